@@ -1,0 +1,63 @@
+"""Errors that retrograd itself raises: each has a stable code, says what happened and what to do about it.
+
+The engine raises ``RuntimeError``, ``TypeError`` and ``ValueError`` wherever PyTorch does, so that a
+program's ``except`` clauses keep working; the classes here are for the inspector and the command line.
+"""
+
+from __future__ import annotations
+
+
+class RetrogradError(Exception):
+    """Base of retrograd's own errors: one sentence in ``message``, the way out in ``remedy``."""
+
+    code = "error"
+    exit_code = 2
+
+    def __init__(self, message: str, remedy: str = "") -> None:
+        super().__init__(f"{message} {remedy}".strip())
+        self.message = message
+        self.remedy = remedy
+
+
+class NoGraphError(RetrogradError, ValueError):
+    """A tensor (or other object) that has no backward graph was given to the inspector."""
+
+    code = "no-graph"
+
+
+class NotATensorError(RetrogradError, TypeError):
+    """Something that is no tensor, node or gradient edge of a known engine was given."""
+
+    code = "not-a-tensor"
+
+
+class UnknownFormatError(RetrogradError, ValueError):
+    """No renderer has the asked-for format or file suffix."""
+
+    code = "unknown-format"
+
+
+class RecordingError(RetrogradError, ValueError):
+    """A recording file cannot be read: cut off, of another schema, or not a recording."""
+
+    code = "bad-recording"
+
+
+class OutputError(RetrogradError, OSError):
+    """A result could not be written."""
+
+    code = "cannot-write"
+    exit_code = 3
+
+
+class LayoutError(RetrogradError, RuntimeError):
+    """A layout engine that was asked for is missing or failed."""
+
+    code = "layout-failed"
+    exit_code = 3
+
+
+class UsageError(RetrogradError, ValueError):
+    """The command line or an option does not make sense."""
+
+    code = "usage"
