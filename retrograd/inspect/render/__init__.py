@@ -1,0 +1,53 @@
+"""Renderers, found by listing this folder: a new format is one new file with a module-level ``RENDERER``."""
+
+from __future__ import annotations
+
+import difflib
+import importlib
+import pkgutil
+
+from retrograd.errors import UnknownFormatError
+
+from .base import Renderer, RenderOptions, capped, chosen_snapshots
+
+__all__ = ["RenderOptions", "Renderer", "capped", "chosen_snapshots", "renderer_for", "renderers"]
+
+_found: dict[str, Renderer] = {}
+
+
+def renderers() -> dict[str, Renderer]:
+    """Return all renderers by name, sorted; their modules are imported at the first call."""
+    if not _found:
+        modules = sorted(module.name for module in pkgutil.iter_modules(__path__))
+        for module in modules:
+            found = getattr(importlib.import_module(f"{__name__}.{module}"), "RENDERER", None)
+            if found is not None:
+                _found[found.name] = found
+    return dict(sorted(_found.items()))
+
+
+def renderer_for(wanted: str) -> Renderer:
+    """Return the renderer of a format name (``"svg"``), suffix (``".svg"``) or file name (``"a/b.svg"``).
+
+    Raises ``UnknownFormatError``, which names the nearest format and all there are.
+    """
+    formats = renderers()
+    key = wanted.strip().lower()
+    if key in formats:
+        return formats[key]
+    endings = [(suffix, renderer) for renderer in formats.values() for suffix in renderer.suffixes]
+    # Longest suffix first, so that "run.trace.json" may belong to another renderer than ".json".
+    for suffix, renderer in sorted(endings, key=lambda pair: (-len(pair[0]), pair[0])):
+        if key.endswith(suffix) or f".{key}" == suffix:
+            return renderer
+    raise _unknown_format(wanted, key, formats)
+
+
+def _unknown_format(wanted: str, key: str, formats: dict[str, Renderer]) -> UnknownFormatError:
+    """Return the error that names the nearest format and all the others."""
+    words = {word.lstrip("."): name for name, found in formats.items() for word in (name, *found.suffixes)}
+    tail = key.rsplit(".", 1)[-1].rsplit("/", 1)[-1]
+    near = difflib.get_close_matches(tail, sorted(words), n=1, cutoff=0.5)
+    hint = f"Did you mean {words[near[0]]!r}? " if near else ""
+    listed = ", ".join(f"{name} ({' '.join(found.suffixes)})" for name, found in formats.items())
+    return UnknownFormatError(f"No renderer writes the format {wanted!r}.", f"{hint}Available: {listed}.")

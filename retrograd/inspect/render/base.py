@@ -1,0 +1,111 @@
+"""What a renderer is, what it may be asked, and which graphs of a recording it draws."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Protocol
+
+from retrograd.errors import NoGraphError, UsageError
+from retrograd.inspect.events import Recording
+from retrograd.inspect.snapshot import GraphSnapshot
+
+
+@dataclass(frozen=True, slots=True)
+class RenderOptions:
+    """What a caller may ask of a renderer; each renderer heeds what has a meaning for it."""
+
+    layout: str = "layered"
+    """``"layered"`` (ours, needs no binary) or ``"dot"`` (Graphviz)."""
+    step: str | int = "last"
+    """Which snapshots: ``"last"``, ``"all"``, or an index (negative ones count from the end)."""
+    color_by: str | None = None
+    """Numeric column that colours the nodes: ``"saved_bytes"`` or a name in ``GraphSnapshot.measures``."""
+    max_nodes: int | None = None
+    """Draw at most this many nodes, nearest to the roots first; ``None`` draws all."""
+    theme: str = "auto"
+    """``"auto"`` (follows the reader's setting), ``"light"`` or ``"dark"``."""
+    title: str = ""
+    """Headline of the drawing; empty takes it from the recording."""
+    width: int | None = None
+    """Columns of a text rendering; ``None`` lets the renderer choose."""
+
+
+class Renderer(Protocol):
+    """One output format: one file in this folder whose ``RENDERER`` is an object of this shape."""
+
+    @property
+    def name(self) -> str:
+        """Name of the format as in ``--format svg``."""
+
+    @property
+    def suffixes(self) -> tuple[str, ...]:
+        """File suffixes with their dot (``(".svg",)``), the usual one first."""
+
+    @property
+    def binary(self) -> bool:
+        """Whether ``render`` gives bytes."""
+
+    def render(self, recording: Recording, options: RenderOptions) -> str | bytes:
+        """Return the chosen snapshots of ``recording`` in this format."""
+
+
+def chosen_snapshots(recording: Recording, options: RenderOptions) -> list[GraphSnapshot]:
+    """Return the snapshots that ``options.step`` asks for, in order; never an empty list.
+
+    Raises ``NoGraphError`` for a recording without graphs and ``UsageError`` for a step it does not have.
+    """
+    snapshots = recording.snapshots
+    if not snapshots:
+        raise NoGraphError(
+            "The recording holds no backward graph.",
+            "Call backward() in the script, or draw one with retrograd.inspect.walk(loss).",
+        )
+    if options.step == "all":
+        return list(snapshots)
+    if options.step == "last":
+        return [snapshots[-1]]
+    return [snapshots[_step_index(options.step, len(snapshots))]]
+
+
+def _step_index(step: str | int, count: int) -> int:
+    """Turn a step as typed into an index, or say which steps there are."""
+    try:
+        index = int(step)
+    except ValueError:
+        index = count
+    if not -count <= index < count:
+        raise UsageError(
+            f"There is no step {step!r} in a recording of {count} backward graph{'s' if count > 1 else ''}.",
+            f"Ask for 'last', 'all' or a number from 0 to {count - 1}.",
+        )
+    return index
+
+
+def capped(snapshot: GraphSnapshot, max_nodes: int | None) -> tuple[GraphSnapshot, int]:
+    """Return the first ``max_nodes`` nodes in walk order as a snapshot, and how many nodes that leaves out."""
+    count = len(snapshot)
+    if max_nodes is None or count <= max_nodes:
+        return snapshot, 0
+    keep = max(1, max_nodes)
+    edges = list(_edges_below(snapshot, keep))
+    columns = ("op", "kind", "name", "scope", "shape", "dtype", "source", "saved_bytes", "seq")
+    edge_columns = ("edge_source", "edge_target", "edge_input_nr", "edge_output_nr")
+    pairs = [(root, name) for root, name in zip(snapshot.roots, snapshot.root_names, strict=False) if root < keep]
+    smaller = GraphSnapshot(engine=snapshot.engine, label=snapshot.label)
+    for column in columns:
+        setattr(smaller, column, getattr(snapshot, column)[:keep])
+    for column in edge_columns:
+        values = getattr(snapshot, column)
+        setattr(smaller, column, [values[edge] for edge in edges])
+    smaller.roots = [root for root, _ in pairs]
+    smaller.root_names = [name for _, name in pairs]
+    smaller.measures = {key: values[:keep] for key, values in snapshot.measures.items()}
+    return smaller, count - keep
+
+
+def _edges_below(snapshot: GraphSnapshot, keep: int) -> Iterator[int]:
+    """Yield the edges between nodes whose number is below ``keep``."""
+    for edge, (source, target) in enumerate(zip(snapshot.edge_source, snapshot.edge_target, strict=True)):
+        if source < keep and target < keep:
+            yield edge

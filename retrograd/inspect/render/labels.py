@@ -1,0 +1,111 @@
+"""The words on a node's card and on an edge, the same in every rendering."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from retrograd.inspect.snapshot import GraphSnapshot, SourceLine
+
+_SUFFIX = re.compile(r"(?<=.)Backward\d*$")
+# What XML 1.0 forbids, plus the invisible characters that reorder or break a line of text.
+_CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff\ufeff\ufffe\uffff]+")
+_SLASH = re.compile(r"[/\\]")
+_TIMES = "×"
+
+
+@dataclass(frozen=True, slots=True)
+class Card:
+    """What a node's card says, cleaned of control characters; an unknown part is ``""``."""
+
+    title: str
+    """The headline: ``weight`` for a named leaf, else the short operator name ``Mul``."""
+    op: str
+    """Node name as the engine spells it: ``MulBackward0``."""
+    name: str
+    scope: str
+    tensor: str
+    """``32×64 float32``."""
+    source: str
+    """``train.py:12``."""
+
+    def lines(self) -> list[str]:
+        """Return the card's lines that are not empty: engine's name, variable name, scope, tensor, source."""
+        return [text for text in (self.op, self.name, self.scope, self.tensor, self.source) if text]
+
+
+def card(snapshot: GraphSnapshot, node: int) -> Card:
+    """Return the card of one node."""
+    op = clean(snapshot.op[node])
+    name = clean(snapshot.name[node] or "")
+    leaf = snapshot.kind[node] == "leaf"
+    return Card(
+        title=name if leaf and name else short_op(op),
+        op=op,
+        name=name,
+        scope=clean(snapshot.scope[node]),
+        tensor=tensor_text(snapshot.shape[node], snapshot.dtype[node]),
+        source=source_text(snapshot.source[node]),
+    )
+
+
+def node_id(node: int) -> str:
+    """Return a node's name in every output: ``n12``."""
+    return f"n{node}"
+
+
+def short_op(op: str) -> str:
+    """Return an operator's name without the ending that all share: ``MulBackward0`` -> ``Mul``."""
+    return _SUFFIX.sub("", op)
+
+
+def shape_text(shape: tuple[int, ...] | None) -> str:
+    """Return ``32×64``; ``scalar`` for no dimensions and ``""`` when unknown."""
+    if shape is None:
+        return ""
+    return _TIMES.join(map(str, shape)) if shape else "scalar"
+
+
+def tensor_text(shape: tuple[int, ...] | None, dtype: str | None) -> str:
+    """Return shape and dtype as on a card: ``32×64 float32``."""
+    return f"{shape_text(shape)} {clean(dtype or '')}".strip()
+
+
+def source_text(source: SourceLine | None) -> str:
+    """Return ``train.py:12`` (the file's last part; the whole path belongs in tooltips), or ``""``."""
+    if source is None:
+        return ""
+    return f"{clean(_SLASH.split(source.file)[-1])}:{source.line}"
+
+
+def bytes_text(count: int | None) -> str:
+    """Return a size for people: ``64 B``, ``1.5 kB``, ``2.0 MB`` (powers of 1,000); ``""`` when unknown."""
+    if count is None:
+        return ""
+    if count < 1000:
+        return f"{count} B"
+    size, units = count / 1000, ["kB", "MB", "GB", "TB"]
+    while size >= 999.95 and len(units) > 1:
+        size, units = size / 1000, units[1:]
+    return f"{size:.1f} {units[0]}"
+
+
+def headline(snapshot: GraphSnapshot, title: str = "") -> str:
+    """Return the caption of a drawing: ``loss · backward 3 · 41 nodes · 47 edges · torch``."""
+    names = ", ".join(clean(name) for name in snapshot.root_names if name)
+    nodes, edges = len(snapshot), snapshot.edge_count
+    counts = [f"{nodes:,} node{'s' * (nodes != 1)}", f"{edges:,} edge{'s' * (edges != 1)}"]
+    return " · ".join(part for part in (clean(title), names, clean(snapshot.label), *counts, snapshot.engine) if part)
+
+
+def edge_text(snapshot: GraphSnapshot, edge: int) -> str:
+    """Return an edge's label: the shape of the gradient that flows along it, and the output number if not 0."""
+    target = snapshot.edge_target[edge]
+    number = snapshot.edge_output_nr[edge]
+    # The snapshot knows the shape of each node's first output only.
+    return f"output {number}" if number else shape_text(snapshot.shape[target])
+
+
+def clean(text: str) -> str:
+    """Return ``text`` without control characters, so that it is one harmless line in any format."""
+    return _CONTROL.sub(" ", text).strip()
