@@ -1,0 +1,1 @@
+"""One file for each command of ``retrograd``; a module here exposes a click command called ``command``."""

@@ -1,0 +1,105 @@
+"""The ``retrograd`` command: a group whose commands are the modules of ``cli/commands``, each loaded on use.
+
+A command module exposes a click command called ``command``; its file name is the command's name.  There is no
+second list to edit, and ``retrograd --version`` imports none of them.
+"""
+
+from __future__ import annotations
+
+import importlib
+import importlib.metadata
+import pkgutil
+from typing import Any
+
+import click
+
+from ..errors import RetrogradError
+from . import commands
+
+
+class _Failure(click.ClickException):
+    """A ``RetrogradError`` on its way out of the command line: one line on stderr, then its exit code."""
+
+    def __init__(self, error: RetrogradError) -> None:
+        super().__init__(one_line(str(error)))
+        self.exit_code = error.exit_code
+
+    def show(self, file: Any = None) -> None:
+        """Print the sentence on stderr, whatever characters the terminal can show."""
+        click.echo(f"retrograd: error: {self.message}", err=True, file=file)
+
+
+def one_line(text: str) -> str:
+    """Return ``text`` as one printable line: control characters and lone surrogates become escapes."""
+    line = " ".join(text.split())
+    return "".join(char if char.isprintable() else char.encode("unicode_escape").decode() for char in line)
+
+
+class CommandFolder(click.Group):
+    """A click group that finds its commands by listing ``cli/commands``."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Return the names of all commands, sorted; nothing is imported for it."""
+        return sorted(_command_modules())
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Import and return the command called ``cmd_name``, or None when there is no such file."""
+        module_name = _command_modules().get(cmd_name)
+        if module_name is None:
+            return None
+        module = importlib.import_module(f"{commands.__name__}.{module_name}")
+        command = module.command
+        if not isinstance(command, click.Command):
+            raise TypeError(f"{module.__name__}.command must be a click command, not {type(command).__name__}")
+        return command
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run the command; an error of our own becomes one line on stderr and its exit code."""
+        try:
+            return super().invoke(ctx)
+        except RetrogradError as error:
+            raise _Failure(error) from error
+
+
+def _command_modules() -> dict[str, str]:
+    """Return command name -> module name for every module in the folder."""
+    names = (module.name for module in pkgutil.iter_modules(commands.__path__))
+    return {name.rstrip("_").replace("_", "-"): name for name in names if not name.startswith("_")}
+
+
+def installed_version() -> str:
+    """Return the version of the installed distribution, or say that there is none."""
+    try:
+        return importlib.metadata.version("retrograd")
+    except importlib.metadata.PackageNotFoundError:
+        return "unknown (run from a checkout that is not installed)"
+
+
+def _show_version(ctx: click.Context, _param: click.Parameter, asked: bool) -> None:
+    """Print name and version and stop, when ``--version`` was given."""
+    if asked and not ctx.resilient_parsing:
+        click.echo(f"retrograd {installed_version()}")
+        ctx.exit()
+
+
+@click.group(
+    cls=CommandFolder,
+    context_settings={"help_option_names": ["-h", "--help"], "auto_envvar_prefix": "RETROGRAD"},
+    epilog="Exit codes: 2 usage or unreadable input, 3 could not write or draw; a traced script keeps its own.",
+)
+@click.option(
+    "--version",
+    is_flag=True,
+    expose_value=False,
+    is_eager=True,
+    allow_from_autoenv=False,  # RETROGRAD_VERSION in the environment must not turn every call into this one
+    callback=_show_version,
+    help="Show the version and exit.",
+)
+def cli() -> None:
+    """See and debug the backward graph of a retrograd or PyTorch program."""
+
+
+def main() -> None:
+    """Entry point of the ``retrograd`` script and of ``python -m retrograd``."""
+    cli.main(prog_name="retrograd")
