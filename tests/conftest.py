@@ -1,0 +1,50 @@
+"""Settings for the whole test suite: one thread per kernel, steady hypothesis, and no silent loss of the oracle."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+from collections.abc import Generator
+
+for _variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
+    os.environ.setdefault(_variable, "1")  # before NumPy is imported; the suite itself runs in several processes
+
+import pytest
+from hypothesis import HealthCheck, settings
+
+settings.register_profile(
+    "steady", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow], database=None
+)
+settings.load_profile("steady")
+
+# CI sets this: a test that skips itself for want of PyTorch has then failed, so a green run really compared with it.
+ORACLE_REQUIRED = os.environ.get("RETROGRAD_REQUIRE_ORACLE") == "1"
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Stop at once if PyTorch must be there and is not."""
+    if ORACLE_REQUIRED and importlib.util.find_spec("torch") is None:
+        raise pytest.UsageError("RETROGRAD_REQUIRE_ORACLE=1 but torch is not installed: pip install '.[oracle]'")
+
+
+def _fail_if_oracle_was_skipped(report: pytest.TestReport | pytest.CollectReport) -> None:
+    """Turn "skipped: could not import 'torch'" into a failure."""
+    if ORACLE_REQUIRED and report.skipped and "torch" in str(report.longrepr):
+        report.outcome = "failed"
+        report.longrepr = f"{report.nodeid} was skipped although PyTorch is required here: {report.longrepr}"
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport() -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Watch the tests for skips that must not be."""
+    report = yield
+    _fail_if_oracle_was_skipped(report)
+    return report
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_make_collect_report() -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
+    """Watch whole files, too: importorskip at the top of one skips it while it is collected."""
+    report = yield
+    _fail_if_oracle_was_skipped(report)
+    return report
