@@ -17,18 +17,6 @@ from ..errors import RetrogradError
 from . import commands
 
 
-class _Failure(click.ClickException):
-    """A ``RetrogradError`` on its way out of the command line: one line on stderr, then its exit code."""
-
-    def __init__(self, error: RetrogradError) -> None:
-        super().__init__(one_line(str(error)))
-        self.exit_code = error.exit_code
-
-    def show(self, file: Any = None) -> None:
-        """Print the sentence on stderr, whatever characters the terminal can show."""
-        click.echo(f"retrograd: error: {self.message}", err=True, file=file)
-
-
 def one_line(text: str) -> str:
     """Return ``text`` as one printable line: control characters and lone surrogates become escapes."""
     line = " ".join(text.split())
@@ -58,7 +46,8 @@ class CommandFolder(click.Group):
         try:
             return super().invoke(ctx)
         except RetrogradError as error:
-            raise _Failure(error) from error
+            click.echo(f"retrograd: error: {one_line(str(error))}", err=True)
+            ctx.exit(error.exit_code)
 
 
 def _command_modules() -> dict[str, str]:

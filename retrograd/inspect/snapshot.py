@@ -12,12 +12,17 @@ node ``edge_target[j]`` at its input ``edge_output_nr[j]`` (the forward output).
 
 from __future__ import annotations
 
-import functools
+from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
     import networkx as nx
+
+NODE_COLUMNS = ("op", "kind", "name", "scope", "shape", "dtype", "source", "saved_bytes", "seq")
+"""Names of the columns that have one entry per node, and of a node's attributes in networkx."""
+EDGE_COLUMNS = ("edge_source", "edge_target", "edge_input_nr", "edge_output_nr")
+"""Names of the columns that have one entry per edge."""
 
 
 class SourceLine(NamedTuple):
@@ -66,6 +71,7 @@ class GraphSnapshot:
     """Variable name of each root (``"loss"``), when known."""
     measures: dict[str, list[float | None]] = field(default_factory=dict)
     """Optional numeric node columns such as ``time_us`` or ``grad_norm``."""
+    _networkx: Any = field(default=None, init=False, repr=False, compare=False)
 
     def __len__(self) -> int:
         return len(self.op)
@@ -74,3 +80,44 @@ class GraphSnapshot:
     def edge_count(self) -> int:
         """Number of edges."""
         return len(self.edge_source)
+
+    def to_networkx(self) -> nx.MultiDiGraph[str]:
+        """Return the graph as a frozen ``MultiDiGraph``, made at the first call and kept.
+
+        Nodes are ``"n0"``, ``"n1"``, … in walk order with ``NODE_COLUMNS`` and the measures as attributes; edges
+        carry ``input_nr`` and ``output_nr``, and their key is the input number (folding can put several edges
+        with one input number between two nodes: the later ones get the next free key).  ``.copy()`` of it may
+        be changed.
+        """
+        if self._networkx is None:
+            self._networkx = self._build_networkx()
+        graph: nx.MultiDiGraph[str] = self._networkx
+        return graph
+
+    def _build_networkx(self) -> nx.MultiDiGraph[str]:
+        """Build what ``to_networkx`` returns."""
+        import networkx as nx
+
+        ids = [f"n{node}" for node in range(len(self))]
+        roots = [ids[root] for root in self.roots]
+        graph: nx.MultiDiGraph[str] = nx.MultiDiGraph(
+            engine=self.engine, label=self.label, roots=roots, root_names=list(self.root_names)
+        )
+        graph.add_nodes_from(zip(ids, self._node_attributes(), strict=True))
+        for source, target, input_nr, output_nr in self.edges():
+            start, end, key = ids[source], ids[target], input_nr
+            if graph.has_edge(start, end, key):
+                key = graph.new_edge_key(start, end)
+            graph.add_edge(start, end, key, input_nr=input_nr, output_nr=output_nr)
+        return nx.freeze(graph)
+
+    def _node_attributes(self) -> Iterator[dict[str, Any]]:
+        """Yield each node's attributes: its row of the columns and measures."""
+        names = (*self.measures, *NODE_COLUMNS)  # a measure never hides a column of the same name
+        columns = (*self.measures.values(), *(getattr(self, column) for column in NODE_COLUMNS))
+        for row in zip(*columns, strict=True):
+            yield dict(zip(names, row, strict=True))
+
+    def edges(self) -> Iterator[tuple[int, int, int, int]]:
+        """Yield each edge as (source, target, input number, output number)."""
+        return zip(self.edge_source, self.edge_target, self.edge_input_nr, self.edge_output_nr, strict=True)
