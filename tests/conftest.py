@@ -6,11 +6,12 @@ import importlib.util
 import os
 from collections.abc import Generator
 
-for _variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
-    os.environ.setdefault(_variable, "1")  # before NumPy is imported; the suite itself runs in several processes
-
 import pytest
 from hypothesis import HealthCheck, settings
+
+# Takes effect because nothing above imports NumPy; the suite itself runs in several processes.
+for _variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
+    os.environ.setdefault(_variable, "1")
 
 settings.register_profile(
     "steady", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow], database=None
@@ -29,7 +30,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 def _fail_if_oracle_was_skipped(report: pytest.TestReport | pytest.CollectReport) -> None:
     """Turn "skipped: could not import 'torch'" into a failure."""
-    if ORACLE_REQUIRED and report.skipped and "torch" in str(report.longrepr):
+    if ORACLE_REQUIRED and report.skipped and "could not import 'torch" in str(report.longrepr):
         report.outcome = "failed"
         report.longrepr = f"{report.nodeid} was skipped although PyTorch is required here: {report.longrepr}"
 

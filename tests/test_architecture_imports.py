@@ -1,0 +1,202 @@
+"""Who may import whom: the table of docs/architecture.md, held against the source."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+from source_tree import MODULES, Module, own_target
+
+FACE = ("retrograd", "retrograd.autograd", "retrograd.nn")
+
+# Module or package → what of ours it may import. The longest matching name decides; each may import its own package.
+# "retrograd" alone means the face (retrograd/__init__.py), not everything below it.
+ALLOWED: dict[str, tuple[str, ...]] = {
+    "retrograd": ("retrograd.errors", "retrograd.engine", "retrograd.autograd", "retrograd.nn"),
+    "retrograd.__main__": ("retrograd.cli",),
+    "retrograd.errors": (),
+    "retrograd.engine": ("retrograd.errors",),
+    "retrograd.autograd": ("retrograd.engine",),
+    "retrograd.nn": ("retrograd.engine",),
+    "retrograd.inspect": ("retrograd.errors",),
+    "retrograd.inspect.snapshot": ("retrograd.errors",),
+    "retrograd.inspect.events": ("retrograd.errors", "retrograd.inspect.snapshot"),
+    "retrograd.inspect.sources": ("retrograd.errors", "retrograd.inspect.snapshot", "retrograd.inspect.events"),
+    "retrograd.inspect.sources.engine_": ("retrograd.errors", "retrograd.engine", "retrograd.inspect"),
+    "retrograd.inspect.diagnose": ("retrograd.errors", "retrograd.inspect"),
+    "retrograd.inspect.layout": ("retrograd.errors", "retrograd.inspect"),
+    "retrograd.inspect.render": ("retrograd.errors", "retrograd.inspect"),
+    "retrograd.cli": ("retrograd.errors", "retrograd.inspect", *FACE),
+}
+
+# Distribution → where it may be imported. Standard library modules and ours are not listed.
+THIRD_PARTY: dict[str, tuple[str, ...]] = {
+    "numpy": ("retrograd",),
+    "networkx": ("retrograd.inspect",),
+    "graphviz": ("retrograd.inspect.render", "retrograd.inspect.layout"),
+    "rich": ("retrograd.inspect", "retrograd.cli"),
+    "click": ("retrograd.cli",),
+    "torch": ("retrograd.inspect.sources",),
+}
+
+# Third-party modules that cost too much to load for everybody: only inside functions, except where noted.
+LATE = {"networkx": (), "graphviz": (), "rich": (), "torch": (), "click": ("retrograd.cli",)}
+
+# Imports of our own modules inside functions, each with its reason.
+LAZY_OWN: dict[str, str] = {
+    "retrograd": "the face loads the inspector on first use",
+}
+
+
+def rule_for(name: str, table: dict[str, tuple[str, ...]]) -> str:
+    """The longest key of a table that a module falls under."""
+    while name not in table:
+        name = name.rpartition(".")[0]
+    return name
+
+
+def inside(name: str, package: str) -> bool:
+    """Whether a module is a package or below it; the face is only itself."""
+    return name == package or (package != "retrograd" and name.startswith(package + "."))
+
+
+def breaches(module: Module) -> list[str]:
+    """The imports of one module that its row of the table does not allow."""
+    rule = rule_for(module.name, ALLOWED)
+    found = []
+    for item in module.imports:
+        target = own_target(item.target)
+        if target is None or inside(target, rule):
+            continue
+        if not any(inside(target, allowed) for allowed in ALLOWED[rule]):
+            found.append(f"{module.where}:{item.line} imports {target}")
+    return found
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_imports_point_the_right_way(name: str) -> None:
+    """Each module imports only what its row of the table allows."""
+    assert breaches(MODULES[name]) == []
+
+
+def test_engine_never_imports_the_inspector() -> None:
+    """The engine works alone: not even a lazy import of inspect or cli stands in it."""
+    wrong = [
+        f"{module.where}:{item.line}"
+        for name, module in MODULES.items()
+        if inside(name, "retrograd.engine") or inside(name, "retrograd.autograd")
+        for item in module.imports
+        if item.target.startswith(("retrograd.inspect", "retrograd.cli"))
+    ]
+    assert wrong == []
+
+
+def test_nobody_imports_the_command_line() -> None:
+    """Only `python -m retrograd` and the command line itself know the command line."""
+    wrong = [
+        f"{module.where}:{item.line}"
+        for name, module in MODULES.items()
+        if not inside(name, "retrograd.cli") and name != "retrograd.__main__"
+        for item in module.imports
+        if item.target.startswith("retrograd.cli")
+    ]
+    assert wrong == []
+
+
+def strongly_connected(graph: dict[str, set[str]]) -> list[list[str]]:
+    """Groups of more than one module that reach each other (Kosaraju's two passes, no recursion)."""
+    order: list[str] = []
+    seen: set[str] = set()
+    for start in graph:
+        stack = [(start, False)]
+        while stack:
+            node, done = stack.pop()
+            if done:
+                order.append(node)
+            elif node not in seen:
+                seen.add(node)
+                stack.append((node, True))
+                stack.extend((successor, False) for successor in graph[node])
+    reverse: dict[str, set[str]] = {name: set() for name in graph}
+    for name, targets in graph.items():
+        for target in targets:
+            reverse[target].add(name)
+    groups, seen = [], set()
+    for start in reversed(order):
+        group, todo = [], [start]
+        while todo:
+            node = todo.pop()
+            if node not in seen:
+                seen.add(node)
+                group.append(node)
+                todo.extend(reverse[node])
+        groups.append(sorted(group))
+    return [group for group in groups if len(group) > 1]
+
+
+def loading_graph() -> dict[str, set[str]]:
+    """Module → modules of ours that it imports while it loads."""
+    return {
+        name: {target for item in module.imports if not item.lazy and (target := own_target(item.target))} - {name}
+        for name, module in MODULES.items()
+    }
+
+
+def test_no_import_cycles() -> None:
+    """No modules import each other while they load, packages' `__init__` included."""
+    assert strongly_connected(loading_graph()) == []
+
+
+def test_cycle_finder_finds_cycles() -> None:
+    """The search used above reports a cycle where one is."""
+    graph = {"a": {"b"}, "b": {"c"}, "c": {"a"}, "d": {"a"}}
+
+    assert strongly_connected(graph) == [["a", "b", "c"]]
+
+
+def third_party(module: Module) -> list[tuple[str, int, bool]]:
+    """Imports from outside the standard library and the package: (distribution, line, lazy)."""
+    return [
+        (top, item.line, item.lazy)
+        for item in module.imports
+        if (top := item.target.split(".")[0]) not in sys.stdlib_module_names and top != "retrograd"
+    ]
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_third_party_packages_stay_in_their_rooms(name: str) -> None:
+    """A third-party package is imported only where the table says, and a slow one only inside functions."""
+    module = MODULES[name]
+    wrong = []
+    for top, line, lazy in third_party(module):
+        rooms = THIRD_PARTY.get(top, ())
+        if not any(name == room or name.startswith(room + ".") for room in rooms):
+            wrong.append(f"{module.where}:{line} imports {top}, which belongs to {rooms or 'no room'}")
+        elif top in LATE and not lazy and not any(name.startswith(room) for room in LATE[top]):
+            wrong.append(f"{module.where}:{line} imports {top} while it loads; put it inside a function")
+    assert wrong == []
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_own_modules_are_imported_in_the_open(name: str) -> None:
+    """Imports of our own modules stand at the head of the file, except the named lazy ones."""
+    module = MODULES[name]
+    hidden = [f"{module.where}:{item.line}" for item in module.imports if item.lazy and own_target(item.target)]
+
+    assert hidden == [] or name in LAZY_OWN
+
+
+LOADED_AFTER_IMPORT = """
+import sys
+import retrograd
+heavy = ["networkx", "rich", "click", "graphviz", "torch", "retrograd.inspect", "retrograd.cli"]
+print([name for name in heavy if name in sys.modules])
+"""
+
+
+def test_import_retrograd_loads_only_the_engine() -> None:
+    """`import retrograd` costs NumPy and the engine; everything else waits for its first use."""
+    done = subprocess.run([sys.executable, "-c", LOADED_AFTER_IMPORT], capture_output=True, text=True, check=True)
+
+    assert done.stdout.strip() == "[]"
