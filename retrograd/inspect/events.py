@@ -6,9 +6,20 @@ chain, who wrote in place, who freed a graph, who never ran, each with the user'
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
+from numbers import Integral, Real
 from typing import Any
 
+from .columns import (
+    Plain,
+    nonfinite_value,
+    nonfinite_word,
+    snapshot_from_plain,
+    snapshot_to_plain,
+    source_from_plain,
+    text_checked,
+)
 from .snapshot import GraphSnapshot, SourceLine
 
 SCHEMA = 1
@@ -28,6 +39,32 @@ class Event:
     op: str = ""
     source: SourceLine | None = None
     data: dict[str, Any] = field(default_factory=dict)
+    """JSON values; a saved recording gives tuples back as lists and foreign objects as ``"<type name>"``."""
+
+    def to_plain(self) -> dict[str, Plain]:
+        """Return the event as JSON values, without its empty parts."""
+        plain: dict[str, Plain] = {"kind": self.kind}
+        if self.op:
+            plain["op"] = self.op
+        if self.source is not None:
+            plain["source"] = list(self.source)
+        if self.data:
+            flags: list[list[Plain]] = []
+            plain["data"] = _plain(self.data, (), flags)
+            if flags:
+                plain["nonfinite"] = flags
+        return plain
+
+    @classmethod
+    def from_plain(cls, plain: Plain) -> Event:
+        """Return the event that ``to_plain`` described; raises ``ValueError``, ``TypeError`` or ``KeyError``."""
+        data = plain.get("data", {})
+        if type(data) is not dict:
+            raise TypeError("the data of an event is no object")
+        for path, word in plain.get("nonfinite", []):
+            _put(data, path, nonfinite_value(word))
+        source = source_from_plain(plain.get("source"))
+        return cls(kind=text_checked(plain["kind"]), op=text_checked(plain.get("op", "")), source=source, data=data)
 
 
 @dataclass(slots=True)
@@ -44,3 +81,69 @@ class Recording:
     sources: dict[str, dict[int, str]] = field(default_factory=dict)
     """File -> line number -> text, for the lines that snapshots and events mention."""
     schema: int = SCHEMA
+
+    def to_plain(self) -> dict[str, Plain]:
+        """Return the recording as JSON values; ``from_plain`` gives an equal recording back."""
+        return {
+            "schema": self.schema,
+            "script": self.script,
+            "engine": self.engine,
+            "created": self.created,
+            "snapshots": [snapshot_to_plain(snapshot) for snapshot in self.snapshots],
+            "events": [event.to_plain() for event in self.events],
+            "sources": {
+                file: {str(line): text for line, text in lines.items()} for file, lines in self.sources.items()
+            },
+        }
+
+    @classmethod
+    def from_plain(cls, plain: Plain) -> Recording:
+        """Return the recording that ``to_plain`` described; raises ``ValueError``, ``TypeError`` or ``KeyError``."""
+        return cls(
+            script=text_checked(plain["script"]),
+            engine=text_checked(plain["engine"]),
+            created=text_checked(plain["created"]),
+            snapshots=[snapshot_from_plain(snapshot) for snapshot in plain["snapshots"]],
+            events=[Event.from_plain(event) for event in plain["events"]],
+            sources={file: _source_lines(lines) for file, lines in plain["sources"].items()},
+            schema=plain["schema"],
+        )
+
+
+def _source_lines(plain: Plain) -> dict[int, str]:
+    """Return line number -> text."""
+    return {int(line): text_checked(text) for line, text in plain.items()}
+
+
+def _plain(value: Any, path: tuple[Plain, ...], flags: list[list[Plain]]) -> Plain:
+    """Return ``value`` as JSON values; a NaN or infinity becomes null, and its path and kind go into ``flags``.
+
+    It recurses over the nesting of one event's data, which its maker bounds, never over a graph.
+    """
+    if value is None or isinstance(value, (bool, str)):
+        return value
+    if isinstance(value, dict):
+        return {str(key): _plain(entry, (*path, str(key)), flags) for key, entry in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_plain(entry, (*path, index), flags) for index, entry in enumerate(value)]
+    if isinstance(value, Integral):
+        return int(value)
+    if isinstance(value, Real):
+        return _finite(float(value), path, flags)
+    return f"<{type(value).__name__}>"
+
+
+def _finite(value: float, path: tuple[Plain, ...], flags: list[list[Plain]]) -> float | None:
+    """Return ``value``, or None after flagging it when JSON cannot say it."""
+    if math.isfinite(value):
+        return value
+    flags.append([list(path), nonfinite_word(value)])
+    return None
+
+
+def _put(data: Plain, path: Plain, value: float) -> None:
+    """Set the entry of nested lists and objects that ``path`` leads to."""
+    *way, last = path
+    for step in way:
+        data = data[step]
+    data[last] = value

@@ -1,0 +1,122 @@
+"""Results written to files or standard output: whole or not at all."""
+
+from __future__ import annotations
+
+import errno
+import os
+import secrets
+import stat
+import sys
+from pathlib import Path
+
+from retrograd.errors import OutputError
+
+from .events import Recording
+from .render import RenderOptions, renderer_for
+
+STDOUT = "-"
+"""The output path that means standard output."""
+
+
+def save(recording: Recording, path: str, fmt: str | None = None, options: RenderOptions | None = None) -> None:
+    """Draw ``recording`` in the format ``fmt`` (by default that of the suffix) and write it to ``path``.
+
+    ``-`` is standard output, as a tree unless ``fmt`` says otherwise.  Raises ``UnknownFormatError``, ``UsageError``,
+    ``NoGraphError``, ``LayoutError`` or ``OutputError``; then nothing was written.
+    """
+    path = os.fspath(path)
+    renderer = renderer_for(fmt or ("tree" if path == STDOUT else path))
+    check_writable(path)
+    write_output(renderer.render(recording, options or RenderOptions()), path)
+
+
+def write_output(content: str | bytes, path: str) -> None:
+    """Write ``content`` (text as UTF-8) to ``path``, which is replaced at once when all of it is written.
+
+    ``-`` is standard output.  A link keeps pointing where it did, a device or pipe is written in place, an
+    existing file keeps its permissions.  Raises ``OutputError`` and leaves no half-written file.
+    """
+    # A lone surrogate (from an undecodable file name) cannot be UTF-8; its escape is harmless in every format.
+    data = content if isinstance(content, bytes) else content.encode("utf-8", "backslashreplace")
+    path = os.fspath(path)
+    try:
+        if path == STDOUT:
+            _write_stdout(data)
+        elif os.path.exists(path) and not os.path.isfile(path) and not os.path.isdir(path):
+            with open(path, "wb") as device:
+                device.write(data)
+        else:
+            _replace(Path(os.path.realpath(path)), data)
+    except BrokenPipeError:
+        raise  # the reader has seen enough, as in `retrograd render run.json | head`
+    except (OSError, ValueError) as error:
+        raise _failure(error, path) from error
+
+
+def check_writable(path: str) -> None:
+    """Raise ``OutputError`` at once if writing to ``path`` must fail, before work is spent on the content."""
+    path = os.fspath(path)
+    if path == STDOUT:
+        return
+    try:
+        target = Path(os.path.realpath(path))
+        if target.is_dir():
+            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
+        if not target.parent.exists():
+            raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT))
+        if not target.parent.is_dir():
+            raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR))
+        if not os.access(target if target.exists() else target.parent, os.W_OK):
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+    except (OSError, ValueError) as error:
+        raise _failure(error, path) from error
+
+
+def _write_stdout(data: bytes) -> None:
+    """Write to standard output, also where it takes only text (a notebook, a captured stream)."""
+    if sys.stdout is None:
+        raise OSError(errno.EBADF, "there is no standard output")
+    buffer = getattr(sys.stdout, "buffer", None)
+    if buffer is None:
+        sys.stdout.write(data.decode("utf-8"))
+    else:
+        sys.stdout.flush()  # what the program printed before stays before
+        buffer.write(data)
+    sys.stdout.flush()
+
+
+def _replace(target: Path, data: bytes) -> None:
+    """Write a file beside ``target`` and put it in its place."""
+    check_writable(str(target))
+    # Made by open and not by tempfile, so that the umask decides on its permissions as for any new file.
+    beside = target.parent / f".retrograd-{secrets.token_hex(8)}.tmp"
+    try:
+        with open(beside, "xb") as file:
+            file.write(data)
+        if target.exists():
+            os.chmod(beside, stat.S_IMODE(target.stat().st_mode))
+        os.replace(beside, target)
+    finally:
+        beside.unlink(missing_ok=True)
+
+
+def _failure(error: OSError | ValueError, path: str) -> OutputError:
+    """Return the error for people: what could not be written, why, and the way out."""
+    if isinstance(error, OutputError):
+        return error
+    shown = "standard output" if path == STDOUT else repr(path)
+    reason = getattr(error, "strerror", None) or str(error)
+    return OutputError(f"Could not write {shown}: {reason}.", _remedy(error, path))
+
+
+def _remedy(error: OSError | ValueError, path: str) -> str:
+    """Say what to do about a failed write."""
+    if isinstance(error, FileNotFoundError):
+        return f"Make the folder {os.path.dirname(path) or '.'!r} first, or choose another."
+    if isinstance(error, IsADirectoryError):
+        return f"Name a file in that folder, such as {os.path.join(path, 'graph.svg')!r}."
+    if isinstance(error, PermissionError):
+        return "Choose a folder and a file that you may write to."
+    if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT):
+        return "Free some space, or write to another disk."
+    return "Check the path, or choose another."

@@ -1,0 +1,165 @@
+"""Recordings as one JSON file: written here, read again here.
+
+The file has a schema number, one line for each column of a graph and one line for each event, and is strict JSON
+(NaN and infinities are null plus a flag).  It always holds the whole recording, whatever step was asked for, so
+that every other format can be made from it later without the program.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator
+from numbers import Integral, Real
+from typing import Any, NoReturn
+
+from retrograd.errors import RecordingError
+from retrograd.inspect.columns import Plain
+from retrograd.inspect.events import SCHEMA, Recording
+
+from .base import RenderOptions
+
+_OPENED = {"snapshots": 2, "events": 1, "sources": 1}
+"""How many levels below a top-level key are spread over lines; deeper ones are compact."""
+_AGAIN = "Record it again with: retrograd trace SCRIPT -o run.json"
+
+
+class JsonRenderer:
+    """Writes the whole recording as JSON."""
+
+    name = "json"
+    suffixes = (".json",)
+    binary = False
+
+    def render(self, recording: Recording, options: RenderOptions) -> str:
+        """Return ``recording`` as JSON text; no option changes what is written."""
+        return encode_recording(recording)
+
+
+RENDERER = JsonRenderer()
+
+
+def encode_recording(recording: Recording) -> str:
+    """Return a recording as JSON text, which ``decode_recording`` reads again without loss."""
+    plain = recording.to_plain()
+    entries = (f"{_compact(key)}: {_spread(value, _OPENED.get(key, 0), ' ')}" for key, value in plain.items())
+    return "{\n " + ",\n ".join(entries) + "\n}\n"
+
+
+def _spread(value: Plain, levels: int, indent: str) -> str:
+    """Return JSON text with one line for each entry down to ``levels`` below here, compact further down."""
+    if not levels or not value:
+        return _compact(value)
+    inner = indent + " "
+    if isinstance(value, dict):
+        lines = [f"{_compact(key)}: {_spread(entry, levels - 1, inner)}" for key, entry in value.items()]
+        opening, closing = "{}"
+    else:
+        lines = [_spread(entry, levels - 1, inner) for entry in value]
+        opening, closing = "[]"
+    return f"{opening}\n{inner}" + f",\n{inner}".join(lines) + f"\n{indent}{closing}"
+
+
+def _compact(value: Plain) -> str:
+    """Return strict JSON on one line."""
+    return json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"), default=_python_number)
+
+
+def _python_number(value: Any) -> Plain:
+    """Return the Python number that equals a NumPy scalar, which the encoder does not know."""
+    if isinstance(value, Integral):
+        return int(value)
+    if isinstance(value, Real):
+        return float(value)
+    raise TypeError(f"a recording cannot hold a {type(value).__name__}")
+
+
+def load_recording(path: str) -> Recording:
+    """Read a recording file; ``-`` reads standard input.
+
+    Raises ``RecordingError`` when it is missing, unreadable, cut off, no recording or of another schema.
+    """
+    shown = "standard input" if path == "-" else repr(str(path))
+    try:
+        return decode_recording(_read(path), shown)
+    except (OSError, ValueError) as error:
+        if isinstance(error, RecordingError):
+            raise
+        reason = getattr(error, "strerror", None) or str(error)
+        raise RecordingError(f"Cannot read the recording {shown}: {reason}.", _remedy(error)) from error
+
+
+def _remedy(error: Exception) -> str:
+    """Say what to do about a file that cannot be opened."""
+    if isinstance(error, FileNotFoundError):
+        return "Check the name, or make one with: retrograd trace SCRIPT -o run.json"
+    if isinstance(error, IsADirectoryError):
+        return "Name the recording file inside that folder."
+    if isinstance(error, PermissionError):
+        return "Ask for read permission, or copy it to a place where you have it."
+    return "Check the path."
+
+
+def _read(path: str) -> bytes:
+    """Return the bytes of a file or of standard input."""
+    if path == "-":
+        return sys.stdin.buffer.read()
+    with open(path, "rb") as file:
+        return file.read()
+
+
+def decode_recording(content: str | bytes, shown: str = "given") -> Recording:
+    """Return the recording that ``encode_recording`` wrote; ``shown`` names it in errors.
+
+    Raises ``RecordingError`` when ``content`` is cut off, no recording or of another schema.
+    """
+    plain = _parse(content, shown)
+    if not isinstance(plain, dict) or "schema" not in plain:
+        raise RecordingError(
+            f"The file {shown} is JSON but no recording of retrograd.",
+            "Give a file that was written by: retrograd trace SCRIPT -o run.json",
+        )
+    if plain["schema"] != SCHEMA:
+        raise RecordingError(
+            f"The recording {shown} has schema {json.dumps(plain['schema'])[:40]}, this retrograd reads {SCHEMA}.",
+            "Record it again with this version, or render it with the version that wrote it.",
+        )
+    try:
+        return Recording.from_plain(plain)
+    except (KeyError, TypeError, ValueError, AttributeError, IndexError) as error:
+        detail = f"{error.args[0]!r} is missing" if isinstance(error, KeyError) else str(error)
+        raise RecordingError(f"The recording {shown} is damaged: {detail[:200]}.", _AGAIN) from error
+
+
+def _parse(content: str | bytes, shown: str) -> Plain:
+    """Return the JSON value, or say where and why it is none."""
+    text = ""
+    try:
+        text = content if isinstance(content, str) else content.decode("utf-8-sig")
+        return json.loads(text, parse_constant=_no_constant)
+    except json.JSONDecodeError as error:
+        if not text.strip():
+            raise RecordingError(f"The recording {shown} is empty.", _AGAIN) from error
+        if error.pos >= len(text.rstrip()) - 1 or "Unterminated" in error.msg:
+            raise RecordingError(f"The recording {shown} is cut off after {len(text):,} characters.", _AGAIN) from error
+        where = f"line {error.lineno}, column {error.colno}"
+        raise RecordingError(f"The file {shown} is no JSON ({error.msg}, {where}).", _NOT_ONE) from error
+    except (ValueError, RecursionError) as error:
+        raise RecordingError(f"The file {shown} is no recording ({_reason(error)}).", _NOT_ONE) from error
+
+
+_NOT_ONE = "Give a file that was written by: retrograd trace SCRIPT -o run.json"
+
+
+def _reason(error: Exception) -> str:
+    """Say in a few words what is wrong with a file that is not even JSON."""
+    if isinstance(error, UnicodeDecodeError):
+        return "it is not UTF-8 text"
+    if isinstance(error, RecursionError):
+        return "it is nested too deeply"
+    return str(error)[:100]
+
+
+def _no_constant(word: str) -> NoReturn:
+    """Refuse NaN and Infinity, which are no JSON."""
+    raise ValueError(f"{word} is not JSON")
