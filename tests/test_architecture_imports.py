@@ -10,6 +10,10 @@ from source_tree import MODULES, Module, own_target
 
 FACE = ("retrograd", "retrograd.autograd", "retrograd.nn")
 
+# What describes graphs and runs, and what computes on those descriptions: no engine, no drawing.
+DATA = ("columns", "snapshot", "events", "walk", "fold", "compare", "stats")
+DATA_MODULES = tuple(f"retrograd.inspect.{name}" for name in DATA)
+
 # Module or package → what of ours it may import. The longest matching name decides; each may import its own package.
 # "retrograd" alone means the face (retrograd/__init__.py), not everything below it.
 ALLOWED: dict[str, tuple[str, ...]] = {
@@ -20,13 +24,13 @@ ALLOWED: dict[str, tuple[str, ...]] = {
     "retrograd.autograd": ("retrograd.engine",),
     "retrograd.nn": ("retrograd.engine",),
     "retrograd.inspect": ("retrograd.errors",),
-    "retrograd.inspect.snapshot": ("retrograd.errors",),
-    "retrograd.inspect.events": ("retrograd.errors", "retrograd.inspect.snapshot"),
-    "retrograd.inspect.sources": ("retrograd.errors", "retrograd.inspect.snapshot", "retrograd.inspect.events"),
-    "retrograd.inspect.sources.engine_": ("retrograd.errors", "retrograd.engine", "retrograd.inspect"),
-    "retrograd.inspect.diagnose": ("retrograd.errors", "retrograd.inspect"),
-    "retrograd.inspect.layout": ("retrograd.errors", "retrograd.inspect"),
-    "retrograd.inspect.render": ("retrograd.errors", "retrograd.inspect"),
+    **dict.fromkeys(DATA_MODULES, ("retrograd.errors", *DATA_MODULES)),
+    "retrograd.inspect.sources": ("retrograd.errors", *DATA_MODULES),
+    "retrograd.inspect.sources.engine_": ("retrograd.errors", "retrograd.engine", "retrograd.inspect.sources")
+    + DATA_MODULES,
+    "retrograd.inspect.diagnose": ("retrograd.errors", *DATA_MODULES),
+    "retrograd.inspect.layout": ("retrograd.errors", *DATA_MODULES),
+    "retrograd.inspect.render": ("retrograd.errors", "retrograd.inspect.layout", *DATA_MODULES),
     "retrograd.cli": ("retrograd.errors", "retrograd.inspect", *FACE),
 }
 
