@@ -26,8 +26,12 @@ ALLOWED: dict[str, tuple[str, ...]] = {
     "retrograd.inspect": ("retrograd.errors",),
     **dict.fromkeys(DATA_MODULES, ("retrograd.errors", *DATA_MODULES)),
     "retrograd.inspect.sources": ("retrograd.errors", *DATA_MODULES),
-    "retrograd.inspect.sources.engine_": ("retrograd.errors", "retrograd.engine", "retrograd.inspect.sources")
-    + DATA_MODULES,
+    "retrograd.inspect.sources.engine_": (
+        "retrograd.errors",
+        "retrograd.engine",
+        "retrograd.inspect.sources",
+        *DATA_MODULES,
+    ),
     "retrograd.inspect.diagnose": ("retrograd.errors", *DATA_MODULES),
     "retrograd.inspect.layout": ("retrograd.errors", *DATA_MODULES),
     "retrograd.inspect.render": ("retrograd.errors", "retrograd.inspect.layout", *DATA_MODULES),
