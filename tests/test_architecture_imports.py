@@ -8,7 +8,7 @@ import sys
 import pytest
 from source_tree import MODULES, Module, own_target
 
-FACE = ("retrograd", "retrograd.autograd", "retrograd.nn")
+FACE = ("retrograd", "retrograd.autograd", "retrograd.nn", "retrograd.utils")
 
 # What describes graphs and runs, and what computes on those descriptions: no engine, no drawing.
 DATA = ("columns", "snapshot", "events", "walk", "fold", "compare", "stats")
@@ -23,6 +23,7 @@ ALLOWED: dict[str, tuple[str, ...]] = {
     "retrograd.engine": ("retrograd.errors",),
     "retrograd.autograd": ("retrograd.engine",),
     "retrograd.nn": ("retrograd.engine",),
+    "retrograd.utils": ("retrograd.engine",),
     "retrograd.inspect": ("retrograd.errors",),
     **dict.fromkeys(DATA_MODULES, ("retrograd.errors", *DATA_MODULES)),
     "retrograd.inspect.sources": ("retrograd.errors", *DATA_MODULES),
