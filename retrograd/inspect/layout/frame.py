@@ -1,0 +1,133 @@
+"""The finished places of all vertices on the sheet: pages side by side, lanes between them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from .bands import Bands
+from .base import Box, Point, Size
+from .layers import Layered
+
+MARGIN = 24.0
+_LANE = 8.0
+_LANES = 40
+"""Lanes of one corridor; further edges share them."""
+_CORRIDOR = 36.0
+_TURN_ROOM = 40.0
+
+
+@dataclass(slots=True)
+class Frame:
+    """Everything that routing asks for."""
+
+    layered: Layered
+    sizes: Sequence[Size]
+    centres: list[float]
+    bands: Bands
+    lanes: list[dict[tuple[str, int, int], int]]
+    """Per page the lanes of the corridor to its right: what uses it -> its number."""
+    lefts: list[float] = field(default_factory=list)
+    """Left edge of every page."""
+    rights: list[float] = field(default_factory=list)
+    width: float = 0.0
+    height: float = 0.0
+    headroom: float = 0.0
+
+    def top(self, vertex: int) -> float:
+        """Return the top of a vertex: of its box, or of its layer for a way point."""
+        rank = self.layered.ranks[vertex]
+        row = self.bands.rows.get(vertex, 0)
+        return self.bands.tops[rank] + (row * self.bands.grids[rank].row_height if row else 0.0)
+
+    def box(self, node: int) -> Box:
+        """Return the box of a node."""
+        size = self.sizes[node]
+        return Box(round(self.centres[node] - size.width / 2, 1), round(self.top(node), 1), *size)
+
+    def lane(self, page: int, key: tuple[str, int, int]) -> float:
+        """Return where a lane of the corridor right of a page runs."""
+        return self.rights[page] + _CORRIDOR / 2 + self.lanes[page][key] % _LANES * _LANE
+
+    def entry(self, vertex: int, x: float) -> list[Point]:
+        """Return the way from the top of a vertex's layer to its top at ``x``."""
+        row = self.bands.rows.get(vertex, 0)
+        if not row:
+            return [(x, self.top(vertex))]
+        rank = self.layered.ranks[vertex]
+        gutter, top = self._gutter(vertex), self.top(vertex)
+        return [(gutter, self.bands.tops[rank]), (gutter, top - 24), (x, top)]
+
+    def exit(self, vertex: int, x: float) -> list[Point]:
+        """Return the way from the bottom of a vertex at ``x`` to the bottom of its layer."""
+        rank = self.layered.ranks[vertex]
+        bottom = self.bands.bottoms[rank]
+        if vertex >= self.layered.nodes:
+            return [(x, bottom)]
+        own = self.top(vertex) + self.sizes[vertex].height
+        grid = self.bands.grids.get(rank)
+        if grid is None or self.bands.rows[vertex] == grid.rows - 1:
+            return [(x, own), (x, bottom)]
+        gutter = self._gutter(vertex)
+        row_end = self.top(vertex) + grid.row_height - 24
+        return [(x, own), (gutter, row_end), (gutter, bottom)]
+
+    def _gutter(self, vertex: int) -> float:
+        """Return the gutter right of a node of a wrapped layer."""
+        cell = self.bands.grids[self.layered.ranks[vertex]].cell
+        return self.centres[vertex] + cell / 2
+
+    def page(self, vertex: int) -> int:
+        """Return the page on which a vertex stands."""
+        return self.bands.pages[self.layered.ranks[vertex]]
+
+
+def frame(layered: Layered, sizes: Sequence[Size], centres: list[float], bands: Bands, users: list[Lane]) -> Frame:
+    """Move pages side by side with room for the lanes between them, and everything to positive places."""
+    count = bands.pages[-1] + 1 if bands.pages else 1
+    lanes: list[dict[tuple[str, int, int], int]] = [{} for _ in range(count)]
+    for page, key in users:
+        lanes[page].setdefault(key, len(lanes[page]))
+    made = Frame(layered, sizes, centres, bands, lanes)
+    made.headroom = MARGIN + (_TURN_ROOM if any(lanes) else 0.0)
+    _set_side_by_side(made, _extents(made, count))
+    for tops in (bands.tops, bands.bottoms):
+        tops[:] = [y + made.headroom for y in tops]
+    made.height = max(bands.bottoms, default=0.0) + made.headroom
+    return made
+
+
+Lane = tuple[int, tuple[str, int, int]]
+"""A page and what runs in the corridor to its right."""
+
+
+def _extents(made: Frame, count: int) -> list[tuple[float, float]]:
+    """Return how far left and right the vertices of each page reach."""
+    lefts, rights = [float("inf")] * count, [float("-inf")] * count
+    layered = made.layered
+    for vertex, centre in enumerate(made.centres):
+        page = made.page(vertex)
+        half = made.sizes[vertex].width / 2 if vertex < layered.nodes else 1.0
+        if vertex in made.bands.rows:
+            half += 14.0
+        lefts[page] = min(lefts[page], centre - half)
+        rights[page] = max(rights[page], centre + half)
+    return [(left, right) if left <= right else (0.0, 0.0) for left, right in zip(lefts, rights, strict=True)]
+
+
+def _set_side_by_side(made: Frame, extents: list[tuple[float, float]]) -> None:
+    """Set the pages' edges and shift all centres onto the sheet."""
+    x = MARGIN
+    shifts = []
+    for page, (left, right) in enumerate(extents):
+        made.lefts.append(x)
+        made.rights.append(x + right - left)
+        shifts.append(x - left)
+        x += right - left
+        if made.lanes[page]:
+            x += _CORRIDOR + _LANE * min(len(made.lanes[page]), _LANES)
+        elif page + 1 < len(extents):
+            x += _CORRIDOR
+    for vertex in range(len(made.centres)):
+        made.centres[vertex] += shifts[made.page(vertex)]
+    made.width = x + MARGIN

@@ -1,0 +1,166 @@
+"""The graph as the layout works on it: nodes and way points in layers, joined by links one layer long.
+
+An edge over several layers runs through way points (dummy vertices).  Edges into the same output of the same
+node share them, so that twelve uses of one weight become one line; edges of one source to one target stay apart.
+Way points are paid from a budget linear in the graph; the edges that do not fit run in a side lane instead.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from retrograd.inspect.snapshot import GraphSnapshot
+
+from .ranks import Adjacency, longest_path_ranks
+
+
+class Bundle(NamedTuple):
+    """Edges that share their way points: vertices ``first, first + 1, ...`` in layers ``top, top + 1, ...``."""
+
+    first: int
+    top: int
+
+
+@dataclass(slots=True)
+class Layered:
+    """Vertices (nodes first, then way points) in layers and the links between neighbouring layers."""
+
+    nodes: int
+    """How many vertices are nodes."""
+    ranks: list[int]
+    """Layer of every vertex."""
+    layers: list[list[int]]
+    """Vertices of every layer, from left to right."""
+    below: Adjacency
+    above: Adjacency
+    bundles: list[Bundle | None]
+    """Per edge its way points; ``None`` for an edge that needs none."""
+    lanes: list[int]
+    """Edges that run in a side lane."""
+    light: bytearray
+    """Per vertex whether it should give way: leaves and the way points of skip connections."""
+
+    @property
+    def count(self) -> int:
+        """Number of vertices."""
+        return len(self.ranks)
+
+    def path(self, edge: int, source: int, target: int) -> list[int]:
+        """Return the vertices that an edge visits, from its source to its target."""
+        bundle = self.bundles[edge]
+        if bundle is None:
+            return [source, target]
+        start = bundle.first + self.ranks[source] + 1 - bundle.top
+        length = self.ranks[target] - self.ranks[source] - 1
+        return [source, *range(start, start + length), target]
+
+
+def build(snapshot: GraphSnapshot) -> Layered:
+    """Return the layered form of a snapshot; the layers are in the order of a depth first walk from the roots."""
+    count = len(snapshot)
+    sources, targets = snapshot.edge_source, snapshot.edge_target
+    ranks = longest_path_ranks(count, sources, targets)
+    inner = bytearray(count)
+    for source in sources:
+        inner[source] = 1
+    light = bytearray(0 if has_below else 1 for has_below in inner)
+    bundles, lanes = _bundle(snapshot, ranks, light, _main_child(snapshot, ranks, inner))
+    uppers, lowers = _links(snapshot, ranks, bundles, lanes)
+    below, above = Adjacency(len(ranks), uppers, lowers), Adjacency(len(ranks), lowers, uppers)
+    layered = Layered(count, ranks, [], below, above, bundles, lanes, light)
+    layered.layers = _depth_first_layers(layered, snapshot.roots)
+    return layered
+
+
+def _main_child(snapshot: GraphSnapshot, ranks: list[int], inner: bytearray) -> bytearray:
+    """Return per node whether an inner node hangs right below it: then its longer edges are skip connections."""
+    has = bytearray(len(snapshot))
+    for source, target in zip(snapshot.edge_source, snapshot.edge_target, strict=True):
+        if inner[target] and ranks[target] == ranks[source] + 1:
+            has[source] = 1
+    return has
+
+
+def _bundle(
+    snapshot: GraphSnapshot, ranks: list[int], light: bytearray, has_main: bytearray
+) -> tuple[list[Bundle | None], list[int]]:
+    """Give long edges their way points (appended to ``ranks`` and ``light``); return them and the lane edges."""
+    bundles: list[Bundle | None] = [None] * snapshot.edge_count
+    lanes, groups = _long_edges(snapshot, ranks)
+    budget = 4 * (len(snapshot) + snapshot.edge_count) + 2000
+    sources, targets = snapshot.edge_source, snapshot.edge_target
+    costs = [(sum(ranks[targets[edge]] - ranks[sources[edge]] for edge in edges), edges) for edges in groups]
+    for cost, edges in sorted(costs, key=lambda pair: pair[0]):
+        budget -= cost
+        if budget < 0:
+            lanes.extend(edges)
+            continue
+        bottom = ranks[targets[edges[0]]]
+        top = min(ranks[sources[edge]] for edge in edges) + 1
+        bundle = Bundle(len(ranks), top)
+        skips = all(has_main[sources[edge]] for edge in edges) or light[targets[edges[0]]]
+        ranks.extend(range(top, bottom))
+        light.extend([1 if skips else 0] * (bottom - top))
+        for edge in edges:
+            bundles[edge] = bundle
+    return bundles, lanes
+
+
+def _long_edges(snapshot: GraphSnapshot, ranks: list[int]) -> tuple[list[int], list[list[int]]]:
+    """Return the edges that run upward or level (only in a cycle), and the long edges grouped by what they share."""
+    upward: list[int] = []
+    groups: dict[tuple[int, int, int], list[int]] = {}
+    parallel: dict[tuple[int, int, int], int] = {}
+    columns = (snapshot.edge_source, snapshot.edge_target, snapshot.edge_output_nr)
+    for edge, (source, target, number) in enumerate(zip(*columns, strict=True)):
+        span = ranks[target] - ranks[source]
+        if span < 1:
+            upward.append(edge)
+        elif span > 1:
+            twin = parallel.get((source, target, number), 0)
+            parallel[source, target, number] = twin + 1
+            groups.setdefault((target, number, twin), []).append(edge)
+    return upward, list(groups.values())
+
+
+def _links(
+    snapshot: GraphSnapshot, ranks: list[int], bundles: list[Bundle | None], lanes: list[int]
+) -> tuple[list[int], list[int]]:
+    """Return upper and lower ends of all links, each link of a bundle once."""
+    in_lane = set(lanes)
+    uppers: list[int] = []
+    lowers: list[int] = []
+    for edge, (source, target) in enumerate(zip(snapshot.edge_source, snapshot.edge_target, strict=True)):
+        bundle = bundles[edge]
+        if edge in in_lane:
+            continue
+        uppers.append(source)
+        lowers.append(target if bundle is None else bundle.first + ranks[source] + 1 - bundle.top)
+    seen: set[int] = set()
+    for edge, bundle in enumerate(bundles):
+        if bundle is None or bundle.first in seen:
+            continue
+        seen.add(bundle.first)
+        target = snapshot.edge_target[edge]
+        last = bundle.first + ranks[target] - 1 - bundle.top
+        uppers.extend(range(bundle.first, last + 1))
+        lowers.extend([*range(bundle.first + 1, last + 1), target])
+    return uppers, lowers
+
+
+def _depth_first_layers(layered: Layered, roots: list[int]) -> list[list[int]]:
+    """Return the layers filled in the order of a depth first walk: subtrees stay together and cross little."""
+    layers: list[list[int]] = [[] for _ in range(max(layered.ranks, default=-1) + 1)]
+    seen = bytearray(layered.count)
+    starts, items = layered.below.starts, layered.below.items
+    for start in [*roots, *range(layered.count)]:
+        stack = [] if seen[start] else [start]
+        while stack:
+            vertex = stack.pop()
+            if seen[vertex]:
+                continue
+            seen[vertex] = 1
+            layers[layered.ranks[vertex]].append(vertex)
+            stack.extend(reversed(items[starts[vertex] : starts[vertex + 1]]))
+    return layers

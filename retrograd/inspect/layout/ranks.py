@@ -1,0 +1,62 @@
+"""Layers of a graph: every node one layer below its deepest predecessor (the loss on top)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+
+class Adjacency:
+    """Neighbours of every vertex in compressed rows: two flat lists instead of a list per vertex."""
+
+    __slots__ = ("items", "starts")
+
+    def __init__(self, count: int, sources: Sequence[int], targets: Sequence[int]) -> None:
+        keys = np.asarray(sources, dtype=np.int64)
+        order = np.argsort(keys, kind="stable")
+        degrees = np.bincount(keys, minlength=count)
+        self.starts: list[int] = np.concatenate(([0], np.cumsum(degrees))).astype(np.int64).tolist()
+        self.items: list[int] = np.asarray(targets, dtype=np.int64)[order].tolist()
+
+    def of(self, vertex: int) -> list[int]:
+        """Return the neighbours of ``vertex`` in the order in which their links were given."""
+        return self.items[self.starts[vertex] : self.starts[vertex + 1]]
+
+
+def longest_path_ranks(count: int, sources: Sequence[int], targets: Sequence[int]) -> list[int]:
+    """Return the layer of every node, 0 for nodes without predecessor.
+
+    A backward graph has no cycle, but a recording may come from anywhere: when only cycles are left the lowest
+    node is taken as it stands, and the edges that then run upward (target not below source) remain as they are.
+    """
+    below = Adjacency(count, sources, targets)
+    waiting: list[int] = np.bincount(np.asarray(targets, dtype=np.int64), minlength=count).tolist()
+    ranks = [0] * count
+    done = bytearray(count)
+    ready = [node for node in range(count) if waiting[node] == 0]
+    lowest = 0
+    while True:
+        _settle(ready, below, waiting, ranks, done)
+        while lowest < count and done[lowest]:
+            lowest += 1
+        if lowest == count:
+            return ranks
+        ready = [lowest]
+
+
+def _settle(ready: list[int], below: Adjacency, waiting: list[int], ranks: list[int], done: bytearray) -> None:
+    """Fix the layers of the ``ready`` nodes and of all that then have no predecessor left (changes its arguments)."""
+    starts, items = below.starts, below.items
+    while ready:
+        node = ready.pop()
+        done[node] = 1
+        next_rank = ranks[node] + 1
+        for target in items[starts[node] : starts[node + 1]]:
+            if done[target]:
+                continue
+            if ranks[target] < next_rank:
+                ranks[target] = next_rank
+            waiting[target] -= 1
+            if waiting[target] == 0:
+                ready.append(target)

@@ -1,0 +1,139 @@
+"""The way of every edge: which ports it uses, through which way points and lanes it runs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+
+from retrograd.inspect.snapshot import GraphSnapshot
+
+from .base import Point
+from .curves import curve
+from .frame import Frame, Lane
+from .layers import Layered
+from .ports import ports
+
+_IN_GAP = 16.0
+"""Distance between arrow heads on one box."""
+
+
+def lane_users(layered: Layered, snapshot: GraphSnapshot, pages: list[int]) -> list[Lane]:
+    """Return what runs in the corridors: lane edges, and links from one page to the next."""
+    users: list[Lane] = []
+    for edge in layered.lanes:
+        source, target = snapshot.edge_source[edge], snapshot.edge_target[edge]
+        page, end = pages[layered.ranks[source]], pages[layered.ranks[target]]
+        number = snapshot.edge_output_nr[edge]
+        users.append((page, ("up" if end != page else "lane", target, number)))
+        if end != page:
+            users.append((max(end - 1, 0), ("down", target, number)))
+    for number in range(1, len(pages)):
+        if pages[number] != pages[number - 1]:
+            users += [(pages[number - 1], ("next", vertex, 0)) for vertex in layered.layers[number]]
+    return users
+
+
+def routes(snapshot: GraphSnapshot, frame: Frame, label_widths: Sequence[float]) -> list[list[Point]]:
+    """Return the Bezier points of all edges."""
+    in_lane = set(frame.layered.lanes)
+    paths = [
+        [source, target] if edge in in_lane else frame.layered.path(edge, source, target)
+        for edge, (source, target) in enumerate(zip(snapshot.edge_source, snapshot.edge_target, strict=True))
+    ]
+    starts = _out_ports(snapshot, frame, paths, label_widths)
+    ends = _in_ports(snapshot, frame, paths, starts)
+    drawn = []
+    for edge, path in enumerate(paths):
+        if edge in in_lane:
+            way = _lane_way(frame, path, snapshot.edge_output_nr[edge], starts[edge], ends[edge])
+        else:
+            way = _layer_way(frame, path, starts[edge], ends[edge])
+        drawn.append(curve(way))
+    return drawn
+
+
+def _out_ports(
+    snapshot: GraphSnapshot, frame: Frame, paths: list[list[int]], label_widths: Sequence[float]
+) -> list[float]:
+    """Return where every edge leaves its source: toward its next vertex, with room for its label."""
+    wishes = [frame.centres[path[1]] for path in paths]
+    places = [0.0] * len(paths)
+    for node, edges in _grouped(snapshot.edge_source).items():
+        edges.sort(key=lambda edge: (round(wishes[edge], 1), edge))
+        gaps = [max(_IN_GAP, (label_widths[a] + label_widths[b]) / 2 + 8) for a, b in pairwise(edges)]
+        found = ports(frame.centres[node], frame.sizes[node].width, [wishes[edge] for edge in edges], gaps)
+        for edge, place in zip(edges, found, strict=True):
+            places[edge] = place
+    return places
+
+
+def _in_ports(snapshot: GraphSnapshot, frame: Frame, paths: list[list[int]], starts: list[float]) -> list[float]:
+    """Return where every edge enters its target: edges that share their last way point share the port."""
+    places = [0.0] * len(paths)
+    nodes = frame.layered.nodes
+    for node, edges in _grouped(snapshot.edge_target).items():
+        centre = frame.centres[node]
+        if len(edges) == 1:
+            places[edges[0]] = centre
+            continue
+        # An edge straight from a node has a port of its own, those of one way point have one together.
+        keys = [(1, paths[edge][-2]) if paths[edge][-2] >= nodes else (0, edge) for edge in edges]
+        wishes = {
+            key: (frame.centres[key[1]] if key[0] else starts[edge], key) for key, edge in zip(keys, edges, strict=True)
+        }
+        ordered = sorted(wishes, key=wishes.__getitem__)
+        width = min(frame.sizes[node].width, _IN_GAP * 1.5 * (len(ordered) - 1) + 20)
+        found = ports(centre, width, [wishes[key][0] for key in ordered], [_IN_GAP] * (len(ordered) - 1))
+        by_key = dict(zip(ordered, found, strict=True))
+        for edge, key in zip(edges, keys, strict=True):
+            places[edge] = by_key[key]
+    return places
+
+
+def _grouped(ends: list[int]) -> dict[int, list[int]]:
+    """Return the edges of every node that has some, by their ends."""
+    groups: dict[int, list[int]] = {}
+    for edge, node in enumerate(ends):
+        groups.setdefault(node, []).append(edge)
+    return groups
+
+
+def _layer_way(frame: Frame, path: list[int], start: float, end: float) -> list[Point]:
+    """Return the way points of an edge that runs from layer to layer."""
+    last = len(path) - 1
+    way: list[Point] = []
+    for index, vertex in enumerate(path):
+        if index:
+            if frame.page(vertex) != frame.page(path[index - 1]):
+                way += _page_turn(frame, path[index - 1], vertex)
+            way += frame.entry(vertex, end if index == last else frame.centres[vertex])
+        if index < last:
+            way += frame.exit(vertex, frame.centres[vertex] if index else start)
+    return way
+
+
+def _page_turn(frame: Frame, upper: int, lower: int) -> list[Point]:
+    """Return the way up the corridor between two pages, from the bottom of one to the top of the next."""
+    lane = frame.lane(frame.page(upper), ("next", lower, 0))
+    bands, ranks = frame.bands, frame.layered.ranks
+    return [(lane, bands.bottoms[ranks[upper]]), (lane, bands.tops[ranks[lower]])]
+
+
+def _lane_way(frame: Frame, path: list[int], number: int, start: float, end: float) -> list[Point]:
+    """Return the way points of an edge that runs beside the drawing."""
+    source, target = path
+    bands, ranks = frame.bands, frame.layered.ranks
+    bottom, top = bands.bottoms[ranks[source]], bands.tops[ranks[target]]
+    page, end_page = frame.page(source), frame.page(target)
+    way = frame.exit(source, start)
+    if page == end_page:
+        lane = frame.lane(page, ("lane", target, number))
+        if top > bottom:
+            turns = [(lane, min(bottom + 30, (top + bottom) / 2)), (lane, max(top - 30, (top + bottom) / 2))]
+        else:
+            turns = [(lane, bottom), (lane, top)]
+    else:
+        up = frame.lane(page, ("up", target, number))
+        down = frame.lane(max(end_page - 1, 0), ("down", target, number))
+        turns = [(up, bottom), (up, frame.headroom), (down, frame.headroom), (down, max(frame.headroom, top - 30))]
+    return way + turns + frame.entry(target, end)

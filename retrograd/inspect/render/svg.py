@@ -1,0 +1,91 @@
+"""SVG: a stand-alone drawing with real text, tooltips, and colours for light and dark readers."""
+
+from __future__ import annotations
+
+from retrograd.inspect.events import Recording
+from retrograd.inspect.layout.text_size import text_width
+from retrograd.inspect.snapshot import GraphSnapshot
+
+from . import labels, theme
+from .base import RenderOptions, capped, chosen_snapshots
+from .drawing import Drawing, draw, number, text
+
+_KINDS = {
+    "root": "root (backward starts here)",
+    "op": "operator",
+    "leaf": "parameter or other leaf",
+    "function": "custom Function",
+    "copy": "write into a view",
+}
+_SIDE = 24.0
+
+
+class SvgRenderer:
+    """Draws the chosen graphs below each other."""
+
+    name = "svg"
+    suffixes = (".svg",)
+    binary = False
+
+    def render(self, recording: Recording, options: RenderOptions) -> str:
+        """Return an SVG document."""
+        snapshots = chosen_snapshots(recording, options)
+        y = width = 0.0
+        parts = []
+        for step, snapshot in enumerate(snapshots):
+            prefix = f"s{step}-" if len(snapshots) > 1 else ""
+            markup, wide, high = _block(snapshot, options, recording, prefix)
+            parts.append(f'<g class="step" transform="translate(0 {number(y)})">\n{markup}\n</g>')
+            y, width = y + high, max(width, wide)
+        title = text(options.title or recording.script or "backward graph")
+        described = "; ".join(text(labels.headline(snapshot)) for snapshot in snapshots)
+        return (
+            f'<svg xmlns="http://www.w3.org/2000/svg" width="{number(width)}" height="{number(y)}" '
+            f'viewBox="0 0 {number(width)} {number(y)}" role="img" class="graph">\n'
+            f"<title>{title}</title>\n<desc>Backward graph, gradients flow downward. {described}</desc>\n"
+            f"<style>{theme.style(options.theme)}</style>\n"
+            f'<rect class="paper" width="{number(width)}" height="{number(y)}"/>\n' + "\n".join(parts) + "\n</svg>\n"
+        )
+
+
+def _block(
+    snapshot: GraphSnapshot, options: RenderOptions, recording: Recording, prefix: str
+) -> tuple[str, float, float]:
+    """Return one graph with caption and legend, and the room it takes."""
+    shown, left_out = capped(snapshot, options.max_nodes)
+    drawing = draw(shown, options, prefix)
+    title = labels.clean(options.title or recording.script or "backward graph")
+    line = labels.headline(snapshot) + (f" · only the first {len(shown):,} nodes are drawn" if left_out else "")
+    legend, legend_width = _legend(drawing)
+    wide = max(drawing.width, text_width(title, 16, bold=True) + 2 * _SIDE, text_width(line, 11) + 2 * _SIDE)
+    wide = max(wide, legend_width + 2 * _SIDE)
+    markup = (
+        f'<text class="h" x="{number(_SIDE)}" y="34">{text(title)}</text>\n'
+        f'<text class="m" x="{number(_SIDE)}" y="54">{text(line)}</text>\n'
+        f'<g transform="translate({number((wide - drawing.width) / 2)} 62)">\n{drawing.markup}\n</g>\n'
+        f'<g transform="translate({number(_SIDE)} {number(drawing.height + 72)})">{legend}</g>'
+    )
+    return markup, wide, drawing.height + 104
+
+
+def _legend(drawing: Drawing) -> tuple[str, float]:
+    """Return the legend of a drawing and its width."""
+    entries = [(kind, words) for kind, words in _KINDS.items() if kind in drawing.kinds]
+    if drawing.scale.name:
+        bounds = drawing.scale.bounds()
+        entries = [(f"heat{step}", f"≥ {bound:.3g}") for step, bound in enumerate(bounds)]
+    x = 0.0
+    parts = []
+    if drawing.scale.name:
+        parts.append(f'<text class="m" x="0" y="10">{text(drawing.scale.name)}</text>')
+        x = text_width(labels.clean(drawing.scale.name), 11) + 16
+    for css, words in entries:
+        parts.append(
+            f'<g class="{css}" transform="translate({number(x)} 0)"><rect class="card" width="14" height="12" rx="3"/>'
+            f'<rect class="strip" width="4" height="12" rx="2"/><text class="m" x="20" y="10">{text(words)}</text></g>'
+        )
+        x += 20 + text_width(words, 11) + 18
+    return "".join(parts), x
+
+
+RENDERER = SvgRenderer()

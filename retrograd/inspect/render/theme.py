@@ -1,0 +1,102 @@
+"""Looks of the drawings: colours for light and dark, as style rules that plain SVG readers understand.
+
+No CSS variables and no web fonts: converters and old viewers know neither.  Colours were chosen to keep text at
+a contrast of at least 4.5 : 1, and kinds differ in lightness as well as in hue.
+"""
+
+from __future__ import annotations
+
+FONT = "-apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, 'Noto Sans', 'DejaVu Sans', sans-serif"
+
+HEATS = 6
+"""Steps of the scale for ``color_by``."""
+
+LIGHT = {
+    "paper": "#ffffff",
+    "ink": "#1b2330",
+    "muted": "#5a6675",
+    "line": "#8d99a9",
+    "card": "#f8f9fb",
+    "rim": "#ccd4de",
+    "op": "#7086a8",
+    "leaf": "#2f8f63",
+    "leaf-card": "#eef7f1",
+    "leaf-rim": "#b4d8c3",
+    "function": "#7d56bd",
+    "function-card": "#f5f0fb",
+    "function-rim": "#d3c2ec",
+    "copy": "#b5741a",
+    "copy-card": "#fcf5e8",
+    "copy-rim": "#e8d0a4",
+    "root": "#2a62bd",
+    "root-card": "#ecf2fc",
+    "root-rim": "#a9c3ec",
+    "heat": "#fbf6ec #fae6bd #f8cf8d #f4b06a #ea8d58 #dc6d55",
+    "odd": "#c2187a",
+}
+DARK = {
+    "paper": "#14181e",
+    "ink": "#e6eaf0",
+    "muted": "#9aa7b7",
+    "line": "#66748a",
+    "card": "#1d232c",
+    "rim": "#3a4553",
+    "op": "#7f97bd",
+    "leaf": "#4cb583",
+    "leaf-card": "#17271f",
+    "leaf-rim": "#2f5a44",
+    "function": "#a684e0",
+    "function-card": "#241d33",
+    "function-rim": "#4d3d6d",
+    "copy": "#d99a41",
+    "copy-card": "#2b2316",
+    "copy-rim": "#5f4a24",
+    "root": "#6ba1f2",
+    "root-card": "#172438",
+    "root-rim": "#345587",
+    "heat": "#24221d #3f3520 #594323 #744d27 #8c502d #a05138",
+    "odd": "#ff6fc0",
+}
+
+
+def rules(palette: dict[str, str], prefix: str = "") -> str:
+    """Return the colour rules of one palette; ``prefix`` is a selector that limits them."""
+    dot = f"{prefix} ." if prefix else "."
+    heats = "".join(f"{dot}heat{step} .card{{fill:{heat}}}" for step, heat in enumerate(palette["heat"].split()))
+    kinds = "".join(
+        f"{dot}{kind} .card{{fill:{palette[f'{kind}-card']};stroke:{palette[f'{kind}-rim']}}}"
+        f"{dot}{kind} .strip{{fill:{palette[kind]}}}"
+        for kind in ("leaf", "function", "copy", "root")
+    )
+    return (
+        f"{dot}paper{{fill:{palette['paper']}}}"
+        f"{dot}graph text{{fill:{palette['ink']}}}"
+        f"{dot}graph .m{{fill:{palette['muted']}}}"
+        f"{dot}card{{fill:{palette['card']};stroke:{palette['rim']}}}"
+        f"{dot}strip{{fill:{palette['op']}}}"
+        f"{dot}edge path{{stroke:{palette['line']}}}"
+        f"{dot}tip{{fill:{palette['line']}}}"
+        f"{dot}graph .edge text{{fill:{palette['muted']};stroke:{palette['paper']}}}"
+        f"{kinds}{heats}{dot}odd .card{{stroke:{palette['odd']};stroke-width:2.5}}"
+    )
+
+
+def shapes() -> str:
+    """Return the rules that do not depend on colours."""
+    return (
+        f".graph{{font-family:{FONT};font-size:11px}}"
+        ".graph .b{font-size:13px;font-weight:600}.graph .h{font-size:16px;font-weight:600}"
+        ".graph .m{font-weight:400}.graph .b .m{font-size:11px}"
+        ".card{stroke-width:1}.edge path{fill:none;stroke-width:1.3}"
+        ".graph .edge text{font-size:9.5px;text-anchor:middle;"
+        "stroke-width:4px;paint-order:stroke;stroke-linejoin:round}"
+    )
+
+
+def style(theme: str) -> str:
+    """Return the style sheet of a stand-alone drawing: ``auto`` follows the reader's setting."""
+    if theme == "dark":
+        return shapes() + rules(DARK)
+    if theme == "light":
+        return shapes() + rules(LIGHT)
+    return f"{shapes()}{rules(LIGHT)}@media (prefers-color-scheme:dark){{{rules(DARK)}}}"
