@@ -15,6 +15,7 @@ import click
 
 from ..errors import RetrogradError
 from . import commands
+from .runner import Interrupted
 
 
 def one_line(text: str) -> str:
@@ -91,4 +92,8 @@ def cli() -> None:
 
 def main() -> None:
     """Entry point of the ``retrograd`` script and of ``python -m retrograd``."""
-    cli.main(prog_name="retrograd")
+    try:
+        cli.main(prog_name="retrograd")
+    except Interrupted:
+        # Beyond click, which makes "Aborted!" of it: the process dies of SIGINT, as python's does.
+        raise KeyboardInterrupt from None

@@ -1,0 +1,230 @@
+"""Runs a user's program in this process as ``python`` itself would run it, and ends the process as it would.
+
+The rules were read off ``python`` (3.11) and are held against it by ``tests/test_cli_runner*.py``:
+
+- a fresh ``__main__`` module with the names, loader, ``__spec__`` and absolute ``__file__`` that python gives it;
+- ``sys.argv`` and ``sys.path[0]`` as for the program alone (nothing is put there under ``-P``);
+- an uncaught exception is shown by ``sys.excepthook`` without our frames; ``sys.exit("text")`` goes to stderr;
+- then, in python's order: threads are joined, ``atexit`` handlers run.  Only after that does ``run`` return, so
+  that a recording around it also holds what threads and handlers did;
+- ``leave`` gives the process the program's exit code, or lets it die of SIGINT after a Ctrl-C.
+
+What cannot be kept: ``os._exit``, ``os.exec*`` and a signal that kills the process end it at once, without results.
+A program sees a few frames below its own module, and modules that the command line needs are loaded already.
+"""
+
+from __future__ import annotations
+
+import atexit
+import builtins
+import importlib.machinery
+import linecache
+import os
+import pkgutil
+import runpy
+import sys
+import threading
+import types
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any, NoReturn
+
+from .target import Target
+from .uncaught import show_exit, show_uncaught
+
+# What python put first on the path belongs to whoever started this process: nothing of ours is found there.
+_OWN_PATH = sys.path[:] if sys.flags.safe_path else sys.path[1:]
+
+
+class Interrupted(BaseException):
+    """The program ended by Ctrl-C: ``cli.main`` lets a KeyboardInterrupt end the process for it.
+
+    It is no KeyboardInterrupt itself, because click would turn that into ``Aborted!`` and exit code 1.
+    """
+
+
+@dataclass(frozen=True, slots=True)
+class Ending:
+    """How a program ended."""
+
+    code: int = 0
+    """What it passes to ``sys.exit``, as a number."""
+    raised: str = ""
+    """Name of the exception that ended it, or ``""``."""
+    interrupted: bool = False
+    """It ended by a KeyboardInterrupt that nobody caught."""
+    forked: bool = False
+    """This is a child process that the program forked: results are its parent's business."""
+
+
+def run(target: Target) -> Ending:
+    """Run the program to its very end and return how it ended; nothing it raises gets out.
+
+    The process belongs to the program from here on: ``__main__``, ``sys.argv``, ``sys.path`` and the current
+    folder are left as it left them, its threads have ended and its ``atexit`` handlers have run.
+    """
+    process = os.getpid()
+    main = _fresh_main()
+    sys.argv[:] = target.argv
+    ending = _show(_uncaught(target, main))
+    _end_as_python_does()
+    return Ending(ending.code, ending.raised, ending.interrupted, forked=os.getpid() != process)
+
+
+def leave(ending: Ending, failure: int = 0) -> NoReturn:
+    """End the process as the program ended; ``failure`` is our own exit code, used when the program had none."""
+    if ending.interrupted:
+        sys.excepthook = _shown_already
+        raise Interrupted
+    raise SystemExit(ending.code or failure)
+
+
+@contextmanager
+def own_ground() -> Iterator[None]:
+    """Work as if the program had not run: its folder may hold a ``rich.py``, its ``sys.stdout`` may be a file."""
+    theirs = sys.path, sys.stdout
+    sys.path, sys.stdout = list(_OWN_PATH), sys.__stdout__  # type: ignore[assignment]  # None without a console
+    try:
+        yield
+    finally:
+        sys.path, sys.stdout = theirs
+
+
+def _fresh_main() -> types.ModuleType:
+    """Put a new ``__main__`` into ``sys.modules``, filled as python fills it before it knows what to run."""
+    main = types.ModuleType("__main__")
+    main.__loader__ = importlib.machinery.BuiltinImporter  # the class, as in python
+    if sys.version_info < (3, 14):
+        main.__annotations__ = {}
+    main.__dict__["__builtins__"] = builtins
+    sys.modules["__main__"] = main
+    return main
+
+
+def _uncaught(target: Target, main: types.ModuleType) -> BaseException | None:
+    """Execute the program and return what it raised."""
+    try:
+        _START[target.kind](target, main)
+    except BaseException as error:
+        return error
+    finally:
+        _flush()
+    return None
+
+
+def _show(error: BaseException | None) -> Ending:
+    """Tell the user what ended the program, as python does; no exception is being handled any more here."""
+    if error is None:
+        return Ending()
+    if isinstance(error, SystemExit):
+        return Ending(show_exit(error))
+    return Ending(show_uncaught(error), type(error).__name__, interrupted=type(error) is KeyboardInterrupt)
+
+
+def _end_as_python_does() -> None:
+    """Join the threads and run the ``atexit`` handlers, in the order of python's own shutdown.
+
+    Both are what the interpreter calls when it ends; called again by it later they find nothing left to do.
+    Joining by ``Thread.join`` would wait for ever for the idle workers of an executor that nobody shut down.
+    """
+    try:
+        threading._shutdown()  # type: ignore[attr-defined]
+    except BaseException as error:  # Ctrl-C while waiting: python reports it and goes on, too
+        sys.unraisablehook(_unraisable(error, threading))
+    atexit._run_exitfuncs()
+    _flush()
+
+
+def _unraisable(error: BaseException, where: object) -> Any:
+    """Return what ``sys.unraisablehook`` wants to be given."""
+    return types.SimpleNamespace(
+        exc_type=type(error), exc_value=error, exc_traceback=error.__traceback__, err_msg=None, object=where
+    )
+
+
+def _flush() -> None:
+    """Flush what the program wrote, so that our words come after it; a failure is python's to report."""
+    for stream in (sys.stderr, sys.stdout):
+        try:
+            stream.flush()
+        except BaseException:
+            pass
+
+
+def _shown_already(*_: object) -> None:
+    """Stand in for ``sys.excepthook`` where the traceback has been shown."""
+
+
+def _put_first(folder: str) -> None:
+    """Replace what python put first on ``sys.path`` for us by what it would have put there for the program."""
+    if not sys.flags.safe_path:
+        sys.path[:1] = [folder]
+
+
+def _start_script(target: Target, main: types.ModuleType) -> None:
+    """Run a file, or the ``__main__.py`` of a folder or zip."""
+    path = _absolute(target.text)
+    if pkgutil.get_importer(path) is not None:
+        sys.path[: 0 if sys.flags.safe_path else 1] = [path]
+        runpy._run_module_as_main("__main__", alter_argv=False)  # type: ignore[attr-defined]
+        return
+    _put_first(os.path.dirname(os.path.realpath(path)))
+    code = _code_of(path, main)
+    exec(code, main.__dict__)
+
+
+def _code_of(path: str, main: types.ModuleType) -> types.CodeType:
+    """Return the code of a source or ``.pyc`` file, and note in ``__main__`` where it came from."""
+    kind = importlib.machinery.SourceFileLoader
+    if path.endswith(".pyc"):
+        kind = importlib.machinery.SourcelessFileLoader  # type: ignore[assignment]
+    loader = kind("__main__", path)
+    main.__loader__ = loader
+    _name_file(main, path)
+    if path.endswith(".pyc"):
+        return loader.get_code("__main__")  # type: ignore[return-value]
+    with open(path, "rb") as file:
+        return compile(file.read(), path, "exec", dont_inherit=True)
+
+
+def _start_module(target: Target, main: types.ModuleType) -> None:
+    """Run a module by name, by the function that ``python -m`` itself calls."""
+    _put_first(os.getcwd())
+    runpy._run_module_as_main(target.text)  # type: ignore[attr-defined]
+
+
+def _start_code(target: Target, main: types.ModuleType) -> None:
+    """Run code from the command line."""
+    _put_first("")
+    _exec_text(target.text + "\n", "<string>", main)
+
+
+def _start_stdin(target: Target, main: types.ModuleType) -> None:
+    """Run what standard input holds, read to its end first."""
+    _put_first("")
+    _name_file(main, "<stdin>")
+    _exec_text(sys.stdin.buffer.read(), "<stdin>", main)
+
+
+def _exec_text(text: str | bytes, name: str, main: types.ModuleType) -> None:
+    """Run source that is in no file; from 3.13 on python's tracebacks show its lines."""
+    if sys.version_info >= (3, 13):
+        lines = (text if isinstance(text, str) else text.decode(errors="replace")).splitlines(keepends=True)
+        linecache.cache[name] = (len(text), None, lines, name)
+    code = compile(text, name, "exec", dont_inherit=True)
+    exec(code, main.__dict__)
+
+
+def _name_file(main: types.ModuleType, path: str) -> None:
+    """Give ``__main__`` the file names that python gives it."""
+    main.__file__ = path
+    main.__dict__["__cached__"] = None
+
+
+def _absolute(path: str) -> str:
+    """Return a path as python makes a script's path absolute: joined, and nothing else about it changed."""
+    return path if os.path.isabs(path) else os.path.join(os.getcwd(), path)
+
+
+_START = {"script": _start_script, "module": _start_module, "code": _start_code, "stdin": _start_stdin}
