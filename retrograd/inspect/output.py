@@ -9,7 +9,7 @@ import stat
 import sys
 from pathlib import Path
 
-from retrograd.errors import OutputError
+from retrograd.errors import OutputError, UsageError
 
 from .events import Recording
 from .render import RenderOptions, renderer_for
@@ -25,9 +25,20 @@ def save(recording: Recording, path: str, fmt: str | None = None, options: Rende
     ``NoGraphError``, ``LayoutError`` or ``OutputError``; then nothing was written.
     """
     path = os.fspath(path)
-    renderer = renderer_for(fmt or ("tree" if path == STDOUT else path))
+    options = options or RenderOptions()
     check_writable(path)
-    write_output(renderer.render(recording, options or RenderOptions()), path)
+    renderer = renderer_for(fmt or ("tree" if path == STDOUT else path))
+    check_measure(recording, options)
+    write_output(renderer.render(recording, options), path)
+
+
+def check_measure(recording: Recording, options: RenderOptions) -> None:
+    """Raise ``UsageError`` if the nodes are to be coloured by something that the recording does not hold."""
+    known = {"saved_bytes"}.union(*(snapshot.measures for snapshot in recording.snapshots))
+    if options.color_by is not None and options.color_by not in known:
+        raise UsageError(
+            f"The recording holds no measure {options.color_by!r}.", f"It has: {', '.join(sorted(known))}."
+        )
 
 
 def write_output(content: str | bytes, path: str) -> None:

@@ -40,13 +40,13 @@ class DotRenderer:
             shown, hidden = capped(snapshots[0], options.max_nodes)
             graph.graph_attr["label"] = _label(_captions(snapshots[0], hidden, options))
             graph.body.extend(digraph_lines(shown))
-            return graph.source
+            return str(graph.source)
         for step, snapshot in enumerate(snapshots):
             shown, hidden = capped(snapshot, options.max_nodes)
             with graph.subgraph(name=f"cluster_{step}") as cluster:
                 cluster.attr(label=_label(_captions(snapshot, hidden, options)))
                 cluster.body.extend(digraph_lines(shown, f"s{step}_n"))
-        return graph.source
+        return str(graph.source)
 
 
 RENDERER = DotRenderer()
@@ -104,7 +104,8 @@ def _label(lines: Iterable[str]) -> str:
     # An ampersand would begin an HTML entity, which Graphviz decodes in every label.  ``nohtml`` keeps a label
     # such as <lambda> from being read as HTML.
     texts = (_short(clean(line)).replace("&", "&amp;") for line in lines)
-    return graphviz.nohtml("\\n".join(graphviz.escape(text) for text in texts))
+    label: str = graphviz.nohtml("\\n".join(graphviz.escape(text) for text in texts))
+    return label
 
 
 def _short(text: str) -> str:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterator
 from numbers import Integral, Real
 from typing import Any, NoReturn
 
@@ -133,31 +132,38 @@ def decode_recording(content: str | bytes, shown: str = "given") -> Recording:
 
 def _parse(content: str | bytes, shown: str) -> Plain:
     """Return the JSON value, or say where and why it is none."""
-    text = ""
+    text = content if isinstance(content, str) else content.decode("utf-8-sig", "replace")
+    if not text.strip():
+        raise RecordingError(f"The recording {shown} is empty.", _AGAIN)
     try:
-        text = content if isinstance(content, str) else content.decode("utf-8-sig")
-        return json.loads(text, parse_constant=_no_constant)
+        return json.loads(_decoded(content), parse_constant=_no_constant)
     except json.JSONDecodeError as error:
-        if not text.strip():
-            raise RecordingError(f"The recording {shown} is empty.", _AGAIN) from error
-        if error.pos >= len(text.rstrip()) - 1 or "Unterminated" in error.msg:
+        if _is_cut_off(text, error):
             raise RecordingError(f"The recording {shown} is cut off after {len(text):,} characters.", _AGAIN) from error
         where = f"line {error.lineno}, column {error.colno}"
         raise RecordingError(f"The file {shown} is no JSON ({error.msg}, {where}).", _NOT_ONE) from error
-    except (ValueError, RecursionError) as error:
-        raise RecordingError(f"The file {shown} is no recording ({_reason(error)}).", _NOT_ONE) from error
+    except UnicodeDecodeError as error:
+        if text.startswith("{") and error.reason == "unexpected end of data":
+            raise RecordingError(f"The recording {shown} is cut off after {len(text):,} characters.", _AGAIN) from error
+        raise RecordingError(f"The file {shown} is no recording (it is not UTF-8 text).", _NOT_ONE) from error
+    except RecursionError as error:
+        raise RecordingError(f"The file {shown} is no recording (it is nested too deeply).", _NOT_ONE) from error
+    except ValueError as error:
+        raise RecordingError(f"The file {shown} is no recording ({str(error)[:100]}).", _NOT_ONE) from error
+
+
+def _decoded(content: str | bytes) -> str:
+    """Return text; a byte order mark, which some editors add, is no part of it."""
+    return content if isinstance(content, str) else content.decode("utf-8-sig")
+
+
+def _is_cut_off(text: str, error: json.JSONDecodeError) -> bool:
+    """Whether the text was good JSON as far as it goes."""
+    near_the_end = error.pos >= len(text.rstrip()) - len("\\uD800 ")
+    return text.startswith("{") and (near_the_end or "Unterminated" in error.msg)
 
 
 _NOT_ONE = "Give a file that was written by: retrograd trace SCRIPT -o run.json"
-
-
-def _reason(error: Exception) -> str:
-    """Say in a few words what is wrong with a file that is not even JSON."""
-    if isinstance(error, UnicodeDecodeError):
-        return "it is not UTF-8 text"
-    if isinstance(error, RecursionError):
-        return "it is nested too deeply"
-    return str(error)[:100]
 
 
 def _no_constant(word: str) -> NoReturn:

@@ -1,0 +1,158 @@
+"""The graph as an indented text, for terminals (in colour) and plain text files."""
+
+from __future__ import annotations
+
+import io
+import sys
+from typing import IO, TYPE_CHECKING
+
+from retrograd.errors import OutputError
+from retrograd.inspect.events import Recording
+from retrograd.inspect.snapshot import GraphSnapshot
+
+from .base import RenderOptions, chosen_snapshots
+from .labels import bytes_text, card, headline, node_id
+from .tree_rows import Outline, Row
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.text import Text
+    from rich.tree import Tree
+
+ROWS = 200
+"""Rows of one graph when nobody asks for another number: more help no reader."""
+FILE_WIDTH = 200
+"""Columns of text that goes to no terminal."""
+
+
+class TreeRenderer:
+    """Writes the chosen graphs as plain text."""
+
+    name = "tree"
+    suffixes = (".txt",)
+    binary = False
+
+    def render(self, recording: Recording, options: RenderOptions) -> str:
+        """Return the chosen snapshots as text without colour; lines end where their words end."""
+        return _page(recording, options, width=options.width or FILE_WIDTH)
+
+
+RENDERER = TreeRenderer()
+
+
+def print_tree(recording: Recording, options: RenderOptions | None = None, file: IO[str] | None = None) -> None:
+    """Print the chosen graphs to ``file`` (standard output): in colour and fitted to its width on a terminal.
+
+    ``NO_COLOR`` and ``FORCE_COLOR`` are heeded; what the encoding of ``file`` cannot say is shown as escapes.
+    Raises ``OutputError`` when ``file`` takes no more.
+    """
+    from rich.console import Console
+
+    options = options or RenderOptions()
+    out = file or sys.stdout
+    terminal = Console(file=out, force_jupyter=False)
+    width = options.width or (terminal.width if terminal.is_terminal else FILE_WIDTH)
+    text = _page(recording, options, width=width, like=terminal)
+    try:
+        out.write(text.encode(terminal.encoding, "backslashreplace").decode(terminal.encoding))
+        out.flush()
+    except BrokenPipeError:
+        raise  # the reader has seen enough, as in `retrograd render run.json | head`
+    except OSError as error:
+        raise OutputError(f"Could not print the tree: {error.strerror}.", "Write it to a file with -o.") from error
+
+
+class _Page(io.StringIO):
+    """Text in memory that claims the encoding of the file it is meant for, so that rich picks fitting lines."""
+
+    encoding: str = "utf-8"
+
+    def __init__(self, encoding: str) -> None:
+        super().__init__()
+        self.encoding = encoding
+
+
+def _page(recording: Recording, options: RenderOptions, *, width: int, like: Console | None = None) -> str:
+    """Return the chosen graphs as text, with the colours that the console ``like`` would use, or without any."""
+    from rich.console import Console
+
+    page = _Page(like.encoding if like else "utf-8")
+    console = Console(
+        file=page,
+        width=width,
+        color_system=like.color_system if like else None,  # type: ignore[arg-type]  # a name out of rich itself
+        force_terminal=like.is_terminal if like else False,
+        no_color=like.no_color if like else True,
+        force_jupyter=False,
+        legacy_windows=False,
+    )
+    for snapshot in chosen_snapshots(recording, options):
+        console.print(tree(snapshot, options))
+    return "".join(f"{line.rstrip()}\n" for line in page.getvalue().splitlines())
+
+
+def tree(snapshot: GraphSnapshot, options: RenderOptions | None = None) -> Tree:
+    """Return one graph as a ``rich.tree.Tree``, capped at ``options.max_nodes`` rows (default 200)."""
+    from rich.text import Text
+    from rich.tree import Tree
+
+    options = options or RenderOptions()
+    rows = Outline(snapshot).rows(options.max_nodes or ROWS)
+    top = Tree(_line(Text(headline(snapshot, options.title), style="bold")), guide_style="dim", highlight=False)
+    open_trees = [top]
+    for row in rows:
+        del open_trees[row.depth + 1 :]
+        open_trees.append(open_trees[-1].add(_row_text(snapshot, row, options)))
+    hidden = len(snapshot) - sum(not row.reference for row in rows)
+    if hidden:
+        top.add(Text(f"… {hidden:,} more node{'s' * (hidden != 1)} not shown", style="italic"))
+    return top
+
+
+def _row_text(snapshot: GraphSnapshot, row: Row, options: RenderOptions) -> Text:
+    """Return the words of one row; names stand in ``Text``, so that no markup in them is obeyed."""
+    from rich.text import Text
+
+    here = card(snapshot, row.node)
+    text = Text("↓ " if row.continues else "", style="dim")
+    if row.reference:
+        text = Text("→ ", style="dim")
+    named_leaf = snapshot.kind[row.node] == "leaf" and here.name
+    text.append(here.name if named_leaf else here.op, style="bold green" if named_leaf else "bold")
+    text.append(f" {node_id(row.node)}", style="dim")
+    if row.output_nr:
+        text.append(f" output {row.output_nr}", style="magenta")
+    if row.reference:
+        return _line(text.append(" (has its own row)", style="dim"))
+    for words, style in _details(snapshot, row.node, options):
+        if words:
+            text.append(f"  {words}", style=style)
+    return _line(text)
+
+
+def _details(snapshot: GraphSnapshot, node: int, options: RenderOptions) -> list[tuple[str, str]]:
+    """Return what a row says after the operator, each with its style."""
+    here = card(snapshot, node)
+    name = "" if snapshot.kind[node] == "leaf" else here.name
+    measure = _measure_text(snapshot, node, options.color_by)
+    return [
+        (name, "green"),
+        (here.tensor, "cyan"),
+        (measure, "yellow"),
+        (here.scope, "dim"),
+        (here.source, "dim"),
+    ]
+
+
+def _measure_text(snapshot: GraphSnapshot, node: int, measure: str | None) -> str:
+    """Return the value of the measure that was asked for, or nothing."""
+    if measure == "saved_bytes":
+        return bytes_text(snapshot.saved_bytes[node])
+    value = snapshot.measures[measure][node] if measure in snapshot.measures else None
+    return "" if value is None else f"{measure} {value:.4g}"
+
+
+def _line(text: Text) -> Text:
+    """Make a text stay on one line: cut, not wrapped, where the console is too narrow."""
+    text.no_wrap, text.overflow = True, "ellipsis"
+    return text
