@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from retrograd.inspect.snapshot import GraphSnapshot
 
-from .ranks import Adjacency, longest_path_ranks
+from .ranks import Adjacency, light_nodes, longest_path_ranks
 
 
 class Bundle(NamedTuple):
@@ -61,11 +61,8 @@ def build(snapshot: GraphSnapshot) -> Layered:
     count = len(snapshot)
     sources, targets = snapshot.edge_source, snapshot.edge_target
     ranks = longest_path_ranks(count, sources, targets)
-    inner = bytearray(count)
-    for source in sources:
-        inner[source] = 1
-    light = bytearray(0 if has_below else 1 for has_below in inner)
-    bundles, lanes = _bundle(snapshot, ranks, light, _main_child(snapshot, ranks, inner))
+    light = light_nodes(snapshot, ranks)
+    bundles, lanes = _bundle(snapshot, ranks, light, _main_child(snapshot, ranks, light))
     uppers, lowers = _links(snapshot, ranks, bundles, lanes)
     below, above = Adjacency(len(ranks), uppers, lowers), Adjacency(len(ranks), lowers, uppers)
     layered = Layered(count, ranks, [], below, above, bundles, lanes, light)
@@ -73,11 +70,11 @@ def build(snapshot: GraphSnapshot) -> Layered:
     return layered
 
 
-def _main_child(snapshot: GraphSnapshot, ranks: list[int], inner: bytearray) -> bytearray:
-    """Return per node whether an inner node hangs right below it: then its longer edges are skip connections."""
+def _main_child(snapshot: GraphSnapshot, ranks: list[int], light: bytearray) -> bytearray:
+    """Return per node whether a heavy node hangs right below it: then its longer edges are skip connections."""
     has = bytearray(len(snapshot))
     for source, target in zip(snapshot.edge_source, snapshot.edge_target, strict=True):
-        if inner[target] and ranks[target] == ranks[source] + 1:
+        if not light[target] and ranks[target] == ranks[source] + 1:
             has[source] = 1
     return has
 

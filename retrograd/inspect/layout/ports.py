@@ -17,7 +17,9 @@ def ports(centre: float, width: float, wishes: Sequence[float], gaps: Sequence[f
     total = sum(gaps)
     shrink = min(1.0, 2 * half / total) if total else 1.0
     spaces = [gap * shrink for gap in gaps]
-    places = spread([min(max(wish, centre - half), centre + half) for wish in wishes], [1.0] * len(wishes), spaces)
+    # A line that can run straight down keeps its place; the others are at the corner anyway.
+    weights = [100.0 if abs(wish - centre) <= half else 1.0 for wish in wishes]
+    places = spread([min(max(wish, centre - half), centre + half) for wish in wishes], weights, spaces)
     # Least squares under bounds is the unbounded answer, clamped: gaps before a port bound it from the left.
     before, after = 0.0, total * shrink
     bounded = []

@@ -6,6 +6,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from retrograd.inspect.snapshot import GraphSnapshot
+
+_TWIG = 3
+"""Longest path below a node that may count as a twig."""
+
 
 class Adjacency:
     """Neighbours of every vertex in compressed rows: two flat lists instead of a list per vertex."""
@@ -60,3 +65,30 @@ def _settle(ready: list[int], below: Adjacency, waiting: list[int], ranks: list[
             waiting[target] -= 1
             if waiting[target] == 0:
                 ready.append(target)
+
+
+def light_nodes(snapshot: GraphSnapshot, ranks: list[int]) -> bytearray:
+    """Return which nodes should give way to others: leaves, and short twigs beside a much longer branch.
+
+    A weight behind its transpose then hangs beside the trunk of a network instead of pushing it aside, while
+    branches of similar length stay symmetrical.
+    """
+    count = len(snapshot)
+    heights, tallest = [0] * count, [0] * count
+    by_rank = np.argsort(np.asarray(ranks)[np.asarray(snapshot.edge_source, dtype=np.int64)], kind="stable")[::-1]
+    edges = by_rank.tolist()
+    sources, targets = snapshot.edge_source, snapshot.edge_target
+    for edge in edges:
+        source, height = sources[edge], heights[targets[edge]]
+        tallest[source] = max(tallest[source], height)
+        heights[source] = max(heights[source], height + 1)
+    light = bytearray(1 if height <= _TWIG else 0 for height in heights)
+    rooted = bytearray(count)
+    for source, target in zip(sources, targets, strict=True):
+        rooted[target] = 1
+        if heights[target] and tallest[source] < 2 * heights[target] + 4:
+            light[target] = 0
+    for node in range(count):
+        if not rooted[node] and heights[node]:
+            light[node] = 0
+    return light

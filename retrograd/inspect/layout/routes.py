@@ -60,7 +60,7 @@ def _out_ports(
     places = [0.0] * len(paths)
     for node, edges in _grouped(snapshot.edge_source).items():
         edges.sort(key=lambda edge: (round(wishes[edge], 1), edge))
-        gaps = [max(_IN_GAP, (label_widths[a] + label_widths[b]) / 2 + 8) for a, b in pairwise(edges)]
+        gaps = [max(_IN_GAP, (label_widths[a] + label_widths[b]) * 0.375 + 4) for a, b in pairwise(edges)]
         found = ports(frame.centres[node], frame.sizes[node].width, [wishes[edge] for edge in edges], gaps)
         for edge, place in zip(edges, found, strict=True):
             places[edge] = place
