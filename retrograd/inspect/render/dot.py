@@ -12,15 +12,17 @@ from retrograd.inspect.events import Recording
 from retrograd.inspect.snapshot import GraphSnapshot
 
 from .base import RenderOptions, capped, chosen_snapshots
+from .cards import scale
 from .labels import card, clean, edge_text, headline
+from .theme import LIGHT
 
 _LONGEST = 120
 """Characters of one line of a label; older Graphviz cannot read very long strings."""
 _LOOKS = {
-    "leaf": ' fillcolor="#dbeafe"',
-    "function": ' fillcolor="#fef3c7"',
-    "copy": ' fillcolor="#ede9fe"',
+    kind: f' fillcolor="{LIGHT[f"{kind}-card"]}" color="{LIGHT[kind]}"' for kind in ("leaf", "function", "copy", "root")
 }
+_HEATS = {f"heat{step}": f' fillcolor="{colour}"' for step, colour in enumerate(LIGHT["heat"].split())}
+_HEATS["odd"] = f' color="{LIGHT["odd"]}" penwidth=3'
 
 
 class DotRenderer:
@@ -37,15 +39,13 @@ class DotRenderer:
         snapshots = chosen_snapshots(recording, options)
         graph = graphviz.Digraph(graph_attr={"rankdir": "TB"}, node_attr=_NODE_STYLE, edge_attr=_EDGE_STYLE)
         if len(snapshots) == 1:
-            shown, hidden = capped(snapshots[0], options.max_nodes)
-            graph.graph_attr["label"] = _label(_captions(snapshots[0], hidden, options))
-            graph.body.extend(digraph_lines(shown))
+            graph.graph_attr["label"] = _label(_captions(snapshots[0], options))
+            graph.body.extend(digraph_lines(snapshots[0], options))
             return str(graph.source)
         for step, snapshot in enumerate(snapshots):
-            shown, hidden = capped(snapshot, options.max_nodes)
             with graph.subgraph(name=f"cluster_{step}") as cluster:
-                cluster.attr(label=_label(_captions(snapshot, hidden, options)))
-                cluster.body.extend(digraph_lines(shown, f"s{step}_n"))
+                cluster.attr(label=_label(_captions(snapshot, options)))
+                cluster.body.extend(digraph_lines(snapshot, options, f"s{step}_n"))
         return str(graph.source)
 
 
@@ -54,30 +54,38 @@ _NODE_STYLE = {"shape": "box", "style": "rounded,filled", "fillcolor": "white", 
 _EDGE_STYLE = {"fontname": "Helvetica", "fontsize": "10"}
 
 
-def digraph_lines(snapshot: GraphSnapshot, prefix: str = "n") -> Iterator[str]:
-    """Yield the DOT statements for all nodes and edges of ``snapshot``, without the braces around them."""
-    yield from _node_lines(snapshot, prefix)
-    yield from _edge_lines(snapshot, prefix)
+def digraph_lines(snapshot: GraphSnapshot, options: RenderOptions, prefix: str = "n") -> Iterator[str]:
+    """Yield the DOT statements for the nodes and edges of ``snapshot``, without the braces around them."""
+    shown, _ = capped(snapshot, options.max_nodes)
+    yield from _node_lines(shown, options, prefix)
+    yield from _edge_lines(shown, prefix)
 
 
-def _node_lines(snapshot: GraphSnapshot, prefix: str) -> Iterator[str]:
+def _node_lines(snapshot: GraphSnapshot, options: RenderOptions, prefix: str) -> Iterator[str]:
     """Yield a statement for each node; equal cards are worked out once."""
-    from graphviz.quoting import quote
-
     made: dict[tuple[object, ...], str] = {}
-    columns = (snapshot.op, snapshot.kind, snapshot.name, snapshot.scope, snapshot.shape, snapshot.dtype)
-    for node, key in enumerate(zip(*columns, snapshot.source, strict=True)):
+    columns = [snapshot.op, snapshot.kind, snapshot.name, snapshot.scope, snapshot.shape, snapshot.dtype]
+    columns += [snapshot.source, _looks(snapshot, options)]
+    for node, key in enumerate(zip(*columns, strict=True)):
         attributes = made.get(key)
         if attributes is None:
-            label = quote(_label(card(snapshot, node).lines()))
-            made[key] = attributes = f"label={label}{_LOOKS.get(snapshot.kind[node], '')}"
+            made[key] = attributes = f"label={_quoted(card(snapshot, node).lines())}{key[-1]}"
         yield f"\t{prefix}{node} [{attributes}]\n"
+
+
+def _looks(snapshot: GraphSnapshot, options: RenderOptions) -> list[str]:
+    """Return every node's colour attributes: by its kind, or by the measure that was asked for."""
+    if options.color_by is not None:
+        colours = scale(snapshot, options.color_by)
+        return [_HEATS.get(colours.css(node), "") for node in range(len(snapshot))]
+    looks = [_LOOKS.get(kind, "") for kind in snapshot.kind]
+    for root in snapshot.roots:
+        looks[root] = _LOOKS["root"]
+    return looks
 
 
 def _edge_lines(snapshot: GraphSnapshot, prefix: str) -> Iterator[str]:
     """Yield a statement for each edge; equal labels are worked out once."""
-    from graphviz.quoting import quote
-
     made: dict[object, str] = {}
     shapes = snapshot.shape
     for edge, (source, target, _, output_nr) in enumerate(snapshot.edges()):
@@ -85,16 +93,26 @@ def _edge_lines(snapshot: GraphSnapshot, prefix: str) -> Iterator[str]:
         attributes = made.get(key)
         if attributes is None:
             text = edge_text(snapshot, edge)
-            made[key] = attributes = f" [label={quote(_label([text]))}]" if text else ""
+            made[key] = attributes = f" [label={_quoted([text])}]" if text else ""
         yield f"\t{prefix}{source} -> {prefix}{target}{attributes}\n"
 
 
-def _captions(snapshot: GraphSnapshot, hidden: int, options: RenderOptions) -> list[str]:
-    """Return the lines under a drawing: its headline and what it leaves out."""
+def _captions(snapshot: GraphSnapshot, options: RenderOptions) -> list[str]:
+    """Return the lines under a drawing: its headline, what the colours mean, what it leaves out."""
     lines = [headline(snapshot, options.title)]
-    if hidden:
-        lines.append(f"{hidden:,} more nodes are not drawn")
+    if options.color_by is not None:
+        colours = scale(snapshot, options.color_by)
+        lines.append(f"colour: {colours.name}, from {colours.low:.3g} (pale) to {colours.high:.3g} (deep)")
+    if options.max_nodes is not None and len(snapshot) > options.max_nodes:
+        lines.append(f"{len(snapshot) - options.max_nodes:,} more nodes are not drawn")
     return lines
+
+
+def _quoted(lines: Iterable[str]) -> str:
+    """Return lines of text as a label, quoted for a DOT statement."""
+    from graphviz.quoting import quote
+
+    return str(quote(_label(lines)))
 
 
 def _label(lines: Iterable[str]) -> str:

@@ -9,7 +9,9 @@ from retrograd.inspect.events import Recording
 from retrograd.inspect.snapshot import GraphSnapshot
 
 from .base import RenderOptions, capped, chosen_snapshots
+from .cards import scale
 from .labels import card, clean, edge_text, headline
+from .theme import LIGHT
 
 MAX_EDGES = 500
 """Mermaid's default limit of edges."""
@@ -17,7 +19,12 @@ MAX_CHARACTERS = 50_000
 """Mermaid's default limit of text length."""
 _LONGEST = 80
 _SPECIAL = re.compile(r"[^\w .,/()×·…-]|_{2,}")
-_STYLES = "  classDef leaf fill:#dbeafe,stroke:#1e3a8a,color:#111\n"
+_KINDS = ("leaf", "function", "copy", "root")
+_STYLES = {
+    **{kind: f"fill:{LIGHT[f'{kind}-card']},stroke:{LIGHT[kind]},color:{LIGHT['ink']}" for kind in _KINDS},
+    **{f"heat{step}": f"fill:{fill},color:{LIGHT['ink']}" for step, fill in enumerate(LIGHT["heat"].split())},
+    "odd": f"stroke:{LIGHT['odd']},stroke-width:3px",
+}
 
 
 class MermaidRenderer:
@@ -43,7 +50,7 @@ RENDERER = MermaidRenderer()
 
 def _flowchart(snapshots: list[GraphSnapshot], options: RenderOptions, room: int) -> str:
     """Return the flowchart with at most ``room`` edges; graphs that get none of them are only counted."""
-    lines = ["flowchart TD\n", _STYLES]
+    lines = ["flowchart TD\n"]
     shown = snapshots[:room]
     for step, snapshot in enumerate(shown):
         prefix = "n" if len(snapshots) == 1 else f"s{step}_n"
@@ -54,7 +61,9 @@ def _flowchart(snapshots: list[GraphSnapshot], options: RenderOptions, room: int
             lines += [f'  subgraph s{step}["{_escape(headline(snapshot, options.title))}"]\n', *body, "  end\n"]
     if len(shown) < len(snapshots):
         lines.append(f'  graphs["… {len(snapshots) - len(shown):,} more graphs not drawn"]\n')
-    return "".join(lines)
+    text = "".join(lines)
+    styles = (f"  classDef {name} {style}\n" for name, style in _STYLES.items() if f":::{name}\n" in text)
+    return text + "".join(styles)
 
 
 def _graph_lines(snapshot: GraphSnapshot, prefix: str, options: RenderOptions, room: int) -> Iterator[str]:
@@ -63,16 +72,29 @@ def _graph_lines(snapshot: GraphSnapshot, prefix: str, options: RenderOptions, r
     if options.max_nodes is not None:
         keep = min(keep, options.max_nodes)
     part, hidden = capped(snapshot, keep)
+    styles = _styles(part, options)
     for node in range(len(part)):
         text = "<br/>".join(_escape(line) for line in card(part, node).lines())
-        shape = f'(["{text}"]):::leaf' if part.kind[node] == "leaf" else f'["{text}"]'
-        yield f"  {prefix}{node}{shape}\n"
+        shape = f'(["{text}"])' if part.kind[node] == "leaf" else f'["{text}"]'
+        yield f"  {prefix}{node}{shape}{styles[node]}\n"
     for edge, (source, target, _, _) in enumerate(part.edges()):
         text = _escape(edge_text(part, edge))
         label = f'|"{text}"|' if text else ""
         yield f"  {prefix}{source} -->{label} {prefix}{target}\n"
     if hidden:
         yield f'  {prefix}_more["… {hidden:,} more nodes not drawn"]\n'
+
+
+def _styles(snapshot: GraphSnapshot, options: RenderOptions) -> list[str]:
+    """Return the class of each node, by its kind or by the measure that was asked for."""
+    if options.color_by is not None:
+        colours = scale(snapshot, options.color_by)
+        names = [colours.css(node) for node in range(len(snapshot))]
+    else:
+        names = [kind if kind in _KINDS else "" for kind in snapshot.kind]
+        for root in snapshot.roots:
+            names[root] = "root"
+    return [f":::{name}" if name else "" for name in names]
 
 
 def _nodes_within(snapshot: GraphSnapshot, room: int) -> int:
