@@ -28,10 +28,10 @@ import types
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, NoReturn
+from typing import NoReturn
 
 from .target import Target
-from .uncaught import show_exit, show_uncaught
+from .uncaught import show_exit, show_ignored, show_uncaught
 
 # What python put first on the path belongs to whoever started this process: nothing of ours is found there.
 _OWN_PATH = sys.path[:] if sys.flags.safe_path else sys.path[1:]
@@ -131,16 +131,9 @@ def _end_as_python_does() -> None:
     try:
         threading._shutdown()  # type: ignore[attr-defined]
     except BaseException as error:  # Ctrl-C while waiting: python reports it and goes on, too
-        sys.unraisablehook(_unraisable(error, threading))
+        show_ignored(error, threading)
     atexit._run_exitfuncs()
     _flush()
-
-
-def _unraisable(error: BaseException, where: object) -> Any:
-    """Return what ``sys.unraisablehook`` wants to be given."""
-    return types.SimpleNamespace(
-        exc_type=type(error), exc_value=error, exc_traceback=error.__traceback__, err_msg=None, object=where
-    )
 
 
 def _flush() -> None:

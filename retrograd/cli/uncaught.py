@@ -31,7 +31,7 @@ def show_uncaught(error: BaseException) -> int:
     _remember(error)
     hook = getattr(sys, "excepthook", None)
     if hook is None:
-        _print("sys.excepthook is missing, printing exception\n")
+        _print("sys.excepthook is missing\n")
         _print_exception(error)
         return 1
     failure = _failure_of(hook, error)
@@ -44,6 +44,13 @@ def show_uncaught(error: BaseException) -> int:
         _print("\nOriginal exception was:\n")
         _print_exception(error)
     return 1
+
+
+def show_ignored(error: BaseException, where: object) -> None:
+    """Report an exception that stops nothing, in python's words; only C can make what ``sys.unraisablehook`` wants."""
+    strip_our_frames(error)
+    _print(f"Exception ignored in: {where!r}\n")
+    _print_exception(error)
 
 
 def strip_our_frames(error: BaseException) -> None:

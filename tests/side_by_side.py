@@ -1,0 +1,65 @@
+"""Runs one program twice, by ``python`` and by ``retrograd trace``, so that tests can hold one against the other."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+OURS = re.compile(r"^retrograd: .*\n", re.MULTILINE)
+"""What the command line itself says on stderr: whole lines."""
+ADDRESS = re.compile(r"0x[0-9a-f]{6,}")
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """How one process ended and what it wrote."""
+
+    code: int
+    out: str
+    err: str
+
+
+def environment(**extra: str) -> dict[str, str]:
+    """An environment in which a child process finds this checkout, free of settings that change what it prints."""
+    kept = {key: value for key, value in os.environ.items() if not key.startswith(("RETROGRAD_", "PYTHON", "PYTEST_"))}
+    path = os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")]).rstrip(os.pathsep)
+    return {**kept, "PYTHONPATH": path, "OMP_NUM_THREADS": "1", "NO_COLOR": "1", **extra}
+
+
+def start(command: list[str], cwd: Path, **extra: str) -> subprocess.Popen[bytes]:
+    """Start a process with all three streams as pipes."""
+    pipe = subprocess.PIPE
+    return subprocess.Popen(command, cwd=cwd, env=environment(**extra), stdin=pipe, stdout=pipe, stderr=pipe)
+
+
+def finish(process: subprocess.Popen[bytes], stdin: bytes = b"") -> Outcome:
+    """Feed a process its standard input and wait for its end."""
+    out, err = process.communicate(stdin, timeout=120)
+    return Outcome(process.returncode, ADDRESS.sub("0x…", out.decode()), ADDRESS.sub("0x…", err.decode()))
+
+
+def retrograd(*arguments: str, cwd: Path, stdin: bytes = b"", **extra: str) -> Outcome:
+    """Run ``python -m retrograd ARGUMENTS`` and return its outcome as it is."""
+    return finish(start([sys.executable, "-m", "retrograd", *arguments], cwd, **extra), stdin)
+
+
+def both(
+    *program: str,
+    cwd: Path,
+    args: tuple[str, ...] = (),
+    flags: tuple[str, ...] = (),
+    stdin: bytes = b"",
+) -> tuple[Outcome, Outcome]:
+    """Run ``python PROGRAM ARGS`` and ``python -m retrograd trace PROGRAM -- ARGS`` at the same time.
+
+    The second outcome comes without the lines that retrograd itself says.
+    """
+    plain = start([sys.executable, *flags, *program, *args], cwd)
+    traced = start([sys.executable, *flags, "-m", "retrograd", "trace", "-q", *program, "--", *args], cwd)
+    first, second = finish(plain, stdin), finish(traced, stdin)
+    return first, Outcome(second.code, second.out, OURS.sub("", second.err))
