@@ -1,0 +1,74 @@
+"""Defaults from ``[tool.retrograd]`` of the current folder's ``pyproject.toml``.
+
+A key there is the default of the option of that name in every command that has it; a table such as
+``[tool.retrograd.trace]`` holds for one command and wins.  The environment (``RETROGRAD_TRACE_TITLE``) wins over
+both, and the command line over all.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import click
+
+from ..errors import UsageError
+
+FILE = "pyproject.toml"
+
+
+def defaults_for(command: click.Command) -> dict[str, Any]:
+    """Return option name -> value as click wants it; raises ``UsageError`` for a file or value that makes no sense."""
+    table = _tool_table()
+    options = {option.name: option for option in command.params if isinstance(option, click.Option) and option.name}
+    own = table.get(command.name or "", {})
+    if not isinstance(own, dict):
+        raise UsageError(f"[tool.retrograd] {command.name} in {FILE} must be a table.", _example(command))
+    unknown = sorted(set(own) - _spellings(options))
+    if unknown:
+        known = ", ".join(sorted(option.replace("_", "-") for option in options))
+        raise UsageError(
+            f"[tool.retrograd.{command.name}] in {FILE} has the unknown key {unknown[0]!r}.", f"Keys: {known}."
+        )
+    shared = {key: value for key, value in table.items() if not isinstance(value, dict)}
+    merged = {key.replace("-", "_"): value for key, value in {**shared, **own}.items()}
+    return {name: _fitting(merged[name], option, name) for name, option in options.items() if name in merged}
+
+
+def _tool_table() -> dict[str, Any]:
+    """Return ``[tool.retrograd]``, or nothing when there is no such file or table."""
+    path = Path(FILE)
+    try:
+        text = path.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        return {}
+    except (OSError, UnicodeDecodeError) as error:
+        raise UsageError(f"{FILE} cannot be read: {error}.", "Mend it, or run from another folder.") from error
+    try:
+        tool = tomllib.loads(text).get("tool", {})
+    except tomllib.TOMLDecodeError as error:
+        raise UsageError(f"{FILE} is not valid TOML: {error}.", "Mend it, or run from another folder.") from error
+    table = tool.get("retrograd", {}) if isinstance(tool, dict) else {}
+    if not isinstance(table, dict):
+        raise UsageError(f"tool.retrograd in {FILE} must be a table.", "Write [tool.retrograd] on a line of its own.")
+    return table
+
+
+def _spellings(options: dict[str, click.Option]) -> set[str]:
+    """Return the keys that name an option: ``max_nodes`` and ``max-nodes``."""
+    return set(options) | {name.replace("_", "-") for name in options}
+
+
+def _fitting(value: Any, option: click.Option, name: str) -> Any:
+    """Return a value from TOML as click takes it: a list for an option that may be repeated, else one value."""
+    if option.multiple:
+        return value if isinstance(value, list) else [value]
+    if isinstance(value, (list, dict)):
+        raise UsageError(f"The key {name!r} of [tool.retrograd] in {FILE} must be one value.", "Remove the brackets.")
+    return value
+
+
+def _example(command: click.Command) -> str:
+    """Return how to write a command's own table."""
+    return f"Write [tool.retrograd.{command.name}] on a line of its own and the options below it."

@@ -1,0 +1,108 @@
+"""Where a run's results go: checked before the program runs, written after it, and one line said about each."""
+
+from __future__ import annotations
+
+import os
+import sys
+import traceback
+from dataclasses import dataclass
+
+from ..errors import OutputError, RetrogradError, UsageError
+from ..inspect.events import Recording
+from ..inspect.output import STDOUT, check_writable, save
+from ..inspect.render import RenderOptions, renderer_for
+from .main import one_line
+
+
+@dataclass(frozen=True, slots=True)
+class Output:
+    """One file (or standard output) to write; its path is absolute, so that the program may change folder."""
+
+    shown: str
+    """The path as typed."""
+    path: str
+    fmt: str
+
+
+def plan(paths: tuple[str, ...], fmt: str | None) -> list[Output]:
+    """Return what to write, or raise what would go wrong: an unknown format, a folder that is not there."""
+    if fmt is not None and len(paths) > 1:
+        raise UsageError("-f names the format of one output, but -o was given more than once.", "Use suffixes instead.")
+    outputs = []
+    for shown in paths:
+        renderer = renderer_for(fmt or ("tree" if shown == STDOUT else shown))
+        path = shown if shown == STDOUT else os.path.abspath(shown)
+        check_writable(path)
+        outputs.append(Output(shown, path, renderer.name))
+    return outputs
+
+
+def write(recording: Recording, outputs: list[Output], options: RenderOptions, *, quiet: bool = False) -> int:
+    """Write every output, or the tree to stderr when there is none; return our exit code, 0 if all went well.
+
+    A failure is said in one line and does not keep the other outputs from being written.
+    """
+    failure = 0
+    for output in outputs:
+        try:
+            save(recording, output.path, output.fmt, options)
+        except BrokenPipeError:
+            _forget_stdout()
+        except Exception as error:
+            failure = failure or _explain(error, output.shown)
+        else:
+            if not quiet and output.path != STDOUT:
+                say(f"wrote {output.shown}{_how_many(recording)}")
+    if not outputs:
+        failure = _show_tree(recording, options)
+    return failure
+
+
+def say(text: str) -> None:
+    """Say one line on the stderr that the process was started with; the program may have put another in its place."""
+    _write_stderr(f"retrograd: {one_line(text)}\n")
+
+
+def _show_tree(recording: Recording, options: RenderOptions) -> int:
+    """Print the tree on stderr; return our exit code."""
+    try:
+        text = renderer_for("tree").render(recording, options)
+    except Exception as error:
+        return _explain(error, "the tree")
+    _write_stderr(f"{text if isinstance(text, str) else text.decode()}".rstrip("\n") + "\n")
+    return 0
+
+
+def _explain(error: Exception, shown: str) -> int:
+    """Say why an output was not written and return the exit code; an error that is a bug of ours shows where."""
+    if isinstance(error, RetrogradError):
+        say(f"error: {error}")
+        return error.exit_code
+    _write_stderr("".join(traceback.format_exception(error)))
+    say(f"error: {shown} could not be written: {type(error).__name__}: {error}. This is a bug of retrograd.")
+    return OutputError.exit_code
+
+
+def _how_many(recording: Recording) -> str:
+    """Return what to add when there was more than one graph to choose from."""
+    count = len(recording.snapshots)
+    return f" ({count} backward runs were recorded; --step chooses)" if count > 1 else ""
+
+
+def _write_stderr(text: str) -> None:
+    """Write to the first stderr, if it still can be written to."""
+    stream = sys.__stderr__
+    if stream is None:
+        return
+    try:
+        stream.write(text)
+        stream.flush()
+    except (OSError, ValueError):
+        pass
+
+
+def _forget_stdout() -> None:
+    """Let what is left for a reader who has gone vanish, or python would complain about it at its end."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, 1)
+    os.close(nowhere)
