@@ -1,0 +1,158 @@
+"""The options of `trace`: which program is meant, where defaults come from, and what is refused before it runs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from side_by_side import retrograd
+
+from retrograd.cli.commands.trace import command
+from retrograd.cli.target import choose
+from retrograd.errors import UsageError
+
+SETTINGS = """
+[tool.retrograd]
+title = "shared"
+layout = "dot"
+max-nodes = 5
+[tool.retrograd.trace]
+title = "for trace"
+output = "from_file.svg"
+step = 2
+quiet = true
+[tool.retrograd.other]
+nonsense = 1
+"""
+
+
+def parsed(*arguments: str) -> dict[str, Any]:
+    """The values that `retrograd trace ARGUMENTS` would work with."""
+    with command.make_context("trace", list(arguments), auto_envvar_prefix="RETROGRAD_TRACE") as context:
+        return context.params
+
+
+def test_defaults_without_any_setting(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without settings the last step is drawn by our own layout, with no file."""
+    monkeypatch.chdir(tmp_path)
+    values = parsed("x.py")
+
+    assert (values["step"], values["layout"], values["title"]) == ("last", "layered", "")
+    assert (values["output"], values["fmt"], values["quiet"]) == ((), None, False)
+
+
+def test_command_line_beats_environment_beats_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Precedence is command line, RETROGRAD_TRACE_*, [tool.retrograd.trace], [tool.retrograd]."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "pyproject.toml").write_text(SETTINGS)
+    values = parsed("x.py")
+    assert (values["title"], values["layout"], values["step"]) == ("for trace", "dot", 2)
+    assert (values["output"], values["quiet"]) == (("from_file.svg",), True)
+
+    monkeypatch.setenv("RETROGRAD_TRACE_TITLE", "environment")
+    monkeypatch.setenv("RETROGRAD_TRACE_OUTPUT", "a.svg:b.json")
+    monkeypatch.setenv("RETROGRAD_TRACE_STEP", "all")
+    values = parsed("x.py")
+    assert (values["title"], values["output"], values["step"]) == ("environment", ("a.svg", "b.json"), "all")
+
+    values = parsed("x.py", "--title", "typed", "-o", "c.dot", "--step", "-1")
+    assert (values["title"], values["output"], values["step"]) == ("typed", ("c.dot",), -1)
+
+
+def test_environment_never_names_the_program(monkeypatch: pytest.MonkeyPatch) -> None:
+    """RETROGRAD_TRACE_MODULE and RETROGRAD_TRACE_CODE mean nothing: what runs stands on the command line."""
+    monkeypatch.setenv("RETROGRAD_TRACE_MODULE", "antigravity")
+    monkeypatch.setenv("RETROGRAD_TRACE_CODE", "raise SystemExit")
+    monkeypatch.setenv("RETROGRAD_TRACE_WORDS", "x.py")
+    values = parsed()
+
+    assert (values["module"], values["code"], values["words"]) == (None, None, ())
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("[tool.retrograd", "not valid TOML"),
+        ("[tool]\nretrograd = 3", "must be a table"),
+        ("[tool.retrograd]\ntrace = 3", "must be a table"),
+        ("[tool.retrograd.trace]\ntilte = 'x'", "unknown key 'tilte'"),
+        ("[tool.retrograd]\ntitle = ['x']", "must be one value"),
+    ],
+)
+def test_settings_that_make_no_sense(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str, words: str) -> None:
+    """A broken or misspelt table is a usage error that names it."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "pyproject.toml").write_text(text)
+
+    with pytest.raises(UsageError, match=words):
+        parsed("x.py")
+
+
+@pytest.mark.parametrize(
+    ("words", "module", "code", "kind", "argv"),
+    [
+        (("x.py", "a"), None, None, "script", ["x.py", "a"]),
+        (("-", "a"), None, None, "stdin", ["-", "a"]),
+        (("a", "-o"), "pkg.mod", None, "module", ["-m", "a", "-o"]),
+        ((), None, "pass", "code", ["-c"]),
+        ((), None, "", "code", ["-c"]),
+    ],
+)
+def test_which_program(
+    words: tuple[str, ...], module: str | None, code: str | None, kind: str, argv: list[str]
+) -> None:
+    """The first word is the script unless -m or -c names the program; the rest is its argv."""
+    target = choose(words, module=module, code=code)
+
+    assert (target.kind, target.argv) == (kind, argv)
+
+
+def test_two_programs_are_one_too_many() -> None:
+    """-m together with -c is refused."""
+    with pytest.raises(UsageError, match="-m and -c"):
+        choose((), module="a", code="b")
+
+
+REFUSED = {
+    "no script": ((), 2, "No script was given"),
+    "missing script": (("missing.py",), 2, "There is no script 'missing.py'"),
+    "forgotten suffix": (("here",), 2, "Did you mean 'here.py'?"),
+    "a module's name": (("json.tool",), 2, "-m json.tool"),
+    "folder without main": (("empty",), 2, "has no __main__.py"),
+    "dangling link": (("dangling.py",), 2, "There is no script 'dangling.py'"),
+    "missing module": (("-m", "no_such_module.part"), 2, "There is no module 'no_such_module'"),
+    "unknown option": (("here.py", "--epochs", "3"), 2, "SCRIPT -- --epochs"),
+    "unknown short option": (("here.py", "-x"), 2, "go after '--'"),
+    "unknown format": (("here.py", "-o", "x.docx"), 2, "'x.docx'"),
+    "unknown format name": (("here.py", "-o", "-", "-f", "svgg"), 2, "Did you mean 'svg'?"),
+    "format of nothing": (("here.py", "-f", "svg"), 2, "there is no -o"),
+    "one format, two files": (("here.py", "-f", "svg", "-o", "a", "-o", "b"), 2, "more than once"),
+    "no such folder": (("here.py", "-o", "nowhere/x.svg"), 3, "Could not write"),
+    "a folder as file": (("here.py", "-o", "empty", "-f", "svg"), 3, "Could not write"),
+    "a step that is none": (("here.py", "--step", "first"), 2, "'first' is not"),
+    "a layout that is none": (("here.py", "--layout", "round"), 2, "round"),
+}
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a script that would leave a trace of having run."""
+    root = tmp_path_factory.mktemp("refused")
+    (root / "here.py").write_text("open('ran.txt', 'w').close()")
+    (root / "empty").mkdir()
+    (root / "dangling.py").symlink_to("nowhere.py")
+    return root
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_refused_before_the_program_runs(place: Path, name: str) -> None:
+    """What can be known to fail is one sentence on stderr and an exit code, and the program has not run."""
+    arguments, code, words = REFUSED[name]
+    outcome = retrograd("trace", *arguments, cwd=place)
+
+    assert outcome.code == code
+    assert outcome.out == ""
+    assert words in outcome.err.replace("\n", " ")
+    assert "Traceback" not in outcome.err
+    assert not (place / "ran.txt").exists()

@@ -1,0 +1,216 @@
+"""`retrograd trace` end to end: what is written where, whatever the program does and however it ends."""
+
+from __future__ import annotations
+
+import json
+import xml.etree.ElementTree as ElementTree
+from pathlib import Path
+
+import pytest
+from side_by_side import both, retrograd
+
+STEPS = """
+import sys
+import retrograd as rg
+weight = rg.tensor([1.0, 2.0], requires_grad=True)
+for step in range(3):
+    loss = (weight * (step + 1.0)).sum()
+    for _ in range(step):
+        loss = rg.exp(loss * 0.1)
+    loss.backward()
+    print("step", step)
+print("args", sys.argv[1:])
+"""
+
+
+def prepared(folder: Path, text: str, name: str = "steps.py") -> Path:
+    """Write a script and return its folder."""
+    (folder / name).write_text(text)
+    return folder
+
+
+def ops(path: Path) -> list[list[str]]:
+    """Operator names of every graph in a saved recording."""
+    return [list(graph["nodes"]["op"]) for graph in json.loads(path.read_text())["snapshots"]]
+
+
+def test_without_output_the_tree_goes_to_stderr(tmp_path: Path) -> None:
+    """Standard output is the program's alone; the tree of the last graph stands on stderr."""
+    outcome = retrograd("trace", "steps.py", "plain", "--", "-o", "theirs", cwd=prepared(tmp_path, STEPS))
+
+    assert outcome.code == 0
+    assert outcome.out == "step 0\nstep 1\nstep 2\nargs ['plain', '-o', 'theirs']\n"
+    assert outcome.err.count("Exp") >= 2
+    assert "weight" in outcome.err
+    assert [path.name for path in tmp_path.iterdir()] == ["steps.py"]
+
+
+def test_several_files_at_once(tmp_path: Path) -> None:
+    """Each -o is written in the format of its suffix and named on stderr; the JSON holds every backward run."""
+    place = prepared(tmp_path, "import os; os.chdir('/')\n" + STEPS)
+    names = ["a.svg", "a.json", "a.dot", "a.html"]
+    outcome = retrograd("trace", "steps.py", *[word for name in names for word in ("-o", name)], cwd=place)
+
+    assert outcome.code == 0
+    assert [line for line in outcome.err.splitlines() if "wrote" in line and "3 backward runs" in line].__len__() == 4
+    assert ElementTree.parse(place / "a.svg").getroot().tag.endswith("svg")
+    assert (place / "a.dot").read_text().startswith("digraph")
+    assert "<script" in (place / "a.html").read_text()
+    graphs = ops(place / "a.json")
+    assert [graph.count("ExpBackward0") for graph in graphs] == [0, 1, 2]
+    assert json.loads((place / "a.json").read_text())["script"] == "steps.py"
+
+
+@pytest.mark.parametrize(("step", "exps"), [("last", 2), ("0", 0), ("1", 1), ("-3", 0), ("all", 3)])
+def test_step_chooses(tmp_path: Path, step: str, exps: int) -> None:
+    """--step draws one backward run, counted from 0 or from the end, or all; and -o - -f puts it on stdout."""
+    place = prepared(tmp_path, STEPS)
+    outcome = retrograd("trace", "-q", "steps.py", "-o", "-", "-f", "dot", "--step", step, cwd=place)
+
+    assert outcome.code == 0
+    assert outcome.err == ""
+    printed, _, drawn = outcome.out.partition("args []\n")
+    assert printed == "step 0\nstep 1\nstep 2\n"
+    assert drawn.count("ExpBackward0") == exps or drawn.count(">Exp<") == exps
+
+
+def test_a_step_there_is_not(tmp_path: Path) -> None:
+    """A step beyond the last is a sentence that says which there are; the JSON, which has them all, is written."""
+    place = prepared(tmp_path, STEPS)
+    outcome = retrograd("trace", "steps.py", "-o", "x.svg", "-o", "x.json", "--step", "3", cwd=place)
+
+    assert outcome.code == 2
+    assert "0 to 2" in outcome.err
+    assert "Traceback" not in outcome.err
+    assert not (place / "x.svg").exists()
+    assert len(ops(place / "x.json")) == 3
+
+
+@pytest.mark.parametrize(
+    ("end", "code", "words"),
+    [
+        ("", 0, "nothing.py never called backward"),
+        ("raise SystemExit(4)", 4, "nothing.py never called backward"),
+        ("raise ValueError('x')", 1, "nothing.py ended by ValueError before it called backward"),
+    ],
+)
+def test_a_program_that_never_calls_backward(tmp_path: Path, end: str, code: int, words: str) -> None:
+    """One sentence says that there is nothing to draw and what was not written; the exit code is the program's."""
+    text = f"import retrograd as rg\nx = rg.tensor([1.0], requires_grad=True) * 2\n{end}\n"
+    outcome = retrograd("trace", "nothing.py", "-o", "x.svg", cwd=prepared(tmp_path, text, "nothing.py"))
+
+    assert outcome.code == code
+    assert f"{words}, so there is no graph to draw and x.svg was not written." in outcome.err
+    assert not (tmp_path / "x.svg").exists()
+
+
+ENDINGS = {
+    "raise ValueError('x')": 1,
+    "sys.exit(4)": 4,
+    "sys.exit('text')": 1,
+    "raise KeyboardInterrupt": -2,
+    "sys.stdout.close(); sys.stderr.close()": 0,
+    "sys.stdout = sys.stderr = None": 0,
+    "(weight * weight).backward()": 1,
+    "(weight * rg.tensor([1.0, 2.0, 3.0])).sum()": 1,
+    "del sys.modules['retrograd'], sys.modules['json']; sys.path.clear(); os.chdir('/')": 0,
+}
+
+
+@pytest.mark.parametrize("end", ENDINGS)
+def test_results_are_written_however_it_ends(tmp_path: Path, end: str) -> None:
+    """The recording is written after exceptions, exits and Ctrl-C; words and exit code stay python's."""
+    place = prepared(tmp_path, f"import os\n{STEPS}\n{end}\n")
+    (place / "pyproject.toml").write_text('[tool.retrograd.trace]\noutput = "x.json"\n')
+    expected, got = both("steps.py", cwd=place)
+
+    assert expected.code == ENDINGS[end]
+    assert got == expected
+    assert len(ops(place / "x.json")) >= 3
+
+
+def test_threads_and_handlers_are_recorded(tmp_path: Path) -> None:
+    """Backward runs in a thread that outlives the script, in an executor and in an atexit handler are all there."""
+    text = """
+import atexit, threading, time
+from concurrent.futures import ThreadPoolExecutor
+import retrograd as rg
+def run(times):
+    time.sleep(0.1)
+    loss = rg.tensor(1.0, requires_grad=True)
+    for _ in range(times): loss = rg.exp(loss * 0.1)
+    loss.backward()
+atexit.register(run, 4)
+run(1)
+threading.Thread(target=run, args=(2,)).start()
+ThreadPoolExecutor(1).submit(run, 3)
+"""
+    place = prepared(tmp_path, text)
+    outcome = retrograd("trace", "steps.py", "-o", "x.json", cwd=place)
+
+    assert outcome.code == 0
+    counts = [graph.count("ExpBackward0") for graph in ops(place / "x.json")]
+    assert sorted(counts) == [1, 2, 3, 4]
+    assert (counts[0], counts[-1]) == (1, 4)
+
+
+def test_a_forked_child_leaves_the_results_alone(tmp_path: Path) -> None:
+    """A child that runs on to the script's end writes nothing; its parent writes what the parent did."""
+    text = STEPS.replace("for step in range(3)", "import os\nchild = os.fork()\nfor step in range(1 if child else 3)")
+    place = prepared(tmp_path, text + "\nif child: os.waitpid(child, 0)\n")
+    outcome = retrograd("trace", "steps.py", "-o", "x.json", cwd=place)
+
+    assert outcome.code == 0
+    assert outcome.err.count("wrote") == 1
+    assert len(ops(place / "x.json")) == 1
+
+
+@pytest.mark.parametrize(("end", "code"), [("", 3), ("sys.exit(4)", 4)])
+def test_a_folder_that_vanishes_while_the_program_runs(tmp_path: Path, end: str, code: int) -> None:
+    """A result that cannot be written after all is one sentence and exit code 3, unless the program has its own."""
+    (tmp_path / "out").mkdir()
+    place = prepared(tmp_path, f"import os; os.rmdir('out')\n{STEPS}\n{end}\n")
+    outcome = retrograd("trace", "steps.py", "-o", "out/x.svg", "-o", "x.dot", cwd=place)
+
+    assert outcome.code == code
+    assert "Could not write" in outcome.err
+    assert "Traceback" not in outcome.err
+    assert (place / "x.dot").exists()
+
+
+def test_the_scripts_folder_may_hold_modules_of_our_names(tmp_path: Path) -> None:
+    """A rich.py, html.py or graphviz.py beside the script is the script's; ours are found where they were."""
+    for name in ("rich", "graphviz", "networkx", "html", "base64", "retrograd"):
+        (tmp_path / f"{name}.py").write_text("raise RuntimeError('imported by mistake')")
+    outcome = retrograd("trace", str(prepared(tmp_path, STEPS) / "steps.py"), cwd=Path("/"))
+
+    assert "imported by mistake" not in outcome.err
+    assert outcome.code == 0
+    assert "weight" in outcome.err
+
+
+TORCH = """
+import sys
+assert "torch" not in sys.modules
+print("before torch")
+import torch
+torch.manual_seed(0)
+net = torch.nn.Sequential(torch.nn.Linear(3, 4), torch.nn.ReLU(inplace=True), torch.nn.Linear(4, 1))
+for _ in range(2):
+    net(torch.ones(2, 3)).sum().backward()
+def wrong(x):
+    return torch.nn.functional.linear(torch.relu(x), torch.ones(5, 5))
+wrong(torch.ones(2, 3))
+"""
+
+
+def test_torch_imported_by_the_program(tmp_path: Path) -> None:
+    """A PyTorch program is recorded although it imports torch later; its traceback has no frames of ours."""
+    pytest.importorskip("torch")
+    place = prepared(tmp_path, TORCH)
+    (place / "pyproject.toml").write_text('[tool.retrograd.trace]\noutput = "x.json"\n')
+    expected, got = both("steps.py", cwd=place)
+
+    assert expected.code == 1
+    assert got == expected
+    assert [graph.count("ReluBackward0") for graph in ops(place / "x.json")] == [1, 1]
