@@ -10,7 +10,7 @@ from .base import Size
 from .coordinates import GAP
 from .layers import Layered
 
-_WIDEST = 8000.0
+_WIDEST = 4000.0
 """Layers wider than this (or than a square of the whole area) are wrapped into rows."""
 _TALLEST = 16000.0
 """Drawings taller than this and far from square are cut into pages that stand side by side."""
@@ -54,7 +54,7 @@ class Bands:
 def wrapped_layers(layered: Layered, sizes: Sequence[Size]) -> dict[int, Grid]:
     """Return the grids of the layers that are too wide for one row."""
     area = sum((size.width + GAP) * (size.height + _ROW_GAP) for size in sizes)
-    limit = max(_WIDEST, 1.3 * math.sqrt(area))
+    limit = max(_WIDEST, 1.6 * math.sqrt(area))
     grids = {}
     for number, layer in enumerate(layered.layers):
         if len(layer) * GAP > limit or sum(sizes[v].width + GAP for v in layer if v < layered.nodes) > limit:
@@ -121,7 +121,7 @@ def cut_into_pages(bands: Bands, width: float) -> None:
     limit, start, page = height / count, 0.0, 0
     for number, bottom in enumerate(bands.bottoms):
         top = bands.tops[number]
-        if bottom - start > limit * 1.001 and top > start:
+        if bottom - start > limit * 1.05 and top > start:
             page, start = page + 1, top
         bands.pages.append(page)
         bands.tops[number], bands.bottoms[number] = top - start, bottom - start

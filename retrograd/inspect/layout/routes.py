@@ -134,6 +134,8 @@ def _lane_way(frame: Frame, path: list[int], number: int, start: float, end: flo
             turns = [(lane, bottom), (lane, top)]
     else:
         up = frame.lane(page, ("up", target, number))
-        down = frame.lane(max(end_page - 1, 0), ("down", target, number))
-        turns = [(up, bottom), (up, frame.headroom), (down, frame.headroom), (down, max(frame.headroom, top - 30))]
+        turns = [(up, bottom), (up, frame.headroom)]
+        if top > frame.headroom:
+            down = frame.lane(max(end_page - 1, 0), ("down", target, number))
+            turns += [(down, frame.headroom), (down, top - 30)]
     return way + turns + frame.entry(target, end)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from xml.sax.saxutils import escape
 
 from retrograd.errors import UsageError
-from retrograd.inspect.layout import Box, Layout, Point, Size, layered
+from retrograd.inspect.layout import Box, Layout, Point, Size, graphviz_, layered
 from retrograd.inspect.layout.text_size import text_width
 from retrograd.inspect.snapshot import GraphSnapshot
 
@@ -49,8 +49,6 @@ def _layout(snapshot: GraphSnapshot, sizes: list[Size], label_widths: list[float
     if wanted == "layered":
         return layered.layout(snapshot, sizes, label_widths)
     if wanted == "dot":
-        from retrograd.inspect.layout import graphviz_
-
         return graphviz_.layout(snapshot, sizes)
     raise UsageError(f"There is no layout {wanted!r}.", "Use 'layered' (built in) or 'dot' (needs Graphviz).")
 

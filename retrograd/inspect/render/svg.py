@@ -8,15 +8,9 @@ from retrograd.inspect.snapshot import GraphSnapshot
 
 from . import labels, theme
 from .base import RenderOptions, capped, chosen_snapshots
-from .drawing import Drawing, draw, number, text
+from .drawing import draw, number, text
+from .legend import legend
 
-_KINDS = {
-    "root": "root (backward starts here)",
-    "op": "operator",
-    "leaf": "parameter or other leaf",
-    "function": "custom Function",
-    "copy": "write into a view",
-}
 _SIDE = 24.0
 
 
@@ -56,36 +50,16 @@ def _block(
     drawing = draw(shown, options, prefix)
     title = labels.clean(options.title or recording.script or "backward graph")
     line = labels.headline(snapshot) + (f" · only the first {len(shown):,} nodes are drawn" if left_out else "")
-    legend, legend_width = _legend(drawing)
+    key, key_width = legend(drawing)
     wide = max(drawing.width, text_width(title, 16, bold=True) + 2 * _SIDE, text_width(line, 11) + 2 * _SIDE)
-    wide = max(wide, legend_width + 2 * _SIDE)
+    wide = max(wide, key_width + 2 * _SIDE)
     markup = (
         f'<text class="h" x="{number(_SIDE)}" y="34">{text(title)}</text>\n'
         f'<text class="m" x="{number(_SIDE)}" y="54">{text(line)}</text>\n'
         f'<g transform="translate({number((wide - drawing.width) / 2)} 62)">\n{drawing.markup}\n</g>\n'
-        f'<g transform="translate({number(_SIDE)} {number(drawing.height + 72)})">{legend}</g>'
+        f'<g transform="translate({number(_SIDE)} {number(drawing.height + 72)})">{key}</g>'
     )
     return markup, wide, drawing.height + 104
-
-
-def _legend(drawing: Drawing) -> tuple[str, float]:
-    """Return the legend of a drawing and its width."""
-    entries = [(kind, words) for kind, words in _KINDS.items() if kind in drawing.kinds]
-    if drawing.scale.name:
-        bounds = drawing.scale.bounds()
-        entries = [(f"heat{step}", f"≥ {bound:.3g}") for step, bound in enumerate(bounds)]
-    x = 0.0
-    parts = []
-    if drawing.scale.name:
-        parts.append(f'<text class="m" x="0" y="10">{text(drawing.scale.name)}</text>')
-        x = text_width(labels.clean(drawing.scale.name), 11) + 16
-    for css, words in entries:
-        parts.append(
-            f'<g class="{css}" transform="translate({number(x)} 0)"><rect class="card" width="14" height="12" rx="3"/>'
-            f'<rect class="strip" width="4" height="12" rx="2"/><text class="m" x="20" y="10">{text(words)}</text></g>'
-        )
-        x += 20 + text_width(words, 11) + 18
-    return "".join(parts), x
 
 
 RENDERER = SvgRenderer()

@@ -1,0 +1,36 @@
+"""The legend of a drawing: what its kinds of cards and its colours mean."""
+
+from __future__ import annotations
+
+from retrograd.inspect.layout.text_size import text_width
+
+from . import labels
+from .drawing import Drawing, number, text
+
+_KINDS = {
+    "root": "root (backward starts here)",
+    "op": "operator",
+    "leaf": "parameter or other leaf",
+    "function": "custom Function",
+    "copy": "write into a view",
+}
+
+
+def legend(drawing: Drawing) -> tuple[str, float]:
+    """Return the legend of a drawing and its width."""
+    entries = [(kind, words) for kind, words in _KINDS.items() if kind in drawing.kinds]
+    if drawing.scale.name:
+        bounds = drawing.scale.bounds()
+        entries = [(f"heat{step}", f"≥ {bound:.3g}") for step, bound in enumerate(bounds)]
+    x = 0.0
+    parts = []
+    if drawing.scale.name:
+        parts.append(f'<text class="m" x="0" y="10">{text(drawing.scale.name)}</text>')
+        x = text_width(labels.clean(drawing.scale.name), 11) + 16
+    for css, words in entries:
+        parts.append(
+            f'<g class="{css}" transform="translate({number(x)} 0)"><rect class="card" width="14" height="12" rx="3"/>'
+            f'<rect class="strip" width="4" height="12" rx="2"/><text class="m" x="20" y="10">{text(words)}</text></g>'
+        )
+        x += 20 + text_width(words, 11) + 18
+    return "".join(parts), x
