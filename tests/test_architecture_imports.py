@@ -8,10 +8,10 @@ import sys
 import pytest
 from source_tree import MODULES, Module, own_target
 
-FACE = ("retrograd", "retrograd.autograd", "retrograd.nn", "retrograd.utils")
+FACE = ("retrograd", "retrograd.autograd", "retrograd.nn", "retrograd.utils", "retrograd.library")
 
 # What describes graphs and runs, and what computes on those descriptions: no engine, no drawing.
-DATA = ("columns", "snapshot", "events", "walk", "fold", "compare", "stats")
+DATA = ("columns", "snapshot", "events", "frames", "names", "fold", "compare", "stats")
 DATA_MODULES = tuple(f"retrograd.inspect.{name}" for name in DATA)
 
 # Module or package → what of ours it may import. The longest matching name decides; each may import its own package.
@@ -24,6 +24,7 @@ ALLOWED: dict[str, tuple[str, ...]] = {
     "retrograd.autograd": ("retrograd.engine",),
     "retrograd.nn": ("retrograd.engine",),
     "retrograd.utils": ("retrograd.engine",),
+    "retrograd.library": ("retrograd.engine",),
     "retrograd.inspect": ("retrograd.errors",),
     **dict.fromkeys(DATA_MODULES, ("retrograd.errors", *DATA_MODULES)),
     "retrograd.inspect.sources": ("retrograd.errors", *DATA_MODULES),

@@ -15,11 +15,15 @@ PARAMETERS = 8
 MEDIAN_BODY, P90_BODY = 8, 30
 
 # Signatures that are PyTorch's, so that their length is not ours to choose: room → reason.
-TORCH_SIGNATURES = ("retrograd.engine", "retrograd.autograd", "retrograd.nn", "retrograd.utils")
+TORCH_SIGNATURES = ("retrograd.engine", "retrograd.autograd", "retrograd.nn", "retrograd.utils", "retrograd.library")
 
 # Functions that may be longer or take more, each with its reason. Keep this short.
 LONG_BODY: dict[str, str] = {}
 MANY_PARAMETERS: dict[str, str] = {}
+DEEP_CLASSES: dict[str, str] = {
+    "enable_grad": "PyTorch's mode classes: context manager, then decorator without arguments, then the mode",
+    "no_grad": "as enable_grad",
+}
 
 
 @pytest.mark.parametrize("name", MODULES)
@@ -102,4 +106,6 @@ def class_depths() -> dict[str, int]:
 
 def test_class_hierarchies_are_shallow() -> None:
     """No class of ours stands more than two deep, exceptions aside."""
-    assert {name: depth for name, depth in class_depths().items() if depth > 2} == {}
+    deep = {name: depth for name, depth in class_depths().items() if depth > 2}
+
+    assert set(deep) - set(DEEP_CLASSES) == set()
