@@ -54,12 +54,14 @@ def both(
     args: tuple[str, ...] = (),
     flags: tuple[str, ...] = (),
     stdin: bytes = b"",
+    entry: tuple[str, ...] = ("-m", "retrograd"),
 ) -> tuple[Outcome, Outcome]:
     """Run ``python PROGRAM ARGS`` and ``python -m retrograd trace PROGRAM -- ARGS`` at the same time.
 
+    ``entry`` is another way to start retrograd: the path of a console script.
     The second outcome comes without the lines that retrograd itself says.
     """
     plain = start([sys.executable, *flags, *program, *args], cwd)
-    traced = start([sys.executable, *flags, "-m", "retrograd", "trace", "-q", *program, "--", *args], cwd)
+    traced = start([sys.executable, *flags, *entry, "trace", "-q", *program, "--", *args], cwd)
     first, second = finish(plain, stdin), finish(traced, stdin)
     return first, Outcome(second.code, second.out, OURS.sub("", second.err))

@@ -193,9 +193,9 @@ def interrupted_while_joining(command: list[str], place: Path) -> Outcome:
 def test_interrupt_while_threads_are_joined(tmp_path: Path) -> None:
     """Ctrl-C after the script's end stops the waiting; handlers still run and the exit code is the script's."""
     (tmp_path / "waits.py").write_text(
-        "import atexit, threading, time, sys\n"
+        "import atexit, os, threading, time, sys\n"
         "atexit.register(print, 'handler')\n"
-        "def work(): time.sleep(0.3); print('end of the script', flush=True); time.sleep(1)\n"
+        "def work(): time.sleep(0.3); os.write(1, b'end of the script\\n'); time.sleep(1)\n"
         "threading.Thread(target=work).start()\n"
         "sys.exit(3)\n"
     )
@@ -224,3 +224,18 @@ def test_broken_pipe(tmp_path: Path, text: str) -> None:
     assert outcomes[0].code in (1, 120)
     assert outcomes[1].code == outcomes[0].code
     assert "BrokenPipeError" in outcomes[1].err
+
+
+CONSOLE_SCRIPT = "import sys\nfrom retrograd.cli.main import main\nif __name__ == '__main__':\n    sys.exit(main())\n"
+
+
+@pytest.mark.parametrize("text", ["import sys\nprint(sys.path[0], __file__)\n1 / 0", "raise KeyboardInterrupt"])
+def test_started_by_the_console_script(tmp_path: Path, text: str) -> None:
+    """The installed `retrograd` command, a script in another folder, runs programs as `python -m retrograd` does."""
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin" / "retrograd").write_text(CONSOLE_SCRIPT)
+    (tmp_path / "ends.py").write_text(text)
+    expected, got = both("ends.py", cwd=tmp_path, entry=("bin/retrograd",))
+
+    assert expected.code in (1, -2)
+    assert got == expected

