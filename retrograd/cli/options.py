@@ -28,14 +28,13 @@ class ScriptCommand(ConfiguredCommand):
         try:
             return super().parse_args(ctx, args)
         except click.NoSuchOption as error:
-            ctx_path = ctx.command_path
-            error.message = (
-                f"{error.message} Options of the program itself go after '--': {ctx_path} SCRIPT -- {error.option_name}"
-            )
-            raise
+            hint = f"Options of the program itself go after '--': {ctx.command_path} SCRIPT -- {error.option_name}"
+            raise click.NoSuchOption(
+                error.option_name, f"{error.message} {hint}", error.possibilities, error.ctx
+            ) from None
 
 
-class StepType(click.ParamType):
+class StepType(click.ParamType):  # type: ignore[type-arg]  # no parameters before click 8.3
     """``last``, ``all`` or the number of a backward run, counted from 0 (negative: from the end)."""
 
     name = "step"

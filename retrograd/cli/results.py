@@ -11,6 +11,7 @@ from ..errors import OutputError, RetrogradError, UsageError
 from ..inspect.events import Recording
 from ..inspect.output import STDOUT, check_writable, save
 from ..inspect.render import RenderOptions, renderer_for
+from ..inspect.render.tree import print_tree
 from .main import one_line
 
 
@@ -66,10 +67,12 @@ def say(text: str) -> None:
 def _show_tree(recording: Recording, options: RenderOptions) -> int:
     """Print the tree on stderr; return our exit code."""
     try:
-        text = renderer_for("tree").render(recording, options)
+        if sys.__stderr__ is not None and not sys.__stderr__.closed:
+            print_tree(recording, options, sys.__stderr__)
+    except BrokenPipeError:
+        pass
     except Exception as error:
         return _explain(error, "the tree")
-    _write_stderr(f"{text if isinstance(text, str) else text.decode()}".rstrip("\n") + "\n")
     return 0
 
 

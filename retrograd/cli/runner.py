@@ -84,7 +84,7 @@ def leave(ending: Ending, failure: int = 0) -> NoReturn:
 def own_ground() -> Iterator[None]:
     """Work as if the program had not run: its folder may hold a ``rich.py``, its ``sys.stdout`` may be a file."""
     theirs = sys.path, sys.stdout
-    sys.path, sys.stdout = list(_OWN_PATH), sys.__stdout__  # type: ignore[assignment]  # None without a console
+    sys.path, sys.stdout = list(_OWN_PATH), sys.__stdout__
     try:
         yield
     finally:

@@ -1,0 +1,59 @@
+"""The sample programs: where they are, what they say about themselves, and the tensor that one builds."""
+
+from __future__ import annotations
+
+import ast
+import difflib
+import importlib.util
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from ..errors import UsageError
+
+_PACKAGE = Path(__file__).resolve().parent.parent
+_FOLDERS = (_PACKAGE / "_samples", _PACKAGE.parent / "sample_graphs")
+"""In an installed package, and in a checkout."""
+
+
+def folder() -> Path:
+    """Return the folder with the sample programs."""
+    for place in _FOLDERS:
+        if place.is_dir():
+            return place
+    raise UsageError(f"The sample programs are missing: there is no folder {_FOLDERS[0]}.", "Install retrograd again.")
+
+
+def names() -> list[str]:
+    """Return the names of all samples, sorted."""
+    return sorted(path.stem for path in folder().glob("*.py") if not path.name.startswith("_"))
+
+
+def description(name: str) -> str:
+    """Return a sample's docstring, without running it."""
+    return ast.get_docstring(ast.parse(path_of(name).read_text(encoding="utf-8"))) or ""
+
+
+def path_of(name: str) -> Path:
+    """Return the file of a sample; raises ``UsageError`` for a name that is none."""
+    stem = name.removesuffix(".py")
+    if stem not in names():
+        near = difflib.get_close_matches(stem, names(), n=1, cutoff=0.5)
+        hint = f"Did you mean {near[0]!r}?" if near else "See the list: retrograd samples."
+        raise UsageError(f"There is no sample {name!r}.", hint)
+    return folder() / f"{stem}.py"
+
+
+def build(name: str) -> Any:
+    """Import a sample and return the tensor its ``build()`` gives."""
+    path = path_of(name)
+    module_name = f"retrograd_sample_{path.stem}"
+    spec = importlib.util.spec_from_file_location(module_name, path)
+    if spec is None or spec.loader is None:
+        raise UsageError(f"The sample {str(path)!r} cannot be imported.", "Install retrograd again.")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[module_name] = module
+    spec.loader.exec_module(module)
+    builder: Callable[[], Any] = module.build
+    return builder()
