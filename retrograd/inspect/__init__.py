@@ -1,0 +1,73 @@
+"""The inspector: pictures, logs, records and explains backward graphs of retrograd and of PyTorch.
+
+Everything is loaded when first used.
+"""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from .debug import debug as debug
+    from .events import Event as Event
+    from .events import Recording as Recording
+    from .hooks_log import log_hooks as log_hooks
+    from .output import save as save
+    from .record import recording as recording
+    from .render.json_ import load_recording as load
+    from .snapshot import GraphSnapshot as GraphSnapshot
+    from .snapshot import SourceLine as SourceLine
+    from .walk import walk as walk
+
+_HOMES = {
+    "walk": ("walk", "walk"),
+    "log_hooks": ("hooks_log", "log_hooks"),
+    "debug": ("debug", "debug"),
+    "recording": ("record", "recording"),
+    "save": ("output", "save"),
+    "load": ("render.json_", "load_recording"),
+    "GraphSnapshot": ("snapshot", "GraphSnapshot"),
+    "SourceLine": ("snapshot", "SourceLine"),
+    "Recording": ("events", "Recording"),
+    "Event": ("events", "Event"),
+}
+"""Public name -> (module of this package, name there)."""
+
+__all__ = [
+    "Event",
+    "GraphSnapshot",
+    "Recording",
+    "SourceLine",
+    "debug",
+    "load",
+    "log_hooks",
+    "recording",
+    "save",
+    "walk",
+]
+
+
+class _Inspector(ModuleType):
+    """This package: loads public names on first use, and keeps ``walk`` a function where ``walk.py`` is loaded."""
+
+    def __getattr__(self, name: str) -> Any:
+        home = _HOMES.get(name)
+        if home is None:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        value = getattr(importlib.import_module(f"{__name__}.{home[0]}"), home[1])
+        super().__setattr__(name, value)
+        return value
+
+    def __setattr__(self, name: str, value: object) -> None:
+        # The import system binds a loaded submodule here; a public name of the same spelling goes first.
+        if not (name in _HOMES and isinstance(value, ModuleType)):
+            super().__setattr__(name, value)
+
+    def __dir__(self) -> list[str]:
+        return sorted({*super().__dir__(), *_HOMES})
+
+
+sys.modules[__name__].__class__ = _Inspector

@@ -1,0 +1,95 @@
+"""``debug``: a block of a script whose backward runs are recorded, printed and saved."""
+
+from __future__ import annotations
+
+import os
+from contextlib import AbstractContextManager, ContextDecorator
+from types import TracebackType
+from typing import Any
+
+from ..errors import NoGraphError
+from .events import Recording
+from .output import save
+from .record import recording
+from .render import RenderOptions, renderer_for
+from .snapshot import GraphSnapshot
+
+
+class debug(ContextDecorator):  # noqa: N801 - lower-case, as context managers of PyTorch are
+    """Record every backward run of the current thread, of both engines, inside a ``with`` block or function.
+
+    ::
+
+        with rg.debug() as trace:
+            loss = model(x)
+            loss.backward()
+        trace.print()
+        trace.save("step.svg")
+
+    Blocks nest.  Exceptions go through, and what was recorded up to then is kept.  As a decorator
+    (``@rg.debug()``) it records each call anew; the object then holds the last one.
+    """
+
+    def __init__(self) -> None:
+        self.recording = Recording()
+        """Events and graphs of the block; complete when it has ended."""
+        self._running: list[AbstractContextManager[Recording]] = []
+
+    def __enter__(self) -> debug:
+        block = recording(every_thread=False)
+        self.recording = block.__enter__()
+        self._running.append(block)
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        try:
+            self._running.pop().__exit__(kind, error, trace)
+        except BaseException as raised:
+            if raised is not error:
+                raise
+
+    @property
+    def graphs(self) -> list[GraphSnapshot]:
+        """The graphs of all backward runs so far, in order."""
+        return self.recording.snapshots
+
+    @property
+    def graph(self) -> GraphSnapshot:
+        """The graph of the last backward run; raises ``NoGraphError`` if there was none."""
+        if not self.recording.snapshots:
+            raise NoGraphError(
+                "No backward run was recorded.",
+                "Call backward() inside the block, or use retrograd.inspect.walk(loss).",
+            )
+        return self.recording.snapshots[-1]
+
+    def text(self, **options: Any) -> str:
+        """Return the last graph as a plain-text tree; options are those of ``RenderOptions``."""
+        rendered = renderer_for("tree").render(self.recording, RenderOptions(**options))
+        return rendered.decode() if isinstance(rendered, bytes) else rendered
+
+    def print(self, **options: Any) -> None:
+        """Print the last graph as a tree; options are those of ``RenderOptions``."""
+        print(self.text(**options))
+
+    def save(self, path: str | os.PathLike[str], fmt: str | None = None, **options: Any) -> None:
+        """Write the last graph (or ``step="all"``) to a file in the format of its suffix, or ``fmt``."""
+        save(self.recording, os.fspath(path), fmt, RenderOptions(**options))
+
+    def __repr__(self) -> str:
+        return f"<retrograd.debug: {len(self.graphs)} backward graph{'' if len(self.graphs) == 1 else 's'}>"
+
+    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
+        """Show the last graph in a notebook; never raises, because a notebook would show a traceback instead."""
+        bundle = {"text/plain": repr(self)}
+        try:
+            bundle["text/plain"] = self.text()
+            bundle["image/svg+xml"] = self._svg()
+        except Exception:
+            pass
+        return bundle
+
+    def _svg(self) -> str:
+        return str(renderer_for("svg").render(self.recording, RenderOptions(max_nodes=2_000)))

@@ -1,0 +1,115 @@
+"""Finds the user's own lines on the call stack.
+
+Frames of PyTorch, NumPy, the standard library and retrograd are passed over.
+
+Reading the variables of a running frame must leave nothing behind: up to Python 3.12 ``frame.f_locals`` is a
+dictionary that stays with the frame and would keep the user's tensors alive, see ``read_locals``.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import sysconfig
+from collections.abc import Iterator, Mapping
+from types import CodeType, FrameType
+from typing import Any
+
+from .snapshot import SourceLine
+
+_PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
+_SAMPLES = os.path.join(_PACKAGE, "_samples") + os.sep
+_STDLIB = tuple({sysconfig.get_paths()[key] + os.sep for key in ("stdlib", "platstdlib")})
+_SITE = (os.sep + "site-packages" + os.sep, os.sep + "dist-packages" + os.sep)
+_INTERCEPTORS = ("__torch_function__", "__torch_dispatch__")
+"""Functions that pass calls on; who called them is the one who asked for the operation."""
+_LIBRARIES = ("torch", "numpy", "functorch")
+_OPTIMIZED = 1  # inspect.CO_OPTIMIZED: a function's frame, whose locals are no dictionary of their own
+
+_judged: dict[int, tuple[CodeType, bool]] = {}
+"""id of a code object -> (the code, kept alive so that its id stays its own, whether it is not the user's)."""
+
+
+def is_foreign(code: CodeType) -> bool:
+    """Whether a code object is not the user's: of a library named above, of Python itself, or of retrograd."""
+    known = _judged.get(id(code))
+    if known is None:
+        known = _judged[id(code)] = (code, code.co_name in _INTERCEPTORS or _is_foreign_file(code.co_filename))
+    return known[1]
+
+
+def _is_foreign_file(name: str) -> bool:
+    """Judge a file name by the folder it lies in."""
+    if name.startswith(("<frozen ", "<eval_with_key>", "<__array_function__")):
+        return True
+    if name.startswith(_PACKAGE):
+        return not name.startswith(_SAMPLES)
+    if name.startswith(_STDLIB) and not any(part in name for part in _SITE):
+        return True
+    return name.startswith(_library_folders())
+
+
+def _library_folders() -> tuple[str, ...]:
+    """Folders of the libraries that are imported now."""
+    files = (getattr(sys.modules.get(name), "__file__", None) for name in _LIBRARIES)
+    return tuple(os.path.dirname(file) + os.sep for file in files if file)
+
+
+def forget_judgements() -> None:
+    """Judge files anew: a library was imported since."""
+    _judged.clear()
+
+
+def user_frame(frame: FrameType | None) -> FrameType | None:
+    """Return the innermost frame of the user, beginning with the given one."""
+    while frame is not None and is_foreign(frame.f_code):
+        frame = frame.f_back
+    return frame
+
+
+def user_frames(frame: FrameType | None) -> Iterator[FrameType]:
+    """Yield the user's frames, innermost first."""
+    while frame is not None:
+        if not is_foreign(frame.f_code):
+            yield frame
+        frame = frame.f_back
+
+
+def source_line(frame: FrameType | None) -> SourceLine | None:
+    """Say where a frame stands."""
+    if frame is None:
+        return None
+    code = frame.f_code
+    return SourceLine(code.co_filename, frame.f_lineno or code.co_firstlineno, code.co_name)
+
+
+def read_locals(frame: FrameType) -> dict[str, Any]:
+    """Copy a frame's local variables without making the frame hold them.
+
+    Until Python 3.12 the first look at ``f_locals`` of a function's frame makes a dictionary that lives as long
+    as the frame and refers to every local: a tensor the user deletes afterwards would stay.  When nobody but
+    the frame has that dictionary it is emptied again; a debugger (trace function) gets to keep it.
+    """
+    current: Mapping[str, Any] = frame.f_locals
+    copied = dict(current)
+    held_by_frame_only = sys.getrefcount(current) == 3  # the frame, the variable, the argument of getrefcount
+    if held_by_frame_only and frame.f_code.co_flags & _OPTIMIZED and type(current) is dict and not sys.gettrace():
+        current.clear()
+    return copied
+
+
+def strip_own_frames(error: BaseException) -> None:
+    """Take retrograd's frames out of an exception's traceback, so that it reads as if nobody had watched."""
+    entries = []
+    entry = error.__traceback__
+    while entry is not None:
+        name = entry.tb_frame.f_code.co_filename
+        if not name.startswith(_PACKAGE) or name.startswith(_SAMPLES):
+            entries.append(entry)
+        entry = entry.tb_next
+    following = None
+    for one in reversed(entries):
+        if one.tb_next is not following:
+            one.tb_next = following
+        following = one
+    error.__traceback__ = following

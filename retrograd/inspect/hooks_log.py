@@ -1,0 +1,55 @@
+"""``log_hooks``: one log line per node as a backward run executes it, on the logger ``retrograd.inspect``."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any, TextIO
+
+from .walk import as_roots, one_source
+
+LOGGER = logging.getLogger("retrograd.inspect")
+LOGGER.addHandler(logging.NullHandler())
+
+
+@contextmanager
+def log_hooks(
+    outputs: Any,
+    to: Callable[[str], object] | TextIO | None = None,
+    *,
+    verbose: bool = False,
+    level: int = logging.DEBUG,
+) -> Iterator[None]:
+    """Log every node behind ``outputs`` as it executes, from the beginning to the end of the block.
+
+    A pre- and a post-hook go on every node of the graph (of either engine) and are all removed at the end, also
+    when backward raises.  Lines read ``Executing: <node> with grad_outputs: [f32[3],None]``; ``verbose`` adds
+    one with the ``grad_inputs`` when the node has run.  They go to the logger ``retrograd.inspect`` at
+    ``level`` and also to ``to``: a function that takes a line, or a stream.
+
+    ``outputs`` is what ``walk`` takes; an empty list is allowed and logs nothing.  Raises ``NoGraphError`` for an
+    output that does not require gradients.
+    """
+    if isinstance(outputs, (list, tuple)) and not outputs:
+        yield
+        return
+    roots = as_roots(outputs)
+    attached = one_source(roots).log_hooks(roots, _writer(to, level), verbose=verbose)
+    del roots, outputs  # the hooks need no tensor, and the user's may die inside the block
+    with attached:
+        yield
+
+
+def _writer(to: Callable[[str], object] | TextIO | None, level: int) -> Callable[[str], None]:
+    """Return the function that takes each line."""
+    write: Callable[[str], object] | None = None
+    if to is not None:
+        write = to if callable(to) else lambda line: to.write(line + "\n")
+
+    def log(line: str) -> None:
+        LOGGER.log(level, "%s", line)
+        if write is not None:
+            write(line)
+
+    return log

@@ -1,0 +1,150 @@
+"""Finds the names that the user's program has for tensors: parameter names of modules first, then variables.
+
+Looked through are the variables of the user's frames (innermost first, then their globals), then what lists,
+tuples, dicts and plain objects in them hold, level by level, so that the shortest name wins and two runs agree.
+No user code is called: no properties, no ``__getattr__``, no iteration protocol of a user's class.
+"""
+
+from __future__ import annotations
+
+import json
+import types
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import islice
+from typing import Any
+
+from .frames import read_locals
+
+_MAX_FRAMES = 40
+_MAX_LEVELS = 4
+_MAX_ELEMENTS = 1_000
+_MAX_VISITS = 20_000
+_ATOMS = frozenset(
+    {
+        *(int, float, complex, bool, str, bytes, bytearray, range, slice, type, type(None), type(...)),
+        *(types.FunctionType, types.BuiltinFunctionType, types.MethodType, types.ModuleType, types.CodeType),
+        *(types.FrameType, types.GeneratorType, types.TracebackType, property, staticmethod, classmethod),
+    }
+)
+
+
+@dataclass(slots=True)
+class Found:
+    """What a search found, by ``id`` of the object."""
+
+    variables: dict[int, str] = field(default_factory=dict)
+    """Names such as ``w``, ``params[0]``, ``w["w1"]``, ``self.weight``."""
+    modules: list[tuple[str, Any]] = field(default_factory=list)
+    """Modules met on the way, with the name each was found under."""
+    tensors: list[tuple[str, Any]] = field(default_factory=list)
+    """Tensors that are variables themselves."""
+
+
+def frame_variables(frames: Iterable[types.FrameType]) -> list[tuple[str, Any]]:
+    """Return the variables of frames as (name, value): all locals, innermost frame first, then the globals."""
+    found: list[tuple[str, Any]] = []
+    globals_seen: dict[int, dict[str, Any]] = {}
+    for frame in islice(frames, _MAX_FRAMES):
+        if frame.f_locals is not frame.f_globals:
+            found.extend(_in_order(read_locals(frame)))
+        globals_seen.setdefault(id(frame.f_globals), frame.f_globals)
+    for namespace in globals_seen.values():
+        found.extend(_in_order(dict(namespace)))
+    return found
+
+
+def _in_order(namespace: dict[str, Any]) -> Iterator[tuple[str, Any]]:
+    """Yield variables in order of their making, those that begin with an underscore last."""
+    hidden = []
+    for name, value in namespace.items():
+        if type(value) in _ATOMS or name.startswith("__"):
+            continue
+        if name.startswith("_"):
+            hidden.append((name, value))
+        else:
+            yield name, value
+    yield from hidden
+
+
+def search(
+    variables: list[tuple[str, Any]], wanted: set[int], is_tensor: Callable[[object], bool], *, deep: bool = True
+) -> Found:
+    """Look for objects by ``id``; ends early when every wanted one has a name."""
+    found = Found()
+    seen: set[int] = set()
+    level = variables
+    for depth in range(_MAX_LEVELS if deep else 1):
+        following: list[tuple[str, Any]] = []
+        for path, value in level:
+            identity = id(value)
+            if identity in wanted:
+                found.variables.setdefault(identity, path)
+            if is_tensor(value):
+                if depth == 0:
+                    found.tensors.append((path, value))
+            elif identity not in seen and len(seen) < _MAX_VISITS:
+                seen.add(identity)
+                if _is_module(value):
+                    found.modules.append((path, value))
+                elif deep:
+                    following.extend(_contents(path, value))
+        if len(found.variables) == len(wanted):
+            break
+        level = following
+    return found
+
+
+def _is_module(value: object) -> bool:
+    """Whether a value is a module: its class can name its parameters."""
+    return callable(getattr(type(value), "named_parameters", None))
+
+
+def _contents(path: str, value: Any) -> list[tuple[str, Any]]:
+    """Return what a container or plain object holds, each with its path."""
+    kind = type(value)
+    inside: Iterable[tuple[str, Any]]
+    if issubclass(kind, (list, tuple)):
+        elements = list.__iter__(value) if issubclass(kind, list) else tuple.__iter__(value)
+        inside = ((f"{path}[{place}]", element) for place, element in enumerate(islice(elements, _MAX_ELEMENTS)))
+    elif issubclass(kind, dict):
+        inside = (
+            (f"{path}[{json.dumps(key, ensure_ascii=False)}]", element)
+            for key, element in list(islice(dict.items(value), _MAX_ELEMENTS))
+            if type(key) in (str, int)
+        )
+    else:
+        try:
+            attributes = object.__getattribute__(value, "__dict__")
+        except Exception:
+            return []
+        if type(attributes) is not dict:
+            return []
+        inside = ((f"{path}.{name}", element) for name, element in list(islice(attributes.items(), _MAX_ELEMENTS)))
+    return [item for item in inside if type(item[1]) not in _ATOMS]
+
+
+def parameter_names(modules: Sequence[tuple[str, Any]], wanted: set[int]) -> dict[int, str]:
+    """Return ``id`` -> parameter name for the wanted tensors that modules hold.
+
+    Names are as ``named_parameters`` has them; where several modules take part, each name gets its module's
+    name in front, since two of them may both have a ``weight``.
+    """
+    found: dict[int, str] = {}
+    parts: list[tuple[str, dict[int, str]]] = []
+    for path, module in modules:
+        own = {key: name for key, name in _parameters_of(module) if key in wanted and key not in found}
+        if own:
+            parts.append((path, own))
+            found.update(own)
+    if len(parts) < 2:
+        return found
+    return {key: f"{path}.{name}" for path, own in parts for key, name in own.items()}
+
+
+def _parameters_of(module: Any) -> list[tuple[int, str]]:
+    """Return (``id``, name) of a module's parameters; a module that cannot tell has none."""
+    try:
+        return [(id(parameter), str(name)) for name, parameter in module.named_parameters()]
+    except Exception:
+        return []

@@ -1,0 +1,132 @@
+"""``recording``: watches a stretch of a program, on all engines at once, and fills a ``Recording``."""
+
+from __future__ import annotations
+
+import linecache
+import threading
+from collections.abc import Iterable, Iterator
+from contextlib import ExitStack, contextmanager
+from datetime import UTC, datetime
+from types import TracebackType
+
+from .events import Event, Recording
+from .frames import is_foreign, strip_own_frames
+from .snapshot import EDGE_COLUMNS, NODE_COLUMNS, GraphSnapshot, SourceLine
+from .sources import sources
+
+MAX_ROWS = 2_000_000
+"""Nodes kept in one recording, about 1 GB; equal graphs count once.  Beyond that only the last graph is kept."""
+_SHARED = (*NODE_COLUMNS, *EDGE_COLUMNS, "roots", "root_names")
+
+
+@contextmanager
+def recording(script: str = "", *, every_thread: bool = True) -> Iterator[Recording]:
+    """Record every backward run of both engines until the block ends; the program does what it would do alone.
+
+    Yields the ``Recording``; it is complete when the block has ended.  An exception is noted as an ``"error"``
+    event and goes on its way, without our frames in its traceback.  PyTorch may be imported inside the block.
+    """
+    recorder = Recorder(script)
+    with ExitStack() as stack:
+        for source in sources():
+            stack.enter_context(source.watch(recorder, every_thread=every_thread))
+        try:
+            yield recorder.recording
+        except BaseException as error:
+            recorder.note_error(error)
+            strip_own_frames(error)
+            raise
+        finally:
+            stack.close()
+
+
+class Recorder:
+    """The sink that fills one recording."""
+
+    def __init__(self, script: str = "") -> None:
+        created = datetime.now(UTC).isoformat(timespec="seconds")
+        self.recording = Recording(script=script, created=created)
+        self._lock = threading.Lock()
+        self._runs = 0
+        self._rows = 0
+        self._full_at: Event | None = None
+        """The event whose snapshot gives way to the next one, once the recording is full."""
+
+    def __call__(self, event: Event, snapshot: GraphSnapshot | None = None) -> None:
+        """Take one event; a snapshot that comes with it gets the number of its backward run as label."""
+        with self._lock:
+            if snapshot is not None:
+                self._runs += 1
+                snapshot.label = f"backward {self._runs}"
+                self._keep(event, snapshot)
+            self.recording.events.append(event)
+            if event.source is not None:
+                self._read_lines([event.source])
+
+    def note_error(self, error: BaseException) -> None:
+        """Record what ended the block."""
+        data = {"type": type(error).__name__, "message": _text_of(error)}
+        self(Event("error", source=_last_user_line(error.__traceback__), data=data))
+
+    def _keep(self, event: Event, snapshot: GraphSnapshot) -> None:
+        """Add a snapshot, sharing what is the same as in the one before; steps of a training loop mostly are."""
+        _number_from_zero(snapshot)
+        kept = self.recording.snapshots
+        fresh = not (kept and _share(snapshot, kept[-1]))
+        if fresh:
+            self._read_lines({line for line in snapshot.source if line is not None})
+        if fresh and self._rows > MAX_ROWS and kept:
+            if self._full_at is not None:
+                self._full_at.data.pop("snapshot", None)
+                kept.pop()
+            self._full_at = event
+        elif fresh:
+            self._rows += len(snapshot)
+        event.data["snapshot"] = len(kept)
+        kept.append(snapshot)
+        engines = {snapshot.engine, *filter(None, self.recording.engine.split("+"))}
+        self.recording.engine = "+".join(sorted(engines))
+
+    def _read_lines(self, lines: Iterable[SourceLine]) -> None:
+        """Keep the text of the user's lines that are mentioned."""
+        for line in lines:
+            texts = self.recording.sources.setdefault(line.file, {})
+            if line.line not in texts:
+                texts[line.line] = linecache.getline(line.file, line.line).rstrip("\r\n")
+
+
+def _number_from_zero(snapshot: GraphSnapshot) -> None:
+    """Count sequence numbers from the oldest node on, so that two runs and two equal steps give the same."""
+    first = min((number for number in snapshot.seq if number is not None), default=0)
+    if first:
+        snapshot.seq = [None if number is None else number - first for number in snapshot.seq]
+
+
+def _share(snapshot: GraphSnapshot, earlier: GraphSnapshot) -> bool:
+    """Let equal columns be one object; True if everything is the same."""
+    same = snapshot.engine == earlier.engine and snapshot.measures == earlier.measures
+    for column in _SHARED:
+        if getattr(snapshot, column) == getattr(earlier, column):
+            setattr(snapshot, column, getattr(earlier, column))
+        else:
+            same = False
+    return same
+
+
+def _text_of(error: BaseException) -> str:
+    """Return an exception's message; one whose ``__str__`` fails has none."""
+    try:
+        return str(error)
+    except Exception:
+        return ""
+
+
+def _last_user_line(entry: TracebackType | None) -> SourceLine | None:
+    """Return the innermost line of the user in a traceback."""
+    found: SourceLine | None = None
+    while entry is not None:
+        code = entry.tb_frame.f_code
+        if not is_foreign(code):
+            found = SourceLine(code.co_filename, entry.tb_lineno or code.co_firstlineno, code.co_name)
+        entry = entry.tb_next
+    return found

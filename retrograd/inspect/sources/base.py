@@ -1,0 +1,76 @@
+"""What an engine must offer to be inspected, and what receives the events of a watched program."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
+from types import FrameType
+from typing import Any, Protocol
+
+from ..events import Event
+from ..snapshot import GraphSnapshot, SourceLine
+
+Node = Any
+"""A node of a live graph, of whichever engine: ``name()``, ``next_functions``, ``_sequence_nr()`` and so on."""
+
+
+class Sink(Protocol):
+    """Receives what happens in a watched program, on the thread where it happens."""
+
+    def __call__(self, event: Event, snapshot: GraphSnapshot | None = None) -> None:
+        """Take one event; a ``"backward"`` event comes with the snapshot taken just before the run."""
+
+
+class Origins(Protocol):
+    """Knows for the nodes of a watched program where they came from."""
+
+    def find(self, numbers: list[int | None]) -> tuple[list[SourceLine | None], list[str]]:
+        """Return source line and scope for each sequence number; ``None`` and ``""`` where unknown."""
+
+
+class Facts(Protocol):
+    """What the walk asks an engine about its nodes; nothing here may unpack a saved value."""
+
+    engine: str
+
+    def kind(self, node_type: type) -> str:
+        """One of the kinds of ``GraphSnapshot.kind``."""
+
+    def saved_bytes(self, order: list[Node]) -> list[int | None]:
+        """Bytes that each node keeps for backward, where known."""
+
+    def leaves(self, order: list[Node], kinds: list[str]) -> dict[int, Any]:
+        """Index of a leaf node -> its tensor, where the tensor still lives."""
+
+
+class Source(Protocol):
+    """One engine as the inspector sees it; a module of this folder offers its own as ``SOURCE``."""
+
+    name: str
+
+    def owns(self, obj: object) -> bool:
+        """Whether an object is a tensor, node or gradient edge of this engine; never imports the engine."""
+
+    def edges(self, obj: object) -> list[tuple[Node, int]]:
+        """The (node, input number) pairs a backward run from this object would start at, or ``NoGraphError``."""
+
+    def snapshot(
+        self,
+        roots: list[Any],
+        frame: FrameType | None,
+        *,
+        label: str = "walk",
+        params: Mapping[str, Any] | None = None,
+        find_names: bool = True,
+    ) -> GraphSnapshot:
+        """Picture the graph behind these objects, all of this engine.
+
+        Names come from ``params``, from modules that are being watched, and with ``find_names`` from the
+        variables of the user's frames, beginning with ``frame``.
+        """
+
+    def log_hooks(self, roots: list[Any], log: Callable[[str], None], *, verbose: bool) -> AbstractContextManager[None]:
+        """Attach logging hooks to every node behind these objects until the block ends."""
+
+    def watch(self, sink: Sink, *, every_thread: bool = True) -> AbstractContextManager[None]:
+        """Send the sink what happens on this engine, in all threads or in the current one, until the block ends."""

@@ -1,0 +1,87 @@
+"""The walk itself: from root nodes of a torch-shaped graph into columns, breadth first, in one loop without recursion.
+
+Nothing is asked of a node that could unpack a saved value, so that a graph whose buffers are freed, or with a
+tensor changed in place, is pictured like any other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from ..snapshot import GraphSnapshot
+from .base import Facts, Node
+
+LEAF_NUMBER = 2**64 - 1
+"""Sequence number of AccumulateGrad in both engines: not a time."""
+
+_dtypes: dict[Any, str] = {}
+
+
+def collect(roots: Sequence[Node], facts: Facts) -> tuple[GraphSnapshot, list[Node]]:
+    """Return the picture of everything behind the roots, and the nodes in its order.
+
+    Columns that need more than the nodes (names, scopes, sources) are left empty for the caller.
+    """
+    order = list(dict.fromkeys(roots))
+    places = {node: place for place, node in enumerate(order)}
+    shot = GraphSnapshot(engine=facts.engine, roots=[places[root] for root in roots])
+    _walk(order, places, shot, facts)
+    numbers = [node._sequence_nr() for node in order]
+    shot.seq = [None if number == LEAF_NUMBER else number for number in numbers]
+    shot.saved_bytes = facts.saved_bytes(order)
+    return shot, order
+
+
+def _walk(order: list[Node], index: dict[Node, int], shot: GraphSnapshot, facts: Facts) -> None:
+    """Extend ``order`` by everything reachable and fill the columns that the nodes themselves tell."""
+    types: dict[type, tuple[str, str]] = {}  # of this walk only: a user's Function classes may be made anew each step
+    facts_of_type = types.get
+    add_op, add_kind, add_shape, add_dtype = shot.op.append, shot.kind.append, shot.shape.append, shot.dtype.append
+    source, target = shot.edge_source.append, shot.edge_target.append
+    input_nr, output_nr = shot.edge_input_nr.append, shot.edge_output_nr.append
+    for here, node in enumerate(order):  # order grows while it is read
+        op, kind = facts_of_type(type(node)) or _judge(node, facts, types)
+        add_op(op)
+        add_kind(kind)
+        try:
+            first = node._input_metadata[0]
+            shape = tuple(first.shape)
+            dtype = first.dtype
+            add_dtype(_dtypes.get(dtype) or _dtype_name(dtype))
+            add_shape(shape)
+        except Exception:  # no output, or a nested tensor that has no one shape
+            add_shape(None)
+            add_dtype(None)
+        for position, (child, number) in enumerate(node.next_functions):
+            if child is not None:
+                there = index.get(child)
+                if there is None:
+                    there = index[child] = len(order)
+                    order.append(child)
+                source(here)
+                target(there)
+                input_nr(position)
+                output_nr(number)
+
+
+def _judge(node: Node, facts: Facts, types: dict[type, tuple[str, str]]) -> tuple[str, str]:
+    """Return shown name and kind of a node, and note them for its type unless that stands for many operators."""
+    node_type = type(node)
+    name = str(node.name())
+    found = (short_name(name), facts.kind(node_type))
+    if node_type.__name__ == name.rpartition("::")[2]:
+        types[node_type] = found
+    return found
+
+
+def short_name(name: str) -> str:
+    """Shorten ``torch::autograd::AccumulateGrad`` to its last part."""
+    return name if "<" in name else name.rpartition("::")[2] or name
+
+
+def _dtype_name(dtype: Any) -> str:
+    """Return a dtype's name without its library's prefix, and remember that."""
+    name = str(dtype).rpartition(".")[2]
+    _dtypes[dtype] = name
+    return name

@@ -1,0 +1,116 @@
+"""Where nodes came from, told by their sequence numbers, without touching a node or keeping a graph alive.
+
+Each thread numbers the nodes it makes upwards.  Whoever sees an operation reads the counter before and after it
+and notes the range with the user's line and the scope; later the number of a node leads back to them.
+"""
+
+from __future__ import annotations
+
+import bisect
+import threading
+from types import CodeType, FrameType
+
+from ..frames import source_line
+from ..snapshot import SourceLine
+
+_KEEP = 1_000_000
+"""Ranges kept per thread; when there are twice as many, the older half goes."""
+_MAX_TABLES = 64
+"""Threads remembered; the oldest goes first."""
+
+
+class Marks:
+    """The ranges of one thread: numbers from ``starts[i]`` up to the next start have entry ``entries[i]``."""
+
+    __slots__ = ("_places", "_texts", "end", "entries", "line", "scope", "starts")
+
+    def __init__(self) -> None:
+        self.starts: list[int] = []
+        self.entries: list[int] = []
+        self.end = 0
+        """First number that no range covers yet."""
+        self.scope = ""
+        """Scope in force."""
+        self.line: FrameType | None = None
+        """Frame that answers for nodes nobody saw being made; set only while that frame is running."""
+        self._places: dict[tuple[int, int, str], int] = {}
+        self._texts: list[tuple[SourceLine | None, str, CodeType | None]] = [(None, "", None)]
+
+    def note(self, before: int, after: int, frame: FrameType | None) -> None:
+        """Nodes ``before`` .. ``after - 1`` were made by the line at which this user's frame stands."""
+        if before < self.end:
+            before = self.end
+        elif before > self.end:
+            self.gap(before, self.line)
+        if after > before:
+            self._push(before, self._place(frame))
+            self.end = after
+
+    def gap(self, upto: int, frame: FrameType | None) -> None:
+        """Account for nodes before ``upto`` that nobody saw being made."""
+        if upto > self.end:
+            self._push(self.end, self._place(frame))
+            self.end = upto
+
+    def find(self, number: int) -> tuple[SourceLine | None, str] | None:
+        """Return line and scope of a node, or None if it was not made on this thread under watch."""
+        if number >= self.end or not self.starts or number < self.starts[0]:
+            return None
+        line, scope, _ = self._texts[self.entries[bisect.bisect_right(self.starts, number) - 1]]
+        return line, scope
+
+    def _push(self, start: int, entry: int) -> None:
+        if self.entries and self.entries[-1] == entry:
+            return
+        self.starts.append(start)
+        self.entries.append(entry)
+        if len(self.starts) > 2 * _KEEP:
+            del self.starts[:_KEEP], self.entries[:_KEEP]
+
+    def _place(self, frame: FrameType | None) -> int:
+        """Return the entry for a frame's current line under the scope in force."""
+        code = None if frame is None else frame.f_code
+        key = (id(code), -1 if frame is None else frame.f_lasti, self.scope)
+        entry = self._places.get(key)
+        if entry is None:
+            entry = self._places[key] = len(self._texts)
+            # The code object is kept, so that its id stays its own.
+            self._texts.append((source_line(frame), self.scope, code))
+        return entry
+
+
+class OriginTables:
+    """The marks of all watched threads."""
+
+    def __init__(self) -> None:
+        self._local = threading.local()
+        self._all: list[Marks] = []
+
+    def here(self, counter: int = 0) -> Marks:
+        """Return the current thread's marks; ``counter`` is where its numbers stand when they are new."""
+        marks: Marks | None = getattr(self._local, "marks", None)
+        if marks is None:
+            marks = self._local.marks = Marks()
+            marks.end = counter
+            self._all = [*self._all[-_MAX_TABLES + 1 :], marks]
+        return marks
+
+    def find(self, numbers: list[int | None]) -> tuple[list[SourceLine | None], list[str]]:
+        """Return line and scope per number, None and "" where unknown.
+
+        Threads number their nodes independently in PyTorch: where several threads know a line for a number, the
+        current thread's word counts.
+        """
+        mine = getattr(self._local, "marks", None)
+        tables = sorted(self._all, key=lambda marks: marks is not mine)
+        lines: list[SourceLine | None] = []
+        scopes: list[str] = []
+        for number in numbers:
+            line: SourceLine | None = None
+            scope = ""
+            for known in [] if number is None else [marks.find(number) for marks in tables]:
+                if known is not None and line is None:
+                    line, scope = known
+            lines.append(line)
+            scopes.append(scope)
+        return lines, scopes

@@ -1,0 +1,41 @@
+"""Replaces functions for a while, and puts back exactly what was there."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+
+class Patches:
+    """A set of replaced attributes.
+
+    Where somebody else replaced our replacement meanwhile, theirs stays; ours then only passes calls on,
+    because ``undo`` makes every wrapper transparent.
+    """
+
+    def __init__(self) -> None:
+        self._done: list[tuple[Any, str, Any, Any]] = []
+        self._active = True
+
+    def wrap(self, holder: Any, name: str, make: Callable[[Any], Any]) -> None:
+        """Replace an attribute by what ``make`` makes of it; one that does not exist is left out."""
+        original = getattr(holder, name, None)
+        if original is None:
+            return
+        replacement = make(original)
+
+        def wrapper(*args: Any, **kwargs: Any) -> Any:
+            return (replacement if self._active else original)(*args, **kwargs)
+
+        wrapper.__name__ = wrapper.__qualname__ = name
+        wrapper.__wrapped__ = original  # type: ignore[attr-defined]
+        setattr(holder, name, wrapper)
+        self._done.append((holder, name, original, wrapper))
+
+    def undo(self) -> None:
+        """Put everything back."""
+        self._active = False
+        for holder, name, original, wrapper in reversed(self._done):
+            if getattr(holder, name, None) is wrapper:
+                setattr(holder, name, original)
+        self._done.clear()

@@ -1,0 +1,54 @@
+"""Calls back when a module has been imported to its end, and leaves nothing in the import system afterwards."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Sequence
+from importlib.machinery import ModuleSpec
+from types import ModuleType
+from typing import Any
+
+
+class AfterImport:
+    """Stands first on ``sys.meta_path`` until the module is imported or nobody waits for it any more."""
+
+    def __init__(self, name: str, callback: Callable[[], None]) -> None:
+        self._name = name
+        self._callback = callback
+
+    def begin(self) -> None:
+        """Begin to wait."""
+        sys.meta_path.insert(0, self)
+
+    def end(self) -> None:
+        """Stop waiting."""
+        if self in sys.meta_path:
+            sys.meta_path.remove(self)
+
+    def find_spec(
+        self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        """Let the other finders find the module; only note when its loader has run it."""
+        if name != self._name:
+            return None
+        for finder in sys.meta_path:
+            if finder is not self and (spec := finder.find_spec(name, path, target)) is not None:
+                if spec.loader is not None:
+                    self._call_after(spec.loader)
+                return spec
+        return None
+
+    def _call_after(self, loader: Any) -> None:
+        """Shadow ``exec_module`` on this one loader until it has been called."""
+        run = loader.exec_module
+
+        def exec_module(module: ModuleType) -> None:
+            del loader.exec_module
+            run(module)
+            self.end()
+            self._callback()
+
+        try:
+            loader.exec_module = exec_module
+        except AttributeError:  # a loader with slots: its module goes unnoticed
+            pass

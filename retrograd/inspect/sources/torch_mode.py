@@ -1,0 +1,94 @@
+"""Sees every PyTorch function a thread calls and notes which user line made which nodes.
+
+The mode never touches a node: it reads the thread's counter of nodes before and after the call.
+"""
+
+from __future__ import annotations
+
+import functools
+import sys
+from types import FrameType
+from typing import Any
+
+from ..frames import user_frame
+from .origins import Marks
+
+_APPLY_DEPTH = 12
+"""How far below ``Function.apply`` the first operation of a ``forward`` is looked for."""
+
+
+@functools.cache
+def _mode_class() -> type:
+    """Return the mode's class, made when PyTorch is there."""
+    torch: Any = sys.modules["torch"]
+    counter = torch.autograd._get_sequence_nr
+    is_compiling = torch.compiler.is_compiling
+
+    class OriginMode(torch.overrides.TorchFunctionMode):
+        """Notes lines for one thread; passes every call on unchanged."""
+
+        def __init__(self, marks: Marks) -> None:
+            self.marks = marks
+            self.active = True
+
+        def __torch_function__(
+            self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
+        ) -> Any:
+            if is_compiling() or not self.active:
+                return func(*args, **(kwargs or {}))
+            before = counter()
+            try:
+                return func(*args, **(kwargs or {}))
+            finally:
+                after = counter()
+                if after != self.marks.end:
+                    _note(self.marks, before, after, sys._getframe(1))
+
+    return OriginMode
+
+
+def _note(marks: Marks, before: int, after: int, caller: FrameType) -> None:
+    """Note the nodes of one call, and those made since the last one: a custom Function is not seen itself."""
+    if before > marks.end:
+        marks.gap(before, _applying_line(caller) or marks.line)
+    marks.note(before, after, user_frame(caller))
+
+
+def _applying_line(frame: FrameType | None) -> FrameType | None:
+    """Return the user's frame that called ``Function.apply``, if this frame runs inside one's ``forward``."""
+    for _ in range(_APPLY_DEPTH):
+        if frame is None:
+            return None
+        code = frame.f_code
+        if code.co_name == "apply" and code.co_filename.endswith("function.py") and "torch" in code.co_filename:
+            return user_frame(frame)
+        frame = frame.f_back
+    return None
+
+
+def push_mode(marks: Marks) -> Any:
+    """Put a new mode on the current thread's stack of modes and return it."""
+    torch: Any = sys.modules["torch"]
+    mode = _mode_class()(marks)
+    torch.overrides._push_mode(mode)
+    return mode
+
+
+def put_back(mode: Any) -> None:
+    """Put a mode that was taken off back on top."""
+    torch: Any = sys.modules["torch"]
+    torch.overrides._push_mode(mode)
+
+
+def take_off(mode: Any) -> bool:
+    """Take a mode off the current thread's stack, wherever it stands; False if it is not there."""
+    torch: Any = sys.modules["torch"]
+    overrides = torch.overrides
+    if mode not in overrides._get_current_function_mode_stack():
+        return False
+    above = []
+    while (top := overrides._pop_mode()) is not mode:
+        above.append(top)
+    while above:
+        overrides._push_mode(above.pop())
+    return True

@@ -1,0 +1,133 @@
+"""Knows which module of a PyTorch program is running on each thread, and what the modules are called."""
+
+from __future__ import annotations
+
+import sys
+import weakref
+from types import FrameType
+from typing import Any
+
+from ..frames import user_frame, user_frames
+from ..names import frame_variables, search
+from .origins import Marks
+from .torch_mode import put_back, take_off
+
+_FAST_PATHS = ("MultiheadAttention", "TransformerEncoderLayer", "TransformerEncoder")
+"""Modules of torch.nn that compute otherwise (in eval mode) while any TorchFunctionMode is on."""
+
+
+class Root:
+    """A module that was called while no other module was running: names of everything in it."""
+
+    __slots__ = ("name", "paths", "ref")
+
+    def __init__(self, module: Any, name: str) -> None:
+        self.ref = weakref.ref(module)
+        self.name = name
+        self.paths: dict[int, str] = {}
+
+    def path(self, module: Any) -> str | None:
+        """Return the scope of one of its modules: ``model/layers/0/linear1``."""
+        return self.paths.get(id(module))
+
+    def refresh(self) -> None:
+        """Read the names again; modules were perhaps added."""
+        self.paths = {}
+        module = self.ref()
+        if module is None:
+            return
+        for dotted, inner in module.named_modules():
+            self.paths[id(inner)] = "/".join([self.name, *dotted.split(".")]) if dotted else self.name
+
+
+class Running:
+    """One module that is running: what to go back to when it ends."""
+
+    __slots__ = ("identity", "line", "mode", "scope")
+
+    def __init__(self, identity: int, scope: str, line: FrameType | None, mode: Any) -> None:
+        self.identity = identity
+        self.scope = scope
+        self.line = line
+        self.mode = mode
+
+
+class Scopes:
+    """The outermost modules of the watched program, and entering and leaving of modules."""
+
+    def __init__(self) -> None:
+        self._roots: dict[int, Root] = {}
+        torch: Any = sys.modules["torch"]
+        self._counter = torch.autograd._get_sequence_nr
+        self._fast_paths = tuple(getattr(torch.nn, name) for name in _FAST_PATHS)
+
+    def modules(self, variables: list[tuple[str, Any]]) -> list[tuple[str, Any]]:
+        """Return the outermost modules that still live, in order of their first call, with names."""
+        return [(root.name, module) for root in list(self._roots.values()) if (module := root.ref()) is not None]
+
+    def enter(self, module: Any, marks: Marks, stack: list[Running], mode: Any) -> None:
+        """A module begins to run on this thread; ``stack`` holds the thread's running modules."""
+        number = self._counter()
+        caller = sys._getframe(2)
+        marks.gap(number, marks.line)
+        suspended = None
+        line = marks.line
+        if not module.training and isinstance(module, self._fast_paths) and mode is not None and take_off(mode):
+            suspended = mode
+            marks.line = marks.line or user_frame(caller)
+        stack.append(Running(id(module), marks.scope, line, suspended))
+        marks.scope = self._scope(module, marks.scope, len(stack) == 1, caller)
+
+    def leave(self, module: Any, marks: Marks, stack: list[Running]) -> None:
+        """A module has ended, also by an exception; modules above it that never said so have ended, too."""
+        identity = id(module)
+        if not any(entry.identity == identity for entry in stack):
+            return
+        marks.gap(self._counter(), marks.line)
+        while stack:
+            entry = stack.pop()
+            marks.scope, marks.line = entry.scope, entry.line
+            if entry.mode is not None:
+                put_back(entry.mode)
+            if entry.identity == identity:
+                return
+
+    def _scope(self, module: Any, parent: str, outermost: bool, caller: FrameType) -> str:
+        """Return the scope of a module that begins to run."""
+        if outermost:
+            root = self._root(module, caller)
+            return root.path(module) or root.name
+        top = parent.partition("/")[0]
+        holder = next((root for root in self._roots.values() if root.name == top), None)
+        known = None if holder is None else holder.path(module)
+        if known is None and holder is not None:
+            holder.refresh()
+            known = holder.path(module)
+        return known or f"{parent}/{type(module).__name__}"
+
+    def _root(self, module: Any, caller: FrameType) -> Root:
+        """Return what is known of an outermost module; a new one gets the name of the user's variable."""
+        root = self._roots.get(id(module))
+        if root is not None and root.ref() is module:
+            return root
+        for identity in [identity for identity, other in self._roots.items() if other.ref() is None]:
+            del self._roots[identity]
+        root = Root(module, self._unused(self._variable(module, caller)))
+        root.refresh()
+        self._roots[id(module)] = root
+        return root
+
+    def _variable(self, module: Any, caller: FrameType) -> str:
+        """Return the user's variable that holds a module, else the name of its class."""
+        found = search(frame_variables(user_frames(caller)), {id(module)}, lambda value: False)
+        name = found.variables.get(id(module), "").rpartition(".")[2].replace("/", "∕")
+        return type(module).__name__ if name in ("", "self") else name
+
+    def _unused(self, name: str) -> str:
+        """Return a name that no other outermost module has."""
+        taken = {root.name for root in self._roots.values()}
+        number, unused = 1, name
+        while unused in taken:
+            number += 1
+            unused = f"{name}_{number}"
+        return unused

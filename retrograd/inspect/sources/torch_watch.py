@@ -1,0 +1,255 @@
+"""Watches a PyTorch program: one set of patches for all watchers, gone when the last one leaves.
+
+In force while somebody watches: a ``TorchFunctionMode`` on each watched thread, global module hooks, a wrapper of
+``_engine_run_backward``, and (to reach threads that start later) a wrapper of the thread bootstrap.  Nothing
+that goes wrong in here reaches the program: it becomes an ``"error"`` event of the recording.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from types import FrameType
+from typing import Any
+
+from ..events import Event
+from ..frames import forget_judgements, source_line, user_frame
+from .base import Origins, Sink, Source
+from .origins import OriginTables
+from .patches import Patches
+from .torch_import import AfterImport
+from .torch_mode import push_mode, take_off
+from .torch_scopes import Running, Scopes
+
+
+class _Thread(threading.local):
+    """What belongs to one thread."""
+
+    mode: Any = None
+    depth = 0
+    """Backward runs under way on this thread."""
+    busy = False
+
+    def __init__(self) -> None:
+        self.stack: list[Running] = []
+
+
+class _Watch:
+    """One watcher: where it wants its events, and of which thread (None for all)."""
+
+    def __init__(self, sink: Sink, source: Source, thread: int | None) -> None:
+        self.sink = sink
+        self.source = source
+        self.thread = thread
+
+    def sees(self, thread: int) -> bool:
+        """Whether it wants to know of this thread."""
+        return self.thread is None or self.thread == thread
+
+
+class Watcher:
+    """The one watcher of PyTorch in this process."""
+
+    def __init__(self) -> None:
+        self._lock = threading.RLock()
+        self._watches: list[_Watch] = []
+        self._thread = _Thread()
+        self._patches: Patches | None = None
+        self._handles: list[Any] = []
+        self._tables: OriginTables | None = None
+        self._scopes: Scopes | None = None
+        self._import = AfterImport("torch", self._torch_arrived)
+        self._process = os.getpid()
+
+    # -- for the source
+    def origins(self) -> Origins | None:
+        """Return who knows where nodes came from, while watching."""
+        return self._tables
+
+    def modules(self, variables: list[tuple[str, Any]]) -> list[tuple[str, Any]]:
+        """Return the outermost modules seen so far with their names."""
+        return [] if self._scopes is None else self._scopes.modules(variables)
+
+    @contextmanager
+    def watch(self, sink: Sink, source: Source, *, every_thread: bool) -> Iterator[None]:
+        """Watch until the block ends."""
+        me = _Watch(sink, source, None if every_thread else threading.get_ident())
+        self._begin(me)
+        try:
+            yield
+        finally:
+            self._end(me)
+
+    # -- coming and going
+    def _begin(self, watch: _Watch) -> None:
+        with self._lock:
+            self._watches.append(watch)
+            if "torch" in sys.modules and hasattr(sys.modules["torch"], "autograd"):
+                self._install()
+                self._join_thread()
+            elif len(self._watches) == 1:
+                self._import.begin()
+
+    def _end(self, watch: _Watch) -> None:
+        with self._lock:
+            self._watches.remove(watch)
+            if not any(other.sees(threading.get_ident()) for other in self._watches):
+                self._leave_thread()
+            if not self._watches:
+                self._import.end()
+                self._uninstall()
+
+    def _torch_arrived(self) -> None:
+        """The program has just imported PyTorch, on this thread."""
+        forget_judgements()
+        with self._lock:
+            if self._watches and os.getpid() == self._process:
+                self._install()
+                self._join_thread()
+
+    def _install(self) -> None:
+        if self._patches is not None:
+            return
+        torch: Any = sys.modules["torch"]
+        self._tables = OriginTables()
+        self._scopes = Scopes()
+        module = torch.nn.modules.module
+        self._handles = [
+            module.register_module_forward_pre_hook(self._module_begins),
+            module.register_module_forward_hook(self._module_ended, always_call=True),
+        ]
+        self._patches = Patches()
+        for holder in (torch.autograd.graph, torch.autograd):
+            self._patches.wrap(holder, "_engine_run_backward", self._wrap_backward)
+        self._patches.wrap(module, "_has_any_global_hook", self._wrap_has_hooks)
+        self._patches.wrap(threading.Thread, "_bootstrap_inner", self._wrap_bootstrap)
+
+    def _uninstall(self) -> None:
+        if self._patches is not None:
+            self._patches.undo()
+            self._patches = None
+        while self._handles:
+            self._handles.pop().remove()
+        self._tables = self._scopes = None
+
+    def _join_thread(self) -> None:
+        """Note the lines of the current thread from now on."""
+        if self._thread.mode is None and self._tables is not None:
+            torch: Any = sys.modules["torch"]
+            marks = self._tables.here(torch.autograd._get_sequence_nr())
+            self._thread.mode = push_mode(marks)
+
+    def _leave_thread(self) -> None:
+        """Stop noting the lines of the current thread."""
+        mode, self._thread.mode = self._thread.mode, None
+        if mode is not None:
+            mode.active = False
+            take_off(mode)
+        self._thread.stack.clear()
+
+    def _is_watched(self) -> bool:
+        """Whether the current thread is watched; a forked child is not."""
+        me = threading.get_ident()
+        return any(watch.sees(me) for watch in self._watches) and os.getpid() == self._process
+
+    # -- what PyTorch calls
+    def _module_begins(self, module: Any, args: Any) -> None:
+        if not sys.modules["torch"].compiler.is_compiling():
+            mode, tables, scopes = self._thread.mode, self._tables, self._scopes
+            if mode is not None and tables is not None and scopes is not None:
+                scopes.enter(module, tables.here(), self._thread.stack, mode)
+
+    def _module_ended(self, module: Any, args: Any, output: Any) -> None:
+        if not sys.modules["torch"].compiler.is_compiling():
+            tables, scopes = self._tables, self._scopes
+            if self._thread.stack and tables is not None and scopes is not None:
+                scopes.leave(module, tables.here(), self._thread.stack)
+
+    def _wrap_backward(self, original: Callable[..., Any]) -> Callable[..., Any]:
+        """Make the gateway of all backward runs report each run before and after."""
+
+        def _engine_run_backward(t_outputs: Any, *args: Any, **kwargs: Any) -> Any:
+            if sys.modules["torch"].compiler.is_compiling() or not self._is_watched():
+                return original(t_outputs, *args, **kwargs)
+            frame = user_frame(sys._getframe(1))
+            self._backward_begins(t_outputs, frame)
+            error: BaseException | None = None
+            try:
+                return original(t_outputs, *args, **kwargs)
+            except BaseException as raised:
+                error = raised
+                raise
+            finally:
+                self._backward_ended(error, frame)
+                del error, frame
+
+        return _engine_run_backward
+
+    def _wrap_has_hooks(self, original: Callable[[], Any]) -> Callable[[], Any]:
+        """Answer for the program's own hooks only: torch.compile warns when there are global hooks."""
+        module: Any = sys.modules["torch.nn.modules.module"]
+
+        def _has_any_global_hook() -> Any:
+            ours = {handle.id for handle in self._handles}
+            backward = module._global_backward_pre_hooks or module._global_backward_hooks
+            forward = {**module._global_forward_pre_hooks, **module._global_forward_hooks}
+            return bool(backward) or any(key not in ours for key in forward)
+
+        return _has_any_global_hook
+
+    def _wrap_bootstrap(self, original: Callable[[Any], None]) -> Callable[[Any], None]:
+        """Let threads that start later be watched from their first line to their last."""
+
+        def _bootstrap_inner(thread: Any) -> None:
+            if not self._is_watched():
+                return original(thread)
+            self._join_thread()
+            try:
+                return original(thread)
+            finally:
+                self._leave_thread()  # PyTorch cannot free a mode on a thread that is gone
+
+        return _bootstrap_inner
+
+    # -- reporting
+    def _backward_begins(self, roots: Any, frame: FrameType | None) -> None:
+        line = source_line(frame)
+        if self._tables is not None:
+            marks = self._tables.here()
+            marks.gap(sys.modules["torch"].autograd._get_sequence_nr(), marks.line)
+        self._thread.depth += 1
+        nested = self._thread.depth > 1
+        for watch in self._seeing():
+            event = Event("backward", source=line, data={"nested": True} if nested else {})
+            try:
+                shot = None if nested else watch.source.snapshot(list(roots), frame, label="backward")
+            except Exception as failure:
+                event.data["problem"] = f"{type(failure).__name__}: {failure}"
+                shot = None
+            self._report(watch, event, shot)
+
+    def _backward_ended(self, error: BaseException | None, frame: FrameType | None) -> None:
+        line = source_line(frame)
+        self._thread.depth -= 1
+        if self._tables is not None:
+            # Made by the run itself: create_graph, checkpoints.
+            self._tables.here().gap(sys.modules["torch"].autograd._get_sequence_nr(), frame)
+        for watch in self._seeing():
+            data = {} if error is None else {"error": f"{type(error).__name__}: {error}"}
+            self._report(watch, Event("backward-end", source=line, data=data), None)
+
+    def _seeing(self) -> list[_Watch]:
+        me = threading.get_ident()
+        return [watch for watch in self._watches if watch.sees(me)]
+
+    def _report(self, watch: _Watch, event: Event, shot: Any) -> None:
+        try:
+            watch.sink(event, shot)
+        except Exception:  # a broken sink must not break the program
+            pass
+
+
+WATCHER = Watcher()
