@@ -135,8 +135,7 @@
       const [sources, targets] = graph().edges;
       const down = graph().op.map(() => []), up = graph().op.map(() => []);
       sources.forEach((source, edge) => { down[source].push(edge); up[targets[edge]].push(edge); });
-      const elements = new Map();
-      links[step] = { down, up, lines: [...svg().querySelectorAll(".edge")], elements };
+      links[step] = { down, up, lines: [...svg().querySelectorAll(".edge")] };
     }
     return links[step];
   }
@@ -273,8 +272,10 @@
   function along(forward) {
     if (chosen < 0) { if (graph().roots.length) choose(graph().roots[0][0], true); return; }
     const { down, up } = neighbours(), [sources, targets] = graph().edges;
-    const edges = forward ? down[chosen] : up[chosen];
-    if (edges.length) choose(forward ? targets[edges[0]] : sources[edges[0]], true);
+    const edges = forward ? down[chosen] : up[chosen], ends = forward ? targets : sources;
+    // A weight is a dead end: follow the trunk where there is one.
+    const next = edges.find((edge) => graph().kind[ends[edge]] !== "leaf") ?? edges[0];
+    if (next !== undefined) choose(ends[next], true);
   }
   const keys = {
     ArrowLeft: () => move(80, 0), ArrowRight: () => move(-80, 0), ArrowUp: () => move(0, 80), ArrowDown: () => move(0, -80),
