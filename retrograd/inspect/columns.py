@@ -46,12 +46,13 @@ def snapshot_from_plain(plain: Plain) -> GraphSnapshot:
     snapshot = GraphSnapshot(engine=text_checked(plain["engine"]), label=text_checked(plain["label"]))
     for column in NODE_COLUMNS:
         setattr(snapshot, column, _node_column(column, plain[column], count))
-    edge_count = len(plain["edge_source"])
+    edge_count = len(entries_checked(plain["edge_source"]))
     for column in EDGE_COLUMNS:
         bound = count if column in ("edge_source", "edge_target") else None
         setattr(snapshot, column, _numbers(column, plain[column], edge_count, bound))
     snapshot.roots = _numbers("roots", plain["roots"], len(plain["roots"]), count)
-    snapshot.root_names = [None if name is None else text_checked(name) for name in plain["root_names"]]
+    names = entries_checked(plain["root_names"])
+    snapshot.root_names = [None if name is None else text_checked(name) for name in names]
     for name, measured in plain["measures"].items():
         snapshot.measures[name] = _measure(name, measured, plain["nonfinite"].get(name, []), count)
     return snapshot
@@ -75,7 +76,7 @@ def _node_column(column: str, plain: Plain, count: int) -> list[Any]:
     packed = isinstance(plain, dict)
     make = _MAKERS.get(column, text_checked)
     optional = column in _OPTIONAL
-    entries = plain["values"] if packed else plain
+    entries = entries_checked(plain["values"] if packed else plain)
     values = [None if optional and entry is None else make(entry) for entry in entries]
     if packed:
         values = [values[row] for row in _numbers(column, plain["rows"], count, len(values))]
@@ -85,7 +86,7 @@ def _node_column(column: str, plain: Plain, count: int) -> list[Any]:
 def _numbers(column: str, plain: Plain, count: int, bound: int | None) -> list[Any]:
     """Return a checked column of integers, below ``bound`` where there is one; None only where it may be."""
     allowed = {int, type(None)} if column in _OPTIONAL and bound is None else {int}
-    if not set(map(type, plain)) <= allowed:
+    if not set(map(type, entries_checked(plain))) <= allowed:
         raise TypeError(f"column {column!r} holds something that is not an integer")
     if bound is not None and plain and not 0 <= min(plain) <= max(plain) < bound:
         raise ValueError(f"column {column!r} points outside the {bound} entries it refers to")
@@ -94,7 +95,7 @@ def _numbers(column: str, plain: Plain, count: int, bound: int | None) -> list[A
 
 def _measure(name: str, plain: Plain, flags: Plain, count: int) -> list[float | None]:
     """Return one measure with its NaN and infinities put back."""
-    if not set(map(type, plain)) <= {int, float, type(None)}:
+    if not set(map(type, entries_checked(plain))) <= {int, float, type(None)}:
         raise TypeError(f"measure {name!r} holds something that is not a number")
     values: list[float | None] = _long_as(list(plain), name, count)
     for row, word in flags:
@@ -153,13 +154,20 @@ def source_from_plain(value: Plain) -> SourceLine | None:
     """Return the source line that was written as ``[file, line, function]`` or null."""
     if value is None:
         return None
-    file, line, function = value
+    file, line, function = entries_checked(value)
     return SourceLine(text_checked(file), len_checked(line), text_checked(function))
+
+
+def entries_checked(value: Plain) -> list[Plain]:
+    """Return ``value`` if it is a list."""
+    if type(value) is not list:
+        raise TypeError(f"{_kind(value)} where a list belongs")
+    return value
 
 
 def _shape(value: Plain) -> tuple[int, ...]:
     """Return a shape that was written as a list."""
-    return tuple(map(len_checked, value))
+    return tuple(map(len_checked, entries_checked(value)))
 
 
 def _kind(value: Plain) -> str:

@@ -13,6 +13,7 @@ from typing import Any
 
 from .columns import (
     Plain,
+    entries_checked,
     nonfinite_value,
     nonfinite_word,
     snapshot_from_plain,
@@ -103,8 +104,8 @@ class Recording:
             script=text_checked(plain["script"]),
             engine=text_checked(plain["engine"]),
             created=text_checked(plain["created"]),
-            snapshots=[snapshot_from_plain(snapshot) for snapshot in plain["snapshots"]],
-            events=[Event.from_plain(event) for event in plain["events"]],
+            snapshots=[snapshot_from_plain(snapshot) for snapshot in entries_checked(plain["snapshots"])],
+            events=[Event.from_plain(event) for event in entries_checked(plain["events"])],
             sources={file: _source_lines(lines) for file, lines in plain["sources"].items()},
             schema=plain["schema"],
         )

@@ -57,6 +57,7 @@ def write_output(content: str | bytes, path: str) -> None:
             with open(path, "wb") as device:
                 device.write(data)
         else:
+            check_writable(path)
             _replace(Path(os.path.realpath(path)), data)
     except BrokenPipeError:
         raise  # the reader has seen enough, as in `retrograd render run.json | head`
@@ -98,7 +99,6 @@ def _write_stdout(data: bytes) -> None:
 
 def _replace(target: Path, data: bytes) -> None:
     """Write a file beside ``target`` and put it in its place."""
-    check_writable(str(target))
     # Made by open and not by tempfile, so that the umask decides on its permissions as for any new file.
     beside = target.parent / f".retrograd-{secrets.token_hex(8)}.tmp"
     try:

@@ -23,6 +23,8 @@ ROWS = 200
 """Rows of one graph when nobody asks for another number: more help no reader."""
 FILE_WIDTH = 200
 """Columns of text that goes to no terminal."""
+LEAST_WIDTH = 20
+"""Columns below which nothing could be read."""
 
 
 class TreeRenderer:
@@ -79,7 +81,7 @@ def _page(recording: Recording, options: RenderOptions, *, width: int, like: Con
     page = _Page(like.encoding if like else "utf-8")
     console = Console(
         file=page,
-        width=width,
+        width=max(width, LEAST_WIDTH),
         color_system=like.color_system if like else None,  # type: ignore[arg-type]  # a name out of rich itself
         force_terminal=like.is_terminal if like else False,
         no_color=like.no_color if like else True,

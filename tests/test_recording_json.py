@@ -1,0 +1,272 @@
+"""Recordings as JSON: nothing is lost on the way, and whatever is no recording is refused in one sentence."""
+
+from __future__ import annotations
+
+import json
+import math
+import random
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from recording_samples import HOSTILE, chain, diamond, graph, hostile, recording
+
+from retrograd.errors import RecordingError
+from retrograd.inspect.events import SCHEMA, Event, Recording
+from retrograd.inspect.output import save
+from retrograd.inspect.render import RenderOptions, renderer_for
+from retrograd.inspect.render.json_ import decode_recording, encode_recording, load_recording
+from retrograd.inspect.snapshot import GraphSnapshot, SourceLine
+
+
+def strictly_parsed(text: str) -> Any:
+    """Parse JSON and fail on what JSON does not have."""
+
+    def refuse(word: str) -> None:
+        raise AssertionError(f"{word} is no JSON")
+
+    return json.loads(text, parse_constant=refuse)
+
+
+@pytest.mark.parametrize("made", [diamond(), hostile(), chain(300), GraphSnapshot()], ids=lambda made: f"{len(made)}")
+def test_nothing_is_lost(made: GraphSnapshot, tmp_path: Path) -> None:
+    """A recording saved to a file and loaded again equals the one that was saved."""
+    path = tmp_path / "run.json"
+    before = recording(made, diamond())
+    save(before, str(path))
+
+    assert load_recording(str(path)) == before
+
+
+def test_types_survive() -> None:
+    """Shapes come back as tuples and source lines as ``SourceLine``, which equality alone would not tell."""
+    after = decode_recording(encode_recording(recording(chain(300), diamond())))
+
+    assert {type(shape) for snapshot in after.snapshots for shape in snapshot.shape} == {tuple, type(None)}
+    assert type(after.snapshots[0].source[299]) is SourceLine
+    assert type(after.events[0].source) is SourceLine
+
+
+def test_not_a_number_survives_in_strict_json() -> None:
+    """NaN and infinities are null in the file and themselves again after loading."""
+    made = diamond()
+    made.measures["nan"] = [math.nan, 1.0, None]
+    before = recording(made)
+    before.events[1].data["deep"] = [{"worst": math.nan}, math.inf]
+    text = encode_recording(before)
+    plain = strictly_parsed(text)
+    after = decode_recording(text)
+
+    assert plain["snapshots"][0]["measures"]["nan"] == [None, 1.0, None]
+    first, *others = after.snapshots[0].measures["nan"]
+    assert first is not None
+    assert math.isnan(first)
+    assert others == [1.0, None]
+    assert after.snapshots[0].measures["grad_norm"] == [1.5, math.inf, None]
+    assert math.isnan(after.events[1].data["deep"][0]["worst"])
+    assert after.events[1].data["deep"][1] == math.inf
+    assert after.events[1].data["norm"] == -math.inf
+
+
+@given(st.lists(st.one_of(st.none(), st.floats(allow_nan=False)), min_size=3, max_size=3), st.text(), st.integers())
+def test_any_measure_and_name_survive(values: list[float | None], name: str, number: int) -> None:
+    """Whatever numbers and words a run produces come back as they were."""
+    made = diamond()
+    made.measures = {name: values}
+    made.name[0] = made.scope[1] = name
+    made.seq[0] = number
+    before = recording(made)
+    text = encode_recording(before)
+    strictly_parsed(text)
+
+    assert decode_recording(text.encode("utf-8", "backslashreplace")) == before
+
+
+def test_foreign_event_data_become_plain() -> None:
+    """NumPy numbers and tuples in event data are written as JSON numbers and lists, other objects by their type."""
+    data = {"norm": np.float32(0.5), "count": np.int64(3), "shape": (2, 3), "what": object(), 7: True}
+    after = decode_recording(encode_recording(Recording(events=[Event("leaf", data=data)])))
+
+    assert after.events[0].data == {"norm": 0.5, "count": 3, "shape": [2, 3], "what": "<object>", "7": True}
+
+
+def test_numpy_numbers_in_columns_are_written() -> None:
+    """A source that fills columns with NumPy integers does not break saving."""
+    made = diamond()
+    made.saved_bytes[0] = np.int64(8)
+    made.measures["grad_norm"][0] = np.float32(0.25)
+    after = decode_recording(encode_recording(recording(made))).snapshots[0]
+
+    assert after.saved_bytes[0] == 8
+    assert after.measures["grad_norm"][0] == 0.25
+
+
+def test_people_can_read_the_file() -> None:
+    """Every column and every event stands on a line of its own."""
+    lines = encode_recording(recording(diamond())).splitlines()
+
+    assert ' "schema": 1,' in lines
+    assert '   "op": ["Op0Backward0","Op1Backward0","AccumulateGrad"],' in [
+        line.replace("   ", "   ") for line in lines
+    ]
+    assert sum('"kind":"inplace"' in line for line in lines) == 1
+    assert len(lines) < 50
+
+
+def test_repeated_values_are_packed() -> None:
+    """A long column of few values is stored as the values and small numbers, and costs a few bytes per node."""
+    text = encode_recording(recording(chain(10_000)))
+    packed = strictly_parsed(text)["snapshots"][0]["op"]
+
+    assert packed["values"] == ["SinBackward0", "MulBackward0"]
+    assert len(text) / 10_000 < 60
+
+
+def test_all_steps_are_written_whatever_is_asked_for() -> None:
+    """The JSON file holds every graph, so that ``--step`` can choose later."""
+    before = recording(diamond(), chain(3))
+    text = renderer_for("json").render(before, RenderOptions(step=0, max_nodes=1))
+
+    assert decode_recording(text) == before
+
+
+def test_a_million_nodes() -> None:
+    """A chain of 1,000,000 nodes is encoded and decoded in seconds, without recursion."""
+    before = recording(chain(1_000_000))
+    start = time.process_time()
+    after = decode_recording(encode_recording(before).encode())
+
+    assert time.process_time() - start < 60
+    assert after.snapshots[0].edge_target == before.snapshots[0].edge_target
+    assert after == before
+
+
+def refusal(content: bytes | str) -> str:
+    """The sentence with which ``content`` is refused."""
+    with pytest.raises(RecordingError) as caught:
+        decode_recording(content, "'run.json'")
+    message = str(caught.value)
+    assert "\n" not in message
+    assert caught.value.remedy
+    return message
+
+
+def test_cut_off_anywhere() -> None:
+    """A file that was cut at any place is refused as cut off, never half read and never with another exception."""
+    whole = encode_recording(recording(diamond(), hostile())).encode("utf-8", "backslashreplace")
+    places = random.Random(0).sample(range(1, len(whole) - 2), 400)
+
+    assert {place for place in places if "cut off" not in refusal(whole[:place])} == set()
+
+
+def test_other_schema() -> None:
+    """A recording of another schema is refused with both numbers."""
+    plain = json.loads(encode_recording(recording(diamond())))
+    plain["schema"] = SCHEMA + 1
+
+    assert f"has schema {SCHEMA + 1}, this retrograd reads {SCHEMA}" in refusal(json.dumps(plain))
+    plain["schema"] = {"what": ["ever"]}
+    assert "has schema" in refusal(json.dumps(plain))
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (b"", "is empty"),
+        (b" \n", "is empty"),
+        (b"digraph { n0 -> n1 }", "is no JSON"),
+        (b"[1, 2]", "no recording of retrograd"),
+        (b'{"nodes": []}', "no recording of retrograd"),
+        (b"\xff\xfe\x00\x01", "not UTF-8"),
+        (b'{"schema": NaN}', "NaN"),
+        (b"[" * 200_000, "nested too deeply"),
+        (b'{"schema": 1}', "'script' is missing"),
+        (b'{"schema": 1' + b"0" * 5000 + b"}", "no recording"),
+    ],
+)
+def test_no_recording(content: bytes, said: str) -> None:
+    """Whatever is no recording is refused in one sentence that says what it is."""
+    assert said in refusal(content)
+
+
+DAMAGES = {
+    "op": [1, 2, 3],
+    "kind": ["op"],
+    "name": "abc",
+    "shape": [[-1], None, None],
+    "dtype": {"values": ["float32"], "rows": [0, 0, 9]},
+    "scope": {"values": ["a"], "rows": [0, 0, -1]},
+    "source": [["train.py", "12", "f"], None, None],
+    "saved_bytes": [1.5, 0, 0],
+    "seq": ["a", 0, 0],
+    "edge_source": [0, 1, 3],
+    "edge_target": [0, -1, 1],
+    "edge_input_nr": [0, None, 0],
+    "edge_output_nr": [0],
+    "roots": [99],
+    "root_names": [3],
+    "measures": {"grad_norm": ["a", 0, 0]},
+    "nonfinite": {"grad_norm": [[99, "nan"]]},
+    "nodes": -3,
+    "label": None,
+}
+
+
+@pytest.mark.parametrize("column", DAMAGES)
+def test_damaged_columns(column: str) -> None:
+    """A column of the wrong type, length or range is found on loading, not later by a renderer."""
+    plain = json.loads(encode_recording(recording(diamond())))
+    plain["snapshots"][0][column] = DAMAGES[column]
+
+    assert "is damaged" in refusal(json.dumps(plain))
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [("events", [{}]), ("events", [{"kind": "cut", "data": []}]), ("events", {"a": 1}), ("sources", {"a": {"x": "y"}})]
+    + [("snapshots", [None]), ("sources", []), ("script", 3)]
+    + [("events", [{"kind": "cut", "data": {}, "nonfinite": [[["a", "b"], "nan"]]}])],
+)
+def test_damaged_rest(key: str, value: object) -> None:
+    """Events, sources and snapshots of the wrong form are refused, too."""
+    plain = json.loads(encode_recording(recording(diamond())))
+    plain[key] = value
+
+    assert "is damaged" in refusal(json.dumps(plain))
+
+
+def test_files_that_cannot_be_read(tmp_path: Path) -> None:
+    """A missing file, a folder and an impossible name are refused by name."""
+    for path, said in [(tmp_path / "nope.json", "No such file"), (tmp_path, "directory"), ("a\0b", "null")]:
+        with pytest.raises(RecordingError, match=said):
+            load_recording(str(path))
+
+
+def test_a_byte_order_mark_is_no_part_of_it(tmp_path: Path) -> None:
+    """A file that an editor saved with a byte order mark still loads."""
+    path = tmp_path / "run.json"
+    path.write_text(encode_recording(recording(diamond())), encoding="utf-8-sig")
+
+    assert load_recording(str(path)) == recording(diamond())
+
+
+def test_standard_input(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """``-`` reads the recording from standard input."""
+    path = tmp_path / "run.json"
+    save(recording(diamond()), str(path))
+    with path.open() as stdin:
+        monkeypatch.setattr(sys, "stdin", stdin)
+        assert load_recording("-") == recording(diamond())
+
+
+def test_hostile_names_stay_words() -> None:
+    """Every hostile name is found again as that very name."""
+    made = graph([(node, node + 1) for node in range(len(HOSTILE) - 1)])
+    made.name = list(HOSTILE)
+
+    assert decode_recording(encode_recording(recording(made))).snapshots[0].name == list(HOSTILE)
