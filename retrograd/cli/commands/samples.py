@@ -1,0 +1,51 @@
+"""``retrograd samples``: the small programs that come along, and the graph of one of them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from ...inspect.output import save
+from ...inspect.record import recording
+from ...inspect.render import RenderOptions
+from ...inspect.render.tree import print_tree
+from ...inspect.walk import walk
+from .. import results, samples
+from ..options import ConfiguredCommand
+
+
+@click.command(cls=ConfiguredCommand, name="samples")
+@click.argument("name", required=False)
+@click.option("-o", "--output", type=click.Path(), metavar="FILE", help="Write FILE instead of showing the tree.")
+@click.option("-f", "--format", "fmt", metavar="FORMAT", help="Format of the output; by default its suffix says it.")
+@click.option("--layout", type=click.Choice(["layered", "dot"]), default="layered", help="Who places the nodes.")
+@click.option("--title", default="", metavar="TEXT", help="Headline of the drawing.")
+def command(name: str | None, output: str | None, fmt: str | None, **asked: Any) -> None:
+    """List the sample programs, or build the sample NAME and show its graph.
+
+    The programs are there to be read and changed; the list begins with their folder.
+    """
+    if name is None:
+        _list()
+        return
+    path = samples.path_of(name)
+    plan = results.plan((output,) if output else (), fmt if output else None)
+    with recording(script=path.name) as recorded:
+        recorded.snapshots.append(walk(samples.build(name)))
+    options = RenderOptions(**asked)
+    if plan:
+        save(recorded, plan[0].path, plan[0].fmt, options)
+    else:
+        click.echo(samples.description(name) + "\n")
+        print_tree(recorded, options)
+
+
+def _list() -> None:
+    """Print the folder and one line for each sample."""
+    names = samples.names()
+    width = max(map(len, names), default=0)
+    click.echo(f"Sample programs in {samples.folder()}:\n")
+    for name in names:
+        click.echo(f"  {name:<{width}}  {samples.description(name).partition(chr(10))[0]}")
+    click.echo("\nShow one with 'retrograd samples NAME', or draw it with '-o graph.svg'.")

@@ -1,0 +1,85 @@
+"""``retrograd trace``: run a program as it is and draw the backward graphs that it made."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+from click.core import ParameterSource
+
+from ...errors import UsageError
+from ...inspect.events import Recording
+from ...inspect.record import recording
+from ...inspect.render import RenderOptions
+from .. import results, runner
+from ..options import ScriptCommand, StepType
+from ..target import Target, choose
+
+
+@click.command(
+    cls=ScriptCommand,
+    name="trace",
+    options_metavar="[OPTIONS]",
+    epilog="Options of the program itself go after '--': retrograd trace train.py -o graph.svg -- --epochs 3",
+)
+@click.argument("words", nargs=-1, metavar="SCRIPT [ARGS]...", type=click.UNPROCESSED)
+@click.option("-o", "--output", multiple=True, type=click.Path(), metavar="FILE", help="Write FILE; may be repeated.")
+@click.option("-f", "--format", "fmt", metavar="FORMAT", help="Format of the output; by default its suffix says it.")
+@click.option("-m", "module", metavar="MODULE", allow_from_autoenv=False, help="Run a module, as python -m does.")
+@click.option("-c", "code", metavar="CODE", allow_from_autoenv=False, help="Run CODE, as python -c does.")
+@click.option("--step", type=StepType(), default="last", metavar="N|last|all", help="Which backward run is drawn.")
+@click.option("--layout", type=click.Choice(["layered", "dot"]), default="layered", help="Who places the nodes.")
+@click.option("--title", default="", metavar="TEXT", help="Headline of the drawing.")
+@click.option("-q", "--quiet", is_flag=True, help="Do not say what was written.")
+@click.pass_context
+def command(ctx: click.Context, /, words: tuple[str, ...], **asked: Any) -> None:
+    """Run SCRIPT exactly as python would and draw its backward graph.
+
+    SCRIPT is a file, a folder or zip with __main__.py, or '-' for standard input; use -m or -c instead to run a
+    module or a piece of code.  Without -o the tree of the last graph is printed on stderr.  The exit code is
+    the script's; 3 says that it went well but a result could not be written.
+    """
+    target = choose(words, module=asked["module"], code=asked["code"])
+    if ctx.get_parameter_source("fmt") is ParameterSource.COMMANDLINE and not asked["output"]:
+        raise UsageError("-f names the format of a file, but there is no -o.", "Add -o FILE, or -o - for stdout.")
+    outputs = results.plan(asked["output"], asked["fmt"] if asked["output"] else None)
+    options = RenderOptions(layout=asked["layout"], step=asked["step"], title=asked["title"])
+    target.check()
+    with recording(script=target.label) as recorded:
+        ending = runner.run(target)
+    failure = 0
+    if not ending.forked:  # a child that the program forked leaves the results to its parent
+        with runner.own_ground():
+            failure = _report(recorded, outputs, options, ending=ending, target=target, quiet=asked["quiet"])
+    runner.leave(ending, failure)
+
+
+def _report(
+    recorded: Recording,
+    outputs: list[results.Output],
+    options: RenderOptions,
+    *,
+    ending: runner.Ending,
+    target: Target,
+    quiet: bool,
+) -> int:
+    """Write the results, or say why there are none; return our exit code."""
+    try:
+        if recorded.snapshots:
+            return results.write(recorded, outputs, options, quiet=quiet)
+        results.say(_nothing_to_draw(outputs, ending, target))
+        return 0
+    except KeyboardInterrupt:
+        results.say("interrupted; what was not yet written is lost.")
+        return 130
+
+
+def _nothing_to_draw(outputs: list[results.Output], ending: runner.Ending, target: Target) -> str:
+    """Return the sentence for a program that made no graph."""
+    what = (
+        f"{target.label} ended by {ending.raised} before it called backward"
+        if ending.raised
+        else (f"{target.label} never called backward")
+    )
+    files = ", ".join(output.shown for output in outputs)
+    return f"{what}, so there is no graph to draw" + (f" and {files} was not written." if files else ".")
