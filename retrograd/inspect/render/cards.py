@@ -84,7 +84,7 @@ def pictures(snapshot: GraphSnapshot, colours: Scale, label_widths: list[float])
     """Return the cards of all nodes, each wide enough for its text and for the labels of the edges it sends."""
     below = [0.0] * len(snapshot)
     for source, width in zip(snapshot.edge_source, label_widths, strict=True):
-        below[source] += width + 8
+        below[source] += 0.8 * width + 8
     roots = {node: labels.clean(name or "") for node, name in zip(snapshot.roots, snapshot.root_names, strict=False)}
     return [_picture(snapshot, node, colours.css(node), below[node], roots) for node in range(len(snapshot))]
 

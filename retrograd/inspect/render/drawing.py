@@ -8,7 +8,7 @@ from xml.sax.saxutils import escape
 
 from retrograd.errors import UsageError
 from retrograd.inspect.layout import Box, Layout, Point, Size, graphviz_, layered
-from retrograd.inspect.layout.text_size import text_width
+from retrograd.inspect.layout.text_size import shortened, text_width
 from retrograd.inspect.snapshot import GraphSnapshot
 
 from . import labels
@@ -16,6 +16,8 @@ from .base import RenderOptions
 from .cards import LABEL_SIZE, PAD, Picture, Scale, pictures, scale
 
 _QUOTE = {'"': "&quot;"}
+_LABEL_ROOM = 96.0
+_MARGIN = 24.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +35,9 @@ class Drawing:
 def draw(snapshot: GraphSnapshot, options: RenderOptions, prefix: str = "") -> Drawing:
     """Draw one graph; ``prefix`` keeps the ids of several graphs in one document apart."""
     colours = scale(snapshot, options.color_by)
-    texts = [labels.edge_text(snapshot, edge) for edge in range(snapshot.edge_count)]
+    texts = [
+        shortened(labels.edge_text(snapshot, edge), LABEL_SIZE, _LABEL_ROOM) for edge in range(snapshot.edge_count)
+    ]
     widths = [text_width(text, LABEL_SIZE) for text in texts]
     cards = pictures(snapshot, colours, widths)
     layout = _layout(snapshot, [card.size for card in cards], widths, options.layout)
@@ -49,8 +53,15 @@ def _layout(snapshot: GraphSnapshot, sizes: list[Size], label_widths: list[float
     if wanted == "layered":
         return layered.layout(snapshot, sizes, label_widths)
     if wanted == "dot":
-        return graphviz_.layout(snapshot, sizes)
+        return _with_margin(graphviz_.layout(snapshot, sizes))
     raise UsageError(f"There is no layout {wanted!r}.", "Use 'layered' (built in) or 'dot' (needs Graphviz).")
+
+
+def _with_margin(layout: Layout) -> Layout:
+    """Return a layout that fills its sheet to the edge (Graphviz's do) with a margin around it."""
+    boxes = [box._replace(x=box.x + _MARGIN, y=box.y + _MARGIN) for box in layout.boxes]
+    edges = [[(x + _MARGIN, y + _MARGIN) for x, y in points] for points in layout.edges]
+    return Layout(boxes, edges, layout.width + 2 * _MARGIN, layout.height + 2 * _MARGIN)
 
 
 def number(value: float) -> str:

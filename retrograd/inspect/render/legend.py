@@ -20,8 +20,9 @@ def legend(drawing: Drawing) -> tuple[str, float]:
     """Return the legend of a drawing and its width."""
     entries = [(kind, words) for kind, words in _KINDS.items() if kind in drawing.kinds]
     if drawing.scale.name:
-        bounds = drawing.scale.bounds()
-        entries = [(f"heat{step}", f"≥ {bound:.3g}") for step, bound in enumerate(bounds)]
+        sized = drawing.scale.name.endswith("bytes")
+        figures = [labels.bytes_text(round(low)) if sized else f"{low:.3g}" for low in drawing.scale.bounds()]
+        entries = [(f"heat{step}", f"≥ {figure}") for step, figure in enumerate(figures)]
     x = 0.0
     parts = []
     if drawing.scale.name:

@@ -62,7 +62,10 @@ DARK = {
 def rules(palette: dict[str, str], prefix: str = "") -> str:
     """Return the colour rules of one palette; ``prefix`` is a selector that limits them."""
     dot = f"{prefix} ." if prefix else "."
-    heats = "".join(f"{dot}heat{step} .card{{fill:{heat}}}" for step, heat in enumerate(palette["heat"].split()))
+    heats = "".join(
+        f"{dot}heat{step} .card{{fill:{heat}}}{dot}graph .heat{step} .m{{fill:{palette['ink']}}}"
+        for step, heat in enumerate(palette["heat"].split())
+    )
     kinds = "".join(
         f"{dot}{kind} .card{{fill:{palette[f'{kind}-card']};stroke:{palette[f'{kind}-rim']}}}"
         f"{dot}{kind} .strip{{fill:{palette[kind]}}}"
