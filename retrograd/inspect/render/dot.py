@@ -6,6 +6,7 @@ nodes ``s0_n0``, ….  An edge points the way the gradient flows, from the loss 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 
 from retrograd.inspect.events import Recording
@@ -13,11 +14,13 @@ from retrograd.inspect.snapshot import GraphSnapshot
 
 from .base import RenderOptions, capped, chosen_snapshots
 from .cards import scale
-from .labels import card, clean, edge_text, headline
+from .labels import clean, edge_text, headline, source_text, tensor_text
 from .theme import LIGHT
 
 _LONGEST = 120
 """Characters of one line of a label; older Graphviz cannot read very long strings."""
+_HARMLESS = re.compile(r"[\w .,:/()×·-]*").fullmatch
+"""Matches lines, cleaned of control characters, in which nothing has a meaning for Graphviz."""
 _LOOKS = {
     kind: f' fillcolor="{LIGHT[f"{kind}-card"]}" color="{LIGHT[kind]}"' for kind in ("leaf", "function", "copy", "root")
 }
@@ -62,14 +65,18 @@ def digraph_lines(snapshot: GraphSnapshot, options: RenderOptions, prefix: str =
 
 
 def _node_lines(snapshot: GraphSnapshot, options: RenderOptions, prefix: str) -> Iterator[str]:
-    """Yield a statement for each node; equal cards are worked out once."""
+    """Yield a statement for each node; equal cards, and equal words on different cards, are worked out once."""
     made: dict[tuple[object, ...], str] = {}
-    columns = [snapshot.op, snapshot.kind, snapshot.name, snapshot.scope, snapshot.shape, snapshot.dtype]
-    columns += [snapshot.source, _looks(snapshot, options)]
+    words = _Words()
+    tensors = list(zip(snapshot.shape, snapshot.dtype, strict=True))
+    columns = (snapshot.op, snapshot.name, snapshot.scope, tensors, snapshot.source, _looks(snapshot, options))
     for node, key in enumerate(zip(*columns, strict=True)):
         attributes = made.get(key)
         if attributes is None:
-            made[key] = attributes = f"label={_quoted(card(snapshot, node).lines())}{key[-1]}"
+            op, name, scope, tensor, source, looks = key
+            lines = (words[op], words[name], words[scope], words.tensor(*tensor), words[source_text(source)])
+            label = "\\n".join([line for line in lines if line])
+            made[key] = attributes = f'label="{label}"{looks}'
         yield f"\t{prefix}{node} [{attributes}]\n"
 
 
@@ -88,13 +95,26 @@ def _edge_lines(snapshot: GraphSnapshot, prefix: str) -> Iterator[str]:
     """Yield a statement for each edge; equal labels are worked out once."""
     made: dict[object, str] = {}
     shapes = snapshot.shape
-    for edge, (source, target, _, output_nr) in enumerate(snapshot.edges()):
+    columns = (snapshot.edge_source, snapshot.edge_target, snapshot.edge_output_nr)
+    for edge, (source, target, output_nr) in enumerate(zip(*columns, strict=True)):
         key = output_nr or shapes[target]
         attributes = made.get(key)
         if attributes is None:
             text = edge_text(snapshot, edge)
-            made[key] = attributes = f" [label={_quoted([text])}]" if text else ""
+            made[key] = attributes = f' [label="{_line(text)}"]' if text else ""
         yield f"\t{prefix}{source} -> {prefix}{target}{attributes}\n"
+
+
+class _Words(dict[str | None, str]):
+    """Text -> the text as it stands between the quotes of a label; ``""`` for None."""
+
+    def __missing__(self, text: str | None) -> str:
+        self[text] = line = _line(clean(text or ""))
+        return line
+
+    def tensor(self, shape: tuple[int, ...] | None, dtype: str | None) -> str:
+        """Return the line that says shape and type."""
+        return self[tensor_text(shape, dtype)]
 
 
 def _captions(snapshot: GraphSnapshot, options: RenderOptions) -> list[str]:
@@ -108,24 +128,28 @@ def _captions(snapshot: GraphSnapshot, options: RenderOptions) -> list[str]:
     return lines
 
 
-def _quoted(lines: Iterable[str]) -> str:
-    """Return lines of text as a label, quoted for a DOT statement."""
-    from graphviz.quoting import quote
-
-    return str(quote(_label(lines)))
-
-
 def _label(lines: Iterable[str]) -> str:
-    """Return lines of text as one DOT label that shows exactly them."""
+    """Return lines of text as a label that is still to be quoted."""
     import graphviz
 
-    # An ampersand would begin an HTML entity, which Graphviz decodes in every label.  ``nohtml`` keeps a label
-    # such as <lambda> from being read as HTML.
-    texts = (_short(clean(line)).replace("&", "&amp;") for line in lines)
-    label: str = graphviz.nohtml("\\n".join(graphviz.escape(text) for text in texts))
+    label: str = graphviz.nohtml("\\n".join(_escaped(clean(line)) for line in lines))
     return label
 
 
-def _short(text: str) -> str:
-    """Return ``text`` cut to the longest line allowed."""
-    return text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…"
+def _line(text: str) -> str:
+    """Return one line of text, already cleaned, as it stands between the quotes of a label."""
+    from graphviz.quoting import quote
+
+    if _HARMLESS(text) and len(text) <= _LONGEST:
+        return text
+    return str(quote(_escaped(text) + " "))[1:-2]  # the blank makes sure that it is quoted at all
+
+
+def _escaped(text: str) -> str:
+    """Return a line with all that has a meaning in labels escaped, cut to the longest line allowed."""
+    import graphviz
+
+    short = text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…"
+    # An ampersand would begin an HTML entity, which Graphviz decodes in every label.
+    escaped: str = graphviz.escape(short.replace("&", "&amp;"))
+    return escaped
