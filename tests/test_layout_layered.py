@@ -170,6 +170,7 @@ def test_trunk_is_straight_beside_its_parameters_and_skip() -> None:
 
     middles = {centre(made, node) for node in range(7)}
     assert max(middles) - min(middles) < 0.2
+    assert all(len({x for x, _ in points}) == 1 for points in made.edges[:6])
     skip = made.edges[-1]
     assert max(abs(x - centre(made, 3)) for x, _ in skip) > 60
 

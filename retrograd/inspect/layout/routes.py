@@ -82,7 +82,7 @@ def _in_ports(snapshot: GraphSnapshot, frame: Frame, paths: list[list[int]], sta
             key: (frame.centres[key[1]] if key[0] else starts[edge], key) for key, edge in zip(keys, edges, strict=True)
         }
         ordered = sorted(wishes, key=wishes.__getitem__)
-        width = min(frame.sizes[node].width, _IN_GAP * 1.5 * (len(ordered) - 1) + 20)
+        width = min(frame.sizes[node].width, 2 * _IN_GAP * (len(ordered) - 1) + 20)
         found = ports(centre, width, [wishes[key][0] for key in ordered], [_IN_GAP] * (len(ordered) - 1))
         by_key = dict(zip(ordered, found, strict=True))
         for edge, key in zip(edges, keys, strict=True):

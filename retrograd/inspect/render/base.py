@@ -8,7 +8,7 @@ from typing import Protocol
 
 from retrograd.errors import NoGraphError, UsageError
 from retrograd.inspect.events import Recording
-from retrograd.inspect.snapshot import GraphSnapshot
+from retrograd.inspect.snapshot import EDGE_COLUMNS, NODE_COLUMNS, GraphSnapshot
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,13 +89,11 @@ def capped(snapshot: GraphSnapshot, max_nodes: int | None) -> tuple[GraphSnapsho
         return snapshot, 0
     keep = max(1, max_nodes)
     edges = list(_edges_below(snapshot, keep))
-    columns = ("op", "kind", "name", "scope", "shape", "dtype", "source", "saved_bytes", "seq")
-    edge_columns = ("edge_source", "edge_target", "edge_input_nr", "edge_output_nr")
     pairs = [(root, name) for root, name in zip(snapshot.roots, snapshot.root_names, strict=False) if root < keep]
     smaller = GraphSnapshot(engine=snapshot.engine, label=snapshot.label)
-    for column in columns:
+    for column in NODE_COLUMNS:
         setattr(smaller, column, getattr(snapshot, column)[:keep])
-    for column in edge_columns:
+    for column in EDGE_COLUMNS:
         values = getattr(snapshot, column)
         setattr(smaller, column, [values[edge] for edge in edges])
     smaller.roots = [root for root, _ in pairs]

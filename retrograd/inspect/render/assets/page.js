@@ -213,10 +213,11 @@
   function sourceLines(file, line, name) {
     details.append(make("h3", "Source"), make("p", `${file}:${line}${name ? ` in ${name}` : ""}`));
     const known = Object.prototype.hasOwnProperty.call(data.sources, file) ? data.sources[file] : {};
-    const block = make("pre");
-    for (let at = line - 2; at <= line + 2; at += 1) {
-      if (known[at] === undefined) continue;
-      const row = make("span", "", make("i", String(at)), known[at].replace(/\n$/, ""));
+    const block = make("pre"), around = [-2, -1, 0, 1, 2].map((by) => line + by).filter((at) => known[at] !== undefined);
+    const indents = around.filter((at) => known[at].trim()).map((at) => known[at].length - known[at].trimStart().length);
+    const indent = indents.length ? Math.min(...indents) : 0;
+    for (const at of around) {
+      const row = make("span", "", make("i", String(at)), known[at].slice(indent).replace(/\n$/, ""));
       if (at === line) row.className = "here";
       block.append(row);
     }
