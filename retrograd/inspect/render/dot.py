@@ -20,7 +20,7 @@ from .theme import LIGHT
 _LONGEST = 120
 """Characters of one line of a label; older Graphviz cannot read very long strings."""
 _HARMLESS = re.compile(r"[\w .,:/()×·-]*").fullmatch
-"""Matches lines, cleaned of control characters, in which nothing has a meaning for Graphviz."""
+"""Matches texts without control characters in which nothing has a meaning for Graphviz."""
 _LOOKS = {
     kind: f' fillcolor="{LIGHT[f"{kind}-card"]}" color="{LIGHT[kind]}"' for kind in ("leaf", "function", "copy", "root")
 }
@@ -68,15 +68,15 @@ def _node_lines(snapshot: GraphSnapshot, options: RenderOptions, prefix: str) ->
     """Yield a statement for each node; equal cards, and equal words on different cards, are worked out once."""
     made: dict[tuple[object, ...], str] = {}
     words = _Words()
-    tensors = list(zip(snapshot.shape, snapshot.dtype, strict=True))
-    columns = (snapshot.op, snapshot.name, snapshot.scope, tensors, snapshot.source, _looks(snapshot, options))
+    looks = _looks(snapshot, options)
+    columns = (snapshot.op, snapshot.name, snapshot.scope, snapshot.shape, snapshot.dtype, snapshot.source, looks)
     for node, key in enumerate(zip(*columns, strict=True)):
         attributes = made.get(key)
         if attributes is None:
-            op, name, scope, tensor, source, looks = key
-            lines = (words[op], words[name], words[scope], words.tensor(*tensor), words[source_text(source)])
-            label = "\\n".join([line for line in lines if line])
-            made[key] = attributes = f'label="{label}"{looks}'
+            op, name, scope, shape, dtype, source, look = key
+            texts = (op, name, scope, tensor_text(shape, dtype), source_text(source))
+            label = "\\n".join(filter(None, map(words.__getitem__, texts)))
+            made[key] = attributes = f'label="{label}"{look}'
         yield f"\t{prefix}{node} [{attributes}]\n"
 
 
@@ -109,12 +109,8 @@ class _Words(dict[str | None, str]):
     """Text -> the text as it stands between the quotes of a label; ``""`` for None."""
 
     def __missing__(self, text: str | None) -> str:
-        self[text] = line = _line(clean(text or ""))
+        self[text] = line = _line(text or "")
         return line
-
-    def tensor(self, shape: tuple[int, ...] | None, dtype: str | None) -> str:
-        """Return the line that says shape and type."""
-        return self[tensor_text(shape, dtype)]
 
 
 def _captions(snapshot: GraphSnapshot, options: RenderOptions) -> list[str]:
@@ -137,12 +133,12 @@ def _label(lines: Iterable[str]) -> str:
 
 
 def _line(text: str) -> str:
-    """Return one line of text, already cleaned, as it stands between the quotes of a label."""
+    """Return one line of text as it stands between the quotes of a label."""
+    if _HARMLESS(text) and len(text) <= _LONGEST:
+        return text.strip()
     from graphviz.quoting import quote
 
-    if _HARMLESS(text) and len(text) <= _LONGEST:
-        return text
-    return str(quote(_escaped(text) + " "))[1:-2]  # the blank makes sure that it is quoted at all
+    return str(quote(_escaped(clean(text)) + " "))[1:-2]  # the blank makes sure that it is quoted at all
 
 
 def _escaped(text: str) -> str:
