@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import itertools
 import time
+from unittest import mock
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from retrograd.inspect.layout import Box, Layout, Size, layered
+from retrograd.inspect.layout import Box, Layout, Size, bands, layered, layers
 from retrograd.inspect.layout.ranks import longest_path_ranks
 from retrograd.inspect.snapshot import GraphSnapshot
 
@@ -240,3 +241,21 @@ def test_large_graphs_take_linear_time_and_no_recursion(count: int, pairs: Pairs
     assert len(made.boxes) == count
     assert all(len(points) >= 4 for points in made.edges)
     assert sum(map(len, made.edges)) < 40 * (count + len(pairs))
+
+
+@settings(max_examples=60, deadline=None)
+@given(acyclic(most=40), st.data())
+def test_rows_pages_and_lanes_keep_the_promises(shape: tuple[int, Pairs], data: st.DataObject) -> None:
+    """With limits so low that layers wrap, pages are cut and lanes are used, nothing overlaps, crosses or leaves."""
+    count, pairs = shape
+    cards = data.draw(st.lists(sizes, min_size=count, max_size=count))
+    with mock.patch.multiple(bands, _WIDEST=500.0, _TALLEST=700.0), mock.patch.object(layers, "_SPARE", -3 * count):
+        made = layered.layout(graph(count, pairs), cards, [30.0] * len(pairs))
+
+    assert overlapping(made.boxes) == []
+    for edge, (source, target) in enumerate(pairs):
+        assert_ends_on_sides(made, source, target, edge)
+        for x, y in sampled(made.edges[edge]):
+            assert 0 <= x <= made.width
+            assert 0 <= y <= made.height
+            assert not any(b.x + 1 < x < b.x + b.width - 1 and b.y + 1 < y < b.y + b.height - 1 for b in made.boxes)

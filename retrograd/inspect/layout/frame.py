@@ -109,7 +109,7 @@ def _extents(made: Frame, count: int) -> list[tuple[float, float]]:
         page = made.page(vertex)
         half = made.sizes[vertex].width / 2 if vertex < layered.nodes else 1.0
         if vertex in made.bands.rows:
-            half += 14.0
+            half = made.bands.grids[layered.ranks[vertex]].cell / 2 + 1.0
         lefts[page] = min(lefts[page], centre - half)
         rights[page] = max(rights[page], centre + half)
     return [(left, right) if left <= right else (0.0, 0.0) for left, right in zip(lefts, rights, strict=True)]

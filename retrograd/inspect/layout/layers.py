@@ -14,6 +14,9 @@ from retrograd.inspect.snapshot import GraphSnapshot
 
 from .ranks import Adjacency, light_nodes, longest_path_ranks
 
+_SPARE = 2000
+"""Way points that even a small graph may have beyond four per node and edge."""
+
 
 class Bundle(NamedTuple):
     """Edges that share their way points: vertices ``first, first + 1, ...`` in layers ``top, top + 1, ...``."""
@@ -85,7 +88,7 @@ def _bundle(
     """Give long edges their way points (appended to ``ranks`` and ``light``); return them and the lane edges."""
     bundles: list[Bundle | None] = [None] * snapshot.edge_count
     lanes, groups = _long_edges(snapshot, ranks)
-    budget = 4 * (len(snapshot) + snapshot.edge_count) + 2000
+    budget = 4 * (len(snapshot) + snapshot.edge_count) + _SPARE
     sources, targets = snapshot.edge_source, snapshot.edge_target
     costs = [(sum(ranks[targets[edge]] - ranks[sources[edge]] for edge in edges), edges) for edges in groups]
     for cost, edges in sorted(costs, key=lambda pair: pair[0]):
