@@ -1,0 +1,35 @@
+"""Declaring operators the old way: ``custom_op``, ``CustomOp`` and look-ups."""
+
+from ..engine.custom_op_legacy import (
+    SUPPORTED_DEVICES,
+    CustomOp,
+    FuncAndLocation,
+    _find_custom_op,
+    custom_op,
+    custom_op_from_existing,
+    get_abstract_impl,
+    get_op,
+    global_registry,
+    parse_qualname,
+    validate_function_matches_schema,
+    validate_namespace,
+    validate_schema,
+)
+from ..engine.fake_mode import get_ctx
+
+__all__ = [
+    "SUPPORTED_DEVICES",
+    "CustomOp",
+    "FuncAndLocation",
+    "_find_custom_op",
+    "custom_op",
+    "custom_op_from_existing",
+    "get_abstract_impl",
+    "get_ctx",
+    "get_op",
+    "global_registry",
+    "parse_qualname",
+    "validate_function_matches_schema",
+    "validate_namespace",
+    "validate_schema",
+]

@@ -1,0 +1,343 @@
+"""Operator schemas: ``ns::name(Tensor x, int k=3, *, Tensor(a!) out) -> Tensor`` as a value, parsed and printed.
+
+Inference from annotations is in ``schema_inference``, checking of a call in ``schema_binding``.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, replace
+from typing import Any, Final, NoReturn
+
+BASE_TYPES: Final = (
+    "Tensor", "int", "SymInt", "float", "bool", "str", "Scalar", "ScalarType", "Device", "Layout", "MemoryFormat",
+    "Generator", "DeviceIndex", "SymBool",
+)  # fmt: skip
+_SHOWN: Final = {"SymInt": "int", "Scalar": "number", "ScalarType": "int", "Layout": "int", "MemoryFormat": "int"}
+_UNSET: Final = object()
+
+
+@dataclass(frozen=True, slots=True)
+class SchemaType:
+    """A type such as ``Tensor?[]``: the base and what is wrapped around it, innermost first (``?``, ``[]``)."""
+
+    base: str
+    wrappers: tuple[str, ...] = ()
+
+    @property
+    def is_tensor_like(self) -> bool:
+        """Whether a value of this type is or may hold tensors."""
+        return self.base == "Tensor"
+
+    @property
+    def is_list(self) -> bool:
+        """Whether a value is a list (or an optional list)."""
+        return any(w.startswith("[") for w in self.wrappers)
+
+    @property
+    def is_optional(self) -> bool:
+        """Whether ``None`` is a value of this type."""
+        return bool(self.wrappers) and self.wrappers[-1] == "?"
+
+    @property
+    def fixed_size(self) -> int | None:
+        """The length written into the list, as in ``int[2]``."""
+        text = next((w for w in self.wrappers if w.startswith("[")), "[]")[1:-1]
+        return int(text) if text else None
+
+    def inner(self) -> SchemaType:
+        """The type without its outermost wrapper."""
+        return SchemaType(self.base, self.wrappers[:-1])
+
+    def described(self) -> str:
+        """The name used in error messages: ``Optional[List[Tensor]]``."""
+        shown = _SHOWN.get(self.base, self.base)
+        for wrapper in self.wrappers:
+            shown = f"Optional[{shown}]" if wrapper == "?" else f"List[{shown}]"
+        return shown
+
+    def __str__(self) -> str:
+        return self.base + "".join(self.wrappers)
+
+
+@dataclass(frozen=True, slots=True)
+class AliasInfo:
+    """An annotation such as ``(a!)``: which alias set a tensor belongs to and whether it is written."""
+
+    text: str
+
+    @property
+    def is_write(self) -> bool:
+        """Whether the operator writes to the tensor."""
+        return "!" in self.text
+
+    @property
+    def before_set(self) -> set[str]:
+        """Names of the alias sets on entry."""
+        return set(re.findall(r"\w+", self.text.split("->")[0]))
+
+    def __str__(self) -> str:
+        return f"({self.text})"
+
+
+@dataclass(frozen=True, slots=True)
+class Argument:
+    """One parameter or one return of an operator."""
+
+    name: str
+    type: SchemaType
+    alias_info: AliasInfo | None = None
+    default_value: Any = None
+    default_text: str | None = None
+    kwarg_only: bool = False
+
+    def has_default_value(self) -> bool:
+        """Whether the argument may be left out."""
+        return self.default_text is not None
+
+    @property
+    def is_write(self) -> bool:
+        """Whether the operator writes to this argument."""
+        return self.alias_info is not None and self.alias_info.is_write
+
+    def __str__(self) -> str:
+        text = str(self.type)
+        if self.alias_info is not None:
+            text = text.replace("Tensor", f"Tensor{self.alias_info}", 1)
+        if self.name:
+            text += f" {self.name}"
+        return text if self.default_text is None else f"{text}={self.default_text}"
+
+
+@dataclass(frozen=True, slots=True)
+class FunctionSchema:
+    """The declaration of one operator."""
+
+    name: str
+    arguments: tuple[Argument, ...]
+    returns: tuple[Argument, ...]
+    overload_name: str = ""
+    returns_one_tuple: bool = False
+    """The single return is wrapped: the operator gives a tuple of one."""
+
+    @property
+    def is_mutable(self) -> bool:
+        """Whether some argument is written."""
+        return any(a.is_write for a in self.arguments)
+
+    @property
+    def returns_view(self) -> bool:
+        """Whether some return shares memory with an argument that is not written."""
+        return any(r.alias_info is not None and not r.is_write for r in self.returns)
+
+    @property
+    def is_functional(self) -> bool:
+        """No argument is written, no return is a view, and something is returned."""
+        return bool(self.returns) and not self.is_mutable and not self.returns_view
+
+    @property
+    def positional(self) -> tuple[Argument, ...]:
+        """Arguments that may be given by position."""
+        return tuple(a for a in self.arguments if not a.kwarg_only)
+
+    @property
+    def keyword_only(self) -> tuple[Argument, ...]:
+        """Arguments that must be given by keyword."""
+        return tuple(a for a in self.arguments if a.kwarg_only)
+
+    def qualified(self, qualname: str, overload: str = "") -> FunctionSchema:
+        """The same schema under another name."""
+        return replace(self, name=qualname, overload_name=overload)
+
+    def signature(self) -> str:
+        """The part after the name."""
+        parts = [str(a) for a in self.positional]
+        if self.keyword_only:
+            parts += ["*", *(str(a) for a in self.keyword_only)]
+        returned = ", ".join(map(str, self.returns))
+        if self.returns_one_tuple:
+            returned = f"(({returned}))"
+        elif len(self.returns) != 1 or self.returns[0].name:
+            returned = f"({returned})"
+        return f"({', '.join(parts)}) -> {returned}"
+
+    def __str__(self) -> str:
+        dot = f".{self.overload_name}" if self.overload_name else ""
+        return f"{self.name}{dot}{self.signature()}"
+
+
+_TOKEN: Final = re.compile(
+    r"""\s*(?:(?P<string>"[^"]*"|'[^']*')|(?P<arrow>->)
+    |(?P<number>-?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?)
+    |(?P<ident>-?[A-Za-z_]\w*(?:::\w+)*(?:\.\w+)*)|(?P<mark>\S))""",
+    re.VERBOSE,
+)
+_CONSTANTS: Final = {"None": None, "True": True, "False": False, "inf": float("inf"), "-inf": float("-inf")}
+_CONSTANTS["nan"] = float("nan")
+
+
+class _Parser:
+    """Recursive-descent parser over the tokens of one schema string."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.tokens = [
+            (m.lastgroup, m.group(m.lastgroup or 0), m.start(m.lastgroup or 0)) for m in _TOKEN.finditer(text)
+        ]
+        self.at = 0
+
+    def peek(self) -> str:
+        return self.tokens[self.at][1] if self.at < len(self.tokens) else ""
+
+    def kind(self) -> str:
+        return (self.tokens[self.at][0] or "eof") if self.at < len(self.tokens) else "eof"
+
+    def fail(self, expected: str) -> NoReturn:
+        word = self.peek()
+        place = self.tokens[self.at][2] if word else len(self.text)
+        raise RuntimeError(
+            f"expected {expected} but found '{word or 'eof'}' here:\n{self.text}\n"
+            f"{' ' * place}{'~' * max(1, len(word))} <--- HERE\n"
+        )
+
+    def accept(self, word: str) -> bool:
+        if self.peek() == word and self.kind() != "string":
+            self.at += 1
+            return True
+        return False
+
+    def expect(self, word: str) -> None:
+        if not self.accept(word):
+            self.fail(word)
+
+    def take(self, kind: str) -> str:
+        if self.kind() != kind:
+            self.fail(kind)
+        self.at += 1
+        return self.tokens[self.at - 1][1]
+
+    def schema(self) -> FunctionSchema:
+        name, _, overload = self.take("ident").partition(".")
+        self.expect("(")
+        arguments = self.arguments()
+        self.expect("->")
+        returns, one_tuple = self.returns()
+        if self.peek():
+            self.fail("eof")
+        return FunctionSchema(name, arguments, returns, overload, one_tuple)
+
+    def arguments(self) -> tuple[Argument, ...]:
+        found: list[Argument] = []
+        keyword_only = False
+        while not self.accept(")"):
+            if found or keyword_only:
+                self.expect(",")
+            if self.accept("*"):
+                keyword_only = True
+                continue
+            found.append(self.argument(keyword_only))
+        return tuple(found)
+
+    def argument(self, keyword_only: bool) -> Argument:
+        kind, alias = self.type()
+        name = self.take("ident")
+        value, text = None, None
+        if self.accept("="):
+            value, text = self.default(kind)
+        return Argument(name, kind, alias, value, text, keyword_only)
+
+    def type(self) -> tuple[SchemaType, AliasInfo | None]:
+        if self.kind() == "ident" and self.peek() not in BASE_TYPES:
+            self._unknown_type()
+        base = self.take("ident")
+        alias, wrappers = self.alias(), []
+        while self.peek() in ("?", "["):
+            if self.accept("?"):
+                wrappers.append("?")
+            else:
+                self.expect("[")
+                wrappers.append("[]" if self.peek() == "]" else f"[{self.take('number')}]")
+                self.expect("]")
+                alias = alias or self.alias()
+        return SchemaType(base, tuple(wrappers)), alias
+
+    def _unknown_type(self) -> NoReturn:
+        raise RuntimeError(
+            f"unknown type specifier '{self.peek()}' in {self.text}. Common valid schema types include Tensor, SymInt, "
+            "int, float, bool, Scalar"
+        )
+
+    def alias(self) -> AliasInfo | None:
+        if not self.accept("("):
+            return None
+        start = self.tokens[self.at - 1][2] + 1
+        while self.peek() not in (")", ""):
+            self.at += 1
+        if not self.peek():
+            self.fail(")")
+        text = self.text[start : self.tokens[self.at][2]].strip()
+        self.expect(")")
+        return AliasInfo(text)
+
+    def default(self, kind: SchemaType) -> tuple[Any, str]:
+        start = self.tokens[self.at][2] if self.peek() else len(self.text)
+        value = self.constant()
+        last = self.tokens[self.at - 1]
+        if kind.base == "float" and isinstance(value, int) and not isinstance(value, bool):
+            value = float(value)
+        return value, self.text[start : last[2] + len(last[1])]
+
+    def constant(self) -> Any:
+        if self.accept("["):
+            items: list[Any] = []
+            while not self.accept("]"):
+                if items:
+                    self.expect(",")
+                items.append(self.constant())
+            return items
+        if self.kind() == "string":
+            return self.take("string")[1:-1]
+        if self.kind() == "number":
+            return _number(self.take("number"))
+        word = self.take("ident")
+        return _CONSTANTS.get(word, word)
+
+    def returns(self) -> tuple[tuple[Argument, ...], bool]:
+        if not self.accept("("):
+            return (self.returned(),), False
+        if self.accept("("):
+            inner = self.returned()
+            self.expect(")")
+            self.expect(")")
+            return (inner,), True
+        found: list[Argument] = []
+        while not self.accept(")"):
+            if found:
+                self.expect(",")
+            found.append(self.returned())
+        return tuple(found), False
+
+    def returned(self) -> Argument:
+        kind, alias = self.type()
+        name = self.take("ident") if self.kind() == "ident" else ""
+        return Argument(name, kind, alias)
+
+
+def _number(text: str) -> int | float:
+    return int(text) if re.fullmatch(r"-?\d+", text) else float(text)
+
+
+def parse_schema(text: str) -> FunctionSchema:
+    """Parse ``name(arguments) -> returns``; ``RuntimeError`` points at the first thing that does not fit."""
+    return _Parser(text).schema()
+
+
+def parse_qualname(qualname: str) -> tuple[str, str]:
+    """Split ``namespace::name``; ``ValueError`` without exactly one ``::``."""
+    parts = qualname.split("::") if isinstance(qualname, str) else []
+    if len(parts) != 2:
+        raise ValueError(
+            f'Expected `qualname` to be of the form "namespace::name", but got {qualname}. The qualname passed to the '
+            "library functions must consist of a namespace and a name, for example mylib::sin"
+        )
+    return parts[0], parts[1]

@@ -1,0 +1,24 @@
+"""``torch.utils.checkpoint``-shaped face of ``retrograd.engine.checkpoint``."""
+
+from ..engine.checkpoint import (
+    checkpoint,
+    checkpoint_sequential,
+    noop_context_fn,
+    set_checkpoint_debug_enabled,
+    set_checkpoint_early_stop,
+)
+from ..engine.checkpoint_frame import CheckpointError, GraphExecGroup
+from ..engine.checkpoint_reentrant import CheckpointFunction, check_backward_validity, detach_variable
+
+__all__ = [
+    "CheckpointError",
+    "CheckpointFunction",
+    "GraphExecGroup",
+    "check_backward_validity",
+    "checkpoint",
+    "checkpoint_sequential",
+    "detach_variable",
+    "noop_context_fn",
+    "set_checkpoint_debug_enabled",
+    "set_checkpoint_early_stop",
+]
