@@ -128,7 +128,12 @@ def test_results_are_written_however_it_ends(tmp_path: Path, end: str) -> None:
 
     assert expected.code == ENDINGS[end]
     assert got == expected
-    assert len(ops(place / "x.json")) >= 3
+    recording = load_recording(str(place / "x.json"))
+    assert len(recording.snapshots) >= 3
+    error = next((event for event in recording.events if event.kind == "error"), None)
+    assert (error is not None) == (expected.code in (1, -2) and "exit" not in end)
+    if error is not None:
+        assert (error.source.line, error.data["type"] in expected.err) == (3 + STEPS.count("\n"), True)
 
 
 def test_threads_and_handlers_are_recorded(tmp_path: Path) -> None:
@@ -200,9 +205,27 @@ torch.manual_seed(0)
 net = torch.nn.Sequential(torch.nn.Linear(3, 4), torch.nn.ReLU(inplace=True), torch.nn.Linear(4, 1))
 for _ in range(2):
     net(torch.ones(2, 3)).sum().backward()
-def wrong(x):
-    return torch.nn.functional.linear(torch.relu(x), torch.ones(5, 5))
-wrong(torch.ones(2, 3))
+class Bad(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x): return x * 2
+    @staticmethod
+    def backward(ctx, g): raise ValueError("bad backward")
+x = torch.ones(2, 3, requires_grad=True)
+def twice():
+    y = (x * x).sum(); y.backward(); y.backward()
+errors = []
+for attempt in (
+    lambda: torch.nn.functional.linear(torch.relu(x), torch.ones(5, 5)),
+    lambda: torch.nn.functional.cross_entropy(x, torch.zeros(7, dtype=torch.long)),
+    lambda: torch.nn.functional.softmax(x, 17),
+    lambda: torch.einsum("ij,jk->ik", x, x),
+    lambda: Bad.apply(x).sum().backward(),
+    lambda: x.view(5),
+    twice,
+):
+    try: attempt()
+    except Exception as error: errors.append(error)
+raise ExceptionGroup("several", errors)
 """
 
 
@@ -214,5 +237,6 @@ def test_torch_imported_by_the_program(tmp_path: Path) -> None:
     expected, got = both("steps.py", cwd=place)
 
     assert expected.code == 1
+    assert expected.err.count("Error: ") == 7
     assert got == expected
-    assert [graph.count("ReluBackward0") for graph in ops(place / "x.json")] == [1, 1]
+    assert [graph.count("ReluBackward0") for graph in ops(place / "x.json")][:2] == [1, 1]

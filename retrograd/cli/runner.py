@@ -50,12 +50,15 @@ class Ending:
 
     code: int = 0
     """What it passes to ``sys.exit``, as a number."""
-    raised: str = ""
-    """Name of the exception that ended it, or ``""``."""
-    interrupted: bool = False
-    """It ended by a KeyboardInterrupt that nobody caught."""
+    error: BaseException | None = None
+    """The exception that ended it, shown already; a ``SystemExit`` is none."""
     forked: bool = False
     """This is a child process that the program forked: results are its parent's business."""
+
+    @property
+    def interrupted(self) -> bool:
+        """Whether it ended by a Ctrl-C that nobody caught."""
+        return type(self.error) is KeyboardInterrupt
 
 
 def run(target: Target) -> Ending:
@@ -69,7 +72,7 @@ def run(target: Target) -> Ending:
     sys.argv[:] = target.argv
     ending = _show(_uncaught(target, main))
     _end_as_python_does()
-    return Ending(ending.code, ending.raised, ending.interrupted, forked=os.getpid() != process)
+    return Ending(ending.code, ending.error, forked=os.getpid() != process)
 
 
 def leave(ending: Ending, failure: int = 0) -> NoReturn:
@@ -119,7 +122,7 @@ def _show(error: BaseException | None) -> Ending:
         return Ending()
     if isinstance(error, SystemExit):
         return Ending(show_exit(error))
-    return Ending(show_uncaught(error), type(error).__name__, interrupted=type(error) is KeyboardInterrupt)
+    return Ending(show_uncaught(error), error)
 
 
 def _end_as_python_does() -> None:

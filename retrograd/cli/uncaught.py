@@ -9,7 +9,10 @@ from collections.abc import Iterator
 from types import TracebackType
 
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-_OUR_FRAMES = tuple(os.path.join(_PACKAGE, *part) + os.sep for part in [("cli",)])
+_WATCHERS = tuple(
+    os.path.join(_PACKAGE, *part) for part in [("cli", ""), ("inspect", "sources", ""), ("inspect", "record.py")]
+)
+"""Files whose frames stand in a program's stack only because it is watched."""
 
 
 def show_exit(stop: SystemExit) -> int:
@@ -56,7 +59,7 @@ def show_ignored(error: BaseException, where: object) -> None:
 def strip_our_frames(error: BaseException) -> None:
     """Take our frames out of the tracebacks of an exception and of all it carries: causes, contexts, groups."""
     for one in _with_all_it_carries(error):
-        entries = [entry for entry in _entries(one.__traceback__) if not _is_ours(entry)]
+        entries = _without_ours(list(_entries(one.__traceback__)))
         # From the end: each assignment checks the rest of the chain for loops.
         following: TracebackType | None = None
         for entry in reversed(entries):
@@ -88,9 +91,22 @@ def _entries(entry: TracebackType | None) -> Iterator[TracebackType]:
         entry = entry.tb_next
 
 
-def _is_ours(entry: TracebackType) -> bool:
-    """Whether a traceback entry is a frame that ``python`` alone would not have."""
-    return entry.tb_frame.f_code.co_filename.startswith(_OUR_FRAMES)
+def _without_ours(entries: list[TracebackType]) -> list[TracebackType]:
+    """Drop the entries that ``python`` alone would not have.
+
+    PyTorch's functions written in Python ask whether somebody watches and then call themselves anew through
+    ``handle_torch_function``, so they stand twice: before and after our frame.
+    """
+    kept: list[TracebackType] = []
+    for place, entry in enumerate(entries):
+        if not entry.tb_frame.f_code.co_filename.startswith(_WATCHERS):
+            kept.append(entry)
+            continue
+        again = entries[place + 1].tb_frame.f_code if place + 1 < len(entries) else None
+        passed_on = len(kept) > 1 and kept[-1].tb_frame.f_code.co_name == "handle_torch_function"
+        if passed_on and kept[-2].tb_frame.f_code is again:
+            del kept[-2:]
+    return kept
 
 
 def _remember(error: BaseException) -> None:

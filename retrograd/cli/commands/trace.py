@@ -9,10 +9,10 @@ from click.core import ParameterSource
 
 from ...errors import UsageError
 from ...inspect.events import Recording
-from ...inspect.record import recording
 from ...inspect.render import RenderOptions
 from .. import results, runner
 from ..options import ScriptCommand, StepType
+from ..recorded import run_recorded
 from ..target import Target, choose
 
 
@@ -45,8 +45,7 @@ def command(ctx: click.Context, /, words: tuple[str, ...], **asked: Any) -> None
     outputs = results.plan(asked["output"], asked["fmt"] if asked["output"] else None)
     options = RenderOptions(layout=asked["layout"], step=asked["step"], title=asked["title"])
     target.check()
-    with recording(script=target.label) as recorded:
-        ending = runner.run(target)
+    recorded, ending = run_recorded(target)
     failure = 0
     if not ending.forked:  # a child that the program forked leaves the results to its parent
         with runner.own_ground():
@@ -76,10 +75,8 @@ def _report(
 
 def _nothing_to_draw(outputs: list[results.Output], ending: runner.Ending, target: Target) -> str:
     """Return the sentence for a program that made no graph."""
-    what = (
-        f"{target.label} ended by {ending.raised} before it called backward"
-        if ending.raised
-        else (f"{target.label} never called backward")
-    )
+    what = f"{target.label} never called backward"
+    if ending.error is not None:
+        what = f"{target.label} ended by {type(ending.error).__name__} before it called backward"
     files = ", ".join(output.shown for output in outputs)
     return f"{what}, so there is no graph to draw" + (f" and {files} was not written." if files else ".")
