@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import click
 
+from retrograd.cli.options import ConfiguredCommand, StepType
 from retrograd.inspect.output import check_measure, check_writable, save
 from retrograd.inspect.render import RenderOptions, renderer_for
 from retrograd.inspect.render.json_ import load_recording
 from retrograd.inspect.render.tree import print_tree
 
 
-@click.command()
+@click.command(cls=ConfiguredCommand, name="render")
 @click.argument("recording")
 @click.option("-o", "--output", help="File to write; its suffix tells the format; - is standard output.")
 @click.option("-f", "--format", "fmt", help="Format, whatever the suffix: svg, html, dot, tree, json, mermaid.")
-@click.option("--step", default="last", show_default=True, help="Which backward run: last, all, or its number.")
+@click.option("--step", type=StepType(), default="last", metavar="N|last|all", help="Which backward run is drawn.")
 @click.option(
     "--layout",
     type=click.Choice(["layered", "dot"]),
@@ -24,6 +25,13 @@ from retrograd.inspect.render.tree import print_tree
 )
 @click.option("--color-by", metavar="MEASURE", help="Colour the cards by a measure, such as saved_bytes.")
 @click.option("--max-nodes", type=click.IntRange(min=1), help="Draw at most this many nodes, nearest to the loss.")
+@click.option(
+    "--theme",
+    type=click.Choice(["auto", "light", "dark"]),
+    default="auto",
+    show_default=True,
+    help="Colours of svg and html; auto follows the reader's setting.",
+)
 @click.option("--title", default="", help="Headline of the drawing.")
 def command(output: str | None, fmt: str | None, recording: str, **asked: str | int | None) -> None:
     """Draw the RECORDING that `retrograd trace -o run.json` saved.

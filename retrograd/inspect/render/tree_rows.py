@@ -1,7 +1,7 @@
 """A graph as the rows of an indented outline: every node once, later arrivals as references, in bounded time.
 
-Below a node stand its short branches, one level deeper; its longest branch goes on at the node's own level.  So a
-chain of any length stays on one level, and the indentation of n nodes grows at most with the square root of n.
+Below a node stand its leaves and short branches, one level deeper; its longest branch goes on at the node's own
+level.  So a chain of any length stays on one level, and the indentation of n nodes grows at most with the square root of n.
 """
 
 from __future__ import annotations
@@ -87,10 +87,13 @@ class Outline:
         path: list[int] = []
         self._placed[node] = 1
         while len(path) < limit:
-            free = [edge for edge in self._edges.of(node) if not self._placed[self._targets[edge]]]
+            edges = self._edges.of(node)
+            free = [edge for edge in edges if not self._placed[self._targets[edge]]]
             if not free:
                 break
             best = max(free, key=lambda edge: self._heights[self._targets[edge]])
+            if len(edges) > 1 and not self._heights[self._targets[best]]:
+                break  # only leaves are left: they all stand below their node
             path.append(best)
             node = self._targets[best]
             self._placed[node] = 1
