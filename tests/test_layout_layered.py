@@ -176,6 +176,23 @@ def test_trunk_is_straight_beside_its_parameters_and_skip() -> None:
     assert max(abs(x - centre(made, 3)) for x, _ in skip) > 60
 
 
+def test_skip_edge_is_one_vertical_beside_cards_of_any_width() -> None:
+    """A skip edge past narrow and wide cards has one lane: no x but its ends' and the lane's."""
+    pairs = [(node, node + 1) for node in range(6)] + [(0, 6)]
+    cards = [Size(width, 60) for width in (120, 100, 300, 80, 260, 120, 120)]
+    made = layered.layout(graph(7, pairs), cards, [20.0] * len(pairs))
+
+    assert len({x for x, _ in made.edges[-1]}) <= 3
+
+
+def test_ports_are_in_the_order_of_what_they_lead_to() -> None:
+    """Edges leave a box from left to right as their targets stand, so that they do not cross below it."""
+    made = placed(5, [(0, 4), (0, 2), (0, 1), (0, 3)])
+    ends = sorted((points[-1][0], points[0][0]) for points in made.edges)
+
+    assert [start for _, start in ends] == sorted({start for _, start in ends})
+
+
 def test_parallel_edges_are_drawn_apart() -> None:
     """The two edges of x * x do not lie on each other, be they short or long."""
     made = placed(3, [(0, 2), (0, 2), (0, 1), (1, 2), (1, 2)])
@@ -210,6 +227,20 @@ def test_wide_layer_is_wrapped() -> None:
     assert all(b - a > 60 for a, b in itertools.pairwise(tops))
     for edge, (source, target) in enumerate(pairs):
         assert_ends_on_sides(made, source, target, edge)
+
+
+def test_lines_to_wrapped_rows_run_in_gutters() -> None:
+    """Edges into and out of every row of a wrapped layer pass between the cards of the rows before and after."""
+    pairs = [(0, node) for node in range(1, 81)] + [(node, 81) for node in range(1, 81)]
+    with mock.patch.object(bands, "_WIDEST", 900.0):
+        made = placed(82, pairs)
+
+    assert len({box.y for box in made.boxes}) > 5
+    for point in itertools.chain.from_iterable(sampled(points) for points in made.edges):
+        assert not any(
+            box.x + 1 < point[0] < box.x + box.width - 1 and box.y + 1 < point[1] < box.y + box.height - 1
+            for box in made.boxes
+        )
 
 
 def test_deep_chain_is_cut_into_columns() -> None:
