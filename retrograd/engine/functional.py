@@ -6,10 +6,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from retrograd.engine import functions as F
-from retrograd.engine.functional_jacobian import _construct_standard_basis_for as _construct_standard_basis_for
-from retrograd.engine.functional_jacobian import hessian, jacobian
-from retrograd.engine.functional_rules import (
+from .functional_jacobian import _construct_standard_basis_for as _construct_standard_basis_for
+from .functional_jacobian import hessian, jacobian
+from .functional_rules import (
     FUNCTION_OUTPUTS,
     MaybeTensors,
     Tensors,
@@ -22,8 +21,9 @@ from retrograd.engine.functional_rules import (
     grad_where_possible,
     unwrap,
 )
-from retrograd.engine.modes import enable_grad, is_grad_enabled, set_grad_enabled
-from retrograd.engine.tensor import Tensor
+from .modes import enable_grad, is_grad_enabled, set_grad_enabled
+from .registry import F
+from .tensor import Tensor
 
 __all__ = ["hessian", "hvp", "jacobian", "jvp", "vhp", "vjp"]
 
@@ -68,7 +68,7 @@ def jvp(
         outputs_in_tuple, outputs = as_tuple(func(*points), FUNCTION_OUTPUTS, "jvp")
         check_depends(outputs, "outputs", strict)
         # The first pass is linear in these, so that their value does not matter as long as it is finite.
-        dummies = tuple(F.zeros_like(out, requires_grad=True) for out in outputs)
+        dummies = tuple(F.zeros_like(out).requires_grad_() for out in outputs)
         first = grad_where_possible(outputs, points, dummies, create_graph=True)
         check_depends(first, "gradients", strict)
     with set_grad_enabled(create_graph or is_grad_enabled()):
@@ -105,7 +105,7 @@ def hvp(
     """
     call = _differentiate_scalar("hvp", func, inputs, v, create_graph=create_graph, strict=strict)
     with enable_grad():
-        dummies = tuple(F.zeros_like(point, requires_grad=True) for point in call.inputs)
+        dummies = tuple(F.zeros_like(point).requires_grad_() for point in call.inputs)
         second = grad_where_possible(call.gradient, call.inputs, dummies, create_graph=True)
     with set_grad_enabled(create_graph or is_grad_enabled()):
         products = grad_where_possible(second, dummies, call.vector, create_graph=create_graph)

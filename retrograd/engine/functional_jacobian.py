@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from retrograd.engine import functions as F
-from retrograd.engine.batched import map_batch
-from retrograd.engine.forward_ad import dual_level, make_dual, unpack_dual
-from retrograd.engine.functional_rules import (
+from .base import wrap
+from .batched import map_batch
+from .forward_ad import dual_level, make_dual, unpack_dual
+from .functional_rules import (
     FUNCTION_OUTPUTS,
     Tensors,
     as_tuple,
@@ -20,8 +20,9 @@ from retrograd.engine.functional_rules import (
     grad_where_possible,
     unwrap,
 )
-from retrograd.engine.modes import enable_grad
-from retrograd.engine.tensor import Tensor
+from .modes import enable_grad
+from .registry import F
+from .tensor import Tensor
 
 _STRATEGIES = ("forward-mode", "reverse-mode")
 
@@ -119,7 +120,7 @@ def _construct_standard_basis_for(tensors: Tensors, tensor_numels: tuple[int, ..
     total = sum(tensor_numels)
     starts = np.cumsum((0, *tensor_numels)).tolist()
     return tuple(
-        F.tensor(np.eye(total, numel, k=-start), dtype=tensor.dtype)
+        wrap(np.eye(total, numel, k=-start)).to(tensor.dtype)
         for tensor, numel, start in zip(tensors, tensor_numels, starts, strict=False)
     )
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, TypeAlias
 
-from retrograd.engine import functions as F
-from retrograd.engine.backward import grad
-from retrograd.engine.tensor import Tensor
+from .backward import grad
+from .registry import F
+from .tensor import Tensor
 
 Tensors: TypeAlias = tuple[Tensor, ...]
 MaybeTensors: TypeAlias = tuple[Tensor | None, ...]

@@ -6,25 +6,25 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
-from retrograd.engine import functions as F
-from retrograd.engine.backward import grad
-from retrograd.engine.dtypes import complex128, float64
-from retrograd.engine.gradcheck_behaviour import (
+from .backward import grad
+from .dtypes import complex128, float64
+from .gradcheck_behaviour import (
     check_batched_grads,
     check_batched_tangents,
     check_undefined_grads,
     check_undefined_tangents,
     check_zero_grads,
 )
-from retrograd.engine.gradcheck_case import Case, GradcheckError, Options, array_of, as_tuple
-from retrograd.engine.gradcheck_compare import compare_directions, compare_jacobians
-from retrograd.engine.gradcheck_complex import inputs_by_part, outputs_by_part
-from retrograd.engine.gradcheck_deprecated import (
+from .gradcheck_case import Case, GradcheckError, Options, array_of, as_tuple
+from .gradcheck_compare import compare_directions, compare_jacobians
+from .gradcheck_complex import inputs_by_part, outputs_by_part
+from .gradcheck_deprecated import (
     get_analytical_jacobian,
     get_numerical_jacobian,
     get_numerical_jacobian_wrt_specific_input,
 )
-from retrograd.engine.tensor import Tensor
+from .public import FUNCTIONS
+from .tensor import Tensor
 
 __all__ = [
     "GradcheckError",
@@ -206,7 +206,7 @@ def _random_like(output: Tensor, with_gaps: bool) -> Tensor:
     gaps = with_gaps and len(shape) > 0 and output.numel() > 1
     # Uniform in [-1, 1], for complex types in both parts.
     full = (*shape[:-1], 2 * shape[-1]) if gaps else shape
-    values = F.rand(full, dtype=output.dtype) * 2
+    values = FUNCTIONS["rand"](full, dtype=output.dtype) * 2
     centred = values - (1 + 1j if output.is_complex() else 1)
     return (centred[..., ::2] if gaps else centred).detach().requires_grad_(True)
 

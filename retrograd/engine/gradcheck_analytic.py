@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterable
 
 import numpy as np
 
-from retrograd.engine.backward import grad
-from retrograd.engine.forward_ad import dual_level, make_dual, unpack_dual
-from retrograd.engine.gradcheck_case import (
+from .backward import grad
+from .forward_ad import dual_level, make_dual, unpack_dual
+from .gradcheck_case import (
     Array,
     Case,
     GradcheckError,
@@ -18,7 +18,7 @@ from retrograd.engine.gradcheck_case import (
     one_hots,
     tensor_like,
 )
-from retrograd.engine.tensor import Tensor
+from .tensor import Tensor
 
 
 def reverse_jacobian(case: Case, output: Tensor) -> list[Array]:

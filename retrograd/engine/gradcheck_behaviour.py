@@ -7,13 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from retrograd.engine import functions as F
-from retrograd.engine.backward import grad
-from retrograd.engine.batched import Gradients, map_batch
-from retrograd.engine.function import Function
-from retrograd.engine.gradcheck_analytic import tangents_of
-from retrograd.engine.gradcheck_case import Array, Case, GradcheckError, array_of, tensor_like
-from retrograd.engine.tensor import Tensor
+from .backward import grad
+from .batched import Gradients, map_batch
+from .function import Function
+from .gradcheck_analytic import tangents_of
+from .gradcheck_case import Array, Case, GradcheckError, array_of, tensor_like
+from .registry import F
+from .tensor import Tensor
 
 _BATCHED_ADVICE = (
     "gradcheck or gradgradcheck failed while testing batched gradient computation. Batched gradients are computed "

@@ -9,8 +9,8 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from retrograd.engine import functions as F
-from retrograd.engine.tensor import Tensor
+from .base import wrap
+from .tensor import Tensor
 
 Array: TypeAlias = NDArray[Any]
 
@@ -119,7 +119,8 @@ def flat_copy(tensor: Tensor) -> Array:
 
 def tensor_like(array: Array, like: Tensor) -> Tensor:
     """An array as a fresh tensor of the shape and type of another one."""
-    return F.tensor(array.reshape(tuple(like.shape)), dtype=like.dtype)
+    made: Tensor = wrap(np.array(array).reshape(tuple(like.shape))).to(like.dtype)
+    return made
 
 
 def one_hots(numel: int) -> Iterator[Array]:

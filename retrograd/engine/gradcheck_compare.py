@@ -8,16 +8,16 @@ from typing import TypeAlias
 
 import numpy as np
 
-from retrograd.engine import functions as F
-from retrograd.engine.gradcheck_analytic import (
+from .base import wrap
+from .gradcheck_analytic import (
     forward_direction,
     forward_jacobian,
     reverse_direction,
     reverse_jacobian,
 )
-from retrograd.engine.gradcheck_case import Array, Case, GradcheckError
-from retrograd.engine.gradcheck_numeric import numerical_direction, numerical_jacobian
-from retrograd.engine.tensor import Tensor
+from .gradcheck_case import Array, Case, GradcheckError
+from .gradcheck_numeric import numerical_direction, numerical_jacobian
+from .tensor import Tensor
 
 Direction: TypeAlias = Array | tuple[Array, Array]
 
@@ -136,7 +136,7 @@ def _mismatch(case: Case, output: int, index: int, numerical: Array, analytical:
 
 
 def _shown(array: Array) -> str:
-    return str(F.tensor(np.asarray(array)))
+    return str(wrap(np.asarray(array)))
 
 
 def _slow_report(case: Case, output: int, index: int) -> str:

@@ -6,9 +6,9 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-from retrograd.engine import functions as F
-from retrograd.engine.gradcheck_case import Case, as_tuple
-from retrograd.engine.tensor import Tensor
+from .gradcheck_case import Case, as_tuple
+from .registry import F
+from .tensor import Tensor
 
 
 def outputs_by_part(case: Case) -> list[Case]:

@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from retrograd.engine import functions as F
-from retrograd.engine.gradcheck_analytic import Reverse
-from retrograd.engine.gradcheck_case import Array, as_tuple, one_hots
-from retrograd.engine.gradcheck_numeric import jacobian_of_target
-from retrograd.engine.tensor import Tensor
+from .base import wrap
+from .gradcheck_analytic import Reverse
+from .gradcheck_case import Array, as_tuple, one_hots
+from .gradcheck_numeric import jacobian_of_target
+from .tensor import Tensor
 
 
 def get_numerical_jacobian(
@@ -66,7 +66,7 @@ def get_analytical_jacobian(
 
 
 def _tensors(arrays: list[Array] | list[Array | None]) -> tuple[Tensor, ...]:
-    return tuple(F.tensor(np.asarray(array)) for array in arrays if array is not None)
+    return tuple(wrap(np.array(array)) for array in arrays if array is not None)
 
 
 def _warn_deprecated(name: str) -> None:

@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from retrograd.engine.gradcheck_case import Array, Case, array_of, flat_copy, is_differentiable
-from retrograd.engine.tensor import Tensor
+from .gradcheck_case import Array, Case, array_of, flat_copy, is_differentiable
+from .tensor import Tensor
 
 
 def numerical_jacobian(case: Case, position: int) -> list[Array | None]:
