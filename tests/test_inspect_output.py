@@ -68,6 +68,18 @@ def test_permissions(tmp_path: Path) -> None:
     assert old.read_text() == "x"
 
 
+def test_owner_stays(tmp_path: Path) -> None:
+    """Root rewriting another's file does not take it away from them."""
+    if not hasattr(os, "geteuid") or os.geteuid() != 0:
+        pytest.skip("only root can own files of others")
+    path = tmp_path / "theirs"
+    path.write_text("old")
+    os.chown(path, 1234, 1234)
+    write_output("new", str(path))
+
+    assert (path.stat().st_uid, path.stat().st_gid) == (1234, 1234)
+
+
 def test_links_stay_links(tmp_path: Path) -> None:
     """Writing through a symbolic link changes the file it points to, wherever that is."""
     (tmp_path / "real").mkdir()

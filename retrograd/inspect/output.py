@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import os
 import secrets
@@ -105,10 +106,18 @@ def _replace(target: Path, data: bytes) -> None:
         with open(beside, "xb") as file:
             file.write(data)
         if target.exists():
-            os.chmod(beside, stat.S_IMODE(target.stat().st_mode))
+            _take_after(target, beside)
         os.replace(beside, target)
     finally:
         beside.unlink(missing_ok=True)
+
+
+def _take_after(old: Path, new: Path) -> None:
+    """Give ``new`` the owner (where we may) and the permissions of ``old``."""
+    was = old.stat()
+    with contextlib.suppress(PermissionError, AttributeError):  # another's file; a system without owners
+        os.chown(new, was.st_uid, was.st_gid)
+    os.chmod(new, stat.S_IMODE(was.st_mode))
 
 
 def _failure(error: OSError | ValueError, path: str) -> OutputError:
