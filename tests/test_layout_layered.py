@@ -187,10 +187,12 @@ def test_skip_edge_is_one_vertical_beside_cards_of_any_width() -> None:
 
 def test_ports_are_in_the_order_of_what_they_lead_to() -> None:
     """Edges leave a box from left to right as their targets stand, so that they do not cross below it."""
-    made = placed(5, [(0, 4), (0, 2), (0, 1), (0, 3)])
-    ends = sorted((points[-1][0], points[0][0]) for points in made.edges)
-
-    assert [start for _, start in ends] == sorted({start for _, start in ends})
+    pairs = [(0, 1), (0, 2), (1, 3), (1, 4), (2, 5), (2, 3)]
+    made = placed(6, pairs)
+    for node in range(3):
+        ways = [points for points, (source, _) in zip(made.edges, pairs, strict=True) if source == node]
+        ends = sorted((points[-1][0], points[0][0]) for points in ways)
+        assert [start for _, start in ends] == sorted({start for _, start in ends})
 
 
 def test_parallel_edges_are_drawn_apart() -> None:
