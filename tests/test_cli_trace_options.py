@@ -60,6 +60,13 @@ def test_command_line_beats_environment_beats_file(tmp_path: Path, monkeypatch: 
     assert (values["title"], values["output"], values["step"]) == ("typed", ("c.dot",), -1)
 
 
+def test_words_after_a_module_are_its_arguments() -> None:
+    """-m and -c before the first word name the program, also glued together and behind other options."""
+    assert parsed("-q", "-o", "x.svg", "-m", "pkg", "here.py")["words"] == ("here.py",)
+    assert parsed("-qcpass", "a", "-o", "x.svg")["words"] == ("a",)
+    assert parsed("here.py", "--", "-m", "pkg")["words"] == ("here.py", "-m", "pkg")
+
+
 def test_environment_never_names_the_program(monkeypatch: pytest.MonkeyPatch) -> None:
     """RETROGRAD_TRACE_MODULE and RETROGRAD_TRACE_CODE mean nothing: what runs stands on the command line."""
     monkeypatch.setenv("RETROGRAD_TRACE_MODULE", "antigravity")
@@ -124,6 +131,8 @@ REFUSED = {
     "missing module": (("-m", "no_such_module.part"), 2, "There is no module 'no_such_module'"),
     "unknown option": (("here.py", "--epochs", "3"), 2, "SCRIPT -- --epochs"),
     "unknown short option": (("here.py", "-x"), 2, "go after '--'"),
+    "a module after a script": (("here.py", "-m", "json"), 2, "'here.py' stands before -m or -c"),
+    "code after a script": (("here.py", "-q", "-cpass", "--", "x"), 2, "here.py -- -m"),
     "unknown format": (("here.py", "-o", "x.docx"), 2, "'x.docx'"),
     "unknown format name": (("here.py", "-o", "-", "-f", "svgg"), 2, "Did you mean 'svg'?"),
     "format of nothing": (("here.py", "-f", "svg"), 2, "there is no -o"),

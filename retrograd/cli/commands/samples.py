@@ -8,19 +8,17 @@ import click
 
 from ...inspect.output import save
 from ...inspect.record import recording
-from ...inspect.render import RenderOptions
 from ...inspect.render.tree import print_tree
 from ...inspect.walk import walk
 from .. import results, samples
-from ..options import ConfiguredCommand
+from ..options import ConfiguredCommand, drawing_options, render_options
 
 
 @click.command(cls=ConfiguredCommand, name="samples")
 @click.argument("name", required=False)
 @click.option("-o", "--output", type=click.Path(), metavar="FILE", help="Write FILE instead of showing the tree.")
 @click.option("-f", "--format", "fmt", metavar="FORMAT", help="Format of the output; by default its suffix says it.")
-@click.option("--layout", type=click.Choice(["layered", "dot"]), default="layered", help="Who places the nodes.")
-@click.option("--title", default="", metavar="TEXT", help="Headline of the drawing.")
+@drawing_options
 def command(name: str | None, output: str | None, fmt: str | None, **asked: Any) -> None:
     """List the sample programs, or build the sample NAME and show its graph.
 
@@ -33,7 +31,7 @@ def command(name: str | None, output: str | None, fmt: str | None, **asked: Any)
     plan = results.plan((output,) if output else (), fmt if output else None)
     with recording(script=path.name) as recorded:
         recorded.snapshots.append(walk(samples.build(name)))
-    options = RenderOptions(**asked)
+    options = render_options(asked)
     if plan:
         save(recorded, plan[0].path, plan[0].fmt, options)
     else:

@@ -11,7 +11,7 @@ from ...errors import UsageError
 from ...inspect.events import Recording
 from ...inspect.render import RenderOptions
 from .. import results, runner
-from ..options import ScriptCommand, StepType
+from ..options import ScriptCommand, StepType, drawing_options, render_options
 from ..recorded import run_recorded
 from ..target import Target, choose
 
@@ -28,8 +28,7 @@ from ..target import Target, choose
 @click.option("-m", "module", metavar="MODULE", allow_from_autoenv=False, help="Run a module, as python -m does.")
 @click.option("-c", "code", metavar="CODE", allow_from_autoenv=False, help="Run CODE, as python -c does.")
 @click.option("--step", type=StepType(), default="last", metavar="N|last|all", help="Which backward run is drawn.")
-@click.option("--layout", type=click.Choice(["layered", "dot"]), default="layered", help="Who places the nodes.")
-@click.option("--title", default="", metavar="TEXT", help="Headline of the drawing.")
+@drawing_options
 @click.option("-q", "--quiet", is_flag=True, help="Do not say what was written.")
 @click.pass_context
 def command(ctx: click.Context, /, words: tuple[str, ...], **asked: Any) -> None:
@@ -37,13 +36,14 @@ def command(ctx: click.Context, /, words: tuple[str, ...], **asked: Any) -> None
 
     SCRIPT is a file, a folder or zip with __main__.py, or '-' for standard input; use -m or -c instead to run a
     module or a piece of code.  Without -o the tree of the last graph is printed on stderr.  The exit code is
-    the script's; 3 says that it went well but a result could not be written.
+    the script's; 3 says that it went well but a result could not be written.  A program that ends by os._exit or
+    is killed leaves no results.
     """
     target = choose(words, module=asked["module"], code=asked["code"])
     if ctx.get_parameter_source("fmt") is ParameterSource.COMMANDLINE and not asked["output"]:
         raise UsageError("-f names the format of a file, but there is no -o.", "Add -o FILE, or -o - for stdout.")
     outputs = results.plan(asked["output"], asked["fmt"] if asked["output"] else None)
-    options = RenderOptions(layout=asked["layout"], step=asked["step"], title=asked["title"])
+    options = render_options(asked)
     target.check()
     recorded, ending = run_recorded(target)
     failure = 0
