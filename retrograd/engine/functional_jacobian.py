@@ -226,4 +226,5 @@ def _single_element(output: Any, strict: bool) -> Tensor:
             "The Tensor returned by the function given to hessian should contain a single element, but it has "
             f"{tensors[0].numel()}."
         )
-    return tensors[0].squeeze()
+    single: Tensor = tensors[0].squeeze()
+    return single

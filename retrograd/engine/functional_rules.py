@@ -131,7 +131,7 @@ def grad_where_possible(
     roots = [(out, v) for out, v in zip(outputs, vectors, strict=True) if out is not None and out.requires_grad]
     if not roots:
         return (None,) * len(inputs)
-    return grad(
+    found: MaybeTensors = grad(
         tuple(out for out, _ in roots),
         inputs,
         tuple(v for _, v in roots),
@@ -140,3 +140,4 @@ def grad_where_possible(
         retain_graph=retain_graph,
         is_grads_batched=is_grads_batched,
     )
+    return found

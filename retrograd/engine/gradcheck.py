@@ -208,7 +208,8 @@ def _random_like(output: Tensor, with_gaps: bool) -> Tensor:
     full = (*shape[:-1], 2 * shape[-1]) if gaps else shape
     values = FUNCTIONS["rand"](full, dtype=output.dtype) * 2
     centred = values - (1 + 1j if output.is_complex() else 1)
-    return (centred[..., ::2] if gaps else centred).detach().requires_grad_(True)
+    vector: Tensor = (centred[..., ::2] if gaps else centred).detach().requires_grad_(True)
+    return vector
 
 
 def _gradient_function(

@@ -97,7 +97,9 @@ def forward_jacobian(case: Case, position: int) -> list[Array | None]:
 
 def forward_direction(case: Case, position: int, u: Array) -> list[Array | None]:
     """Derivatives of all outputs along a direction of one input, flat; ``None`` for types without derivatives."""
-    directions = {index: np.zeros(case.inputs[index].numel()) for index in case.varied_positions}
+    directions: dict[int, Array | None] = {
+        index: np.zeros(case.inputs[index].numel()) for index in case.varied_positions
+    }
     directions[position] = u
     results: list[Array | None] = []
     for value, tangent in tangents_of(case, directions):

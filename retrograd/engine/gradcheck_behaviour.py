@@ -51,7 +51,8 @@ class _UndefinedGrad(Function):
 
     @staticmethod
     def forward(ctx: Any, x: Tensor) -> Tensor:
-        return x.view_as(x)
+        same: Tensor = x.view_as(x)
+        return same
 
     @staticmethod
     def backward(ctx: Any, g: Tensor) -> None:
@@ -155,7 +156,8 @@ def check_batched_tangents(case: Case) -> None:
 
 def _random_batch(like: Tensor) -> Tensor:
     generator = np.random.default_rng(2)
-    return F.stack([tensor_like(generator.standard_normal(like.numel()), like) for _ in range(2)])
+    batch: Tensor = F.stack([tensor_like(generator.standard_normal(like.numel()), like) for _ in range(2)])
+    return batch
 
 
 def _check_batches(results: Gradients, expected: Gradients, place: str, *, option: str) -> None:
