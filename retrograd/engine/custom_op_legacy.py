@@ -44,6 +44,7 @@ class CustomOp:
     """An operator of the old interface; made by ``custom_op`` only."""
 
     def __init__(self, op: OpOverload | None = None, *_unused: Any, _private_access: bool = False) -> None:
+        warn_deprecated()
         if not _private_access or op is None:
             raise RuntimeError(
                 "The CustomOp constructor is private and we do not guarantee BC for it. Please use custom_op(...) to "

@@ -1,0 +1,104 @@
+"""AccumulateGrad: how a gradient ends up in a leaf's ``.grad``."""
+
+from __future__ import annotations
+
+import sys
+import threading
+from typing import Any
+
+import numpy as np
+
+from . import observe
+from .base import LAZY, TensorBase, storage_of, wrap
+from .execute import call_node
+from .node import LEAF_NUMBER, NODE_CLASSES, GraphNode
+from .strided import Geometry, zeros_like_layout
+from .views import grad_fn_of
+
+_lock = threading.Lock()
+
+
+class AccumulateGrad(GraphNode):
+    """Adds the arriving gradient to its leaf's ``.grad``.
+
+    The leaf holds its accumulator weakly and the accumulator the leaf strongly: it lives as long as some
+    graph (or the user) refers to it.
+    """
+
+    __slots__ = ("variable",)
+    qualified_name = "torch::autograd::AccumulateGrad"
+    accumulates = True
+
+    def __init__(self, variable: TensorBase) -> None:
+        self.number = LEAF_NUMBER
+        self.edges = ()
+        self.sigs = (variable._sig,)
+        self.extra = None
+        self.variable = variable
+
+    def __call__(self, *grads: Any, **kwargs: Any) -> Any:
+        """Accumulate a gradient directly."""
+        return call_node(self, grads, kwargs)
+
+    def run(self, grads: list[Any], task: Any) -> tuple[Any, ...]:
+        g = grads[0]
+        variable = self.variable
+        grads[0] = None  # so that nobody but `g` holds the array when it is taken over
+        if g is not None:
+            _check_still_leaf(variable)
+            if variable._fn is LAZY:
+                with _lock:
+                    _store(variable, g, task)
+                if observe.observers:
+                    observe.tell("accumulated", variable, g)
+        grads[0] = g
+        meta = variable._meta
+        if meta is not None and meta.post_accumulate_hooks:
+            for hook in list(meta.post_accumulate_hooks.values()):
+                hook(variable)
+        return ()
+
+
+def _check_still_leaf(variable: TensorBase) -> None:
+    if grad_fn_of(variable) is not None:
+        raise RuntimeError(
+            "leaf variable has been moved into the graph interior: it was changed in place after it had been used "
+            "as a leaf. Use the out-of-place form, or change it before its first use."
+        )
+
+
+def _store(variable: TensorBase, g: Any, task: Any) -> None:
+    meta = variable.need_meta()
+    have = meta.grad
+    if isinstance(g, TensorBase):
+        meta.grad = _stored_tensor(have, g, task.create_graph)
+    elif have is None:
+        meta.grad = wrap(_own(g, variable))
+    else:
+        np.add(have._array, g, out=have._array, casting="same_kind")
+        storage_of(have).bump()
+
+
+def _stored_tensor(have: Any, g: Any, create_graph: bool) -> Any:
+    if have is None:
+        return g.clone()
+    if create_graph:
+        return have + g
+    have.add_(g)
+    return have
+
+
+def _own(g: Any, variable: TensorBase) -> Any:
+    """The array itself if nobody else can see it and its layout is the leaf's, else a copy laid out like the leaf."""
+    leaf = variable._array
+    # references: the caller's `g`, ours, and getrefcount's argument, in this frame and two above
+    if g.base is None and g.strides == leaf.strides and g.flags.writeable and sys.getrefcount(g) <= 4:
+        return g
+    if g.shape != leaf.shape or leaf.flags.c_contiguous:
+        return np.array(g, order="C")
+    copy = zeros_like_layout(Geometry.of(leaf, 0), g.dtype)
+    copy[...] = g
+    return copy
+
+
+NODE_CLASSES["AccumulateGrad"] = AccumulateGrad

@@ -1,0 +1,321 @@
+"""``backward`` and ``grad``: checking the arguments, then one run of the engine."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+from .base import TensorBase, wrap
+from .batched import batched_grad
+from .dtypes import Sig, Size
+from .edges import GradientEdge, edge_of
+from .execute import ones_for, run_backward
+from .node import edge_parts
+from .registry import F
+from .views import gradient_edge, requires_grad
+
+
+def backward(
+    tensors: Any,
+    grad_tensors: Any = None,
+    retain_graph: bool | None = None,
+    create_graph: bool = False,
+    grad_variables: Any = None,
+    inputs: Any = None,
+) -> None:
+    """Add the gradients of ``tensors`` to ``.grad`` of the leaves (only of ``inputs`` when given).
+
+    ``retain_graph`` defaults to ``create_graph``.  Raises ``RuntimeError`` for roots without a graph, for an
+    implicit gradient of a root that is no real scalar, and for empty ``inputs``.
+    """
+    if grad_variables is not None:
+        warnings.warn("`grad_variables` is deprecated. Use `grad_tensors` instead.", FutureWarning, stacklevel=2)
+        if grad_tensors is not None:
+            raise RuntimeError(
+                "`grad_tensors` and `grad_variables` (deprecated) arguments both passed to `backward()`. Please only "
+                "use `grad_tensors`."
+            )
+        grad_tensors = grad_variables
+    wanted = _inputs_of_backward(inputs)
+    outputs = _as_outputs(tensors)
+    grads = make_grads(outputs, _as_grads(grad_tensors, len(outputs)), batched=False)
+    keep = create_graph if retain_graph is None else retain_graph
+    if create_graph:
+        _warn_create_graph()
+    roots = _root_edges(outputs)
+    if not roots:
+        return
+    edges = None if wanted is None else _accumulating_edges(wanted)
+    run(roots, grads, keep_graph=keep, create_graph=create_graph, inputs=edges)
+
+
+def grad(
+    outputs: Any,
+    inputs: Any,
+    grad_outputs: Any = None,
+    retain_graph: bool | None = None,
+    create_graph: bool = False,
+    only_inputs: bool = True,
+    allow_unused: bool | None = None,
+    is_grads_batched: bool = False,
+    materialize_grads: bool = False,
+) -> Any:
+    """Gradients of ``outputs`` with respect to ``inputs``; ``.grad`` is left alone.
+
+    Returns a tuple in the order of ``inputs`` (a dict for a dict).  Raises ``RuntimeError`` for inputs that do not
+    require grad or were not used (unless ``allow_unused``), ``ValueError`` for contradictory options.
+    """
+    if materialize_grads and allow_unused is False:
+        raise ValueError(
+            "Expected allow_unused to be True or not passed when materialize_grads=True, but got: allow_unused=False."
+        )
+    allow_unused = materialize_grads if allow_unused is None else allow_unused
+    if not only_inputs:
+        warnings.warn(
+            "only_inputs argument is deprecated and is ignored now (defaults to True). To accumulate gradient for "
+            "other parts of the graph, please use torch.autograd.backward.",
+            FutureWarning,
+            stacklevel=2,
+        )
+    keys, wanted = _inputs_of_grad(inputs)
+    outs = _as_outputs(outputs)
+    given = _as_grads(grad_outputs, len(outs))
+    keep = create_graph if retain_graph is None else retain_graph
+    if is_grads_batched:
+        results = _batched(outs, wanted, given, keep, create_graph, allow_unused)
+    else:
+        grads = make_grads(outs, given, batched=False)
+        results = grad_once(outs, wanted, grads, keep, create_graph, allow_unused)
+    if materialize_grads:
+        results = _materialized(results, wanted, create_graph)
+    return tuple(results) if keys is None else dict(zip(keys, results, strict=True))
+
+
+def grad_once(
+    outputs: list[Any], inputs: list[Any], grads: list[Any], keep: bool, create_graph: bool, allow_unused: bool
+) -> list[Any]:
+    """One run that captures the gradients of ``inputs``."""
+    edges = [_capturing_edge(x) for x in inputs]
+    if not outputs:
+        captured: list[Any] = [None] * len(edges)
+    else:
+        roots = _root_edges(outputs)
+        captured = run(roots, grads, keep_graph=keep, create_graph=create_graph, inputs=edges, capture=True)
+    if not allow_unused:
+        for i, g in enumerate(captured):
+            if g is None:
+                raise RuntimeError(
+                    f"The differentiated Tensor at index {i} appears to not have been used in the graph. Set "
+                    "allow_unused=True if this is the desired behavior."
+                )
+    return captured
+
+
+def run(roots: list[Any], grads: list[Any], **options: Any) -> list[Any]:
+    """The single gateway to the engine; the logging of the graph hooks in here."""
+    if _attach_logging is not None:
+        detach = _attach_logging(roots)
+        if detach is not None:
+            try:
+                return run_backward(roots, grads, **options)
+            finally:
+                detach()
+    return run_backward(roots, grads, **options)
+
+
+_attach_logging: Any = None
+
+
+def set_logging(attach: Any) -> None:
+    """Tell how to attach logging hooks to a graph (called once, by the graph module)."""
+    global _attach_logging
+    _attach_logging = attach
+
+
+# -- arguments
+
+
+def _as_outputs(tensors: Any) -> list[Any]:
+    if isinstance(tensors, (TensorBase, GradientEdge)):
+        return [tensors]
+    return list(tensors)
+
+
+def _as_grads(given: Any, count: int) -> list[Any]:
+    if given is None:
+        return [None] * count
+    if isinstance(given, TensorBase):
+        return [given]
+    return list(given)
+
+
+def _inputs_of_backward(inputs: Any) -> list[Any] | None:
+    if inputs is None:
+        return None
+    _, wanted = _split_inputs(inputs)
+    if not wanted:
+        raise RuntimeError("`inputs` argument to `backward()` cannot be empty.")
+    return wanted
+
+
+def _inputs_of_grad(inputs: Any) -> tuple[list[Any] | None, list[Any]]:
+    keys, wanted = _split_inputs(inputs)
+    if not wanted:
+        raise RuntimeError("grad requires non-empty inputs: `inputs` argument to `grad()` cannot be empty.")
+    return keys, wanted
+
+
+def _split_inputs(inputs: Any) -> tuple[list[Any] | None, list[Any]]:
+    keys = None
+    if isinstance(inputs, (TensorBase, GradientEdge)):
+        inputs = [inputs]
+    elif isinstance(inputs, dict):
+        keys, inputs = list(inputs), list(inputs.values())
+    elif hasattr(inputs, "keys") and hasattr(inputs, "__getitem__"):
+        raise TypeError(f"inputs: a mapping must be a dict, got {type(inputs).__name__}")
+    elif not isinstance(inputs, Iterable):
+        raise TypeError(f"'{type(inputs).__name__}' object is not iterable")
+    wanted = list(inputs)
+    for x in wanted:
+        if not isinstance(x, (TensorBase, GradientEdge)):
+            raise RuntimeError("all inputs have to be Tensors or GradientEdges, but got " + type(x).__name__)
+    return keys, wanted
+
+
+def _capturing_edge(x: Any) -> Any:
+    edge = edge_of(x) if isinstance(x, GradientEdge) else gradient_edge(x)
+    if edge is None:
+        raise RuntimeError("One of the differentiated Tensors does not require grad")
+    return edge
+
+
+def _accumulating_edges(wanted: list[Any]) -> list[Any]:
+    edges = []
+    for x in wanted:
+        if isinstance(x, GradientEdge):
+            edges.append(edge_of(x))
+        else:
+            x.retain_grad()
+            edges.append(gradient_edge(x))
+    return edges
+
+
+def _root_edges(outputs: list[Any]) -> list[Any]:
+    roots = []
+    for i, t in enumerate(outputs):
+        edge = edge_of(t) if isinstance(t, GradientEdge) else gradient_edge(t)
+        if edge is None:
+            raise RuntimeError(
+                f"element {i} of tensors does not require grad and does not have a grad_fn. Give requires_grad=True to "
+                "a leaf it was computed from, and check that no detach(), .data, item() or no_grad() lies between."
+            )
+        roots.append(edge)
+    return roots
+
+
+def make_grads(outputs: list[Any], given: list[Any], *, batched: bool) -> list[Any]:
+    """The gradient each root starts with: checked, or ones for a real scalar."""
+    if len(given) < len(outputs):
+        raise RuntimeError(f"got {len(outputs)} tensors and {len(given)} gradients")
+    grads = []
+    for i, (t, g) in enumerate(zip(outputs, given, strict=False)):
+        sig = _output_sig(t)
+        if g is None:
+            grads.append(_implicit_grad(t, sig))
+        elif isinstance(g, TensorBase):
+            grads.append(_checked_grad(i, sig, g, batched))
+        else:
+            raise TypeError(f"gradients can be either Tensors or None, but got {type(g).__name__}")
+    return grads
+
+
+def _output_sig(t: Any) -> Sig:
+    if isinstance(t, GradientEdge):
+        edge = edge_of(t)
+        node, nr = edge_parts(edge)
+        sig = node.sigs[nr]
+        if sig is None:
+            raise RuntimeError(f"input {nr} of {node.name()} takes no gradient")
+        return sig
+    if not isinstance(t, TensorBase):
+        raise TypeError(f"outputs must be Tensors or GradientEdges, got {type(t).__name__}")
+    return t._sig
+
+
+def _implicit_grad(t: Any, sig: Sig) -> Any:
+    if isinstance(t, TensorBase) and not requires_grad(t):
+        return None
+    if sig.shape.numel() != 1:
+        raise RuntimeError("grad can be implicitly created only for scalar outputs")
+    if sig.numpy.kind != "f":
+        raise RuntimeError(f"grad can be implicitly created only for real scalar outputs but got {sig.dtype}")
+    return ones_for(sig)
+
+
+def _checked_grad(i: int, sig: Sig, g: Any, batched: bool) -> Any:
+    shape = Size(g._sig.shape[1:]) if batched else g._sig.shape
+    if shape != sig.shape:
+        if batched:
+            raise RuntimeError(
+                "If `is_grads_batched=True`, we interpret the first dimension of each grad_output as the batch "
+                f"dimension. The sizes of the remaining dimensions are expected to match the shape of corresponding "
+                f"output, but a mismatch was detected: grad_output[{i}] has a shape of {g._sig.shape} and output[{i}] "
+                f"has a shape of {sig.shape}. If you only want some tensors in `grad_output` to be considered batched, "
+                "consider using vmap."
+            )
+        raise RuntimeError(
+            f"Mismatch in shape: grad_output[{i}] has a shape of {g._sig.shape} and output[{i}] has a shape of "
+            f"{sig.shape}."
+        )
+    have, want = g._sig.numpy, sig.numpy
+    if (have.kind == "c") != (want.kind == "c"):
+        raise RuntimeError(
+            "For complex Tensors, both grad_output and output are required to have the same dtype. Mismatch in dtype: "
+            f"grad_output[{i}] has a dtype of {g._sig.dtype} and output[{i}] has a dtype of {sig.dtype}."
+        )
+    return g if have == want else F._to_copy(g, want)
+
+
+def _batched(
+    outputs: list[Any], inputs: list[Any], given: list[Any], keep: bool, create_graph: bool, allow_unused: bool
+) -> list[Any]:
+    """Run once per entry of the first dimension of the gradients and stack the results."""
+    make_grads(outputs, given, batched=True)
+
+    def one(slices: Any, keep_graph: bool = True) -> Any:
+        grads = make_grads(outputs, list(slices), batched=False)
+        return grad_once(outputs, inputs, grads, keep_graph, create_graph, allow_unused)
+
+    return list(batched_grad(one, given, run_last=lambda slices: one(slices, keep)))
+
+
+def _materialized(results: list[Any], wanted: list[Any], create_graph: bool) -> list[Any]:
+    filled = []
+    for g, x in zip(results, wanted, strict=True):
+        if g is None:
+            if isinstance(x, GradientEdge):
+                raise RuntimeError("materialize_grads cannot be used when the given input is a GradientEdge")
+            g = wrap(np.zeros(x._sig.shape, x._sig.numpy))
+            if create_graph:
+                g.requires_grad_()
+        filled.append(g)
+    return filled
+
+
+_warned = False
+
+
+def _warn_create_graph() -> None:
+    global _warned
+    if not _warned:
+        _warned = True
+        warnings.warn(
+            "Using backward() with create_graph=True will create a reference cycle between the parameter and its "
+            "gradient which can cause a memory leak. We recommend using autograd.grad when creating the graph to avoid "
+            "this. If you have to use this function, make sure to reset the .grad fields of your parameters to None "
+            "after use to break the cycle and avoid the leak.",
+            stacklevel=3,
+        )

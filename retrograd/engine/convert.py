@@ -1,0 +1,243 @@
+"""From Python and NumPy to tensors and back."""
+
+from __future__ import annotations
+
+import copy
+import warnings
+from typing import Any
+
+import numpy as np
+
+from . import observe
+from .base import LAZY, TensorBase, wrap
+from .dtypes import ALIASES, Size, by_name, dtype, get_default_dtype
+from .views import grad_fn_of, requires_grad
+
+
+def checked_dim(dim: int, ndim: int) -> int:
+    """A dimension counted from the front; ``IndexError`` when out of range."""
+    span = max(ndim, 1)
+    if not -span <= dim < span:
+        raise IndexError(f"Dimension out of range (expected to be in range of [{-span}, {span - 1}], but got {dim})")
+    return dim % span
+
+
+def array_from(data: Any, numpy: np.dtype[Any] | None = None) -> Any:
+    """A fresh array from numbers, nested sequences, arrays or tensors; Python floats get the default dtype."""
+    if isinstance(data, TensorBase):
+        return np.array(data._array, dtype=numpy)
+    if isinstance(data, np.ndarray):
+        return np.array(data, dtype=numpy, order="C")
+    if isinstance(data, np.generic):
+        return np.array(data, dtype=numpy)
+    if isinstance(data, (str, bytes)):
+        raise TypeError(f"new(): invalid data type '{type(data).__name__}'")
+    return _from_sequence(data, numpy)
+
+
+def _from_sequence(data: Any, numpy: np.dtype[Any] | None) -> Any:
+    plain = _without_tensors(data)
+    try:
+        array = np.array(plain)
+    except ValueError:
+        raise ValueError("expected sequence of equal length at every level: the nested lists are ragged") from None
+    if array.dtype.kind in "OUSmM":
+        raise TypeError(f"could not infer dtype of {type(data).__name__}: only numbers and nested sequences of them")
+    if numpy is None and not _has_typed(data):
+        if array.dtype.kind == "f":
+            numpy = get_default_dtype().numpy
+        elif array.dtype.kind == "c":
+            numpy = get_default_dtype().to_complex().numpy
+        elif array.dtype.kind in "iu":
+            numpy = np.dtype(np.int64)
+    return array if numpy is None else array.astype(numpy)
+
+
+def _without_tensors(data: Any) -> Any:
+    if isinstance(data, TensorBase):
+        return data._array
+    if isinstance(data, (list, tuple)):
+        return [_without_tensors(d) for d in data]
+    return data
+
+
+def _has_typed(data: Any) -> bool:
+    """Whether the data brings its own dtype (arrays or tensors inside)."""
+    while isinstance(data, (list, tuple)) and data:
+        data = data[0]
+    return isinstance(data, (TensorBase, np.ndarray, np.generic))
+
+
+def legacy_tensor(*data: Any) -> Any:
+    """``Tensor(sequence)``, ``Tensor(tensor)`` or ``Tensor(*sizes)``."""
+    numpy = get_default_dtype().numpy
+    if not data:
+        return wrap(np.empty((0,), numpy))
+    if len(data) == 1 and not isinstance(data[0], (int, Size)):
+        if isinstance(data[0], TensorBase):
+            alias = wrap(data[0]._array)
+            return alias
+        return wrap(array_from(data[0], numpy))
+    sizes = tuple(data[0]) if isinstance(data[0], Size) else data
+    return wrap(np.empty(sizes, numpy))
+
+
+def dtype_of_type(kind: Any) -> dtype:
+    """The dtype behind an old type string or class: ``"torch.DoubleTensor"``."""
+    if isinstance(kind, dtype):
+        return kind
+    text = kind if isinstance(kind, str) else getattr(kind, "__name__", str(kind))
+    name = text.removeprefix("torch.").removesuffix("Tensor").lower()
+    names = {"byte": "uint8", "char": "int8", "": "float32"}
+    name = names.get(name, name)
+    return ALIASES[name] if name in ALIASES else by_name(name)
+
+
+# -- out of the engine
+
+
+def _told(reason: str, t: TensorBase, result: Any) -> Any:
+    if observe.observers:
+        observe.tell("cut", reason, t, result)
+    return result
+
+
+def to_numpy(t: Any, *, force: bool = False) -> Any:
+    """The array itself, sharing memory; ``RuntimeError`` for a tensor that requires grad."""
+    if requires_grad(t) and not force:
+        raise RuntimeError("Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.")
+    return _told("numpy", t, t._array)
+
+
+def array_protocol(t: Any, dtype: Any = None, copy: Any = None) -> Any:  # noqa: A002
+    """What ``np.asarray(tensor)`` gets."""
+    array = to_numpy(t)
+    return array if dtype is None else array.astype(dtype, copy=False)
+
+
+def tolist(t: Any) -> Any:
+    """Nested lists of Python numbers."""
+    return _told("tolist", t, t._array.tolist())
+
+
+def item(t: Any) -> Any:
+    """The only element as a Python number."""
+    if t._array.size != 1:
+        raise RuntimeError(f"a Tensor with {t._array.size} elements cannot be converted to Scalar")
+    return _told("item", t, t._array.item())
+
+
+def _warn_scalar(t: Any) -> None:
+    if requires_grad(t):
+        warnings.warn(
+            "Converting a tensor with requires_grad=True to a scalar may lead to unexpected behavior.\nConsider using "
+            "tensor.detach() first.",
+            stacklevel=3,
+        )
+
+
+def to_float(t: Any) -> float:
+    """``float(tensor)``; warns when it requires grad."""
+    _warn_scalar(t)
+    return float(item(t))
+
+
+def to_int(t: Any) -> int:
+    """``int(tensor)``."""
+    _warn_scalar(t)
+    return int(item(t))
+
+
+def to_complex(t: Any) -> complex:
+    """``complex(tensor)``."""
+    return complex(item(t))
+
+
+def to_index(t: Any) -> int:
+    """A one-element integer tensor as an index."""
+    value = item(t)
+    if not isinstance(value, int):
+        raise TypeError("only integer tensors of a single element can be converted to an index")
+    return int(value)
+
+
+def to_bool(t: Any) -> bool:
+    """The truth of the only element."""
+    if t._array.size > 1:
+        raise RuntimeError("Boolean value of Tensor with more than one value is ambiguous")
+    return bool(t._array.any()) if t._array.size else False
+
+
+# -- copies
+
+
+def check_assigned_grad(t: Any, value: Any) -> None:
+    """Whether ``value`` may become ``t.grad``."""
+    if value is None:
+        return
+    if not isinstance(value, TensorBase):
+        raise TypeError(f"assigned grad expected to be a Tensor or None but got grad of type {type(value).__name__}")
+    if value is t:
+        raise RuntimeError("can't assign Variable as its own grad")
+    if value._sig.shape != t._sig.shape:
+        raise RuntimeError(
+            f"assigned grad has data of a different size: cannot assign a gradient of size '{list(value._sig.shape)}' "
+            f"to a tensor of size '{list(t._sig.shape)}'. Please ensure that the gradient and the tensor are the same size"
+        )
+    wanted = ... if t._meta is None else t._meta.grad_dtype
+    want = t._sig.dtype if wanted is ... else wanted
+    if want is not None and value._sig.dtype is not want:
+        raise RuntimeError(
+            f"attempting to assign a gradient with dtype '{value._sig.dtype}' to a tensor with grad_dtype '{want}'. The "
+            "gradient must match the tensor's grad_dtype (defaults to the tensor's dtype)."
+        )
+
+
+def deepcopy(t: Any, memo: dict[int, Any]) -> Any:
+    """A leaf's copy, with its requires_grad and gradient; ``RuntimeError`` for a tensor with history."""
+    if id(t) in memo:
+        return memo[id(t)]
+    if grad_fn_of(t) is not None:
+        raise RuntimeError(
+            "Only Tensors created explicitly by the user (graph leaves) support the deepcopy protocol at the moment. "
+            "Copy tensor.detach() instead."
+        )
+    made = wrap(t._array.copy(order="K"))
+    memo[id(t)] = made
+    meta = t._meta
+    if meta is not None:
+        _copy_record(made, meta, memo)
+    if t.__dict__:
+        made.__dict__.update(copy.deepcopy(t.__dict__, memo))
+    return made
+
+
+def _copy_record(made: Any, meta: Any, memo: dict[int, Any]) -> None:
+    new = made.need_meta()
+    new.is_parameter = meta.is_parameter
+    if meta.requires_grad:
+        new.requires_grad = True
+        made._fn = LAZY
+    if meta.grad is not None:
+        new.grad = deepcopy(meta.grad, memo)
+
+
+def reduce(t: Any, protocol: int) -> Any:
+    """Pickle data, requires_grad and hooks, never the graph."""
+    meta = t._meta
+    hooks = None if meta is None else meta.hooks
+    parameter = meta is not None and meta.is_parameter
+    return (rebuild, (t._array, requires_grad(t), hooks, parameter, dict(t.__dict__)))
+
+
+def rebuild(array: Any, needs_grad: bool, hooks: Any, parameter: bool, attributes: dict[str, Any]) -> Any:
+    """A tensor from its pickled parts."""
+    t = wrap(array)
+    if needs_grad:
+        meta = t.need_meta()
+        meta.requires_grad, meta.hooks = True, hooks
+        t._fn = LAZY
+    if parameter:
+        t.need_meta().is_parameter = True
+    t.__dict__.update(attributes)
+    return t

@@ -1,0 +1,272 @@
+"""Data types, sizes and devices as PyTorch names them, and its promotion rules on NumPy dtypes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, Final
+
+import numpy as np
+
+
+class dtype:  # noqa: N801 - torch's name
+    """A tensor's data type; ``np.dtype(dt)`` gives NumPy's."""
+
+    __slots__ = ("dtype", "is_complex", "is_floating_point", "is_signed", "itemsize", "name")
+
+    def __init__(self, name: str, numpy_name: str) -> None:
+        self.name = name
+        self.dtype: np.dtype[Any] = np.dtype(numpy_name)  # NumPy reads this attribute in np.dtype(...)
+        self.is_floating_point = self.dtype.kind == "f"
+        self.is_complex = self.dtype.kind == "c"
+        self.is_signed = self.dtype.kind in "ifc"
+        self.itemsize = self.dtype.itemsize
+
+    @property
+    def numpy(self) -> np.dtype[Any]:
+        """The NumPy dtype."""
+        return self.dtype
+
+    def __repr__(self) -> str:
+        return f"torch.{self.name}"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return (by_name, (self.name,))
+
+    def to_complex(self) -> dtype:
+        """The complex type of the same precision."""
+        return {"float16": complex64, "float32": complex64, "float64": complex128}.get(self.name, self)
+
+    def to_real(self) -> dtype:
+        """The real type of the same precision."""
+        return {"complex64": float32, "complex128": float64}.get(self.name, self)
+
+
+float16: Final = dtype("float16", "f2")
+float32: Final = dtype("float32", "f4")
+float64: Final = dtype("float64", "f8")
+complex64: Final = dtype("complex64", "c8")
+complex128: Final = dtype("complex128", "c16")
+int8: Final = dtype("int8", "i1")
+int16: Final = dtype("int16", "i2")
+int32: Final = dtype("int32", "i4")
+int64: Final = dtype("int64", "i8")
+uint8: Final = dtype("uint8", "u1")
+uint16: Final = dtype("uint16", "u2")
+uint32: Final = dtype("uint32", "u4")
+uint64: Final = dtype("uint64", "u8")
+bool_: Final = dtype("bool", "?")
+
+ALL: Final = (
+    float16, float32, float64, complex64, complex128,
+    int8, int16, int32, int64, uint8, uint16, uint32, uint64, bool_,
+)  # fmt: skip
+_BY_NUMPY: Final = {d.dtype: d for d in ALL}
+_BY_NAME: Final = {d.name: d for d in ALL}
+ALIASES: Final = {
+    "half": float16, "float": float32, "double": float64, "cfloat": complex64, "cdouble": complex128,
+    "short": int16, "int": int32, "long": int64, "bool": bool_,
+}  # fmt: skip
+
+_default: dtype = float32
+
+
+def get_default_dtype() -> dtype:
+    """The floating dtype that Python floats become."""
+    return _default
+
+
+def set_default_dtype(d: dtype) -> None:
+    """Change the floating dtype that Python floats become; ``TypeError`` for any other dtype."""
+    global _default
+    if not (isinstance(d, dtype) and d.is_floating_point):
+        raise TypeError(f"only floating-point types are supported as the default type, got {d}")
+    _default = d
+
+
+def default_complex() -> dtype:
+    """The complex dtype that Python complex numbers become."""
+    return _default.to_complex()
+
+
+def by_name(name: str) -> dtype:
+    """The dtype with torch's name ``name``."""
+    return _BY_NAME[name]
+
+
+def from_numpy_dtype(d: np.dtype[Any]) -> dtype:
+    """The dtype of a NumPy dtype; ``TypeError`` when PyTorch has none."""
+    try:
+        return _BY_NUMPY[d]
+    except KeyError:
+        native = d.newbyteorder("=")
+        if native in _BY_NUMPY:
+            return _BY_NUMPY[native]
+        raise TypeError(
+            f"can't convert np.ndarray of type {d}. The only supported types are: "
+            + ", ".join(x.name for x in ALL)
+            + "."
+        ) from None
+
+
+def to_numpy_dtype(d: Any) -> np.dtype[Any]:
+    """NumPy's dtype for a retrograd dtype (``TypeError`` for anything else)."""
+    if isinstance(d, dtype):
+        return d.dtype
+    if d is float:
+        return _default.dtype
+    if d is int:
+        return int64.dtype
+    if d is bool:
+        return bool_.dtype
+    if d is complex:
+        return default_complex().dtype
+    raise TypeError(f"dtype must be a torch.dtype, not {type(d).__name__}; write for example dtype=torch.float32")
+
+
+_KIND_RANK: Final = {"b": 0, "u": 1, "i": 1, "f": 2, "c": 3}
+
+
+def promote_types(a: np.dtype[Any], b: np.dtype[Any]) -> np.dtype[Any]:
+    """PyTorch's promotion of two dtypes: the higher kind wins without widening."""
+    if a is b or a == b:
+        return a
+    rank_a, rank_b = _KIND_RANK[a.kind], _KIND_RANK[b.kind]
+    if rank_a == rank_b:
+        return np.promote_types(a, b)
+    low, high = (a, b) if rank_a < rank_b else (b, a)
+    if low.kind == "f":  # float with complex: complex128 for double only
+        return complex128.dtype if low.itemsize == 8 else high
+    return high
+
+
+def scalar_dtype(value: Any) -> np.dtype[Any]:
+    """The dtype a Python number brings into a promotion."""
+    if isinstance(value, bool):
+        return bool_.dtype
+    if isinstance(value, int):
+        return int64.dtype
+    if isinstance(value, complex):
+        return default_complex().dtype
+    return _default.dtype
+
+
+def result_dtype(
+    dimensioned: Iterable[np.dtype[Any]], zero_dim: Iterable[np.dtype[Any]], numbers: Iterable[Any]
+) -> np.dtype[Any]:
+    """PyTorch's common dtype: tensors with dimensions count first, then 0-d tensors, then Python numbers.
+
+    A lower group only changes the result when its kind (bool < integer < float < complex) is higher.
+    """
+    result: np.dtype[Any] | None = None
+    groups = (dimensioned, zero_dim, (scalar_dtype(n) for n in numbers))
+    for group in groups:
+        found: np.dtype[Any] | None = None
+        for d in group:
+            found = d if found is None else promote_types(found, d)
+        if found is None:
+            continue
+        if result is None:
+            result = found
+        elif _KIND_RANK[found.kind] > _KIND_RANK[result.kind]:
+            result = promote_types(result, found)
+    return result if result is not None else _default.dtype
+
+
+class Size(tuple[int, ...]):
+    """A tensor's shape, printed as ``torch.Size([2, 3])``."""
+
+    __slots__ = ()
+
+    def numel(self) -> int:
+        """Number of elements."""
+        n = 1
+        for s in self:
+            n *= s
+        return n
+
+    def __repr__(self) -> str:
+        return f"torch.Size([{', '.join(map(str, self))}])"
+
+    def __getitem__(self, i: Any) -> Any:
+        r = tuple.__getitem__(self, i)
+        return Size(r) if isinstance(i, slice) else r
+
+    def __add__(self, other: Any) -> Size:
+        return Size(tuple.__add__(self, tuple(other)))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return (Size, (tuple(self),))
+
+
+class device:  # noqa: N801 - torch's name
+    """Where a tensor lives: always the CPU here."""
+
+    __slots__ = ("index", "type")
+
+    def __init__(self, type: Any = "cpu", index: int | None = None) -> None:  # noqa: A002
+        if isinstance(type, device):
+            type = type.type  # noqa: A001
+        kind = str(type).split(":")[0]
+        if kind not in ("cpu", "meta"):
+            raise RuntimeError(f"device '{type}' is not available: retrograd computes on the CPU only; use device='cpu'")
+        self.type = kind
+        self.index = index
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, device) and other.type == self.type
+
+    def __hash__(self) -> int:
+        return hash(self.type)
+
+    def __str__(self) -> str:
+        return self.type
+
+    def __repr__(self) -> str:
+        return f"device(type='{self.type}')"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return (device, (self.type,))
+
+
+CPU: Final = device("cpu")
+
+
+class Sig:
+    """An interned (shape, dtype) pair, so that "same shape and dtype" is an identity test."""
+
+    __slots__ = ("differentiable", "numpy", "shape")
+
+    def __init__(self, shape: tuple[int, ...], numpy: np.dtype[Any]) -> None:
+        self.shape = Size(shape)
+        self.numpy = numpy
+        self.differentiable = numpy.kind in "fc"
+
+    @property
+    def dtype(self) -> dtype:
+        """The torch-shaped dtype."""
+        return from_numpy_dtype(self.numpy)
+
+
+_sigs: dict[tuple[tuple[int, ...], np.dtype[Any]], Sig] = {}
+_MAX_SIGS: Final = 100_000
+
+
+def sig_of(array: np.ndarray[Any, Any]) -> Sig:
+    """The interned signature of an array."""
+    key = (array.shape, array.dtype)
+    try:
+        return _sigs[key]
+    except KeyError:
+        return intern_sig(*key)
+
+
+def intern_sig(shape: tuple[int, ...], numpy: np.dtype[Any]) -> Sig:
+    """The signature for a shape and dtype; forgetting old ones only costs speed, never correctness."""
+    key = (shape, numpy)
+    found = _sigs.get(key)
+    if found is None:
+        if len(_sigs) >= _MAX_SIGS:
+            _sigs.clear()
+        from_numpy_dtype(numpy)
+        found = _sigs[key] = Sig(shape, numpy)
+    return found

@@ -1,0 +1,41 @@
+"""``GradientEdge``: addressing a point of the graph without its tensor."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from .base import TensorBase
+from .node import GraphNode, edge_parts, edge_to
+from .views import gradient_edge
+
+
+class GradientEdge(NamedTuple):
+    """A node and one of its inputs; ``ownership_token`` keeps a custom Function's graph alive."""
+
+    node: Any
+    output_nr: int
+    ownership_token: Any = None
+
+
+def get_gradient_edge(tensor: Any) -> GradientEdge:
+    """Where the gradient of ``tensor`` goes; ``RuntimeError`` when it does not require grad."""
+    edge = gradient_edge(tensor) if isinstance(tensor, TensorBase) else None
+    if edge is None:
+        raise RuntimeError(
+            "It is not possible to get the gradient edge for a Tensor that does not require gradients. Call "
+            "requires_grad_() on it, or on a leaf it is computed from, first."
+        )
+    node, nr = edge_parts(edge)
+    return GradientEdge(node, nr)
+
+
+def edge_of(edge: GradientEdge) -> Any:
+    """The engine's edge for a ``GradientEdge``; ``RuntimeError`` when it is malformed."""
+    node, nr = edge.node, edge.output_nr
+    if not isinstance(node, GraphNode):
+        raise RuntimeError(f"GradientEdge's first object must be an autograd.graph.Node but got {type(node).__name__}")
+    if not isinstance(nr, int) or not 0 <= nr < max(len(node.sigs), 1):
+        raise RuntimeError(
+            f"GradientEdge of {node.name()} has output_nr {nr}, but the node has {len(node.sigs)} input(s), numbered from 0"
+        )
+    return edge_to(node, nr)

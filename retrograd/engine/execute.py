@@ -1,0 +1,441 @@
+"""The engine: runs a backward graph in dependency order, largest sequence number first.
+
+One run is a ``GraphTask``.  Gradients are bare arrays, or tensors when a graph is created or tangents flow; hooks
+always see tensors.  No recursion: depth is limited by memory only.  A backward started inside a node or hook is a
+task of its own that finishes before the outer one goes on.
+"""
+
+from __future__ import annotations
+
+import heapq
+import itertools
+import threading
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from . import observe, state
+from .anomaly import check_for_nan, explain_failure
+from .base import TensorBase, wrap
+from .dtypes import Sig
+from .fit import fit_results
+from .hooks import run_post_hooks, run_pre_hooks, run_tensor_hooks
+from .node import GraphNode, Port, edge_parts
+from .opnode import OpNode
+from .state import STATE, set_grad_enabled_here
+
+_task_ids = itertools.count().__next__
+_HOP_DEPTH = 12
+"""Nested runs continue on a fresh thread every so many levels, so that the Python stack does not limit them."""
+
+
+def as_tensor(value: Any) -> Any:
+    """A gradient as hooks see it."""
+    return value if value is None or isinstance(value, TensorBase) else wrap(value)
+
+
+class GraphTask:
+    """One backward run: its options, dependency counts, gradient buffers and captures."""
+
+    def __init__(self, *, keep_graph: bool, create_graph: bool, tensors: bool) -> None:
+        self.id = _task_ids()
+        self.keep_graph = keep_graph
+        self.create_graph = create_graph
+        self.tensors = tensors
+        self.dependencies: dict[GraphNode, int] = {}
+        self.buffers: dict[GraphNode, list[Any]] = {}
+        self.ready: list[tuple[int, int, GraphNode]] = []
+        self.arrivals = itertools.count().__next__
+        self.reached: set[GraphNode] | None = None
+        """With ``inputs``: nodes on a path to a requested edge; ``None`` when everything runs."""
+        self.runs: set[GraphNode] = set()
+        """With ``inputs``: those of them that execute (a node that is only captured does not)."""
+        self.captures: dict[GraphNode, dict[int, list[int]]] = {}
+        self.captured: list[Any] = []
+        self.callbacks: list[Callable[[], Any]] = []
+
+    # -- what nodes ask
+    def wants(self, edge: Any) -> bool:
+        """Whether the gradient along this edge is needed."""
+        return self.reached is None or edge_parts(edge)[0] in self.reached
+
+    def executes(self, node: GraphNode) -> bool:
+        """Whether this run executes ``node``."""
+        return self.reached is None or node in self.runs
+
+    # -- preparation
+    def restrict(self, roots: list[Any], inputs: list[Any], capture: bool) -> None:
+        """Run only what lies between the roots and the edges in ``inputs``; capture their gradients or not."""
+        requested: set[GraphNode] = set()
+        self.captured = [None] * len(inputs)
+        for i, edge in enumerate(inputs):
+            node, nr = edge_parts(edge)
+            requested.add(node)
+            if capture:
+                self.captures.setdefault(node, {}).setdefault(nr, []).append(i)
+        self.reached = set(requested)
+        for node in _post_order([edge_parts(r)[0] for r in roots]):
+            if any(e is not None and edge_parts(e)[0] in self.reached for e in node.edges):
+                self.reached.add(node)
+                self.runs.add(node)
+        if not capture:
+            self.runs |= requested
+
+    def count_dependencies(self, roots: list[Any]) -> None:
+        """How many deliveries each node waits for."""
+        counts = self.dependencies
+        stack: list[GraphNode] = []
+        seen: set[GraphNode] = set()
+        for edge in roots:
+            node = edge_parts(edge)[0]
+            counts[node] = counts.get(node, 0) + 1
+            if node not in seen:
+                seen.add(node)
+                stack.append(node)
+        while stack:
+            node = stack.pop()
+            if not self.executes(node):
+                continue
+            for edge in node.edges:
+                if edge is None:
+                    continue
+                target = edge.node if edge.__class__ is Port else edge
+                counts[target] = counts.get(target, 0) + 1
+                if target not in seen:
+                    seen.add(target)
+                    stack.append(target)
+
+    # -- running
+    def run(self, roots: list[Any], grads: list[Any]) -> list[Any]:
+        """Run from the root edges with their gradients; returns what was captured."""
+        self.count_dependencies(roots)
+        for edge, g in zip(roots, grads, strict=True):
+            self.deliver(edge, g)
+        outside = STATE.grad_enabled
+        STATE.tasks.append(self)
+        try:
+            set_grad_enabled_here(self.create_graph)
+            with np.errstate(all="ignore"):
+                while self.ready:
+                    node = heapq.heappop(self.ready)[2]
+                    self.run_node(node, self.buffers.pop(node))
+                    del node
+            set_grad_enabled_here(outside)
+            for callback in self.callbacks:  # a callback may queue more
+                callback()
+        finally:
+            set_grad_enabled_here(outside)
+            STATE.tasks.pop()
+        return self.captured
+
+    def deliver(self, edge: Any, g: Any) -> None:
+        """Add a gradient to a node's input; the node is queued once everything it waits for has arrived."""
+        node, nr = edge_parts(edge)
+        if self.reached is not None and node not in self.reached:
+            return
+        buffer = self.buffers.get(node)
+        if buffer is None:
+            buffer = self.buffers[node] = [None] * max(len(node.sigs), 1)
+        if g is not None:
+            have = buffer[nr]
+            buffer[nr] = g if have is None else have + g
+        left = self.dependencies[node] - 1
+        self.dependencies[node] = left
+        if left == 0:
+            heapq.heappush(self.ready, (-node._sequence_nr(), self.arrivals(), node))
+
+    def run_node(self, node: GraphNode, grads: list[Any]) -> None:
+        """One node from its arrived gradients to its deliveries, with everything that watches it."""
+        STATE.nodes.append(node)
+        try:
+            captures = self.captures.get(node)
+            if captures is not None and self.executes(node):
+                self.record_captures(captures, grads)
+            self.run_hooks_of_tensors(node, grads)
+            if not self.executes(node):
+                if captures is not None:
+                    self.record_captures(captures, grads)
+                return
+            results = self.execute(node, grads)
+        except BaseException as error:
+            explain_failure(node, error)
+            raise
+        finally:
+            STATE.nodes.pop()
+        edges = node.edges
+        for edge, g in zip(edges, results, strict=True):
+            if edge is not None:
+                self.deliver(edge, g)
+
+    def record_captures(self, captures: dict[int, list[int]], grads: list[Any]) -> None:
+        """Remember the gradient at requested inputs."""
+        for nr, places in captures.items():
+            for i in places:
+                self.captured[i] = grads[nr]
+
+    def run_hooks_of_tensors(self, node: GraphNode, grads: list[Any]) -> None:
+        """Hooks of the tensors that feed this node, then their ``retain_grad``."""
+        extra = node.extra
+        variable = node.variable if node.accumulates else None  # type: ignore[attr-defined]
+        leaf_hooks = variable._meta.hooks if variable is not None else None
+        if leaf_hooks:
+            grads[0] = self.value_of(run_tensor_hooks(leaf_hooks, as_tensor(grads[0])))
+        if extra is None:
+            return
+        if extra.tensor_hooks is not None:
+            for nr, dicts in list(extra.tensor_hooks.items()):
+                for hooks in dicts:
+                    if hooks and hooks is not leaf_hooks:
+                        grads[nr] = self.value_of(run_tensor_hooks(hooks, as_tensor(grads[nr])))
+        if extra.retained is not None:
+            for nr, ref in list(extra.retained.items()):
+                _retain(ref(), as_tensor(grads[nr]))
+
+    def execute(self, node: GraphNode, grads: list[Any]) -> tuple[Any, ...]:
+        """Pre hooks, the node itself, validation, post hooks, release, anomaly check."""
+        extra = node.extra
+        if extra is not None and extra.pre_hooks:
+            seen = run_pre_hooks(extra.pre_hooks, tuple([as_tensor(g) for g in grads]))
+            grads[:] = [self.value_of(g) for g in seen]
+            extra = node.extra
+        had_post_hooks = extra is not None and bool(extra.post_hooks)
+        grad_outputs = tuple([as_tensor(g) for g in grads]) if had_post_hooks else ()
+        watched = observe.observers
+        if watched:
+            observe.tell("node_began", node, grads)
+        results = fit_results(node, node.run(grads, self), self.tensors)
+        if watched:
+            observe.tell("node_ended", node, grads, results)
+        extra = node.extra
+        if extra is not None and extra.post_hooks:
+            shown = tuple([as_tensor(g) for g in results])
+            results = tuple([self.value_of(g) for g in run_post_hooks(extra.post_hooks, shown, grad_outputs)])
+        if not self.keep_graph:
+            node.release()
+            if watched:
+                observe.tell("released", node)
+        if state.MODE:
+            check_for_nan(node, results)
+        return results
+
+    def value_of(self, t: Any) -> Any:
+        """A hook's tensor as this task handles gradients."""
+        return t if self.tensors or t is None else t._array
+
+
+def _retain(t: Any, grad: Any) -> None:
+    """Store a non-leaf's gradient: a clone first, later a new sum."""
+    if t is None or grad is None:
+        return
+    meta = t.need_meta()
+    meta.grad = grad.clone() if meta.grad is None else meta.grad + grad
+
+
+def _post_order(roots: list[GraphNode]) -> list[GraphNode]:
+    """All nodes, each after everything its edges lead to."""
+    order: list[GraphNode] = []
+    seen: set[GraphNode] = set()
+    stack: list[tuple[GraphNode, bool]] = [(n, False) for n in roots]
+    while stack:
+        node, done = stack.pop()
+        if done:
+            order.append(node)
+            continue
+        if node in seen:
+            continue
+        seen.add(node)
+        stack.append((node, True))
+        for edge in node.edges:
+            if edge is not None:
+                target = edge.node if edge.__class__ is Port else edge
+                if target not in seen:
+                    stack.append((target, False))
+    return order
+
+
+def run_backward(
+    roots: list[Any],
+    grads: list[Any],
+    *,
+    keep_graph: bool,
+    create_graph: bool,
+    inputs: list[Any] | None = None,
+    capture: bool = False,
+) -> list[Any]:
+    """Run one task over root edges; ``grads`` are tensors (or ``None``); returns captured tensors.
+
+    ``inputs`` are edges; with ``capture`` their gradients are returned, otherwise they accumulate.
+    """
+    tensors = create_graph or state.FORWARD_LEVELS > 0
+    task = GraphTask(keep_graph=keep_graph, create_graph=create_graph, tensors=tensors)
+    values = [g if tensors or g is None else g._array for g in grads]
+    if inputs is not None:
+        task.restrict(roots, inputs, capture)
+    if observe.observers:
+        observe.tell("backward_began", [edge_parts(r) for r in roots])
+    error: BaseException | None = None
+    try:
+        captured = _run_at_depth(task, roots, values)
+    except BaseException as e:
+        error = e
+        raise
+    finally:
+        if observe.observers:
+            observe.tell("backward_ended", error)
+    return [as_tensor(v) for v in captured]
+
+
+def _run_at_depth(task: GraphTask, roots: list[Any], values: list[Any]) -> list[Any]:
+    depth = len(STATE.tasks)
+    if depth % _HOP_DEPTH != _HOP_DEPTH - 1:
+        return task.run(roots, values)
+    return _run_on_fresh_thread(task, roots, values)
+
+
+def _run_on_fresh_thread(task: GraphTask, roots: list[Any], values: list[Any]) -> list[Any]:
+    outcome: list[Any] = []
+    inherited = state.snapshot()
+
+    def work() -> None:
+        with state.inherited(inherited):
+            try:
+                outcome.append((task.run(roots, values), None))
+            except BaseException as error:  # handed to the thread that waits
+                outcome.append((None, error))
+
+    thread = threading.Thread(target=work, name="retrograd-nested-backward")
+    thread.start()
+    thread.join()
+    result, error = outcome[0]
+    if error is not None:
+        raise error
+    captured: list[Any] = result
+    return captured
+
+
+# -- what a running backward tells about itself
+
+
+def current_task() -> GraphTask | None:
+    """The innermost running task of this thread."""
+    return STATE.tasks[-1] if STATE.tasks else None
+
+
+def current_graph_task_id() -> int:
+    """Its id, or -1 outside of backward."""
+    return STATE.tasks[-1].id if STATE.tasks else -1
+
+
+def current_node() -> GraphNode | None:
+    """The node that is running in this thread."""
+    return STATE.nodes[-1] if STATE.nodes else None
+
+
+def queue_callback(fn: Callable[[], Any]) -> None:
+    """Run ``fn`` after all nodes of the current task; ``RuntimeError`` outside of backward."""
+    task = current_task()
+    if task is None:
+        raise RuntimeError("Final callbacks can only be installed during backward pass.")
+    task.callbacks.append(fn)
+
+
+def will_execute(node: Any) -> bool:
+    """Whether the current task executes ``node`` (a captured non-leaf counts)."""
+    task = current_task()
+    if task is None:
+        raise RuntimeError("_get_should_execute: this should only be called during the backward pass")
+    if not isinstance(node, GraphNode):
+        raise RuntimeError("_will_engine_execute_node expects an grad_fn, but got " + type(node).__name__)
+    if task.reached is None:
+        return node in task.dependencies
+    if node in task.captures and node not in task.runs:
+        if node.accumulates:
+            raise RuntimeError(
+                "A leaf node was passed to _will_engine_execute_node but we are currently running autograd.grad(). "
+                "This is currently not supported."
+            )
+        return True
+    return node in task.runs
+
+
+def keeps_graph() -> bool:
+    """Whether the current task retains the graph (True outside of backward)."""
+    task = current_task()
+    return True if task is None else task.keep_graph
+
+
+def execution_order() -> list[GraphNode]:
+    """The nodes of the current task in the order in which they will run; needs multithreading disabled."""
+    task = current_task()
+    if task is None:
+        raise RuntimeError("_current_graph_task_execution_order: should only be called during the backward pass")
+    if STATE.multithreading:
+        raise RuntimeError(
+            "_current_graph_task_execution_order expects the current backward to be executed with multithreading "
+            "disabled, e.g. by running: with torch.autograd.set_multithreading_enabled(False):"
+        )
+    return _simulated_order(task)
+
+
+def _simulated_order(task: GraphTask) -> list[GraphNode]:
+    left = dict(task.dependencies)
+    counter = itertools.count().__next__
+    running = current_node()
+    heap = [(-n._sequence_nr(), counter(), n) for _, _, n in sorted(task.ready)]
+    if running is not None and left.get(running) == 0:
+        heap.append((-running._sequence_nr(), counter(), running))
+    heapq.heapify(heap)
+    order = []
+    while heap:
+        node = heapq.heappop(heap)[2]
+        order.append(node)
+        if not task.executes(node):
+            continue
+        for edge in node.edges:
+            if edge is None or not task.wants(edge):
+                continue
+            target = edge_parts(edge)[0]
+            left[target] -= 1
+            if left[target] == 0:
+                heapq.heappush(heap, (-target._sequence_nr(), counter(), target))
+    return order
+
+
+# -- calling one node
+
+
+class _SingleNode:
+    """The task of a node that is called directly."""
+
+    def __init__(self) -> None:
+        self.create_graph = STATE.grad_enabled
+        self.tensors = True
+        self.keep_graph = True
+
+    def wants(self, edge: Any) -> bool:
+        return True
+
+
+def call_node(node: GraphNode, grads: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """``node(*grads)``: run just that node on tensors (``None`` allowed)."""
+    if kwargs:
+        raise TypeError(f"{type(node).__name__}(): keyword arguments are not supported")
+    expected = max(len(node.sigs), 1)
+    if len(grads) != expected:
+        raise TypeError(f"{node.name()} expected {expected} arguments, got {len(grads)} instead")
+    for i, g in enumerate(grads):
+        if g is not None and not isinstance(g, TensorBase):
+            raise TypeError(f"argument {i} is not a Variable")
+    results = fit_results(node, node.run(list(grads), _SingleNode()), True)
+    if not results:
+        return None
+    return results[0] if len(results) == 1 else results
+
+
+def ones_for(sig: Sig) -> Any:
+    """The implicit gradient of a one-element output."""
+    return wrap(np.ones(sig.shape, sig.numpy))
+
+
+OpNode.caller = staticmethod(call_node)

@@ -1,0 +1,109 @@
+"""Validation of what a node returned: each gradient must fit the input that receives it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .base import TensorBase
+from .dtypes import Sig
+from .node import GraphNode, edge_parts
+from .opnode import OpNode
+from .registry import OPS
+
+
+def fit_results(node: GraphNode, results: tuple[Any, ...], tensors: bool) -> tuple[Any, ...]:
+    """Sum broadcast gradients down and cast them to the receiving dtype.
+
+    Raises ``RuntimeError`` for a shape that cannot be summed down to the receiver's.
+    """
+    fitted = list(results)
+    for i, edge in enumerate(node.edges):
+        g = fitted[i]
+        if edge is None or g is None:
+            continue
+        target, nr = edge_parts(edge)
+        sig = target.sigs[nr] if target.sigs else None
+        if sig is None:
+            continue
+        if tensors:
+            if g._sig is not sig:
+                fitted[i] = _fit_tensor(node, i, g, _expected(target, sig))
+        elif g.__class__ is not np.ndarray or g.dtype != sig.numpy or g.shape != sig.shape or target.accumulates:
+            fitted[i] = _fit_array(node, i, g, _expected(target, sig))
+    return tuple(fitted)
+
+
+def _expected(target: GraphNode, sig: Sig) -> tuple[tuple[int, ...], Any]:
+    """Shape and NumPy dtype asked for; a leaf's ``grad_dtype`` overrides the dtype (``None``: any)."""
+    variable: Any = target.variable if target.accumulates else None  # type: ignore[attr-defined]
+    if variable is not None and variable._meta is not None and variable._meta.grad_dtype is not ...:
+        wanted = variable._meta.grad_dtype
+        return sig.shape, None if wanted is None else wanted.numpy
+    return sig.shape, sig.numpy
+
+
+def _fit_array(node: GraphNode, i: int, g: Any, expected: tuple[tuple[int, ...], Any]) -> Any:
+    shape, numpy = expected
+    if g.__class__ is not np.ndarray:
+        g = np.asarray(g)
+    if g.shape != shape:
+        _check_expandable(node, i, shape, g.shape)
+        g = sum_to(g, shape)
+    if numpy is not None and g.dtype != numpy:
+        if g.dtype.kind == "c" and numpy.kind != "c":
+            _check_real(node, g.dtype)
+            g = g.real
+        g = g.astype(numpy, copy=False)
+    return g
+
+
+def _fit_tensor(node: GraphNode, i: int, g: TensorBase, expected: tuple[tuple[int, ...], Any]) -> Any:
+    shape, numpy = expected
+    if g._sig.shape != shape:
+        _check_expandable(node, i, shape, g._sig.shape)
+        g = OPS["sum_to_size"](g, tuple(shape))
+    have = g._sig.numpy
+    if numpy is not None and have != numpy:
+        if have.kind == "c" and numpy.kind != "c":
+            _check_real(node, have)
+            g = OPS["real"](g)
+        if g._sig.numpy != numpy:
+            g = OPS["_to_copy"](g, numpy)
+    return g
+
+
+def _check_real(node: GraphNode, have: Any) -> None:
+    """Operators drop the imaginary part for a real operand; a custom Function must do so itself."""
+    if not isinstance(node, OpNode):
+        raise RuntimeError(
+            "Expected isFloatingType(grad.scalar_type()) || (input_is_complex == grad_is_complex) to be true, but got "
+            f"false. {node.name()} returned a {have} gradient for a real input; return its real part."
+        )
+
+
+def _check_expandable(node: GraphNode, i: int, shape: tuple[int, ...], got: tuple[int, ...]) -> None:
+    if not is_expandable_to(shape, got):
+        raise RuntimeError(
+            f"Function {node.name()} returned an invalid gradient at index {i} - got {list(got)} but expected shape "
+            f"compatible with {list(shape)}"
+        )
+
+
+def is_expandable_to(shape: tuple[int, ...], desired: tuple[int, ...]) -> bool:
+    """Whether ``shape`` broadcasts to ``desired``."""
+    if len(shape) > len(desired):
+        return False
+    return all(s == d or s == 1 for s, d in zip(reversed(shape), reversed(desired), strict=False))
+
+
+def sum_to(g: Any, shape: tuple[int, ...]) -> Any:
+    """Sum a broadcast array down to ``shape``."""
+    lead = g.ndim - len(shape)
+    axes = tuple(range(lead)) + tuple(
+        i + lead for i, n in enumerate(shape) if n == 1 and g.shape[i + lead] != 1
+    )
+    if axes:
+        g = np.add.reduce(g, axes, keepdims=True)
+    return np.asarray(g).reshape(shape)

@@ -1,0 +1,386 @@
+"""Forward-mode AD: dual levels, tangents, and how operators push them on.
+
+A row's forward rule follows from its kind: linear rows apply themselves, multilinear rows once per argument,
+element-wise rows apply their reverse rule to the tangent, and every other row is differentiated by transposing
+its reverse rule (which is linear in ``g``).
+"""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from . import state
+from .base import TensorBase, storage_of, wrap
+from .modes import ModeContext
+from .op import OpDef
+from .registry import F
+from .state import STATE
+from .strided import element_strides, storage_offset
+from .transpose import transpose_of
+from .views import gradient_edge, replay
+
+
+class Level:
+    """One open forward-mode level; it knows its tangents and drops them all when it closes."""
+
+    def __init__(self) -> None:
+        self.duals: list[weakref.ref[TensorBase]] = []
+
+    def close(self) -> None:
+        """Forget every tangent of this level."""
+        for ref in self.duals:
+            t = ref()
+            if t is not None and t._meta is not None and t._meta.tangent_level is self:
+                t._meta.tangent = None
+                t._meta.tangent_level = None
+
+
+_levels: list[Level] = []
+_current_level = -1
+
+
+class UnpackedDualTensor(NamedTuple):
+    """What ``unpack_dual`` returns."""
+
+    primal: Any
+    tangent: Any
+
+
+def enter_dual_level() -> int:
+    """Open a forward-mode level; ``RuntimeError`` when one is open already."""
+    global _current_level
+    if _levels:
+        raise RuntimeError(
+            "Nested forward mode AD is not supported at the moment. Close the open level before you enter another."
+        )
+    _levels.append(Level())
+    _current_level = 0
+    state.FORWARD_LEVELS = 1
+    state.enter_mode()
+    return 0
+
+
+def exit_dual_level(*, level: int | None = None) -> None:
+    """Close the open level and drop its tangents."""
+    global _current_level
+    if not _levels:
+        raise RuntimeError("Trying to exit a forward AD level but none was entered: no level exists")
+    if level is not None and level != _current_level:
+        raise RuntimeError(f"Trying to exit a forward AD level that was not the last one that was created: {level}")
+    _levels.pop().close()
+    _current_level = -1
+    state.FORWARD_LEVELS = 0
+    state.leave_mode()
+
+
+class dual_level(ModeContext):  # noqa: N801 - torch's name
+    """Context manager (or decorator) inside which dual tensors live; yields the level, 0."""
+
+    def __enter__(self) -> int:
+        return enter_dual_level()
+
+    def __exit__(self, *exc: object) -> None:
+        exit_dual_level()
+
+
+def _is_fwd_grad_enabled() -> bool:
+    """Whether tangents are propagated in this thread."""
+    return STATE.forward_grad_enabled
+
+
+class _set_fwd_grad_enabled(ModeContext):  # noqa: N801
+    """Switch tangent propagation in this thread; restores on exit."""
+
+    def __init__(self, mode: bool) -> None:
+        self.before = STATE.forward_grad_enabled
+        self.mode = mode
+        STATE.forward_grad_enabled = mode
+
+    def __enter__(self) -> None:
+        STATE.forward_grad_enabled = self.mode
+
+    def __exit__(self, *exc: object) -> None:
+        STATE.forward_grad_enabled = self.before
+
+    def clone(self) -> Any:
+        """The same switch again."""
+        return type(self)(self.mode)
+
+
+# -- tangents of tensors
+
+
+def tangent_of(t: TensorBase) -> Any:
+    """The tangent of a tensor at the open level, or ``None``; a plain view of a dual has a view of its tangent."""
+    if not _levels:
+        return None
+    meta = t._meta
+    if meta is None:
+        return None
+    if meta.tangent is not None:
+        return meta.tangent
+    view = meta.view
+    if view is None or view.base._meta is None or view.base._meta.tangent is None:
+        return None
+    keep_tangent(t, replay(view.replay, view.base._meta.tangent))
+    return t._meta.tangent if t._meta is not None else None
+
+
+def keep_tangent(t: TensorBase, tangent: Any) -> None:
+    """Store a tangent and remember it for the end of the level."""
+    meta = t.need_meta()
+    meta.tangent = tangent
+    meta.tangent_level = _levels[-1]
+    _levels[-1].duals.append(weakref.ref(t))
+
+
+def set_tangent(t: TensorBase, tangent: Any) -> None:
+    """Give ``t`` a tangent; the object itself is kept when its layout is the primal's, else a copy laid out so."""
+    if tangent._sig.shape != t._sig.shape:
+        raise RuntimeError(
+            "Trying to set a forward gradient that has a different size than that of the original Tensor, this is not "
+            f"supported. Tensor is of size {list(t._sig.shape)} while the given forward gradient is of size "
+            f"{list(tangent._sig.shape)}."
+        )
+    if tangent_of(tangent) is not None:
+        raise RuntimeError(
+            "Trying to set a forward gradient that itself has a forward gradient at the same level, this is not supported."
+        )
+    if tangent_of(t) is not None:
+        raise RuntimeError(
+            "Trying to set a forward gradient on a Tensor that already has a forward gradient at the same level, this "
+            "is not supported."
+        )
+    keep_tangent(t, tangent if _same_layout(t, tangent) else _laid_out_like(t, tangent))
+
+
+def _same_layout(t: TensorBase, tangent: TensorBase) -> bool:
+    offset = storage_offset(t)
+    return element_strides(t._array) == element_strides(tangent._array) and offset == storage_offset(tangent)
+
+
+def _laid_out_like(t: TensorBase, tangent: Any) -> Any:
+    view = t._meta.view if t._meta is not None else None
+    if view is None or storage_offset(t) == 0:
+        made = F.empty_like_layout(t)
+    else:
+        base = wrap(np.zeros_like(view.base._array, dtype=tangent._sig.numpy))
+        made = replay(view.replay, base)
+    made.copy_(tangent)
+    return made
+
+
+def make_dual(tensor: Any, tangent: Any, *, level: int | None = None) -> Any:
+    """A new tensor that aliases ``tensor`` and carries ``tangent``; the original is untouched.
+
+    Raises ``RuntimeError`` outside a level, for a size mismatch or a tensor that is dual already, ``ValueError``
+    for dtypes that are not floating or complex.
+    """
+    if not _levels or (level is not None and level < 0):
+        raise RuntimeError("Trying to create a dual Tensor for forward AD but no level exists, make sure to enter_dual_level() first.")
+    for name, t in (("primal", tensor), ("tangent", tangent)):
+        if not isinstance(t, TensorBase):
+            raise TypeError(f"make_dual(): {name} must be Tensor, not {type(t).__name__}")
+        if not t._sig.differentiable:
+            raise ValueError(f"Expected {name} to be floating point or complex, but got: {t._sig.dtype}")
+    if tangent_of(tensor) is not None:
+        raise RuntimeError(
+            "Trying to set a forward gradient on a Tensor that already has a forward gradient at the same level, this "
+            "is not supported."
+        )
+    dual = alias_view(tensor)
+    set_tangent(dual, tangent)
+    return dual
+
+
+def unpack_dual(tensor: Any, *, level: int | None = None) -> UnpackedDualTensor:
+    """Primal and tangent; the tangent is ``None`` for a tensor that is not dual or outside a level."""
+    if not _levels:
+        return UnpackedDualTensor(tensor, None)
+    tangent = tangent_of(tensor)
+    primal = alias_view(tensor)
+    return UnpackedDualTensor(primal, tangent)
+
+
+def alias_view(t: TensorBase) -> Any:
+    """A differentiable view of all of ``t`` that carries no tangent."""
+    before = STATE.forward_grad_enabled
+    STATE.forward_grad_enabled = False
+    try:
+        return F.alias(t)
+    finally:
+        STATE.forward_grad_enabled = before
+
+
+def carries_tangent(operands: list[Any]) -> bool:
+    """Whether any operand has a tangent at the open level."""
+    return bool(_levels) and any(t._meta is not None and tangent_of(t) is not None for t in operands)
+
+
+def stripped(t: Any) -> Any:
+    """The same tensor without its tangent, at the same place in the graph."""
+    if not isinstance(t, TensorBase) or tangent_of(t) is None:
+        return t
+    plain = wrap(t._array, gradient_edge(t))
+    plain.need_meta().storage = storage_of(t)
+    return plain
+
+
+# -- pushing tangents through an operator
+
+
+def output_tangents(op: OpDef, args: tuple[Any, ...], results: list[Any], aux: tuple[Any, ...]) -> list[Any]:
+    """Tangents of the results of a call whose operands carry tangents (``None`` where there is none)."""
+    primal, tangents = _split(op, args)
+    if op.kind == "nondifferentiable" or not any(r._sig.differentiable for r in results):
+        return [None] * len(results)
+    if op.jvp is not None:
+        made = op.jvp(primal, tangents, tuple(stripped(r) for r in results))
+        return list(made) if isinstance(made, (tuple, list)) else [made]
+    if op.kind == "linear":
+        return _apply_linear(op, primal, tangents)
+    if op.kind == "multilinear":
+        return _apply_multilinear(op, primal, tangents)
+    values = _rule_values(op, primal, results, aux)
+    if op.kind == "elementwise":
+        return [_apply_elementwise(op, tangents, values, results[0])]
+    return _transpose_reverse(op, tangents, values, results)
+
+
+def _split(op: OpDef, args: tuple[Any, ...]) -> tuple[list[Any], dict[int, Any]]:
+    """Arguments without tangents, and the tangents by position (lists for list arguments)."""
+    primal = list(args)
+    tangents: dict[int, Any] = {}
+    for i in op.tensor_positions:
+        value = args[i]
+        if i in op.list_positions and value is not None:
+            found = [tangent_of(v) if isinstance(v, TensorBase) else None for v in value]
+            if any(t is not None for t in found):
+                tangents[i] = found
+            primal[i] = [stripped(v) for v in value]
+        elif isinstance(value, TensorBase):
+            t = tangent_of(value)
+            if t is not None and i in op.diff_positions:
+                tangents[i] = t
+            primal[i] = stripped(value)
+    return primal, tangents
+
+
+def _zeros_for(value: Any) -> Any:
+    return wrap(np.zeros(value._sig.shape, value._sig.numpy)) if isinstance(value, TensorBase) else 0.0
+
+
+def _as_results(op: OpDef, out: Any) -> list[Any]:
+    return [out] if op.outputs == 1 else list(out)
+
+
+def _apply_linear(op: OpDef, primal: list[Any], tangents: dict[int, Any]) -> list[Any]:
+    args = list(primal)
+    for i in op.diff_positions:
+        if i in op.list_positions:
+            given = tangents.get(i) or [None] * len(primal[i])
+            args[i] = [_zeros_for(p) if t is None else t for p, t in zip(primal[i], given, strict=True)]
+        elif primal[i] is not None:
+            args[i] = tangents[i] if i in tangents else _zeros_for(primal[i])
+    return _as_results(op, op(*args))
+
+
+def _apply_multilinear(op: OpDef, primal: list[Any], tangents: dict[int, Any]) -> list[Any]:
+    total: list[Any] | None = None
+    for i, tangent in tangents.items():
+        if i in op.list_positions:
+            parts = [(j, t) for j, t in enumerate(tangent) if t is not None]
+            terms = [op(*primal[:i], [*primal[i][:j], t, *primal[i][j + 1 :]], *primal[i + 1 :]) for j, t in parts]
+        else:
+            terms = [op(*primal[:i], tangent, *primal[i + 1 :])]
+        for term in terms:
+            out = _as_results(op, term)
+            total = out if total is None else [a + b for a, b in zip(total, out, strict=True)]
+    assert total is not None
+    return total
+
+
+def _rule_values(op: OpDef, primal: list[Any], results: list[Any], aux: tuple[Any, ...]) -> list[Any]:
+    """What the reverse rules ask for, as tensors without tangents."""
+    values = []
+    for name in op.saved_names:
+        if name == "result":
+            values.append(stripped(results[0]) if op.outputs == 1 else tuple(stripped(r) for r in results))
+        elif name in op.aux:
+            value = aux[op.aux.index(name)]
+            values.append(wrap(value) if isinstance(value, np.ndarray) else value)
+        elif name in op.params:
+            values.append(primal[op.params.index(name)])
+        else:
+            base = name.removesuffix("_sizes").removesuffix("_options")
+            value = primal[op.params.index(base)]
+            read: Callable[[Any], Any] = (
+                (lambda v: v._sig.shape if isinstance(v, TensorBase) else ()) if name.endswith("_sizes") else (lambda v: v._sig)
+            )
+            values.append([read(v) for v in value] if isinstance(value, (list, tuple)) else read(value))
+    return values
+
+
+def _apply_elementwise(op: OpDef, tangents: dict[int, Any], values: list[Any], result: Any) -> Any:
+    total = None
+    for i, tangent in tangents.items():
+        name = op.params[i]
+        if tangent._sig.shape != result._sig.shape:
+            tangent = F.expand(tangent, tuple(result._sig.shape))
+        args = [values[j] for j in op.rule_args[name]]
+        if result._sig.numpy.kind == "c" or tangent._sig.numpy.kind == "c":
+            term = F.conj(op.rules[name](F.conj(tangent), *args))
+        else:
+            term = op.rules[name](tangent, *args)
+        if term is not None:
+            total = term if total is None else total + term
+    if total is not None and result._sig.numpy.kind != "c" and total._sig.numpy.kind == "c":
+        total = F.real(total)
+    return total
+
+
+def _transpose_reverse(op: OpDef, tangents: dict[int, Any], values: list[Any], results: list[Any]) -> list[Any]:
+    """The tangent map as the transpose of the reverse rule: differentiate ``<rule(u), tangent>`` by ``u``."""
+    diff = [r for r in results if r._sig.differentiable]
+
+    def reverse(cotangents: list[Any]) -> list[Any]:
+        filled = iter(cotangents)
+        g = [next(filled) if r._sig.differentiable else None for r in results]
+        return _reverse_rules(op, g[0] if op.outputs == 1 else tuple(g), tangents, values)
+
+    flat_tangents: list[Any] = []
+    for i in tangents:
+        flat_tangents.extend(tangents[i] if isinstance(tangents[i], list) else [tangents[i]])
+    pushed = iter(transpose_of(reverse, diff, flat_tangents))
+    return [next(pushed) if r._sig.differentiable else None for r in results]
+
+
+def _reverse_rules(op: OpDef, g: Any, tangents: dict[int, Any], values: list[Any]) -> list[Any]:
+    """Reverse results for the operands that carry tangents, flattened."""
+    if op.joint is not None:
+        needs: list[bool] = []
+        for p in op.diff_positions:
+            have = tangents.get(p)
+            needs.extend([t is not None for t in have] if isinstance(have, list) else [have is not None])
+        made = list(op.joint(g, tuple(needs), *[values[j] for j in op.rule_args["*"]]))
+        return [m for m, need in zip(made, needs, strict=True) if need]
+    flat: list[Any] = []
+    for i in tangents:
+        name = op.params[i]
+        made = op.rules[name](g, *[values[j] for j in op.rule_args[name]])
+        flat.extend(made) if i in op.list_positions else flat.append(made)
+    return flat
+
+
+def propagate(op: OpDef, args: tuple[Any, ...], results: list[Any], aux: tuple[Any, ...]) -> None:
+    """Give the results of a call their tangents."""
+    for t, tangent in zip(results, output_tangents(op, args, results, aux), strict=True):
+        if tangent is not None and t._sig.differentiable:
+            if tangent._sig.shape != t._sig.shape:
+                tangent = F.expand(tangent, tuple(t._sig.shape))
+            keep_tangent(t, tangent)
+

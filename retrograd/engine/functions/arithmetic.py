@@ -1,0 +1,153 @@
+"""Arithmetic with torch's overloads, and the operators of ``Tensor``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ..base import TensorBase
+from ..inplace import call_inplace
+from ..public import METHODS, as_tensor_operand, check_tensor, public
+from ..registry import OPS, F
+
+Number = (bool, int, float, complex, np.number, np.bool_)
+
+
+def _operand(value: Any) -> Any:
+    return value.item() if isinstance(value, (np.number, np.bool_)) else value
+
+
+@public(out=True)
+def div(input: Any, other: Any, *, rounding_mode: str | None = None) -> Any:  # noqa: A002
+    """``input / other``, optionally rounded (``"floor"`` or ``"trunc"``)."""
+    check_tensor("div", input)
+    return _rounded(rounding_mode)(input, _operand(other))
+
+
+def _rounded(rounding_mode: str | None) -> Any:
+    rows = {None: "div", "floor": "_div_floor", "trunc": "_div_trunc"}
+    if rounding_mode not in rows:
+        raise RuntimeError(
+            f"div expected rounding_mode to be one of None, 'trunc', or 'floor' but found '{rounding_mode}'"
+        )
+    return OPS[rows[rounding_mode]]
+
+
+@public("div_", function=False)
+def div_(self: Any, other: Any, *, rounding_mode: str | None = None) -> Any:
+    """In-place division."""
+    return call_inplace(_rounded(rounding_mode), (self, _operand(other)), {})
+
+
+public("divide")(div)
+public("true_divide")(lambda input, other: div(input, other))  # noqa: A006
+
+
+def _pow_row(base: Any, exponent: Any) -> Any:
+    if isinstance(exponent, TensorBase):
+        return OPS["_pow_tensor"] if isinstance(base, TensorBase) else OPS["_pow_base"]
+    return OPS["_pow_scalar"]
+
+
+@public("pow", out=True)
+def pow(input: Any, exponent: Any) -> Any:  # noqa: A001, A002
+    """``input ** exponent``; either may be a number."""
+    if not isinstance(input, TensorBase) and not isinstance(exponent, TensorBase):
+        check_tensor("pow", input)
+    return _pow_row(input, exponent)(_operand(input), _operand(exponent))
+
+
+@public("pow_", function=False)
+def pow_(self: Any, exponent: Any) -> Any:
+    """In-place power."""
+    return call_inplace(_pow_row(self, exponent), (self, _operand(exponent)), {})
+
+
+@public("clamp", out=True)
+def clamp(input: Any, min: Any = None, max: Any = None) -> Any:  # noqa: A002
+    """Limit each element to ``[min, max]``; bounds are numbers or tensors."""
+    check_tensor("clamp", input)
+    if isinstance(min, TensorBase) or isinstance(max, TensorBase):
+        out = input if min is None else F.maximum(input, as_tensor_operand(min))
+        return out if max is None else F.minimum(out, as_tensor_operand(max))
+    return F._clamp_scalar(input, min, max)
+
+
+@public("clamp_", function=False)
+def clamp_(self: Any, min: Any = None, max: Any = None) -> Any:  # noqa: A002
+    """In-place clamp."""
+    return call_inplace(OPS["_clamp_scalar"], (self, min, max), {})
+
+
+public("clip")(clamp)
+
+
+@public("where")
+def where(condition: Any, input: Any = None, other: Any = None) -> Any:  # noqa: A002
+    """``input`` where ``condition``, else ``other``; with the condition alone, the indices where it holds."""
+    check_tensor("where", condition, name="condition")
+    if input is None and other is None:
+        return condition.nonzero(as_tuple=True)
+    if not isinstance(input, TensorBase) and not isinstance(other, TensorBase):
+        input = F._fill(OPS["zeros_like"](condition) * 1.0, input)  # noqa: A001
+    return F._where(condition, _operand(input), _operand(other))
+
+
+@public("rsub", method=False)
+def rsub(input: Any, other: Any, *, alpha: Any = 1) -> Any:  # noqa: A002
+    """``other - alpha * input``."""
+    check_tensor("rsub", input)
+    return F.rsub(input, _operand(other), alpha)
+
+
+# -- operators
+
+
+def _binary(function: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
+    """A Python operator: gives way (``NotImplemented``) for operands it does not know."""
+
+    def operator(self: Any, other: Any) -> Any:
+        if not isinstance(other, (TensorBase, *Number)):
+            if isinstance(other, np.ndarray):
+                raise TypeError(
+                    "unsupported operand type(s): 'Tensor' and 'numpy.ndarray'; use torch.from_numpy(array) first"
+                )
+            return NotImplemented
+        return function(self, _operand(other))
+
+    return operator
+
+
+def _operators() -> dict[str, Callable[..., Any]]:
+    found: dict[str, Callable[..., Any]] = {}
+    for symbol, name in {"add": "add", "sub": "sub", "mul": "mul", "truediv": "div", "floordiv": "floor_divide",
+                         "mod": "remainder", "and": "bitwise_and", "or": "bitwise_or",
+                         "xor": "bitwise_xor"}.items():  # fmt: skip
+        row = OPS[name]
+        found[f"__{symbol}__"] = _binary(lambda a, b, row=row: row(a, b))  # type: ignore[misc]
+        found[f"__r{symbol}__"] = _binary(lambda a, b, row=row: _reflected(row, a, b))  # type: ignore[misc]
+        found[f"__i{symbol}__"] = _binary(lambda a, b, row=row: call_inplace(row, (a, b), {}))  # type: ignore[misc]
+    found["__rsub__"] = _binary(lambda a, b: F.rsub(a, b))
+    found["__rtruediv__"] = _binary(lambda a, b: F.reciprocal(a) * b)
+    found["__pow__"] = _binary(pow)
+    found["__rpow__"] = _binary(lambda a, b: pow(b, a))
+    found["__ipow__"] = _binary(pow_)
+    for symbol in ("eq", "ne", "lt", "le", "gt", "ge"):
+        found[f"__{symbol}__"] = _binary(lambda a, b, row=OPS[symbol]: row(a, b))  # type: ignore[misc]
+    found["__neg__"] = lambda self: F.neg(self)
+    found["__pos__"] = lambda self: self
+    found["__abs__"] = lambda self: F.abs(self)
+    found["__invert__"] = lambda self: F.bitwise_not(self)
+    return found
+
+
+def _reflected(row: Any, a: Any, b: Any) -> Any:
+    """``b op a`` for a number ``b``: commutative rows keep the tensor first, as torch does."""
+    if row.name in ("add", "mul", "bitwise_and", "bitwise_or", "bitwise_xor"):
+        return row(a, b)
+    return row(as_tensor_operand(b), a)
+
+
+METHODS.update(_operators())

@@ -1,0 +1,185 @@
+"""``tensor[index]`` and ``tensor[index] = value``."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..base import TensorBase
+from ..inplace import call_inplace
+from ..public import METHODS, public
+from ..registry import OPS, F
+
+
+def _parts(index: Any) -> list[Any]:
+    return list(index) if isinstance(index, tuple) else [index]
+
+
+def _is_mask_or_list(part: Any) -> bool:
+    if isinstance(part, TensorBase):
+        return part._sig.numpy.kind == "b" or bool(part._sig.shape)
+    return isinstance(part, (list, np.ndarray)) or isinstance(part, bool)
+
+
+def _checked(part: Any) -> Any:
+    """An index part as NumPy understands it; ``IndexError`` or ``TypeError`` for what torch refuses."""
+    if isinstance(part, TensorBase):
+        if part._sig.numpy.kind not in "biu":
+            raise IndexError("tensors used as indices must be long, int, byte or bool tensors")
+        return part._array.astype(bool) if part._sig.numpy == np.uint8 else part._array
+    if isinstance(part, list):
+        return _checked_list(part)
+    if isinstance(part, float):
+        raise TypeError("only integers, slices (`:`), ellipsis (`...`), None and long or byte Variables are valid indices")
+    return part
+
+
+def _checked_list(part: list[Any]) -> Any:
+    array = np.asarray([p._array if isinstance(p, TensorBase) else p for p in part])
+    return array.astype(np.int64) if array.size == 0 else array
+
+
+def getitem(self: Any, index: Any) -> Any:
+    """Basic indices give views, index tensors and masks give copies."""
+    parts = _parts(index)
+    if any(_is_mask_or_list(p) for p in parts):
+        return F._index(self, tuple(_plain(p) for p in parts))
+    return _basic(self, parts)
+
+
+def _plain(part: Any) -> Any:
+    if isinstance(part, slice):
+        return slice(*(_int(v) for v in (part.start, part.stop, part.step)))
+    return _checked(part)
+
+
+def _int(value: Any) -> Any:
+    return None if value is None else int(value)
+
+
+def _basic(self: Any, parts: list[Any]) -> Any:
+    """Integers, slices, ``None`` and ``...``, each as the view operator torch uses for it."""
+    used = sum(1 for p in parts if p is not None and p is not Ellipsis)
+    if used > self.ndim:
+        raise IndexError(
+            "invalid index of a 0-dim tensor. Use `tensor.item()` in Python to convert a 0-dim tensor to a number"
+            if self.ndim == 0
+            else f"too many indices for tensor of dimension {self.ndim}"
+        )
+    result, dim = self, 0
+    for part in parts:
+        if part is None:
+            result = F.unsqueeze(result, dim)
+            dim += 1
+        elif part is Ellipsis:
+            dim += self.ndim - used
+        elif isinstance(part, slice):
+            result = _sliced(result, dim, part)
+            dim += 1
+        else:
+            result = F.select(result, dim, _position(part, result, dim))
+    return F.alias(result) if result is self else result
+
+
+def _position(part: Any, t: Any, dim: int) -> int:
+    value = _checked(part)
+    try:
+        i = int(value.item()) if isinstance(value, np.ndarray) else value.__index__()
+    except AttributeError:
+        raise TypeError(
+            "only integers, slices (`:`), ellipsis (`...`), None and long or byte Variables are valid indices (got "
+            f"{type(part).__name__})"
+        ) from None
+    n = t.shape[dim]
+    if not -n <= i < n:
+        raise IndexError(f"index {i} is out of bounds for dimension {dim} with size {n}")
+    return int(i)
+
+
+def _sliced(t: Any, dim: int, part: slice) -> Any:
+    start, stop, step = (_int(v) for v in (part.start, part.stop, part.step))
+    step = 1 if step is None else step
+    if step <= 0:
+        raise ValueError("step must be greater than zero")
+    if start in (None, 0) and step == 1 and (stop is None or stop >= t.shape[dim]):
+        return F.alias(t) if part == slice(None) and False else (t if part == slice(None) else F._slice(t, dim, 0, t.shape[dim], 1))
+    return F._slice(t, dim, *slice(start, stop).indices(t.shape[dim])[:2], step)
+
+
+def setitem(self: Any, index: Any, value: Any) -> None:
+    """Write through a view for basic indices, ``index_put_`` for index tensors and masks."""
+    parts = _parts(index)
+    if any(_is_mask_or_list(p) for p in parts):
+        where = tuple(_plain(p) for p in parts)
+        call_inplace(OPS["_index_put"], (self, where, _value(value, self), False), {})
+        return
+    target = _basic(self, parts)
+    if isinstance(value, TensorBase):
+        copy_(target, _without_lead(value, target))
+    else:
+        fill_(target, value) if not isinstance(value, (list, tuple, np.ndarray)) else copy_(target, _value(value, self))
+
+
+def _without_lead(value: Any, target: Any) -> Any:
+    """A source may have extra leading dimensions of size one."""
+    while value.ndim > target.ndim and value.shape[0] == 1:
+        value = F._squeeze_dim(value, 0)
+    return value
+
+
+def _value(value: Any, like: Any) -> Any:
+    if isinstance(value, (list, tuple, np.ndarray)):
+        from ..base import wrap
+
+        return wrap(np.asarray(value, dtype=like._sig.numpy))
+    return value
+
+
+METHODS["__getitem__"] = getitem
+METHODS["__setitem__"] = setitem
+
+
+@public("copy_", function=False)
+def copy_(self: Any, src: Any, non_blocking: bool = False) -> Any:
+    """Write ``src`` (broadcast, cast) into this tensor."""
+    return call_inplace(OPS["_copy"], (self, src, non_blocking), {})
+
+
+@public("fill_")
+def fill_(self: Any, value: Any) -> Any:
+    """Write one value everywhere."""
+    if isinstance(value, TensorBase) and value.ndim:
+        raise RuntimeError(f"fill_ only supports 0-dimension value tensor but got tensor with {value.ndim} dimensions.")
+    return call_inplace(OPS["_fill"], (self, value), {})
+
+
+@public("zero_")
+def zero_(self: Any) -> Any:
+    """Write zeros everywhere."""
+    return call_inplace(OPS["_zero"], (self,), {})
+
+
+@public("index_put_", function=False)
+def index_put_(self: Any, indices: Any, values: Any, accumulate: bool = False) -> Any:
+    """Write (or add) ``values`` at index tensors."""
+    return call_inplace(OPS["_index_put"], (self, tuple(_checked(i) for i in indices), values, accumulate), {})
+
+
+@public("index_put")
+def index_put(input: Any, indices: Any, values: Any, accumulate: bool = False) -> Any:  # noqa: A002
+    """A copy with ``values`` written (or added) at index tensors."""
+    return F._index_put(input, tuple(_checked(i) for i in indices), values, accumulate)
+
+
+@public("nonzero")
+def nonzero(input: Any, *, as_tuple: bool = False) -> Any:  # noqa: A002
+    """Indices of the elements that are not zero."""
+    from ..base import wrap
+
+    found = np.nonzero(input._array) if input.ndim else (np.arange(1 if input._array else 0),)
+    if as_tuple:
+        return tuple(wrap(i) for i in found)
+    if not input.ndim:
+        return wrap(np.zeros((len(found[0]), 0), np.int64))
+    return wrap(np.stack(found, 1) if found else np.zeros((0, 0), np.int64))

@@ -1,0 +1,77 @@
+"""Products with torch's overloads."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from ..public import METHODS, check_tensor, public
+from ..registry import F
+
+
+@public("matmul", out=True)
+def matmul(input: Any, other: Any) -> Any:  # noqa: A002
+    """Matrix product: vectors, matrices and batches, composed of ``dot``, ``mv``, ``mm`` and ``bmm`` as in torch."""
+    check_tensor("matmul", input)
+    check_tensor("matmul", other, 2, "other")
+    a, b = input.ndim, other.ndim
+    if a == 0 or b == 0:
+        raise RuntimeError(f"both arguments to matmul need to be at least 1D, but they are {a}D and {b}D")
+    if a == 1 and b == 1:
+        return F.dot(input, other)
+    if a == 2 and b == 1:
+        return F.mv(input, other)
+    if a == 1 and b == 2:
+        return F._squeeze_dim(F.mm(F.unsqueeze(input, 0), other), 0)
+    if a == 2 and b == 2:
+        return F.mm(input, other)
+    if a >= 3 and b <= 2:
+        return _fold_left(input, other)
+    return _batched(input, other)
+
+
+def _fold_left(input: Any, other: Any) -> Any:  # noqa: A002
+    """A batch times one matrix: the batch dimensions join the rows."""
+    rows = input.reshape(-1, input.shape[-1])
+    if other.ndim == 1:
+        return F._view(F.mv(rows, other), tuple(input.shape[:-1]))
+    return F._view(F.mm(rows, other), (*input.shape[:-1], other.shape[-1]))
+
+
+def _batched(input: Any, other: Any) -> Any:  # noqa: A002
+    left = F.unsqueeze(input, 0) if input.ndim == 1 else input
+    right = F.unsqueeze(other, -1) if other.ndim == 1 else other
+    if left.shape[-1] != right.shape[-2]:
+        raise RuntimeError(
+            f"Expected size for first two dimensions of batch2 tensor to be: [{math.prod(left.shape[:-2])}, {left.shape[-1]}] "
+            f"but got: [{math.prod(right.shape[:-2])}, {right.shape[-2]}]."
+        )
+    batch = np.broadcast_shapes(tuple(left.shape[:-2]), tuple(right.shape[:-2]))
+    count = math.prod(batch)
+    a = F.expand(left, (*batch, *left.shape[-2:])).reshape(count, *left.shape[-2:])
+    b = F.expand(right, (*batch, *right.shape[-2:])).reshape(count, *right.shape[-2:])
+    out = F._view(F.bmm(a, b), (*batch, left.shape[-2], right.shape[-1]))
+    if input.ndim == 1:
+        out = F._squeeze_dim(out, -2)
+    return F._squeeze_dim(out, -1) if other.ndim == 1 else out
+
+
+METHODS["__matmul__"] = matmul
+METHODS["__rmatmul__"] = lambda self, other: matmul(other, self)
+
+
+@public("addmm", out=True)
+def addmm(input: Any, mat1: Any, mat2: Any, *, beta: Any = 1, alpha: Any = 1) -> Any:  # noqa: A002
+    """``beta * input + alpha * (mat1 @ mat2)``."""
+    check_tensor("addmm", input)
+    return F.addmm(input, mat1, mat2, beta, alpha)
+
+
+@public("outer", out=True)
+def outer(input: Any, vec2: Any) -> Any:  # noqa: A002
+    """Outer product of two vectors."""
+    if input.ndim != 1 or vec2.ndim != 1:
+        raise RuntimeError(f"outer: Expected 1-D arguments, but got {input.ndim}-D and {vec2.ndim}-D")
+    return F.mul(F.unsqueeze(input, 1), vec2)

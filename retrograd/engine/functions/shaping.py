@@ -1,0 +1,343 @@
+"""Shapes, views, joining and splitting with torch's overloads."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..base import LAZY, TensorBase, set_array, storage_of
+from ..convert import checked_dim
+from ..dtypes import Size
+from ..inplace import bump_version
+from ..node import edge_parts
+from ..ops.shape import can_view, checked_size
+from ..public import check_tensor, property_, public
+from ..registry import OPS, F
+from ..strided import Geometry, storage_offset
+from ..views import check_inplace, gradient_edge, requires_grad, set_history
+
+
+def _sizes(size: tuple[Any, ...]) -> tuple[int, ...]:
+    """``(2, 3)``, ``((2, 3),)`` or ``(torch.Size,)`` as a tuple of ints."""
+    if len(size) == 1 and isinstance(size[0], (tuple, list)):
+        size = tuple(size[0])
+    return tuple(int(s) for s in size)
+
+
+@public("view", function=False)
+def view(self: Any, *size: Any, dtype: Any = None) -> Any:
+    """The same data in another shape, without copying; ``RuntimeError`` when strides forbid it."""
+    return F._view(self, _sizes(size))
+
+
+@public("view_as", function=False)
+def view_as(self: Any, other: Any) -> Any:
+    """``self.view(other.size())``."""
+    return F._view(self, tuple(other.shape))
+
+
+@public("reshape")
+def reshape(input: Any, *shape: Any) -> Any:  # noqa: A002
+    """The same data in another shape, as a view when possible."""
+    check_tensor("reshape", input)
+    size = checked_size(_sizes(shape), input.numel())
+    if can_view(input._array, size):
+        return F._view(input, size)
+    return F._reshape_alias(F.clone(input), size)
+
+
+@public("reshape_as", function=False)
+def reshape_as(self: Any, other: Any) -> Any:
+    """``self.reshape(other.size())``."""
+    return reshape(self, *other.shape)
+
+
+@public("flatten")
+def flatten(input: Any, start_dim: int = 0, end_dim: int = -1) -> Any:  # noqa: A002
+    """Dimensions ``start_dim`` to ``end_dim`` joined into one."""
+    check_tensor("flatten", input)
+    if input.ndim == 0:
+        return reshape(input, 1)
+    start, end = checked_dim(start_dim, input.ndim), checked_dim(end_dim, input.ndim)
+    if start > end:
+        raise RuntimeError("flatten() has invalid args: start_dim cannot come after end_dim")
+    if start == end:
+        return input
+    shape = tuple(input.shape)
+    return reshape(input, *shape[:start], Size(shape[start : end + 1]).numel(), *shape[end + 1 :])
+
+
+@public("ravel")
+def ravel(input: Any) -> Any:  # noqa: A002
+    """All elements in one dimension."""
+    return input if input.ndim == 1 and input.is_contiguous() else reshape(input, -1)
+
+
+@public("unflatten")
+def unflatten(input: Any, dim: int, sizes: Any) -> Any:  # noqa: A002
+    """One dimension divided into several."""
+    axis = checked_dim(dim, input.ndim)
+    shape = tuple(input.shape)
+    return F._view(input, (*shape[:axis], *checked_size(sizes, shape[axis]), *shape[axis + 1 :]))
+
+
+@public("permute")
+def permute(input: Any, *dims: Any) -> Any:  # noqa: A002
+    """Dimensions in another order."""
+    return F._permute(input, _sizes(dims))
+
+
+@public("movedim")
+def movedim(input: Any, source: Any, destination: Any) -> Any:  # noqa: A002
+    """Dimensions moved to other places, the rest in their order."""
+    sources = [checked_dim(d, input.ndim) for d in ((source,) if isinstance(source, int) else source)]
+    places = [checked_dim(d, input.ndim) for d in ((destination,) if isinstance(destination, int) else destination)]
+    order = [d for d in range(input.ndim) if d not in sources]
+    for place, s in sorted(zip(places, sources, strict=True)):
+        order.insert(place, s)
+    return F._permute(input, tuple(order))
+
+
+public("moveaxis")(movedim)
+
+
+@public("expand", function=False)
+def expand(self: Any, *size: Any, implicit: bool = False) -> Any:
+    """Dimensions of size one repeated without copying; -1 keeps a size."""
+    return F.expand(self, _sizes(size))
+
+
+@public("expand_as", function=False)
+def expand_as(self: Any, other: Any) -> Any:
+    """``self.expand(other.size())``."""
+    return F.expand(self, tuple(other.shape))
+
+
+@public("broadcast_to")
+def broadcast_to(input: Any, size: Any) -> Any:  # noqa: A002
+    """``input.expand(size)``."""
+    return F.expand(input, tuple(size))
+
+
+@public("squeeze")
+def squeeze(input: Any, dim: Any = None) -> Any:  # noqa: A002
+    """Without dimensions of size one (all of them, or those given)."""
+    check_tensor("squeeze", input)
+    return F._squeeze(input) if dim is None else F._squeeze_dim(input, dim)
+
+
+@public("narrow")
+def narrow(input: Any, dim: int, start: Any, length: int) -> Any:  # noqa: A002
+    """``length`` entries of a dimension from ``start`` on."""
+    axis = checked_dim(dim, input.ndim)
+    start = int(start)
+    n = input.shape[axis]
+    if not -n <= start <= n:
+        raise IndexError(f"start out of range (expected to be in range of [{-n}, {n}], but got {start})")
+    start = start + n if start < 0 else start
+    if length < 0 or start + length > n:
+        raise RuntimeError(f"start ({start}) + length ({length}) exceeds dimension size ({n}).")
+    return F._slice(input, axis, start, start + length, 1)
+
+
+@public("as_strided")
+def as_strided(input: Any, size: Any, stride: Any, storage_offset_: int | None = None, **kwargs: Any) -> Any:  # noqa: A002
+    """A window with the given sizes, strides and offset on the tensor's storage."""
+    own = storage_offset(input)
+    offset = kwargs.pop("storage_offset", storage_offset_)
+    offset = own if offset is None else int(offset)
+    _check_window(input, tuple(size), tuple(stride), offset)
+    return F.as_strided(input, tuple(size), tuple(stride), offset, Geometry.of(input._array, own))
+
+
+def _check_window(t: Any, size: tuple[int, ...], stride: tuple[int, ...], offset: int) -> None:
+    if len(size) != len(stride):
+        raise RuntimeError("mismatch in length of strides and shape")
+    if any(s < 0 for s in stride) or offset < 0:
+        raise RuntimeError(f"as_strided: Negative strides are not supported at the moment, got strides: {list(stride)}")
+    root = storage_of(t).root
+    end = offset + Geometry(size, stride, 0).extent()
+    whole = Geometry.of(root, 0).extent()
+    if end > whole:
+        raise RuntimeError(
+            f"setStorage: sizes {list(size)}, strides {list(stride)}, storage offset {offset} require {end} elements, but the "
+            f"storage has {whole}"
+        )
+
+
+# -- several at once
+
+
+@public("split")
+def split(tensor: Any, split_size_or_sections: Any, dim: int = 0, **kwargs: Any) -> Any:
+    """Pieces of a given size (the last may be smaller), or of given sizes."""
+    check_tensor("split", tensor)
+    size = kwargs.pop("split_size", split_size_or_sections)
+    if isinstance(size, int):
+        return F._split(tensor, size, dim)
+    return F._split_with_sizes(tensor, tuple(int(s) for s in size), dim)
+
+
+@public("split_with_sizes")
+def split_with_sizes(input: Any, split_sizes: Any, dim: int = 0) -> Any:  # noqa: A002
+    """Pieces of the given sizes."""
+    return F._split_with_sizes(input, tuple(split_sizes), dim)
+
+
+@public("chunk")
+def chunk(input: Any, chunks: int, dim: int = 0) -> Any:  # noqa: A002
+    """At most ``chunks`` pieces of equal size (the last may be smaller)."""
+    if chunks <= 0:
+        raise RuntimeError(f"chunk expects `chunks` to be greater than 0, got: {chunks}")
+    n = input.shape[checked_dim(dim, input.ndim)]
+    size = max(-(-n // chunks), 1)
+    return F._split(input, size, dim) if n else F._split_with_sizes(input, (0,) * chunks, dim)
+
+
+@public("tensor_split")
+def tensor_split(input: Any, indices_or_sections: Any, dim: int = 0) -> Any:  # noqa: A002
+    """Pieces at given places, or a given number of them; each is an ordinary slice."""
+    axis = checked_dim(dim, input.ndim)
+    n = input.shape[axis]
+    if isinstance(indices_or_sections, int):
+        small, extra = divmod(n, indices_or_sections)
+        widths = [small + (i < extra) for i in range(indices_or_sections)]
+        points = [0]
+        for w in widths:
+            points.append(points[-1] + w)
+    else:
+        points = [0, *(int(i) for i in indices_or_sections), n]
+    return tuple(F._slice(input, axis, a, b, 1) for a, b in zip(points[:-1], points[1:], strict=True))
+
+
+def _copies(pieces: Any) -> Any:
+    return tuple(F.clone(p) for p in pieces)
+
+
+for _name, _function in {"unsafe_chunk": chunk, "unsafe_split": split, "unsafe_split_with_sizes": split_with_sizes}.items():
+    public(_name)(lambda *args, _f=_function, **kwargs: _copies(_f(*args, **kwargs)))  # type: ignore[misc]
+
+
+# -- properties
+
+
+@property_("T")
+def transposed(self: Any) -> Any:
+    """All dimensions reversed."""
+    return F._permute(self, tuple(reversed(range(self.ndim))))
+
+
+@property_("mT")
+def matrix_transposed(self: Any) -> Any:
+    """The last two dimensions exchanged."""
+    if self.ndim < 2:
+        raise RuntimeError(f"tensor.mT is only supported on matrices or batches of matrices. Got {self.ndim}-D tensor.")
+    return F.transpose(self, -2, -1)
+
+
+# -- contiguous
+
+
+@public("contiguous", function=False)
+def contiguous(self: Any, memory_format: Any = None) -> Any:
+    """Row-major; the tensor itself when it is so already."""
+    if self._array.flags.c_contiguous:
+        return self
+    return F._contiguous_copy(self)
+
+
+# -- in-place changes of shape
+
+
+def _reshape_in_place(self: Any, row: str, *args: Any) -> Any:
+    """Give a tensor the shape of one of its views, and that view's place in the graph."""
+    check_inplace(self, requires_grad(self))
+    op = OPS[row]
+    plain = isinstance(self._fn, type(LAZY)) and self._meta is not None and self._meta.view is not None
+    edge = gradient_edge(self)
+    made = op(self, *args)
+    array = made._array
+    new_edge = gradient_edge(made) if edge is not None else None
+    set_array(self, array)
+    bump_version(self)
+    if plain:
+        assert self._meta is not None and self._meta.view is not None
+        view_record = made._meta.view
+        view_record.fn, view_record.version = new_edge, storage_of(self).version
+        self._meta.view = view_record
+    elif new_edge is not None:
+        set_history(self, new_edge)
+        edge_parts(new_edge)
+    return self
+
+
+@public("transpose_", function=False)
+def transpose_(self: Any, dim0: int, dim1: int) -> Any:
+    """In-place transpose."""
+    return _reshape_in_place(self, "transpose", dim0, dim1)
+
+
+public("swapaxes_", function=False)(transpose_)
+public("swapdims_", function=False)(transpose_)
+
+
+@public("t_", function=False)
+def t_(self: Any) -> Any:
+    """In-place matrix transpose."""
+    return _reshape_in_place(self, "t")
+
+
+@public("squeeze_", function=False)
+def squeeze_(self: Any, dim: Any = None) -> Any:
+    """In-place squeeze."""
+    return _reshape_in_place(self, "_squeeze") if dim is None else _reshape_in_place(self, "_squeeze_dim", dim)
+
+
+@public("unsqueeze_", function=False)
+def unsqueeze_(self: Any, dim: int) -> Any:
+    """In-place unsqueeze."""
+    return _reshape_in_place(self, "unsqueeze", dim)
+
+
+@public("as_strided_", function=False)
+def as_strided_(self: Any, size: Any, stride: Any, storage_offset: int | None = None) -> Any:
+    """In-place as_strided."""
+    from ..strided import storage_offset as offset_of
+
+    own = offset_of(self)
+    offset = own if storage_offset is None else storage_offset
+    _check_window(self, tuple(size), tuple(stride), offset)
+    return _reshape_in_place(self, "as_strided", tuple(size), tuple(stride), offset, Geometry.of(self._array, own))
+
+
+@public("resize_", function=False)
+def resize_(self: Any, *size: Any, memory_format: Any = None) -> Any:
+    """Change the size in place; refused for tensors that require grad."""
+    import numpy as np
+
+    if requires_grad(self):
+        raise RuntimeError("cannot resize variables that require grad")
+    shape = _sizes(size)
+    count = Size(shape).numel()
+    flat = self._array.reshape(-1)
+    if count <= flat.size:
+        set_array(self, flat[:count].reshape(shape))
+    else:
+        grown = np.zeros(count, flat.dtype)
+        grown[: flat.size] = flat
+        set_array(self, grown.reshape(shape))
+    bump_version(self)
+    return self
+
+
+@public("resize_as_", function=False)
+def resize_as_(self: Any, other: Any) -> Any:
+    """``self.resize_(other.size())``."""
+    return resize_(self, *other.shape)
+
+
+def is_tensor(value: Any) -> bool:
+    """Whether ``value`` is a tensor."""
+    return isinstance(value, TensorBase)
+
+
+public("is_tensor", method=False)(is_tensor)

@@ -1,0 +1,139 @@
+"""In-place operators: check, compute, write, raise the version, rewrite history."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from . import observe, state
+from .base import TensorBase, storage_of, wrap
+from .dispatch import compute, edges_of, pack_saved, promoted, record, same_dtype, saved_for, split_aux, tensors_in
+from .forward_ad import carries_tangent, keep_tangent, output_tangents, tangent_of
+from .op import OpDef
+from .registry import F
+from .state import STATE
+from .views import check_inplace, check_overlap, gradient_edge, rebase_history, replay, requires_grad
+
+before_write: list[Callable[[TensorBase], None]] = []
+"""Called with each tensor that is about to be written (``allow_mutation_on_saved_tensors`` clones here)."""
+
+
+def call_inplace(op: OpDef, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Apply an operator to its first argument in place and return that argument.
+
+    Raises ``RuntimeError`` where autograd forbids the write, for a result that does not fit the tensor's shape or
+    dtype, and for a tensor whose elements overlap; nothing is written then.
+    """
+    if kwargs or len(args) != len(op.params):
+        args = op.bind(args, kwargs)
+    t = args[0]
+    operands = tensors_in(op, args)
+    recording = STATE.grad_enabled and not STATE.inference
+    records = recording and bool(op.diff_positions) and any(requires_grad(x) for x in operands)
+    check_inplace(t, records)
+    check_overlap(t._array)
+    cast_args = promoted(op, args) if op.promote and not same_dtype(op, args) else args
+    computed = compute(op, cast_args)
+    outputs, aux = split_aux(op, computed)
+    new = _fitting(op, t, outputs[0])
+    edges = edges_of(op, (t, *cast_args[1:]), operands) if records else None
+    kept = (t, *cast_args[1:])
+    if edges is not None and "self" in saved_for(op, edges):
+        kept = (_clone_of_old_value(t), *cast_args[1:])
+    tangents = _new_tangent(op, kept, t, new, aux, operands)
+    write(t, new)
+    if edges is not None:
+        node = record(op, kept, edges, [t], (t._array,), aux)
+        if node is not None:
+            if node.output_storages is not None:
+                node.output_storages[0] = storage_of(t)
+            rebase_history(t, node)
+            if STATE.saved_hooks:
+                pack_saved(op, node, [t])
+    if tangents is not None:
+        _set_new_tangent(t, tangents)
+    if observe.observers:
+        observe.tell("inplace", op.name + "_", None if edges is None else t._fn, t, storage_of(t).version)
+    return t
+
+
+def write(t: Any, new: Any) -> None:
+    """Write an array into a tensor's memory and raise the version."""
+    for callback in before_write:
+        callback(t)
+    t._array[...] = new
+    bump_version(t)
+
+
+def bump_version(t: TensorBase) -> None:
+    """Raise the version of a tensor (inference tensors have none)."""
+    if t._meta is not None and t._meta.inference:
+        return
+    storage_of(t).bump()
+
+
+def _fitting(op: OpDef, t: Any, new: Any) -> Any:
+    """The result, provided that it fits the tensor."""
+    have, want = new.dtype, t._sig.numpy
+    if have != want:
+        rank = "biufc".index
+        kinds = {"u": "i"}
+        if rank(kinds.get(have.kind, have.kind)) > rank(kinds.get(want.kind, want.kind)):
+            raise RuntimeError(
+                f"result type {_scalar_name(have)} can't be cast to the desired output type {_scalar_name(want)}"
+            )
+    shape = t._sig.shape
+    if new.shape != shape:
+        if len(new.shape) > len(shape) or any(
+            n not in (1, s) for n, s in zip(reversed(new.shape), reversed(shape), strict=False)
+        ):
+            raise RuntimeError(
+                f"output with shape {list(shape)} doesn't match the broadcast shape {list(new.shape)}; "
+                f"use the out-of-place {op.name}() to get the larger result"
+            )
+    return new
+
+
+_SCALAR_NAMES = {
+    "f2": "Half", "f4": "Float", "f8": "Double", "c8": "ComplexFloat", "c16": "ComplexDouble", "i1": "Char",
+    "i2": "Short", "i4": "Int", "i8": "Long", "u1": "Byte", "b1": "Bool",
+}  # fmt: skip
+
+
+def _scalar_name(dtype: Any) -> str:
+    return _SCALAR_NAMES.get(dtype.str[1:], str(dtype))
+
+
+def _clone_of_old_value(t: TensorBase) -> Any:
+    """A copy of the value about to be overwritten, at the old place in the graph."""
+    old = wrap(t._array.copy(), gradient_edge(t))
+    tangent = tangent_of(t)
+    if tangent is not None:
+        keep_tangent(old, tangent.clone())
+    return old
+
+
+def _new_tangent(
+    op: OpDef, kept: tuple[Any, ...], t: Any, new: Any, aux: tuple[Any, ...], operands: list[Any]
+) -> list[Any] | None:
+    if not (state.MODE and STATE.forward_grad_enabled) or STATE.inference or not carries_tangent(operands):
+        return None
+    return output_tangents(op, kept, [wrap(new)], aux)
+
+
+def _set_new_tangent(t: Any, tangents: list[Any]) -> None:
+    """An existing tangent is changed in place; a view of a plain base gives the base a zero tangent first."""
+    new = tangents[0]
+    have = tangent_of(t)
+    if new is None:
+        new = wrap(t._array * 0)
+    if have is None:
+        view = t._meta.view if t._meta is not None else None
+        if view is None:
+            keep_tangent(t, F.expand(new, tuple(t._sig.shape)).clone())
+            return
+        if tangent_of(view.base) is None:
+            keep_tangent(view.base, wrap(view.base._array * 0))
+        have = replay(view.replay, tangent_of(view.base))
+        keep_tangent(t, have)
+    have.copy_(new)

@@ -1,0 +1,211 @@
+"""Grad modes: functions, context managers and decorators that switch recording on and off in a thread."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import sys
+import warnings
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+from .state import STATE, enter_mode, leave_mode, set_grad_enabled_here
+
+C = TypeVar("C", bound=Callable[..., Any])
+
+
+def is_grad_enabled() -> bool:
+    """Whether operations are recorded in this thread."""
+    return STATE.grad_enabled
+
+
+def is_inference_mode_enabled() -> bool:
+    """Whether this thread is in inference mode."""
+    return STATE.inference
+
+
+class ModeContext:
+    """A context manager that also decorates functions, generators and coroutines.
+
+    A decorated generator has the mode on whenever it runs and off whenever it is suspended; the same holds for
+    coroutines (PyTorch leaves those uncovered).
+    """
+
+    def __enter__(self) -> Any:
+        raise NotImplementedError
+
+    def __exit__(self, *exc: object) -> None:
+        raise NotImplementedError
+
+    def clone(self) -> Any:
+        """A fresh context with the same arguments."""
+        return type(self)()
+
+    def __call__(self, func: C) -> C:
+        return decorate(self.clone, func)
+
+
+def decorate(fresh: Callable[[], Any], func: Any) -> Any:
+    """Run ``func`` under a fresh context per call."""
+    if inspect.isclass(func):
+        warnings.warn(
+            "Decorating classes is deprecated and will be disabled in future versions. You should only decorate "
+            "functions or methods. To preserve the current behavior of class decoration, you can directly decorate "
+            "the `__init__` method and nothing else.",
+            FutureWarning,
+            stacklevel=3,
+        )
+    if inspect.isgeneratorfunction(func):
+        return _decorate_generator(fresh, func)
+    if inspect.iscoroutinefunction(func):
+        return _decorate_coroutine(fresh, func)
+
+    @functools.wraps(func)
+    def decorated(*args: Any, **kwargs: Any) -> Any:
+        with fresh():
+            return func(*args, **kwargs)
+
+    return decorated
+
+
+def _decorate_generator(fresh: Callable[[], Any], func: Any) -> Any:
+    @functools.wraps(func)
+    def decorated(*args: Any, **kwargs: Any) -> Any:
+        return (yield from _steps(fresh, func(*args, **kwargs)))
+
+    return decorated
+
+
+def _decorate_coroutine(fresh: Callable[[], Any], func: Any) -> Any:
+    @functools.wraps(func)
+    async def decorated(*args: Any, **kwargs: Any) -> Any:
+        return await _Awaitable(fresh, func(*args, **kwargs))
+
+    return decorated
+
+
+class _Awaitable:
+    def __init__(self, fresh: Callable[[], Any], coroutine: Any) -> None:
+        self.fresh, self.coroutine = fresh, coroutine
+
+    def __await__(self) -> Any:
+        return (yield from _steps(self.fresh, self.coroutine))
+
+
+def _steps(fresh: Callable[[], Any], gen: Any) -> Any:
+    """Resume ``gen`` under the mode; suspend outside of it."""
+    try:
+        with fresh():
+            response = gen.send(None)
+        while True:
+            try:
+                request = yield response
+            except GeneratorExit:
+                with fresh():
+                    gen.close()
+                raise
+            except BaseException:
+                with fresh():
+                    response = gen.throw(*sys.exc_info())
+            else:
+                with fresh():
+                    response = gen.send(request)
+    except StopIteration as stop:
+        return stop.value
+
+
+class _GradMode(ModeContext):
+    """Shared by ``no_grad`` and ``enable_grad``; nested use of one object restores in order."""
+
+    mode: bool
+
+    def __init__(self) -> None:
+        self._before: list[bool] = []
+
+    def __new__(cls, func: Any = None) -> Any:
+        if func is None:
+            return super().__new__(cls)
+        made = super().__new__(cls)
+        made.__init__()
+        return made(func)
+
+    def __enter__(self) -> None:
+        self._before.append(STATE.grad_enabled)
+        set_grad_enabled_here(self.mode)
+
+    def __exit__(self, *exc: object) -> None:
+        set_grad_enabled_here(self._before.pop())
+
+
+class no_grad(_GradMode):  # noqa: N801 - torch's name
+    """Do not record operations: context manager, or decorator with or without parentheses."""
+
+    mode = False
+
+
+class enable_grad(_GradMode):  # noqa: N801
+    """Record operations again inside ``no_grad``."""
+
+    mode = True
+
+
+class set_grad_enabled(ModeContext):  # noqa: N801
+    """Switch recording on or off: acts at once; as a context manager restores what was before; ``TypeError`` for a
+    non-bool."""
+
+    def __init__(self, mode: bool) -> None:
+        if not isinstance(mode, bool):
+            raise TypeError(f"set_grad_enabled(): argument 'enabled' must be bool, not {type(mode).__name__}")
+        self.mode = mode
+        self.before = STATE.grad_enabled
+        set_grad_enabled_here(mode)
+
+    def __enter__(self) -> None:
+        set_grad_enabled_here(self.mode)
+
+    def __exit__(self, *exc: object) -> None:
+        set_grad_enabled_here(self.before)
+
+    def clone(self) -> Any:
+        """The same mode again."""
+        return type(self)(self.mode)
+
+    def __call__(self, func: C) -> C:
+        set_grad_enabled_here(self.before)
+        mode = self.mode
+        return decorate(lambda: set_grad_enabled(mode), func)
+
+
+class inference_mode(ModeContext):  # noqa: N801
+    """Record nothing and track no versions; results are inference tensors."""
+
+    def __init__(self, mode: bool = True) -> None:
+        self.mode = mode
+        self._before: list[tuple[bool, bool]] = []
+
+    def __new__(cls, mode: Any = True) -> Any:
+        made = super().__new__(cls)
+        if isinstance(mode, bool):
+            return made
+        made.__init__()  # type: ignore[misc]
+        return made(mode)
+
+    def clone(self) -> Any:
+        """The same mode again."""
+        return type(self)(self.mode)
+
+    def __enter__(self) -> None:
+        self._before.append((STATE.inference, STATE.grad_enabled))
+        _set_inference(self.mode)
+        set_grad_enabled_here(not self.mode)
+
+    def __exit__(self, *exc: object) -> None:
+        inference, grad = self._before.pop()
+        _set_inference(inference)
+        set_grad_enabled_here(grad)
+
+
+def _set_inference(on: bool) -> None:
+    if STATE.inference is not on:
+        STATE.inference = on
+        enter_mode() if on else leave_mode()

@@ -1,0 +1,233 @@
+"""``OpDef``: one row of the operator table, and what is worked out from it.
+
+A row says the forward on arrays, one reverse rule per differentiable argument written in differentiable
+operators, and a few facts.  From the rules' argument names follows what is saved: the names of tensor
+arguments, of parameters, ``result`` (the output), ``<arg>_sizes`` and ``<arg>_options``.  Rules run on bare
+arrays in an ordinary backward and on tensors when a graph is created; they are written once.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from .node import NODE_CLASSES
+from .opnode import OpNode
+from .registry import OPS
+
+Rule = Callable[..., Any]
+
+
+class RowError(Exception):
+    """A slip in the operator table, found when it is imported."""
+
+
+def camel_case(name: str) -> str:
+    """``masked_fill`` -> ``MaskedFill``."""
+    return "".join(part[:1].upper() + part[1:] for part in name.split("_"))
+
+
+class OpDef:
+    """One operator.
+
+    ``kind`` says how forward mode follows from the rules: ``"elementwise"`` (the reverse rule applied to the
+    tangent), ``"linear"`` (the operator itself), ``"multilinear"`` (the operator in each argument), or
+    ``"function"`` (the transpose of the reverse rule, or ``jvp``).
+    """
+
+    def __init__(
+        self,
+        name: str,
+        forward: Callable[..., Any],
+        *,
+        kind: str = "function",
+        node: str | None = None,
+        rules: dict[str, Rule] | None = None,
+        joint: Rule | None = None,
+        tensors: str | None = None,
+        facts: dict[str, Any] | None = None,
+    ) -> None:
+        facts = facts or {}
+        self.name = name
+        self.forward = forward
+        self.kind = kind
+        self.rules = rules or {}
+        self.joint = joint
+        self.view: bool = facts.pop("view", False)
+        self.inplace: bool = facts.pop("inplace", False)
+        self.promote: str = facts.pop("promote", "common" if kind in ("elementwise", "multilinear") else "")
+        self.outputs: int | str = facts.pop("outputs", 1)
+        self.nondiff: tuple[int, ...] = facts.pop("nondiff", ())
+        self.aux: tuple[str, ...] = facts.pop("aux", ())
+        self.nondiff_names = frozenset(str(facts.pop("constant", "")).split())
+        self.jvp: Rule | None = facts.pop("jvp", None)
+        self.public: bool = facts.pop("public", not name.startswith("_"))
+        if facts:
+            raise RowError(f"row {name!r}: unknown facts {sorted(facts)}")
+        self._read_signature(tensors)
+        self._read_rules()
+        self.node_class = self._make_node_class(node or camel_case(name) + "Backward0")
+
+    # -- worked out from the row
+    def _read_signature(self, tensors: str | None) -> None:
+        if isinstance(self.forward, np.ufunc):
+            self.params: tuple[str, ...] = ("self", "other")[: self.forward.nin]
+            self.defaults: tuple[Any, ...] = ()
+        else:
+            signature = inspect.signature(self.forward)
+            self.params = tuple(signature.parameters)
+            self.defaults = tuple(p.default for p in signature.parameters.values() if p.default is not p.empty)
+        self.required = len(self.params) - len(self.defaults)
+        if tensors is not None:
+            named = tensors.split()
+        elif self.joint is not None or not self.rules:
+            named = list(self.params[:1])
+        else:
+            named = list(self.rules)
+        self.lists = frozenset(n.rstrip("*") for n in named if n.endswith("*"))
+        names = [n.rstrip("*") for n in named]
+        unknown = [n for n in (*names, *self.rules) if n not in self.params]
+        if unknown:
+            raise RowError(f"row {self.name!r}: no such argument: {', '.join(unknown)}")
+        self.tensor_names = tuple(n for n in self.params if n in names or n in self.rules)
+        self.tensor_positions = tuple(self.params.index(n) for n in self.tensor_names)
+        self.list_positions = frozenset(self.params.index(n) for n in self.lists)
+        if self.joint is not None:
+            self.diff_names = tuple(n for n in self.tensor_names if n not in self.nondiff_arguments())
+        else:
+            self.diff_names = tuple(n for n in self.tensor_names if n in self.rules)
+        self.diff_positions = tuple(self.params.index(n) for n in self.diff_names)
+
+    def nondiff_arguments(self) -> frozenset[str]:
+        """Tensor arguments of a joint rule that take no gradient (``constant="index mask"``)."""
+        return self.nondiff_names
+
+    def _read_rules(self) -> None:
+        """Which values each rule asks for, in the order in which a node keeps them."""
+        self.saved_names: list[str] = []
+        self.rule_args: dict[str, tuple[int, ...]] = {}
+        everything = dict(self.rules) if self.joint is None else {"*": self.joint}
+        for arg, rule in everything.items():
+            asked = list(inspect.signature(rule).parameters)[1 if self.joint is None else 2 :]
+            for name in asked:
+                self._check_asked(arg, name)
+                if name not in self.saved_names:
+                    self.saved_names.append(name)
+            self.rule_args[arg] = tuple(self.saved_names.index(n) for n in asked)
+        self.saves_result = "result" in self.saved_names
+        self.tensor_saved = frozenset(
+            n for n in self.saved_names if n in self.tensor_names or n == "result" or n in self.aux
+        )
+
+    def _check_asked(self, arg: str, name: str) -> None:
+        known = {*self.params, *self.aux, "result"}
+        base = name.removesuffix("_sizes").removesuffix("_options")
+        if name not in known and base not in self.tensor_names:
+            raise RowError(f"row {self.name!r}: the rule for {arg!r} asks for {name!r}, which the operator has not")
+
+    def _make_node_class(self, node_name: str) -> type[OpNode]:
+        existing = NODE_CLASSES.get(node_name)
+        if existing is not None:  # several rows may show the same node, as torch's overloads do
+            cls = type(node_name, (OpNode,), {"__slots__": (), "op": self, "__module__": __name__})
+        else:
+            cls = NODE_CLASSES[node_name] = type(
+                node_name, (OpNode,), {"__slots__": (), "op": self, "__module__": __name__}
+            )
+        assert issubclass(cls, OpNode)
+        return cls
+
+    # -- calling
+    def bind(self, args: Sequence[Any], kwargs: dict[str, Any]) -> tuple[Any, ...]:
+        """Positional arguments in the row's order with defaults filled in; ``TypeError`` as Python would."""
+        if len(args) > len(self.params):
+            raise TypeError(f"{self.name}() takes {len(self.params)} arguments but {len(args)} were given")
+        bound = list(args)
+        for i in range(len(args), len(self.params)):
+            name = self.params[i]
+            if name in kwargs:
+                bound.append(kwargs.pop(name))
+            elif i >= self.required:
+                bound.append(self.defaults[i - self.required])
+            else:
+                raise TypeError(f"{self.name}() missing required argument: '{name}'")
+        if kwargs:
+            name = next(iter(kwargs))
+            if name in self.params:
+                raise TypeError(f"{self.name}() got multiple values for argument '{name}'")
+            raise TypeError(f"{self.name}() got an unexpected keyword argument '{name}'")
+        return tuple(bound)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Run on tensors (recording) or, where no argument is a tensor, on bare arrays."""
+        return _dispatch(self, args, kwargs)
+
+    def __repr__(self) -> str:
+        return f"<operator {self.name}>"
+
+
+_dispatch: Callable[[OpDef, tuple[Any, ...], dict[str, Any]], Any]
+
+
+def set_dispatcher(dispatch: Callable[[OpDef, tuple[Any, ...], dict[str, Any]], Any]) -> None:
+    """Tell rows how calls are dispatched (called once, by the dispatcher)."""
+    global _dispatch
+    _dispatch = dispatch
+
+
+def _add(op: OpDef) -> OpDef:
+    if op.name in OPS:
+        raise RowError(f"row {op.name!r} stands twice in the table")
+    OPS[op.name] = op
+    return op
+
+
+def _row(name: str, forward: Any, kind: str, node: str | None, tensors: str | None, rest: dict[str, Any]) -> OpDef:
+    facts = {k: rest.pop(k) for k in _FACTS if k in rest}
+    joint = rest.pop("joint", None)
+    return _add(OpDef(name, forward, kind=kind, node=node, rules=rest, joint=joint, tensors=tensors, facts=facts))
+
+
+_FACTS = ("view", "inplace", "promote", "outputs", "nondiff", "aux", "jvp", "public", "constant")
+
+
+def elementwise(
+    name: str, forward: Any, *, node: str | None = None, tensors: str | None = None, **rules_and_facts: Any
+) -> OpDef:
+    """A row whose output element depends on the same element of each argument (broadcast)."""
+    return _row(name, forward, "elementwise", node, tensors, rules_and_facts)
+
+
+def linear(
+    name: str, forward: Any, *, node: str | None = None, tensors: str | None = None, **rules_and_facts: Any
+) -> OpDef:
+    """A row that is linear in all its differentiable arguments together."""
+    return _row(name, forward, "linear", node, tensors, rules_and_facts)
+
+
+def multilinear(
+    name: str, forward: Any, *, node: str | None = None, tensors: str | None = None, **rules_and_facts: Any
+) -> OpDef:
+    """A row that is linear in each differentiable argument separately."""
+    return _row(name, forward, "multilinear", node, tensors, rules_and_facts)
+
+
+def function(
+    name: str, forward: Any, *, node: str | None = None, tensors: str | None = None, **rules_and_facts: Any
+) -> OpDef:
+    """Any other differentiable row."""
+    return _row(name, forward, "function", node, tensors, rules_and_facts)
+
+
+def listwise(name: str, forward: Any, rule: Rule, *, node: str | None = None, **facts: Any) -> OpDef:
+    """A linear row whose first argument ``tensors`` is a list; its rule returns one gradient per element."""
+    return _add(
+        OpDef(name, forward, kind="linear", node=node, rules={"tensors": rule}, tensors="tensors*", facts=facts)
+    )
+
+
+def nondifferentiable(name: str, forward: Any, *, tensors: str = "self", **facts: Any) -> OpDef:
+    """A row without gradient."""
+    return _row(name, forward, "nondifferentiable", None, tensors, facts)

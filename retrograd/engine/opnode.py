@@ -1,0 +1,219 @@
+"""``OpNode``: the node of a table operator; it keeps what the rules ask for and applies them."""
+
+from __future__ import annotations
+
+from typing import Any, Protocol
+
+import numpy as np
+
+from . import storage
+from .base import TensorBase, wrap
+from .node import GraphNode
+from .saved import SECOND_TIME, SavedTensor, check_input, check_output, unpack_output
+from .storage import Storage
+
+
+class RunContext(Protocol):
+    """What a node needs to know of the task it runs in."""
+
+    tensors: bool
+    """Whether gradients are tensors (a graph is created or tangents flow) rather than bare arrays."""
+
+    def wants(self, edge: Any) -> bool:
+        """Whether the gradient along this edge is needed."""
+        ...
+
+
+class OpNode(GraphNode):
+    """A node made by an operator row.
+
+    ``saved`` runs parallel to ``op.saved_names``: an input as the tensor itself, the node's own output as bare
+    array(s), a ``SavedTensor`` where hooks packed it, parameters as they are.  ``None`` once released.
+    """
+
+    __slots__ = ("output_storages", "saved")
+    op: Any
+    saved: tuple[Any, ...] | None
+    output_storages: dict[int, Storage] | None
+
+    def run(self, grads: list[Any], task: RunContext) -> tuple[Any, ...]:
+        op = self.op
+        if len(grads) == 1:
+            g = grads[0]
+            if g is None:
+                return (None,) * len(self.edges)
+        else:
+            if all(x is None for x in grads):
+                return (None,) * len(self.edges)
+            g = self._materialized(grads, task.tensors)
+        values = self._values(task.tensors)
+        needs = tuple([e is not None and task.wants(e) for e in self.edges])
+        if op.joint is not None:
+            return tuple(op.joint(g, needs, *[values[i] for i in op.rule_args["*"]]))
+        if not op.lists:
+            return tuple(
+                [
+                    op.rules[name](g, *[values[i] for i in op.rule_args[name]]) if need else None
+                    for name, need in zip(op.diff_names, needs, strict=True)
+                ]
+            )
+        return self._run_with_list(g, values, needs)
+
+    def _run_with_list(self, g: Any, values: list[Any], needs: tuple[bool, ...]) -> tuple[Any, ...]:
+        """Rules of a row with a list argument: its rule returns one gradient per element."""
+        op = self.op
+        count = len(self.edges) - len(op.diff_names) + 1
+        results: list[Any] = []
+        for name in op.diff_names:
+            args = [values[i] for i in op.rule_args[name]]
+            width = count if name in op.lists else 1
+            if not any(needs[len(results) : len(results) + width]):
+                results.extend([None] * width)
+            elif name in op.lists:
+                results.extend(op.rules[name](g, *args))
+            else:
+                results.append(op.rules[name](g, *args))
+        return tuple(results)
+
+    def _materialized(self, grads: list[Any], tensors: bool) -> tuple[Any, ...]:
+        """Zeros for missing gradients of differentiable outputs."""
+        filled = []
+        for g, sig in zip(grads, self.sigs, strict=True):
+            if g is None and sig is not None:
+                zeros = np.zeros(sig.shape, sig.numpy)
+                g = wrap(zeros) if tensors else zeros
+            filled.append(g)
+        return tuple(filled)
+
+    # -- saved values
+    def _values(self, tensors: bool) -> list[Any]:
+        if self.saved is None:
+            raise RuntimeError(SECOND_TIME)
+        read = self._read_tensor if tensors else self._read_array
+        return [read(name, v) for name, v in zip(self.op.saved_names, self.saved, strict=True)]
+
+    def _read_array(self, name: str, value: Any) -> Any:
+        if isinstance(value, TensorBase):
+            if storage.LAST_WRITE > self.number:
+                check_input(value, self.number)
+            return value._array
+        if isinstance(value, SavedTensor):
+            t = value.value(self)
+            return None if t is None else t._array
+        if name == "result":
+            return self._read_result(value, False)
+        if name in self.op.lists and isinstance(value, list):
+            return [self._read_array("", v) for v in value]
+        return value
+
+    def _read_tensor(self, name: str, value: Any) -> Any:
+        if isinstance(value, TensorBase):
+            if storage.LAST_WRITE > self.number:
+                check_input(value, self.number)
+            return value
+        if isinstance(value, SavedTensor):
+            return value.value(self)
+        if name == "result":
+            return self._read_result(value, True)
+        if name in self.op.lists and isinstance(value, list):
+            return [self._read_tensor("", v) for v in value]
+        if name in self.op.aux and isinstance(value, np.ndarray):
+            return wrap(value)
+        return value
+
+    def _read_result(self, value: Any, tensors: bool) -> Any:
+        """The node's own output(s)."""
+        if isinstance(value, tuple):
+            return tuple([self._read_one_result(v, i, tensors) for i, v in enumerate(value)])
+        return self._read_one_result(value, 0, tensors)
+
+    def _read_one_result(self, value: Any, nr: int, tensors: bool) -> Any:
+        if isinstance(value, SavedTensor):
+            t = value.value(self)
+            return t if tensors or t is None else t._array
+        storages = self.output_storages
+        if storages is None or value is None:
+            return value
+        if storages and storage.LAST_WRITE > self.number:
+            check_output(storages.get(nr), self, nr)
+        if not tensors:
+            return value
+        if self.sigs[nr] is None:
+            return wrap(value)
+        return unpack_output(value, self, nr, storages)
+
+    def __call__(self, *grads: Any, **kwargs: Any) -> Any:
+        """Run just this node: one gradient (or ``None``) per input; a tensor, or a tuple of several."""
+        return self.caller(self, grads, kwargs)
+
+    caller: Any
+    """``execute.call_node``, put here by the engine."""
+
+    def release(self) -> None:
+        saved = self.saved
+        if saved is None or not self.op.tensor_saved:
+            return
+        for value in saved:
+            if isinstance(value, SavedTensor):
+                value.release()
+        self.saved = None
+
+    # -- what PyTorch shows of saved values
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_saved_"):
+            return self._saved_value(name.removeprefix("_saved_"), name)
+        if name.startswith("_raw_saved_"):
+            return self._raw_saved(name.removeprefix("_raw_saved_"), name)
+        raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
+
+    def _index_of_saved(self, name: str, attribute: str) -> int:
+        name = name.replace("_sym_sizes", "_sizes")
+        try:
+            return int(self.op.saved_names.index(name))
+        except ValueError:
+            raise AttributeError(f"'{type(self).__name__}' object has no attribute '{attribute}'") from None
+
+    def _saved_value(self, name: str, attribute: str) -> Any:
+        i = self._index_of_saved(name, attribute)
+        if self.saved is None:
+            raise RuntimeError(SECOND_TIME)
+        name = self.op.saved_names[i]
+        value = self._read_tensor(name, self.saved[i])
+        if name in self.op.tensor_names and isinstance(value, (bool, int, float, complex)):
+            return wrapped_number(value)
+        return value
+
+    def _raw_saved(self, name: str, attribute: str) -> Any:
+        i = self._index_of_saved(name, attribute)
+        name = self.op.saved_names[i]
+        if name not in self.op.tensor_saved:
+            raise AttributeError(f"'{type(self).__name__}' object has no attribute '{attribute}'")
+        if self.saved is None:
+            handle = SavedTensor(None)
+            handle.release()
+            return handle
+        value = self.saved[i]
+        if isinstance(value, (SavedTensor, tuple, list)):
+            return value
+        handle = self._as_handle(name, value)
+        self.saved = (*self.saved[:i], handle, *self.saved[i + 1 :])
+        return handle
+
+    def _as_handle(self, name: str, value: Any) -> SavedTensor:
+        """Turn a plainly kept value into a handle whose hooks can be set after the fact."""
+        if isinstance(value, TensorBase):
+            check_input(value, self.number)
+            edge = value._fn if isinstance(value._fn, GraphNode) or hasattr(value._fn, "nr") else None
+            return SavedTensor(value, edge=edge)
+        if name == "result" and value is not None:
+            storages = self.output_storages
+            assert storages is not None
+            return SavedTensor(unpack_output(value, self, 0, storages), is_output=True)
+        return SavedTensor(None if value is None else wrapped_number(value))
+
+
+def wrapped_number(value: Any) -> Any:
+    """A Python number as a 0-d tensor that counts as a number in promotions."""
+    t = wrap(np.asarray(value))
+    t.need_meta().wrapped_number = True
+    return t

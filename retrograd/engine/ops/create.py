@@ -1,0 +1,76 @@
+"""Copies, casts, fills and layout-preserving creation."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..op import function, linear, nondifferentiable
+from ..registry import F
+from ..strided import Geometry, zeros_like_layout
+
+linear("clone", lambda self: np.array(self, order="K"), self=lambda g: g)
+
+
+def _to_copy(self: Any, numpy: Any) -> Any:
+    if self.dtype.kind == "c" and numpy.kind != "c":
+        self = self.real
+    return np.array(self, dtype=numpy, order="K")
+
+
+def _cast_back(g: Any, self_options: Any) -> Any:
+    numpy = self_options.numpy
+    have = g.dtype if isinstance(g, np.ndarray) else g._sig.numpy
+    if have.kind == "c" and numpy.kind != "c":
+        g = F.real(g)
+    return F._to_copy(g, numpy)
+
+
+linear("_to_copy", _to_copy, node="ToCopyBackward0", self=_cast_back)
+
+
+def _copy(self: Any, src: Any, non_blocking: bool = False) -> Any:
+    src = np.asarray(src)
+    if src.dtype.kind == "c" and self.dtype.kind != "c":
+        src = src.real
+    return src.astype(self.dtype, copy=False)
+
+
+linear(
+    "_copy", _copy, node="CopyBackwards", tensors="self src",
+    self=lambda g: g * 0, src=lambda g: g,
+)  # fmt: skip
+
+
+def _fill(self: Any, value: Any) -> Any:
+    return np.broadcast_to(np.asarray(value).astype(self.dtype), self.shape)
+
+
+linear("_fill", _fill, node="FillBackward0", tensors="self value", self=lambda g: g * 0, value=lambda g: F.sum(g))
+linear("_zero", lambda self: np.zeros_like(self), node="ZeroBackward0", self=lambda g: g * 0)
+nondifferentiable("zeros_like", lambda self: np.zeros(self.shape, self.dtype), public=False)
+nondifferentiable("ones_like", lambda self: np.ones(self.shape, self.dtype), public=False)
+nondifferentiable(
+    "empty_like_layout", lambda self: zeros_like_layout(Geometry.of(self, 0), self.dtype), public=False
+)
+
+# -- complex parts
+
+
+def _real(self: Any) -> Any:
+    return self.real if self.dtype.kind == "c" else self
+
+
+def _real_to_complex(g: Any, self_options: Any) -> Any:
+    return F._to_copy(g, self_options.numpy)
+
+
+def _imag_to_complex(g: Any, self_options: Any) -> Any:
+    return F._to_copy(g, self_options.numpy) * 1j
+
+
+function("real", lambda self: self.real, node="RealBackward0", self=_real_to_complex, view=True, public=False,
+         jvp=lambda primal, tangents, results: F.real(tangents[0]))  # fmt: skip
+function("imag", lambda self: self.imag, node="ImagBackward0", self=_imag_to_complex, view=True, public=False,
+         jvp=lambda primal, tangents, results: F.imag(tangents[0]))  # fmt: skip

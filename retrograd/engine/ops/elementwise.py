@@ -1,0 +1,298 @@
+"""Element-wise operators: arithmetic, powers, exponentials, trigonometry, rounding, selection."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from ..op import elementwise, linear, nondifferentiable
+from ..registry import F
+
+# -- arithmetic
+
+
+def _scaled(x: Any, alpha: Any) -> Any:
+    return x if alpha == 1 else x * alpha
+
+
+def _add(self: Any, other: Any, alpha: Any = 1) -> Any:
+    """``self + alpha * other``."""
+    return np.add(self, _scaled(other, alpha))
+
+
+def _sub(self: Any, other: Any, alpha: Any = 1) -> Any:
+    """``self - alpha * other``."""
+    return np.subtract(self, _scaled(other, alpha))
+
+
+def _rsub(self: Any, other: Any, alpha: Any = 1) -> Any:
+    """``other - alpha * self``."""
+    return np.subtract(other, _scaled(self, alpha))
+
+
+def conj(x: Any) -> Any:
+    """The complex conjugate; real values are returned as they are."""
+    kind = x.dtype.kind if isinstance(x, (np.ndarray, np.generic)) else getattr(getattr(x, "_sig", None), "numpy", None)
+    if isinstance(kind, np.dtype):
+        kind = kind.kind
+    if kind is None:
+        return x.conjugate() if isinstance(x, complex) else x
+    return F.conj(x) if kind == "c" else x
+
+
+linear("conj", np.conjugate, node="ConjBackward0", self=lambda g: F.conj(g))
+elementwise("add", _add, self=lambda g: g, other=lambda g, alpha: _scaled(g, conj(alpha)), inplace=True)
+elementwise("sub", _sub, self=lambda g: g, other=lambda g, alpha: _scaled(-g, conj(alpha)), inplace=True)
+elementwise(
+    "rsub", _rsub, node="RsubBackward1",
+    self=lambda g, alpha: _scaled(-g, conj(alpha)), other=lambda g: g,
+)  # fmt: skip
+elementwise(
+    "mul", np.multiply, self=lambda g, other: g * conj(other), other=lambda g, self: g * conj(self), inplace=True
+)
+
+
+def _div(self: Any, other: Any) -> Any:
+    """True division."""
+    return np.true_divide(self, other)
+
+
+elementwise(
+    "div", _div, promote="float", inplace=True,
+    self=lambda g, other: g / conj(other),
+    other=lambda g, self, other: -g * conj((self / other) / other),
+)  # fmt: skip
+
+
+def _div_floor(self: Any, other: Any) -> Any:
+    return np.floor_divide(self, other)
+
+
+def _div_trunc(self: Any, other: Any) -> Any:
+    if np.result_type(self, other).kind in "iu":
+        quotient = np.floor_divide(self, other)
+        return quotient + ((quotient < 0) & (quotient * other != self))
+    return np.trunc(np.true_divide(self, other))
+
+
+def _zeros_rule(g: Any) -> Any:
+    return g * 0
+
+
+elementwise("_div_floor", _div_floor, node="DivBackward1", promote="common", self=_zeros_rule, other=_zeros_rule)
+elementwise("_div_trunc", _div_trunc, node="DivBackward1", promote="common", self=_zeros_rule, other=_zeros_rule)
+elementwise("neg", np.negative, self=lambda g: -g, inplace=True)
+
+
+def _abs_grad(g: Any, self: Any) -> Any:
+    return g * F.sgn(self) if getattr(self, "dtype", None) is not None else g
+
+
+elementwise("abs", np.absolute, self=lambda g, self: g * F.sgn(self), inplace=True)
+
+
+def _sgn(self: Any) -> Any:
+    """Sign; for complex numbers ``z / |z|`` (0 at 0)."""
+    if self.dtype.kind != "c":
+        return np.sign(self)
+    size = np.absolute(self)
+    return np.where(size == 0, 0, self / np.where(size == 0, 1, size)).astype(self.dtype)
+
+
+def _sgn_grad(g: Any, self: Any, result: Any) -> Any:
+    if np.dtype(self.dtype).kind != "c":
+        return g * 0
+    size = F.abs(self)
+    safe = F.where(size == 0, F.ones_like(size), size)
+    projected = F.where(size == 0, F.zeros_like(g), (g - F.real(g * F.conj(result)) * result) / safe)
+    return projected
+
+
+elementwise("sgn", _sgn, self=_sgn_grad, inplace=True)
+elementwise("sign", np.sign, self=_zeros_rule, inplace=True)
+elementwise("square", np.square, node="PowBackward0", self=lambda g, self: g * (2 * conj(self)), inplace=True)
+elementwise(
+    "reciprocal", lambda self: np.reciprocal(self), promote="float",
+    self=lambda g, result: -g * conj(result * result), inplace=True,
+)  # fmt: skip
+
+
+# -- powers
+
+
+def _pow_scalar(self: Any, exponent: Any) -> Any:
+    """``self ** exponent`` for a number."""
+    if exponent == 2:
+        return self * self
+    return np.power(self, exponent)
+
+
+def _pow_self(g: Any, self: Any, exponent: Any) -> Any:
+    if isinstance(exponent, (int, float)) and exponent == 0:
+        return g * 0
+    return g * conj(exponent * self ** (exponent - 1))
+
+
+def _pow_tensor_self(g: Any, self: Any, exponent: Any) -> Any:
+    return F.where(exponent == 0.0, F.zeros_like(g), g * conj(exponent * self ** (exponent - 1)))
+
+
+def _pow_exponent(g: Any, self: Any, exponent: Any, result: Any) -> Any:
+    # 0 ** e has no usable log; its derivative is 0 for e >= 0
+    log = F.log(F.where(self == 0, F.ones_like(self), self))
+    slope = F.where((self == 0) & (F.real(exponent) >= 0), F.zeros_like(result), result * log)
+    return g * conj(slope)
+
+
+elementwise("_pow_scalar", _pow_scalar, node="PowBackward0", tensors="self", self=_pow_self)
+elementwise(
+    "_pow_tensor", lambda self, exponent: np.power(self, exponent), node="PowBackward1",
+    self=_pow_tensor_self, exponent=_pow_exponent,
+)  # fmt: skip
+
+
+def _base_pow(self: Any, exponent: Any) -> Any:
+    return np.power(exponent.dtype.type(self), exponent)
+
+
+elementwise(
+    "_pow_base", _base_pow, node="PowBackward2", tensors="exponent",
+    exponent=lambda g, self, result: g * conj(result * math.log(self)) if self > 0 else g * conj(result * np.nan)
+    if self < 0 else g * 0,
+)  # fmt: skip
+elementwise("sqrt", np.sqrt, promote="float", self=lambda g, result: g / (2 * conj(result)), inplace=True)
+elementwise(
+    "rsqrt", lambda self: np.reciprocal(np.sqrt(self)), promote="float",
+    self=lambda g, result: -0.5 * g * conj(result * result * result), inplace=True,
+)  # fmt: skip
+
+# -- exponentials and logarithms
+
+elementwise("exp", np.exp, promote="float", self=lambda g, result: g * conj(result), inplace=True)
+elementwise(
+    "exp2", np.exp2, promote="float", self=lambda g, result: g * conj(result) * math.log(2), inplace=True
+)
+elementwise("expm1", np.expm1, promote="float", self=lambda g, result: g * conj(result + 1), inplace=True)
+elementwise("log", np.log, promote="float", self=lambda g, self: g / conj(self), inplace=True)
+elementwise("log2", np.log2, promote="float", self=lambda g, self: g / (conj(self) * math.log(2)), inplace=True)
+elementwise("log10", np.log10, promote="float", self=lambda g, self: g / (conj(self) * math.log(10)), inplace=True)
+elementwise("log1p", np.log1p, promote="float", self=lambda g, self: g / conj(self + 1), inplace=True)
+
+# -- trigonometry
+
+elementwise("sin", np.sin, promote="float", self=lambda g, self: g * conj(F.cos(self)), inplace=True)
+elementwise("cos", np.cos, promote="float", self=lambda g, self: g * -conj(F.sin(self)), inplace=True)
+elementwise("tan", np.tan, promote="float", self=lambda g, result: g * conj(1 + result * result), inplace=True)
+elementwise("tanh", np.tanh, promote="float", self=lambda g, result: g * conj(1 - result * result), inplace=True)
+
+
+# -- activations
+
+
+def _sigmoid(self: Any) -> Any:
+    """``1 / (1 + exp(-x))``, through tanh, which does not overflow."""
+    half = self.dtype.type(0.5)
+    return np.tanh(self * half) * half + half
+
+
+elementwise(
+    "sigmoid", _sigmoid, promote="float", self=lambda g, result: g * conj(result * (1 - result)), inplace=True
+)
+elementwise("relu", lambda self: np.maximum(self, self.dtype.type(0)), self=lambda g, result: g * (result > 0), inplace=True)
+
+
+# -- bounds and selection
+
+
+def _clamp(self: Any, min: Any = None, max: Any = None) -> Any:  # noqa: A002
+    """Limit each element to ``[min, max]``."""
+    if min is None and max is None:
+        raise RuntimeError("torch.clamp: At least one of 'min' or 'max' must not be None")
+    out = self if min is None else np.maximum(self, self.dtype.type(min))
+    return out if max is None else np.minimum(out, self.dtype.type(max))
+
+
+def _clamp_grad(g: Any, self: Any, min: Any, max: Any) -> Any:  # noqa: A002
+    inside = None if min is None else self >= min
+    if max is not None:
+        inside = self <= max if inside is None else inside & (self <= max)
+    return F.where(inside, g, g * 0)
+
+
+elementwise("_clamp_scalar", _clamp, node="ClampBackward1", tensors="self", self=_clamp_grad, inplace=True)
+
+
+def _tie(g: Any, wins: Any, ties: Any) -> Any:
+    """The gradient of the larger (or smaller) operand; at a tie each gets half."""
+    return F.where(ties, g / 2, F.where(wins, g, g * 0))
+
+
+elementwise(
+    "maximum", np.maximum,
+    self=lambda g, self, other: _tie(g, self > other, self == other),
+    other=lambda g, self, other: _tie(g, other > self, self == other),
+)  # fmt: skip
+elementwise(
+    "minimum", np.minimum,
+    self=lambda g, self, other: _tie(g, self < other, self == other),
+    other=lambda g, self, other: _tie(g, other < self, self == other),
+)  # fmt: skip
+
+
+def _where(condition: Any, self: Any, other: Any) -> Any:
+    return np.where(condition, self, other)
+
+
+elementwise(
+    "_where", _where, node="WhereBackward0", tensors="self other",
+    self=lambda g, condition: F.where(condition, g, F.zeros_like(g)),
+    other=lambda g, condition: F.where(condition, F.zeros_like(g), g),
+)  # fmt: skip
+
+
+def _masked_fill(self: Any, mask: Any, value: Any) -> Any:
+    """``self`` with ``value`` where ``mask``."""
+    shape = np.broadcast_shapes(self.shape, mask.shape)
+    out = np.array(np.broadcast_to(self, shape))
+    out[np.broadcast_to(mask, shape)] = value
+    return out
+
+
+linear(
+    "masked_fill", _masked_fill, tensors="self mask value", inplace=True,
+    self=lambda g, mask: F.masked_fill(g, mask, 0),
+    value=lambda g, mask: F.sum(F.where(mask, g, F.zeros_like(g))),
+)  # fmt: skip
+
+# -- comparison, logic, rounding: no gradient
+
+for _name, _ufunc in {
+    "eq": np.equal, "ne": np.not_equal, "lt": np.less, "le": np.less_equal, "gt": np.greater, "ge": np.greater_equal,
+}.items():  # fmt: skip
+    nondifferentiable(_name, _ufunc, tensors="self other", promote="common", inplace=True)
+for _name, _ufunc in {
+    "logical_and": np.logical_and, "logical_or": np.logical_or, "logical_xor": np.logical_xor,
+    "bitwise_and": np.bitwise_and, "bitwise_or": np.bitwise_or, "bitwise_xor": np.bitwise_xor,
+}.items():  # fmt: skip
+    nondifferentiable(_name, _ufunc, tensors="self other", inplace=True)
+for _name, _ufunc in {
+    "logical_not": np.logical_not, "bitwise_not": np.invert, "isnan": np.isnan, "isinf": np.isinf,
+    "isfinite": np.isfinite, "signbit": np.signbit,
+}.items():  # fmt: skip
+    nondifferentiable(_name, _ufunc, inplace=_name.endswith("not"))
+for _name, _round in {"floor": np.floor, "ceil": np.ceil, "trunc": np.trunc}.items():
+    elementwise(_name, _round, self=_zeros_rule, inplace=True)
+
+
+def _floor_divide(self: Any, other: Any) -> Any:
+    """Division rounded down."""
+    return np.floor_divide(self, other)
+
+
+nondifferentiable("floor_divide", _floor_divide, tensors="self other", promote="common", inplace=True)
+elementwise(
+    "remainder", np.remainder,
+    self=lambda g: g, other=lambda g, self, other: -g * F._div_floor(self, other), inplace=True,
+)  # fmt: skip

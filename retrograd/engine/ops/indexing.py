@@ -1,0 +1,50 @@
+"""Reading and writing by index."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..op import linear
+from ..registry import F
+
+
+def _index(self: Any, indices: Any) -> Any:
+    return np.array(self[indices])
+
+
+def _index_back(g: Any, self_sizes: Any, indices: Any) -> Any:
+    return F._index_backward(g, tuple(self_sizes), indices)
+
+
+def _index_backward(g: Any, sizes: tuple[int, ...], indices: Any) -> Any:
+    out = np.zeros(sizes, g.dtype)
+    np.add.at(out, indices, g)
+    return out
+
+
+linear("_index", _index, node="IndexBackward0", tensors="self", self=_index_back)
+linear("_index_backward", _index_backward, node="IndexBackwardBackward0", tensors="g",
+       g=lambda g, indices: F._index(g, indices))  # fmt: skip
+
+
+def _index_put(self: Any, indices: Any, values: Any, accumulate: bool = False) -> Any:
+    """``self`` with ``values`` written (or added) at ``indices``."""
+    out = self.copy()
+    values = np.asarray(values).astype(self.dtype, copy=False)
+    if accumulate:
+        np.add.at(out, indices, values)
+    else:
+        out[indices] = values
+    return out
+
+
+def _index_put_self(g: Any, indices: Any, accumulate: bool) -> Any:
+    return g if accumulate else F._index_put(g, indices, 0.0)
+
+
+linear(
+    "_index_put", _index_put, node="IndexPutBackward0", tensors="self values", inplace=True,
+    self=_index_put_self, values=lambda g, indices: F._index(g, indices),
+)  # fmt: skip

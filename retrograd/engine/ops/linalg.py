@@ -1,0 +1,136 @@
+"""Products of vectors and matrices."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..op import multilinear
+from ..registry import F
+from .elementwise import conj
+
+
+def _need(condition: bool, message: str) -> None:
+    if not condition:
+        raise RuntimeError(message)
+
+
+def _mm(self: Any, mat2: Any) -> Any:
+    """Matrix product of two matrices."""
+    _need(self.ndim == 2 and mat2.ndim == 2, "mat1 and mat2 must be matrices: self must be a matrix")
+    _need(
+        self.shape[1] == mat2.shape[0],
+        f"mat1 and mat2 shapes cannot be multiplied ({self.shape[0]}x{self.shape[1]} and {mat2.shape[0]}x{mat2.shape[1]})",
+    )
+    _same_dtype(self, mat2)
+    return self @ mat2
+
+
+def _same_dtype(a: Any, b: Any) -> None:
+    _need(a.dtype == b.dtype, f"expected m1 and m2 to have the same dtype, but got: {a.dtype} != {b.dtype}")
+
+
+multilinear(
+    "mm", _mm, promote="",
+    self=lambda g, mat2: F.mm(g, F.t(conj(mat2))),
+    mat2=lambda g, self: F.mm(F.t(conj(self)), g),
+)  # fmt: skip
+
+
+def _bmm(self: Any, mat2: Any) -> Any:
+    """Batched matrix product of two 3-d tensors."""
+    _need(self.ndim == 3 and mat2.ndim == 3, "batch1 must be a 3D tensor")
+    _need(
+        self.shape[0] == mat2.shape[0] and self.shape[2] == mat2.shape[1],
+        f"Expected size for first two dimensions of batch2 tensor to be: [{self.shape[0]}, {self.shape[2]}] but got: "
+        f"[{mat2.shape[0]}, {mat2.shape[1]}].",
+    )
+    _same_dtype(self, mat2)
+    return np.matmul(self, mat2)
+
+
+multilinear(
+    "bmm", _bmm, promote="",
+    self=lambda g, mat2: F.bmm(g, F.transpose(conj(mat2), 1, 2)),
+    mat2=lambda g, self: F.bmm(F.transpose(conj(self), 1, 2), g),
+)  # fmt: skip
+
+
+def _mv(self: Any, vec: Any) -> Any:
+    """Matrix times vector."""
+    _need(self.ndim == 2 and vec.ndim == 1, "vector + matrix @ vector expected")
+    _need(
+        self.shape[1] == vec.shape[0],
+        f"size mismatch, got input ({self.shape[0]}), mat ({self.shape[0]}x{self.shape[1]}), vec ({vec.shape[0]})",
+    )
+    return self @ vec
+
+
+def _outer(self: Any, vec2: Any) -> Any:
+    return np.multiply.outer(self, vec2)
+
+
+multilinear(
+    "mv", _mv, promote="",
+    self=lambda g, vec: F._outer(g, conj(vec)),
+    vec=lambda g, self: F.mv(F.t(conj(self)), g),
+)  # fmt: skip
+multilinear(
+    "_outer", _outer, node="MulBackward0", promote="common",
+    self=lambda g, vec2: F.mv(g, conj(vec2)),
+    vec2=lambda g, self: F.mv(F.t(g), conj(self)),
+)  # fmt: skip
+
+
+def _dot(self: Any, tensor: Any) -> Any:
+    """Inner product of two vectors."""
+    _need(
+        self.ndim == 1 and tensor.ndim == 1,
+        f"1D tensors expected, but got {self.ndim}D and {tensor.ndim}D tensors",
+    )
+    _need(
+        self.shape == tensor.shape,
+        f"inconsistent tensor size, expected tensor [{self.shape[0]}] and src [{tensor.shape[0]}] to have the same number "
+        "of elements",
+    )
+    return np.dot(self, tensor)
+
+
+multilinear("dot", _dot, promote="", self=lambda g, tensor: g * conj(tensor), tensor=lambda g, self: g * conj(self))
+
+
+def _addmm(self: Any, mat1: Any, mat2: Any, beta: Any = 1, alpha: Any = 1) -> Any:
+    """``beta * self + alpha * (mat1 @ mat2)``."""
+    product = _mm(mat1, mat2)
+    if alpha != 1:
+        product = product * product.dtype.type(alpha)
+    if beta == 0:
+        return product
+    bias = self if beta == 1 else self * product.dtype.type(beta)
+    return product + bias
+
+
+def _times(g: Any, factor: Any) -> Any:
+    return g if factor == 1 else g * factor
+
+
+def _addmm_jvp(primal: Any, tangents: Any, results: Any) -> Any:
+    self, mat1, mat2, beta, alpha = primal
+    total = results[0] * 0
+    if 0 in tangents:
+        total = total + _times(tangents[0], beta)
+    if 1 in tangents:
+        total = total + _times(F.mm(tangents[1], mat2), alpha)
+    if 2 in tangents:
+        total = total + _times(F.mm(mat1, tangents[2]), alpha)
+    return total
+
+
+multilinear(
+    "addmm", _addmm, promote="",
+    self=lambda g, beta: _times(g, beta),
+    mat1=lambda g, mat2, alpha: _times(F.mm(g, F.t(conj(mat2))), alpha),
+    mat2=lambda g, mat1, alpha: _times(F.mm(F.t(conj(mat1)), g), alpha),
+    jvp=_addmm_jvp,
+)  # fmt: skip

@@ -1,0 +1,192 @@
+"""Reductions."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..dtypes import to_numpy_dtype
+from ..op import function, linear, nondifferentiable
+from ..registry import F
+
+
+def axes_of(dim: Any, ndim: int) -> tuple[int, ...]:
+    """Dimensions as a tuple of non-negative axes; ``None`` and ``()`` mean all."""
+    if dim is None:
+        return tuple(range(ndim))
+    dims = (dim,) if isinstance(dim, (int, np.integer)) else tuple(dim)
+    if not dims:
+        return tuple(range(ndim))
+    axes = []
+    span = max(ndim, 1)
+    for d in dims:
+        if not -span <= d < span:
+            raise IndexError(f"Dimension out of range (expected to be in range of [{-span}, {span - 1}], but got {d})")
+        axes.append(int(d) % span)
+    if len(set(axes)) != len(axes):
+        raise RuntimeError(f"dim {max(axes, key=axes.count)} appears multiple times in the list of dims")
+    return tuple(axes) if ndim else ()
+
+
+def spread(g: Any, sizes: Any, dim: Any, keepdim: bool) -> Any:
+    """A reduced gradient broadcast back to the shape that was reduced."""
+    if not keepdim and sizes:
+        kept = tuple(1 if i in axes_of(dim, len(sizes)) else n for i, n in enumerate(sizes))
+        g = F.reshape(g, kept)
+    return F.expand(g, tuple(sizes))
+
+
+def _sum_dtype(self: Any, dtype: Any) -> Any:
+    if dtype is not None:
+        return to_numpy_dtype(dtype)
+    return np.dtype(np.int64) if self.dtype.kind in "biu" else self.dtype
+
+
+def _sum(self: Any, dtype: Any = None) -> Any:
+    """Sum of all elements."""
+    return np.add.reduce(self, axis=None, dtype=_sum_dtype(self, dtype))
+
+
+def _sum_dim(self: Any, dim: Any = None, keepdim: bool = False, dtype: Any = None) -> Any:
+    return np.add.reduce(self, axis=axes_of(dim, self.ndim), dtype=_sum_dtype(self, dtype), keepdims=keepdim)
+
+
+linear("sum", _sum, self=lambda g, self_sizes: F.expand(g, tuple(self_sizes)))
+linear(
+    "_sum_dim", _sum_dim, node="SumBackward1",
+    self=lambda g, self_sizes, dim, keepdim: spread(g, self_sizes, dim, keepdim),
+)  # fmt: skip
+
+
+def count_of(sizes: Any, dim: Any) -> int:
+    """How many elements are reduced into one."""
+    n = 1
+    for axis in axes_of(dim, len(sizes)):
+        n *= sizes[axis]
+    return n
+
+
+def _mean_of(self: Any, dim: Any, keepdim: bool, dtype: Any) -> Any:
+    kind = self.dtype if dtype is None else to_numpy_dtype(dtype)
+    if kind.kind not in "fc":
+        raise RuntimeError(
+            "mean(): could not infer output dtype. Input dtype must be either a floating point or complex dtype. Got: "
+            + {"i8": "Long", "i4": "Int", "i2": "Short", "i1": "Char", "u1": "Byte", "b1": "Bool"}.get(kind.str[1:], str(kind))
+        )
+    total = np.add.reduce(self, axis=axes_of(dim, self.ndim), dtype=kind, keepdims=keepdim)
+    return (total / kind.type(count_of(self.shape, dim))).astype(kind)
+
+
+def _mean(self: Any, dtype: Any = None) -> Any:
+    """Mean of all elements."""
+    return _mean_of(self, None, False, dtype)
+
+
+def _mean_dim(self: Any, dim: Any = None, keepdim: bool = False, dtype: Any = None) -> Any:
+    return _mean_of(self, dim, keepdim, dtype)
+
+
+linear("mean", _mean, self=lambda g, self_sizes: F.expand(g, tuple(self_sizes)) / max(count_of(self_sizes, None), 1))
+linear(
+    "_mean_dim", _mean_dim, node="MeanBackward1",
+    self=lambda g, self_sizes, dim, keepdim: spread(g, self_sizes, dim, keepdim) / max(count_of(self_sizes, dim), 1),
+)  # fmt: skip
+
+
+def _share(g: Any, self: Any, result: Any) -> Any:
+    """The gradient of an extreme value, shared evenly among the elements that reach it."""
+    hit = self == result
+    return g * hit / F.sum(hit)
+
+
+function("_max_all", lambda self: np.maximum.reduce(self, axis=None), node="MaxBackward1", self=_share)
+function("_min_all", lambda self: np.minimum.reduce(self, axis=None), node="MinBackward1", self=_share)
+
+
+def _extreme(choose: Any) -> Any:
+    def forward(self: Any, dim: int, keepdim: bool = False) -> Any:
+        if self.ndim == 0:
+            return self.copy(), np.zeros((), np.int64)
+        axis = axes_of(dim, self.ndim)[0]
+        indices = np.expand_dims(choose(self, axis), axis)
+        values = np.take_along_axis(self, indices, axis)
+        return (values, indices) if keepdim else (np.squeeze(values, axis), np.squeeze(indices, axis))
+
+    return forward
+
+
+def _scatter_back(g: Any, self_sizes: Any, dim: int, keepdim: bool, result: Any) -> Any:
+    return F._value_selecting_backward(g[0], result[1], tuple(self_sizes), dim, keepdim)
+
+
+def _value_selecting_backward(g: Any, indices: Any, sizes: tuple[int, ...], dim: int, keepdim: bool) -> Any:
+    out = np.zeros(sizes, g.dtype)
+    if not sizes:
+        out[...] = g
+        return out
+    axis = axes_of(dim, len(sizes))[0]
+    if not keepdim:
+        g, indices = np.expand_dims(g, axis), np.expand_dims(indices, axis)
+    np.put_along_axis(out, indices, g, axis)
+    return out
+
+
+def _value_selecting(g: Any, indices: Any, dim: int, keepdim: bool) -> Any:
+    return F._take_values(g, indices, dim, keepdim)
+
+
+def _take_values(self: Any, indices: Any, dim: int, keepdim: bool) -> Any:
+    if self.ndim == 0:
+        return self.copy()
+    axis = axes_of(dim, self.ndim)[0]
+    if not keepdim:
+        indices = np.expand_dims(indices, axis)
+    values = np.take_along_axis(self, indices, axis)
+    return values if keepdim else np.squeeze(values, axis)
+
+
+linear("_value_selecting_backward", _value_selecting_backward, tensors="g indices",
+       node="ValueSelectingReductionBackward0", g=_value_selecting)  # fmt: skip
+linear("_take_values", _take_values, tensors="self indices",
+       self=lambda g, indices, self_sizes, dim, keepdim: F._value_selecting_backward(g, indices, tuple(self_sizes), dim, keepdim))  # fmt: skip
+_select_jvp = dict(jvp=lambda primal, tangents, results: (
+    F._take_values(tangents[0], results[1], primal[1], primal[2]), None))  # fmt: skip
+function("_max_dim", _extreme(lambda a, axis: _argmax(a, axis)), node="MaxBackward0", outputs=2, nondiff=(1,),
+         self=_scatter_back, **_select_jvp)  # fmt: skip
+function("_min_dim", _extreme(lambda a, axis: _argmin(a, axis)), node="MinBackward0", outputs=2, nondiff=(1,),
+         self=_scatter_back, **_select_jvp)  # fmt: skip
+
+
+def _argmax(a: Any, axis: int) -> Any:
+    return np.argmax(a, axis=axis)
+
+
+def _argmin(a: Any, axis: int) -> Any:
+    return np.argmin(a, axis=axis)
+
+
+def _arg(choose: Any) -> Any:
+    def forward(self: Any, dim: Any = None, keepdim: bool = False) -> Any:
+        if dim is None:
+            index = np.asarray(choose(self, None))
+            return index.reshape((1,) * self.ndim) if keepdim else index
+        return choose(self, axes_of(dim, self.ndim)[0] if self.ndim else None, keepdims=keepdim)
+
+    return forward
+
+
+nondifferentiable("argmax", _arg(np.argmax))
+nondifferentiable("argmin", _arg(np.argmin))
+
+
+def _all(self: Any, dim: Any = None, keepdim: bool = False) -> Any:
+    return np.all(self, axis=axes_of(dim, self.ndim) if dim is not None else None, keepdims=keepdim)
+
+
+def _any(self: Any, dim: Any = None, keepdim: bool = False) -> Any:
+    return np.any(self, axis=axes_of(dim, self.ndim) if dim is not None else None, keepdims=keepdim)
+
+
+nondifferentiable("all", _all)
+nondifferentiable("any", _any)

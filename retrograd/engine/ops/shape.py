@@ -1,0 +1,335 @@
+"""Views and shapes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..fit import sum_to
+from ..op import linear, listwise
+from ..registry import F
+from ..strided import Geometry, as_strided_backward, strided
+from .reduce import axes_of
+
+# -- broadcasting
+
+
+def _expand(self: Any, size: tuple[int, ...]) -> Any:
+    lead = len(size) - self.ndim
+    if lead < 0:
+        raise RuntimeError(
+            f"expand: the number of sizes provided ({len(size)}) must be greater or equal to the number of dimensions in "
+            f"the tensor ({self.ndim})"
+        )
+    full = []
+    for i, n in enumerate(size):
+        have = self.shape[i - lead] if i >= lead else 1
+        if n == -1 and i >= lead:
+            n = have
+        if i >= lead and have not in (1, n):
+            raise RuntimeError(
+                f"The expanded size of the tensor ({n}) must match the existing size ({have}) at non-singleton dimension "
+                f"{i}.  Target sizes: {list(size)}.  Tensor sizes: {list(self.shape)}"
+            )
+        full.append(n)
+    return _writeable_broadcast(self, tuple(full))
+
+
+def _writeable_broadcast(a: Any, shape: tuple[int, ...]) -> Any:
+    """``np.broadcast_to`` without the read-only flag (overlapping writes are refused elsewhere)."""
+    view = np.broadcast_to(a, shape)
+    return np.lib.stride_tricks.as_strided(a, shape, view.strides)
+
+
+linear("expand", _expand, view=True, public=False, self=lambda g, self_sizes: F.sum_to_size(g, tuple(self_sizes)))
+linear(
+    "sum_to_size", lambda self, size: sum_to(self, tuple(size)), node="SumBackward1", public=False,
+    self=lambda g, self_sizes: _spread_to(g, tuple(self_sizes)),
+)  # fmt: skip
+
+
+def _spread_to(g: Any, sizes: tuple[int, ...]) -> Any:
+    return F.expand(g, sizes)
+
+
+# -- reshaping
+
+
+def checked_size(size: Any, numel: int) -> tuple[int, ...]:
+    """A target shape with -1 worked out; ``RuntimeError`` when it does not hold ``numel`` elements."""
+    size = tuple(int(s) for s in size)
+    known = 1
+    for s in size:
+        known *= s if s != -1 else 1
+    if size.count(-1) > 1:
+        raise RuntimeError("only one dimension can be inferred")
+    if -1 in size:
+        if known == 0:
+            raise RuntimeError(
+                f"cannot reshape tensor of {numel} elements into shape {list(size)} because the unspecified dimension size "
+                "-1 can be any value and is ambiguous"
+            )
+        if numel % known:
+            raise RuntimeError(f"shape '{list(size)}' is invalid for input of size {numel}")
+        return tuple(numel // known if s == -1 else s for s in size)
+    if known != numel:
+        raise RuntimeError(f"shape '{list(size)}' is invalid for input of size {numel}")
+    return size
+
+
+def can_view(a: Any, size: tuple[int, ...]) -> bool:
+    """Whether an array can take a shape without copying."""
+    try:
+        return bool(np.shares_memory(a.reshape(size, copy=False), a)) if a.size else True
+    except (ValueError, AttributeError):
+        return False
+
+
+def _view(self: Any, size: Any) -> Any:
+    shape = checked_size(size, self.size)
+    try:
+        return self.reshape(shape, copy=False)
+    except ValueError:
+        raise RuntimeError(
+            "view size is not compatible with input tensor's size and stride (at least one dimension spans across two "
+            "contiguous subspaces). Use .reshape(...) instead."
+        ) from None
+
+
+linear("_view", _view, node="ViewBackward0", view=True, self=lambda g, self_sizes: F.reshape(g, tuple(self_sizes)))
+linear("alias", lambda self: self.view(), node="AliasBackward0", view=True, public=False, self=lambda g: g)
+linear(
+    "_reshape_alias", lambda self, size: self.reshape(size), node="UnsafeViewBackward0",
+    self=lambda g, self_sizes: F.reshape(g, tuple(self_sizes)),
+)  # fmt: skip
+linear("reshape", lambda self, size: self.reshape(size), node="ReshapeBackward0", public=False,
+       self=lambda g, self_sizes: F.reshape(g, tuple(self_sizes)))  # fmt: skip
+
+
+def _permute(self: Any, dims: tuple[int, ...]) -> Any:
+    if len(dims) != self.ndim:
+        raise RuntimeError(
+            f"permute(sparse_coo): number of dimensions in the tensor input does not match the length of the desired "
+            f"ordering of dimensions i.e. input.dim() = {self.ndim} is not equal to len(dims) = {len(dims)}"
+        )
+    return self.transpose(axes_of(dims, self.ndim) if dims else ())
+
+
+def _inverse(dims: tuple[int, ...]) -> tuple[int, ...]:
+    return tuple(int(i) for i in np.argsort([d % len(dims) for d in dims])) if dims else ()
+
+
+linear("_permute", _permute, node="PermuteBackward0", view=True, self=lambda g, dims: F._permute(g, _inverse(dims)))
+
+
+def _transpose(self: Any, dim0: int, dim1: int) -> Any:
+    a, b = axes_of(dim0, self.ndim), axes_of(dim1, self.ndim)
+    return self.swapaxes(a[0], b[0]) if self.ndim else self.view()
+
+
+linear("transpose", _transpose, view=True, self=lambda g, dim0, dim1: F.transpose(g, dim0, dim1))
+linear("t", lambda self: _t(self), node="TBackward0", view=True, self=lambda g: F.t(g))
+
+
+def _t(self: Any) -> Any:
+    if self.ndim > 2:
+        raise RuntimeError(f"t() expects a tensor with <= 2 dimensions, but self is {self.ndim}D")
+    return self.T
+
+
+# -- dimensions of size one
+
+
+def _unsqueeze(self: Any, dim: int) -> Any:
+    axis = axes_of(dim, self.ndim + 1)[0]
+    return np.expand_dims(self, axis)
+
+
+linear("unsqueeze", _unsqueeze, view=True, self=lambda g, dim: F._squeeze_dim(g, dim))
+linear("_squeeze", lambda self: self.squeeze()[...], node="SqueezeBackward0", view=True,
+       self=lambda g, self_sizes: F.reshape(g, tuple(self_sizes)))  # fmt: skip
+
+
+def _squeeze_dim(self: Any, dim: Any) -> Any:
+    axes = tuple(a for a in axes_of(dim, self.ndim) if self.ndim and self.shape[a] == 1)
+    return np.squeeze(self, axes)[...] if axes else self.view()
+
+
+linear("_squeeze_dim", _squeeze_dim, node="SqueezeBackward1", view=True,
+       self=lambda g, self_sizes: F.reshape(g, tuple(self_sizes)))  # fmt: skip
+
+
+# -- windows on memory
+
+
+def _select(self: Any, dim: int, index: int) -> Any:
+    if self.ndim == 0:
+        raise IndexError("select() cannot be applied to a 0-dim tensor.")
+    axis = axes_of(dim, self.ndim)[0]
+    n = self.shape[axis]
+    if not -n <= index < n:
+        raise IndexError(f"select(): index {index} out of range for tensor of size {list(self.shape)} at dimension {axis}")
+    return self[(slice(None),) * axis + (index, Ellipsis)]
+
+
+def _select_back(g: Any, self_sizes: Any, dim: int, index: int) -> Any:
+    return F._select_backward(g, tuple(self_sizes), dim, index)
+
+
+def _select_backward(g: Any, sizes: tuple[int, ...], dim: int, index: int) -> Any:
+    out = np.zeros(sizes, g.dtype)
+    out[(slice(None),) * axes_of(dim, len(sizes))[0] + (index,)] = g
+    return out
+
+
+linear("select", _select, view=True, self=_select_back)
+linear("_select_backward", _select_backward, node="SelectBackwardBackward0", tensors="g",
+       g=lambda g, dim, index: F.select(g, dim, index))  # fmt: skip
+
+
+def _slice(self: Any, dim: int = 0, start: Any = None, end: Any = None, step: int = 1) -> Any:
+    axis = axes_of(dim, self.ndim)[0]
+    return self[(slice(None),) * axis + (slice(start, end, step),)]
+
+
+def _slice_backward(g: Any, sizes: tuple[int, ...], dim: int, start: Any, end: Any, step: int) -> Any:
+    out = np.zeros(sizes, g.dtype)
+    out[(slice(None),) * axes_of(dim, len(sizes))[0] + (slice(start, end, step),)] = g
+    return out
+
+
+linear("_slice", _slice, node="SliceBackward0", view=True,
+       self=lambda g, self_sizes, dim, start, end, step: F._slice_backward(g, tuple(self_sizes), dim, start, end, step))  # fmt: skip
+linear("_slice_backward", _slice_backward, node="SliceBackwardBackward0", tensors="g",
+       g=lambda g, dim, start, end, step: F._slice(g, dim, start, end, step))  # fmt: skip
+
+
+def _diagonal(self: Any, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Any:
+    view = np.diagonal(self, offset, dim1, dim2)
+    return np.lib.stride_tricks.as_strided(_start_of_diagonal(self, offset, dim1, dim2), view.shape, view.strides)
+
+
+def _start_of_diagonal(self: Any, offset: int, dim1: int, dim2: int) -> Any:
+    """The array from the diagonal's first element on (NumPy's diagonal is read-only)."""
+    index: list[Any] = [slice(None)] * self.ndim
+    if offset >= 0:
+        index[dim2 % self.ndim] = slice(min(offset, self.shape[dim2]), None)
+    else:
+        index[dim1 % self.ndim] = slice(min(-offset, self.shape[dim1]), None)
+    return self[tuple(index)]
+
+
+def _diagonal_backward(g: Any, sizes: tuple[int, ...], offset: int, dim1: int, dim2: int) -> Any:
+    out = np.zeros(sizes, g.dtype)
+    _diagonal(out, offset, dim1, dim2)[...] = g
+    return out
+
+
+linear("diagonal", _diagonal, view=True,
+       self=lambda g, self_sizes, offset, dim1, dim2: F._diagonal_backward(g, tuple(self_sizes), offset, dim1, dim2))  # fmt: skip
+linear("_diagonal_backward", _diagonal_backward, node="DiagonalBackwardBackward0", tensors="g",
+       g=lambda g, offset, dim1, dim2: F.diagonal(g, offset, dim1, dim2))  # fmt: skip
+
+
+def _as_strided_window(self: Any, size: Any, stride: Any, storage_offset: int, self_geometry: Geometry) -> Any:
+    return strided(self, tuple(size), tuple(stride), storage_offset - self_geometry.offset)
+
+
+def _as_strided_grad(g: Any, self_geometry: Geometry, size: Any, stride: Any, storage_offset: int) -> Any:
+    return F._as_strided_backward(g, self_geometry, tuple(size), tuple(stride), storage_offset)
+
+
+linear("as_strided", _as_strided_window, node="AsStridedBackward0", view=True, public=False, self=_as_strided_grad)
+linear(
+    "_as_strided_backward", as_strided_backward, node="AsStridedScatterBackward0", tensors="g",
+    g=lambda g, input_geometry, size, stride, offset: F._strided_of_dense(g, input_geometry, size, stride, offset),
+)  # fmt: skip
+
+
+def _strided_of_dense(self: Any, geometry: Geometry, size: Any, stride: Any, offset: int) -> Any:
+    """What a strided window reads of an array laid out by ``geometry``."""
+    window = Geometry(tuple(size), tuple(stride), offset)
+    start = min(window.offset, geometry.offset)
+    end = max(window.offset + window.extent(), geometry.offset + geometry.extent())
+    line = np.zeros(max(end - start, 1), self.dtype)
+    strided(line, geometry.shape, geometry.strides, geometry.offset - start)[...] = self
+    return strided(line, window.shape, window.strides, window.offset - start).copy()
+
+
+linear("_strided_of_dense", _strided_of_dense, self=lambda g, geometry, size, stride, offset:
+       F._as_strided_backward(g, geometry, size, stride, offset))  # fmt: skip
+
+# -- several views at once
+
+
+def _unbind(self: Any, dim: int = 0) -> Any:
+    if self.ndim == 0:
+        raise RuntimeError("Dimension specified as 0 but tensor has no dimensions")
+    axis = axes_of(dim, self.ndim)[0]
+    return tuple(self[(slice(None),) * axis + (i, Ellipsis)] for i in range(self.shape[axis]))
+
+
+linear("unbind", _unbind, view=True, outputs="many", self=lambda g, dim: F.stack(list(g), dim))
+
+
+def split_points(n: int, sizes: Any) -> list[int]:
+    """Where pieces of the given size(s) begin, and the end."""
+    if isinstance(sizes, int):
+        if sizes <= 0 and n:
+            raise RuntimeError(f"split expects split_size be positive, but got split_size={sizes}")
+        return [*range(0, max(n, 1), max(sizes, 1)), n]
+    if sum(sizes) != n:
+        raise RuntimeError(
+            f"split_with_sizes expects split_sizes to sum exactly to {n} (input tensor's size at dimension), but got "
+            f"split_sizes={list(sizes)}"
+        )
+    return [0, *(int(s) for s in np.cumsum(sizes))]
+
+
+def _split(self: Any, split_size: Any, dim: int = 0) -> Any:
+    axis = axes_of(dim, self.ndim)[0]
+    points = split_points(self.shape[axis], split_size)
+    lead = (slice(None),) * axis
+    return tuple(self[(*lead, slice(a, b))] for a, b in zip(points[:-1], points[1:], strict=True))
+
+
+linear("_split", _split, node="SplitBackward0", view=True, outputs="many", self=lambda g, dim: F.cat(list(g), dim))
+linear("_split_with_sizes", _split, node="SplitWithSizesBackward0", view=True, outputs="many",
+       self=lambda g, dim: F.cat(list(g), dim))  # fmt: skip
+
+# -- joining
+
+
+def _cat_back(g: Any, tensors_sizes: Any, dim: int) -> Any:
+    pieces, at = [], 0
+    for sizes in tensors_sizes:
+        if tuple(sizes) == (0,):
+            pieces.append(F._slice(g, 0, 0, 0) if len(g.shape) == 1 else None)
+            continue
+        n = sizes[dim % len(sizes)]
+        pieces.append(F._slice(g, dim, at, at + n))
+        at += n
+    return pieces
+
+
+def _cat(tensors: Any, dim: int = 0) -> Any:
+    """Join tensors along a dimension; empty 1-d tensors are skipped."""
+    if not tensors:
+        raise RuntimeError("torch.cat(): expected a non-empty list of Tensors")
+    kept = [a for a in tensors if a.shape != (0,)] or list(tensors[:1])
+    return np.concatenate(kept, axis=axes_of(dim, kept[0].ndim)[0])
+
+
+listwise("cat", _cat, _cat_back, promote="common")
+
+
+def _stack(tensors: Any, dim: int = 0) -> Any:
+    """Join tensors along a new dimension."""
+    if not tensors:
+        raise RuntimeError("stack expects a non-empty TensorList")
+    return np.stack(tensors, axis=axes_of(dim, tensors[0].ndim + 1)[0])
+
+
+listwise("stack", _stack, lambda g, dim: list(F.unbind(g, dim)), promote="common")
+linear("_contiguous_copy", lambda self: np.array(self, order="C"), node="CloneBackward0", self=lambda g: g)

@@ -1,0 +1,181 @@
+"""The public functions and methods: made from the table's rows, or written beside them where torch overloads."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+from .base import TensorBase, set_array, wrap
+from .inplace import bump_version, call_inplace
+from .op import OpDef
+from .registry import OPS
+from .state import STATE
+from .views import requires_grad
+
+FUNCTIONS: dict[str, Callable[..., Any]] = {}
+"""Public functions by name, such as ``torch.add``."""
+METHODS: dict[str, Callable[..., Any]] = {}
+"""Tensor methods by name, such as ``Tensor.add_``."""
+PROPERTIES: dict[str, Callable[[Any], Any]] = {}
+"""Tensor properties by name, such as ``Tensor.T``."""
+
+_SPELLINGS = {
+    "multiply": "mul", "subtract": "sub", "negative": "neg", "absolute": "abs", "arccos": "acos", "arcsin": "asin",
+    "arctan": "atan", "arctan2": "atan2", "arcsinh": "asinh", "arccosh": "acosh", "arctanh": "atanh", "greater": "gt",
+    "less": "lt", "greater_equal": "ge", "less_equal": "le", "not_equal": "ne", "fix": "trunc", "concat": "cat",
+    "concatenate": "cat", "swapaxes": "transpose", "swapdims": "transpose", "ger": "outer",
+}  # fmt: skip
+"""Further names torch has for the same function."""
+_ALIASES = {"input": "self", "axis": "dim", "keepdims": "keepdim"}
+
+
+def renamed(kwargs: dict[str, Any], names: tuple[str, ...]) -> dict[str, Any]:
+    """Keyword arguments under the row's names: torch also says ``input``, ``axis`` and ``keepdims``."""
+    for alias, name in _ALIASES.items():
+        if alias in kwargs and alias not in names and name in names:
+            kwargs[name] = kwargs.pop(alias)
+    return kwargs
+
+
+def type_name_of(value: Any) -> str:
+    """How errors call the type of an argument."""
+    return "Tensor" if isinstance(value, TensorBase) else type(value).__name__
+
+
+def check_tensor(function: str, value: Any, position: int = 1, name: str = "input") -> None:
+    """``TypeError`` in torch's words for an argument that must be a tensor."""
+    if not isinstance(value, TensorBase):
+        raise TypeError(
+            f"{function}(): argument '{name}' (position {position}) must be Tensor, not {type_name_of(value)}"
+        )
+
+
+def _check_row_arguments(op: OpDef, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+    first = args[0] if args else kwargs.get(op.params[0])
+    if op.list_positions and op.tensor_positions[0] in op.list_positions:
+        if isinstance(first, TensorBase) or not isinstance(first, (list, tuple)):
+            raise TypeError(
+                f"{op.name}(): argument '{op.params[0]}' (position 1) must be tuple of Tensors, not {type_name_of(first)}"
+            )
+        for i, v in enumerate(first):
+            if not isinstance(v, TensorBase):
+                raise TypeError(f"expected Tensor as element {i} in argument 0, but got {type_name_of(v)}")
+    elif op.tensor_positions and op.tensor_positions[0] == 0:
+        check_tensor(op.name, first)
+
+
+def function_of(op: OpDef) -> Callable[..., Any]:
+    """The public function of a row."""
+
+    def call(*args: Any, out: Any = None, **kwargs: Any) -> Any:
+        if kwargs:
+            kwargs = renamed(kwargs, op.params)
+        if out is not None:
+            return write_out(op, out, args, kwargs)
+        _check_row_arguments(op, args, kwargs)
+        return op(*args, **kwargs)
+
+    call.__name__ = call.__qualname__ = op.name
+    call.__doc__ = op.forward.__doc__ if not hasattr(op.forward, "nin") else f"Element-wise {op.name}."
+    return call
+
+
+def write_out(function: Callable[..., Any], out: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Compute into ``out``: no history; refused when anything requires grad under grad mode."""
+    operands = [a for a in (*args, *kwargs.values(), out) if isinstance(a, TensorBase)]
+    if STATE.grad_enabled and any(requires_grad(t) for t in operands):
+        name = getattr(function, "name", getattr(function, "__name__", "function"))
+        raise RuntimeError(
+            f"{name}(): functions with out=... arguments don't support automatic differentiation, but one of the "
+            "arguments requires grad."
+        )
+    result = function(*args, **kwargs)
+    if isinstance(out, (tuple, list)):
+        for target, value in zip(out, result, strict=True):
+            _write_one(target, value)
+    else:
+        _write_one(out, result)
+    return out
+
+
+def _write_one(out: Any, value: Any) -> None:
+    if out._sig.shape == value._sig.shape:
+        out._array[...] = value._array
+    else:
+        set_array(out, value._array.astype(out._sig.numpy))
+    bump_version(out)
+
+
+def inplace_of(op: OpDef) -> Callable[..., Any]:
+    """The in-place method of a row."""
+
+    def call(self: Any, *args: Any, **kwargs: Any) -> Any:
+        return call_inplace(op, (self, *args), renamed(kwargs, op.params) if kwargs else kwargs)
+
+    call.__name__ = call.__qualname__ = op.name + "_"
+    call.__doc__ = f"In-place {op.name}."
+    return call
+
+
+def public(
+    name: str | None = None, *, method: bool = True, function: bool = True, out: bool = False
+) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Publish a hand-written function under torch's name (default: its own), as function and/or method."""
+
+    def note(f: Callable[..., Any]) -> Callable[..., Any]:
+        key = name or f.__name__
+        made = _with_out(f) if out else f
+        if function:
+            FUNCTIONS[key] = made
+        if method:
+            METHODS[key] = made
+        return made
+
+    return note
+
+
+def _with_out(f: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(f)
+    def call(*args: Any, out: Any = None, **kwargs: Any) -> Any:
+        return f(*args, **kwargs) if out is None else write_out(f, out, args, kwargs)
+
+    return call
+
+
+def property_(name: str | None = None) -> Callable[[Callable[[Any], Any]], Callable[[Any], Any]]:
+    """Publish a hand-written tensor property."""
+
+    def note(f: Callable[[Any], Any]) -> Callable[[Any], Any]:
+        PROPERTIES[name or f.__name__] = f
+        return f
+
+    return note
+
+
+def publish_rows() -> None:
+    """Functions and methods for every row that has none yet; names with a leading underscore stay internal."""
+    for op in OPS.values():
+        if not op.public:
+            continue
+        made = function_of(op)
+        FUNCTIONS.setdefault(op.name, made)
+        if op.tensor_positions and op.tensor_positions[0] == 0 and 0 not in op.list_positions:
+            METHODS.setdefault(op.name, made)
+            if op.inplace:
+                METHODS.setdefault(op.name + "_", inplace_of(op))
+                FUNCTIONS.setdefault(op.name + "_", inplace_of(op))
+    for table in (FUNCTIONS, METHODS):
+        for spelling, name in _SPELLINGS.items():
+            for suffix in ("", "_"):
+                if name + suffix in table:
+                    table.setdefault(spelling + suffix, table[name + suffix])
+
+
+def as_tensor_operand(value: Any) -> Any:
+    """A NumPy or Python number as 0-d tensor that counts as a number in promotions; tensors unchanged."""
+    if isinstance(value, TensorBase):
+        return value
+    t = wrap(value)
+    t.need_meta().wrapped_number = True
+    return t

@@ -1,0 +1,106 @@
+"""The switches every operation consults: one process-wide count, and what each thread has set.
+
+``MODE`` counts everything special that is on in any thread (grad mode off, inference mode, saved-tensor hooks,
+forward-mode levels, anomaly mode, observers).  While it is 0, an operation need not look at anything else.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import threading
+from collections.abc import Iterator
+from typing import Any
+
+MODE = 0
+_lock = threading.Lock()
+
+_numbers = itertools.count()
+next_number = _numbers.__next__
+"""Gives out node numbers; one counter for all threads, so a larger number is always a later node."""
+
+
+def peek_number() -> int:
+    """The number the next node will get; writes are stamped with it."""
+    return int(_numbers.__reduce__()[1][0])
+
+
+def enter_mode() -> None:
+    """Something special was switched on."""
+    global MODE
+    with _lock:
+        MODE += 1
+
+
+def leave_mode() -> None:
+    """It was switched off again."""
+    global MODE
+    with _lock:
+        MODE -= 1
+
+
+class ThreadState(threading.local):
+    """What one thread has switched on; the class attributes are a new thread's defaults."""
+
+    grad_enabled: bool = True
+    inference: bool = False
+    forward_grad_enabled: bool = True
+    multithreading: bool = True
+    view_replay: bool = False
+    saved_hooks_disabled: str | None = None
+
+    def __init__(self) -> None:
+        self.saved_hooks: list[tuple[Any, Any]] = []
+        self.tasks: list[Any] = []
+        """Running graph tasks of this thread, innermost last."""
+        self.nodes: list[Any] = []
+        """Running nodes of this thread, innermost last."""
+
+
+STATE = ThreadState()
+
+
+def set_grad_enabled_here(enabled: bool) -> None:
+    """Switch recording on or off in this thread, keeping the process-wide count right."""
+    if STATE.grad_enabled is not enabled:
+        STATE.grad_enabled = enabled
+        leave_mode() if enabled else enter_mode()
+
+
+ANOMALY = False
+"""Anomaly mode (process-wide): nodes remember where they were made."""
+CHECK_NAN = True
+"""Whether anomaly mode looks for NaN."""
+FORWARD_LEVELS = 0
+"""How many forward-mode levels are open (process-wide)."""
+
+
+def snapshot() -> dict[str, Any]:
+    """This thread's switches, to be taken over by another thread."""
+    return {
+        "grad_enabled": STATE.grad_enabled,
+        "inference": STATE.inference,
+        "forward_grad_enabled": STATE.forward_grad_enabled,
+        "multithreading": STATE.multithreading,
+        "view_replay": STATE.view_replay,
+        "saved_hooks_disabled": STATE.saved_hooks_disabled,
+        "saved_hooks": list(STATE.saved_hooks),
+        "tasks": list(STATE.tasks),
+        "nodes": list(STATE.nodes),
+    }
+
+
+@contextlib.contextmanager
+def inherited(switches: dict[str, Any]) -> Iterator[None]:
+    """Run with another thread's switches, keeping the process-wide count right."""
+    special = (not switches["grad_enabled"]) + switches["inference"]
+    for _ in range(special):
+        enter_mode()
+    for name, value in switches.items():
+        setattr(STATE, name, value)
+    try:
+        yield
+    finally:
+        for _ in range((not STATE.grad_enabled) + STATE.inference):
+            leave_mode()
+        STATE.grad_enabled, STATE.inference = True, False

@@ -1,0 +1,373 @@
+"""Views and in-place writes: where a tensor's gradient goes, what may be written, and how history is rewritten.
+
+A view keeps its root (``View.base``), the node valid at a certain version, and the steps that made it.  After a
+write to the shared storage the node is made anew from the root (``AsStridedBackward0``, or the original steps in
+view-replay mode).
+"""
+
+from __future__ import annotations
+
+import weakref
+from typing import Any
+
+from .base import LAZY, CreationTag, TensorBase, View, is_inference, share_storage, wrap
+from .node import NODE_CLASSES, GraphNode, Port, edge_parts, suffix_free
+from .opnode import RunContext
+from .registry import OPS
+from .saved import SECOND_TIME
+from .state import STATE
+from .strided import Geometry, element_strides, storage_offset, zeros_like_layout
+
+HOLE = object()
+"""Stands for the tensor in the recorded arguments of a view step."""
+
+
+# -- gradient edges
+
+
+def gradient_edge(t: TensorBase) -> Any:
+    """Where the gradient of ``t`` goes: a node, a port, or ``None``."""
+    fn = t._fn
+    if fn is not LAZY:
+        return fn
+    meta = t._meta
+    assert meta is not None
+    if meta.view is not None:
+        fn = view_edge(t)
+        if fn is not None:
+            return fn
+    return accumulator(t) if meta.requires_grad else None
+
+
+def grad_fn_of(t: TensorBase) -> GraphNode | None:
+    """``Tensor.grad_fn``: the node, regenerated first when a view is stale; ``None`` for leaves."""
+    fn = t._fn
+    if fn is LAZY:
+        assert t._meta is not None
+        fn = view_edge(t) if t._meta.view is not None else None
+    return fn.node if fn.__class__ is Port else fn
+
+
+def requires_grad(t: TensorBase) -> bool:
+    """``Tensor.requires_grad``; views inherit it from their base."""
+    fn = t._fn
+    if fn is None:
+        return False
+    if fn is not LAZY:
+        return True
+    meta = t._meta
+    assert meta is not None
+    if meta.requires_grad:
+        return True
+    view = meta.view
+    return view is not None and (view.fn is not None or (t._sig.differentiable and requires_grad(view.base)))
+
+
+def accumulator(t: TensorBase) -> GraphNode:
+    """The AccumulateGrad node of a leaf, made when first needed and held weakly."""
+    meta = t.need_meta()
+    node = meta.accumulator() if meta.accumulator is not None else None
+    if node is None:
+        node = NODE_CLASSES["AccumulateGrad"](t)  # type: ignore[call-arg, arg-type]
+        meta.accumulator = weakref.ref(node)
+    return node
+
+
+def view_edge(t: TensorBase) -> Any:
+    """The edge of a view, made anew if the storage was written since."""
+    meta = t._meta
+    assert meta is not None and meta.view is not None
+    view = meta.view
+    if meta.inference or meta.storage is None:
+        return view.fn
+    now = meta.storage.version
+    if view.version == now or (view.fn is None and not requires_grad(view.base)):
+        return view.fn
+    if view.tag != CreationTag.DEFAULT:
+        raise RuntimeError(forbidden_view_message(view, "its base or another view of its base has been"))
+    if meta.requires_grad and view.fn is None:
+        return None
+    _regenerate(t, view, now)
+    return view.fn
+
+
+def _regenerate(t: TensorBase, view: View, now: int) -> None:
+    old = view.fn
+    base_edge = gradient_edge(view.base)
+    if base_edge is None:
+        view.fn = None
+    elif STATE.view_replay or t._sig.numpy != view.base._sig.numpy:
+        view.fn = replay_edge(view, base_edge)
+    else:
+        view.fn = _as_strided_node(t, view.base, base_edge)
+    view.version = now
+    assert t._meta is not None
+    t._meta.hooks = None
+    if t._meta.retains_grad:
+        move_retained(t, old, view.fn)
+
+
+def _as_strided_node(t: TensorBase, base: TensorBase, base_edge: Any) -> GraphNode:
+    op = OPS["as_strided"]
+    node = op.node_class((base_edge,), (t._sig,))
+    node.output_storages = None
+    values = {
+        "self_geometry": Geometry.of(base._array, storage_offset(base)),
+        "size": tuple(t._sig.shape),
+        "stride": element_strides(t._array),
+        "storage_offset": storage_offset(t),
+    }
+    node.saved = tuple(values[name] for name in op.saved_names)
+    assert isinstance(node, GraphNode)
+    return node
+
+
+def replay_edge(view: View, base_edge: Any) -> Any:
+    """Run the recorded view steps on an alias of the base and take the resulting node."""
+    alias = wrap(view.base._array, base_edge)
+    return gradient_edge(replay(view.replay, alias))
+
+
+def replay(steps: tuple[Any, ...], start: Any) -> Any:
+    """Apply view steps to a tensor, or to an array."""
+    for op, args, nr in steps:
+        filled = [start if a is HOLE else a for a in args]
+        out = op(*filled)
+        start = out if op.outputs == 1 else out[nr]
+    return start
+
+
+# -- making views
+
+
+def make_view(t: TensorBase, operand: TensorBase, edge: Any, step: tuple[Any, tuple[Any, ...], int] | None) -> None:
+    """Make ``t``, which shares memory with ``operand``, a view of the operand's root."""
+    share_storage(t, operand)
+    parent = operand._meta.view if operand._meta is not None else None
+    base = parent.base if parent is not None else operand
+    tag = _creation_tag(parent, step)
+    steps = parent.replay if parent is not None else ()
+    if step is not None:
+        op, args, nr = step
+        steps = (*steps, (op, tuple([HOLE if isinstance(a, TensorBase) else a for a in args]), nr))
+    else:
+        steps = ((OPS["as_strided"], (HOLE, *_region(t)), 0),)
+    t._fn = LAZY
+    assert t._meta is not None and t._meta.storage is not None
+    t._meta.view = View(base, edge, t._meta.storage.version, tag, steps)
+
+
+def _region(t: TensorBase) -> tuple[Any, ...]:
+    return tuple(t._sig.shape), element_strides(t._array), storage_offset(t)
+
+
+def _creation_tag(parent: View | None, step: Any) -> int:
+    inherited = parent.tag if parent is not None else CreationTag.DEFAULT
+    if inherited == CreationTag.INFERENCE:
+        return inherited
+    if STATE.inference:
+        return CreationTag.INFERENCE
+    if not STATE.grad_enabled:
+        return CreationTag.NO_GRAD
+    if step is not None and step[0].outputs != 1:
+        return CreationTag.MULTI_OUTPUT
+    return inherited
+
+
+# -- what may be written
+
+
+_ADVICE = {
+    CreationTag.NO_GRAD: (
+        " Given that this use case is ambiguous and error-prone, it is forbidden. You can clarify your code by moving "
+        "both the view and the inplace either both inside the no_grad block (if you don't want the inplace to be "
+        "tracked) or both outside (if you want the inplace to be tracked)."
+    ),
+    CreationTag.INFERENCE: (
+        " Given that this use case is ambiguous and error-prone, it is forbidden. You can clarify your code by moving "
+        "both the view and the inplace either both inside the inference_mode block (if you don't want the inplace to "
+        "be tracked) or both outside (if you want the inplace to be tracked)."
+    ),
+    CreationTag.MULTI_OUTPUT: (
+        " This view is the output of a function that returns multiple views. Such functions do not allow the output "
+        "views to be modified inplace. You should replace the inplace operation by an out-of-place one."
+    ),
+    CreationTag.IN_CUSTOM_FUNCTION: (
+        " This view was created inside a custom Function (or because an input was returned as-is) and the autograd "
+        "logic to handle view+inplace would override the custom backward associated with the custom Function, leading "
+        "to incorrect gradients. This behavior is forbidden. You can fix this by cloning the output of the custom "
+        "Function."
+    ),
+}
+_MODE_NAMES = {CreationTag.NO_GRAD: ("no_grad mode", "with grad mode enabled"),
+               CreationTag.INFERENCE: ("inference mode", "in normal mode")}  # fmt: skip
+
+
+def forbidden_view_message(view: View, what: str) -> str:
+    """Why a write to (or through the base of) this view is refused."""
+    origin = ""
+    if view.fn is not None:
+        node, nr = edge_parts(view.fn)
+        origin = f"Output {nr} of {suffix_free(type(node).__name__)} is a view"
+    if view.tag in _MODE_NAMES or view.fn is None:
+        mode, when = _MODE_NAMES.get(view.tag, _MODE_NAMES[CreationTag.NO_GRAD])
+        prefix = f"{origin} of a view which was created in {mode}" if origin else f"A view was created in {mode}"
+        text = f"{prefix} and {what} modified inplace {when}."
+    else:
+        text = f"{origin} and {what} modified inplace."
+    return text + _ADVICE[view.tag]
+
+
+def check_inplace(t: TensorBase, records: bool) -> None:
+    """Refuse a write that autograd forbids; ``records`` says whether the result would require grad."""
+    if is_inference(t):
+        if not STATE.inference:
+            raise RuntimeError(
+                "Inplace update to inference tensor outside InferenceMode is not allowed. You can make a clone to get "
+                "a normal tensor before doing inplace update."
+            )
+        return
+    if not (records and STATE.grad_enabled):
+        return
+    meta = t._meta
+    view = meta.view if meta is not None else None
+    if view is not None:
+        if view.tag != CreationTag.DEFAULT:
+            raise RuntimeError(forbidden_view_message(view, "is being"))
+        if requires_grad(t) and grad_fn_of(view.base) is None and requires_grad(view.base):
+            raise RuntimeError(
+                "a view of a leaf Variable that requires grad is being used in an in-place operation. "
+                "Write to a clone instead, or wrap an intended update of the leaf in torch.no_grad()."
+            )
+    if t._fn is LAZY and meta is not None and meta.requires_grad:
+        raise RuntimeError(
+            "a leaf Variable that requires grad is being used in an in-place operation. "
+            "Write the out-of-place form, or wrap an intended update of the leaf in torch.no_grad()."
+        )
+
+
+def check_overlap(array: Any) -> None:
+    """Refuse writes to an array whose elements share memory (an expanded tensor)."""
+    for size, stride in zip(array.shape, array.strides, strict=True):
+        if stride == 0 and size > 1:
+            raise RuntimeError(
+                "unsupported operation: more than one element of the written-to tensor refers to a single memory "
+                "location. Please clone() the tensor before performing the operation."
+            )
+
+
+# -- rewriting history
+
+
+def rebase_history(t: TensorBase, node: GraphNode) -> None:
+    """Make ``node`` (which recorded a write to ``t``) the history of ``t``, through the root if ``t`` is a view."""
+    view = t._meta.view if t._meta is not None else None
+    if view is None:
+        set_history(t, node)
+        return
+    base = view.base
+    copy = CopySlices(base, view.replay, node)
+    set_history(base, copy)
+    assert t._meta is not None
+    view_edge(t)
+
+
+def set_history(t: TensorBase, edge: Any) -> None:
+    """Replace the edge of a non-view after a write: its hooks stay with the old node, ``retain_grad`` moves."""
+    old = t._fn
+    meta = t._meta
+    t._fn = edge
+    if meta is None:
+        return
+    meta.requires_grad = False
+    meta.hooks = None
+    if meta.retains_grad:
+        move_retained(t, old, edge)
+
+
+def move_retained(t: TensorBase, old: Any, new: Any) -> None:
+    """``retain_grad`` follows the newest value of a tensor."""
+    if old is not None and old is not LAZY:
+        node, nr = edge_parts(old)
+        if node.extra is not None and node.extra.retained is not None:
+            node.extra.retained.pop(nr, None)
+    if new is not None:
+        retain_on(t, new)
+
+
+def retain_on(t: TensorBase, edge: Any) -> None:
+    """Ask the node at ``edge`` to store the gradient of ``t`` (held weakly) in ``t.grad``."""
+    node, nr = edge_parts(edge)
+    extra = node.need_extra()
+    if extra.retained is None:
+        extra.retained = {}
+    extra.retained[nr] = weakref.ref(t)
+
+
+class CopySlices(GraphNode):
+    """History of a root after one of its views was written: wraps the node of the write.
+
+    Backward copies the gradient of the root, hands the written region of the copy to the wrapped node, and puts
+    the result for the written tensor back in its place.
+    """
+
+    __slots__ = ("fn", "geometry", "steps")
+    qualified_name = "torch::autograd::CopySlices"
+    fn: Any
+
+    def __init__(self, base: TensorBase, steps: tuple[Any, ...], fn: GraphNode) -> None:
+        super().__init__((gradient_edge(base), *fn.edges[1:]), (base._sig,))
+        self.geometry = Geometry.of(base._array, 0)
+        self.steps = steps
+        self.fn = fn
+
+    def run(self, grads: list[Any], task: RunContext) -> tuple[Any, ...]:
+        if self.fn is None:
+            raise RuntimeError(SECOND_TIME)
+        g = grads[0]
+        if g is None:
+            return (None,) * len(self.edges)
+        context = _FirstOperand(task, self)
+        return self._run_tensors(g, context) if task.tensors else self._run_arrays(g, context)
+
+    def _run_arrays(self, g: Any, task: RunContext) -> tuple[Any, ...]:
+        result = zeros_like_layout(self.geometry, g.dtype)
+        result[...] = g
+        region = replay(self.steps, result)
+        first, *rest = self.fn.run([region.copy()], task)
+        if first is None:
+            region[...] = 0
+        else:
+            region[...] = first
+        return (result, *rest)
+
+    def _run_tensors(self, g: Any, task: RunContext) -> tuple[Any, ...]:
+        result = g.clone()
+        region = replay(self.steps, result)
+        first, *rest = self.fn.run([region.clone()], task)
+        if first is None:
+            region.zero_()
+        else:
+            region.copy_(first)
+        return (result, *rest)
+
+    def release(self) -> None:
+        if self.fn is not None:
+            self.fn.release()
+            self.fn = None
+
+
+class _FirstOperand:
+    """The task as the wrapped node sees it: operand 0 is wanted exactly when the root's history is."""
+
+    def __init__(self, task: RunContext, node: CopySlices) -> None:
+        self.tensors = task.tensors
+        self._task = task
+        self._base_wanted = node.edges[0] is not None and task.wants(node.edges[0])
+        self._first = node.fn.edges[0] if node.fn.edges else None
+
+    def wants(self, edge: Any) -> bool:
+        return self._base_wanted if edge is self._first else self._task.wants(edge)
+
+
+NODE_CLASSES["CopySlices"] = CopySlices
