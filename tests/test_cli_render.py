@@ -74,7 +74,7 @@ def test_options_reach_the_renderer(run_json: Path) -> None:
     """Cap, title and measure of the command line are in the result."""
     done = retrograd("render", run_json, "-f", "dot", "--max-nodes", 2, "--title", "Mine", "--color-by", "saved_bytes")
 
-    assert done.stdout.count("[label=") == 2 + 1 + 1
+    assert done.stdout.count("[label=") == 2 + 1
     assert "Mine · " in done.stdout
     assert "colour: saved_bytes" in done.stdout
 

@@ -105,7 +105,7 @@ def test_several_graphs_are_clusters() -> None:
 
     assert len(nodes) == 3 + len(HOSTILE)
     assert {source.split("_")[0] for source, _, _ in edges} == {"s0", "s1"}
-    assert re.findall(r"subgraph (\w+)", text) == ["cluster_0", "cluster_1"]
+    assert re.findall(r"subgraph (\w+) {", text) == ["cluster_0", "cluster_1"]
 
 
 def test_capped() -> None:

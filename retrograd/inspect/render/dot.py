@@ -6,8 +6,9 @@ nodes ``s0_n0``, ….  An edge points the way the gradient flows, from the loss 
 
 from __future__ import annotations
 
+import functools
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
 from retrograd.inspect.events import Recording
 from retrograd.inspect.snapshot import GraphSnapshot
@@ -21,6 +22,8 @@ _LONGEST = 120
 """Characters of one line of a label; older Graphviz cannot read very long strings."""
 _HARMLESS = re.compile(r"[\w .,:/()×·-]*").fullmatch
 """Matches texts without control characters in which nothing has a meaning for Graphviz."""
+_BREAK = "\\n"
+"""Joins the lines of a label, which Graphviz centres."""
 _LOOKS = {
     kind: f' fillcolor="{LIGHT[f"{kind}-card"]}" color="{LIGHT[kind]}"' for kind in ("leaf", "function", "copy", "root")
 }
@@ -37,19 +40,14 @@ class DotRenderer:
 
     def render(self, recording: Recording, options: RenderOptions) -> str:
         """Return the chosen snapshots as DOT text."""
-        import graphviz
-
         snapshots = chosen_snapshots(recording, options)
-        graph = graphviz.Digraph(graph_attr={"rankdir": "TB"}, node_attr=_NODE_STYLE, edge_attr=_EDGE_STYLE)
+        head, tail = _frame()
         if len(snapshots) == 1:
-            graph.graph_attr["label"] = _label(_captions(snapshots[0], options))
-            graph.body.extend(digraph_lines(snapshots[0], options))
-            return str(graph.source)
+            return "".join([head, *_statements(snapshots[0], options, "n"), tail])
+        parts = [head]
         for step, snapshot in enumerate(snapshots):
-            with graph.subgraph(name=f"cluster_{step}") as cluster:
-                cluster.attr(label=_label(_captions(snapshot, options)))
-                cluster.body.extend(digraph_lines(snapshot, options, f"s{step}_n"))
-        return str(graph.source)
+            parts += [f"\tsubgraph cluster_{step} {{\n", *_statements(snapshot, options, f"s{step}_n"), "\t}\n"]
+        return "".join([*parts, tail])
 
 
 RENDERER = DotRenderer()
@@ -57,26 +55,35 @@ _NODE_STYLE = {"shape": "box", "style": "rounded,filled", "fillcolor": "white", 
 _EDGE_STYLE = {"fontname": "Helvetica", "fontsize": "10"}
 
 
-def digraph_lines(snapshot: GraphSnapshot, options: RenderOptions, prefix: str = "n") -> Iterator[str]:
-    """Yield the DOT statements for the nodes and edges of ``snapshot``, without the braces around them."""
+@functools.cache
+def _frame() -> tuple[str, str]:
+    """Return what stands before and after the statements of a digraph."""
+    import graphviz
+
+    graph = graphviz.Digraph(graph_attr={"rankdir": "TB"}, node_attr=_NODE_STYLE, edge_attr=_EDGE_STYLE)
+    head, brace, end = graph.source.rpartition("}")
+    return head, brace + end
+
+
+def _statements(snapshot: GraphSnapshot, options: RenderOptions, prefix: str) -> Iterator[str]:
+    """Yield the DOT statements of one graph, the braces around them excepted."""
     shown, _ = capped(snapshot, options.max_nodes)
+    yield f'\tlabel="{_BREAK.join(map(_line, _captions(snapshot, options)))}"\n'
     yield from _node_lines(shown, options, prefix)
     yield from _edge_lines(shown, prefix)
 
 
 def _node_lines(snapshot: GraphSnapshot, options: RenderOptions, prefix: str) -> Iterator[str]:
-    """Yield a statement for each node; equal cards, and equal words on different cards, are worked out once."""
+    """Yield a statement for each node; equal cards are worked out once."""
     made: dict[tuple[object, ...], str] = {}
-    words = _Words()
     looks = _looks(snapshot, options)
     columns = (snapshot.op, snapshot.name, snapshot.scope, snapshot.shape, snapshot.dtype, snapshot.source, looks)
     for node, key in enumerate(zip(*columns, strict=True)):
         attributes = made.get(key)
         if attributes is None:
             op, name, scope, shape, dtype, source, look = key
-            texts = (op, name, scope, tensor_text(shape, dtype), source_text(source))
-            label = "\\n".join(filter(None, map(words.__getitem__, texts)))
-            made[key] = attributes = f'label="{label}"{look}'
+            lines = (_line(op), _line(name or ""), _line(scope), _tensor(shape, dtype), _line(source_text(source)))
+            made[key] = attributes = f'label="{_BREAK.join([line for line in lines if line])}"{look}'
         yield f"\t{prefix}{node} [{attributes}]\n"
 
 
@@ -105,14 +112,6 @@ def _edge_lines(snapshot: GraphSnapshot, prefix: str) -> Iterator[str]:
         yield f"\t{prefix}{source} -> {prefix}{target}{attributes}\n"
 
 
-class _Words(dict[str | None, str]):
-    """Text -> the text as it stands between the quotes of a label; ``""`` for None."""
-
-    def __missing__(self, text: str | None) -> str:
-        self[text] = line = _line(text or "")
-        return line
-
-
 def _captions(snapshot: GraphSnapshot, options: RenderOptions) -> list[str]:
     """Return the lines under a drawing: its headline, what the colours mean, what it leaves out."""
     lines = [headline(snapshot, options.title)]
@@ -124,28 +123,22 @@ def _captions(snapshot: GraphSnapshot, options: RenderOptions) -> list[str]:
     return lines
 
 
-def _label(lines: Iterable[str]) -> str:
-    """Return lines of text as a label that is still to be quoted."""
-    import graphviz
-
-    label: str = graphviz.nohtml("\\n".join(_escaped(clean(line)) for line in lines))
-    return label
+@functools.lru_cache(maxsize=4096)
+def _tensor(shape: tuple[int, ...] | None, dtype: str | None) -> str:
+    """Return the line that says shape and type."""
+    return _line(tensor_text(shape, dtype))
 
 
+@functools.lru_cache(maxsize=4096)
 def _line(text: str) -> str:
     """Return one line of text as it stands between the quotes of a label."""
     if _HARMLESS(text) and len(text) <= _LONGEST:
         return text.strip()
+    import graphviz
     from graphviz.quoting import quote
 
-    return str(quote(_escaped(clean(text)) + " "))[1:-2]  # the blank makes sure that it is quoted at all
-
-
-def _escaped(text: str) -> str:
-    """Return a line with all that has a meaning in labels escaped, cut to the longest line allowed."""
-    import graphviz
-
-    short = text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…"
+    cleaned = clean(text)
+    short = cleaned if len(cleaned) <= _LONGEST else cleaned[: _LONGEST - 1] + "…"
     # An ampersand would begin an HTML entity, which Graphviz decodes in every label.
-    escaped: str = graphviz.escape(short.replace("&", "&amp;"))
-    return escaped
+    escaped = graphviz.escape(short.replace("&", "&amp;"))
+    return str(quote(escaped + " "))[1:-2]  # the blank makes sure that it is quoted at all
