@@ -41,7 +41,7 @@ def routes(snapshot: GraphSnapshot, frame: Frame, label_widths: Sequence[float])
         for edge, (source, target) in enumerate(zip(snapshot.edge_source, snapshot.edge_target, strict=True))
     ]
     starts = _out_ports(snapshot, frame, paths, label_widths)
-    ends = _in_ports(snapshot, frame, paths, starts)
+    ends = _in_ports(snapshot, frame, paths, starts, in_lane)
     drawn = []
     for edge, path in enumerate(paths):
         if edge in in_lane:
@@ -67,27 +67,40 @@ def _out_ports(
     return places
 
 
-def _in_ports(snapshot: GraphSnapshot, frame: Frame, paths: list[list[int]], starts: list[float]) -> list[float]:
-    """Return where every edge enters its target: edges that share their last way point share the port."""
+def _in_ports(
+    snapshot: GraphSnapshot, frame: Frame, paths: list[list[int]], starts: list[float], in_lane: set[int]
+) -> list[float]:
+    """Return where every edge enters its target: edges that share their last way point or lane share the port."""
     places = [0.0] * len(paths)
-    nodes = frame.layered.nodes
     for node, edges in _grouped(snapshot.edge_target).items():
         centre = frame.centres[node]
         if len(edges) == 1:
             places[edges[0]] = centre
             continue
-        # An edge straight from a node has a port of its own, those of one way point have one together.
-        keys = [(1, paths[edge][-2]) if paths[edge][-2] >= nodes else (0, edge) for edge in edges]
-        wishes = {
-            key: (frame.centres[key[1]] if key[0] else starts[edge], key) for key, edge in zip(keys, edges, strict=True)
-        }
-        ordered = sorted(wishes, key=wishes.__getitem__)
+        keys = [_arrival(snapshot, frame, paths[edge], edge, edge in in_lane) for edge in edges]
+        wishes = {key: _coming_from(frame, key, starts) for key in keys}
+        ordered = sorted(wishes, key=lambda key: (wishes[key], key))
         width = min(frame.sizes[node].width, 2 * _IN_GAP * (len(ordered) - 1) + 20)
-        found = ports(centre, width, [wishes[key][0] for key in ordered], [_IN_GAP] * (len(ordered) - 1))
+        found = ports(centre, width, [wishes[key] for key in ordered], [_IN_GAP] * (len(ordered) - 1))
         by_key = dict(zip(ordered, found, strict=True))
         for edge, key in zip(edges, keys, strict=True):
             places[edge] = by_key[key]
     return places
+
+
+def _arrival(snapshot: GraphSnapshot, frame: Frame, path: list[int], edge: int, laned: bool) -> tuple[str, int]:
+    """Return what an edge shares its port with: nothing ("edge"), its last way point, or its lane."""
+    if laned:
+        return "lane", snapshot.edge_output_nr[edge]
+    return ("point", path[-2]) if path[-2] >= frame.layered.nodes else ("edge", edge)
+
+
+def _coming_from(frame: Frame, key: tuple[str, int], starts: list[float]) -> float:
+    """Return from where the line of a port comes: its way point, its port above, or the right (lanes)."""
+    kind, number = key
+    if kind == "lane":
+        return frame.width
+    return frame.centres[number] if kind == "point" else starts[number]
 
 
 def _grouped(ends: list[int]) -> dict[int, list[int]]:

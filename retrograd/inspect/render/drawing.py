@@ -18,6 +18,8 @@ from .cards import LABEL_SIZE, PAD, Picture, Scale, pictures, scale
 _QUOTE = {'"': "&quot;"}
 _LABEL_ROOM = 96.0
 _MARGIN = 24.0
+_MOST_LABELS = 16
+"""Edges of one card that still get labels."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,9 +37,7 @@ class Drawing:
 def draw(snapshot: GraphSnapshot, options: RenderOptions, prefix: str = "") -> Drawing:
     """Draw one graph; ``prefix`` keeps the ids of several graphs in one document apart."""
     colours = scale(snapshot, options.color_by)
-    texts = [
-        shortened(labels.edge_text(snapshot, edge), LABEL_SIZE, _LABEL_ROOM) for edge in range(snapshot.edge_count)
-    ]
+    texts = _edge_texts(snapshot)
     widths = [text_width(text, LABEL_SIZE) for text in texts]
     cards = pictures(snapshot, colours, widths)
     layout = _layout(snapshot, [card.size for card in cards], widths, options.layout)
@@ -46,6 +46,17 @@ def draw(snapshot: GraphSnapshot, options: RenderOptions, prefix: str = "") -> D
     parts += [_node(snapshot, node, layout.boxes[node], cards[node], prefix) for node in range(len(snapshot))]
     kinds = frozenset(card.css.split()[1] for card in cards)
     return Drawing("\n".join(parts), layout.width, layout.height, kinds, colours)
+
+
+def _edge_texts(snapshot: GraphSnapshot) -> list[str]:
+    """Return the labels of all edges; below a card that sends very many there is no room for any."""
+    fan = [0] * len(snapshot)
+    for source in snapshot.edge_source:
+        fan[source] += 1
+    return [
+        shortened(labels.edge_text(snapshot, edge), LABEL_SIZE, _LABEL_ROOM) if fan[source] <= _MOST_LABELS else ""
+        for edge, source in enumerate(snapshot.edge_source)
+    ]
 
 
 def _layout(snapshot: GraphSnapshot, sizes: list[Size], label_widths: list[float], wanted: str) -> Layout:
