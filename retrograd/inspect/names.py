@@ -12,7 +12,7 @@ import types
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
-from typing import Any
+from typing import Any, NamedTuple
 
 from .frames import read_locals
 
@@ -124,22 +124,32 @@ def _contents(path: str, value: Any) -> list[tuple[str, Any]]:
     return [item for item in inside if type(item[1]) not in _ATOMS]
 
 
-def parameter_names(modules: Sequence[tuple[str, Any]], wanted: set[int]) -> dict[int, str]:
-    """Return ``id`` -> parameter name for the wanted tensors that modules hold.
+class ParameterName(NamedTuple):
+    """A parameter as its module knows it: ``layers.0.weight`` in scope ``model/layers/0``."""
+
+    name: str
+    scope: str
+
+
+def parameter_names(modules: Sequence[tuple[str, Any]], wanted: set[int]) -> dict[int, ParameterName]:
+    """Return ``id`` -> parameter name for the wanted tensors that modules (with their names) hold.
 
     Names are as ``named_parameters`` has them; where several modules take part, each name gets its module's
     name in front, since two of them may both have a ``weight``.
     """
-    found: dict[int, str] = {}
-    parts: list[tuple[str, dict[int, str]]] = []
+    parts: dict[str, dict[int, str]] = {}
+    found: set[int] = set()
     for path, module in modules:
         own = {key: name for key, name in _parameters_of(module) if key in wanted and key not in found}
         if own:
-            parts.append((path, own))
+            parts.setdefault(path, {}).update(own)
             found.update(own)
-    if len(parts) < 2:
-        return found
-    return {key: f"{path}.{name}" for path, own in parts for key, name in own.items()}
+    several = len(parts) > 1
+    return {
+        key: ParameterName(f"{path}.{name}" if several else name, "/".join([path, *name.split(".")[:-1]]))
+        for path, own in parts.items()
+        for key, name in own.items()
+    }
 
 
 def _parameters_of(module: Any) -> list[tuple[int, str]]:

@@ -6,6 +6,8 @@ tensor changed in place, is pictured like any other.
 
 from __future__ import annotations
 
+import gc
+import threading
 from collections.abc import Sequence
 from typing import Any
 
@@ -26,43 +28,60 @@ def collect(roots: Sequence[Node], facts: Facts) -> tuple[GraphSnapshot, list[No
     order = list(dict.fromkeys(roots))
     places = {node: place for place, node in enumerate(order)}
     shot = GraphSnapshot(engine=facts.engine, roots=[places[root] for root in roots])
-    _walk(order, places, shot, facts)
-    numbers = [node._sequence_nr() for node in order]
-    shot.seq = [None if number == LEAF_NUMBER else number for number in numbers]
+    # A walk makes no garbage: the collector need not go through the growing heap again and again. With other
+    # threads around it stays as it is, for one of them might be switching it at this moment.
+    rest = gc.isenabled() and threading.active_count() == 1
+    try:
+        if rest:
+            gc.disable()
+        _walk(order, places, shot, facts)
+    finally:
+        if rest:
+            gc.enable()
+    shot.seq = [None if number == LEAF_NUMBER else number for number in shot.seq]
     shot.saved_bytes = facts.saved_bytes(order)
     return shot, order
 
 
 def _walk(order: list[Node], index: dict[Node, int], shot: GraphSnapshot, facts: Facts) -> None:
-    """Extend ``order`` by everything reachable and fill the columns that the nodes themselves tell."""
+    """Extend ``order`` by everything reachable and fill the columns that the nodes themselves tell.
+
+    This loop is most of what a walk costs, and reads accordingly.
+    """
     types: dict[type, tuple[str, str]] = {}  # of this walk only: a user's Function classes may be made anew each step
-    facts_of_type = types.get
-    add_op, add_kind, add_shape, add_dtype = shot.op.append, shot.kind.append, shot.shape.append, shot.dtype.append
+    op, kind, shape, dtype = shot.op.append, shot.kind.append, shot.shape.append, shot.dtype.append
+    seq, enqueue, place_of = shot.seq.append, order.append, index.setdefault
     source, target = shot.edge_source.append, shot.edge_target.append
     input_nr, output_nr = shot.edge_input_nr.append, shot.edge_output_nr.append
-    for here, node in enumerate(order):  # order grows while it is read
-        op, kind = facts_of_type(type(node)) or _judge(node, facts, types)
-        add_op(op)
-        add_kind(kind)
+    same_shape = dict[tuple[int, ...], tuple[int, ...]]().setdefault  # fewer objects for the garbage collector
+    here, count = 0, len(order)
+    for node in order:  # grows while it is read
+        shown = types.get(type(node)) or _judge(node, facts, types)
+        op(shown[0])
+        kind(shown[1])
         try:
             first = node._input_metadata[0]
-            shape = tuple(first.shape)
-            dtype = first.dtype
-            add_dtype(_dtypes.get(dtype) or _dtype_name(dtype))
-            add_shape(shape)
+            known = _dtypes.get(first.dtype) or _dtype_name(first.dtype)
+            extent = tuple(first.shape)
+            shape(same_shape(extent, extent))
+            dtype(known)
         except Exception:  # no output, or a nested tensor that has no one shape
-            add_shape(None)
-            add_dtype(None)
-        for position, (child, number) in enumerate(node.next_functions):
+            shape(None)
+            dtype(None)
+        seq(node._sequence_nr())
+        position = 0
+        for child, number in node.next_functions:
             if child is not None:
-                there = index.get(child)
-                if there is None:
-                    there = index[child] = len(order)
-                    order.append(child)
+                there = place_of(child, count)
+                if there == count:
+                    count += 1
+                    enqueue(child)
                 source(here)
                 target(there)
                 input_nr(position)
                 output_nr(number)
+            position += 1  # noqa: SIM113 - enumerate costs more here
+        here += 1  # noqa: SIM113
 
 
 def _judge(node: Node, facts: Facts, types: dict[type, tuple[str, str]]) -> tuple[str, str]:

@@ -10,7 +10,7 @@ from typing import Any
 
 from ...errors import NoGraphError
 from ..frames import user_frames
-from ..names import Found, frame_variables, parameter_names, search
+from ..names import Found, ParameterName, frame_variables, parameter_names, search
 from ..snapshot import GraphSnapshot
 from .base import Node, Origins, Sink
 from .collect import collect
@@ -52,7 +52,7 @@ class _Facts:
 
     def leaves(self, order: list[Node], kinds: list[str]) -> dict[int, Any]:
         """Return the tensor of each AccumulateGrad."""
-        return {place: order[place].variable for place, kind in enumerate(kinds) if kind == "leaf"}
+        return {place: node.variable for place, node in enumerate(order) if kinds[place] == "leaf"}
 
 
 class TorchSource:
@@ -71,17 +71,8 @@ class TorchSource:
     def edges(self, obj: Any) -> list[tuple[Node, int]]:
         """Return where a backward run from this object would start."""
         torch = loaded_torch()
-        graph = torch.autograd.graph
-        if isinstance(obj, graph.GradientEdge):
-            return [(obj.node, obj.output_nr)]
-        if not isinstance(obj, torch.Tensor):
-            return [(obj, 0)]
         with torch._C.DisableTorchFunction():
-            if obj.grad_fn is not None:
-                return [(obj.grad_fn, obj.output_nr)]
-            if not obj.requires_grad:
-                raise NoGraphError(*NO_GRAPH)
-            return [(graph.get_gradient_edge(obj).node, 0)]
+            return [_start(torch, obj)]
 
     def snapshot(
         self,
@@ -95,12 +86,13 @@ class TorchSource:
         """Picture the graph behind these objects."""
         torch = loaded_torch()
         with torch._C.DisableTorchFunction():
-            nodes = [node for root in roots for node, _ in self.edges(root)]
-            shot, order = collect(nodes, _Facts(torch))
+            facts = _Facts(torch)
+            shot, order = collect([_start(torch, root)[0] for root in roots], facts)
             protect(order, shot)
             shot.label = label
             _add_origins(shot, WATCHER.origins())
-            _add_names(torch, shot, order, _Naming(roots, frame, params, find_names))
+            leaves = facts.leaves(order, shot.kind)
+            _add_names(shot, order, leaves, _Naming(torch, roots, frame if find_names else None, params))
         return shot
 
     def log_hooks(self, roots: list[Any], log: Callable[[str], None], *, verbose: bool) -> AbstractContextManager[None]:
@@ -111,11 +103,10 @@ class TorchSource:
     def _log_hooks(self, roots: list[Any], log: Callable[[str], None], verbose: bool) -> Iterator[None]:
         torch = loaded_torch()
         with torch._C.DisableTorchFunction():
-            nodes = [node for root in roots for node, _ in self.edges(root)]
-            shot, order = collect(nodes, _Facts(torch))
+            shot, order = collect([_start(torch, root)[0] for root in roots], _Facts(torch))
             protect(order, shot)
         remove = attach(order, torch._C._current_autograd_node, log, verbose=verbose)
-        del nodes, order
+        del order
         try:
             yield
         finally:
@@ -126,15 +117,46 @@ class TorchSource:
         return WATCHER.watch(sink, self, every_thread=every_thread)
 
 
+def _start(torch: Any, obj: Any) -> tuple[Node, int]:
+    """Return the node and input number at which a backward run from this object would start."""
+    if isinstance(obj, torch.Tensor):
+        node = obj.grad_fn
+        if node is not None:
+            return node, obj.output_nr
+        if not obj.requires_grad:
+            raise NoGraphError(*NO_GRAPH)
+        return torch.autograd.graph.get_gradient_edge(obj).node, 0
+    if isinstance(obj, torch.autograd.graph.GradientEdge):
+        return obj.node, obj.output_nr
+    return obj, 0
+
+
 class _Naming:
     """What names can be found from."""
 
-    def __init__(
-        self, roots: list[Any], frame: FrameType | None, params: Mapping[str, Any] | None, find_names: bool
-    ) -> None:
+    def __init__(self, torch: Any, roots: list[Any], frame: FrameType | None, params: Mapping[str, Any] | None) -> None:
+        self.torch = torch
         self.roots = roots
-        self.frame = frame if find_names else None
-        self.given = {id(tensor): name for name, tensor in (params or {}).items()}
+        self.frame = frame
+        self.given = {id(tensor): name for name, tensor in params.items()} if params else {}
+
+    def is_tensor(self, value: object) -> bool:
+        """Whether a variable holds a tensor."""
+        return issubclass(type(value), self.torch.Tensor)
+
+    def search(self, wanted: set[int]) -> tuple[Found, dict[int, ParameterName]]:
+        """Look for leaves in modules and variables, and for roots among the variables themselves."""
+        variables = frame_variables(user_frames(self.frame))
+        found = search(variables, {id(root) for root in self.roots}, self.is_tensor, deep=False)
+        if not wanted:
+            return found, {}
+        modules = WATCHER.modules()
+        parameters = parameter_names(modules, wanted)
+        if len(parameters) < len(wanted):
+            deeper = search(variables, wanted - parameters.keys(), self.is_tensor)
+            found.variables = {**deeper.variables, **found.variables}
+            parameters = parameter_names([*modules, *deeper.modules], wanted)
+        return found, parameters
 
 
 def _add_origins(shot: GraphSnapshot, origins: Origins | None) -> None:
@@ -145,37 +167,23 @@ def _add_origins(shot: GraphSnapshot, origins: Origins | None) -> None:
         shot.source, shot.scope = origins.find(shot.seq)
 
 
-def _add_names(torch: Any, shot: GraphSnapshot, order: list[Node], naming: _Naming) -> None:
-    """Fill in the names of leaves, roots and intermediate results."""
-    leaves = _Facts(torch).leaves(order, shot.kind)
-    names: dict[int, str] = dict(naming.given)
-    wanted = {id(leaf) for leaf in leaves.values() if id(leaf) not in names}
-    found = Found()
-    if naming.frame is not None:
-        variables = frame_variables(user_frames(naming.frame))
-        found = _search(torch, variables, wanted, naming.roots)
-        modules = [*WATCHER.modules(variables), *found.modules]
-        names = {**found.variables, **parameter_names(modules, wanted), **naming.given}
+def _add_names(shot: GraphSnapshot, order: list[Node], leaves: dict[int, Any], naming: _Naming) -> None:
+    """Fill in the names of leaves, roots and intermediate results, and the scope of parameters."""
     shot.name = [None] * len(order)
-    _name_intermediates(shot, order, found.tensors)
+    shot.root_names = [None] * len(naming.roots)
+    names = naming.given
+    if naming.frame is not None:
+        wanted = {id(leaf) for leaf in leaves.values()} - names.keys()
+        found, parameters = naming.search(wanted)
+        names = {**found.variables, **{key: name.name for key, name in parameters.items()}, **names}
+        _name_intermediates(shot, order, found.tensors)
+        shot.root_names = [found.variables.get(id(root)) for root in naming.roots]
+        watched = WATCHER.origins() is not None  # else operators have no scope, and a leaf would stand alone in one
+        for place, leaf in leaves.items():
+            if watched and id(leaf) in parameters:
+                shot.scope[place] = parameters[id(leaf)].scope
     for place, leaf in leaves.items():
         shot.name[place] = names.get(id(leaf))
-    shot.root_names = [found.variables.get(id(root)) for root in naming.roots]
-
-
-def _search(torch: Any, variables: list[tuple[str, Any]], wanted: set[int], roots: list[Any]) -> Found:
-    """Look through variables for leaves and roots: the roots only among the variables themselves."""
-    kind = torch.Tensor
-
-    def is_tensor(value: object) -> bool:
-        return issubclass(type(value), kind)
-
-    found = search(variables, {id(root) for root in roots}, is_tensor, deep=False)
-    if wanted:
-        deeper = search(variables, wanted, is_tensor)
-        found.variables = {**deeper.variables, **found.variables}
-        found.modules = deeper.modules
-    return found
 
 
 def _name_intermediates(shot: GraphSnapshot, order: list[Node], tensors: list[tuple[str, Any]]) -> None:

@@ -61,7 +61,7 @@ class Scopes:
         self._counter = torch.autograd._get_sequence_nr
         self._fast_paths = tuple(getattr(torch.nn, name) for name in _FAST_PATHS)
 
-    def modules(self, variables: list[tuple[str, Any]]) -> list[tuple[str, Any]]:
+    def modules(self) -> list[tuple[str, Any]]:
         """Return the outermost modules that still live, in order of their first call, with names."""
         return [(root.name, module) for root in list(self._roots.values()) if (module := root.ref()) is not None]
 

@@ -69,9 +69,9 @@ class Watcher:
         """Return who knows where nodes came from, while watching."""
         return self._tables
 
-    def modules(self, variables: list[tuple[str, Any]]) -> list[tuple[str, Any]]:
+    def modules(self) -> list[tuple[str, Any]]:
         """Return the outermost modules seen so far with their names."""
-        return [] if self._scopes is None else self._scopes.modules(variables)
+        return [] if self._scopes is None else self._scopes.modules()
 
     @contextmanager
     def watch(self, sink: Sink, source: Source, *, every_thread: bool) -> Iterator[None]:
