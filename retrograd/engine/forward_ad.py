@@ -16,8 +16,10 @@ import numpy as np
 from . import state
 from .base import TensorBase, storage_of, wrap
 from .modes import ModeContext
+from .node import GraphNode, edge_parts
 from .op import OpDef
 from .registry import F
+from .saved import set_tangent_restorer
 from .state import STATE
 from .strided import element_strides, storage_offset
 from .transpose import transpose_of
@@ -29,6 +31,8 @@ class Level:
 
     def __init__(self) -> None:
         self.duals: list[weakref.ref[TensorBase]] = []
+        # A node keeps its own output as a bare array; the tangent of that output waits here.
+        self.of_outputs: weakref.WeakKeyDictionary[GraphNode, dict[int, Any]] = weakref.WeakKeyDictionary()
 
     def close(self) -> None:
         """Forget every tangent of this level."""
@@ -37,6 +41,7 @@ class Level:
             if t is not None and t._meta is not None and t._meta.tangent_level is self:
                 t._meta.tangent = None
                 t._meta.tangent_level = None
+        self.of_outputs.clear()
 
 
 _levels: list[Level] = []
@@ -383,4 +388,21 @@ def propagate(op: OpDef, args: tuple[Any, ...], results: list[Any], aux: tuple[A
             if tangent._sig.shape != t._sig.shape:
                 tangent = F.expand(tangent, tuple(t._sig.shape))
             keep_tangent(t, tangent)
+            if op.saves_result:
+                _keep_for_output(t, tangent)
 
+
+def _keep_for_output(t: TensorBase, tangent: Any) -> None:
+    edge = gradient_edge(t)
+    if edge is not None:
+        node, nr = edge_parts(edge)
+        _levels[-1].of_outputs.setdefault(node, {})[nr] = tangent
+
+
+def _restore_tangent(t: TensorBase, node: GraphNode, nr: int) -> None:
+    tangent = _levels[-1].of_outputs.get(node, {}).get(nr) if _levels else None
+    if tangent is not None:
+        keep_tangent(t, tangent)
+
+
+set_tangent_restorer(_restore_tangent)

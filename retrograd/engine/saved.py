@@ -83,6 +83,19 @@ def check_output(storage: Storage | None, node: GraphNode, nr: int) -> None:
             raise version_error(sig, edge_to(node, nr), now, expected)
 
 
+def _no_tangent(t: Any, node: GraphNode, nr: int) -> None:
+    """What happens to unpacked outputs until forward mode says otherwise."""
+
+
+restore_tangent: Callable[[Any, GraphNode, int], None] = _no_tangent
+
+
+def set_tangent_restorer(restore: Callable[[Any, GraphNode, int], None]) -> None:
+    """Tell how an unpacked output gets its tangent back (called once, by forward mode)."""
+    global restore_tangent
+    restore_tangent = restore
+
+
 def unpack_output(array: Any, node: GraphNode, nr: int, storages: dict[int, Storage]) -> Any:
     """A fresh tensor for a node's own output, sharing its version counter."""
     t = wrap(array, edge_to(node, nr))
@@ -90,6 +103,8 @@ def unpack_output(array: Any, node: GraphNode, nr: int, storages: dict[int, Stor
     if storage is None:
         storage = storages[nr] = Storage()
     t.need_meta().storage = storage
+    if state.FORWARD_LEVELS:
+        restore_tangent(t, node, nr)
     return t
 
 
