@@ -256,6 +256,8 @@ def _implicit_grad(t: Any, sig: Sig) -> Any:
 
 
 def _checked_grad(i: int, sig: Sig, g: Any, batched: bool) -> Any:
+    if batched and not g._sig.shape:
+        raise IndexError(f"invalid index of a 0-dim tensor: grad_output[{i}] has no batch dimension.")
     shape = Size(g._sig.shape[1:]) if batched else g._sig.shape
     if shape != sig.shape:
         if batched:
