@@ -29,6 +29,7 @@ from .engine.modes import (
 )
 from .engine.printing import set_printoptions
 from .engine.random import Generator, get_rng_state, initial_seed, manual_seed, set_rng_state
+from .engine.tags import Tag
 from .engine.tensor import Tensor
 
 __version__ = "0.1.0"
@@ -42,7 +43,7 @@ globals().update({d.name: d for d in _ALL_DTYPES})
 globals().update(_DTYPE_ALIASES)
 globals().update(_FUNCTIONS)
 
-_LAZY_MODULES = ("autograd", "inspect", "library", "nn", "utils", "ops", "_C", "special", "linalg", "fft", "optim", "distributed")
+_LAZY_MODULES = ("autograd", "inspect", "library", "nn", "utils", "ops", "_C", "_custom_op", "special", "linalg", "fft", "optim", "distributed")
 _FROM_INSPECT = ("debug",)
 
 

@@ -1,0 +1,14 @@
+"""``torch.ops``-shaped face: every operator that the program declared, as ``ops.namespace.name``."""
+
+from __future__ import annotations
+
+from .engine.op_registry import OpNamespace
+from .engine.op_registry import ops as _root
+
+
+def __getattr__(name: str) -> OpNamespace:
+    return getattr(_root, name)  # type: ignore[no-any-return]
+
+
+def __dir__() -> list[str]:
+    return dir(_root)
