@@ -9,7 +9,8 @@ import numpy as np
 from . import observe, state
 from .base import CreationTag, TensorBase, is_inference, wrap
 from .dtypes import get_default_dtype, result_dtype
-from .forward_ad import carries_tangent, propagate
+from .forward_ad import carries_tangent
+from .forward_rules import propagate
 from .node import edge_to
 from .op import OpDef, set_dispatcher
 from .opnode import OpNode
