@@ -8,11 +8,13 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any
 
-from . import random
+import numpy as np
+
+from .base import wrap
 from .checkpoint_debug import debug_contexts
 from .checkpoint_frame import DETERMINISM_CHECKS, Frame
+from .checkpoint_random import remembered, replayed
 from .checkpoint_reentrant import CheckpointFunction
-from .functions import empty
 from .tensor import Tensor
 
 Contexts = tuple[AbstractContextManager[Any], AbstractContextManager[Any]]
@@ -106,7 +108,7 @@ class _Region:
                 f"determinism_check should be one of {list(DETERMINISM_CHECKS)}, but got {determinism_check}"
             )
         self.function = function
-        self.rng_state = random.get_rng_state() if preserve_rng_state else None
+        self.rng_state = remembered(preserve_rng_state)
         self.metadata = DETERMINISM_CHECKS[determinism_check]
         self.early_stop = early_stop
         self.recompute_context: AbstractContextManager[Any] = nullcontext()
@@ -123,7 +125,7 @@ class _Region:
         forward_context, self.recompute_context = context_fn()
         frame = Frame(self.again, early_stop=self.early_stop, metadata=self.metadata)
         frame.explain = explain
-        switch = empty((0,), requires_grad=True)
+        switch = wrap(np.zeros(0, np.float32)).requires_grad_(True)
         if not frame.save_inputs(switch, (kwargs, *args), lambda value: isinstance(value, Tensor)):
             return self.function(*args, **kwargs)
         with frame.hooks(), forward_context:
@@ -133,11 +135,8 @@ class _Region:
 
     def again(self, kwargs: dict[str, Any], *args: Any) -> None:
         """The second run."""
-        with random.fork_rng(enabled=self.rng_state is not None):
-            if self.rng_state is not None:
-                random.set_rng_state(self.rng_state)
-            with self.recompute_context:
-                self.function(*args, **kwargs)
+        with replayed(self.rng_state), self.recompute_context:
+            self.function(*args, **kwargs)
 
 
 def checkpoint_sequential(

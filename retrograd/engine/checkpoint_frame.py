@@ -14,8 +14,8 @@ from collections.abc import Callable
 from typing import Any, Final, NoReturn
 
 from .function import Function
+from .graph import saved_tensors_hooks
 from .modes import enable_grad
-from .saved import saved_tensors_hooks
 from .state import STATE
 
 Metadata = Callable[[Any], Any]

@@ -6,8 +6,8 @@ import warnings
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from . import random
 from .backward import backward as run_backward
+from .checkpoint_random import remembered, replayed
 from .function import Function
 from .modes import enable_grad, no_grad
 from .state import STATE
@@ -48,7 +48,7 @@ class CheckpointFunction(Function):
         """The results of ``run_function(*args)``."""
         check_backward_validity(args)
         ctx.run_function = run_function
-        ctx.rng_state = random.get_rng_state() if preserve_rng_state else None
+        ctx.rng_state = remembered(preserve_rng_state)
         ctx.tensor_places = [i for i, value in enumerate(args) if isinstance(value, Tensor)]
         ctx.other_inputs = [None if isinstance(value, Tensor) else value for value in args]
         ctx.save_for_backward(*(args[i] for i in ctx.tensor_places))
@@ -68,11 +68,8 @@ class CheckpointFunction(Function):
         for place, tensor in zip(ctx.tensor_places, ctx.saved_tensors, strict=True):
             inputs[place] = tensor
         detached = detach_variable(tuple(inputs))
-        with random.fork_rng(enabled=ctx.rng_state is not None):
-            if ctx.rng_state is not None:
-                random.set_rng_state(ctx.rng_state)
-            with enable_grad():
-                outputs = ctx.run_function(*detached)
+        with replayed(ctx.rng_state), enable_grad():
+            outputs = ctx.run_function(*detached)
         outputs = outputs if isinstance(outputs, tuple) else (outputs,)
         pairs = [(o, g) for o, g in zip(outputs, grads, strict=True) if isinstance(o, Tensor) and o.requires_grad]
         if not pairs:

@@ -17,6 +17,8 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {}
 """Public functions by name, such as ``torch.add``."""
 METHODS: dict[str, Callable[..., Any]] = {}
 """Tensor methods by name, such as ``Tensor.add_``."""
+NAMESPACES: dict[str, dict[str, Callable[..., Any]]] = {}
+"""Functions of torch's sub-modules: ``NAMESPACES["nn.functional"]["relu"]``."""
 PROPERTIES: dict[str, Callable[[Any], Any]] = {}
 """Tensor properties by name, such as ``Tensor.T``."""
 
@@ -119,13 +121,24 @@ def inplace_of(op: OpDef) -> Callable[..., Any]:
 
 
 def public(
-    name: str | None = None, *, method: bool = True, function: bool = True, out: bool = False
+    name: str | None = None,
+    *,
+    method: bool = True,
+    function: bool = True,
+    out: bool = False,
+    namespace: str | None = None,
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Publish a hand-written function under torch's name (default: its own), as function and/or method."""
+    """Publish a hand-written function under torch's name (default: its own), as function and/or method.
+
+    With ``namespace`` (``"nn.functional"``, ``"linalg"``, ``"special"``, ``"fft"``) it is published only there.
+    """
 
     def note(f: Callable[..., Any]) -> Callable[..., Any]:
         key = name or f.__name__
         made = _with_out(f) if out else f
+        if namespace is not None:
+            NAMESPACES.setdefault(namespace, {})[key] = made
+            return made
         if function:
             FUNCTIONS[key] = made
         if method:

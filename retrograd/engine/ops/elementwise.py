@@ -105,8 +105,8 @@ def _sgn_grad(g: Any, self: Any, result: Any) -> Any:
     if np.dtype(self.dtype).kind != "c":
         return g * 0
     size = F.abs(self)
-    safe = F.where(size == 0, F.ones_like(size), size)
-    projected = F.where(size == 0, F.zeros_like(g), (g - F.real(g * F.conj(result)) * result) / safe)
+    safe = F._where(size == 0, F.ones_like(size), size)
+    projected = F._where(size == 0, F.zeros_like(g), (g - F.real(g * F.conj(result)) * result) / safe)
     return projected
 
 
@@ -136,13 +136,13 @@ def _pow_self(g: Any, self: Any, exponent: Any) -> Any:
 
 
 def _pow_tensor_self(g: Any, self: Any, exponent: Any) -> Any:
-    return F.where(exponent == 0.0, F.zeros_like(g), g * conj(exponent * self ** (exponent - 1)))
+    return F._where(exponent == 0.0, F.zeros_like(g), g * conj(exponent * self ** (exponent - 1)))
 
 
 def _pow_exponent(g: Any, self: Any, exponent: Any, result: Any) -> Any:
     # 0 ** e has no usable log; its derivative is 0 for e >= 0
-    log = F.log(F.where(self == 0, F.ones_like(self), self))
-    slope = F.where((self == 0) & (F.real(exponent) >= 0), F.zeros_like(result), result * log)
+    log = F.log(F._where(self == 0, F.ones_like(self), self))
+    slope = F._where((self == 0) & (F.real(exponent) >= 0), F.zeros_like(result), result * log)
     return g * conj(slope)
 
 
@@ -218,7 +218,7 @@ def _clamp_grad(g: Any, self: Any, min: Any, max: Any) -> Any:  # noqa: A002
     inside = None if min is None else self >= min
     if max is not None:
         inside = self <= max if inside is None else inside & (self <= max)
-    return F.where(inside, g, g * 0)
+    return F._where(inside, g, g * 0)
 
 
 elementwise("_clamp_scalar", _clamp, node="ClampBackward1", tensors="self", self=_clamp_grad, inplace=True)
@@ -226,7 +226,7 @@ elementwise("_clamp_scalar", _clamp, node="ClampBackward1", tensors="self", self
 
 def _tie(g: Any, wins: Any, ties: Any) -> Any:
     """The gradient of the larger (or smaller) operand; at a tie each gets half."""
-    return F.where(ties, g / 2, F.where(wins, g, g * 0))
+    return F._where(ties, g / 2, F._where(wins, g, g * 0))
 
 
 elementwise(
@@ -247,8 +247,8 @@ def _where(condition: Any, self: Any, other: Any) -> Any:
 
 elementwise(
     "_where", _where, node="WhereBackward0", tensors="self other",
-    self=lambda g, condition: F.where(condition, g, F.zeros_like(g)),
-    other=lambda g, condition: F.where(condition, F.zeros_like(g), g),
+    self=lambda g, condition: F._where(condition, g, F.zeros_like(g)),
+    other=lambda g, condition: F._where(condition, F.zeros_like(g), g),
 )  # fmt: skip
 
 
@@ -263,7 +263,7 @@ def _masked_fill(self: Any, mask: Any, value: Any) -> Any:
 linear(
     "masked_fill", _masked_fill, tensors="self mask value", inplace=True,
     self=lambda g, mask: F.masked_fill(g, mask, 0),
-    value=lambda g, mask: F.sum(F.where(mask, g, F.zeros_like(g))),
+    value=lambda g, mask: F.sum(F._where(mask, g, F.zeros_like(g))),
 )  # fmt: skip
 
 # -- comparison, logic, rounding: no gradient

@@ -91,3 +91,23 @@ def _nll_backward_grad(
 function("_nll_loss", _nll_loss, node="NllLossBackward0", tensors="self target weight", self=_nll_grad,
          jvp=lambda primal, tangents, results: F._nll_loss(tangents[0], *primal[1:]))  # fmt: skip
 function("_nll_backward", _nll_backward, node="NllLossBackwardBackward0", tensors="g target weight", g=_nll_backward_grad)
+
+
+def _mse_loss(self: Any, target: Any, reduction: str = "mean") -> Any:
+    squares = np.square(self - target)
+    if reduction == "none":
+        return squares
+    return np.add.reduce(squares, axis=None) if reduction == "sum" else np.mean(squares, dtype=squares.dtype)
+
+
+def _mse_slope(g: Any, self: Any, target: Any, reduction: str) -> Any:
+    difference = self - target
+    if reduction == "mean":
+        return g * difference * (2.0 / max(int(np.prod(difference.shape)), 1))
+    return g * difference * 2.0
+
+
+function(
+    "_mse_loss", _mse_loss, node="MseLossBackward0", promote="common",
+    self=_mse_slope, target=lambda g, self, target, reduction: -_mse_slope(g, self, target, reduction),
+)  # fmt: skip

@@ -53,7 +53,7 @@ def _walk(order: list[Node], index: dict[Node, int], shot: GraphSnapshot, facts:
     seq, enqueue, place_of = shot.seq.append, order.append, index.setdefault
     source, target = shot.edge_source.append, shot.edge_target.append
     input_nr, output_nr = shot.edge_input_nr.append, shot.edge_output_nr.append
-    same_shape = dict[tuple[int, ...], tuple[int, ...]]().setdefault  # fewer objects for the garbage collector
+    shapes: dict[tuple[int, ...], tuple[int, ...]] = {}  # equal ones are one object
     here, count = 0, len(order)
     for node in order:  # grows while it is read
         shown = types.get(type(node)) or _judge(node, facts, types)
@@ -63,7 +63,7 @@ def _walk(order: list[Node], index: dict[Node, int], shot: GraphSnapshot, facts:
             first = node._input_metadata[0]
             known = _dtypes.get(first.dtype) or _dtype_name(first.dtype)
             extent = tuple(first.shape)
-            shape(same_shape(extent, extent))
+            shape(shapes[extent] if extent in shapes else _checked(extent, shapes))
             dtype(known)
         except Exception:  # no output, or a nested tensor that has no one shape
             shape(None)
@@ -82,6 +82,14 @@ def _walk(order: list[Node], index: dict[Node, int], shot: GraphSnapshot, facts:
                 output_nr(number)
             position += 1  # noqa: SIM113 - enumerate costs more here
         here += 1  # noqa: SIM113
+
+
+def _checked(extent: tuple[Any, ...], shapes: dict[tuple[int, ...], tuple[int, ...]]) -> tuple[int, ...]:
+    """Note a shape seen for the first time; one with symbolic sizes is refused."""
+    if not all(type(size) is int for size in extent):
+        raise TypeError
+    shapes[extent] = extent
+    return extent
 
 
 def _judge(node: Node, facts: Facts, types: dict[type, tuple[str, str]]) -> tuple[str, str]:

@@ -1,0 +1,37 @@
+"""The face of ``torch.autograd``: re-exports only."""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any
+
+from ..engine.anomaly import detect_anomaly, set_detect_anomaly
+from ..engine.backward import backward, grad
+from ..engine.engine_switches import (
+    _force_original_view_tracking,
+    _unsafe_preserve_version_counter,
+    is_multithreading_enabled,
+    is_view_replay_enabled,
+    set_multithreading_enabled,
+)
+from ..engine.function import Function
+from ..engine.gradcheck import gradcheck, gradgradcheck
+from ..engine.modes import enable_grad, inference_mode, no_grad, set_grad_enabled
+from ..engine.saved import SavedTensor
+from ..engine.variable import Variable
+
+_MODULES = ("anomaly_mode", "forward_ad", "function", "functional", "grad_mode", "graph")
+
+
+def __getattr__(name: str) -> Any:
+    if name in _MODULES:
+        return importlib.import_module(f"{__name__}.{name}")
+    raise AttributeError(f"module 'retrograd.autograd' has no attribute '{name}'")
+
+
+__all__ = [
+    "Function", "SavedTensor", "Variable", "_force_original_view_tracking", "_unsafe_preserve_version_counter",
+    "backward", "detect_anomaly", "enable_grad", "grad", "gradcheck", "gradgradcheck", "inference_mode",
+    "is_multithreading_enabled", "is_view_replay_enabled", "no_grad", "set_detect_anomaly", "set_grad_enabled",
+    "set_multithreading_enabled",
+]  # fmt: skip

@@ -1,0 +1,5 @@
+"""The face of ``torch.autograd.function``: re-exports only."""
+
+from ..engine.function import BackwardCFunction, Function, FunctionCtx, InplaceFunction, once_differentiable
+
+__all__ = ["BackwardCFunction", "Function", "FunctionCtx", "InplaceFunction", "once_differentiable"]

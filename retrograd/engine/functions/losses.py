@@ -1,0 +1,122 @@
+"""Losses of ``torch.nn.functional``."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..base import TensorBase
+from ..convert import checked_dim
+from ..public import check_tensor, public
+from ..registry import F
+
+NN = "nn.functional"
+
+
+@public("softmax")
+def softmax(input: Any, dim: int | None = None, *, dtype: Any = None, _stacklevel: int = 3) -> Any:  # noqa: A002
+    """Exponentials normalised to sum 1 along ``dim``."""
+    check_tensor("softmax", input)
+    return F._softmax(input if dtype is None else input.to(dtype), _default_dim(input, dim))
+
+
+@public("log_softmax")
+def log_softmax(input: Any, dim: int | None = None, *, dtype: Any = None, _stacklevel: int = 3) -> Any:  # noqa: A002
+    """Logarithm of the softmax, computed without overflow."""
+    check_tensor("log_softmax", input)
+    return F._log_softmax(input if dtype is None else input.to(dtype), _default_dim(input, dim))
+
+
+public("softmax", namespace=NN)(softmax)
+public("log_softmax", namespace=NN)(log_softmax)
+
+
+def _default_dim(input: Any, dim: int | None) -> int:  # noqa: A002
+    if dim is None:
+        return 0 if input.ndim in (0, 1, 3) else 1
+    return checked_dim(dim, input.ndim)
+
+
+def _classes_last(input: Any, target: Any) -> tuple[Any, Any]:  # noqa: A002
+    """Class scores with the classes in the last dimension."""
+    if input.ndim > 2:
+        input = input.movedim(1, -1)  # noqa: A001
+    return input, target
+
+
+@public("nll_loss", namespace=NN)
+def nll_loss(
+    input: Any, target: Any, weight: Any = None, size_average: Any = None, ignore_index: int = -100,  # noqa: A002
+    reduce: Any = None, reduction: str = "mean",
+) -> Any:  # fmt: skip
+    """Negative log likelihood of log-probabilities: input ``(N, C, ...)``, target ``(N, ...)`` of class numbers."""
+    check_tensor("nll_loss", input)
+    if input.ndim > 1 and input.shape[0] != target.shape[0]:
+        raise ValueError(
+            f"Expected input batch_size ({input.shape[0]}) to match target batch_size ({target.shape[0]})."
+        )
+    scores, labels = _classes_last(input, target)
+    return F._nll_loss(scores, labels, weight, reduction, ignore_index)
+
+
+@public("cross_entropy", namespace=NN)
+def cross_entropy(
+    input: Any, target: Any, weight: Any = None, size_average: Any = None, ignore_index: int = -100,  # noqa: A002
+    reduce: Any = None, reduction: str = "mean", label_smoothing: float = 0.0,
+) -> Any:  # fmt: skip
+    """Cross entropy of class scores: input ``(N, C, ...)``; target of class numbers, or of class probabilities."""
+    check_tensor("cross_entropy", input)
+    classes = 0 if input.ndim == 1 else 1
+    logs = F._log_softmax(input, classes)
+    if isinstance(target, TensorBase) and target._sig.differentiable:
+        return _soft_cross_entropy(logs, target, weight, reduction, label_smoothing, classes)
+    loss = nll_loss(logs, target, weight, ignore_index=ignore_index, reduction=reduction)
+    if not label_smoothing:
+        return loss
+    return (1 - label_smoothing) * loss + label_smoothing * _smooth(logs, target, weight, reduction, ignore_index, classes)
+
+
+def _weighted(logs: Any, weight: Any, classes: int) -> Any:
+    if weight is None:
+        return logs
+    return logs * weight.reshape(*(-1 if d == classes else 1 for d in range(logs.ndim)))
+
+
+def _smooth(logs: Any, target: Any, weight: Any, reduction: str, ignore_index: int, classes: int) -> Any:
+    per_row = -_weighted(logs, weight, classes).sum(classes) / logs.shape[classes]
+    kept = target != ignore_index
+    per_row = F._where(kept, per_row, 0.0)
+    if reduction == "none":
+        return per_row
+    if reduction == "sum":
+        return per_row.sum()
+    rows = kept.to(logs.dtype) if weight is None else F._where(kept, weight[F._where(kept, target, 0)], 0.0)
+    return per_row.sum() / rows.sum()
+
+
+def _soft_cross_entropy(logs: Any, target: Any, weight: Any, reduction: str, smoothing: float, classes: int) -> Any:
+    if smoothing:
+        target = target * (1 - smoothing) + smoothing / logs.shape[classes]
+    per_row = -(_weighted(logs, weight, classes) * target).sum(classes)
+    if reduction == "none":
+        return per_row
+    total = per_row.sum()
+    return total if reduction == "sum" else total / (max(per_row.numel(), 1))
+
+
+def reduced(loss: Any, reduction: str) -> Any:
+    """A loss per element as asked: ``"none"``, ``"sum"`` or ``"mean"``; ``ValueError`` for anything else."""
+    if reduction == "none":
+        return loss
+    if reduction not in ("mean", "sum"):
+        raise ValueError(f"{reduction} is not a valid value for reduction")
+    return loss.mean() if reduction == "mean" else loss.sum()
+
+
+@public("mse_loss", namespace=NN)
+def mse_loss(
+    input: Any, target: Any, size_average: Any = None, reduce: Any = None, reduction: str = "mean", weight: Any = None  # noqa: A002
+) -> Any:
+    """Mean squared error."""
+    if weight is not None:
+        return reduced((input - target) ** 2 * weight, reduction)
+    return F._mse_loss(input, target, reduction)

@@ -1,0 +1,29 @@
+"""``Variable``: the old name of a tensor that may require grad."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .execute import queue_callback
+from .tensor import Tensor
+
+
+class _ExecutionEngine:
+    """What old programs reach as ``Variable._execution_engine``."""
+
+    queue_callback = staticmethod(queue_callback)
+
+
+class _VariableMeta(type):
+    def __instancecheck__(cls, value: object) -> bool:
+        return isinstance(value, Tensor)
+
+
+class Variable(metaclass=_VariableMeta):
+    """``Variable(tensor, requires_grad=False)`` returns a tensor that shares the data."""
+
+    _execution_engine = _ExecutionEngine()
+
+    def __new__(cls, data: Any, requires_grad: bool = False, volatile: bool | None = None) -> Any:
+        t = data.detach() if isinstance(data, Tensor) else Tensor(data)
+        return t.requires_grad_(requires_grad)
