@@ -1,0 +1,274 @@
+"""Deep PyTorch graphs: a watched program must not crash when it releases one (run in processes of their own)."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import textwrap
+
+import pytest
+
+torch = pytest.importorskip("torch")
+
+START = """
+import resource, threading, time
+import torch
+from retrograd.inspect import log_hooks, recording, walk
+from retrograd.inspect.sources import torch_release
+
+DEPTH = 100_000
+
+def usual_stack():
+    resource.setrlimit(resource.RLIMIT_STACK, (8 << 20, resource.getrlimit(resource.RLIMIT_STACK)[1]))
+
+usual_stack()
+
+def build():
+    h = torch.ones(2, requires_grad=True)
+    for step in range(DEPTH):
+        h = h.sin() if step & 1 else h * 1.001
+    return h.sum()
+
+def touched_by_hand(loss):
+    seen = [loss.grad_fn]
+    for node in seen:
+        seen += [child for child, _ in node.next_functions if child is not None]
+
+def failing():
+    loss = build()
+    walk(loss)
+    raise ValueError("as the user meant")
+
+def in_thread(function):
+    failures = []
+    def run():
+        try:
+            function()
+        except BaseException as error:
+            failures.append(error)
+    thread = threading.Thread(target=run)
+    thread.start()
+    thread.join()
+    if failures:
+        raise failures[0]
+"""
+
+PROGRAMS = {
+    "on the main thread": """
+        loss = build()
+        assert len(walk(loss)) == DEPTH + 2
+        loss.backward()
+        del loss
+
+        usual_stack()  # release without backward
+        loss = build()
+        walk(loss)
+        del loss
+
+        usual_stack()  # recorder on, loss dropped first
+        with recording() as record:
+            loss = build()
+            loss.backward()
+            del loss
+        assert len(record.snapshots[0]) == DEPTH + 2, record.events
+
+        usual_stack()
+        try:
+            failing()
+        except ValueError:
+            pass
+
+        usual_stack()  # hooks on every node
+        loss, lines = build(), []
+        with log_hooks(loss, lines.append):
+            loss.backward()
+        assert len(lines) == DEPTH + 2
+        del loss
+    """,
+    "alive at interpreter exit": """
+        loss = build()
+        walk(loss)
+    """,
+    "in threads": """
+        def walked():
+            loss = build()
+            assert len(walk(loss)) == DEPTH + 2
+            loss.backward()
+        in_thread(walked)
+
+        def recorded():
+            loss = build()
+            loss.backward()
+        with recording() as record:
+            in_thread(recorded)
+        assert len(record.snapshots[0]) == DEPTH + 2, record.events
+
+        threading.stack_size(256 * 1024)
+        def held_no_longer_than_used():
+            loss = build()
+            walk(loss)
+            assert torch_release.held_nodes() > 0
+            del loss
+            end = time.time() + 30
+            while torch_release.held_nodes() and time.time() < end:
+                time.sleep(0.01)
+            assert torch_release.held_nodes() == 0
+        in_thread(held_no_longer_than_used)
+    """,
+    "walked in a thread, alive at interpreter exit": """
+        def run():
+            global loss
+            loss = build()
+            walk(loss)
+        in_thread(run)
+    """,
+    "hard limit too low to raise": """
+        resource.setrlimit(resource.RLIMIT_STACK, (8 << 20, 8 << 20))
+        loss = build()
+        walk(loss)
+        del loss
+    """,
+}
+
+
+def run():
+        try:
+            function()
+        except BaseException as error:
+            failures.append(error)
+    thread = threading.Thread(target=run)
+    thread.start()
+    thread.join()
+    if failures:
+        raise failures[0]
+"""
+
+PROGRAMS = {
+    "walk, backward, release": """
+        loss = build()
+        assert len(walk(loss)) == DEPTH + 2
+        loss.backward()
+        del loss
+    """,
+    "release without backward, twice": """
+        for _ in range(2):
+            loss = build()
+            walk(loss)
+            del loss
+    """,
+    "recorder on, loss dropped first": """
+        with recording() as record:
+            loss = build()
+            loss.backward()
+            del loss
+        assert len(record.snapshots[0]) == DEPTH + 2, record.events
+    """,
+    "exception": """
+        try:
+            failing()
+        except ValueError:
+            pass
+    """,
+    "alive at interpreter exit": """
+        loss = build()
+        walk(loss)
+    """,
+    "hooks on every node": """
+        loss, lines = build(), []
+        with log_hooks(loss, lines.append):
+            loss.backward()
+        assert len(lines) == DEPTH + 2
+        del loss
+    """,
+    "all of it in a thread": """
+        def run():
+            loss = build()
+            assert len(walk(loss)) == DEPTH + 2
+            loss.backward()
+        in_thread(run)
+    """,
+    "recorded in a thread": """
+        def run():
+            loss = build()
+            loss.backward()
+        with recording() as record:
+            in_thread(run)
+        assert len(record.snapshots[0]) == DEPTH + 2, record.events
+    """,
+    "walked in a thread with a small stack, held no longer than used": """
+        threading.stack_size(256 * 1024)
+        def run():
+            loss = build()
+            walk(loss)
+            assert torch_release.held_nodes() > 0
+            del loss
+            end = time.time() + 30
+            while torch_release.held_nodes() and time.time() < end:
+                time.sleep(0.01)
+            assert torch_release.held_nodes() == 0
+        in_thread(run)
+    """,
+    "walked in a thread, alive at interpreter exit": """
+        def run():
+            global loss
+            loss = build()
+            walk(loss)
+        in_thread(run)
+    """,
+    "hard limit too low to raise": """
+        import resource
+        resource.setrlimit(resource.RLIMIT_STACK, (8 << 20, 8 << 20))
+        loss = build()
+        walk(loss)
+        del loss
+    """,
+}
+
+
+def run(program: str) -> subprocess.CompletedProcess[str]:
+    """Run a program under the usual soft limit of 8 MB."""
+    code = START + textwrap.dedent(program) + "\nprint('end of script')\n"
+    return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=200)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="stack limits are Unix's")
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_release(name):
+    """A chain of 100,000 operations is walked and released, and the program ends with exit code 0."""
+    done = run(PROGRAMS[name])
+
+    assert (done.returncode, done.stdout) == (0, "end of script\n"), done.stderr[-2000:]
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="measured on Linux")
+def test_the_danger_is_real():
+    """The same program dies when its nodes are touched without protection, so the tests above can fail."""
+    done = run("loss = build()\ntouched_by_hand(loss)\ndel loss")
+
+    assert done.returncode < 0
+
+
+def test_cut_points_bound_every_path():
+    """No path that avoids the chosen nodes is longer than the stride, skip connections notwithstanding."""
+    from retrograd.inspect import walk
+    from retrograd.inspect.sources.torch_release import cut_points
+
+    h = torch.ones(2, requires_grad=True)
+    kept = [h]
+    for step in range(400):
+        h = h.sin() + kept[max(0, step - 7 * (step % 5))]
+        kept.append(h)
+    shot = walk(h, find_names=False)
+    cuts = cut_points(shot, 10)
+
+    longest = [0] * len(shot)
+    children: list[list[int]] = [[] for _ in range(len(shot))]
+    for start, end in zip(shot.edge_source, shot.edge_target, strict=True):
+        children[start].append(end)
+    by_age = sorted(range(len(shot)), key=lambda place: -1 if shot.seq[place] is None else shot.seq[place])
+    for place in by_age:  # children are older than their parents
+        if place not in cuts:
+            longest[place] = 1 + max((longest[child] for child in children[place]), default=0)
+
+    assert cuts
+    assert max(longest) <= 11
