@@ -155,7 +155,10 @@ def test_writing_operators_c29() -> None:
     """C-29: the schema says so, the version rises once per call, and leaves and history are not protected."""
 
     def program(t: Any) -> Any:
-        unknown, some = declare(t, "rg_c29::u", reader, mutates_args="unknown"), declare(t, "rg_c29::s", reader, mutates_args=["y"])
+        unknown, some = (
+            declare(t, "rg_c29::u", reader, mutates_args="unknown"),
+            declare(t, "rg_c29::s", reader, mutates_args=["y"]),
+        )
         texts = [str(op._opoverload._schema) for op in (unknown, some)]
         x, y = t.ones(2), t.ones(2)
         unknown(x, y)

@@ -6,7 +6,7 @@ No postponed annotations here: the functions below are annotated with the types 
 import gc
 import weakref
 from collections.abc import Callable
-from typing import Any, Optional
+from typing import Any
 
 import pytest
 from engine_pair import assert_agree, outcome
@@ -175,7 +175,10 @@ def test_keyword_only_arguments_c34() -> None:
 
 RETURNED: dict[str, tuple[Callable[[Any], Any], str]] = {
     "too few": (lambda g: (g,), "returned an incorrect number of gradients (expected "),
-    "too many": (lambda g: (g, None, None, None, None, None, g), "returned an incorrect number of gradients (expected "),
+    "too many": (
+        lambda g: (g, None, None, None, None, None, g),
+        "returned an incorrect number of gradients (expected ",
+    ),
     "number": (lambda g: (3, None, None, None), "expected Variable or None (got int)"),
     "for a number": (lambda g: (g, g, None, None), "returned a gradient different than None at position 2"),
     "surplus None": (lambda g: (g, None, None, None, None, None), ""),
@@ -348,7 +351,7 @@ def test_optional_tensors_in_lists_c36() -> None:
     """C-36: a list that may hold None is tracked like any other (PyTorch loses its gradient without a word)."""
 
     def program(t: Any) -> Any:
-        def second(xs: list[Optional[t.Tensor]], y: Optional[t.Tensor] = None) -> t.Tensor:
+        def second(xs: list[t.Tensor | None], y: t.Tensor | None = None) -> t.Tensor:
             return xs[1] * 2
 
         op = t.library.custom_op("rg_c36o::second", second, mutates_args=())

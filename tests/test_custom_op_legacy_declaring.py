@@ -48,7 +48,10 @@ def test_declaration_c01() -> None:
 
 @pytest.mark.parametrize(
     ("name", "func", "phrase"),
-    [("rg_c01::foo", 3, "Expected `func` to be a Python function"), ("rg_c01::bar", None, "expected `func` to have name")],
+    [
+        ("rg_c01::foo", 3, "Expected `func` to be a Python function"),
+        ("rg_c01::bar", None, "expected `func` to have name"),
+    ],
 )
 def test_refused_functions_c01(name: str, func: Any, phrase: str) -> None:
     """C-01: something that is no function, or has another name, is a ValueError."""
@@ -218,7 +221,9 @@ def test_kernel_misuse_c05() -> None:
         op.impl("cpu")(lambda x, k: x)
         op.impl("cpu")(lambda x, k: x)
 
-    found = assert_agree(lambda t: declare(t, "rg_c05a::foo", unary(t)).impl("xla"), phrase="we only support device_type in")
+    found = assert_agree(
+        lambda t: declare(t, "rg_c05a::foo", unary(t)).impl("xla"), phrase="we only support device_type in"
+    )
     assert found.error == "ValueError"
     found = assert_agree(twice, phrase="already has a cpu impl registered from Python at ")
     assert found.error == "RuntimeError"
@@ -261,7 +266,7 @@ def test_abstract_kernel_c07() -> None:
 
     def foo(x: retrograd.Tensor) -> retrograd.Tensor: ...
 
-    with pytest.warns(DeprecationWarning):
+    with pytest.warns(DeprecationWarning, match="torch._custom_op is deprecated"):
         op = impl.custom_op("rg_c07::foo")(foo)
     op.impl("cpu")(lambda x: x * 2)
     kernel = op.impl_abstract()(lambda x: x.new_empty(7))
@@ -278,7 +283,7 @@ def test_context_in_abstract_kernel_c07() -> None:
 
     def foo(x: retrograd.Tensor) -> retrograd.Tensor: ...
 
-    with pytest.warns(DeprecationWarning):
+    with pytest.warns(DeprecationWarning, match="torch._custom_op is deprecated"):
         op = impl.custom_op("rg_c07b::foo")(foo)
     op.impl_abstract()(lambda x: retrograd.library.get_ctx())
     with pytest.raises(RuntimeError, match=r"Attempted to call get_ctx\(\)"):
@@ -306,7 +311,7 @@ def test_missing_fake_kernel_c08() -> None:
 
     def foo(x: retrograd.Tensor) -> retrograd.Tensor: ...
 
-    with pytest.warns(DeprecationWarning):
+    with pytest.warns(DeprecationWarning, match="torch._custom_op is deprecated"):
         op = impl.custom_op("rg_c08m::foo")(foo)
     op.impl("cpu")(lambda x: x * 2)
     with pytest.raises(NotImplementedError, match="no fake impl or Meta kernel"):

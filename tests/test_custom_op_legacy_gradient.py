@@ -6,7 +6,7 @@ No postponed annotations here: the functions below are annotated with the types 
 
 import importlib
 from collections.abc import Callable, Sequence
-from typing import Any, Optional
+from typing import Any
 
 import pytest
 from engine_pair import assert_agree, outcome
@@ -348,9 +348,7 @@ def test_flag_on_a_number_c19() -> None:
 
 
 def many(t: Any) -> Any:
-    def foo(
-        x: t.Tensor, xs: list[t.Tensor], ys: Sequence[Optional[t.Tensor]], k: int, z: Optional[t.Tensor]
-    ) -> t.Tensor: ...
+    def foo(x: t.Tensor, xs: list[t.Tensor], ys: Sequence[t.Tensor | None], k: int, z: t.Tensor | None) -> t.Tensor: ...
 
     return foo
 

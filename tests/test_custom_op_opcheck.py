@@ -41,7 +41,7 @@ def statuses(result: dict[str, Any]) -> dict[str, str]:
 
 @pytest.mark.parametrize("tracked", [True, False])
 def test_sound_operators_pass_c41(tracked: bool) -> None:
-    """C-41: every test succeeds, by definition, packet or overload, by position or keyword; arguments stay untouched."""
+    """C-41: every test succeeds, by definition, packet or overload, by position or keyword; on copies."""
 
     def program(t: Any) -> Any:
         op = sound(t, f"rg_c41_{tracked}::scale")
@@ -157,7 +157,10 @@ def test_gradient_without_autograd_kernel_c41() -> None:
 
 
 MISUSES: dict[str, tuple[Callable[[Any, Any], Any], str]] = {
-    "unknown test": (lambda t, op: t.library.opcheck(op, (leaf(t),), test_utils="nope"), "expected test_utils to be subset"),
+    "unknown test": (
+        lambda t, op: t.library.opcheck(op, (leaf(t),), test_utils="nope"),
+        "expected test_utils to be subset",
+    ),
     "no operator": (lambda t, op: t.library.opcheck(3, (leaf(t),)), "op must be instance of torch._ops.OpOverload"),
     "only atol": (lambda t, op: t.library.opcheck(op, (leaf(t),), atol=1), "you must specify both"),
     "only rtol": (lambda t, op: t.library.opcheck(op, (leaf(t),), rtol=1), "you must specify both"),

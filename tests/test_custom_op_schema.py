@@ -1,7 +1,10 @@
 """Schemas: inferred from annotations, parsed, printed, and held against a call's arguments (C-30, C-28, C-03).
 
 No postponed annotations here: the functions below are annotated with the types of the engine they are made for.
+Both spellings of optional and union types are meant to be tried.
 """
+
+# ruff: noqa: UP006, UP007, UP045, B008
 
 import typing
 from collections.abc import Sequence
@@ -39,10 +42,10 @@ def lists(t: Any) -> Any:
     """Lists and optional lists."""
 
     def func(
-        a: typing.List[Optional[t.Tensor]],  # noqa: UP006
+        a: typing.List[Optional[t.Tensor]],
         b: Sequence[float],
         c: Optional[Sequence[int]],
-        d: Optional[typing.List[bool]],  # noqa: UP006
+        d: Optional[typing.List[bool]],
         e: Sequence[Number],
         f: list[bool],
         g: Optional[float],
@@ -97,7 +100,7 @@ def test_schema_of_the_row_c30() -> None:
     """C-30: the long example, with the operator's name in front."""
     found = assert_agree(lambda t: t.library.infer_schema(everything(t), mutates_args=(), op_name="f"))
     assert found.value == (
-        "f(Tensor x, Tensor? y, Tensor[] z, SymInt[] w, float a=1.5, bool b=True, str c=\"q\", SymInt? d=None, *, "
+        'f(Tensor x, Tensor? y, Tensor[] z, SymInt[] w, float a=1.5, bool b=True, str c="q", SymInt? d=None, *, '
         "ScalarType e=float32) -> (Tensor, SymInt)"
     )
 
@@ -230,7 +233,9 @@ def test_schemas_are_printed_as_they_are_read_c03(text: str) -> None:
     assert parse_schema(str(schema)) == schema
 
 
-@pytest.mark.parametrize("text", ["(Tensor x) -> Tensor", "f(Tensor x", "f(Tensor) -> Tensor", "f(Tensor x) Tensor", "f("])
+@pytest.mark.parametrize(
+    "text", ["(Tensor x) -> Tensor", "f(Tensor x", "f(Tensor) -> Tensor", "f(Tensor x) Tensor", "f("]
+)
 def test_malformed_schemas_point_at_the_place_c03(text: str) -> None:
     """C-03: a schema that cannot be read is a RuntimeError with the place marked."""
     with pytest.raises(RuntimeError, match="<--- HERE"):

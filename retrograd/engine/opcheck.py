@@ -27,7 +27,7 @@ class OpCheckError(Exception):
 def _copy(tensor: Tensor) -> Tensor:
     """A leaf of its own with the same value, so that no test disturbs the user's arguments."""
     with no_grad():
-        fresh = tensor.detach().clone()
+        fresh: Tensor = tensor.detach().clone()
     fresh.requires_grad_(tensor.requires_grad)
     return fresh
 

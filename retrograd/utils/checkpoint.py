@@ -8,12 +8,14 @@ from ..engine.checkpoint import (
     set_checkpoint_early_stop,
 )
 from ..engine.checkpoint_frame import CheckpointError, GraphExecGroup
+from ..engine.checkpoint_frame import StopRecomputation as _StopRecomputationError
 from ..engine.checkpoint_reentrant import CheckpointFunction, check_backward_validity, detach_variable
 
 __all__ = [
     "CheckpointError",
     "CheckpointFunction",
     "GraphExecGroup",
+    "_StopRecomputationError",
     "check_backward_validity",
     "checkpoint",
     "checkpoint_sequential",
