@@ -43,7 +43,21 @@ globals().update({d.name: d for d in _ALL_DTYPES})
 globals().update(_DTYPE_ALIASES)
 globals().update(_FUNCTIONS)
 
-_LAZY_MODULES = ("autograd", "inspect", "library", "nn", "utils", "ops", "_C", "_custom_op", "special", "linalg", "fft", "optim", "distributed")
+_LAZY_MODULES = (
+    "autograd",
+    "inspect",
+    "library",
+    "nn",
+    "utils",
+    "ops",
+    "_C",
+    "_custom_op",
+    "special",
+    "linalg",
+    "fft",
+    "optim",
+    "distributed",
+)
 _FROM_INSPECT = ("debug",)
 
 
@@ -84,6 +98,6 @@ def __dir__() -> list[str]:
 __all__ = [
     "Generator", "Size", "Tensor", "_set_fwd_grad_enabled", "device", "dtype", "enable_grad", "get_default_dtype",
     "get_rng_state", "inference_mode", "initial_seed", "is_anomaly_check_nan_enabled", "is_anomaly_enabled",
-    "is_grad_enabled", "is_inference", "is_inference_mode_enabled", "manual_seed", "no_grad", "promote_types",
+    "Tag", "is_grad_enabled", "is_inference", "is_inference_mode_enabled", "manual_seed", "no_grad", "promote_types",
     "set_default_dtype", "set_grad_enabled", "set_printoptions", "set_rng_state",
 ]  # fmt: skip

@@ -96,6 +96,10 @@ class TensorBase:
     _meta: Meta | None
     _sig: Sig
 
+    if TYPE_CHECKING:  # operators are attached later
+
+        def __getattr__(self, name: str) -> Any: ...
+
     def need_meta(self) -> Meta:
         """The autograd record, made on first use."""
         if self._meta is None:
@@ -150,10 +154,8 @@ def _storage_through_node(edge: Any) -> Storage:
     slots = getattr(node, "output_storages", None)
     if slots is None:
         return Storage()
-    found = slots.get(nr)
-    if found is None:
-        found = slots[nr] = Storage()
-    return found
+    storage: Storage = slots.setdefault(nr, Storage())
+    return storage
 
 
 def share_storage(t: TensorBase, source: TensorBase) -> None:

@@ -75,8 +75,7 @@ def legacy_tensor(*data: Any) -> Any:
         return wrap(np.empty((0,), numpy))
     if len(data) == 1 and not isinstance(data[0], (int, Size)):
         if isinstance(data[0], TensorBase):
-            alias = wrap(data[0]._array)
-            return alias
+            return wrap(data[0]._array)
         return wrap(array_from(data[0], numpy))
     sizes = tuple(data[0]) if isinstance(data[0], Size) else data
     return wrap(np.empty(sizes, numpy))
@@ -182,13 +181,15 @@ def check_assigned_grad(t: Any, value: Any) -> None:
     if value._sig.shape != t._sig.shape:
         raise RuntimeError(
             f"assigned grad has data of a different size: cannot assign a gradient of size '{list(value._sig.shape)}' "
-            f"to a tensor of size '{list(t._sig.shape)}'. Please ensure that the gradient and the tensor are the same size"
+            f"to a tensor of size '{list(t._sig.shape)}'. Please ensure that the gradient and the tensor are the "
+            "same size"
         )
     wanted = ... if t._meta is None else t._meta.grad_dtype
     want = t._sig.dtype if wanted is ... else wanted
     if want is not None and value._sig.dtype is not want:
         raise RuntimeError(
-            f"attempting to assign a gradient with dtype '{value._sig.dtype}' to a tensor with grad_dtype '{want}'. The "
+            f"attempting to assign a gradient with dtype '{value._sig.dtype}' to a tensor with grad_dtype "
+            f"'{want}'. The "
             "gradient must match the tensor's grad_dtype (defaults to the tensor's dtype)."
         )
 

@@ -226,8 +226,6 @@ def same_dtype(op: OpDef, args: tuple[Any, ...]) -> bool:
                     return False
             elif numpy is not first:
                 return False
-        elif value.__class__ is complex or isinstance(value, (list, tuple, np.ndarray)):
-            return False
         elif value is not None and value.__class__ not in (int, float, bool):
             return False
     return True
@@ -235,9 +233,10 @@ def same_dtype(op: OpDef, args: tuple[Any, ...]) -> bool:
 
 def promoted(op: OpDef, args: tuple[Any, ...]) -> tuple[Any, ...]:
     """Cast the operands to their common dtype; the casts are recorded."""
-    dimensioned, zero_dim, numbers = [], [], []
-    flat = _promotable(op, args)
-    for v in flat:
+    dimensioned: list[Any] = []
+    zero_dim: list[Any] = []
+    numbers: list[Any] = []
+    for v in _promotable(op, args):
         if isinstance(v, TensorBase):
             wrapped = v._meta is not None and v._meta.wrapped_number
             (numbers if wrapped else dimensioned if v._sig.shape else zero_dim).append(

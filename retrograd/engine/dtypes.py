@@ -204,12 +204,12 @@ class device:  # noqa: N801 - torch's name
     __slots__ = ("index", "type")
 
     def __init__(self, type: Any = "cpu", index: int | None = None) -> None:  # noqa: A002
-        if isinstance(type, device):
-            type = type.type  # noqa: A001
         kind = str(type).split(":")[0]
         if kind not in ("cpu", "meta"):
-            raise RuntimeError(f"device '{type}' is not available: retrograd computes on the CPU only; use device='cpu'")
-        self.type = kind
+            raise RuntimeError(
+                f"device '{type}' is not available: retrograd computes on the CPU only; use device='cpu'"
+            )
+        self.type: str = kind
         self.index = index
 
     def __eq__(self, other: object) -> bool:

@@ -36,6 +36,7 @@ def edge_of(edge: GradientEdge) -> Any:
         raise RuntimeError(f"GradientEdge's first object must be an autograd.graph.Node but got {type(node).__name__}")
     if not isinstance(nr, int) or not 0 <= nr < max(len(node.sigs), 1):
         raise RuntimeError(
-            f"GradientEdge of {node.name()} has output_nr {nr}, but the node has {len(node.sigs)} input(s), numbered from 0"
+            f"GradientEdge of {node.name()} has output_nr {nr}, but the node has {len(node.sigs)} input(s), "
+            "numbered from 0"
         )
     return edge_to(node, nr)

@@ -101,9 +101,7 @@ def is_expandable_to(shape: tuple[int, ...], desired: tuple[int, ...]) -> bool:
 def sum_to(g: Any, shape: tuple[int, ...]) -> Any:
     """Sum a broadcast array down to ``shape``."""
     lead = g.ndim - len(shape)
-    axes = tuple(range(lead)) + tuple(
-        i + lead for i, n in enumerate(shape) if n == 1 and g.shape[i + lead] != 1
-    )
+    axes = tuple(range(lead)) + tuple(i + lead for i, n in enumerate(shape) if n == 1 and g.shape[i + lead] != 1)
     if axes:
         g = np.add.reduce(g, axes, keepdims=True)
     return np.asarray(g).reshape(shape)

@@ -145,7 +145,8 @@ def set_tangent(t: TensorBase, tangent: Any) -> None:
         )
     if tangent_of(tangent) is not None:
         raise RuntimeError(
-            "Trying to set a forward gradient that itself has a forward gradient at the same level, this is not supported."
+            "Trying to set a forward gradient that itself has a forward gradient at the same level, this is not "
+            "supported."
         )
     if tangent_of(t) is not None:
         raise RuntimeError(
@@ -178,7 +179,9 @@ def make_dual(tensor: Any, tangent: Any, *, level: int | None = None) -> Any:
     for dtypes that are not floating or complex.
     """
     if not _levels or (level is not None and level < 0):
-        raise RuntimeError("Trying to create a dual Tensor for forward AD but no level exists, make sure to enter_dual_level() first.")
+        raise RuntimeError(
+            "Trying to create a dual Tensor for forward AD but no level exists, make sure to enter_dual_level() first."
+        )
     for name, t in (("primal", tensor), ("tangent", tangent)):
         if not isinstance(t, TensorBase):
             raise TypeError(f"make_dual(): {name} must be Tensor, not {type(t).__name__}")

@@ -105,7 +105,9 @@ def _rule_values(op: OpDef, primal: list[Any], results: list[Any], aux: tuple[An
             base = name.removesuffix("_sizes").removesuffix("_options")
             value = primal[op.params.index(base)]
             read: Callable[[Any], Any] = (
-                (lambda v: v._sig.shape if isinstance(v, TensorBase) else ()) if name.endswith("_sizes") else (lambda v: v._sig)
+                (lambda v: v._sig.shape if isinstance(v, TensorBase) else ())
+                if name.endswith("_sizes")
+                else (lambda v: v._sig)
             )
             values.append([read(v) for v in value] if isinstance(value, (list, tuple)) else read(value))
     return values

@@ -60,15 +60,18 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         warnings.warn(
-            f"{type(self).__name__} should not be instantiated. Methods on autograd functions are all static, so you should "
-            "invoke them on the class itself. Instantiating an autograd function will raise an error in a future version.",
+            f"{type(self).__name__} should not be instantiated. Methods on autograd functions are all static, so "
+            "you should "
+            "invoke them on the class itself. Instantiating an autograd function will raise an error in a future "
+            "version.",
             DeprecationWarning,
             stacklevel=2,
         )
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         raise RuntimeError(
-            "Legacy autograd function with non-static forward method is deprecated. Please use new-style autograd function "
+            "Legacy autograd function with non-static forward method is deprecated. Please use new-style "
+            "autograd function "
             "with static forward method."
         )
 
@@ -86,7 +89,8 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
     def backward(ctx: Any, *grad_outputs: Any) -> Any:
         """One gradient per input from one gradient per output."""
         raise NotImplementedError(
-            "You must implement either the backward or vjp method for your custom autograd.Function to use it with backward "
+            "You must implement either the backward or vjp method for your custom autograd.Function to use it "
+            "with backward "
             "mode AD."
         )
 
@@ -175,8 +179,10 @@ def _refuse_saving_returned_input(node: BackwardCFunction, args: tuple[Any, ...]
     for t in (*(node.to_save or ()), *(node.saved_for_forward or ())):
         if id(t) in returned:
             raise RuntimeError(
-                "An input that has been returned as-is as output is being saved for backward. This is not supported if you "
-                "override setup_context. You should return and save a view of the input instead, e.g. with x.view_as(x) or "
+                "An input that has been returned as-is as output is being saved for backward. This is not "
+                "supported if you "
+                "override setup_context. You should return and save a view of the input instead, e.g. with "
+                "x.view_as(x) or "
                 "setup ctx inside the forward function itself."
             )
 
@@ -194,8 +200,10 @@ def _with_defaults(cls: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> t
     signature = _forward_signature(cls.forward)
     for name, p in signature.parameters.items():
         if p.kind is p.KEYWORD_ONLY:
-            raise TypeError(f"{cls.__name__}.forward() got an unexpected keyword argument '{name}': keyword-only parameters "
-                            "do not work with setup_context")  # fmt: skip
+            raise TypeError(
+                f"{cls.__name__}.forward() got an unexpected keyword argument '{name}': keyword-only "
+                "parameters do not work with setup_context"
+            )
     bound = signature.bind(*args, **kwargs)
     bound.apply_defaults()
     return bound.args
@@ -262,8 +270,8 @@ def once_differentiable(fn: Any) -> Any:
     return wrapper
 
 
-def _with_error_node(outputs: tuple[Any, ...], tensors: list[Any], several: bool) -> Any:
-    made = [o.detach() if isinstance(o, TensorBase) else o for o in outputs]
+def _with_error_node(outputs: Any, tensors: list[Any], several: bool) -> Any:
+    made: list[Any] = [o.detach() if isinstance(o, TensorBase) else o for o in outputs]
     for o in made:
         if isinstance(o, TensorBase):
             o._fn = _ErrorNode(

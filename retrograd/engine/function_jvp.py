@@ -20,7 +20,8 @@ def run_jvp(node: BackwardCFunction, args: tuple[Any, ...], results: list[Any], 
     tangents = list(returned) if isinstance(returned, tuple) else [returned]
     if len(tangents) != len(results):
         raise RuntimeError(
-            f"{node._forward_cls.__name__}.jvp returned an invalid number of forward gradients (expected {len(results)} but "
+            f"{node._forward_cls.__name__}.jvp returned an invalid number of forward gradients (expected "
+            f"{len(results)} but "
             f"got {len(tangents)})"
         )
     by_input = {id(a): t for a, t in zip(args, given, strict=True) if isinstance(a, TensorBase)}
@@ -77,11 +78,13 @@ def _check_dirty(name: str, old: Any, tangent: Any) -> None:
     if old is not None and tangent is not old:
         if np.shares_memory(tangent._array, old._array):
             raise RuntimeError(
-                f"An inplace custom Function ({name}) is not returning the forward mode gradients as-is: return the very "
+                f"An inplace custom Function ({name}) is not returning the forward mode gradients as-is: return "
+                "the very "
                 "tangent that was modified."
             )
         raise RuntimeError(
-            f"An inplace custom Function ({name}) is not modifying the forward mode gradients inplace. If the forward is "
+            f"An inplace custom Function ({name}) is not modifying the forward mode gradients inplace. If the "
+            "forward is "
             "modifying an input inplace, then the jvp function must modify the corresponding gradient inplace."
         )
 
@@ -90,6 +93,7 @@ def _check_view(name: str, out: Any, tangent: Any) -> None:
     base = tangent_of(out._base) if out._base is not None else None
     if base is not None and not np.shares_memory(tangent._array, base._array):
         raise RuntimeError(
-            f"A custom Function's forward is returning a view but the jvp is not returning a view ({name}). If the forward "
+            f"A custom Function's forward is returning a view but the jvp is not returning a view ({name}). If "
+            "the forward "
             "returns a view of an input, the jvp must return the same view of that input's tangent."
         )

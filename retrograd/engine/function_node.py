@@ -26,7 +26,8 @@ class FunctionCtx:
         """Keep tensors (or ``None``) for ``jvp``."""
         for t in tensors:
             assert t is None or isinstance(t, TensorBase), (
-                "save_for_forward expects all arguments to be tensors; you should save non-tensors as attributes on ctx."
+                "save_for_forward expects all arguments to be tensors; you should save non-tensors as attributes "
+                "on ctx."
             )
         self.saved_for_forward: Any = tensors
 
@@ -41,7 +42,8 @@ class FunctionCtx:
     def mark_shared_storage(self, *pairs: Any) -> None:
         """Nothing: kept for old code."""
         warnings.warn(
-            "mark_shared_storage is deprecated. Tensors with shared storages are automatically tracked. Note that calls "
+            "mark_shared_storage is deprecated. Tensors with shared storages are automatically tracked. Note "
+            "that calls "
             "to `set_()` are not tracked",
             FutureWarning,
             stacklevel=2,
@@ -51,7 +53,8 @@ class FunctionCtx:
         """Whether missing gradients reach backward as zeros (default) or as ``None``."""
         if not isinstance(value, bool):
             raise TypeError(
-                f"set_materialize_grads() received an invalid combination of arguments - got ({type(value).__name__}), but "
+                "set_materialize_grads() received an invalid combination of arguments - got "
+                f"({type(value).__name__}), but "
                 "expected a bool"
             )
         self._materialize = value
@@ -97,7 +100,8 @@ class BackwardCFunction(GraphNode, FunctionCtx):
     def _is_pure_view(self, value: bool) -> None:
         if not isinstance(value, bool):
             raise TypeError(
-                f"_is_pure_view received an invalid combination of arguments - got ({type(value).__name__}), but expected a bool"
+                f"_is_pure_view received an invalid combination of arguments - got ({type(value).__name__}), but "
+                "expected a bool"
             )
         self._pure_view = value
 
@@ -181,7 +185,8 @@ class BackwardCFunction(GraphNode, FunctionCtx):
             results.pop()
         if len(results) != expected:
             raise RuntimeError(
-                f"function {self.name()} returned an incorrect number of gradients (expected {expected}, got {len(results)})"
+                f"function {self.name()} returned an incorrect number of gradients (expected {expected}, got "
+                f"{len(results)})"
             )
         kept = []
         for i, (r, is_tensor) in enumerate(zip(results, self._is_tensor_input, strict=True)):
@@ -204,7 +209,8 @@ def user_backward(cls: Any) -> Any:
     from_vjp = cls.vjp is not cls._default_vjp
     if from_backward and from_vjp:
         raise RuntimeError(
-            "Implementing both 'backward' and 'vjp' for a custom Function is not allowed. You should only implement one of "
+            "Implementing both 'backward' and 'vjp' for a custom Function is not allowed. You should only "
+            "implement one of "
             "them."
         )
     return cls.vjp if from_vjp else cls.backward

@@ -18,7 +18,9 @@ from .views import forbidden_view_message, gradient_edge, rebase_history, requir
 class Outputs:
     """One call's outputs on their way to the caller."""
 
-    def __init__(self, node: BackwardCFunction, inputs: tuple[Any, ...], raw: tuple[Any, ...], executable: bool) -> None:
+    def __init__(
+        self, node: BackwardCFunction, inputs: tuple[Any, ...], raw: tuple[Any, ...], executable: bool
+    ) -> None:
         self.node = node
         self.raw = raw
         self.executable = executable
@@ -49,7 +51,8 @@ class Outputs:
         for t in self.dirty.values():
             if id(t) not in self.inputs:
                 warnings.warn(
-                    "mark_dirty received a tensor that was not an input: only inputs can be marked as dirty.", stacklevel=5
+                    "mark_dirty received a tensor that was not an input: only inputs can be marked as dirty.",
+                    stacklevel=5,
                 )
             bump_version(t)
 
@@ -57,7 +60,8 @@ class Outputs:
         returned = {id(x) for x in self.raw}
         if any(key not in returned for key in self.dirty):
             raise RuntimeError(
-                "Some elements marked as dirty during the forward method were not returned as output. The inputs that are "
+                "Some elements marked as dirty during the forward method were not returned as output. The inputs "
+                "that are "
                 "modified inplace must all be outputs of the Function."
             )
 
@@ -110,8 +114,10 @@ class Outputs:
                 raise RuntimeError(forbidden_view_message(view, "is being"))
             if len(self.raw) > 1:
                 raise RuntimeError(
-                    "If your Function modifies inplace an input that is a view of another Tensor, your Function cannot return "
-                    "more than one Tensor. This is not supported by the current autograd engine. You should either make sure "
+                    "If your Function modifies inplace an input that is a view of another Tensor, your Function "
+                    "cannot return "
+                    "more than one Tensor. This is not supported by the current autograd engine. You should "
+                    "either make sure "
                     "the input is not a view (using .clone() for example) or make your Function only return one Tensor."
                 )
         rebase_history(t, edge)

@@ -58,14 +58,14 @@ class Node(abc.ABC):
         raise NotImplementedError
 
     @classmethod
-    def __subclasshook__(cls, candidate: type) -> bool:
+    def __subclasshook__(cls, candidate: type) -> Any:
         if cls is not Node:
             return NotImplemented
         if issubclass(candidate, GraphNode) and (
             NODE_CLASSES.get(candidate.__name__) is candidate or issubclass(candidate, BackwardCFunction)
         ):
             return True
-        return issubclass(candidate, GraphNode) or NotImplemented
+        return True if issubclass(candidate, GraphNode) else NotImplemented
 
 
 def _get_grad_fn_or_grad_acc(t: Any) -> Any:

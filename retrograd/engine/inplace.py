@@ -8,6 +8,7 @@ from typing import Any
 from . import observe, state
 from .base import TensorBase, storage_of, wrap
 from .dispatch import compute, edges_of, pack_saved, promoted, record, same_dtype, saved_for, split_aux, tensors_in
+from .fit import is_expandable_to
 from .forward_ad import carries_tangent, keep_tangent, tangent_of
 from .forward_rules import output_tangents
 from .op import OpDef
@@ -84,14 +85,11 @@ def _fitting(op: OpDef, t: Any, new: Any) -> Any:
                 f"result type {_scalar_name(have)} can't be cast to the desired output type {_scalar_name(want)}"
             )
     shape = t._sig.shape
-    if new.shape != shape:
-        if len(new.shape) > len(shape) or any(
-            n not in (1, s) for n, s in zip(reversed(new.shape), reversed(shape), strict=False)
-        ):
-            raise RuntimeError(
-                f"output with shape {list(shape)} doesn't match the broadcast shape {list(new.shape)}; "
-                f"use the out-of-place {op.name}() to get the larger result"
-            )
+    if new.shape != shape and not is_expandable_to(new.shape, shape):
+        raise RuntimeError(
+            f"output with shape {list(shape)} doesn't match the broadcast shape {list(new.shape)}; "
+            f"use the out-of-place {op.name}() to get the larger result"
+        )
     return new
 
 

@@ -7,11 +7,9 @@ import inspect
 import sys
 import warnings
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any
 
 from .state import STATE, enter_mode, leave_mode, set_grad_enabled_here
-
-C = TypeVar("C", bound=Callable[..., Any])
 
 
 def is_grad_enabled() -> bool:
@@ -41,7 +39,7 @@ class ModeContext:
         """A fresh context with the same arguments."""
         return type(self)()
 
-    def __call__(self, func: C) -> C:
+    def __call__(self, func: Any) -> Any:
         return decorate(self.clone, func)
 
 
@@ -126,7 +124,7 @@ class _GradMode(ModeContext):
         if func is None:
             return super().__new__(cls)
         made = super().__new__(cls)
-        made.__init__()
+        cls.__init__(made)
         return made(func)
 
     def __enter__(self) -> None:
@@ -170,7 +168,7 @@ class set_grad_enabled(ModeContext):  # noqa: N801
         """The same mode again."""
         return type(self)(self.mode)
 
-    def __call__(self, func: C) -> C:
+    def __call__(self, func: Any) -> Any:
         set_grad_enabled_here(self.before)
         mode = self.mode
         return decorate(lambda: set_grad_enabled(mode), func)

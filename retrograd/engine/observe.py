@@ -36,7 +36,7 @@ def remove(observer: Any) -> None:
 
 def tell(event: str, *args: Any) -> None:
     """Call the method named ``event`` of every observer that has it."""
-    for observer in list(observers):
+    for observer in observers:
         method = getattr(observer, event, None)
         if method is not None:
             method(*args)

@@ -49,10 +49,12 @@ def _body(array: Any, indent: int) -> str:
     if array.size == 0:
         return "[]" if array.shape == (0,) else f"[], size={tuple(array.shape)}"
     if array.dtype.kind in "f":
-        formatter = {"float_kind": _float_format(array)}
+        formatter: Any = {"float_kind": _float_format(array)}
     elif array.dtype.kind == "c":
         real, imag = _float_format(array.real), _float_format(array.imag)
-        formatter = {"complex_kind": lambda z: f"{real(z.real)}{'+' if not np.signbit(z.imag) else ''}{imag(z.imag).strip()}j"}
+        formatter = {
+            "complex_kind": lambda z: f"{real(z.real)}{'+' if not np.signbit(z.imag) else ''}{imag(z.imag).strip()}j"
+        }
     else:
         formatter = {}
     return np.array2string(
@@ -78,9 +80,11 @@ def _suffixes(t: Any) -> list[str]:
     found = []
     default = get_default_dtype().numpy
     numpy = t._sig.numpy
-    if numpy != default and numpy not in (np.dtype(np.int64), np.dtype(bool)) and numpy != get_default_dtype().to_complex().numpy:
-        found.append(f"dtype={t._sig.dtype}")
-    elif t._array.size == 0 and numpy != default:
+    if (
+        numpy != default
+        and numpy not in (np.dtype(np.int64), np.dtype(bool))
+        and numpy != get_default_dtype().to_complex().numpy
+    ) or (t._array.size == 0 and numpy != default):
         found.append(f"dtype={t._sig.dtype}")
     found.extend(_grad_suffix(t))
     tangent = tangent_of(t) if isinstance(t, TensorBase) else None

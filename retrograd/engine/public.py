@@ -58,7 +58,8 @@ def _check_row_arguments(op: OpDef, args: tuple[Any, ...], kwargs: dict[str, Any
     if op.list_positions and op.tensor_positions[0] in op.list_positions:
         if isinstance(first, TensorBase) or not isinstance(first, (list, tuple)):
             raise TypeError(
-                f"{op.name}(): argument '{op.params[0]}' (position 1) must be tuple of Tensors, not {type_name_of(first)}"
+                f"{op.name}(): argument '{op.params[0]}' (position 1) must be tuple of Tensors, not "
+                f"{type_name_of(first)}"
             )
         for i, v in enumerate(first):
             if not isinstance(v, TensorBase):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import secrets
 from typing import Any
 
 import numpy as np
@@ -26,7 +27,7 @@ class Generator:
 
     def seed(self) -> int:
         """Start from an unpredictable seed and return it."""
-        fresh = int(np.random.SeedSequence().entropy or 0) % 2**63  # type: ignore[call-overload, operator]
+        fresh = secrets.randbits(63)
         self.manual_seed(fresh)
         return fresh
 

@@ -29,7 +29,7 @@ def address(array: Array) -> int:
     return int(array.__array_interface__["data"][0])
 
 
-def root_array(t: TensorBase) -> Array:
+def root_array(t: TensorBase) -> Any:
     """The array at the start of a tensor's storage."""
     storage = storage_of(t)
     root: Any = storage.root

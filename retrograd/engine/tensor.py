@@ -11,7 +11,17 @@ import numpy as np
 from . import convert, observe
 from .accumulate import AccumulateGrad
 from .backward import backward as run_backward_from
-from .base import LAZY, TensorBase, is_inference, set_array, set_tensor_class, share_storage, storage_of, version_of, wrap
+from .base import (
+    LAZY,
+    TensorBase,
+    is_inference,
+    set_array,
+    set_tensor_class,
+    share_storage,
+    storage_of,
+    version_of,
+    wrap,
+)
 from .dtypes import CPU, Size, device, dtype, to_numpy_dtype
 from .hooks import Hook, RemovableHandle, register, type_name
 from .node import GraphNode, Port, edge_parts
@@ -44,7 +54,6 @@ class Tensor(TensorBase):
 
     if TYPE_CHECKING:
 
-        def __getattr__(self, name: str) -> Any: ...
         def __add__(self, other: Any) -> Tensor: ...
         def __mul__(self, other: Any) -> Tensor: ...
         def __sub__(self, other: Any) -> Tensor: ...
@@ -401,7 +410,7 @@ class Tensor(TensorBase):
     __index__ = convert.to_index
     __complex__ = convert.to_complex
     __deepcopy__ = convert.deepcopy
-    __reduce_ex__ = convert.reduce
+    __reduce_ex__: Any = convert.reduce
     __repr__ = tensor_repr
 
     def __hash__(self) -> int:

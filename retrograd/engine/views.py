@@ -76,7 +76,8 @@ def accumulator(t: TensorBase) -> GraphNode:
 def view_edge(t: TensorBase) -> Any:
     """The edge of a view, made anew if the storage was written since."""
     meta = t._meta
-    assert meta is not None and meta.view is not None
+    assert meta is not None
+    assert meta.view is not None
     view = meta.view
     if meta.inference or meta.storage is None:
         return view.fn
@@ -153,7 +154,8 @@ def make_view(t: TensorBase, operand: TensorBase, edge: Any, step: tuple[Any, tu
     else:
         steps = ((OPS["as_strided"], (HOLE, *_region(t)), 0),)
     t._fn = LAZY
-    assert t._meta is not None and t._meta.storage is not None
+    assert t._meta is not None
+    assert t._meta.storage is not None
     t._meta.view = View(base, edge, t._meta.storage.version, tag, steps)
 
 

@@ -42,7 +42,9 @@ def numpy_of(given: Any, default: Any = None) -> Any:
 
 
 @public("tensor", method=False)
-def tensor(data: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False, pin_memory: bool = False) -> Any:  # noqa: A002
+def tensor(
+    data: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False, pin_memory: bool = False
+) -> Any:  # noqa: A002
     """A leaf with a copy of the data."""
     return finish(array_from(data, None if dtype is None else to_numpy_dtype(dtype)), requires_grad)
 
@@ -71,8 +73,15 @@ def from_numpy(ndarray: Any) -> Any:
 
 
 def _filled(make: Any) -> Any:
-    def create(*size: Any, out: Any = None, dtype: Any = None, layout: Any = None, device: Any = None,  # noqa: A002
-               requires_grad: bool = False, pin_memory: bool = False, memory_format: Any = None, **kwargs: Any) -> Any:  # fmt: skip
+    def create(
+        *size: Any,
+        out: Any = None,
+        dtype: Any = None,
+        layout: Any = None,
+        device: Any = None,
+        requires_grad: bool = False,
+        **kwargs: Any,
+    ) -> Any:
         size = (kwargs["size"],) if "size" in kwargs else size
         made = finish(make(_sizes(size), numpy_of(dtype)), requires_grad)
         return made if out is None else out.copy_(made)
@@ -132,7 +141,9 @@ public("new_empty", function=False)(_new(np.empty))
 
 
 @public("new_full", function=False)
-def new_full(self: Any, size: Any, fill_value: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Any:  # noqa: A002
+def new_full(
+    self: Any, size: Any, fill_value: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False
+) -> Any:  # noqa: A002
     """``torch.full`` with this tensor's dtype."""
     return finish(np.full(_sizes((size,)), fill_value, numpy_of(dtype, self._sig.numpy)), requires_grad)
 
@@ -152,7 +163,9 @@ def new(self: Any, *size: Any) -> Any:
 
 
 @public("arange", method=False)
-def arange(start: Any, end: Any = None, step: Any = 1, *, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Any:  # noqa: A002
+def arange(
+    start: Any, end: Any = None, step: Any = 1, *, dtype: Any = None, device: Any = None, requires_grad: bool = False
+) -> Any:  # noqa: A002
     """Evenly spaced values in ``[start, end)``."""
     start, end = (0, start) if end is None else (start, end)
     values = [v.item() if isinstance(v, TensorBase) else v for v in (start, end, step)]
@@ -163,7 +176,9 @@ def arange(start: Any, end: Any = None, step: Any = 1, *, dtype: Any = None, dev
 
 
 @public("linspace", method=False)
-def linspace(start: Any, end: Any, steps: int, *, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Any:  # noqa: A002
+def linspace(
+    start: Any, end: Any, steps: int, *, dtype: Any = None, device: Any = None, requires_grad: bool = False
+) -> Any:  # noqa: A002
     """``steps`` values from ``start`` to ``end`` inclusive."""
     return finish(np.linspace(float(start), float(end), steps).astype(numpy_of(dtype)), requires_grad)
 
@@ -205,7 +220,7 @@ def type_as(self: Any, other: Any) -> Any:
 
 
 for _name in ("half", "float", "double", "short", "int", "long", "bool", "cfloat", "cdouble"):
-    public(_name, function=False)(lambda self, _n=_name, **kw: to(self, dtype_of_type(_n.capitalize() if False else _n)))  # type: ignore[misc]
+    public(_name, function=False)(lambda self, _n=_name, **kw: to(self, dtype_of_type(_n)))
 public("byte", function=False)(lambda self: to(self, dtype_of_type("uint8")))
 public("char", function=False)(lambda self: to(self, dtype_of_type("int8")))
 public("cpu", function=False)(lambda self, *a, **k: self)

@@ -19,7 +19,7 @@ def _parts(index: Any) -> list[Any]:
 def _is_mask_or_list(part: Any) -> bool:
     if isinstance(part, TensorBase):
         return part._sig.numpy.kind == "b" or bool(part._sig.shape)
-    return isinstance(part, (list, np.ndarray)) or isinstance(part, bool)
+    return isinstance(part, (list, np.ndarray, bool))
 
 
 def _checked(part: Any) -> Any:
@@ -31,7 +31,9 @@ def _checked(part: Any) -> Any:
     if isinstance(part, list):
         return _checked_list(part)
     if isinstance(part, float):
-        raise TypeError("only integers, slices (`:`), ellipsis (`...`), None and long or byte Variables are valid indices")
+        raise TypeError(
+            "only integers, slices (`:`), ellipsis (`...`), None and long or byte Variables are valid indices"
+        )
     return part
 
 
@@ -103,7 +105,7 @@ def _sliced(t: Any, dim: int, part: slice) -> Any:
     if step <= 0:
         raise ValueError("step must be greater than zero")
     if start in (None, 0) and step == 1 and (stop is None or stop >= t.shape[dim]):
-        return F.alias(t) if part == slice(None) and False else (t if part == slice(None) else F._slice(t, dim, 0, t.shape[dim], 1))
+        return t if part == slice(None) else F._slice(t, dim, 0, t.shape[dim], 1)
     return F._slice(t, dim, *slice(start, stop).indices(t.shape[dim])[:2], step)
 
 

@@ -45,7 +45,8 @@ def _batched(input: Any, other: Any) -> Any:  # noqa: A002
     right = F.unsqueeze(other, -1) if other.ndim == 1 else other
     if left.shape[-1] != right.shape[-2]:
         raise RuntimeError(
-            f"Expected size for first two dimensions of batch2 tensor to be: [{math.prod(left.shape[:-2])}, {left.shape[-1]}] "
+            f"Expected size for first two dimensions of batch2 tensor to be: [{math.prod(left.shape[:-2])}, "
+            f"{left.shape[-1]}] "
             f"but got: [{math.prod(right.shape[:-2])}, {right.shape[-2]}]."
         )
     batch = np.broadcast_shapes(tuple(left.shape[:-2]), tuple(right.shape[:-2]))

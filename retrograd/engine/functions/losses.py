@@ -72,7 +72,9 @@ def cross_entropy(
     loss = nll_loss(logs, target, weight, ignore_index=ignore_index, reduction=reduction)
     if not label_smoothing:
         return loss
-    return (1 - label_smoothing) * loss + label_smoothing * _smooth(logs, target, weight, reduction, ignore_index, classes)
+    return (1 - label_smoothing) * loss + label_smoothing * _smooth(
+        logs, target, weight, reduction, ignore_index, classes
+    )
 
 
 def _weighted(logs: Any, weight: Any, classes: int) -> Any:
@@ -114,7 +116,12 @@ def reduced(loss: Any, reduction: str) -> Any:
 
 @public("mse_loss", namespace=NN)
 def mse_loss(
-    input: Any, target: Any, size_average: Any = None, reduce: Any = None, reduction: str = "mean", weight: Any = None  # noqa: A002
+    input: Any,
+    target: Any,
+    size_average: Any = None,
+    reduce: Any = None,
+    reduction: str = "mean",
+    weight: Any = None,  # noqa: A002
 ) -> Any:
     """Mean squared error."""
     if weight is not None:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
-from ..base import LAZY, TensorBase, set_array, storage_of
+from ..base import TensorBase, set_array, storage_of
 from ..convert import checked_dim
 from ..dtypes import Size
 from ..inplace import bump_version
-from ..node import edge_parts
 from ..ops.shape import can_view, checked_size
 from ..public import check_tensor, property_, public
 from ..registry import OPS, F
@@ -159,7 +159,8 @@ def _check_window(t: Any, size: tuple[int, ...], stride: tuple[int, ...], offset
     whole = Geometry.of(root, 0).extent()
     if end > whole:
         raise RuntimeError(
-            f"setStorage: sizes {list(size)}, strides {list(stride)}, storage offset {offset} require {end} elements, but the "
+            f"setStorage: sizes {list(size)}, strides {list(stride)}, storage offset {offset} require {end} "
+            "elements, but the "
             f"storage has {whole}"
         )
 
@@ -206,15 +207,19 @@ def tensor_split(input: Any, indices_or_sections: Any, dim: int = 0) -> Any:  # 
             points.append(points[-1] + w)
     else:
         points = [0, *(int(i) for i in indices_or_sections), n]
-    return tuple(F._slice(input, axis, a, b, 1) for a, b in zip(points[:-1], points[1:], strict=True))
+    return tuple(F._slice(input, axis, a, b, 1) for a, b in itertools.pairwise(points))
 
 
 def _copies(pieces: Any) -> Any:
     return tuple(F.clone(p) for p in pieces)
 
 
-for _name, _function in {"unsafe_chunk": chunk, "unsafe_split": split, "unsafe_split_with_sizes": split_with_sizes}.items():
-    public(_name)(lambda *args, _f=_function, **kwargs: _copies(_f(*args, **kwargs)))  # type: ignore[misc]
+for _name, _function in {
+    "unsafe_chunk": chunk,
+    "unsafe_split": split,
+    "unsafe_split_with_sizes": split_with_sizes,
+}.items():
+    public(_name)(lambda *args, _f=_function, **kwargs: _copies(_f(*args, **kwargs)))
 
 
 # -- properties
@@ -252,21 +257,18 @@ def _reshape_in_place(self: Any, row: str, *args: Any) -> Any:
     """Give a tensor the shape of one of its views, and that view's place in the graph."""
     check_inplace(self, requires_grad(self))
     op = OPS[row]
-    plain = isinstance(self._fn, type(LAZY)) and self._meta is not None and self._meta.view is not None
+    view = self._meta.view if self._meta is not None else None
     edge = gradient_edge(self)
     made = op(self, *args)
     array = made._array
     new_edge = gradient_edge(made) if edge is not None else None
     set_array(self, array)
     bump_version(self)
-    if plain:
-        assert self._meta is not None and self._meta.view is not None
-        view_record = made._meta.view
-        view_record.fn, view_record.version = new_edge, storage_of(self).version
-        self._meta.view = view_record
+    if view is not None:
+        self._meta.view = made._meta.view
+        self._meta.view.fn, self._meta.view.version = new_edge, storage_of(self).version
     elif new_edge is not None:
         set_history(self, new_edge)
-        edge_parts(new_edge)
     return self
 
 

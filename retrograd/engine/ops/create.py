@@ -51,9 +51,7 @@ linear("_fill", _fill, node="FillBackward0", tensors="self value", self=lambda g
 linear("_zero", lambda self: np.zeros_like(self), node="ZeroBackward0", self=lambda g: g * 0)
 nondifferentiable("zeros_like", lambda self: np.zeros(self.shape, self.dtype), public=False)
 nondifferentiable("ones_like", lambda self: np.ones(self.shape, self.dtype), public=False)
-nondifferentiable(
-    "empty_like_layout", lambda self: zeros_like_layout(Geometry.of(self, 0), self.dtype), public=False
-)
+nondifferentiable("empty_like_layout", lambda self: zeros_like_layout(Geometry.of(self, 0), self.dtype), public=False)
 
 # -- complex parts
 

@@ -86,10 +86,6 @@ elementwise("_div_trunc", _div_trunc, node="DivBackward1", promote="common", sel
 elementwise("neg", np.negative, self=lambda g: -g, inplace=True)
 
 
-def _abs_grad(g: Any, self: Any) -> Any:
-    return g * F.sgn(self) if getattr(self, "dtype", None) is not None else g
-
-
 elementwise("abs", np.absolute, self=lambda g, self: g * F.sgn(self), inplace=True)
 
 
@@ -106,8 +102,7 @@ def _sgn_grad(g: Any, self: Any, result: Any) -> Any:
         return g * 0
     size = F.abs(self)
     safe = F._where(size == 0, F.ones_like(size), size)
-    projected = F._where(size == 0, F.zeros_like(g), (g - F.real(g * F.conj(result)) * result) / safe)
-    return projected
+    return F._where(size == 0, F.zeros_like(g), (g - F.real(g * F.conj(result)) * result) / safe)
 
 
 elementwise("sgn", _sgn, self=_sgn_grad, inplace=True)
@@ -171,9 +166,7 @@ elementwise(
 # -- exponentials and logarithms
 
 elementwise("exp", np.exp, promote="float", self=lambda g, result: g * conj(result), inplace=True)
-elementwise(
-    "exp2", np.exp2, promote="float", self=lambda g, result: g * conj(result) * math.log(2), inplace=True
-)
+elementwise("exp2", np.exp2, promote="float", self=lambda g, result: g * conj(result) * math.log(2), inplace=True)
 elementwise("expm1", np.expm1, promote="float", self=lambda g, result: g * conj(result + 1), inplace=True)
 elementwise("log", np.log, promote="float", self=lambda g, self: g / conj(self), inplace=True)
 elementwise("log2", np.log2, promote="float", self=lambda g, self: g / (conj(self) * math.log(2)), inplace=True)
@@ -197,10 +190,10 @@ def _sigmoid(self: Any) -> Any:
     return np.tanh(self * half) * half + half
 
 
+elementwise("sigmoid", _sigmoid, promote="float", self=lambda g, result: g * conj(result * (1 - result)), inplace=True)
 elementwise(
-    "sigmoid", _sigmoid, promote="float", self=lambda g, result: g * conj(result * (1 - result)), inplace=True
+    "relu", lambda self: np.maximum(self, self.dtype.type(0)), self=lambda g, result: g * (result > 0), inplace=True
 )
-elementwise("relu", lambda self: np.maximum(self, self.dtype.type(0)), self=lambda g, result: g * (result > 0), inplace=True)
 
 
 # -- bounds and selection
@@ -268,6 +261,7 @@ linear(
 
 # -- comparison, logic, rounding: no gradient
 
+_ufunc: Any
 for _name, _ufunc in {
     "eq": np.equal, "ne": np.not_equal, "lt": np.less, "le": np.less_equal, "gt": np.greater, "ge": np.greater_equal,
 }.items():  # fmt: skip

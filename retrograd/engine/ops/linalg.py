@@ -21,7 +21,8 @@ def _mm(self: Any, mat2: Any) -> Any:
     _need(self.ndim == 2 and mat2.ndim == 2, "mat1 and mat2 must be matrices: self must be a matrix")
     _need(
         self.shape[1] == mat2.shape[0],
-        f"mat1 and mat2 shapes cannot be multiplied ({self.shape[0]}x{self.shape[1]} and {mat2.shape[0]}x{mat2.shape[1]})",
+        f"mat1 and mat2 shapes cannot be multiplied ({self.shape[0]}x{self.shape[1]} and "
+        f"{mat2.shape[0]}x{mat2.shape[1]})",
     )
     _same_dtype(self, mat2)
     return self @ mat2
@@ -91,7 +92,8 @@ def _dot(self: Any, tensor: Any) -> Any:
     )
     _need(
         self.shape == tensor.shape,
-        f"inconsistent tensor size, expected tensor [{self.shape[0]}] and src [{tensor.shape[0]}] to have the same number "
+        f"inconsistent tensor size, expected tensor [{self.shape[0]}] and src [{tensor.shape[0]}] to have the "
+        "same number "
         "of elements",
     )
     return np.dot(self, tensor)
@@ -116,7 +118,7 @@ def _times(g: Any, factor: Any) -> Any:
 
 
 def _addmm_jvp(primal: Any, tangents: Any, results: Any) -> Any:
-    self, mat1, mat2, beta, alpha = primal
+    _, mat1, mat2, beta, alpha = primal
     total = results[0] * 0
     if 0 in tangents:
         total = total + _times(tangents[0], beta)

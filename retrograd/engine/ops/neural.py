@@ -48,9 +48,7 @@ def _nll_weights(self: Any, target: Any, weight: Any, ignore_index: int) -> Any:
     return np.where(kept, rows, self.dtype.type(0))
 
 
-def _nll_loss(
-    self: Any, target: Any, weight: Any = None, reduction: str = "mean", ignore_index: int = -100
-) -> Any:
+def _nll_loss(self: Any, target: Any, weight: Any = None, reduction: str = "mean", ignore_index: int = -100) -> Any:
     rows = _nll_weights(self, target, weight, ignore_index)
     safe = np.where(target != ignore_index, target, 0)
     picked = -np.take_along_axis(self, safe[..., None], -1)[..., 0] * rows
@@ -90,7 +88,9 @@ def _nll_backward_grad(
 
 function("_nll_loss", _nll_loss, node="NllLossBackward0", tensors="self target weight", self=_nll_grad,
          jvp=lambda primal, tangents, results: F._nll_loss(tangents[0], *primal[1:]))  # fmt: skip
-function("_nll_backward", _nll_backward, node="NllLossBackwardBackward0", tensors="g target weight", g=_nll_backward_grad)
+function(
+    "_nll_backward", _nll_backward, node="NllLossBackwardBackward0", tensors="g target weight", g=_nll_backward_grad
+)
 
 
 def _mse_loss(self: Any, target: Any, reduction: str = "mean") -> Any:

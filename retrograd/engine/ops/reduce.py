@@ -49,7 +49,8 @@ def _sum(self: Any, dtype: Any = None) -> Any:
 
 
 def _sum_dim(self: Any, dim: Any = None, keepdim: bool = False, dtype: Any = None) -> Any:
-    return np.add.reduce(self, axis=axes_of(dim, self.ndim), dtype=_sum_dtype(self, dtype), keepdims=keepdim)
+    add: Any = np.add
+    return add.reduce(self, axis=axes_of(dim, self.ndim), dtype=_sum_dtype(self, dtype), keepdims=keepdim)
 
 
 linear("sum", _sum, self=lambda g, self_sizes: F.expand(g, tuple(self_sizes)))
@@ -72,9 +73,12 @@ def _mean_of(self: Any, dim: Any, keepdim: bool, dtype: Any) -> Any:
     if kind.kind not in "fc":
         raise RuntimeError(
             "mean(): could not infer output dtype. Input dtype must be either a floating point or complex dtype. Got: "
-            + {"i8": "Long", "i4": "Int", "i2": "Short", "i1": "Char", "u1": "Byte", "b1": "Bool"}.get(kind.str[1:], str(kind))
+            + {"i8": "Long", "i4": "Int", "i2": "Short", "i1": "Char", "u1": "Byte", "b1": "Bool"}.get(
+                kind.str[1:], str(kind)
+            )
         )
-    total = np.add.reduce(self, axis=axes_of(dim, self.ndim), dtype=kind, keepdims=keepdim)
+    add: Any = np.add
+    total = add.reduce(self, axis=axes_of(dim, self.ndim), dtype=kind, keepdims=keepdim)
     return (total / kind.type(count_of(self.shape, dim))).astype(kind)
 
 
@@ -148,22 +152,22 @@ def _take_values(self: Any, indices: Any, dim: int, keepdim: bool) -> Any:
 
 linear("_value_selecting_backward", _value_selecting_backward, tensors="g indices",
        node="ValueSelectingReductionBackward0", g=_value_selecting)  # fmt: skip
-linear("_take_values", _take_values, tensors="self indices",
-       self=lambda g, indices, self_sizes, dim, keepdim: F._value_selecting_backward(g, indices, tuple(self_sizes), dim, keepdim))  # fmt: skip
-_select_jvp = dict(jvp=lambda primal, tangents, results: (
-    F._take_values(tangents[0], results[1], primal[1], primal[2]), None))  # fmt: skip
-function("_max_dim", _extreme(lambda a, axis: _argmax(a, axis)), node="MaxBackward0", outputs=2, nondiff=(1,),
-         self=_scatter_back, **_select_jvp)  # fmt: skip
-function("_min_dim", _extreme(lambda a, axis: _argmin(a, axis)), node="MinBackward0", outputs=2, nondiff=(1,),
-         self=_scatter_back, **_select_jvp)  # fmt: skip
+linear(
+    "_take_values", _take_values, tensors="self indices",
+    self=lambda g, indices, self_sizes, dim, keepdim: F._value_selecting_backward(
+        g, indices, tuple(self_sizes), dim, keepdim
+    ),
+)  # fmt: skip
 
 
-def _argmax(a: Any, axis: int) -> Any:
-    return np.argmax(a, axis=axis)
+def _selected_tangent(primal: Any, tangents: Any, results: Any) -> Any:
+    return F._take_values(tangents[0], results[1], primal[1], primal[2]), None
 
 
-def _argmin(a: Any, axis: int) -> Any:
-    return np.argmin(a, axis=axis)
+function("_max_dim", _extreme(np.argmax), node="MaxBackward0", outputs=2, nondiff=(1,),
+         self=_scatter_back, jvp=_selected_tangent)  # fmt: skip
+function("_min_dim", _extreme(np.argmin), node="MinBackward0", outputs=2, nondiff=(1,),
+         self=_scatter_back, jvp=_selected_tangent)  # fmt: skip
 
 
 def _arg(choose: Any) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
 import numpy as np
@@ -19,7 +20,8 @@ def _expand(self: Any, size: tuple[int, ...]) -> Any:
     lead = len(size) - self.ndim
     if lead < 0:
         raise RuntimeError(
-            f"expand: the number of sizes provided ({len(size)}) must be greater or equal to the number of dimensions in "
+            f"expand: the number of sizes provided ({len(size)}) must be greater or equal to the number of "
+            "dimensions in "
             f"the tensor ({self.ndim})"
         )
     full = []
@@ -29,7 +31,8 @@ def _expand(self: Any, size: tuple[int, ...]) -> Any:
             n = have
         if i >= lead and have not in (1, n):
             raise RuntimeError(
-                f"The expanded size of the tensor ({n}) must match the existing size ({have}) at non-singleton dimension "
+                f"The expanded size of the tensor ({n}) must match the existing size ({have}) at non-singleton "
+                "dimension "
                 f"{i}.  Target sizes: {list(size)}.  Tensor sizes: {list(self.shape)}"
             )
         full.append(n)
@@ -45,12 +48,8 @@ def _writeable_broadcast(a: Any, shape: tuple[int, ...]) -> Any:
 linear("expand", _expand, view=True, public=False, self=lambda g, self_sizes: F.sum_to_size(g, tuple(self_sizes)))
 linear(
     "sum_to_size", lambda self, size: sum_to(self, tuple(size)), node="SumBackward1", public=False,
-    self=lambda g, self_sizes: _spread_to(g, tuple(self_sizes)),
+    self=lambda g, self_sizes: F.expand(g, tuple(self_sizes)),
 )  # fmt: skip
-
-
-def _spread_to(g: Any, sizes: tuple[int, ...]) -> Any:
-    return F.expand(g, sizes)
 
 
 # -- reshaping
@@ -58,7 +57,7 @@ def _spread_to(g: Any, sizes: tuple[int, ...]) -> Any:
 
 def checked_size(size: Any, numel: int) -> tuple[int, ...]:
     """A target shape with -1 worked out; ``RuntimeError`` when it does not hold ``numel`` elements."""
-    size = tuple(int(s) for s in size)
+    size = wanted = tuple(int(s) for s in size)
     known = 1
     for s in size:
         known *= s if s != -1 else 1
@@ -67,15 +66,15 @@ def checked_size(size: Any, numel: int) -> tuple[int, ...]:
     if -1 in size:
         if known == 0:
             raise RuntimeError(
-                f"cannot reshape tensor of {numel} elements into shape {list(size)} because the unspecified dimension size "
-                "-1 can be any value and is ambiguous"
+                f"cannot reshape tensor of {numel} elements into shape {list(size)} because the unspecified "
+                "dimension size -1 can be any value and is ambiguous"
             )
         if numel % known:
             raise RuntimeError(f"shape '{list(size)}' is invalid for input of size {numel}")
         return tuple(numel // known if s == -1 else s for s in size)
     if known != numel:
         raise RuntimeError(f"shape '{list(size)}' is invalid for input of size {numel}")
-    return size
+    return wanted
 
 
 def can_view(a: Any, size: tuple[int, ...]) -> bool:
@@ -169,7 +168,9 @@ def _select(self: Any, dim: int, index: int) -> Any:
     axis = axes_of(dim, self.ndim)[0]
     n = self.shape[axis]
     if not -n <= index < n:
-        raise IndexError(f"select(): index {index} out of range for tensor of size {list(self.shape)} at dimension {axis}")
+        raise IndexError(
+            f"select(): index {index} out of range for tensor of size {list(self.shape)} at dimension {axis}"
+        )
     return self[(slice(None),) * axis + (index, Ellipsis)]
 
 
@@ -199,8 +200,12 @@ def _slice_backward(g: Any, sizes: tuple[int, ...], dim: int, start: Any, end: A
     return out
 
 
-linear("_slice", _slice, node="SliceBackward0", view=True,
-       self=lambda g, self_sizes, dim, start, end, step: F._slice_backward(g, tuple(self_sizes), dim, start, end, step))  # fmt: skip
+linear(
+    "_slice", _slice, node="SliceBackward0", view=True,
+    self=lambda g, self_sizes, dim, start, end, step: F._slice_backward(
+        g, tuple(self_sizes), dim, start, end, step
+    ),
+)  # fmt: skip
 linear("_slice_backward", _slice_backward, node="SliceBackwardBackward0", tensors="g",
        g=lambda g, dim, start, end, step: F._slice(g, dim, start, end, step))  # fmt: skip
 
@@ -226,8 +231,12 @@ def _diagonal_backward(g: Any, sizes: tuple[int, ...], offset: int, dim1: int, d
     return out
 
 
-linear("diagonal", _diagonal, view=True,
-       self=lambda g, self_sizes, offset, dim1, dim2: F._diagonal_backward(g, tuple(self_sizes), offset, dim1, dim2))  # fmt: skip
+linear(
+    "diagonal", _diagonal, view=True,
+    self=lambda g, self_sizes, offset, dim1, dim2: F._diagonal_backward(
+        g, tuple(self_sizes), offset, dim1, dim2
+    ),
+)  # fmt: skip
 linear("_diagonal_backward", _diagonal_backward, node="DiagonalBackwardBackward0", tensors="g",
        g=lambda g, offset, dim1, dim2: F.diagonal(g, offset, dim1, dim2))  # fmt: skip
 
@@ -291,7 +300,7 @@ def _split(self: Any, split_size: Any, dim: int = 0) -> Any:
     axis = axes_of(dim, self.ndim)[0]
     points = split_points(self.shape[axis], split_size)
     lead = (slice(None),) * axis
-    return tuple(self[(*lead, slice(a, b))] for a, b in zip(points[:-1], points[1:], strict=True))
+    return tuple(self[(*lead, slice(a, b))] for a, b in itertools.pairwise(points))
 
 
 linear("_split", _split, node="SplitBackward0", view=True, outputs="many", self=lambda g, dim: F.cat(list(g), dim))
