@@ -15,7 +15,7 @@ from .function_jvp import run_jvp
 from .function_node import BackwardCFunction, FunctionCtx
 from .function_outputs import Outputs
 from .modes import no_grad
-from .node import GraphNode
+from .node import GraphNode, edge_to
 from .state import STATE
 from .views import gradient_edge, requires_grad
 
@@ -261,23 +261,25 @@ def once_differentiable(fn: Any) -> Any:
             outputs = fn(ctx, *args)
         if not was:
             return outputs
-        tensors = [a for a in args if isinstance(a, TensorBase) and requires_grad(a)]
-        if not tensors:
+        if not any(isinstance(a, TensorBase) and requires_grad(a) for a in args):
             return outputs
         several = isinstance(outputs, tuple)
-        return _with_error_node(outputs if several else (outputs,), tensors, several)
+        return _with_error_node(outputs if several else (outputs,), several)
 
     return wrapper
 
 
-def _with_error_node(outputs: Any, tensors: list[Any], several: bool) -> Any:
+def _with_error_node(outputs: Any, several: bool) -> Any:
+    # The error node leads to fresh leaves, not to the inputs: whoever asks for gradients of the inputs gets "unused".
     made: list[Any] = [o.detach() if isinstance(o, TensorBase) else o for o in outputs]
-    for o in made:
-        if isinstance(o, TensorBase):
-            o._fn = _ErrorNode(
-                "trying to differentiate twice a function that was marked with @once_differentiable",
-                tuple(gradient_edge(t) for t in tensors), (o._sig,),
-            )  # fmt: skip
+    places = [i for i, o in enumerate(made) if isinstance(o, TensorBase) and o._sig.differentiable]
+    node = _ErrorNode(
+        "trying to differentiate twice a function that was marked with @once_differentiable",
+        tuple(gradient_edge(made[i].detach().requires_grad_()) for i in places),
+        tuple(made[i]._sig for i in places),
+    )
+    for nr, i in enumerate(places):
+        made[i]._fn = edge_to(node, nr)
     return tuple(made) if several else made[0]
 
 
