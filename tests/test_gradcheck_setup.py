@@ -190,6 +190,6 @@ def test_central_difference_closed_form_e43() -> None:
         return module["get_numerical_jacobian_wrt_specific_input"](func, 0, (x,), (func(x),), 0.1)
 
     found = assert_agree(program)
-    array = found.value[0][3]
+    array = found.value[0][-1]
     assert array.shape == (2, 3)
     np.testing.assert_allclose(array, [[3.01, 0.0, 2.0], [0.0, 12.01, 1.0]], atol=1e-12)
