@@ -1,0 +1,279 @@
+"""Generated tests of the operator table: every sample in ``op_samples_*.py`` on this engine and on PyTorch.
+
+Where PyTorch has no second order or forward mode, ours is held against finite differences and against the adjoint.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+from op_runs import (
+    array,
+    assert_same,
+    cast,
+    close,
+    directions,
+    first_order,
+    forward_mode,
+    gradients_agree,
+    is_tensor,
+    quiet,
+    run,
+    second_order,
+)
+from op_samples import Sample, all_samples, identity, look_up
+
+import retrograd
+from retrograd.engine import observe
+from retrograd.engine.registry import OPS
+
+torch = pytest.importorskip("torch")
+
+SAMPLES = all_samples()
+BACKENDS = (retrograd, torch)
+
+
+def parametrized(samples: list[Sample]) -> Any:
+    """One test per sample."""
+    return pytest.mark.parametrize("sample", samples, ids=identity)
+
+
+def has_gradient(sample: Sample) -> bool:
+    """Whether a sample has differentiable arguments."""
+    return sample.grad and bool(run_torch(sample).outputs)
+
+
+def run_torch(sample: Sample) -> Any:
+    """The sample on PyTorch."""
+    return run(torch, sample)
+
+
+WITH_GRADIENT = [s for s in SAMPLES if s.grad]
+FIRST_OF_NAME = list({s.name: s for s in reversed(SAMPLES) if s.variants and s.call is None}.values())[::-1]
+
+
+@parametrized(list(SAMPLES))
+def test_value_dtype_and_shape(sample: Sample) -> None:
+    """An operator gives torch's values, dtypes and shapes."""
+    ours, theirs = run(retrograd, sample), run(torch, sample)
+
+    assert len(ours.results) == len(theirs.results)
+    for a, b in zip(ours.results, theirs.results, strict=True):
+        assert_same(a, b, sample)
+
+
+@parametrized(WITH_GRADIENT)
+def test_gradients_of_both_speeds(sample: Sample) -> None:
+    """First-order gradients are torch's; bare arrays and tensors give the same; the node has torch's name."""
+    ours, theirs = run(retrograd, sample), run(torch, sample)
+    assert len(ours.outputs) == len(theirs.outputs)
+    if not theirs.outputs:
+        return
+    if sample.node:
+        assert ours.outputs[0].grad_fn.name() == theirs.outputs[0].grad_fn.name()
+    wanted = first_order(theirs)
+    plain = first_order(ours)
+    gradients_agree(plain, wanted, sample, 10)
+    recorded = first_order(ours, create_graph=True)
+    gradients_agree(recorded, wanted, sample, 10)
+    for a, b in zip(plain, recorded, strict=True):
+        close(array(a), array(b), sample)
+
+
+@parametrized([s for s in WITH_GRADIENT if s.second])
+def test_second_order(sample: Sample) -> None:
+    """Gradients of gradients are torch's, or finite differences of the first where torch has none."""
+    ours, theirs = run(retrograd, sample), run(torch, sample)
+    if not theirs.outputs:
+        return
+    try:
+        wanted = second_order(theirs)
+    except (RuntimeError, NotImplementedError):
+        slopes_agree(sample)
+        return
+    gradients_agree(second_order(ours), wanted, sample, 100)
+
+
+def slopes_agree(sample: Sample) -> None:
+    """Second order against central differences of the first-order gradients along one direction."""
+    ours = run(retrograd, sample)
+    steps = directions(ours, ours.leaves, 0.6)
+    firsts = first_order(ours, create_graph=True)
+    pairs = [(i, g) for i, g in enumerate(firsts) if g is not None and g.requires_grad]
+    if not pairs:
+        return
+    weights = directions(ours, [g for _, g in pairs], 0.9)
+    seconds = retrograd.autograd.grad([g for _, g in pairs], ours.leaves, weights, allow_unused=True)
+    found = sum(inner(s, d) for s, d in zip(seconds, steps, strict=True) if s is not None)
+    moved = [shifted_gradients(sample, steps, sign * 1e-5) for sign in (1, -1)]
+    slope = sum(inner(w, plus[i]) - inner(w, minus[i]) for (i, _), w in zip(pairs, weights, strict=True)
+                for plus, minus in [moved]) / 2e-5  # fmt: skip
+    np.testing.assert_allclose(found, slope, 2e-5, 1e-7)
+
+
+def shifted_gradients(sample: Sample, steps: list[Any], size: float) -> list[Any]:
+    """First-order gradients with the leaves moved along ``steps``."""
+    moving = iter(steps)
+
+    def function(*args: Any, **kwargs: Any) -> Any:
+        move = [a + next(moving) * size if is_tensor(a) and a.requires_grad else a for a in args]
+        moved_kwargs = {
+            k: v + next(moving) * size if is_tensor(v) and v.requires_grad else v for k, v in kwargs.items()
+        }
+        return sample.call(retrograd, *move, **moved_kwargs) if sample.call else look_up(retrograd, sample.name)(
+            *move, **moved_kwargs
+        )  # fmt: skip
+
+    return first_order(run(retrograd, sample, function))
+
+
+def inner(a: Any, b: Any) -> float:
+    """The real inner product of two tensors."""
+    return float(np.sum(np.real(np.conj(array(a)) * array(b))))
+
+
+@parametrized([s for s in WITH_GRADIENT if s.forward])
+def test_forward_mode(sample: Sample) -> None:
+    """Tangents are torch's, or the adjoint of the (checked) reverse mode where torch has none."""
+    if not run(torch, sample).outputs:
+        return
+    with quiet():
+        ours = forward_mode(retrograd, sample)
+        try:
+            wanted = forward_mode(torch, sample)
+        except (RuntimeError, NotImplementedError):
+            adjoint_agrees(sample, ours)
+            return
+    for a, b in zip(ours, wanted, strict=True):
+        close(a, b, sample, 10)
+
+
+def adjoint_agrees(sample: Sample, tangents: list[Any]) -> None:
+    """``<w, J t> = <J^T w, t>``."""
+    ours = run(retrograd, sample)
+    cotangents = directions(ours, ours.outputs, 0.3)
+    gradients = first_order(ours, cotangents=cotangents)
+    kept = [t for t, r in zip(tangents, ours.results, strict=True) if is_tensor(r) and r.requires_grad]
+    left = sum(np.sum(np.real(np.conj(array(w)) * t)) for w, t in zip(cotangents, kept, strict=True) if t is not None)
+    steps = directions(ours, ours.leaves, 0.6)
+    right = sum(inner(g, d) for g, d in zip(gradients, steps, strict=True) if g is not None)
+    np.testing.assert_allclose(left, right, 1e-8, 1e-10)
+
+
+IN_PLACE = [s for s in SAMPLES if s.variants and s.call is None and hasattr(torch.Tensor, s.name + "_")]
+
+
+def in_place(name: str) -> Any:
+    """The in-place method on a clone of the first argument."""
+    return lambda self, *args, **kwargs: getattr(self.clone(), name + "_")(*args, **kwargs)
+
+
+@parametrized(IN_PLACE)
+def test_in_place_variant(sample: Sample) -> None:
+    """``name_`` gives what ``name`` gives, with torch's node and gradients; what torch refuses is refused."""
+    function = in_place(sample.name)
+    try:
+        theirs = run(torch, sample, function)
+    except (RuntimeError, TypeError) as refused:
+        with pytest.raises((RuntimeError, TypeError)):
+            run(retrograd, sample, function)
+            pytest.fail(f"torch refuses: {refused}")
+        return
+    ours = run(retrograd, sample, function)
+    assert_same(ours.results[0], theirs.results[0], sample)
+    if sample.grad and theirs.outputs:
+        if sample.node:
+            assert ours.outputs[0].grad_fn.name() == theirs.outputs[0].grad_fn.name()
+        gradients_agree(first_order(ours), first_order(theirs), sample, 10)
+
+
+METHODS = [s for s in FIRST_OF_NAME if hasattr(torch.Tensor, s.name)]
+
+
+@parametrized(METHODS)
+def test_method(sample: Sample) -> None:
+    """The tensor method of an operator gives what torch's gives."""
+    ours = run(retrograd, sample, lambda self, *a, **k: getattr(self, sample.name)(*a, **k))
+    theirs = run(torch, sample, lambda self, *a, **k: getattr(self, sample.name)(*a, **k))
+
+    assert len(ours.results) == len(theirs.results)
+    for a, b in zip(ours.results, theirs.results, strict=True):
+        assert_same(a, b, sample)
+
+
+@parametrized(FIRST_OF_NAME)
+def test_out(sample: Sample) -> None:
+    """Where torch's function takes ``out=``, so does ours, and fills it."""
+    filled = []
+    for engine in reversed(BACKENDS):
+        with engine.no_grad():
+            plain = [r for r in run(engine, sample).results if is_tensor(r)]
+            targets = tuple(engine.zeros_like(r) for r in plain)
+            out = targets[0] if len(targets) == 1 else targets
+
+            def into(*args: Any, engine: Any = engine, out: Any = out, **kwargs: Any) -> Any:
+                return look_up(engine, sample.name)(*args, out=out, **kwargs)
+
+            try:
+                run(engine, sample, into)
+            except (TypeError, RuntimeError):
+                if engine is torch:
+                    return
+                raise
+            filled.append(targets)
+    for a, b in zip(filled[1], filled[0], strict=True):
+        assert_same(a, b, sample)
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float32", "complex64", "complex128"])
+@parametrized(FIRST_OF_NAME)
+def test_other_dtypes(sample: Sample, dtype: str) -> None:
+    """Whatever dtype torch takes is taken, with torch's result dtype, values and gradients."""
+    sample = cast(sample, dtype)
+    try:
+        theirs = run(torch, sample)
+        wanted = first_order(theirs) if sample.grad else []
+    except (RuntimeError, NotImplementedError, TypeError, IndexError, ValueError):
+        return
+    ours = run(retrograd, sample)
+    for a, b in zip(ours.results, theirs.results, strict=True):
+        assert_same(a, b, sample)
+    gradients_agree(first_order(ours) if sample.grad else [], wanted, sample, 10)
+
+
+class Watcher:
+    """Notes which rows of the table ran on tensors."""
+
+    def __init__(self) -> None:
+        self.names: set[str] = set()
+
+    def operation(self, name: str, node: Any, inputs: Any, outputs: Any) -> None:
+        """An operation ran."""
+        self.names.add(name)
+
+
+def watched() -> Iterator[str]:
+    """Names of the rows that some sample, its gradient or its second order runs."""
+    watcher = Watcher()
+    observe.add(watcher)
+    try:
+        for sample in SAMPLES:
+            try:
+                ours = run(retrograd, sample)
+                if sample.grad and sample.second and ours.outputs:
+                    second_order(ours)
+            except Exception:  # noqa: S112 - the sample's own test tells of it
+                continue
+    finally:
+        observe.remove(watcher)
+    yield from watcher.names
+
+
+def test_every_differentiable_row_has_a_sample() -> None:
+    """Each differentiable row of the operator table is run by some sample."""
+    differentiable = {name for name, op in OPS.items() if op.rules or op.joint}
+
+    assert sorted(differentiable - set(watched())) == []
