@@ -54,7 +54,7 @@ def array(t: Any) -> Any:
     if t is None:
         return None
     t = t.detach()
-    return np.array((t.resolve_conj().resolve_neg() if hasattr(t, "resolve_neg") else t).numpy())
+    return np.array((t.resolve_conj().resolve_neg() if hasattr(t, "resolve_neg") else t).numpy(force=True))
 
 
 def weights(t: Any, start: float, *, tangent: bool = False) -> Any:

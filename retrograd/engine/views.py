@@ -251,7 +251,7 @@ def check_inplace(t: TensorBase, records: bool) -> None:
 def check_overlap(array: Any) -> None:
     """Refuse writes to an array whose elements share memory (an expanded tensor)."""
     for size, stride in zip(array.shape, array.strides, strict=True):
-        if stride == 0 and size > 1:
+        if stride == 0 and size > 1 and array.size:
             raise RuntimeError(
                 "unsupported operation: more than one element of the written-to tensor refers to a single memory "
                 "location. Please clone() the tensor before performing the operation."
