@@ -531,6 +531,19 @@ def test_groups() -> None:
     assert assert_agree(nested, phrase="GraphExecGroup contexts cannot be nested").error == "RuntimeError"
 
 
+def test_forward_mode() -> None:
+    """Tangents flow through a checkpointed call."""
+
+    def program(t: Any) -> Any:
+        forward_ad = t.autograd.forward_ad
+        with forward_ad.dual_level():
+            dual = forward_ad.make_dual(leaf(t).detach(), t.ones(3, dtype=t.float64))
+            y = module(t).checkpoint(Counted(), dual, use_reentrant=False)
+            return list(forward_ad.unpack_dual(y))
+
+    assert_agree(program)
+
+
 def test_lifetimes() -> None:
     """After backward nothing keeps the function alive, and dropping the result frees everything without gc."""
 

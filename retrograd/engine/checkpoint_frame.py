@@ -13,6 +13,7 @@ import weakref
 from collections.abc import Callable
 from typing import Any, Final, NoReturn
 
+from .forward_ad import _set_fwd_grad_enabled
 from .function import Function
 from .graph import saved_tensors_hooks
 from .modes import enable_grad
@@ -100,7 +101,8 @@ class Frame:
         """Remember the arguments; ``False`` if nothing is being recorded, so that nothing will be asked for."""
         self.places = [i for i, value in enumerate(args) if is_tensor(value)]
         self.others = [None if is_tensor(value) else value for value in args]
-        self.inputs = SaveInputs.apply(switch, *(args[i] for i in self.places)).grad_fn
+        with _set_fwd_grad_enabled(False):
+            self.inputs = SaveInputs.apply(switch, *(args[i] for i in self.places)).grad_fn
         return self.inputs is not None
 
     def saved_inputs(self) -> list[Any]:
