@@ -115,7 +115,7 @@ ENDINGS = {
     "sys.stdout = sys.stderr = None": 0,
     "(weight * weight).backward()": 1,
     "(weight * rg.tensor([1.0, 2.0, 3.0])).sum()": 1,
-    "del sys.modules['retrograd'], sys.modules['json']; sys.path.clear(); os.chdir('/')": 0,
+    "del sys.modules['retrograd'], sys.modules['numpy']; sys.path.clear(); os.chdir('/')": 0,
 }
 
 

@@ -1,16 +1,21 @@
-"""The sample programs: where they are, what they say about themselves, and the tensor that one builds."""
+"""The sample programs: where they are, what they say about themselves, and the graph that one builds."""
 
 from __future__ import annotations
 
 import ast
 import difflib
 import importlib.util
+import linecache
 import sys
-from collections.abc import Callable
 from pathlib import Path
+from types import FrameType, FunctionType, ModuleType
 from typing import Any
 
 from ..errors import UsageError
+from ..inspect.events import Recording
+from ..inspect.record import recording
+from ..inspect.snapshot import GraphSnapshot
+from ..inspect.walk import walk
 
 _PACKAGE = Path(__file__).resolve().parent.parent
 _FOLDERS = (_PACKAGE / "_samples", _PACKAGE.parent / "sample_graphs")
@@ -45,8 +50,19 @@ def path_of(name: str) -> Path:
     return folder() / f"{stem}.py"
 
 
-def build(name: str) -> Any:
-    """Import a sample and return the tensor its ``build()`` gives."""
+def record(name: str) -> Recording:
+    """Build a sample and return a recording that holds the graph of what its ``build()`` returned."""
+    with recording(script=path_of(name).name) as recorded:
+        snapshot = _picture(_imported(name).build, label=name.removesuffix(".py"))
+    recorded.snapshots.append(snapshot)
+    for line in filter(None, snapshot.source):
+        text = linecache.getline(line.file, line.line).rstrip("\r\n")
+        recorded.sources.setdefault(line.file, {})[line.line] = text
+    return recorded
+
+
+def _imported(name: str) -> ModuleType:
+    """Import a sample by its path, under a name that nobody else has."""
     path = path_of(name)
     module_name = f"retrograd_sample_{path.stem}"
     spec = importlib.util.spec_from_file_location(module_name, path)
@@ -55,5 +71,21 @@ def build(name: str) -> Any:
     module = importlib.util.module_from_spec(spec)
     sys.modules[module_name] = module
     spec.loader.exec_module(module)
-    builder: Callable[[], Any] = module.build
-    return builder()
+    return module
+
+
+def _picture(build: FunctionType, label: str) -> GraphSnapshot:
+    """Call ``build`` and walk the graph at its return, while the variables that name the tensors still live."""
+    pictures: list[GraphSnapshot] = []
+
+    def watch(frame: FrameType, event: str, result: Any) -> None:
+        if event == "return" and frame.f_code is build.__code__ and result is not None:
+            pictures.append(walk(result, label=label, depth=2))
+
+    before = sys.getprofile()
+    sys.setprofile(watch)
+    try:
+        root = build()
+    finally:
+        sys.setprofile(before)
+    return pictures[-1] if pictures else walk(root, label=label)

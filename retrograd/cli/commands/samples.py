@@ -7,9 +7,7 @@ from typing import Any
 import click
 
 from ...inspect.output import save
-from ...inspect.record import recording
 from ...inspect.render.tree import print_tree
-from ...inspect.walk import walk
 from .. import results, samples
 from ..options import ConfiguredCommand, drawing_options, render_options
 
@@ -27,10 +25,9 @@ def command(name: str | None, output: str | None, fmt: str | None, **asked: Any)
     if name is None:
         _list()
         return
-    path = samples.path_of(name)
+    samples.path_of(name)  # a wrong name is said before a wrong output
     plan = results.plan((output,) if output else (), fmt if output else None)
-    with recording(script=path.name) as recorded:
-        recorded.snapshots.append(walk(samples.build(name)))
+    recorded = samples.record(name)
     options = render_options(asked)
     if plan:
         save(recorded, plan[0].path, plan[0].fmt, options)
