@@ -9,12 +9,11 @@ from types import FrameType
 from typing import Any
 
 from ...errors import NoGraphError
-from ..frames import user_frames
-from ..names import Found, ParameterName, frame_variables, parameter_names, search
 from ..snapshot import GraphSnapshot
-from .base import Node, Origins, Sink
+from .base import Node, Sink
 from .collect import collect
 from .hook_lines import attach
+from .naming import Naming, add_origins
 from .torch_release import protect
 from .torch_watch import WATCHER
 
@@ -90,9 +89,10 @@ class TorchSource:
             shot, order = collect([_start(torch, root)[0] for root in roots], facts)
             protect(order, shot)
             shot.label = label
-            _add_origins(shot, WATCHER.origins())
-            leaves = facts.leaves(order, shot.kind)
-            _add_names(shot, order, leaves, _Naming(torch, roots, frame if find_names else None, params))
+            add_origins(shot, WATCHER.origins())
+            naming = Naming(torch.Tensor, roots, frame if find_names else None, params)
+            naming.modules = WATCHER.modules()
+            naming.add_to(shot, order, facts.leaves(order, shot.kind))
         return shot
 
     def log_hooks(self, roots: list[Any], log: Callable[[str], None], *, verbose: bool) -> AbstractContextManager[None]:
@@ -129,79 +129,6 @@ def _start(torch: Any, obj: Any) -> tuple[Node, int]:
     if isinstance(obj, torch.autograd.graph.GradientEdge):
         return obj.node, obj.output_nr
     return obj, 0
-
-
-class _Naming:
-    """What names can be found from."""
-
-    def __init__(self, torch: Any, roots: list[Any], frame: FrameType | None, params: Mapping[str, Any] | None) -> None:
-        self.torch = torch
-        self.roots = roots
-        self.frame = frame
-        self.given = {id(tensor): name for name, tensor in params.items()} if params else {}
-
-    def is_tensor(self, value: object) -> bool:
-        """Whether a variable holds a tensor."""
-        return issubclass(type(value), self.torch.Tensor)
-
-    def search(self, wanted: set[int]) -> tuple[Found, dict[int, ParameterName]]:
-        """Look for leaves in modules and variables, and for roots among the variables themselves."""
-        variables = frame_variables(user_frames(self.frame))
-        found = search(variables, {id(root) for root in self.roots}, self.is_tensor, deep=False)
-        if not wanted:
-            return found, {}
-        modules = WATCHER.modules()
-        parameters = parameter_names(modules, wanted)
-        if len(parameters) < len(wanted):
-            deeper = search(variables, wanted - parameters.keys(), self.is_tensor)
-            found.variables = {**deeper.variables, **found.variables}
-            parameters = parameter_names([*modules, *deeper.modules], wanted)
-        return found, parameters
-
-
-def _add_origins(shot: GraphSnapshot, origins: Origins | None) -> None:
-    """Fill in source lines and scopes."""
-    if origins is None:
-        shot.source, shot.scope = [None] * len(shot), [""] * len(shot)
-    else:
-        shot.source, shot.scope = origins.find(shot.seq)
-
-
-def _add_names(shot: GraphSnapshot, order: list[Node], leaves: dict[int, Any], naming: _Naming) -> None:
-    """Fill in the names of leaves, roots and intermediate results, and the scope of parameters."""
-    shot.name = [None] * len(order)
-    shot.root_names = [None] * len(naming.roots)
-    names = naming.given
-    if naming.frame is not None:
-        wanted = {id(leaf) for leaf in leaves.values()} - names.keys()
-        found, parameters = naming.search(wanted)
-        names = {**found.variables, **{key: name.name for key, name in parameters.items()}, **names}
-        _name_intermediates(shot, order, found.tensors)
-        shot.root_names = [found.variables.get(id(root)) for root in naming.roots]
-        watched = WATCHER.origins() is not None  # else operators have no scope, and a leaf would stand alone in one
-        for place, leaf in leaves.items():
-            if watched and id(leaf) in parameters:
-                shot.scope[place] = parameters[id(leaf)].scope
-    for place, leaf in leaves.items():
-        shot.name[place] = names.get(id(leaf))
-
-
-def _name_intermediates(shot: GraphSnapshot, order: list[Node], tensors: list[tuple[str, Any]]) -> None:
-    """Name the nodes whose first output is a variable of the user.
-
-    Asking a view that was written to for its ``grad_fn`` would make PyTorch build a node there and then, so
-    such views are left alone.
-    """
-    if not tensors:
-        return
-    places = {node: place for place, node in enumerate(order)}
-    for name, tensor in tensors:
-        if tensor._is_view() and tensor._version:
-            continue
-        node = tensor.grad_fn
-        place = None if node is None else places.get(node)
-        if place is not None and shot.name[place] is None and shot.kind[place] != "leaf" and not tensor.output_nr:
-            shot.name[place] = name
 
 
 SOURCE = TorchSource()
