@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 
 from . import observe
-from .base import LAZY, TensorBase, wrap
+from .base import LAZY, TensorBase, storage_of, wrap
 from .dtypes import ALIASES, Size, by_name, dtype, get_default_dtype
+from .strided import element_strides, root_array, storage_offset, strided
 from .views import grad_fn_of, requires_grad
 
 
@@ -143,7 +144,6 @@ def to_float(t: Any) -> float:
 
 def to_int(t: Any) -> int:
     """``int(tensor)``."""
-    _warn_scalar(t)
     return int(item(t))
 
 
@@ -203,14 +203,30 @@ def deepcopy(t: Any, memo: dict[int, Any]) -> Any:
             "Only Tensors created explicitly by the user (graph leaves) support the deepcopy protocol at the moment. "
             "Copy tensor.detach() instead."
         )
-    made = wrap(t._array.copy(order="K"))
+    made = wrap(_copied_array(t, memo))
     memo[id(t)] = made
     meta = t._meta
+    if meta is None or not meta.is_parameter:
+        storage_of(made).bump()  # PyTorch writes the copy into an empty tensor, which counts
     if meta is not None:
         _copy_record(made, meta, memo)
     if t.__dict__:
         made.__dict__.update(copy.deepcopy(t.__dict__, memo))
     return made
+
+
+def _copied_array(t: Any, memo: dict[int, Any]) -> Any:
+    """A copy of the array; tensors that share memory share the copy as well."""
+    meta = t._meta
+    if meta is None or meta.storage is None:
+        return t._array.copy(order="K")
+    root = root_array(t)
+    copied = memo.get(id(meta.storage))
+    if copied is None:
+        copied = memo[id(meta.storage)] = root.copy(order="K")
+    if copied.strides != root.strides or copied.dtype != t._array.dtype:
+        return t._array.copy(order="K")
+    return strided(copied, t._array.shape, element_strides(t._array), storage_offset(t))
 
 
 def _copy_record(made: Any, meta: Any, memo: dict[int, Any]) -> None:

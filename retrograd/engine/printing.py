@@ -56,11 +56,16 @@ def _body(array: Any, indent: int) -> str:
             "complex_kind": lambda z: f"{real(z.real)}{'+' if not np.signbit(z.imag) else ''}{imag(z.imag).strip()}j"
         }
     else:
-        formatter = {}
+        formatter = {"bool": _bool_format(array)} if array.dtype.kind == "b" else {}
     return np.array2string(
         array, separator=", ", prefix=" " * indent, formatter=formatter, threshold=options.threshold,
         edgeitems=options.edgeitems, max_line_width=options.linewidth,
     )  # fmt: skip
+
+
+def _bool_format(array: Any) -> Any:
+    width = 4 if array.all() else 5
+    return lambda v: str(bool(v)).rjust(width)
 
 
 def _float_format(array: Any) -> Any:
