@@ -32,6 +32,9 @@ ASKED_FOR = {
 RANDOM = {"attention_head", "custom_function", "detached_target", "digits", "double_backward"}
 RANDOM |= {"residual_block", "shared_weight"}  # the two engines draw other numbers from the same seed
 
+# PyTorch has a node of its own for the derivative of tanh's derivative; here it is the operations of tanh's rule.
+OTHER_SECOND_ORDER = {"double_backward"}
+
 each_sample = pytest.mark.parametrize("path", SAMPLES, ids=lambda path: path.stem)
 
 
@@ -95,7 +98,7 @@ def test_build_gives_a_loss_that_runs_backward(path: Path) -> None:
     loss.backward()
 
 
-@each_sample
+@pytest.mark.parametrize("path", [p for p in SAMPLES if p.stem not in OTHER_SECOND_ORDER], ids=lambda path: path.stem)
 def test_graph_has_the_operations_that_pytorch_records(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The same source on PyTorch gives a graph with the same node names, equally often."""
     ours = operations(build(path))
