@@ -12,7 +12,6 @@ from source_tree import MODULES, ROOT, Module
 
 import retrograd
 
-
 Definition = ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
 
 
