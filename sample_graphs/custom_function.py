@@ -6,6 +6,10 @@ it keeps one saved tensor that the user's forward handed over.
 
 import retrograd as rg
 
+rg.manual_seed(0)
+x = rg.randn(3, 4)
+weight = rg.randn(4, 2, requires_grad=True)
+
 
 class SoftSign(rg.autograd.Function):
     """x / (1 + |x|), with its derivative written by hand."""
@@ -26,9 +30,6 @@ class SoftSign(rg.autograd.Function):
 
 def build():
     """The mean of the user's function over a layer's output."""
-    rg.manual_seed(0)
-    x = rg.randn(3, 4)
-    weight = rg.randn(4, 2, requires_grad=True)
     return SoftSign.apply(x @ weight).mean()
 
 

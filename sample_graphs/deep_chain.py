@@ -6,10 +6,11 @@ not recurse over its depth, since Python stops at about 1,000 calls. `build(500_
 
 import retrograd as rg
 
+x = rg.tensor([1.0, -1.0], requires_grad=True)
+
 
 def build(steps=750):
     """The sum of two numbers after `steps` small multiplications and additions."""
-    x = rg.tensor([1.0, -1.0], requires_grad=True)
     state = x
     for _ in range(steps):
         state = state * 0.999 + 0.001

@@ -6,13 +6,14 @@ detach away and the second branch appears.
 
 import retrograd as rg
 
+rg.manual_seed(0)
+now = rg.randn(4, 3)
+later = rg.randn(4, 3)
+weight = rg.randn(3, 1, requires_grad=True)
+
 
 def build():
     """The squared distance between a prediction and a target that is held fixed."""
-    rg.manual_seed(0)
-    now = rg.randn(4, 3)
-    later = rg.randn(4, 3)
-    weight = rg.randn(3, 1, requires_grad=True)
     value = now @ weight
     target = (0.9 * (later @ weight)).detach()
     return ((value - target) ** 2).mean()

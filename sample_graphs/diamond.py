@@ -6,10 +6,11 @@ through sin, and its accumulator runs only after both have arrived.
 
 import retrograd as rg
 
+x = rg.tensor([0.5, 1.0, 1.5], requires_grad=True)
+
 
 def build():
     """The sum of exp(x) * sin(x) for three numbers."""
-    x = rg.tensor([0.5, 1.0, 1.5], requires_grad=True)
     left = rg.exp(x)
     right = rg.sin(x)
     return (left * right).sum()

@@ -6,14 +6,14 @@ create_graph=True while it computed the gradient with respect to x; both halves 
 
 import retrograd as rg
 
+rg.manual_seed(0)
+x = rg.randn(4, 3, requires_grad=True)
+w1 = rg.randn(3, 5, requires_grad=True)
+w2 = rg.randn(5, 1, requires_grad=True)
+
 
 def build():
     """A critic's score plus the distance of its input gradient's length from one."""
-    rg.manual_seed(0)
-    x = rg.randn(4, 3, requires_grad=True)
-    w1 = rg.randn(3, 5, requires_grad=True)
-    w2 = rg.randn(5, 1, requires_grad=True)
-
     score = (rg.tanh(x @ w1) @ w2).mean()
     (slope,) = rg.autograd.grad(score, x, create_graph=True)
     penalty = ((slope**2).sum() - 1) ** 2

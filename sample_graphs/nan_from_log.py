@@ -7,11 +7,12 @@ is NaN. The loss is where one notices it; the cause is the line with the log. Wr
 
 import retrograd as rg
 
+features = rg.tensor([[1.0, -2.0], [0.5, 1.5]])
+weight = rg.tensor([[0.4, -0.6, 0.8], [0.3, 0.9, -0.2]], requires_grad=True)
+
 
 def build():
     """The entropy of scores that a relu cut off at zero: NaN."""
-    features = rg.tensor([[1.0, -2.0], [0.5, 1.5]])
-    weight = rg.tensor([[0.4, -0.6, 0.8], [0.3, 0.9, -0.2]], requires_grad=True)
     scores = rg.relu(features @ weight)
     shares = scores / scores.sum()
     surprise = rg.log(shares)

@@ -7,6 +7,13 @@ not touched by any weight.
 
 import retrograd as rg
 
+rg.manual_seed(0)
+batch = rg.randn(4, 6)
+up_1 = (rg.randn(6, 12) * 0.4).requires_grad_()
+down_1 = (rg.randn(12, 6) * 0.3).requires_grad_()
+up_2 = (rg.randn(6, 12) * 0.4).requires_grad_()
+down_2 = (rg.randn(12, 6) * 0.3).requires_grad_()
+
 
 def block(x, w_up, w_down):
     """x plus what two layers make of it."""
@@ -15,14 +22,7 @@ def block(x, w_up, w_down):
 
 def build():
     """The mean square of what two residual blocks make of a batch."""
-    rg.manual_seed(0)
-    x = rg.randn(4, 6)
-    up_1 = (rg.randn(6, 12) * 0.4).requires_grad_()
-    down_1 = (rg.randn(12, 6) * 0.3).requires_grad_()
-    up_2 = (rg.randn(6, 12) * 0.4).requires_grad_()
-    down_2 = (rg.randn(12, 6) * 0.3).requires_grad_()
-
-    x = block(x, up_1, down_1)
+    x = block(batch, up_1, down_1)
     x = block(x, up_2, down_2)
     return (x**2).mean()
 

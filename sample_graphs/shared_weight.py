@@ -6,17 +6,19 @@ all four steps. The state runs through the picture as one long path, which is wh
 
 import retrograd as rg
 
+STEPS = 4
 
-def build(steps=4):
+rg.manual_seed(0)
+sequence = rg.randn(STEPS, 2, 3)
+target = rg.randn(2, 5)
+w_in = (rg.randn(3, 5) * 0.5).requires_grad_()
+w_state = (rg.randn(5, 5) * 0.5).requires_grad_()
+
+
+def build():
     """The squared error of a recurrent net's last state."""
-    rg.manual_seed(0)
-    sequence = rg.randn(steps, 2, 3)
-    target = rg.randn(2, 5)
-    w_in = (rg.randn(3, 5) * 0.5).requires_grad_()
-    w_state = (rg.randn(5, 5) * 0.5).requires_grad_()
-
     state = rg.zeros(2, 5)
-    for step in range(steps):
+    for step in range(STEPS):
         state = rg.tanh(sequence[step] @ w_in + state @ w_state)
     return ((state - target) ** 2).mean()
 

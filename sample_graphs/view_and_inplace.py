@@ -7,10 +7,11 @@ the multiplication, that of the other rows goes around it.
 
 import retrograd as rg
 
+weight = rg.tensor([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]], requires_grad=True)
+
 
 def build():
     """The sum of a table whose first row was scaled in place through a view."""
-    weight = rg.tensor([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]], requires_grad=True)
     table = weight + 1
     row = table[0]
     row.mul_(10)
