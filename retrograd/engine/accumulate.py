@@ -12,7 +12,7 @@ from . import observe
 from .base import LAZY, TensorBase, storage_of, wrap
 from .execute import call_node
 from .node import LEAF_NUMBER, NODE_CLASSES, GraphNode
-from .strided import Geometry, zeros_like_layout
+from .strided import Geometry, is_dense, zeros_like_layout
 from .views import grad_fn_of
 
 _lock = threading.Lock()
@@ -74,6 +74,8 @@ def _store(variable: TensorBase, g: Any, task: Any) -> None:
         meta.grad = _stored_tensor(have, g, task.create_graph)
     elif have is None:
         meta.grad = wrap(_own(g, variable))
+    elif have._sig.shape != variable._sig.shape or have._sig.shape != g.shape:
+        have.add_(wrap(g))  # an old gradient of another shape: the operator says what does not fit
     else:
         np.add(have._array, g, out=have._array, casting="same_kind")
         storage_of(have).bump()
@@ -81,7 +83,7 @@ def _store(variable: TensorBase, g: Any, task: Any) -> None:
 
 def _stored_tensor(have: Any, g: Any, create_graph: bool) -> Any:
     if have is None:
-        return g.clone()
+        return wrap(np.empty_like(g._array)).copy_(g)
     if create_graph:
         return have + g
     have.add_(g)
@@ -92,9 +94,11 @@ def _own(g: Any, variable: TensorBase) -> Any:
     """The array itself if nobody else can see it and its layout is the leaf's, else a copy laid out like the leaf."""
     leaf = variable._array
     # references: the caller's `g`, ours, and getrefcount's argument, in this frame and two above
-    if g.base is None and g.strides == leaf.strides and g.flags.writeable and sys.getrefcount(g) <= 4:
+    as_rows = g.shape != leaf.shape or leaf.flags.c_contiguous or not is_dense(leaf)
+    fits = g.flags.c_contiguous if as_rows else g.strides == leaf.strides
+    if g.base is None and fits and g.flags.writeable and sys.getrefcount(g) <= 4:
         return g
-    if g.shape != leaf.shape or leaf.flags.c_contiguous:
+    if as_rows:
         return np.array(g, order="C")
     copy = zeros_like_layout(Geometry.of(leaf, 0), g.dtype)
     copy[...] = g

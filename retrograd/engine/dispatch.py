@@ -17,7 +17,7 @@ from .opnode import OpNode
 from .registry import OPS
 from .saved import INFERENCE_SAVE, SavedTensor
 from .state import STATE
-from .views import gradient_edge, make_view
+from .views import gradient_edge, make_view, requires_grad
 
 Number = (bool, int, float, complex)
 
@@ -67,7 +67,28 @@ def _recorded(op: OpDef, args: tuple[Any, ...], operands: list[Any]) -> Any:
 def compute(op: OpDef, args: tuple[Any, ...]) -> Any:
     """The forward on arrays; like PyTorch, without NumPy's floating-point warnings."""
     with np.errstate(all="ignore"):
-        return op.forward(*arrays_of(op, args))
+        try:
+            return op.forward(*arrays_of(op, args))
+        except ValueError as error:
+            if "broadcast" not in str(error):
+                raise
+            raise size_mismatch([t._sig.shape for t in tensors_in(op, args)], error) from None
+
+
+def size_mismatch(shapes: list[tuple[int, ...]], error: Exception) -> Exception:
+    """What PyTorch says of operands that do not broadcast."""
+    whole: tuple[int, ...] = ()
+    for shape in shapes:
+        ndim = max(len(whole), len(shape))
+        a, b = (1,) * (ndim - len(whole)) + whole, (1,) * (ndim - len(shape)) + shape
+        for dim in range(ndim - 1, -1, -1):
+            if a[dim] != b[dim] and 1 not in (a[dim], b[dim]):
+                return RuntimeError(
+                    f"The size of tensor a ({a[dim]}) must match the size of tensor b ({b[dim]}) at non-singleton "
+                    f"dimension {dim}"
+                )
+        whole = tuple([n if m == 1 else m for m, n in zip(a, b, strict=True)])
+    return error
 
 
 def tensors_in(op: OpDef, args: tuple[Any, ...]) -> list[Any]:
@@ -110,7 +131,10 @@ def edges_of(op: OpDef, args: tuple[Any, ...], operands: list[Any]) -> tuple[Any
             edges.extend([gradient_edge(v) if isinstance(v, TensorBase) else None for v in value])
         else:
             edges.append(gradient_edge(value) if isinstance(value, TensorBase) else None)
-    return tuple(edges) if any(e is not None for e in edges) else None
+    if any(e is not None for e in edges):
+        return tuple(edges)
+    # a view made before its base required grad, or under no_grad, requires grad but leads nowhere
+    return tuple(edges) if any(requires_grad(t) for t in operands) else None
 
 
 def record(

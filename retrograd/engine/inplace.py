@@ -7,7 +7,18 @@ from typing import Any
 
 from . import observe, state
 from .base import TensorBase, storage_of, wrap
-from .dispatch import compute, edges_of, pack_saved, promoted, record, same_dtype, saved_for, split_aux, tensors_in
+from .dispatch import (
+    compute,
+    edges_of,
+    pack_saved,
+    promoted,
+    record,
+    same_dtype,
+    saved_for,
+    size_mismatch,
+    split_aux,
+    tensors_in,
+)
 from .fit import is_expandable_to
 from .forward_ad import carries_tangent, keep_tangent, tangent_of
 from .forward_rules import output_tangents

@@ -65,6 +65,16 @@ class Geometry(NamedTuple):
         return 1 + sum((n - 1) * s for n, s in zip(self.shape, self.strides, strict=True))
 
 
+def is_dense(array: Array) -> bool:
+    """Whether the elements lie without gaps and without overlap, in whatever order."""
+    step = array.itemsize
+    for stride, size in sorted((s, n) for s, n in zip(array.strides, array.shape, strict=True) if n > 1):
+        if stride != step:
+            return False
+        step *= size
+    return True
+
+
 def strided(array: Array, shape: tuple[int, ...], strides: tuple[int, ...], offset: int) -> Array:
     """A window on an array's memory; ``offset`` counts elements from the array's first one."""
     item = array.itemsize

@@ -236,6 +236,8 @@ class Tensor(TensorBase):
         """The accumulated gradient, or ``None``."""
         meta = self._meta
         fn = self._fn
+        if fn is LAZY and meta is not None and meta.view is not None:
+            fn = view_edge(self)
         if fn is not None and fn is not LAZY and (meta is None or (not meta.retains_grad and meta.grad is None)):
             warnings.warn(_NON_LEAF_GRAD, stacklevel=2)
             return None
