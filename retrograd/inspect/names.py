@@ -58,7 +58,7 @@ def _in_order(namespace: dict[str, Any]) -> Iterator[tuple[str, Any]]:
     """Yield variables in order of their making, those that begin with an underscore last."""
     hidden = []
     for name, value in namespace.items():
-        if type(value) in _ATOMS or name.startswith("__"):
+        if type(value) in _ATOMS or name.startswith("__") or not name.isidentifier():
             continue
         if name.startswith("_"):
             hidden.append((name, value))

@@ -173,14 +173,13 @@ class _Watcher:
                     self.tables = None
 
     def operation(self, name: str, node: Node | None, inputs: Any, outputs: Any) -> None:
-        """Note the user's line of a new node."""
-        if node is not None:
-            self._note(node.number, sys._getframe(1))
+        """Note the user's line of a new node; without one (in a ``forward``) only what was made before it."""
+        self._note(peek_number() if node is None else node.number, sys._getframe(1))
 
     def inplace(self, name: str, node: Node | None, tensor: Any, version: int) -> None:
         """Note the user's line of the nodes of an in-place write."""
-        if node is not None:
-            self._note(None, sys._getframe(1))
+        if self.tables is not None:
+            self._note(self.tables.here(self._begin).end, sys._getframe(1))
 
     def backward_began(self, roots: list[tuple[Node, int]]) -> None:
         """Nodes made from here on belong to the run."""
@@ -192,16 +191,14 @@ class _Watcher:
         if self.tables is not None:
             self.tables.here(self._begin).gap(peek_number(), user_frame(sys._getframe(1)))
 
-    def _note(self, number: int | None, caller: FrameType) -> None:
-        """Give the newest nodes of this thread to the caller's line, and those before to ``Function.apply``'s."""
+    def _note(self, number: int, caller: FrameType) -> None:
+        """Give nodes from this number on to the caller's line, and those before it to ``Function.apply``'s."""
         if self.tables is None:
             return
-        after = peek_number()
         marks = self.tables.here(self._begin)
-        before = marks.end if number is None else number
-        if before > marks.end:
-            marks.gap(before, _applying_line(caller))
-        marks.note(before, after, user_frame(caller))
+        if number > marks.end:
+            marks.gap(number, _applying_line(caller))
+        marks.note(number, peek_number(), user_frame(caller))
 
 
 def _applying_line(frame: FrameType | None) -> FrameType | None:
