@@ -1,5 +1,6 @@
 """The face of ``torch.autograd.graph``: re-exports only."""
 
+from ..engine.backward import _engine_run_backward
 from ..engine.edges import GradientEdge, get_gradient_edge
 from ..engine.graph import (
     Node,
@@ -7,9 +8,26 @@ from ..engine.graph import (
     increment_version,
     saved_tensors_hooks,
 )
+from ..engine.graph_logging import _register_logging_hooks_on_whole_graph
+from ..engine.graph_multi_hook import register_multi_grad_hook
+from ..engine.graph_mutation import allow_mutation_on_saved_tensors
+from ..engine.graph_saved import (
+    _saved_tensors_hooks_get_disabled_error_message,
+    disable_saved_tensors_hooks,
+    save_on_cpu,
+    save_on_disk,
+)
+from ..engine.graph_switches import (
+    region_activation_memory_budget,
+    set_override_stale_capture_stream,
+    set_warn_on_accumulate_grad_stream_mismatch,
+)
 from ..engine.hooks import RemovableHandle, _MultiHandle
 
 __all__ = [
-    "GradientEdge", "Node", "RemovableHandle", "_MultiHandle", "_get_grad_fn_or_grad_acc", "get_gradient_edge",
-    "increment_version", "saved_tensors_hooks",
+    "GradientEdge", "Node", "RemovableHandle", "_MultiHandle", "_engine_run_backward", "_get_grad_fn_or_grad_acc",
+    "_register_logging_hooks_on_whole_graph", "_saved_tensors_hooks_get_disabled_error_message",
+    "allow_mutation_on_saved_tensors", "disable_saved_tensors_hooks", "get_gradient_edge", "increment_version",
+    "region_activation_memory_budget", "register_multi_grad_hook", "save_on_cpu", "save_on_disk",
+    "saved_tensors_hooks", "set_override_stale_capture_stream", "set_warn_on_accumulate_grad_stream_mismatch",
 ]  # fmt: skip

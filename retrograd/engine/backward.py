@@ -13,6 +13,7 @@ from .batched import batched_grad
 from .dtypes import Sig, Size
 from .edges import GradientEdge, edge_of
 from .execute import ones_for, run_backward
+from .graph_logging import attach_if_wanted
 from .node import edge_parts
 from .registry import F
 from .views import gradient_edge, requires_grad
@@ -45,11 +46,9 @@ def backward(
     keep = create_graph if retain_graph is None else retain_graph
     if create_graph:
         _warn_create_graph()
-    roots = _root_edges(outputs)
-    if not roots:
-        return
-    edges = None if wanted is None else _accumulating_edges(wanted)
-    run(roots, grads, keep_graph=keep, create_graph=create_graph, inputs=edges)
+    _engine_run_backward(
+        outputs, grads, keep_graph=keep, create_graph=create_graph, inputs=wanted, accumulate_grad=True
+    )
 
 
 def grad(
@@ -98,12 +97,7 @@ def grad_once(
     outputs: list[Any], inputs: list[Any], grads: list[Any], keep: bool, create_graph: bool, allow_unused: bool
 ) -> list[Any]:
     """One run that captures the gradients of ``inputs``."""
-    edges = [_capturing_edge(x) for x in inputs]
-    if not outputs:
-        captured: list[Any] = [None] * len(edges)
-    else:
-        roots = _root_edges(outputs)
-        captured = run(roots, grads, keep_graph=keep, create_graph=create_graph, inputs=edges, capture=True)
+    captured = _engine_run_backward(outputs, grads, keep_graph=keep, create_graph=create_graph, inputs=inputs)
     if not allow_unused:
         for i, g in enumerate(captured):
             if g is None:
@@ -114,25 +108,32 @@ def grad_once(
     return captured
 
 
-def run(roots: list[Any], grads: list[Any], **options: Any) -> list[Any]:
-    """The single gateway to the engine; the logging of the graph hooks in here."""
-    if _attach_logging is not None:
-        detach = _attach_logging(roots)
-        if detach is not None:
-            try:
-                return run_backward(roots, grads, **options)
-            finally:
-                detach()
-    return run_backward(roots, grads, **options)
+def _engine_run_backward(
+    t_outputs: list[Any],
+    grads: list[Any],
+    *,
+    keep_graph: bool,
+    create_graph: bool,
+    inputs: list[Any] | None = None,
+    accumulate_grad: bool = False,
+) -> list[Any]:
+    """The single gateway to the engine; where the logger asks for it, each node that executes is logged.
 
-
-_attach_logging: Any = None
-
-
-def set_logging(attach: Any) -> None:
-    """Tell how to attach logging hooks to a graph (called once, by the graph module)."""
-    global _attach_logging
-    _attach_logging = attach
+    Gradients of ``inputs`` are returned, or with ``accumulate_grad`` added to their ``.grad``.
+    """
+    unregister_hooks = attach_if_wanted(t_outputs)
+    try:
+        roots = _root_edges(t_outputs)
+        edges = None
+        if inputs is not None:
+            edges = _accumulating_edges(inputs) if accumulate_grad else [_capturing_edge(x) for x in inputs]
+        if not roots:
+            return [None] * len(edges or ())
+        options = {"keep_graph": keep_graph, "create_graph": create_graph}
+        return run_backward(roots, grads, inputs=edges, capture=not accumulate_grad, **options)
+    finally:
+        if unregister_hooks is not None:
+            unregister_hooks()
 
 
 # -- arguments

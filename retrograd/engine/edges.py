@@ -29,6 +29,15 @@ def get_gradient_edge(tensor: Any) -> GradientEdge:
     return GradientEdge(node, nr)
 
 
+def node_of(t: Any) -> Any:
+    """The node of a tensor (its accumulator for a leaf) or edge; ``AssertionError`` for a tensor without gradient."""
+    if isinstance(t, GradientEdge):
+        return t.node
+    edge = gradient_edge(t) if isinstance(t, TensorBase) else None
+    assert edge is not None, "Expected gradient function to be set: the tensor does not require grad"
+    return edge_parts(edge)[0]
+
+
 def edge_of(edge: GradientEdge) -> Any:
     """The engine's edge for a ``GradientEdge``; ``RuntimeError`` when it is malformed."""
     node, nr = edge.node, edge.output_nr

@@ -6,13 +6,12 @@ import abc
 from typing import Any
 
 from .base import TensorBase
-from .edges import GradientEdge, get_gradient_edge
+from .edges import GradientEdge, get_gradient_edge, node_of
 from .function_node import BackwardCFunction
 from .hooks import RemovableHandle, _MultiHandle
 from .inplace import bump_version
-from .node import NODE_CLASSES, GraphNode, edge_parts
+from .node import NODE_CLASSES, GraphNode
 from .state import STATE, enter_mode, leave_mode
-from .views import gradient_edge
 
 
 class Node(abc.ABC):
@@ -68,13 +67,7 @@ class Node(abc.ABC):
         return True if issubclass(candidate, GraphNode) else NotImplemented
 
 
-def _get_grad_fn_or_grad_acc(t: Any) -> Any:
-    """The node of a tensor or edge; ``AssertionError`` for a tensor without gradient."""
-    if isinstance(t, GradientEdge):
-        return t.node
-    edge = gradient_edge(t) if isinstance(t, TensorBase) else None
-    assert edge is not None, "Expected gradient function to be set: the tensor does not require grad"
-    return edge_parts(edge)[0]
+_get_grad_fn_or_grad_acc = node_of
 
 
 def increment_version(tensor: Any) -> None:
@@ -110,4 +103,7 @@ class saved_tensors_hooks:  # noqa: N801 - torch's name
         leave_mode()
 
 
-__all__ = ["GradientEdge", "Node", "_MultiHandle", "get_gradient_edge", "increment_version", "saved_tensors_hooks"]
+__all__ = [
+    "GradientEdge", "Node", "_MultiHandle", "_get_grad_fn_or_grad_acc", "get_gradient_edge", "increment_version",
+    "saved_tensors_hooks",
+]  # fmt: skip

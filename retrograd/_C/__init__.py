@@ -1,0 +1,29 @@
+"""The face of those parts of ``torch._C`` that autograd programs use: re-exports only."""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any
+
+from ..engine.execute import current_graph_task_id as _current_graph_task_id
+from ..engine.execute import current_node as _current_autograd_node
+from ..engine.execute import execution_order as _current_graph_task_execution_order
+from ..engine.execute import will_execute as _will_engine_execute_node
+from ..engine.forward_ad import _is_fwd_grad_enabled, _set_fwd_grad_enabled
+from ..engine.graph_internals import _set_grad_enabled, _WeakTensorRef
+from ..engine.modes import is_grad_enabled
+
+_MODULES = ("_autograd", "_functions")
+
+
+def __getattr__(name: str) -> Any:
+    if name in _MODULES:
+        return importlib.import_module(f"{__name__}.{name}")
+    raise AttributeError(f"module 'retrograd._C' has no attribute '{name}'")
+
+
+__all__ = [
+    "_WeakTensorRef", "_current_autograd_node", "_current_graph_task_execution_order", "_current_graph_task_id",
+    "_is_fwd_grad_enabled", "_set_fwd_grad_enabled", "_set_grad_enabled", "_will_engine_execute_node",
+    "is_grad_enabled",
+]  # fmt: skip
