@@ -30,6 +30,15 @@ ENDINGS = {
         print("end of the script")
         sys.exit(7)
     """,
+    "uncaught before a thread's end": """
+        import atexit, sys, threading, time
+        def late(text):
+            time.sleep(0.1)
+            print(text, file=sys.stderr)
+        atexit.register(late, "handler")
+        threading.Thread(target=late, args=("thread",)).start()
+        raise ValueError("first of all")
+    """,
     "exit with text": "import sys; print('out'); sys.exit('sorry: [red] {x}')",
     "exit with none": "import sys; sys.exit(None)",
     "exit with true": "import sys; sys.exit(True)",
@@ -124,6 +133,11 @@ ENDINGS = {
 }
 
 
+def file_name(name: str) -> str:
+    """The script of an ending."""
+    return name.replace(" ", "_").replace("'", "") + ".py"
+
+
 @pytest.fixture(scope="module")
 def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with one script for each ending."""
@@ -134,14 +148,14 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
         indent = min((len(line) - len(line.lstrip()) for line in lines if line.strip()), default=0)
         keep = 0 if name == "tab error" else indent
         body = "\n".join(line[keep:] for line in lines) + "\n"
-        (root / f"{name.replace(' ', '_')}.py").write_bytes(body.encode("latin-1"))
+        (root / file_name(name)).write_bytes(body.encode("latin-1"))
     return root
 
 
 @pytest.mark.parametrize("name", ENDINGS)
 def test_the_program_ends_as_under_python(place: Path, name: str) -> None:
     """Exit code, stdout, stderr and the traceback, letter by letter, are those of python."""
-    expected, got = both(f"{name.replace(' ', '_')}.py", cwd=place)
+    expected, got = both(file_name(name), cwd=place)
 
     assert got == expected
 
@@ -150,7 +164,7 @@ def test_endings_are_what_they_are_meant_to_be(place: Path) -> None:
     """The comparison has something to compare: codes and words of a few endings, by python alone."""
     codes = {"real interrupt": -2, "exit with text": 1, "order of the end": 7, "hook that exits": 9, "gone at once": 5}
     for name, code in codes.items():
-        outcome = finish(start([sys.executable, f"{name.replace(' ', '_')}.py"], place))
+        outcome = finish(start([sys.executable, file_name(name)], place))
         assert outcome.code == code
         if name == "order of the end":
             assert outcome.out.index("executor") < outcome.out.index("last run") < outcome.out.index("teardown")

@@ -89,6 +89,24 @@ def test_a_step_there_is_not(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
+    ("end", "code", "drawn"),
+    [
+        ("sys.stdout = open('theirs.txt', 'w')", 0, True),
+        ("sys.stdout = None; sys.stderr = None", 0, True),
+        ("sys.stdout.close()", 3, False),
+    ],
+)
+def test_standard_output_in_the_programs_hands(tmp_path: Path, end: str, code: int, drawn: bool) -> None:
+    """`-o -` goes to the standard output that the process was started with, or says that it is closed."""
+    outcome = retrograd("trace", "steps.py", "-o", "-", cwd=prepared(tmp_path, f"{STEPS}\n{end}\n"))
+
+    assert outcome.code == code
+    assert ("SumBackward0" in outcome.out) == drawn
+    assert ("Could not write standard output" in outcome.err) != drawn
+    assert not (tmp_path / "theirs.txt").exists() or (tmp_path / "theirs.txt").read_text() == ""
+
+
+@pytest.mark.parametrize(
     ("end", "code", "words"),
     [
         ("", 0, "nothing.py never called backward"),
