@@ -3,6 +3,7 @@
 No postponed annotations here: the functions below are annotated with the types of the engine they are made for.
 """
 
+import gc
 from collections.abc import Callable
 from typing import Any
 
@@ -225,10 +226,9 @@ def test_kernels_by_device_c31() -> None:
         values.append(op(x))
         op.set_kernel_enabled("cpu", False)  # without a block nothing changes
         values.append(op(x))
-        return values
+        return [value.item() for value in values]
 
-    found = assert_agree(program)
-    assert [v[3].item() for v in found.value] == [3, 10, 20, 3, 20, 3, 20, 20]
+    assert assert_agree(program).value == [3, 10, 20, 3, 20, 3, 20, 20]
 
 
 def test_operator_for_another_device_c31() -> None:
@@ -513,10 +513,9 @@ def test_redefinition_c39() -> None:
             return x * k * j
 
         second = t.library.custom_op("rg_c39::f", f, mutates_args=())
-        return [before, *(op(t.ones(1), 5, 4) for op in (first, second, entry))]
+        return [before.item(), *(op(t.ones(1), 5, 4).item() for op in (first, second, entry))]
 
-    found = assert_agree(program)
-    assert [v[3].item() for v in found.value] == [3, 20, 20, 20]
+    assert assert_agree(program).value == [3, 20, 20, 20]
 
 
 def test_keyword_only_tensors_c40() -> None:
@@ -605,6 +604,58 @@ def test_libraries_c42() -> None:
     found = assert_agree(program)
     assert found.value[1] == "GeneratedBackwardFor_rg_lib_f_defaultBackward"
     assert found.value[4] is False
+
+
+def test_lifetime_of_libraries_c42() -> None:
+    """C-42: operators and kernels vanish with the library that registered them; IMPL libraries declare nothing."""
+
+    def program(t: Any) -> Any:
+        def declared() -> Any:
+            lib = t.library.Library("rg_lib5", "FRAGMENT")
+            lib.define("f(Tensor x) -> Tensor")
+            lib.impl("f", lambda x: x * 2, "CPU")
+            return t.ops.rg_lib5.f(t.ones(1))
+
+        def kernel() -> Any:
+            lib = t.library.Library("rg_lib5", "IMPL", "CPU")
+            lib.impl("g", lambda x: x * 3)
+            return t.ops.rg_lib5.g(t.ones(1))
+
+        first = declared()
+        gc.collect()
+        kept = t.library.Library("rg_lib5", "FRAGMENT")
+        kept.define("g(Tensor x) -> Tensor")
+        second = kernel()
+        gc.collect()
+        gone = hasattr(t.ops.rg_lib5, "f")
+        try:
+            t.ops.rg_lib5.g(t.ones(1))
+        except NotImplementedError:
+            return [first, second, gone]
+        finally:
+            kept._destroy()
+
+    def declares(t: Any) -> Any:
+        t.library.Library("rg_lib5", "IMPL").define("h(Tensor x) -> Tensor")
+
+    assert assert_agree(program).value[2] is False
+    assert assert_agree(declares, phrase="Cannot define an operator inside").error == "RuntimeError"
+
+
+def test_functions_by_name_register_for_good_c42() -> None:
+    """C-42: ``define`` and ``impl`` without a library keep what they register."""
+
+    def program(t: Any) -> Any:
+        t.library.define("rg_lib6::f", "(Tensor x) -> Tensor")
+
+        @t.library.impl("rg_lib6::f", "cpu")
+        def f(x: Any) -> Any:
+            return x * 8
+
+        gc.collect()
+        return t.ops.rg_lib6.f(t.ones(1))
+
+    assert_agree(program)
 
 
 LIBRARIES: dict[str, tuple[Callable[[Any], Any], str]] = {

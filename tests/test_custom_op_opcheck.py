@@ -200,6 +200,21 @@ def test_unsteady_operators_fail_c41() -> None:
     assert "differ between two runs" in found.message
 
 
+def test_gradient_without_data_c41() -> None:
+    """C-41: the last test also runs the gradient on stand-ins without data, so a kernel it calls needs a fake one."""
+    inner = missing_fake(retrograd)
+
+    def f(x: retrograd.Tensor) -> retrograd.Tensor:
+        return x.clone()
+
+    op = retrograd.library.custom_op("rg_c41j::f", f, mutates_args=())
+    op.register_fake(lambda x: retrograd.empty_like(x))
+    op.register_autograd(lambda ctx, g: inner(g))
+    found = outcome(lambda t: t.library.opcheck(op, (leaf(t),)), retrograd)
+    assert found.error == "OpCheckError"
+    assert "test_aot_dispatch_dynamic failed with There was no fake impl registered" in found.message
+
+
 def test_writing_operators_c41() -> None:
     """C-41: declared writes pass, on copies of the arguments."""
 

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from typing import Any
 
 from . import op_registry
 from .custom_op import CustomOpDef, definition_of
 from .custom_op_autograd import AutogradRule, make_autograd_kernel
-from .op_registry import DISPATCH_KEYS, Kernel, OpOverload
+from .op_registry import DISPATCH_KEYS, AutogradKernel, Kernel, OpOverload
 from .schema import parse_qualname
 from .tags import Tag, as_tags
 
@@ -20,7 +22,7 @@ AnyOp = str | OpOverload | CustomOpDef
 
 
 class Library:
-    """Operators of one namespace, declared by schema text; they vanish with the library."""
+    """Operators of one namespace, declared by schema text, and kernels; they vanish with the library."""
 
     def __init__(self, ns: str, kind: str, dispatch_key: str = "") -> None:
         if kind not in _KINDS:
@@ -30,7 +32,8 @@ class Library:
         self.ns = ns
         self.kind = kind
         self.dispatch_key = dispatch_key
-        self._defined: list[OpOverload] = []
+        self._undo: list[Callable[[], None]] = []
+        self._finalizer = weakref.finalize(self, _undo_all, self._undo)
         self._pending: dict[str, dict[str, Kernel]] = {}
 
     def __repr__(self) -> str:
@@ -39,14 +42,17 @@ class Library:
     def define(self, schema: str, alias_analysis: str = "", *, tags: Tag | Iterable[Tag] = ()) -> str:
         """Declare ``name(arguments) -> returns`` in this namespace and return the name."""
         if self.kind == "IMPL":
-            raise RuntimeError(f"Library.define needs a library of kind DEF or FRAGMENT; {self!r} only adds kernels.")
+            raise RuntimeError(
+                f"Cannot define an operator inside of a library of kind IMPL: {self!r} only adds kernels; "
+                "use one of kind DEF or FRAGMENT."
+            )
         name, bracket, rest = schema.strip().partition("(")
         if not name or not bracket:
             raise RuntimeError(f"expected ident but found '{schema[:1]}' here:\n{schema}\n~ <--- HERE\n")
         op = op_registry.define(f"{self.ns}::{name}", bracket + rest, tags=as_tags(tags))
-        self._defined.append(op)
+        self._undo.append(partial(op_registry.undefine, op))
         for key, fn in self._pending.pop(name, {}).items():
-            _connect(op, key, fn)
+            self._undo.append(_connect(op, key, fn))
         return name
 
     def impl(
@@ -70,23 +76,42 @@ class Library:
         if op is None:
             self._pending.setdefault(name, {})[DISPATCH_KEYS[key]] = kernel
         else:
-            _connect(op, DISPATCH_KEYS[key], kernel)
+            self._undo.append(_connect(op, DISPATCH_KEYS[key], kernel))
 
     def _register_fake(self, op_name: str, fn: Kernel, **_unused: Any) -> None:
         self.impl(op_name, fn, "Meta")
 
     def _destroy(self) -> None:
-        """Remove the operators that this library declared."""
-        for op in self._defined:
-            op_registry.undefine(op)
-        self._defined.clear()
+        """Remove the operators and kernels that this library registered."""
+        _undo_all(self._undo)
 
 
-def _connect(op: OpOverload, key: str, fn: Kernel) -> None:
+def _undo_all(undo: list[Callable[[], None]]) -> None:
+    while undo:
+        undo.pop()()
+
+
+def _connect(op: OpOverload, key: str, fn: Kernel) -> Callable[[], None]:
+    """Put a kernel in its place; the result takes it away again if it is still there."""
     if key == "autograd":
-        op.autograd_kernel = lambda args, kwargs: fn(*args, **kwargs)
-    else:
-        op.kernels[key] = fn
+
+        def entry(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+            return fn(*args, **kwargs)
+
+        op.autograd_kernel = entry
+        return partial(_disconnect_autograd, op, entry)
+    op.kernels[key] = fn
+    return partial(_disconnect, op, key, fn)
+
+
+def _disconnect(op: OpOverload, key: str, fn: Kernel) -> None:
+    if op.kernels.get(key) is fn:
+        del op.kernels[key]
+
+
+def _disconnect_autograd(op: OpOverload, entry: AutogradKernel) -> None:
+    if op.autograd_kernel is entry:
+        op.autograd_kernel = None
 
 
 @contextmanager
@@ -102,6 +127,13 @@ def _scoped_library(ns: str, kind: str, dispatch_key: str = "") -> Iterator[Libr
 _FOREVER: list[Library] = []
 
 
+def _everlasting(namespace: str) -> Library:
+    """A library that is never destroyed, for registrations that nobody holds."""
+    library = Library(namespace, "FRAGMENT")
+    _FOREVER.append(library)
+    return library
+
+
 def define(
     qualname: str, schema: str, *, lib: Library | None = None, tags: Tag | Iterable[Tag] = ()
 ) -> Callable[[Kernel], Kernel] | None:
@@ -110,8 +142,7 @@ def define(
         raise ValueError(f"define(qualname, schema): expected qualname to be instance of str, got {type(qualname)}")
     namespace, name = parse_qualname(qualname)
     if lib is None:
-        lib = Library(namespace, "FRAGMENT")
-        _FOREVER.append(lib)
+        lib = _everlasting(namespace)
     lib.define(name + schema, tags=tags)
     return None
 
@@ -128,7 +159,7 @@ def impl(qualname: str, types: str | Sequence[str], func: Kernel | None = None, 
         keys.append(_DEVICE_KEYS[device])
 
     def register(func: Kernel) -> None:
-        library = Library(namespace, "FRAGMENT") if lib is None else lib
+        library = _everlasting(namespace) if lib is None else lib
         for key in keys:
             library.impl(name, func, key)
 

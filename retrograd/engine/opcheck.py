@@ -162,9 +162,11 @@ def _gradients(case: _Case, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tu
 
 def trace_test(case: _Case) -> None:
     """Results and gradients can be had without data in the right shapes, and a second run gives the same ones."""
-    with no_grad():
-        _run_fake(case, *case.copies())
+    fakes = _copies(*case.copies(), fake_like)
+    with fake_mode():
+        planned, planned_grads = _gradients(case, *fakes)
     first, grads = _gradients(case, *case.copies())
+    _compare_metadata(case.op, [*planned, *planned_grads], [*first, *grads])
     again, grads_again = _gradients(case, *case.copies())
     for one, other in zip([*first, *grads], [*again, *grads_again], strict=True):
         if (one is None) != (other is None):
