@@ -36,7 +36,7 @@ def log_hooks(
         return
     roots = as_roots(outputs)
     attached = one_source(roots).log_hooks(roots, _writer(to, level), verbose=verbose)
-    del roots, outputs  # the hooks need no tensor, and the user's may die inside the block
+    del roots, outputs
     with attached:
         yield
 

@@ -117,7 +117,7 @@ class EngineSource:
     def _log_hooks(self, roots: list[Any], log: Callable[[str], None], verbose: bool) -> Iterator[None]:
         _, order = collect([_start(root)[0] for root in roots], _Facts())
         remove = attach(order, current_node, log, verbose=verbose)
-        del order
+        del roots, order  # the hooks need neither, and the user's tensors may die inside the block
         try:
             yield
         finally:

@@ -105,8 +105,9 @@ class TorchSource:
         with torch._C.DisableTorchFunction():
             shot, order = collect([_start(torch, root)[0] for root in roots], _Facts(torch))
             protect(order, shot)
+            del shot
         remove = attach(order, torch._C._current_autograd_node, log, verbose=verbose)
-        del order
+        del roots, order  # the hooks need neither, and the user's tensors may die inside the block
         try:
             yield
         finally:
