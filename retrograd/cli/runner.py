@@ -191,24 +191,20 @@ def _start_module(target: Target, main: types.ModuleType) -> None:
 
 
 def _start_code(target: Target, main: types.ModuleType) -> None:
-    """Run code from the command line."""
+    """Run code from the command line; from 3.13 on python's tracebacks show its lines."""
     _put_first("")
-    _exec_text(target.text + "\n", "<string>", main)
+    text = target.text + "\n"
+    if sys.version_info >= (3, 13):
+        linecache.cache["<string>"] = (len(text), None, text.splitlines(keepends=True), "<string>")
+    code = compile(text, "<string>", "exec", dont_inherit=True)
+    exec(code, main.__dict__)
 
 
-def _start_stdin(target: Target, main: types.ModuleType) -> None:
+def _start_stdin(_target: Target, main: types.ModuleType) -> None:
     """Run what standard input holds, read to its end first."""
     _put_first("")
     _name_file(main, "<stdin>")
-    _exec_text(sys.stdin.buffer.read(), "<stdin>", main)
-
-
-def _exec_text(text: str | bytes, name: str, main: types.ModuleType) -> None:
-    """Run source that is in no file; from 3.13 on python's tracebacks show its lines."""
-    if sys.version_info >= (3, 13):
-        lines = (text if isinstance(text, str) else text.decode(errors="replace")).splitlines(keepends=True)
-        linecache.cache[name] = (len(text), None, lines, name)
-    code = compile(text, name, "exec", dont_inherit=True)
+    code = compile(sys.stdin.buffer.read(), "<stdin>", "exec", dont_inherit=True)
     exec(code, main.__dict__)
 
 
