@@ -544,6 +544,42 @@ def test_forward_mode() -> None:
     assert_agree(program)
 
 
+def test_intermediate_results_are_not_kept() -> None:
+    """Between forward and backward none of the arrays made inside is alive; without checkpointing they are."""
+
+    def alive(checkpointed: bool) -> int:
+        made: list[weakref.ref[Any]] = []
+
+        def function(a: Any) -> Any:
+            for _ in range(10):
+                a = a.sin()
+                made.append(weakref.ref(a.detach()._array))
+            return a.sum()
+
+        x = retrograd.ones(100, requires_grad=True)
+        if checkpointed:
+            out = module(retrograd).checkpoint(function, x, use_reentrant=False)
+        else:
+            out = function(x)
+        assert out.requires_grad
+        return sum(ref() is not None for ref in made)
+
+    gc.disable()
+    try:
+        assert alive(checkpointed=True) == 0
+        assert alive(checkpointed=False) >= 9
+    finally:
+        gc.enable()
+
+
+def test_selective_checkpointing_says_that_it_is_missing() -> None:
+    """The names exist; using them is a NotImplementedError that says what to do instead."""
+    checkpointing = module(retrograd)
+    assert {p.name for p in checkpointing.CheckpointPolicy} >= {"MUST_SAVE", "MUST_RECOMPUTE"}
+    with pytest.raises(NotImplementedError, match="use_reentrant=False"):
+        checkpointing.create_selective_checkpoint_contexts([])
+
+
 def test_lifetimes() -> None:
     """After backward nothing keeps the function alive, and dropping the result frees everything without gc."""
 

@@ -10,15 +10,18 @@ from ..engine.checkpoint import (
 from ..engine.checkpoint_frame import CheckpointError, GraphExecGroup
 from ..engine.checkpoint_frame import StopRecomputation as _StopRecomputationError
 from ..engine.checkpoint_reentrant import CheckpointFunction, check_backward_validity, detach_variable
+from ..engine.checkpoint_selective import CheckpointPolicy, create_selective_checkpoint_contexts
 
 __all__ = [
     "CheckpointError",
     "CheckpointFunction",
+    "CheckpointPolicy",
     "GraphExecGroup",
     "_StopRecomputationError",
     "check_backward_validity",
     "checkpoint",
     "checkpoint_sequential",
+    "create_selective_checkpoint_contexts",
     "detach_variable",
     "noop_context_fn",
     "set_checkpoint_debug_enabled",
