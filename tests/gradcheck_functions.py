@@ -49,13 +49,13 @@ def constant_gradient(torch: Any) -> Callable[..., Any]:
     return custom(torch, lambda x: x * 2, lambda g, x: torch.full_like(x, 2.0))
 
 
-def drifting(torch: Any) -> Callable[..., Any]:
-    """x^2 whose gradient changes by 1e-7 with each backward pass."""
+def drifting(torch: Any, step: float = 1e-7) -> Callable[..., Any]:
+    """x^2 whose gradient changes by a step with each backward pass."""
     calls: list[int] = []
 
     def backward(g: Any, x: Any) -> Any:
         calls.append(1)
-        return 2 * x * g + 1e-7 * len(calls) * g
+        return 2 * x * g + step * len(calls) * g
 
     return custom(torch, lambda x: x**2, backward)
 
@@ -113,6 +113,28 @@ def pair(torch: Any, *, fill: bool) -> Callable[..., Any]:
             return a * 2 + b * 3
 
     return Pair.apply
+
+
+def ones_for_zero_and_none(torch: Any) -> Callable[..., Any]:
+    """2x and 3x whose backward is right but for one missing gradient beside zeros."""
+
+    class OnesForZeroAndNone(torch.autograd.Function):  # type: ignore[misc]
+        @staticmethod
+        def forward(ctx: Any, x: Any) -> Any:
+            ctx.set_materialize_grads(False)
+            return x * 2, x * 3
+
+        @staticmethod
+        def backward(ctx: Any, a: Any, b: Any) -> Any:
+            if a is None and b is None:
+                return None
+            if a is None:
+                return b * 3
+            if b is None:
+                return a * 2 if (a != 0).any() else torch.ones_like(a)
+            return a * 2 + b * 3
+
+    return OnesForZeroAndNone.apply
 
 
 def once(torch: Any) -> Callable[..., Any]:

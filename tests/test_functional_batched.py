@@ -109,6 +109,19 @@ def test_batches_under_no_grad_e06() -> None:
     assert_agree(under)
 
 
+def test_tracked_batches_under_no_grad_e06() -> None:
+    """E-06: also under no_grad the result is differentiable with respect to a batch that requires grad."""
+
+    def under(torch: Any) -> Any:
+        x = torch.tensor([0.3, -0.7], dtype=torch.float64, requires_grad=True)
+        out, batch = x * x * x, rows(torch, 3, 2).requires_grad_()
+        with torch.no_grad():
+            (found,) = torch.autograd.grad(out, x, batch, is_grads_batched=True, create_graph=True)
+        return torch.autograd.grad(found.sum(), [batch, x], allow_unused=True)
+
+    assert_agree(under)
+
+
 def test_dict_of_inputs_e06() -> None:
     """E-06: a dict of inputs gives a dict of batches."""
     assert_agree(lambda t: program(t, lambda t, x, y, z: (x * y, {"x": x, "y": y}, rows(t, 2, 3))))

@@ -106,6 +106,7 @@ def test_same_as_torch_e39_e40_e41(name: str, kind: str, create_graph: bool) -> 
 MISFITS = {
     "left out": ("can only be None if", lambda t: None),
     "wrong size": ("v has invalid size: should be", lambda t: t.ones(7, dtype=t.float64)),
+    "wrong shape": ("v has invalid size: should be", lambda t: t.ones(3, 1, dtype=t.float64)),
     "too many": ("The given v should contain a single Tensor", lambda t: (t.ones(3), t.ones(3))),
     "no tensor": ("must be either a Tensor or a tuple of Tensors", lambda t: [1.0, 2.0, 3.0]),
 }

@@ -158,6 +158,16 @@ def test_strict_mode_names_the_input_e36() -> None:
         assert "not allowed in strict mode" in found.message
 
 
+def test_strict_jvp_names_the_output_e36() -> None:
+    """E-36, E-40: an output that depends on other tensors only is named as the entry of grad_outputs it is."""
+
+    def program(torch: Any) -> Any:
+        x, w = point(torch), point(torch, tracked=True)
+        return torch.autograd.functional.jvp(lambda x: (x * 2, w * 1), x, x, strict=True)
+
+    assert_agree(program, phrase="independent of entry 1 in the grad_outputs")
+
+
 def test_grad_stays_untouched_e36() -> None:
     """E-36: no function leaves a ``.grad``, a requires_grad switch or a write behind on its inputs."""
     for name in NAMES:

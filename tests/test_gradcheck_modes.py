@@ -123,6 +123,37 @@ def test_numerical_side_of_complex_input_e47() -> None:
     np.testing.assert_allclose(found.numpy(), np.diag(2 * np.array(C)), atol=1e-8)
 
 
+def test_complex_inputs_stay_near_the_point_e47() -> None:
+    """E-47: in forward mode too the function is called with complex inputs next to the given ones only."""
+    seen: list[Any] = []
+
+    def func(c: Any) -> Any:
+        seen.append(np.array(c.detach().numpy()))
+        return c * c
+
+    retrograd.autograd.gradcheck(func, complex_point(retrograd), check_forward_ad=True, check_backward_ad=False)
+    assert len(seen) > 10
+    for found in seen:
+        np.testing.assert_allclose(found, C, atol=1e-5)
+
+
+def test_batches_of_tangents_must_agree_e47() -> None:
+    """E-47: check_batched_forward_grad compares a batch of tangents with single ones; a drifting jvp fails it."""
+    calls: list[int] = []
+
+    def jvp(t: Any, x: Any) -> Any:
+        calls.append(1)
+        return 2 * x * t + 1e-3 * len(calls) * t
+
+    drifting = functions.custom(retrograd, lambda x: x**2, lambda g, x: 2 * x * g, jvp)
+    options = {"check_forward_ad": True, "atol": 1.0, "check_undefined_grad": False}
+    assert retrograd.autograd.gradcheck(drifting, point(retrograd), **options)
+    batched = {**options, "check_batched_forward_grad": True}
+    found = outcome(lambda t: t.autograd.gradcheck(drifting, point(t), **batched), retrograd)
+    assert found.error == "GradcheckError"
+    assert "failed while testing batched gradient computation" in found.message
+
+
 @pytest.mark.parametrize("options", [{"check_backward_ad": False}, {}, {"fast_mode": True}], ids=str)
 def test_wrong_tangent_is_found_e47(options: dict[str, bool]) -> None:
     """E-47: a jvp with a wrong factor fails the forward-mode check only."""

@@ -7,7 +7,9 @@ from typing import Any
 import gradcheck_functions as functions
 import numpy as np
 import pytest
-from engine_pair import assert_agree
+from engine_pair import assert_agree, outcome
+
+import retrograd
 
 FAULTS: dict[str, tuple[Any, str]] = {
     "wrong factor": (functions.wrong_factor, "Jacobian mismatch for output 0 with respect to input 0"),
@@ -16,6 +18,7 @@ FAULTS: dict[str, tuple[Any, str]] = {
     "detached": (lambda t: lambda x: x.detach() * 2, "Numerical gradient for function expected to be zero"),
     "drifting": (functions.drifting, "Backward is not reentrant"),
     "ones for None": (functions.one_for_none, "Expected all input grads to be undefined or zero"),
+    "ones for one None": (functions.ones_for_zero_and_none, "Expected all input grads to be undefined or zero"),
     "raises for None": (
         lambda t: functions.raising(t, RuntimeError),
         "Expected backward function to handle undefined output grads",
@@ -125,6 +128,18 @@ def test_zero_gradients_must_stay_zero_e45() -> None:
 
     assert_agree(program, phrase="backward not multiplied by grad_output")
     assert assert_agree(lambda t: program(t, masked=True, check_undefined_grad=False)).value is True
+
+
+def test_batches_must_agree_e45() -> None:
+    """E-45: check_batched_grad compares a batch with single passes, and a backward that drifts fails it."""
+    module = retrograd.autograd
+    loose = {"nondet_tol": 1.0, "atol": 1.0}
+    drifting = functions.drifting(retrograd, 1e-3)
+    assert module.gradcheck(drifting, point(retrograd), **loose)
+    check = lambda t: t.autograd.gradcheck(drifting, point(t), check_batched_grad=True, **loose)  # noqa: E731
+    found = outcome(check, retrograd)
+    assert found.error == "GradcheckError"
+    assert "failed while testing batched gradient computation" in found.message
 
 
 def test_wrong_dtype_is_cast_by_the_engine_e44() -> None:

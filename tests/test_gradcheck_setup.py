@@ -87,6 +87,12 @@ def test_failure_is_an_exception_or_false_e42() -> None:
     own = lambda t: t.autograd.gradcheck(lambda x: {}["lost"], point(t), raise_exception=False)  # noqa: E731
     assert assert_agree(own).error == "KeyError"
 
+    def refuse(torch: Any) -> Any:
+        raise RuntimeError("not today")
+
+    own = lambda t: t.autograd.gradcheck(refuse, point(t), raise_exception=False)  # noqa: E731
+    assert assert_agree(own, phrase="not today").error == "RuntimeError"
+
 
 @pytest.mark.parametrize(
     "options",
