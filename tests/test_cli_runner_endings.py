@@ -20,7 +20,10 @@ ENDINGS = {
         atexit.register(print, "first registered, last run")
         atexit.register(late, "second registered")
         atexit.register(lambda: 1 / 0)
-        threading.Thread(target=late, args=("thread",)).start()
+        def last(text):
+            threading.main_thread().join()
+            late(text)
+        threading.Thread(target=last, args=("thread",)).start()
         threading.Thread(target=time.sleep, args=(60,), daemon=True).start()
         pool = ThreadPoolExecutor(1)
         pool.submit(late, "executor that nobody shut down")
@@ -33,9 +36,9 @@ ENDINGS = {
     "uncaught before a thread's end": """
         import atexit, sys, threading, time
         def late(text):
-            time.sleep(0.1)
+            threading.main_thread().join()
             print(text, file=sys.stderr)
-        atexit.register(late, "handler")
+        atexit.register(print, "handler", file=sys.stderr)
         threading.Thread(target=late, args=("thread",)).start()
         raise ValueError("first of all")
     """,
