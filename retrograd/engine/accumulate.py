@@ -11,6 +11,7 @@ import numpy as np
 from . import observe
 from .base import LAZY, TensorBase, storage_of, wrap
 from .execute import call_node
+from .hooks import run_tensor_hooks
 from .node import LEAF_NUMBER, NODE_CLASSES, GraphNode
 from .strided import Geometry, is_dense, zeros_like_layout
 from .views import grad_fn_of
@@ -54,8 +55,7 @@ class AccumulateGrad(GraphNode):
         grads[0] = g
         meta = variable._meta
         if meta is not None and meta.post_accumulate_hooks:
-            for hook in list(meta.post_accumulate_hooks.values()):
-                hook(variable)
+            run_tensor_hooks(meta.post_accumulate_hooks, variable)
         return ()
 
 

@@ -237,7 +237,7 @@ class Tensor(TensorBase):
         meta = self._meta
         fn = self._fn
         if fn is LAZY and meta is not None and meta.view is not None:
-            fn = view_edge(self)
+            fn = meta.view.fn  # as it is: reading .grad does not bring a stale view up to date
         if fn is not None and fn is not LAZY and (meta is None or (not meta.retains_grad and meta.grad is None)):
             warnings.warn(_NON_LEAF_GRAD, stacklevel=2)
             return None
@@ -325,8 +325,8 @@ class Tensor(TensorBase):
                 "register the hook on a tensor of the graph."
             )
         meta = self.need_meta()
-        edge = gradient_edge(self)
-        if meta.hooks is None:
+        if meta.hooks is None:  # otherwise, like PyTorch, the value that the first hook was registered on
+            edge = gradient_edge(self)
             meta.hooks = OrderedDict()
             if edge is not None and not edge_parts(edge)[0].accumulates:
                 node, nr = edge_parts(edge)
