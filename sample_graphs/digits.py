@@ -39,6 +39,14 @@ def build():
     return F.cross_entropy(predict(pictures[:BATCH]), labels[:BATCH])
 
 
+@rg.no_grad()
+def descend(rate):
+    """One step against the gradient, which is then forgotten."""
+    for parameter in (w1, b1, w2, b2):
+        parameter -= rate * parameter.grad
+        parameter.grad = None
+
+
 def train_epoch(rate):
     """Go once through the training digits in a random order; returns the mean loss."""
     order = rg.randperm(TRAINING_ROWS)
@@ -49,10 +57,7 @@ def train_epoch(rate):
         loss = F.cross_entropy(scores, labels[rows])
         loss.backward()
         total += loss.item() * BATCH
-        with rg.no_grad():
-            for parameter in (w1, b1, w2, b2):
-                parameter -= rate * parameter.grad
-                parameter.grad = None
+        descend(rate)
     return total / TRAINING_ROWS
 
 

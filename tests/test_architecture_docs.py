@@ -100,3 +100,16 @@ def test_links_in_the_docs_lead_somewhere() -> None:
                 broken.append(f"{path.relative_to(ROOT)} → {target}")
 
     assert broken == []
+
+
+def test_example_of_the_engine_runs() -> None:
+    """The first example in docs/engine.md is a program that runs, and its comment on the graph is true."""
+    text = (ROOT / "docs" / "engine.md").read_text(encoding="utf-8")
+    example = re.search(r"```python\n(.*?)```", text, re.DOTALL)
+    assert example is not None
+    names: dict[str, object] = {}
+    exec(compile(example[1], "docs/engine.md", "exec"), names)
+    loss = names["loss"]
+
+    assert isinstance(loss, retrograd.Tensor)
+    assert loss.grad_fn.next_functions[0][0].name() == "TanhBackward0"
