@@ -41,8 +41,10 @@ def div_(self: Any, other: Any, *, rounding_mode: str | None = None) -> Any:
     return call_inplace(_rounded(rounding_mode), (self, _operand(other)), {})
 
 
+public("divide_", function=False)(div_)
 public("divide")(div)
-public("true_divide")(lambda input, other: div(input, other))  # noqa: A006
+public("true_divide", out=True)(lambda input, other: div(input, other))  # noqa: A006
+public("true_divide_", function=False)(lambda self, other: div_(self, other))
 
 
 def _pow_row(base: Any, exponent: Any) -> Any:
@@ -70,18 +72,24 @@ def clamp(input: Any, min: Any = None, max: Any = None) -> Any:  # noqa: A002
     """Limit each element to ``[min, max]``; bounds are numbers or tensors."""
     check_tensor("clamp", input)
     if isinstance(min, TensorBase) or isinstance(max, TensorBase):
-        out = input if min is None else F.maximum(input, as_tensor_operand(min))
-        return out if max is None else F.minimum(out, as_tensor_operand(max))
+        return F._clamp_tensors(input, *_bounds(min, max))
     return F._clamp_scalar(input, min, max)
 
 
-@public("clamp_", function=False)
+def _bounds(low: Any, high: Any) -> list[Any]:
+    return [None if bound is None else as_tensor_operand(bound) for bound in (low, high)]
+
+
+@public("clamp_")
 def clamp_(self: Any, min: Any = None, max: Any = None) -> Any:  # noqa: A002
     """In-place clamp."""
+    if isinstance(min, TensorBase) or isinstance(max, TensorBase):
+        return call_inplace(OPS["_clamp_tensors"], (self, *_bounds(min, max)), {})
     return call_inplace(OPS["_clamp_scalar"], (self, min, max), {})
 
 
-public("clip")(clamp)
+public("clip", out=True)(clamp)
+public("clip_")(clamp_)
 
 
 @public("where")
@@ -91,7 +99,7 @@ def where(condition: Any, input: Any = None, other: Any = None) -> Any:  # noqa:
     if input is None and other is None:
         return condition.nonzero(as_tuple=True)
     if not isinstance(input, TensorBase) and not isinstance(other, TensorBase):
-        input = F._fill(OPS["zeros_like"](condition) * 1.0, input)  # noqa: A001
+        input = F._fill_number(OPS["zeros_like"](condition) * 1.0, input)  # noqa: A001
     return F._where(condition, _operand(input), _operand(other))
 
 
@@ -99,7 +107,8 @@ def where(condition: Any, input: Any = None, other: Any = None) -> Any:  # noqa:
 def rsub(input: Any, other: Any, *, alpha: Any = 1) -> Any:  # noqa: A002
     """``other - alpha * input``."""
     check_tensor("rsub", input)
-    return F.rsub(input, _operand(other), alpha)
+    row = F.rsub if isinstance(other, TensorBase) else F._rsub_number
+    return row(input, _operand(other), alpha)
 
 
 # -- operators
@@ -123,13 +132,14 @@ def _binary(function: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
 def _operators() -> dict[str, Callable[..., Any]]:
     found: dict[str, Callable[..., Any]] = {}
     for symbol, name in {"add": "add", "sub": "sub", "mul": "mul", "truediv": "div", "floordiv": "floor_divide",
-                         "mod": "remainder", "and": "bitwise_and", "or": "bitwise_or",
+                         "and": "bitwise_and", "or": "bitwise_or",
                          "xor": "bitwise_xor"}.items():  # fmt: skip
         row = OPS[name]
         found[f"__{symbol}__"] = _binary(lambda a, b, row=row: row(a, b))  # type: ignore[misc]
         found[f"__r{symbol}__"] = _binary(lambda a, b, row=row: _reflected(row, a, b))  # type: ignore[misc]
         found[f"__i{symbol}__"] = _binary(lambda a, b, row=row: call_inplace(row, (a, b), {}))  # type: ignore[misc]
-    found["__rsub__"] = _binary(lambda a, b: F.rsub(a, b))
+    found["__rmod__"] = _binary(lambda a, b: F.remainder(as_tensor_operand(b), a))
+    found["__rsub__"] = _binary(rsub)
     found["__rtruediv__"] = _binary(lambda a, b: F.reciprocal(a) * b)
     found["__pow__"] = _binary(pow)
     found["__rpow__"] = _binary(lambda a, b: pow(b, a))

@@ -46,7 +46,10 @@ linear("conj", np.conjugate, node="ConjBackward0", self=lambda g: F.conj(g))
 elementwise("add", _add, self=lambda g: g, other=lambda g, alpha: _scaled(g, conj(alpha)), inplace=True)
 elementwise("sub", _sub, self=lambda g: g, other=lambda g, alpha: _scaled(-g, conj(alpha)), inplace=True)
 elementwise(
-    "rsub", _rsub, node="RsubBackward1",
+    "_rsub_number", _rsub, node="RsubBackward1", tensors="self", promote="", self=lambda g, alpha: _scaled(-g, conj(alpha))
+)
+elementwise(
+    "rsub", _rsub, node="RsubBackward0",
     self=lambda g, alpha: _scaled(-g, conj(alpha)), other=lambda g: g,
 )  # fmt: skip
 elementwise(
@@ -78,11 +81,11 @@ def _div_trunc(self: Any, other: Any) -> Any:
 
 
 def _zeros_rule(g: Any) -> Any:
-    return g * 0
+    return F.zeros_like(g)
 
 
-elementwise("_div_floor", _div_floor, node="DivBackward1", promote="common", self=_zeros_rule, other=_zeros_rule)
-elementwise("_div_trunc", _div_trunc, node="DivBackward1", promote="common", self=_zeros_rule, other=_zeros_rule)
+elementwise("_div_floor", _div_floor, node="DivBackward2", promote="common", self=_zeros_rule, other=_zeros_rule)
+elementwise("_div_trunc", _div_trunc, node="DivBackward2", promote="common", self=_zeros_rule, other=_zeros_rule)
 elementwise("neg", np.negative, self=lambda g: -g, inplace=True)
 
 
@@ -287,6 +290,6 @@ def _floor_divide(self: Any, other: Any) -> Any:
 
 nondifferentiable("floor_divide", _floor_divide, tensors="self other", promote="common", inplace=True)
 elementwise(
-    "remainder", np.remainder,
+    "remainder", np.remainder, node="RemainderBackward1",
     self=lambda g: g, other=lambda g, self, other: -g * F._div_floor(self, other), inplace=True,
 )  # fmt: skip

@@ -1,0 +1,280 @@
+"""Element-wise operators of two or three tensors."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from ..op import elementwise, nondifferentiable
+from ..registry import F
+from .elementwise import conj
+
+LOG2 = math.log(2)
+
+# -- angles and lengths
+
+
+def _atan2_slope(g: Any, part: Any, self: Any, other: Any) -> Any:
+    size = self * self + other * other
+    return g * part / F._where(size == 0, F.ones_like(size), size)
+
+
+elementwise(
+    "atan2", np.arctan2, promote="float", inplace=True,
+    self=lambda g, self, other: _atan2_slope(g, other, self, other),
+    other=lambda g, self, other: _atan2_slope(g, -self, self, other),
+)  # fmt: skip
+elementwise(
+    "hypot", np.hypot, inplace=True,
+    self=lambda g, self, result: g * (self / result), other=lambda g, other, result: g * (other / result),
+)  # fmt: skip
+
+# -- logarithms of sums, products with logarithms
+
+
+def _logaddexp(self: Any, other: Any) -> Any:
+    """``log(exp(self) + exp(other))`` without overflow."""
+    if np.result_type(self, other).kind != "c":
+        return np.logaddexp(self, other)
+    first = self.real >= other.real
+    high, low = np.where(first, self, other), np.where(first, other, self)
+    return high + np.log1p(np.exp(low - high))
+
+
+elementwise(
+    "logaddexp", _logaddexp,
+    self=lambda g, self, result: g * conj(F.exp(self - result)),
+    other=lambda g, other, result: g * conj(F.exp(other - result)),
+)  # fmt: skip
+elementwise(
+    "logaddexp2", np.logaddexp2, node="Logaddexp2Backward0",
+    self=lambda g, self, result: g * F.exp2(self - result), other=lambda g, other, result: g * F.exp2(other - result),
+)  # fmt: skip
+
+
+def _log_times(name: str, log: Any) -> Any:
+    def forward(self: Any, other: Any) -> Any:
+        product = self * log(other)
+        return np.where(np.isnan(other), other, np.where(self == 0, 0.0, product)).astype(product.dtype)
+
+    forward.__doc__ = f"``self * {name}(other)``, 0 where ``self`` is 0."
+    return forward
+
+
+def _log_slope(row: str) -> Any:
+    def rule(g: Any, self: Any, other: Any) -> Any:
+        blank = (self == 0.0) & (other <= (0.0 if row == "log" else -1.0))
+        return F._where(blank, F.zeros_like(g), g * getattr(F, row)(other))
+
+    return rule
+
+
+def _scalar_first(kernel: Any) -> Any:
+    return lambda self, other: kernel(other.dtype.type(self), other)
+
+
+def _scalar_last(kernel: Any) -> Any:
+    return lambda self, other: kernel(self, self.dtype.type(other))
+
+
+def _log_scalar_slope(row: str) -> Any:
+    log = math.log if row == "log" else math.log1p
+
+    def rule(g: Any, self: Any, other: Any) -> Any:
+        edge = 0.0 if row == "log" else -1.0
+        value = -math.inf if other == edge else math.nan if other < edge else log(other)
+        return F._where(self == 0.0, F.zeros_like(g), g * value) if other <= edge else g * value
+
+    return rule
+
+
+for _name, _row, _kernel, _slope, _nodes in (
+    ("xlogy", "log", _log_times("log", np.log), lambda g, self, other: g * self / other, "XlogyBackward"),
+    ("xlog1py", "log1p", _log_times("log1p", np.log1p), lambda g, self, other: g * self / (other + 1),
+     "SpecialXlog1PyBackward"),
+):  # fmt: skip
+    elementwise(
+        f"_{_name}", _kernel, node=_nodes + "0", promote="float", self=_log_slope(_row), other=_slope,
+    )  # fmt: skip
+    elementwise(
+        f"_{_name}_self_number", _scalar_first(_kernel), node=_nodes + "1", tensors="other", promote="float",
+        other=_slope,
+    )  # fmt: skip
+    elementwise(
+        f"_{_name}_other_number", _scalar_last(_kernel), node=_nodes + "2", tensors="self", promote="float",
+        self=_log_scalar_slope(_row),
+    )  # fmt: skip
+
+# -- remainders: the sign of the dividend (fmod) or of the divisor (remainder)
+
+elementwise(
+    "_fmod_tensor", lambda self, other: np.fmod(self, other), node="FmodBackward1", promote="common",
+    self=lambda g: g, other=lambda g, self, other: -g * F._div_trunc(self, other),
+)  # fmt: skip
+elementwise("_fmod_number", lambda self, other: np.fmod(self, other), node="FmodBackward0", tensors="self other",
+            promote="common", self=lambda g: g)  # fmt: skip
+elementwise("_remainder_number", lambda self, other: np.remainder(self, other), node="RemainderBackward0",
+            tensors="self other", promote="common", self=lambda g: g)  # fmt: skip
+
+# -- signs and powers of two
+
+
+def _copysign(self: Any, other: Any) -> Any:
+    """``|self|`` with the sign of ``other``."""
+    return np.copysign(self, other)
+
+
+def _copysign_grad(g: Any, self: Any, result: Any) -> Any:
+    ratio = F._where(self == 0, F.zeros_like(self), result / F._where(self == 0, F.ones_like(self), self))
+    return g * ratio
+
+
+elementwise("_copysign_tensor", _copysign, node="CopysignBackward0", promote="float", self=_copysign_grad,
+            other=lambda g: F.zeros_like(g))  # fmt: skip
+elementwise("_copysign_number", _copysign, node="CopysignBackward1", tensors="self other", promote="float",
+            self=_copysign_grad)  # fmt: skip
+
+
+def _power_of_two(other: Any) -> Any:
+    return F.exp2(other)
+
+
+def _ldexp(self: Any, other: Any) -> Any:
+    """``self * 2 ** other``."""
+    return self * np.exp2(other.astype(np.result_type(self, np.float16)))
+
+
+elementwise(
+    "ldexp", _ldexp, tensors="self other", promote="float", inplace=True,
+    self=lambda g, other: g * _power_of_two(other), other=lambda g, result: g * result * LOG2,
+)  # fmt: skip
+
+
+def _frexp(self: Any) -> Any:
+    mantissa, exponent = np.frexp(self)
+    return mantissa, exponent.astype(np.int32)
+
+
+elementwise(
+    "_frexp", _frexp, node="FrexpBackward0", outputs=2, nondiff=(1,), promote="",
+    self=lambda g, result: g[0] / F.exp2(result[1]),
+    jvp=lambda primal, tangents, results: (tangents[0] / F.exp2(results[1]), None),
+)  # fmt: skip
+
+# -- the larger and the smaller, NaN ignored
+
+elementwise(
+    "fmax", np.fmax,
+    self=lambda g, self, other: F._where((self >= other) | F.isnan(other), g, F.zeros_like(g)),
+    other=lambda g, self, other: F._where((self >= other) | F.isnan(other), F.zeros_like(g), g),
+)  # fmt: skip
+elementwise(
+    "fmin", np.fmin,
+    self=lambda g, self, other: F._where((self <= other) | F.isnan(other), g, F.zeros_like(g)),
+    other=lambda g, self, other: F._where((self <= other) | F.isnan(other), F.zeros_like(g), g),
+)  # fmt: skip
+
+
+def _inside(g: Any, keep: Any) -> Any:
+    return F._where(keep, g, F.zeros_like(g))
+
+
+elementwise("_clamp_min", lambda self, min: np.maximum(self, min), node="ClampMinBackward0", tensors="self min",
+            promote="common", self=lambda g, self, min: _inside(g, self >= min))  # fmt: skip
+elementwise("_clamp_max", lambda self, max: np.minimum(self, max), node="ClampMaxBackward0", tensors="self max",
+            promote="common", self=lambda g, self, max: _inside(g, self <= max))  # fmt: skip
+elementwise(
+    "_clamp_min_tensor", lambda self, min: np.maximum(self, min), node="ClampMinBackward1", tensors="self min",
+    self=lambda g, self, min: _inside(g, self >= min), min=lambda g, self, min: _inside(g, self < min),
+)  # fmt: skip
+elementwise(
+    "_clamp_max_tensor", lambda self, max: np.minimum(self, max), node="ClampMaxBackward1", tensors="self max",
+    self=lambda g, self, max: _inside(g, self <= max), max=lambda g, self, max: _inside(g, self > max),
+)  # fmt: skip
+
+
+def _clamp_tensors(self: Any, min: Any = None, max: Any = None) -> Any:  # noqa: A002
+    out = self if min is None else np.maximum(self, min)
+    return np.array(out) if max is None else np.minimum(out, max)
+
+
+def _clamp_self(g: Any, self: Any, min: Any, max: Any) -> Any:  # noqa: A002
+    keep = None if min is None else self >= min
+    if max is not None:
+        keep = self <= max if keep is None else keep & (self <= max)
+    return _inside(g, keep)
+
+
+def _clamp_low(g: Any, self: Any, min: Any, max: Any) -> Any:  # noqa: A002
+    return _inside(g, self < min if max is None else (min < max) & (self < min))
+
+
+def _clamp_high(g: Any, self: Any, min: Any, max: Any) -> Any:  # noqa: A002
+    return _inside(g, self > max if min is None else (self > max) | (max < min))
+
+
+elementwise(
+    "_clamp_tensors", _clamp_tensors, node="ClampBackward0", tensors="self min max",
+    self=_clamp_self, min=_clamp_low, max=_clamp_high,
+)  # fmt: skip
+
+# -- three operands
+
+
+def _lerp_fraction(self: Any, end: Any, weight: Any) -> Any:
+    # the formula is changed in the middle, so that a weight of 1 gives exactly `end`
+    return np.where(np.absolute(weight) < 0.5, self + weight * (end - self), end - (end - self) * (1 - weight))
+
+
+def _lerp(self: Any, end: Any, weight: Any) -> Any:
+    """``self + weight * (end - self)``."""
+    return _lerp_fraction(self, end, weight).astype(self.dtype)
+
+
+elementwise("_lerp_number", _lerp, node="LerpBackward0", tensors="self end", promote="",
+            self=lambda g, weight: g * conj(1 - weight), end=lambda g, weight: g * conj(weight))  # fmt: skip
+elementwise(
+    "_lerp_tensor", _lerp, node="LerpBackward1", tensors="self end weight", promote="",
+    self=lambda g, weight: g * conj(1 - weight), end=lambda g, weight: g * conj(weight),
+    weight=lambda g, self, end: g * conj(end - self),
+)  # fmt: skip
+
+
+def _addcmul(self: Any, tensor1: Any, tensor2: Any, value: Any = 1) -> Any:
+    """``self + value * tensor1 * tensor2``."""
+    return self + value * tensor1 * tensor2
+
+
+def _addcdiv(self: Any, tensor1: Any, tensor2: Any, value: Any = 1) -> Any:
+    """``self + value * tensor1 / tensor2``."""
+    return self + value * (tensor1 / tensor2)
+
+
+elementwise(
+    "_addcmul", _addcmul, node="AddcmulBackward0", tensors="self tensor1 tensor2",
+    self=lambda g: g, tensor1=lambda g, tensor2, value: g * conj(tensor2 * value),
+    tensor2=lambda g, tensor1, value: g * conj(tensor1 * value),
+)  # fmt: skip
+elementwise(
+    "_addcdiv", _addcdiv, node="AddcdivBackward0", tensors="self tensor1 tensor2",
+    self=lambda g: g, tensor1=lambda g, tensor2, value: g * conj(value / tensor2),
+    tensor2=lambda g, tensor1, tensor2, value: -g * conj((value * tensor1 / tensor2) / tensor2),
+)  # fmt: skip
+
+# -- without gradient
+
+
+def _heaviside(self: Any, other: Any) -> Any:
+    """0 below 0, 1 above 0, ``other`` (``values``) at 0."""
+    one, zero = self.dtype.type(1), self.dtype.type(0)
+    return np.where(np.isnan(self), self, np.where(self == 0, other, np.where(self < 0, zero, one))).astype(self.dtype)
+
+
+nondifferentiable("_heaviside", _heaviside, tensors="self other")
+nondifferentiable("nextafter", np.nextafter, tensors="self other", promote="common", inplace=True)
+nondifferentiable("gcd", np.gcd, tensors="self other", promote="common", inplace=True)
+nondifferentiable("lcm", np.lcm, tensors="self other", promote="common", inplace=True)
+nondifferentiable("bitwise_left_shift", np.left_shift, tensors="self other", promote="common", inplace=True)
+nondifferentiable("bitwise_right_shift", np.right_shift, tensors="self other", promote="common", inplace=True)
