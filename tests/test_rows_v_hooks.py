@@ -193,7 +193,7 @@ def test_V_20_removing_and_adding_while_running(torch):
 
 @differential
 def test_V_21_post_accumulate_hook(torch):
-    """V-21: called with the very leaf after .grad changed, result ignored, updates and clearing allowed."""
+    """V-21: called with the very leaf after .grad changed, updates and clearing allowed."""
     a = torch.ones(2, requires_grad=True)
     seen = []
 
@@ -201,7 +201,6 @@ def test_V_21_post_accumulate_hook(torch):
         seen.append((t is a, t.grad.clone(), torch.is_grad_enabled()))
         t.add_(t.grad, alpha=-0.1)
         t.grad = None
-        return torch.zeros(2)
 
     handle = a.register_post_accumulate_grad_hook(step)
     (a * 2).sum().backward()
@@ -228,16 +227,17 @@ def test_V_21_order_and_grad_mode(torch):
 
 @differential
 def test_V_21_misuse(torch):
-    """V-21: refused without grad and on non-leaves; what a hook returns must be a tensor."""
+    """V-21: refused without grad and on non-leaves; a hook must return None."""
     a = torch.ones(2, requires_grad=True)
     return [
         raises("cannot register a hook on a tensor", torch.ones(2).register_post_accumulate_grad_hook, print),
         raises("cannot be registered on non-leaf tensors", (a * 2).register_post_accumulate_grad_hook, print),
-        _returning(torch, 5),
+        _returning(torch, 5, "expected Variable, but hook returned"),
+        _returning(torch, torch.zeros(2), "should return None"),
     ]
 
 
-def _returning(torch, value):
+def _returning(torch, value, phrase):
     a = torch.ones(2, requires_grad=True)
     a.register_post_accumulate_grad_hook(lambda t: value)
-    return raises("expected Variable, but hook returned", (a * 2).sum().backward)
+    return raises(phrase, (a * 2).sum().backward)

@@ -11,7 +11,6 @@ import numpy as np
 from . import observe
 from .base import LAZY, TensorBase, storage_of, wrap
 from .execute import call_node
-from .hooks import run_tensor_hooks
 from .node import LEAF_NUMBER, NODE_CLASSES, GraphNode
 from .strided import Geometry, is_dense, zeros_like_layout
 from .views import grad_fn_of
@@ -55,8 +54,17 @@ class AccumulateGrad(GraphNode):
         grads[0] = g
         meta = variable._meta
         if meta is not None and meta.post_accumulate_hooks:
-            run_tensor_hooks(meta.post_accumulate_hooks, variable)
+            for hook in list(meta.post_accumulate_hooks.values()):
+                _check_returned_nothing(hook(variable))
         return ()
+
+
+def _check_returned_nothing(result: Any) -> None:
+    if result is None:
+        return
+    if not isinstance(result, TensorBase):
+        raise TypeError(f"expected Variable, but hook returned '{type(result).__name__}'")
+    raise RuntimeError("Tensor post accumulate grad hooks should return None.")
 
 
 def _check_still_leaf(variable: TensorBase) -> None:

@@ -236,7 +236,7 @@ def clone(input: Any, *, memory_format: Any = None) -> Any:  # noqa: A002
 @property_("real")
 def real(self: Any) -> Any:
     """The real part (a view); a real tensor itself."""
-    return F.real(self) if self._sig.numpy.kind == "c" else self
+    return F.select(F.view_as_real(self), -1, 0) if self._sig.numpy.kind == "c" else self
 
 
 @property_("imag")
@@ -244,7 +244,7 @@ def imag(self: Any) -> Any:
     """The imaginary part (a view)."""
     if self._sig.numpy.kind != "c":
         raise RuntimeError("imag is not implemented for tensors with non-complex dtypes.")
-    return F.imag(self)
+    return F.select(F.view_as_real(self), -1, 1)
 
 
 public("real", method=False)(real)

@@ -5,6 +5,8 @@ from __future__ import annotations
 import itertools
 from typing import Any
 
+import numpy as np
+
 from ..base import TensorBase, set_array, storage_of
 from ..convert import checked_dim
 from ..dtypes import Size
@@ -12,7 +14,8 @@ from ..inplace import bump_version
 from ..ops.shape import can_view, checked_size
 from ..public import check_tensor, property_, public
 from ..registry import OPS, F
-from ..strided import Geometry, storage_offset
+from ..strided import Geometry
+from ..strided import storage_offset as offset_of
 from ..views import check_inplace, gradient_edge, requires_grad, set_history
 
 
@@ -41,8 +44,8 @@ def reshape(input: Any, *shape: Any) -> Any:  # noqa: A002
     check_tensor("reshape", input)
     size = checked_size(_sizes(shape), input.numel())
     if can_view(input._array, size):
-        return F._view(input, size)
-    return F._reshape_alias(F.clone(input), size)
+        return F._view(input, size) if input._array.flags.c_contiguous else F._reshape_alias(input, size)
+    return F._unsafe_view(F.clone(input), size)
 
 
 @public("reshape_as", function=False)
@@ -69,7 +72,7 @@ def flatten(input: Any, start_dim: int = 0, end_dim: int = -1) -> Any:  # noqa: 
 @public("ravel")
 def ravel(input: Any) -> Any:  # noqa: A002
     """All elements in one dimension."""
-    return input if input.ndim == 1 and input.is_contiguous() else reshape(input, -1)
+    return F._view(contiguous(input), (-1,))
 
 
 @public("unflatten")
@@ -122,7 +125,7 @@ def broadcast_to(input: Any, size: Any) -> Any:  # noqa: A002
 def squeeze(input: Any, dim: Any = None) -> Any:  # noqa: A002
     """Without dimensions of size one (all of them, or those given)."""
     check_tensor("squeeze", input)
-    return F._squeeze(input) if dim is None else F._squeeze_dim(input, dim)
+    return OPS[_squeeze_row(dim)](input, *(() if dim is None else (dim,)))
 
 
 @public("narrow")
@@ -142,7 +145,7 @@ def narrow(input: Any, dim: int, start: Any, length: int) -> Any:  # noqa: A002
 @public("as_strided")
 def as_strided(input: Any, size: Any, stride: Any, storage_offset_: int | None = None, **kwargs: Any) -> Any:  # noqa: A002
     """A window with the given sizes, strides and offset on the tensor's storage."""
-    own = storage_offset(input)
+    own = offset_of(input)
     offset = kwargs.pop("storage_offset", storage_offset_)
     offset = own if offset is None else int(offset)
     _check_window(input, tuple(size), tuple(stride), offset)
@@ -172,6 +175,8 @@ def _check_window(t: Any, size: tuple[int, ...], stride: tuple[int, ...], offset
 def split(tensor: Any, split_size_or_sections: Any, dim: int = 0, **kwargs: Any) -> Any:
     """Pieces of a given size (the last may be smaller), or of given sizes."""
     check_tensor("split", tensor)
+    if not tensor.ndim:
+        raise RuntimeError("split expects at least a 1-dimensional tensor")
     size = kwargs.pop("split_size", split_size_or_sections)
     if isinstance(size, int):
         return F._split(tensor, size, dim)
@@ -187,6 +192,8 @@ def split_with_sizes(input: Any, split_sizes: Any, dim: int = 0) -> Any:  # noqa
 @public("chunk")
 def chunk(input: Any, chunks: int, dim: int = 0) -> Any:  # noqa: A002
     """At most ``chunks`` pieces of equal size (the last may be smaller)."""
+    if not input.ndim:
+        raise RuntimeError("chunk expects at least a 1-dimensional tensor")
     if chunks <= 0:
         raise RuntimeError(f"chunk expects `chunks` to be greater than 0, got: {chunks}")
     n = input.shape[checked_dim(dim, input.ndim)]
@@ -253,10 +260,31 @@ def contiguous(self: Any, memory_format: Any = None) -> Any:
 # -- in-place changes of shape
 
 
+_IN_PLACE = {
+    name: OPS[name].with_node(node)
+    for name, node in {
+        "t": "TBackward1",
+        "transpose": "TransposeBackward1",
+        "unsqueeze": "UnsqueezeBackward1",
+        "_squeeze": "SqueezeBackward3",
+        "_squeeze_dim": "SqueezeBackward4",
+        "_squeeze_dims": "SqueezeBackward5",
+        "as_strided": "AsStridedBackward1",
+    }.items()
+}
+
+
+def _squeeze_row(dim: Any) -> str:
+    """Torch has three squeezes: of all dimensions, of one, of several."""
+    if dim is None:
+        return "_squeeze"
+    return "_squeeze_dim" if isinstance(dim, int) else "_squeeze_dims"
+
+
 def _reshape_in_place(self: Any, row: str, *args: Any) -> Any:
     """Give a tensor the shape of one of its views, and that view's place in the graph."""
     check_inplace(self, requires_grad(self))
-    op = OPS[row]
+    op = _IN_PLACE[row]
     view = self._meta.view if self._meta is not None else None
     edge = gradient_edge(self)
     made = op(self, *args)
@@ -291,7 +319,7 @@ def t_(self: Any) -> Any:
 @public("squeeze_", function=False)
 def squeeze_(self: Any, dim: Any = None) -> Any:
     """In-place squeeze."""
-    return _reshape_in_place(self, "_squeeze") if dim is None else _reshape_in_place(self, "_squeeze_dim", dim)
+    return _reshape_in_place(self, _squeeze_row(dim), *(() if dim is None else (dim,)))
 
 
 @public("unsqueeze_", function=False)
@@ -303,8 +331,6 @@ def unsqueeze_(self: Any, dim: int) -> Any:
 @public("as_strided_", function=False)
 def as_strided_(self: Any, size: Any, stride: Any, storage_offset: int | None = None) -> Any:
     """In-place as_strided."""
-    from ..strided import storage_offset as offset_of
-
     own = offset_of(self)
     offset = own if storage_offset is None else storage_offset
     _check_window(self, tuple(size), tuple(stride), offset)
@@ -314,8 +340,6 @@ def as_strided_(self: Any, size: Any, stride: Any, storage_offset: int | None = 
 @public("resize_", function=False)
 def resize_(self: Any, *size: Any, memory_format: Any = None) -> Any:
     """Change the size in place; refused for tensors that require grad."""
-    import numpy as np
-
     if requires_grad(self):
         raise RuntimeError("cannot resize variables that require grad")
     shape = _sizes(size)
