@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Callable
 from typing import Any
+
+
+def module(torch: Any) -> Any:
+    """The engine's module ``autograd.gradcheck``, which the function of that name hides."""
+    return importlib.import_module(f"{torch.__name__}.autograd.gradcheck")
 
 
 def custom(

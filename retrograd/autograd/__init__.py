@@ -15,10 +15,12 @@ from ..engine.engine_switches import (
     set_multithreading_enabled,
 )
 from ..engine.function import Function
-from ..engine.gradcheck import gradcheck, gradgradcheck
 from ..engine.modes import enable_grad, inference_mode, no_grad, set_grad_enabled
 from ..engine.saved import SavedTensor
 from ..engine.variable import Variable
+
+# As in PyTorch the function hides the module of the same name, which stays importable.
+from .gradcheck import gradcheck, gradgradcheck
 
 _MODULES = ("anomaly_mode", "forward_ad", "function", "functional", "grad_mode", "graph")
 
