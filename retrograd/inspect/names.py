@@ -19,7 +19,7 @@ from .frames import read_locals
 _MAX_FRAMES = 40
 _MAX_LEVELS = 4
 _MAX_ELEMENTS = 1_000
-_MAX_VISITS = 20_000
+_MAX_VISITS = 5_000
 _ATOMS = frozenset(
     {
         *(int, float, complex, bool, str, bytes, bytearray, range, slice, type, type(None), type(...)),

@@ -27,7 +27,7 @@ from ..snapshot import GraphSnapshot
 from .base import Node, Sink
 from .collect import collect
 from .hook_lines import attach
-from .naming import Naming, add_origins
+from .naming import NameMemory, Naming, add_origins
 from .origins import OriginTables
 
 _APPLY_DEPTH = 12
@@ -106,6 +106,7 @@ class EngineSource:
         shot.label = label
         add_origins(shot, _WATCHER.tables)
         naming = Naming(TensorBase, roots, frame if find_names else None, params)
+        naming.memory = _WATCHER.memory
         naming.add_to(shot, order, facts.leaves(order, shot.kind))
         return shot
 
@@ -148,6 +149,7 @@ class _Watcher:
 
     def __init__(self) -> None:
         self.tables: OriginTables | None = None
+        self.memory: NameMemory | None = None
         self._begin = 0
         """Number of the first node made under watch."""
         self._watching = 0
@@ -159,7 +161,7 @@ class _Watcher:
         with self._lock:
             self._watching += 1
             if self._watching == 1:
-                self.tables, self._begin = OriginTables(), peek_number()
+                self.tables, self.memory, self._begin = OriginTables(), NameMemory(), peek_number()
                 observe.add(self)
         observe.add(observer)
         try:
@@ -170,7 +172,7 @@ class _Watcher:
                 self._watching -= 1
                 if not self._watching:
                     observe.remove(self)
-                    self.tables = None
+                    self.tables = self.memory = None
 
     def operation(self, name: str, node: Node | None, inputs: Any, outputs: Any) -> None:
         """Note the user's line of a new node; without one (in a ``forward``) only what was made before it."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+import weakref
 from collections.abc import Mapping
 from types import FrameType
 from typing import Any
@@ -20,11 +22,49 @@ def add_origins(shot: GraphSnapshot, origins: Origins | None) -> None:
         shot.source, shot.scope = origins.find(shot.seq)
 
 
+class NameMemory:
+    """What earlier backward runs of a watched program learned about names, so that not every run searches deep.
+
+    Leaves that have no name anywhere would be searched for in vain at every step; after a few fruitless
+    searches only every second, fourth, eighth … run searches again.
+    """
+
+    _PATIENCE = 3
+
+    def __init__(self) -> None:
+        self._known: dict[int, tuple[weakref.ref[Any], str]] = {}
+        self._fruitless = 0
+        self._asked = 0
+
+    def names(self, wanted: set[int]) -> dict[int, str]:
+        """Return the names of those of the wanted leaves that were found before and are still the same."""
+        known = self._known
+        return {key: known[key][1] for key in wanted & known.keys() if known[key][0]() is not None}
+
+    def may_search(self) -> bool:
+        """Whether it is time for a deep search."""
+        self._asked += 1
+        return self._fruitless < self._PATIENCE or self._asked & (self._asked - 1) == 0
+
+    def learn(self, leaves: dict[int, Any], wanted: set[int], found: dict[int, str]) -> None:
+        """Remember what a deep search found."""
+        self._fruitless = 0 if wanted <= found.keys() else self._fruitless + 1
+        for leaf in leaves.values():
+            key = id(leaf)
+            if key in found:
+                self._known[key] = (weakref.ref(leaf, functools.partial(self._forget, key)), found[key])
+
+    def _forget(self, key: int, _: object) -> None:
+        self._known.pop(key, None)
+
+
 class Naming:
     """What names can be found from: ``params`` first, then modules, then the variables of the user's frames."""
 
     modules: list[tuple[str, Any]] = []
     """Modules that are being watched, with their names."""
+    memory: NameMemory | None = None
+    """What is known from earlier runs under the same watch."""
 
     def __init__(
         self, tensor_type: type, roots: list[Any], frame: FrameType | None, params: Mapping[str, Any] | None
@@ -40,7 +80,7 @@ class Naming:
         shot.root_names = [None] * len(shot.roots)
         names = self._given
         if self._frame is not None:
-            found, parameters = self._search({id(leaf) for leaf in leaves.values()} - names.keys())
+            found, parameters = self._search(leaves, {id(leaf) for leaf in leaves.values()} - names.keys())
             names = {**found.variables, **{key: name.name for key, name in parameters.items()}, **names}
             _name_intermediates(shot, order, found.tensors)
             self._name_roots(shot, found)
@@ -49,17 +89,24 @@ class Naming:
         for place, leaf in leaves.items():
             shot.name[place] = names.get(id(leaf))
 
-    def _search(self, wanted: set[int]) -> tuple[Found, dict[int, ParameterName]]:
+    def _search(self, leaves: dict[int, Any], wanted: set[int]) -> tuple[Found, dict[int, ParameterName]]:
         """Look for leaves in modules and variables, and for roots among the variables themselves."""
         variables = frame_variables(user_frames(self._frame))
         found = search(variables, {id(root) for root in self._roots}, self._is_tensor, deep=False)
-        if not wanted:
-            return found, {}
-        parameters = parameter_names(self.modules, wanted)
-        if len(parameters) < len(wanted):
-            deeper = search(variables, wanted - parameters.keys(), self._is_tensor)
-            found.variables = {**deeper.variables, **found.variables}
-            parameters = parameter_names([*self.modules, *deeper.modules], wanted)
+        parameters = parameter_names(self.modules, wanted) if wanted else {}
+        wanted = wanted - parameters.keys()
+        if self.memory is not None and wanted:
+            known = self.memory.names(wanted)
+            found.variables = {**known, **found.variables}
+            wanted = wanted - known.keys()
+        if wanted:
+            deep = self.memory is None or self.memory.may_search()
+            more = search(variables, wanted, self._is_tensor, deep=deep)
+            found.variables = {**more.variables, **found.variables}
+            if more.modules:
+                parameters |= parameter_names([*self.modules, *more.modules], wanted | parameters.keys())
+            if self.memory is not None and deep:
+                self.memory.learn(leaves, wanted - parameters.keys(), more.variables)
         return found, parameters
 
     def _is_tensor(self, value: object) -> bool:

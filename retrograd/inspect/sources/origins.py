@@ -6,8 +6,8 @@ and notes the range with the user's line and the scope; later the number of a no
 
 from __future__ import annotations
 
-import bisect
 import threading
+from bisect import bisect_right
 from types import CodeType, FrameType
 
 from ..frames import source_line
@@ -19,22 +19,29 @@ _MAX_TABLES = 64
 """Threads remembered; the oldest goes first."""
 
 
+_UNKNOWN: tuple[SourceLine | None, str] = (None, "")
+
+
 class Marks:
     """The ranges of one thread: numbers from ``starts[i]`` up to the next start have entry ``entries[i]``."""
 
-    __slots__ = ("_places", "_texts", "end", "entries", "line", "scope", "starts")
+    __slots__ = ("_codes", "_places", "_texts", "end", "entries", "first", "line", "scope", "starts")
 
-    def __init__(self) -> None:
+    def __init__(self, counter: int = 0) -> None:
         self.starts: list[int] = []
         self.entries: list[int] = []
-        self.end = 0
+        self.first = counter
+        """First number that a range covers."""
+        self.end = counter
         """First number that no range covers yet."""
         self.scope = ""
         """Scope in force."""
         self.line: FrameType | None = None
         """Frame that answers for nodes nobody saw being made; set only while that frame is running."""
         self._places: dict[tuple[int, int, str], int] = {}
-        self._texts: list[tuple[SourceLine | None, str, CodeType | None]] = [(None, "", None)]
+        self._texts: list[tuple[SourceLine | None, str]] = [_UNKNOWN]
+        self._codes: list[CodeType] = []
+        """The code objects whose ids are in use: kept, so that their ids stay their own."""
 
     def note(self, before: int, after: int, frame: FrameType | None) -> None:
         """Nodes ``before`` .. ``after - 1`` were made by the line at which this user's frame stands."""
@@ -52,12 +59,11 @@ class Marks:
             self._push(self.end, self._place(frame))
             self.end = upto
 
-    def find(self, number: int) -> tuple[SourceLine | None, str] | None:
-        """Return line and scope of a node, or None if it was not made on this thread under watch."""
-        if number >= self.end or not self.starts or number < self.starts[0]:
-            return None
-        line, scope, _ = self._texts[self.entries[bisect.bisect_right(self.starts, number) - 1]]
-        return line, scope
+    def find(self, number: int) -> tuple[SourceLine | None, str]:
+        """Return line and scope of a node, None and "" if it was not made on this thread under watch."""
+        if self.first <= number < self.end:
+            return self._texts[self.entries[bisect_right(self.starts, number) - 1]]
+        return _UNKNOWN
 
     def _push(self, start: int, entry: int) -> None:
         if self.entries and self.entries[-1] == entry:
@@ -66,6 +72,7 @@ class Marks:
         self.entries.append(entry)
         if len(self.starts) > 2 * _KEEP:
             del self.starts[:_KEEP], self.entries[:_KEEP]
+            self.first = self.starts[0]
 
     def _place(self, frame: FrameType | None) -> int:
         """Return the entry for a frame's current line under the scope in force."""
@@ -74,8 +81,9 @@ class Marks:
         entry = self._places.get(key)
         if entry is None:
             entry = self._places[key] = len(self._texts)
-            # The code object is kept, so that its id stays its own.
-            self._texts.append((source_line(frame), self.scope, code))
+            self._texts.append((source_line(frame), self.scope))
+            if code is not None:
+                self._codes.append(code)
         return entry
 
 
@@ -90,8 +98,7 @@ class OriginTables:
         """Return the current thread's marks; ``counter`` is where its numbers stand when they are new."""
         marks: Marks | None = getattr(self._local, "marks", None)
         if marks is None:
-            marks = self._local.marks = Marks()
-            marks.end = counter
+            marks = self._local.marks = Marks(counter)
             self._all = [*self._all[-_MAX_TABLES + 1 :], marks]
         return marks
 
@@ -103,14 +110,21 @@ class OriginTables:
         """
         mine = getattr(self._local, "marks", None)
         tables = sorted(self._all, key=lambda marks: marks is not mine)
-        lines: list[SourceLine | None] = []
-        scopes: list[str] = []
-        for number in numbers:
-            line: SourceLine | None = None
-            scope = ""
-            for known in [] if number is None else [marks.find(number) for marks in tables]:
-                if known is not None and line is None:
-                    line, scope = known
-            lines.append(line)
-            scopes.append(scope)
-        return lines, scopes
+        if len(tables) == 1:
+            find = tables[0].find
+            found = [_UNKNOWN if number is None else find(number) for number in numbers]
+        else:
+            found = [_UNKNOWN if number is None else _first_known(tables, number) for number in numbers]
+        return [line for line, _ in found], [scope for _, scope in found]
+
+
+def _first_known(tables: list[Marks], number: int) -> tuple[SourceLine | None, str]:
+    """Return the first table's word that has a line, else any that has a scope."""
+    best = _UNKNOWN
+    for marks in tables:
+        known = marks.find(number)
+        if known[0] is not None:
+            return known
+        if known[1] and not best[1]:
+            best = known
+    return best

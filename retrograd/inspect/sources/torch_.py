@@ -91,7 +91,7 @@ class TorchSource:
             shot.label = label
             add_origins(shot, WATCHER.origins())
             naming = Naming(torch.Tensor, roots, frame if find_names else None, params)
-            naming.modules = WATCHER.modules()
+            naming.modules, naming.memory = WATCHER.modules(), WATCHER.memory
             naming.add_to(shot, order, facts.leaves(order, shot.kind))
         return shot
 

@@ -18,6 +18,7 @@ from typing import Any
 from ..events import Event
 from ..frames import forget_judgements, source_line, user_frame
 from .base import Origins, Sink, Source
+from .naming import NameMemory
 from .origins import OriginTables
 from .patches import Patches
 from .torch_import import AfterImport
@@ -59,6 +60,8 @@ class Watcher:
         self._thread = _Thread()
         self._patches: Patches | None = None
         self._handles: list[Any] = []
+        self.memory: NameMemory | None = None
+        """Names learned under the present watch."""
         self._tables: OriginTables | None = None
         self._scopes: Scopes | None = None
         self._import = AfterImport("torch", self._torch_arrived)
@@ -114,7 +117,7 @@ class Watcher:
         if self._patches is not None:
             return
         torch: Any = sys.modules["torch"]
-        self._tables = OriginTables()
+        self._tables, self.memory = OriginTables(), NameMemory()
         self._scopes = Scopes()
         module = torch.nn.modules.module
         self._handles = [
@@ -133,7 +136,7 @@ class Watcher:
             self._patches = None
         while self._handles:
             self._handles.pop().remove()
-        self._tables = self._scopes = None
+        self._tables = self._scopes = self.memory = None
 
     def _join_thread(self) -> None:
         """Note the lines of the current thread from now on."""
