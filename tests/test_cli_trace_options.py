@@ -6,9 +6,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from side_by_side import retrograd
+from click.testing import CliRunner
 
+from retrograd.cli.commands import trace
 from retrograd.cli.commands.trace import command
+from retrograd.cli.main import cli
 from retrograd.cli.target import choose
 from retrograd.errors import UsageError
 
@@ -146,22 +148,22 @@ REFUSED = {
 
 @pytest.fixture(scope="module")
 def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with a script that would leave a trace of having run."""
+    """A folder with a script and things that are none."""
     root = tmp_path_factory.mktemp("refused")
-    (root / "here.py").write_text("open('ran.txt', 'w').close()")
+    (root / "here.py").write_text("")
     (root / "empty").mkdir()
     (root / "dangling.py").symlink_to("nowhere.py")
     return root
 
 
 @pytest.mark.parametrize("name", REFUSED)
-def test_refused_before_the_program_runs(place: Path, name: str) -> None:
+def test_refused_before_the_program_runs(place: Path, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """What can be known to fail is one sentence on stderr and an exit code, and the program has not run."""
     arguments, code, words = REFUSED[name]
-    outcome = retrograd("trace", *arguments, cwd=place)
+    monkeypatch.chdir(place)
+    monkeypatch.setattr(trace, "run_recorded", lambda target: pytest.fail(f"{target.label} was run"))
+    outcome = CliRunner().invoke(cli, ["trace", *arguments])
 
-    assert outcome.code == code
-    assert outcome.out == ""
-    assert words in outcome.err.replace("\n", " ")
-    assert "Traceback" not in outcome.err
-    assert not (place / "ran.txt").exists()
+    assert outcome.exit_code == code, outcome.output
+    assert outcome.stdout == ""
+    assert words in " ".join(outcome.stderr.split())
