@@ -14,11 +14,11 @@ import retrograd
 
 STEPS: dict[str, Any] = {
     "sin": lambda t, a, w: a.sin(),
-    "exp": lambda t, a, w: (a * 0.3).exp(),
+    "exp": lambda t, a, w: (a.tanh() * 0.3).exp(),
     "weight": lambda t, a, w: a * w,
-    "square": lambda t, a, w: a * a,
+    "square": lambda t, a, w: a * a.tanh(),
     "in place": lambda t, a, w: a.clone().mul_(w).sin_(),
-    "view": lambda t, a, w: t.cat([a[1:], a[:1]]) + a.view(3, 1).sum(),
+    "view": lambda t, a, w: t.cat([a[1:], a[:1]]) + a.view(3, 1).mean(),
     "detached": lambda t, a, w: a + a.detach() * w,
     "quiet": lambda t, a, w: a * quiet(t, w),
     "hook": lambda t, a, w: hooked(a * 1.5),
