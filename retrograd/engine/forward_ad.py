@@ -234,8 +234,12 @@ def keep_for_output(t: TensorBase, tangent: Any) -> None:
     """Remember the tangent of a result that its node saves as bare array."""
     edge = gradient_edge(t)
     if edge is not None:
-        node, nr = edge_parts(edge)
-        _levels[-1].of_outputs.setdefault(node, {})[nr] = tangent
+        keep_for_node(*edge_parts(edge), tangent)
+
+
+def keep_for_node(node: GraphNode, nr: int, tangent: Any) -> None:
+    """Remember the tangent of an output that a node saves as bare array."""
+    _levels[-1].of_outputs.setdefault(node, {})[nr] = tangent
 
 
 def _restore_tangent(t: TensorBase, node: GraphNode, nr: int) -> None:
