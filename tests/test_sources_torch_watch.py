@@ -330,6 +330,25 @@ def test_exception_passes():
     assert record.events[-1].data == {"type": "KeyError", "message": "'mine'"}
 
 
+def test_interrupted_forward():
+    """After a caught Ctrl-C inside a module, what follows is not taken for a part of that module."""
+
+    def interrupt(module, args):
+        raise KeyboardInterrupt
+
+    with recording() as record:
+        model = Block()
+        handle = model.relu.register_forward_pre_hook(interrupt)
+        with pytest.raises(KeyboardInterrupt):
+            model(torch.randn(2, 2, 4, 4))
+        handle.remove()
+        for _ in range(2):
+            model(torch.randn(2, 2, 4, 4)).mean().backward()
+
+    assert record.snapshots[1].scope[0] == ""
+    assert "model/head" in record.snapshots[1].scope
+
+
 @pytest.mark.parametrize("whole", [False, True])
 def test_compile(whole):
     """torch.compile, also with fullgraph=True, works under watch without warnings, and afterwards."""

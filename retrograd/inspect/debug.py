@@ -12,6 +12,7 @@ from .events import Recording
 from .output import save
 from .record import recording
 from .render import RenderOptions, renderer_for
+from .render.tree import print_tree
 from .snapshot import GraphSnapshot
 
 
@@ -44,11 +45,7 @@ class debug(ContextDecorator):  # noqa: N801 - lower-case, as context managers o
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        try:
-            self._running.pop().__exit__(kind, error, trace)
-        except BaseException as raised:
-            if raised is not error:
-                raise
+        self._running.pop().__exit__(kind, error, trace)
 
     @property
     def graphs(self) -> list[GraphSnapshot]:
@@ -71,8 +68,8 @@ class debug(ContextDecorator):  # noqa: N801 - lower-case, as context managers o
         return rendered.decode() if isinstance(rendered, bytes) else rendered
 
     def print(self, **options: Any) -> None:
-        """Print the last graph as a tree; options are those of ``RenderOptions``."""
-        print(self.text(**options))
+        """Print the last graph as a tree, in colour on a terminal; options are those of ``RenderOptions``."""
+        print_tree(self.recording, RenderOptions(**options))
 
     def save(self, path: str | os.PathLike[str], fmt: str | None = None, **options: Any) -> None:
         """Write the last graph (or ``step="all"``) to a file in the format of its suffix, or ``fmt``."""

@@ -56,7 +56,7 @@ def _library_folders() -> tuple[str, ...]:
 
 
 def forget_judgements() -> None:
-    """Judge files anew: a library was imported since."""
+    """Judge files anew, since a library was imported; or hold no code objects any longer."""
     _judged.clear()
 
 

@@ -22,7 +22,7 @@ from ...engine.state import peek_number
 from ...engine.views import CopySlices, gradient_edge
 from ...errors import NoGraphError
 from ..events import Event
-from ..frames import source_line, user_frame
+from ..frames import forget_judgements, source_line, user_frame
 from ..snapshot import GraphSnapshot
 from .base import Node, Sink
 from .collect import collect
@@ -173,6 +173,7 @@ class _Watcher:
                 if not self._watching:
                     observe.remove(self)
                     self.tables = self.memory = None
+                    forget_judgements()
 
     def operation(self, name: str, node: Node | None, inputs: Any, outputs: Any) -> None:
         """Note the user's line of a new node; without one (in a ``forward``) only what was made before it."""

@@ -59,6 +59,7 @@ class Scopes:
         self._roots: dict[int, Root] = {}
         torch: Any = sys.modules["torch"]
         self._counter = torch.autograd._get_sequence_nr
+        self._call = torch.nn.Module._call_impl.__code__
         self._fast_paths = tuple(getattr(torch.nn, name) for name in _FAST_PATHS)
 
     def modules(self) -> list[tuple[str, Any]]:
@@ -91,6 +92,19 @@ class Scopes:
                 put_back(entry.mode)
             if entry.identity == identity:
                 return
+
+    def forget_stale(self, frame: FrameType | None, marks: Marks, stack: list[Running]) -> None:
+        """Clear the stack if no module is running: a KeyboardInterrupt that somebody caught ends modules unheard."""
+        while frame is not None:
+            if frame.f_code is self._call:
+                return
+            frame = frame.f_back
+        first = stack[0]
+        marks.scope, marks.line = first.scope, first.line
+        for entry in stack:
+            if entry.mode is not None:
+                put_back(entry.mode)
+        stack.clear()
 
     def _scope(self, module: Any, parent: str, outermost: bool, caller: FrameType) -> str:
         """Return the scope of a module that begins to run."""

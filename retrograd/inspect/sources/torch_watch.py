@@ -137,6 +137,7 @@ class Watcher:
         while self._handles:
             self._handles.pop().remove()
         self._tables = self._scopes = self.memory = None
+        forget_judgements()
 
     def _join_thread(self) -> None:
         """Note the lines of the current thread from now on."""
@@ -222,6 +223,8 @@ class Watcher:
         line = source_line(frame)
         if self._tables is not None:
             marks = self._tables.here()
+            if self._thread.stack and self._scopes is not None:
+                self._scopes.forget_stale(frame, marks, self._thread.stack)
             marks.gap(sys.modules["torch"].autograd._get_sequence_nr(), marks.line)
         self._thread.depth += 1
         nested = self._thread.depth > 1
