@@ -11,11 +11,12 @@ import numpy as np
 from . import observe
 from .base import LAZY, TensorBase, storage_of, wrap
 from .execute import call_node
+from .inplace import prepare_write
 from .node import LEAF_NUMBER, NODE_CLASSES, GraphNode
 from .strided import Geometry, is_dense, zeros_like_layout
 from .views import grad_fn_of
 
-_lock = threading.Lock()
+_lock = threading.RLock()
 
 
 class AccumulateGrad(GraphNode):
@@ -85,6 +86,7 @@ def _store(variable: TensorBase, g: Any, task: Any) -> None:
     elif have._sig.shape != variable._sig.shape or have._sig.shape != g.shape:
         have.add_(wrap(g))  # an old gradient of another shape: the operator says what does not fit
     else:
+        prepare_write(have)
         np.add(have._array, g, out=have._array, casting="same_kind")
         storage_of(have).bump()
 

@@ -14,7 +14,7 @@ from .dtypes import Sig, Size
 from .edges import GradientEdge, edge_of
 from .execute import ones_for, run_backward
 from .graph_logging import attach_if_wanted
-from .node import edge_parts
+from .node import GraphNode, edge_parts
 from .registry import F
 from .views import gradient_edge, requires_grad
 
@@ -189,6 +189,8 @@ def _split_inputs(inputs: Any) -> tuple[list[Any] | None, list[Any]]:
 def _capturing_edge(x: Any) -> Any:
     edge = edge_of(x) if isinstance(x, GradientEdge) else gradient_edge(x)
     if edge is None:
+        if isinstance(x, TensorBase) and requires_grad(x):
+            return GraphNode((), (x._sig,))  # requires grad through its base only: unreachable from any root
         raise RuntimeError("One of the differentiated Tensors does not require grad")
     return edge
 
@@ -227,7 +229,7 @@ def make_grads(outputs: list[Any], given: list[Any], *, batched: bool) -> list[A
         if g is None:
             grads.append(_implicit_grad(t, sig))
         elif isinstance(g, TensorBase):
-            grads.append(_checked_grad(i, sig, g, batched))
+            grads.append(_checked_grad(i, t, g, batched))
         else:
             raise TypeError(f"gradients can be either Tensors or None, but got {type(g).__name__}")
     return grads
@@ -242,7 +244,7 @@ def _output_sig(t: Any) -> Sig:
             raise RuntimeError(f"input {nr} of {node.name()} takes no gradient")
         return sig
     if not isinstance(t, TensorBase):
-        raise TypeError(f"outputs must be Tensors or GradientEdges, got {type(t).__name__}")
+        raise AssertionError(f"outputs must be Tensors or GradientEdges, got {type(t).__name__}")
     return t._sig
 
 
@@ -256,11 +258,14 @@ def _implicit_grad(t: Any, sig: Sig) -> Any:
     return ones_for(sig)
 
 
-def _checked_grad(i: int, sig: Sig, g: Any, batched: bool) -> Any:
+def _checked_grad(i: int, t: Any, g: Any, batched: bool) -> Any:
+    sig = _output_sig(t)
     if batched and not g._sig.shape:
         raise IndexError(f"invalid index of a 0-dim tensor: grad_output[{i}] has no batch dimension.")
     shape = Size(g._sig.shape[1:]) if batched else g._sig.shape
     if shape != sig.shape:
+        if batched and isinstance(t, GradientEdge):
+            raise RuntimeError(f"Batched grads are not supported with GradientEdge where shapes differ: {g._sig.shape}")
         if batched:
             raise RuntimeError(
                 "If `is_grads_batched=True`, we interpret the first dimension of each grad_output as the batch "

@@ -6,7 +6,9 @@ from typing import Any, NamedTuple
 
 from .base import TensorBase
 from .node import GraphNode, edge_parts, edge_to
-from .views import gradient_edge
+from .registry import F
+from .state import STATE, set_grad_enabled_here
+from .views import grad_fn_of, gradient_edge
 
 
 class GradientEdge(NamedTuple):
@@ -26,7 +28,17 @@ def get_gradient_edge(tensor: Any) -> GradientEdge:
             "requires_grad_() on it, or on a leaf it is computed from, first."
         )
     node, nr = edge_parts(edge)
-    return GradientEdge(node, nr)
+    return GradientEdge(node, nr, _view_node(tensor) if node.takes_attributes else None)
+
+
+def _view_node(tensor: TensorBase) -> GraphNode | None:
+    """A node above the tensor's, which keeps what lies below alive."""
+    before = STATE.grad_enabled
+    set_grad_enabled_here(True)
+    try:
+        return grad_fn_of(F._view(tensor, tuple(tensor._sig.shape)))
+    finally:
+        set_grad_enabled_here(before)
 
 
 def node_of(t: Any) -> Any:

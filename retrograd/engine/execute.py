@@ -157,16 +157,14 @@ class GraphTask:
                 if captures is not None:
                     self.record_captures(captures, grads)
                 return
-            results = self.execute(node, grads)
+            for edge, g in zip(node.edges, self.execute(node, grads), strict=True):
+                if edge is not None:
+                    self.deliver(edge, g)
         except BaseException as error:
             explain_failure(node, error)
             raise
         finally:
             STATE.nodes.pop()
-        edges = node.edges
-        for edge, g in zip(edges, results, strict=True):
-            if edge is not None:
-                self.deliver(edge, g)
 
     def record_captures(self, captures: dict[int, list[int]], grads: list[Any]) -> None:
         """Remember the gradient at requested inputs."""
@@ -196,11 +194,12 @@ class GraphTask:
         """Pre hooks, the node itself, validation, post hooks, release, anomaly check."""
         extra = node.extra
         if extra is not None and extra.pre_hooks:
-            seen = run_pre_hooks(extra.pre_hooks, tuple([as_tensor(g) for g in grads]))
-            grads[:] = [self.value_of(g) for g in seen]
+            count = node.input_count()
+            seen = run_pre_hooks(extra.pre_hooks, tuple([as_tensor(g) for g in grads[:count]]))
+            grads[:count] = [self.value_of(g) for g in seen]
             extra = node.extra
         had_post_hooks = extra is not None and bool(extra.post_hooks)
-        grad_outputs = tuple([as_tensor(g) for g in grads]) if had_post_hooks else ()
+        grad_outputs = tuple([as_tensor(g) for g in grads[: node.input_count()]]) if had_post_hooks else ()
         watched = observe.observers
         if watched:
             observe.tell("node_began", node, grads)
@@ -421,15 +420,14 @@ def call_node(node: GraphNode, grads: tuple[Any, ...], kwargs: dict[str, Any]) -
     """``node(*grads)``: run just that node on tensors (``None`` allowed)."""
     if kwargs:
         raise TypeError(f"{type(node).__name__}(): keyword arguments are not supported")
-    expected = max(len(node.sigs), 1)
+    expected = node.input_count()
     if len(grads) != expected:
         raise TypeError(f"{node.name()} expected {expected} arguments, got {len(grads)} instead")
     for i, g in enumerate(grads):
         if g is not None and not isinstance(g, TensorBase):
             raise TypeError(f"argument {i} is not a Variable")
-    results = fit_results(node, node.run(list(grads), _SingleNode()), True)
-    if not results:
-        return None
+    missing = [None] * (len(node.sigs) - expected)
+    results = fit_results(node, node.run([*grads, *missing], _SingleNode()), True)
     return results[0] if len(results) == 1 else results
 
 

@@ -67,6 +67,7 @@ class BackwardCFunction(GraphNode, FunctionCtx):
 
     _forward_cls: Any
     _autograd_function_id: int
+    takes_attributes = True
     to_save: Any = None
     dirty_tensors: Any = None
     non_differentiable: Any = None

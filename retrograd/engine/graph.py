@@ -75,7 +75,7 @@ def increment_version(tensor: Any) -> None:
     if isinstance(tensor, TensorBase):
         bump_version(tensor)
         return
-    if isinstance(tensor, str) or not hasattr(tensor, "__iter__"):
+    if not hasattr(tensor, "__iter__"):
         raise RuntimeError("increment_version expect a Iterable[Tensor] or a tensor, got " + type(tensor).__name__)
     for t in tensor:
         if not isinstance(t, TensorBase):

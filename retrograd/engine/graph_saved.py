@@ -69,16 +69,14 @@ class save_on_disk(saved_tensors_hooks):  # noqa: N801 - named after save_on_cpu
     """
 
     def __init__(self, folder: str | None = None) -> None:
-        self._spill = SpillFolder(folder)
-        super().__init__(self._pack, _read_back)
+        spill = self._spill = SpillFolder(folder)
+        # The hook does not refer to this object: the folder goes with its last value, not when cycles are collected.
+        super().__init__(lambda t: spill.write(t._array), _read_back)
 
     @property
     def folder(self) -> str:
         """The temporary folder that holds the files."""
         return str(self._spill.path)
-
-    def _pack(self, t: Any) -> Any:
-        return self._spill.write(t._array)
 
 
 def _read_back(packed: Any) -> Any:

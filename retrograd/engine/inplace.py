@@ -20,13 +20,15 @@ from .dispatch import (
     tensors_in,
 )
 from .fit import is_expandable_to
-from .forward_ad import carries_tangent, keep_tangent, tangent_of
+from .forward_ad import carries_tangent, keep_for_node, keep_tangent, tangent_of
 from .forward_rules import output_tangents
 from .op import OpDef
 from .registry import F
 from .state import STATE
 from .views import check_inplace, check_overlap, gradient_edge, rebase_history, replay, requires_grad
 
+_IDEMPOTENT = frozenset({"_fill_number", "_fill_tensor", "_zero"})
+"""Writing an overlapping tensor with one value is harmless."""
 before_write: list[Callable[[TensorBase], None]] = []
 """Called with each tensor that is about to be written (``allow_mutation_on_saved_tensors`` clones here)."""
 
@@ -44,7 +46,8 @@ def call_inplace(op: OpDef, args: tuple[Any, ...], kwargs: dict[str, Any]) -> An
     recording = STATE.grad_enabled and not STATE.inference
     records = recording and bool(op.diff_positions) and any(requires_grad(x) for x in operands)
     check_inplace(t, records)
-    check_overlap(t._array)
+    if op.name not in _IDEMPOTENT and not (op.name == "_copy" and args[1] is t):
+        check_overlap(t._array, operands)
     cast_args = promoted(op, args) if op.promote and not same_dtype(op, args) else args
     computed = compute(op, cast_args)
     outputs, aux = split_aux(op, computed)
@@ -55,6 +58,7 @@ def call_inplace(op: OpDef, args: tuple[Any, ...], kwargs: dict[str, Any]) -> An
         kept = (_clone_of_old_value(t), *cast_args[1:])
     tangents = _new_tangent(op, kept, t, new, aux, operands)
     write(t, new)
+    node = None
     if edges is not None:
         node = record(op, kept, edges, [t], (t._array,), aux)
         if node is not None:
@@ -65,15 +69,22 @@ def call_inplace(op: OpDef, args: tuple[Any, ...], kwargs: dict[str, Any]) -> An
                 pack_saved(op, node, [t])
     if tangents is not None:
         _set_new_tangent(t, tangents)
+        if node is not None and op.saves_result and tangents[0] is not None:
+            keep_for_node(node, 0, tangents[0])
     if observe.observers:
         observe.tell("inplace", op.name + "_", None if edges is None else t._fn, t, storage_of(t).version)
     return t
 
 
-def write(t: Any, new: Any) -> None:
-    """Write an array into a tensor's memory and raise the version."""
+def prepare_write(t: TensorBase) -> None:
+    """Tell those who want to know that ``t`` is about to be written."""
     for callback in before_write:
         callback(t)
+
+
+def write(t: Any, new: Any) -> None:
+    """Write an array into a tensor's memory and raise the version."""
+    prepare_write(t)
     t._array[...] = new
     bump_version(t)
 

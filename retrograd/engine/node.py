@@ -82,6 +82,8 @@ class GraphNode:
     requires_grad = True
     accumulates = False
     """Whether this is a leaf's accumulator, with a ``variable``."""
+    takes_attributes = False
+    """Whether users may set attributes of their own (custom Functions)."""
 
     edges: tuple[Any, ...]
     extra: Extra | None
@@ -122,7 +124,7 @@ class GraphNode:
 
     @property
     def _input_metadata(self) -> tuple[InputMetadata, ...]:
-        return tuple(InputMetadata(s) for s in self.sigs)
+        return tuple(InputMetadata(s) for s in self.sigs[: self.input_count()])
 
     def _sequence_nr(self) -> int:
         extra = self.extra
@@ -160,6 +162,10 @@ class GraphNode:
         if self.extra is None:
             self.extra = Extra()
         return self.extra
+
+    def input_count(self) -> int:
+        """How many gradients hooks and callers see."""
+        return max(len(self.sigs), 1)
 
     def add_tensor_hooks(self, nr: int, hooks: OrderedDict[int, Hook]) -> None:
         """Attach a tensor's hook dictionary to input ``nr``; later changes of the dictionary count."""

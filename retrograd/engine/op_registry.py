@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from .fake_mode import is_fake_mode
+from .inplace import prepare_write
 from .operator_memory import bump_version
 from .schema import FunctionSchema, parse_schema
 from .schema_binding import bind, bind_result
@@ -105,6 +106,7 @@ class OpOverload:
         """Run the kernel for bound arguments and check what it returns."""
         if self.bumps_versions:
             for tensor in self.written_tensors(args, kwargs):
+                prepare_write(tensor)
                 bump_version(tensor)
         return bind_result(self._schema, self.find_kernel(args, kwargs)(*args, **kwargs))
 

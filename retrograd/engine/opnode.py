@@ -38,7 +38,7 @@ class OpNode(GraphNode):
 
     def run(self, grads: list[Any], task: RunContext) -> tuple[Any, ...]:
         op = self.op
-        if len(grads) == 1:
+        if op.outputs == 1:
             g = grads[0]
             if g is None:
                 return (None,) * len(self.edges)
@@ -58,6 +58,13 @@ class OpNode(GraphNode):
                 ]
             )
         return self._run_with_list(g, values, needs)
+
+    def input_count(self) -> int:
+        """Like PyTorch, operators have no inputs for indices and the like that they return at the end."""
+        count = len(self.sigs)
+        while count > 1 and self.sigs[count - 1] is None:
+            count -= 1
+        return max(count, 1)
 
     def _run_with_list(self, g: Any, values: list[Any], needs: tuple[bool, ...]) -> tuple[Any, ...]:
         """Rules of a row with a list argument: its rule returns one gradient per element."""
@@ -161,10 +168,15 @@ class OpNode(GraphNode):
     # -- what PyTorch shows of saved values
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_saved_"):
-            return self._saved_value(name.removeprefix("_saved_"), name)
+            return self._shown_value(name.removeprefix("_saved_"), name)
         if name.startswith("_raw_saved_"):
-            return self._raw_saved(name.removeprefix("_raw_saved_"), name)
+            return self._shown_handle(name.removeprefix("_raw_saved_"), name)
         raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
+
+    def __dir__(self) -> list[str]:
+        shown = [name.replace("_sizes", "_sym_sizes") for name in self.op.saved_names]
+        handles = [f"_raw_saved_{name}" for name in self.op.saved_names if name in self.op.tensor_saved]
+        return sorted({*object.__dir__(self), *(f"_saved_{name}" for name in shown), *handles})
 
     def _index_of_saved(self, name: str, attribute: str) -> int:
         name = name.replace("_sym_sizes", "_sizes")
@@ -173,7 +185,7 @@ class OpNode(GraphNode):
         except ValueError:
             raise AttributeError(f"'{type(self).__name__}' object has no attribute '{attribute}'") from None
 
-    def _saved_value(self, name: str, attribute: str) -> Any:
+    def _shown_value(self, name: str, attribute: str) -> Any:
         i = self._index_of_saved(name, attribute)
         if self.saved is None:
             raise RuntimeError(SECOND_TIME)
@@ -183,7 +195,7 @@ class OpNode(GraphNode):
             return wrapped_number(value)
         return value
 
-    def _raw_saved(self, name: str, attribute: str) -> Any:
+    def _shown_handle(self, name: str, attribute: str) -> Any:
         i = self._index_of_saved(name, attribute)
         name = self.op.saved_names[i]
         if name not in self.op.tensor_saved:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from .base import TensorBase, set_array, wrap
-from .inplace import bump_version, call_inplace
+from .inplace import bump_version, call_inplace, prepare_write
 from .op import OpDef
 from .registry import OPS
 from .state import STATE
@@ -103,6 +103,7 @@ def write_out(function: Callable[..., Any], out: Any, args: tuple[Any, ...], kwa
 
 
 def _write_one(out: Any, value: Any) -> None:
+    prepare_write(out)
     if out._sig.shape == value._sig.shape:
         out._array[...] = value._array
     else:
@@ -114,7 +115,7 @@ def inplace_of(op: OpDef) -> Callable[..., Any]:
     """The in-place method of a row."""
 
     def call(self: Any, *args: Any, **kwargs: Any) -> Any:
-        return call_inplace(op, (self, *args), renamed(kwargs, op.params) if kwargs else kwargs)
+        return call_inplace(op.in_place, (self, *args), renamed(kwargs, op.params) if kwargs else kwargs)
 
     call.__name__ = call.__qualname__ = op.name + "_"
     call.__doc__ = f"In-place {op.name}."

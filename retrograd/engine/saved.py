@@ -96,6 +96,19 @@ def set_tangent_restorer(restore: Callable[[Any, GraphNode, int], None]) -> None
     restore_tangent = restore
 
 
+def _no_edge(t: TensorBase) -> Any:
+    """What stands for the gradient edge of a tensor until the views module says otherwise."""
+
+
+find_edge: Callable[[TensorBase], Any] = _no_edge
+
+
+def set_edge_finder(find: Callable[[TensorBase], Any]) -> None:
+    """Tell how to find a tensor's gradient edge (called once, by the views module)."""
+    global find_edge
+    find_edge = find
+
+
 def unpack_output(array: Any, node: GraphNode, nr: int, storages: dict[int, Storage]) -> Any:
     """A fresh tensor for a node's own output, sharing its version counter."""
     t = wrap(array, edge_to(node, nr))
@@ -116,7 +129,9 @@ class SavedTensor:
         "_tangent", "_tensor", "_unpack", "_version", "_was_leaf",
     )  # fmt: skip
 
-    def __init__(self, t: TensorBase | None, is_output: bool = False, nr: int = 0, edge: Any = None) -> None:
+    def __init__(self, t: Any = ..., is_output: bool = False, nr: int = 0, edge: Any = None) -> None:
+        if t is ...:
+            raise RuntimeError("Trying to create a SavedTensor object from Python is forbidden.")
         self._released = False
         self._tensor: TensorBase | None = None
         self._array: Any = None
@@ -190,7 +205,7 @@ class SavedTensor:
             raise RuntimeError("Calling register_hooks on a saved tensor with value None is forbidden")
         source = self._tensor if self._tensor is not None else wrap(self._array)
         if self._tensor is not None and not self._is_output:
-            self._edge = self._edge if self._edge is not None else source._fn
+            self._edge = self._edge if self._edge is not None else find_edge(source)
         alias = wrap(source._array)
         alias.need_meta().storage = self._meta_storage
         self._pack(alias, pack_hook, unpack_hook)

@@ -7,6 +7,7 @@ view-replay mode).
 
 from __future__ import annotations
 
+import warnings
 import weakref
 from typing import Any
 
@@ -14,15 +15,21 @@ from .base import LAZY, CreationTag, TensorBase, View, is_inference, share_stora
 from .node import NODE_CLASSES, GraphNode, Port, edge_parts, suffix_free
 from .opnode import RunContext
 from .registry import OPS
-from .saved import SECOND_TIME
+from .saved import SECOND_TIME, set_edge_finder
 from .state import STATE
-from .strided import Geometry, element_strides, storage_offset, zeros_like_layout
+from .strided import Geometry, element_strides, partly_overlaps, storage_offset, zeros_like_layout
 
 HOLE = object()
 """Stands for the tensor in the recorded arguments of a view step."""
 
 
 # -- gradient edges
+
+_OPEN_TAGS = (CreationTag.DEFAULT, CreationTag.MULTI_OUTPUT)
+_LATE_REQUIRES_GRAD = (
+    "This view was taken before its base began to require grad, so it reports requires_grad=True but no gradient "
+    "flows through it, neither to the view nor to its base. Take the view again after requires_grad_()."
+)
 
 
 def gradient_edge(t: TensorBase) -> Any:
@@ -36,6 +43,8 @@ def gradient_edge(t: TensorBase) -> Any:
         fn = view_edge(t)
         if fn is not None:
             return fn
+        if not meta.requires_grad and meta.view.tag in _OPEN_TAGS and requires_grad(t):
+            warnings.warn(_LATE_REQUIRES_GRAD, stacklevel=6)
     return accumulator(t) if meta.requires_grad else None
 
 
@@ -46,6 +55,15 @@ def grad_fn_of(t: TensorBase) -> GraphNode | None:
         assert t._meta is not None
         fn = view_edge(t) if t._meta.view is not None else None
     return fn.node if fn.__class__ is Port else fn
+
+
+def has_history(t: TensorBase) -> bool:
+    """Whether a tensor has a node, as last known: asking does not bring a stale view up to date."""
+    fn = t._fn
+    if fn is LAZY:
+        assert t._meta is not None
+        fn = t._meta.view.fn if t._meta.view is not None else None
+    return fn is not None
 
 
 def requires_grad(t: TensorBase) -> bool:
@@ -86,8 +104,6 @@ def view_edge(t: TensorBase) -> Any:
         return view.fn
     if view.tag != CreationTag.DEFAULT:
         raise RuntimeError(forbidden_view_message(view, "its base or another view of its base has been"))
-    if meta.requires_grad and view.fn is None:
-        return None
     _regenerate(t, view, now)
     return view.fn
 
@@ -95,9 +111,7 @@ def view_edge(t: TensorBase) -> Any:
 def _regenerate(t: TensorBase, view: View, now: int) -> None:
     old = view.fn
     base_edge = gradient_edge(view.base)
-    if base_edge is None:
-        view.fn = None
-    elif STATE.view_replay or t._sig.numpy != view.base._sig.numpy:
+    if STATE.view_replay or t._sig.numpy != view.base._sig.numpy:
         view.fn = replay_edge(view, base_edge)
     else:
         view.fn = _as_strided_node(t, view.base, base_edge)
@@ -236,20 +250,26 @@ def check_inplace(t: TensorBase, records: bool) -> None:
     if view is not None:
         if view.tag != CreationTag.DEFAULT:
             raise RuntimeError(forbidden_view_message(view, "is being"))
-        if requires_grad(t) and grad_fn_of(view.base) is None and requires_grad(view.base):
+        if requires_grad(t) and grad_fn_of(view.base) is None:
             raise RuntimeError(
                 "a view of a leaf Variable that requires grad is being used in an in-place operation. "
                 "Write to a clone instead, or wrap an intended update of the leaf in torch.no_grad()."
             )
-    if t._fn is LAZY and meta is not None and meta.requires_grad:
+    if t._fn is LAZY and requires_grad(t) and grad_fn_of(t) is None:
         raise RuntimeError(
             "a leaf Variable that requires grad is being used in an in-place operation. "
             "Write the out-of-place form, or wrap an intended update of the leaf in torch.no_grad()."
         )
 
 
-def check_overlap(array: Any) -> None:
-    """Refuse writes to an array whose elements share memory (an expanded tensor)."""
+def check_overlap(array: Any, operands: list[Any]) -> None:
+    """Refuse writes to an array whose elements share memory, among themselves or partly with an operand's."""
+    for other in operands:
+        if other._array is not array and partly_overlaps(array, other._array):
+            raise RuntimeError(
+                "unsupported operation: some elements of the input tensor and the written-to tensor refer to a single "
+                "memory location. Please clone() the tensor before performing the operation."
+            )
     for size, stride in zip(array.shape, array.strides, strict=True):
         if stride == 0 and size > 1 and array.size:
             raise RuntimeError(
@@ -373,3 +393,4 @@ class _FirstOperand:
 
 
 NODE_CLASSES["CopySlices"] = CopySlices
+set_edge_finder(gradient_edge)
