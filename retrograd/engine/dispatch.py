@@ -38,8 +38,8 @@ def dispatch(op: OpDef, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
 
 def _recorded(op: OpDef, args: tuple[Any, ...], operands: list[Any]) -> Any:
     """Compute and, where a gradient is asked for, make the node."""
-    computed = compute(op, args)
     edges = edges_of(op, args, operands) if STATE.grad_enabled and not STATE.inference else None
+    computed = compute(op, args)
     outputs, aux = split_aux(op, computed)
     results = [wrap(a) for a in outputs]
     node = None

@@ -63,7 +63,7 @@ def _fit_tensor(node: GraphNode, i: int, g: TensorBase, expected: tuple[tuple[in
     shape, numpy = expected
     if g._sig.shape != shape:
         _check_expandable(node, i, shape, g._sig.shape)
-        g = OPS["sum_to_size"](g, tuple(shape))
+        g = _sum_tensor_to(g, tuple(shape))
     have = g._sig.numpy
     if numpy is not None and have != numpy:
         if have.kind == "c" and numpy.kind != "c":
@@ -98,10 +98,23 @@ def is_expandable_to(shape: tuple[int, ...], desired: tuple[int, ...]) -> bool:
     return all(s == d or s == 1 for s, d in zip(reversed(shape), reversed(desired), strict=False))
 
 
+def _broadcast_axes(have: tuple[int, ...], shape: tuple[int, ...]) -> tuple[int, ...]:
+    """The axes along which ``shape`` was broadcast to ``have``."""
+    lead = len(have) - len(shape)
+    return tuple(range(lead)) + tuple(i + lead for i, n in enumerate(shape) if n == 1 and have[i + lead] != 1)
+
+
+def _sum_tensor_to(g: Any, shape: tuple[int, ...]) -> Any:
+    """The recorded form: a sum that keeps dimensions, then a view without the leading ones."""
+    axes = _broadcast_axes(g._sig.shape, shape)
+    if axes:
+        g = OPS["_sum_dim"](g, axes, True)
+    return g if g._sig.shape == shape else OPS["_view"](g, shape)
+
+
 def sum_to(g: Any, shape: tuple[int, ...]) -> Any:
     """Sum a broadcast array down to ``shape``."""
-    lead = g.ndim - len(shape)
-    axes = tuple(range(lead)) + tuple(i + lead for i, n in enumerate(shape) if n == 1 and g.shape[i + lead] != 1)
+    axes = _broadcast_axes(g.shape, shape)
     if axes:
         g = np.add.reduce(g, axes, keepdims=True)
     return np.asarray(g).reshape(shape)

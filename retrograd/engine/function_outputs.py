@@ -12,7 +12,7 @@ from .modes import no_grad
 from .node import edge_to
 from .registry import F
 from .saved import SavedTensor
-from .views import forbidden_view_message, gradient_edge, rebase_history, requires_grad
+from .views import forbidden_view_message, grad_fn_of, gradient_edge, rebase_history, requires_grad
 
 
 class Outputs:
@@ -112,6 +112,8 @@ class Outputs:
                 raise RuntimeError("a leaf Variable that requires grad has been used in an in-place operation.")
             if view.tag != CreationTag.DEFAULT:
                 raise RuntimeError(forbidden_view_message(view, "is being"))
+            if requires_grad(t) and grad_fn_of(view.base) is None:
+                raise RuntimeError("a view of a leaf Variable that requires grad is being used in an in-place operation.")
             if len(self.raw) > 1:
                 raise RuntimeError(
                     "If your Function modifies inplace an input that is a view of another Tensor, your Function "

@@ -8,6 +8,7 @@ arrays in an ordinary backward and on tensors when a graph is created; they are 
 
 from __future__ import annotations
 
+import copy
 import inspect
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -19,6 +20,10 @@ from .opnode import OpNode
 from .registry import OPS
 
 Rule = Callable[..., Any]
+
+
+_QUALIFIED = {"CopyBackwards": "torch::autograd::CopyBackwards"}
+"""Nodes whose ``name()`` differs from their class name."""
 
 
 class RowError(Exception):
@@ -64,12 +69,15 @@ class OpDef:
         self.aux: tuple[str, ...] = facts.pop("aux", ())
         self.nondiff_names = frozenset(str(facts.pop("constant", "")).split())
         self.jvp: Rule | None = facts.pop("jvp", None)
+        in_place_node = facts.pop("in_place_node", None)
         self.public: bool = facts.pop("public", not name.startswith("_"))
         if facts:
             raise RowError(f"row {name!r}: unknown facts {sorted(facts)}")
         self._read_signature(tensors)
         self._read_rules()
         self.node_class = self._make_node_class(node or camel_case(name) + "Backward0")
+        self.in_place: OpDef = self if in_place_node is None else self.with_node(in_place_node)
+        """The row under the node name that its in-place form shows."""
 
     # -- worked out from the row
     def _read_signature(self, tensors: str | None) -> None:
@@ -137,7 +145,14 @@ class OpDef:
                 node_name, (OpNode,), {"__slots__": (), "op": self, "__module__": __name__}
             )
         assert issubclass(cls, OpNode)
+        cls.qualified_name = _QUALIFIED.get(node_name)
         return cls
+
+    def with_node(self, node_name: str) -> OpDef:
+        """The same operator under another node name (torch's in-place changes of shape have their own)."""
+        twin = copy.copy(self)
+        twin.node_class = twin._make_node_class(node_name)
+        return twin
 
     # -- calling
     def bind(self, args: Sequence[Any], kwargs: dict[str, Any]) -> tuple[Any, ...]:
@@ -190,7 +205,7 @@ def _row(name: str, forward: Any, kind: str, node: str | None, tensors: str | No
     return _add(OpDef(name, forward, kind=kind, node=node, rules=rest, joint=joint, tensors=tensors, facts=facts))
 
 
-_FACTS = ("view", "inplace", "promote", "outputs", "nondiff", "aux", "jvp", "public", "constant")
+_FACTS = ("view", "inplace", "promote", "outputs", "nondiff", "aux", "jvp", "public", "constant", "in_place_node")
 
 
 def elementwise(

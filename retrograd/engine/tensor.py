@@ -28,7 +28,7 @@ from .node import GraphNode, Port, edge_parts
 from .printing import tensor_repr
 from .state import STATE
 from .strided import address, element_strides, storage_offset
-from .views import grad_fn_of, gradient_edge, requires_grad, retain_on, view_edge
+from .views import has_history, grad_fn_of, gradient_edge, requires_grad, retain_on, view_edge
 
 _NON_LEAF_GRAD = (
     "The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. Its .grad attribute won't be "
@@ -195,7 +195,7 @@ class Tensor(TensorBase):
         """Switch recording for a leaf; on a non-leaf only ``True`` (no effect) is allowed."""
         if not isinstance(requires_grad, bool):
             raise TypeError("requires_grad_(): argument 'requires_grad' must be bool")
-        if self.grad_fn is not None:
+        if has_history(self):
             if not requires_grad:
                 raise RuntimeError(
                     "you can only change requires_grad flags of leaf variables. If you want to use a computed variable "
@@ -284,7 +284,7 @@ class Tensor(TensorBase):
         if not self.requires_grad:
             raise RuntimeError("can't retain_grad on Tensor that has requires_grad=False")
         meta = self.need_meta()
-        if self.grad_fn is None or meta.retains_grad:
+        if not has_history(self) or meta.retains_grad:
             return
         meta.retains_grad = True
         retain_on(self, gradient_edge(self))

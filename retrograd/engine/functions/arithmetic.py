@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..base import TensorBase
+from ..dtypes import get_default_dtype
 from ..inplace import call_inplace
 from ..public import METHODS, as_tensor_operand, check_tensor, public
 from ..registry import OPS, F
@@ -73,7 +74,14 @@ def clamp(input: Any, min: Any = None, max: Any = None) -> Any:  # noqa: A002
     check_tensor("clamp", input)
     if isinstance(min, TensorBase) or isinstance(max, TensorBase):
         return F._clamp_tensors(input, *_bounds(min, max))
-    return F._clamp_scalar(input, min, max)
+    return F._clamp_scalar(_fit_for_bounds(input, min, max), min, max)
+
+
+def _fit_for_bounds(input: Any, *bounds: Any) -> Any:  # noqa: A002
+    """Integers become floating when a bound is."""
+    if input._sig.numpy.kind in "fc" or not any(isinstance(b, float) for b in bounds):
+        return input
+    return F._to_copy(input, get_default_dtype().numpy)
 
 
 def _bounds(low: Any, high: Any) -> list[Any]:
@@ -85,6 +93,8 @@ def clamp_(self: Any, min: Any = None, max: Any = None) -> Any:  # noqa: A002
     """In-place clamp."""
     if isinstance(min, TensorBase) or isinstance(max, TensorBase):
         return call_inplace(OPS["_clamp_tensors"], (self, *_bounds(min, max)), {})
+    if _fit_for_bounds(self, min, max) is not self:
+        raise RuntimeError(f"result type Float can't be cast to the desired output type {self.dtype}")
     return call_inplace(OPS["_clamp_scalar"], (self, min, max), {})
 
 
@@ -92,7 +102,7 @@ public("clip", out=True)(clamp)
 public("clip_")(clamp_)
 
 
-@public("where")
+@public("where", method=False, out=True)
 def where(condition: Any, input: Any = None, other: Any = None) -> Any:  # noqa: A002
     """``input`` where ``condition``, else ``other``; with the condition alone, the indices where it holds."""
     check_tensor("where", condition, name="condition")
@@ -101,6 +111,12 @@ def where(condition: Any, input: Any = None, other: Any = None) -> Any:  # noqa:
     if not isinstance(input, TensorBase) and not isinstance(other, TensorBase):
         input = F._fill_number(OPS["zeros_like"](condition) * 1.0, input)  # noqa: A001
     return F._where(condition, _operand(input), _operand(other))
+
+
+@public("where", function=False)
+def where_method(self: Any, condition: Any, other: Any) -> Any:
+    """This tensor where ``condition``, else ``other``."""
+    return where(condition, self, other)
 
 
 @public("rsub", method=False)

@@ -13,7 +13,11 @@ from ..random import rng_of
 from ..registry import OPS
 from .creating import _sizes, finish, numpy_of
 
-linear("_overwrite", lambda self, values: values, node="NormalBackward0", tensors="self", self=lambda g: g * 0)
+for _node in ("Normal", "Uniform", "Bernoulli"):
+    linear(
+        f"_overwrite_{_node.lower()}", lambda self, values: values, tensors="self", self=lambda g: g * 0,
+        node=f"{_node}Backward{2 if _node == 'Bernoulli' else 0}",
+    )  # fmt: skip
 
 
 def _drawn(draw: Any) -> Any:
@@ -76,21 +80,21 @@ def randperm(n: int, *, generator: Any = None, dtype: Any = None, device: Any = 
     return finish(rng_of(generator).permutation(n).astype(numpy_of(dtype, np.dtype(np.int64))))
 
 
-def _overwrite(self: Any, values: Any) -> Any:
-    return call_inplace(OPS["_overwrite"], (self, np.asarray(values).astype(self._sig.numpy)), {})
+def _overwrite(self: Any, kind: str, values: Any) -> Any:
+    return call_inplace(OPS["_overwrite_" + kind], (self, np.asarray(values).astype(self._sig.numpy)), {})
 
 
 @public("uniform_", function=False)
 def uniform_(self: Any, from_: float = 0.0, to: float = 1.0, *, generator: Any = None, **kwargs: Any) -> Any:
     """Uniform on ``[from, to)``."""
     low = kwargs.pop("from", from_)
-    return _overwrite(self, rng_of(generator).random(tuple(self.shape)) * (to - low) + low)
+    return _overwrite(self, "uniform", rng_of(generator).random(tuple(self.shape)) * (to - low) + low)
 
 
 @public("normal_", function=False)
 def normal_(self: Any, mean: float = 0.0, std: float = 1.0, *, generator: Any = None) -> Any:
     """Normal."""
-    return _overwrite(self, rng_of(generator).standard_normal(tuple(self.shape)) * std + mean)
+    return _overwrite(self, "normal", rng_of(generator).standard_normal(tuple(self.shape)) * std + mean)
 
 
 @public("bernoulli")
@@ -104,4 +108,4 @@ def bernoulli(input: Any, p: float | None = None, *, generator: Any = None) -> A
 def bernoulli_(self: Any, p: Any = 0.5, *, generator: Any = None) -> Any:
     """0 or 1 with probability ``p`` of 1."""
     limit = p._array if hasattr(p, "_array") else p
-    return _overwrite(self, rng_of(generator).random(tuple(self.shape)) < limit)
+    return _overwrite(self, "bernoulli", rng_of(generator).random(tuple(self.shape)) < limit)

@@ -96,7 +96,7 @@ def heaviside_(self: Any, values: Any) -> Any:
 
 
 def _needs_complex(*values: Any) -> bool:
-    return any(v._sig.numpy.kind == "c" if isinstance(v, TensorBase) else isinstance(v, complex) for v in values)
+    return any(v._sig.numpy.kind == "c" if isinstance(v, TensorBase) else isinstance(v, type(1j)) for v in values)
 
 
 @public("float_power", out=True)
@@ -263,3 +263,75 @@ def _same(name: str, doc: str) -> None:
 _same("positive", "``+input``: the tensor itself.")
 _same("resolve_conj", "The tensor itself: conjugation is never lazy here.")
 _same("resolve_neg", "The tensor itself: negation is never lazy here.")
+
+
+# -- in-place forms that torch records under another name
+
+
+def _inplace_row(name: str) -> None:
+    row = OPS[f"_{name}_inplace"]
+
+    def call(self: Any) -> Any:
+        return call_inplace(row, (self,), {})
+
+    call.__name__ = call.__qualname__ = name + "_"
+    call.__doc__ = f"In-place {name}."
+    public(name + "_")(call)
+
+
+for _name in ("asinh", "acosh", "atanh", "conj_physical"):
+    _inplace_row(_name)
+
+
+@public("conj_physical", out=True)
+def conj_physical(input: Any) -> Any:  # noqa: A002
+    """The complex conjugate; a real tensor itself."""
+    check_tensor("conj_physical", input)
+    return F._conj_physical(input) if input._sig.numpy.kind == "c" else input
+
+
+@public("masked_fill")
+def masked_fill(input: Any, mask: Any, value: Any) -> Any:  # noqa: A002
+    """``input`` with ``value`` (a number or a 0-d tensor) where ``mask``."""
+    check_tensor("masked_fill", input)
+    return OPS[_fill_row(mask, value)](input, mask, value)
+
+
+def _fill_row(mask: Any, value: Any) -> str:
+    if mask._sig.numpy.kind != "b":
+        raise RuntimeError(f"masked_fill only supports boolean masks, but got mask with dtype {mask.dtype}")
+    if not isinstance(value, TensorBase):
+        return "masked_fill"
+    if value.ndim:
+        raise RuntimeError(
+            f"masked_fill only supports a 0-dimensional value tensor, but got tensor with {value.ndim} dimension(s)."
+        )
+    return "_masked_fill_tensor"
+
+
+@public("masked_fill_", function=False)
+def masked_fill_(self: Any, mask: Any, value: Any) -> Any:
+    """In-place masked fill."""
+    return call_inplace(OPS[_fill_row(mask, value)], (self, mask, value), {})
+
+
+def _comparison_in_place(name: str) -> None:
+    def call(self: Any, other: Any) -> Any:
+        row = f"_{name}_inplace_" + ("tensor" if isinstance(other, TensorBase) else "number")
+        return call_inplace(OPS[row], (self, _operand(other)), {})
+
+    call.__name__ = call.__qualname__ = name + "_"
+    call.__doc__ = f"In-place {name}: 1 where it holds, 0 elsewhere."
+    public(name + "_", function=False)(call)
+
+
+for _name in ("eq", "ne", "lt", "le", "gt", "ge"):
+    _comparison_in_place(_name)
+
+
+@public("abs_")
+def abs_(self: Any) -> Any:
+    """In-place absolute value; refused for complex tensors, whose absolute values are real."""
+    if self._sig.numpy.kind == "c":
+        raise RuntimeError("In-place abs is not supported for complex tensors.")
+    return call_inplace(OPS["abs"], (self,), {})

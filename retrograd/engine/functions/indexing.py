@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ..base import TensorBase
+from ..base import TensorBase, wrap
 from ..inplace import call_inplace
 from ..public import METHODS, public
 from ..registry import OPS, F
@@ -69,6 +69,8 @@ def _basic(self: Any, parts: list[Any]) -> Any:
             if self.ndim == 0
             else f"too many indices for tensor of dimension {self.ndim}"
         )
+    if len(parts) == 1 and isinstance(parts[0], slice):
+        return _sliced(self, 0, parts[0])
     result, dim = self, 0
     for part in parts:
         if part is None:
@@ -77,7 +79,7 @@ def _basic(self: Any, parts: list[Any]) -> Any:
         elif part is Ellipsis:
             dim += self.ndim - used
         elif isinstance(part, slice):
-            result = _sliced(result, dim, part)
+            result = result if part == slice(None) else _sliced(result, dim, part)
             dim += 1
         else:
             result = F.select(result, dim, _position(part, result, dim))
@@ -104,8 +106,6 @@ def _sliced(t: Any, dim: int, part: slice) -> Any:
     step = 1 if step is None else step
     if step <= 0:
         raise ValueError("step must be greater than zero")
-    if start in (None, 0) and step == 1 and (stop is None or stop >= t.shape[dim]):
-        return t if part == slice(None) else F._slice(t, dim, 0, t.shape[dim], 1)
     return F._slice(t, dim, *slice(start, stop).indices(t.shape[dim])[:2], step)
 
 
@@ -116,24 +116,41 @@ def setitem(self: Any, index: Any, value: Any) -> None:
         where = tuple(_plain(p) for p in parts)
         call_inplace(OPS["_index_put"], (self, where, _value(value, self), False), {})
         return
-    target = _basic(self, parts)
+    target = self if _is_whole(self, parts) else _basic(self, parts)
     if isinstance(value, TensorBase):
-        copy_(target, _without_lead(value, target))
+        _write_tensor(target, value)
+    elif isinstance(value, (list, tuple, np.ndarray)):
+        copy_(target, _value(value, self))
     else:
-        fill_(target, value) if not isinstance(value, (list, tuple, np.ndarray)) else copy_(target, _value(value, self))
+        fill_(target, wrap(np.asarray(value).astype(self._sig.numpy)))
 
 
-def _without_lead(value: Any, target: Any) -> Any:
-    """A source may have extra leading dimensions of size one."""
-    while value.ndim > target.ndim and value.shape[0] == 1:
-        value = F._squeeze_dim(value, 0)
-    return value
+def _is_whole(t: Any, parts: Any) -> bool:
+    """Whether an index takes all of a tensor in its shape; then PyTorch writes the tensor itself, not a view."""
+    kept = [p for p in parts if p is not Ellipsis]
+    if len(kept) > t.ndim or not all(isinstance(p, slice) for p in kept):
+        return False
+    at = next((i for i, p in enumerate(parts) if p is Ellipsis), len(kept))
+    sizes = [*t.shape[:at], *t.shape[t.ndim - (len(kept) - at) :]]
+    return all(p.indices(n) == (0, n, 1) for p, n in zip(kept, sizes, strict=True))
+
+
+def _write_tensor(target: Any, value: Any) -> None:
+    """A 0-d value fills; another shape loses its leading ones and is expanded first."""
+    if value.shape == target.shape:
+        copy_(target, value)
+    elif not value.ndim:
+        fill_(target, value)
+    else:
+        sizes = tuple(value.shape)
+        while sizes and sizes[0] == 1:
+            sizes = sizes[1:]
+        value = F._view(value, sizes)
+        copy_(target, value if value.shape == target.shape else F.expand(value, tuple(target.shape)))
 
 
 def _value(value: Any, like: Any) -> Any:
     if isinstance(value, (list, tuple, np.ndarray)):
-        from ..base import wrap
-
         return wrap(np.asarray(value, dtype=like._sig.numpy))
     return value
 
@@ -148,12 +165,24 @@ def copy_(self: Any, src: Any, non_blocking: bool = False) -> Any:
     return call_inplace(OPS["_copy"], (self, src, non_blocking), {})
 
 
+def _fill_row(value: Any) -> Any:
+    if not isinstance(value, TensorBase):
+        return OPS["_fill_number"]
+    if value.ndim:
+        raise RuntimeError(f"fill only supports 0-dimension value tensor but got tensor with {value.ndim} dimensions.")
+    return OPS["_fill_tensor"]
+
+
+@public("fill", method=False)
+def fill(input: Any, value: Any) -> Any:  # noqa: A002
+    """One value in the shape and dtype of ``input``."""
+    return _fill_row(value)(input, value)
+
+
 @public("fill_")
 def fill_(self: Any, value: Any) -> Any:
     """Write one value everywhere."""
-    if isinstance(value, TensorBase) and value.ndim:
-        raise RuntimeError(f"fill_ only supports 0-dimension value tensor but got tensor with {value.ndim} dimensions.")
-    return call_inplace(OPS["_fill"], (self, value), {})
+    return call_inplace(_fill_row(value).in_place, (self, value), {})
 
 
 @public("zero_")
@@ -177,8 +206,6 @@ def index_put(input: Any, indices: Any, values: Any, accumulate: bool = False) -
 @public("nonzero")
 def nonzero(input: Any, *, as_tuple: bool = False) -> Any:  # noqa: A002
     """Indices of the elements that are not zero."""
-    from ..base import wrap
-
     found = np.nonzero(input._array) if input.ndim else (np.arange(1 if input._array else 0),)
     if as_tuple:
         return tuple(wrap(i) for i in found)

@@ -36,8 +36,8 @@ def _fold_left(input: Any, other: Any) -> Any:  # noqa: A002
     """A batch times one matrix: the batch dimensions join the rows."""
     rows = input.reshape(-1, input.shape[-1])
     if other.ndim == 1:
-        return F._view(F.mv(rows, other), tuple(input.shape[:-1]))
-    return F._view(F.mm(rows, other), (*input.shape[:-1], other.shape[-1]))
+        return F._unsafe_view(F.mv(rows, other), tuple(input.shape[:-1]))
+    return F._unsafe_view(F.mm(rows, other), (*input.shape[:-1], other.shape[-1]))
 
 
 def _batched(input: Any, other: Any) -> Any:  # noqa: A002
@@ -53,7 +53,7 @@ def _batched(input: Any, other: Any) -> Any:  # noqa: A002
     count = math.prod(batch)
     a = F.expand(left, (*batch, *left.shape[-2:])).reshape(count, *left.shape[-2:])
     b = F.expand(right, (*batch, *right.shape[-2:])).reshape(count, *right.shape[-2:])
-    out = F._view(F.bmm(a, b), (*batch, left.shape[-2], right.shape[-1]))
+    out = F._unsafe_view(F.bmm(a, b), (*batch, left.shape[-2], right.shape[-1]))
     if input.ndim == 1:
         out = F._squeeze_dim(out, -2)
     return F._squeeze_dim(out, -1) if other.ndim == 1 else out
@@ -75,4 +75,4 @@ def outer(input: Any, vec2: Any) -> Any:  # noqa: A002
     """Outer product of two vectors."""
     if input.ndim != 1 or vec2.ndim != 1:
         raise RuntimeError(f"outer: Expected 1-D arguments, but got {input.ndim}-D and {vec2.ndim}-D")
-    return F.mul(F.unsqueeze(input, 1), vec2)
+    return F.mul(input.reshape(-1, 1), vec2)

@@ -293,8 +293,9 @@ def _reshape_in_place(self: Any, row: str, *args: Any) -> Any:
     set_array(self, array)
     bump_version(self)
     if view is not None:
+        version = view.version if new_edge is None else storage_of(self).version
         self._meta.view = made._meta.view
-        self._meta.view.fn, self._meta.view.version = new_edge, storage_of(self).version
+        self._meta.view.fn, self._meta.view.version = new_edge, version
     elif new_edge is not None:
         set_history(self, new_edge)
     return self

@@ -8,15 +8,15 @@ import numpy as np
 
 from ..op import function, linear, nondifferentiable
 from ..registry import F
-from ..strided import Geometry, zeros_like_layout
+from ..strided import Geometry, kept_order, zeros_like_layout
 
-linear("clone", lambda self: np.array(self, order="K"), self=lambda g: g)
+linear("clone", lambda self: np.array(self, order=kept_order(self)), self=lambda g: g)
 
 
 def _to_copy(self: Any, numpy: Any) -> Any:
     if self.dtype.kind == "c" and numpy.kind != "c":
         self = self.real
-    return np.array(self, dtype=numpy, order="K")
+    return np.array(self, dtype=numpy, order=kept_order(self))
 
 
 def _cast_back(g: Any, self_options: Any) -> Any:
@@ -47,7 +47,10 @@ def _fill(self: Any, value: Any) -> Any:
     return np.broadcast_to(np.asarray(value).astype(self.dtype), self.shape)
 
 
-linear("_fill", _fill, node="FillBackward0", tensors="self value", self=lambda g: g * 0, value=lambda g: F.sum(g))
+linear("_fill_number", _fill, node="FillBackward0", in_place_node="FillBackward2", tensors="self",
+       self=lambda g: g * 0)  # fmt: skip
+linear("_fill_tensor", _fill, node="FillBackward1", in_place_node="FillBackward3", tensors="self value",
+       self=lambda g: g * 0, value=lambda g: F.sum(g))  # fmt: skip
 linear("_zero", lambda self: np.zeros_like(self), node="ZeroBackward0", self=lambda g: g * 0)
 nondifferentiable("zeros_like", lambda self: np.zeros(self.shape, self.dtype), public=False)
 nondifferentiable("ones_like", lambda self: np.ones(self.shape, self.dtype), public=False)

@@ -108,7 +108,9 @@ def _sgn_grad(g: Any, self: Any, result: Any) -> Any:
     return F._where(size == 0, F.zeros_like(g), (g - F.real(g * F.conj(result)) * result) / safe)
 
 
-elementwise("sgn", _sgn, self=_sgn_grad, inplace=True)
+# Not holomorphic, so that its tangent is no conjugate of its reverse rule; the map is its own transpose.
+elementwise("sgn", _sgn, self=_sgn_grad, inplace=True,
+            jvp=lambda primal, tangents, results: _sgn_grad(tangents[0], primal[0], results[0]))  # fmt: skip
 elementwise("sign", np.sign, self=_zeros_rule, inplace=True)
 elementwise("square", np.square, node="PowBackward0", self=lambda g, self: g * (2 * conj(self)), inplace=True)
 elementwise(
@@ -174,7 +176,7 @@ elementwise("expm1", np.expm1, promote="float", self=lambda g, result: g * conj(
 elementwise("log", np.log, promote="float", self=lambda g, self: g / conj(self), inplace=True)
 elementwise("log2", np.log2, promote="float", self=lambda g, self: g / (conj(self) * math.log(2)), inplace=True)
 elementwise("log10", np.log10, promote="float", self=lambda g, self: g / (conj(self) * math.log(10)), inplace=True)
-elementwise("log1p", np.log1p, promote="float", self=lambda g, self: g / conj(self + 1), inplace=True)
+elementwise("log1p", np.log1p, node="Log1PBackward0", promote="float", self=lambda g, self: g / conj(self + 1), inplace=True)
 
 # -- trigonometry
 
@@ -195,8 +197,14 @@ def _sigmoid(self: Any) -> Any:
 
 elementwise("sigmoid", _sigmoid, promote="float", self=lambda g, result: g * conj(result * (1 - result)), inplace=True)
 elementwise(
-    "relu", lambda self: np.maximum(self, self.dtype.type(0)), self=lambda g, result: g * (result > 0), inplace=True
-)
+    "relu", lambda self: np.maximum(self, self.dtype.type(0)), inplace=True,
+    self=lambda g, result: F._threshold_backward(g, result, 0),
+)  # fmt: skip
+elementwise(
+    "_threshold_backward", lambda grad_output, self, threshold: grad_output * (self > threshold),
+    node="ThresholdBackwardBackward0", tensors="grad_output self", promote="",
+    grad_output=lambda g, self, threshold: F._threshold_backward(g, self, threshold), self=_zeros_rule,
+)  # fmt: skip
 
 
 # -- bounds and selection
@@ -256,8 +264,10 @@ def _masked_fill(self: Any, mask: Any, value: Any) -> Any:
     return out
 
 
+linear("masked_fill", _masked_fill, tensors="self mask", self=lambda g, mask: F.masked_fill(g, mask, 0),
+       jvp=lambda primal, tangents, results: F.masked_fill(tangents[0], primal[1], 0))  # fmt: skip
 linear(
-    "masked_fill", _masked_fill, tensors="self mask value", inplace=True,
+    "_masked_fill_tensor", _masked_fill, node="MaskedFillBackward1", tensors="self mask value",
     self=lambda g, mask: F.masked_fill(g, mask, 0),
     value=lambda g, mask: F.sum(F._where(mask, g, F.zeros_like(g))),
 )  # fmt: skip

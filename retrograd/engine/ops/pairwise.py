@@ -263,6 +263,21 @@ elementwise(
     tensor2=lambda g, tensor1, tensor2, value: -g * conj((value * tensor1 / tensor2) / tensor2),
 )  # fmt: skip
 
+# -- in place, a comparison takes the place of a differentiable value: its gradient is zero
+
+for _name, _compare in {
+    "eq": np.equal, "ne": np.not_equal, "lt": np.less, "le": np.less_equal, "gt": np.greater, "ge": np.greater_equal,
+}.items():  # fmt: skip
+    elementwise(
+        f"_{_name}_inplace_number", _compare, node=_name.capitalize() + "Backward0", tensors="self other",
+        self=lambda g: F.zeros_like(g),
+    )  # fmt: skip
+    elementwise(
+        f"_{_name}_inplace_tensor", _compare, node=_name.capitalize() + "Backward1",
+        self=lambda g: F.zeros_like(g), other=lambda g: F.zeros_like(g),
+    )  # fmt: skip
+elementwise("nextafter", np.nextafter, self=lambda g: g, other=lambda g: F.zeros_like(g), inplace=True)
+
 # -- without gradient
 
 
@@ -273,7 +288,6 @@ def _heaviside(self: Any, other: Any) -> Any:
 
 
 nondifferentiable("_heaviside", _heaviside, tensors="self other")
-nondifferentiable("nextafter", np.nextafter, tensors="self other", promote="common", inplace=True)
 nondifferentiable("gcd", np.gcd, tensors="self other", promote="common", inplace=True)
 nondifferentiable("lcm", np.lcm, tensors="self other", promote="common", inplace=True)
 nondifferentiable("bitwise_left_shift", np.left_shift, tensors="self other", promote="common", inplace=True)

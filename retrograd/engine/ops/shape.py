@@ -98,8 +98,10 @@ def _view(self: Any, size: Any) -> Any:
 
 linear("_view", _view, node="ViewBackward0", view=True, self=lambda g, self_sizes: F.reshape(g, tuple(self_sizes)))
 linear("alias", lambda self: self.view(), node="AliasBackward0", view=True, public=False, self=lambda g: g)
+linear("_reshape_alias", _view, node="ReshapeAliasBackward0", view=True,
+       self=lambda g, self_sizes: F.reshape(g, tuple(self_sizes)))  # fmt: skip
 linear(
-    "_reshape_alias", lambda self, size: self.reshape(size), node="UnsafeViewBackward0",
+    "_unsafe_view", lambda self, size: self.reshape(size), node="UnsafeViewBackward0",
     self=lambda g, self_sizes: F.reshape(g, tuple(self_sizes)),
 )  # fmt: skip
 linear("reshape", lambda self, size: self.reshape(size), node="ReshapeBackward0", public=False,
@@ -157,6 +159,8 @@ def _squeeze_dim(self: Any, dim: Any) -> Any:
 
 linear("_squeeze_dim", _squeeze_dim, node="SqueezeBackward1", view=True,
        self=lambda g, self_sizes: F.reshape(g, tuple(self_sizes)))  # fmt: skip
+linear("_squeeze_dims", _squeeze_dim, node="SqueezeBackward2", view=True,
+       self=lambda g, self_sizes: F.reshape(g, tuple(self_sizes)))  # fmt: skip
 
 
 # -- windows on memory
@@ -211,6 +215,7 @@ linear("_slice_backward", _slice_backward, node="SliceBackwardBackward0", tensor
 
 
 def _diagonal(self: Any, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Any:
+    axes_of((dim1, dim2), self.ndim)
     view = np.diagonal(self, offset, dim1, dim2)
     return np.lib.stride_tricks.as_strided(_start_of_diagonal(self, offset, dim1, dim2), view.shape, view.strides)
 
@@ -274,7 +279,7 @@ linear("_strided_of_dense", _strided_of_dense, self=lambda g, geometry, size, st
 
 def _unbind(self: Any, dim: int = 0) -> Any:
     if self.ndim == 0:
-        raise RuntimeError("Dimension specified as 0 but tensor has no dimensions")
+        raise IndexError("Dimension specified as 0 but tensor has no dimensions")
     axis = axes_of(dim, self.ndim)[0]
     return tuple(self[(slice(None),) * axis + (i, Ellipsis)] for i in range(self.shape[axis]))
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..op import elementwise, linear, nondifferentiable
-from ..registry import F
+from ..registry import OPS, F
 from .elementwise import conj
 
 
@@ -52,6 +52,17 @@ elementwise(
     "rad2deg", lambda self: self * self.dtype.type(180 / math.pi), node="Rad2DegBackward0", promote="float",
     self=lambda g: F.rad2deg(g), inplace=True,
 )  # fmt: skip
+
+
+
+def inplace_twin(name: str, node: str) -> None:
+    """A row ``_<name>_inplace`` for an operator whose in-place form torch records under another name."""
+    op = OPS[name]
+    elementwise(f"_{name}_inplace", op.forward, node=node, promote=op.promote, tensors="self", **op.rules)
+
+
+for _name in ("asinh", "acosh", "atanh"):
+    inplace_twin(_name, _name.capitalize() + "Backward1")
 
 # -- rounding
 
@@ -129,7 +140,8 @@ def _angle_jvp(primal: Any, tangents: Any, results: Any) -> Any:
 
 
 elementwise("angle", _angle, promote="float", self=_angle_grad, jvp=_angle_jvp)
-linear("conj_physical", np.conjugate, self=lambda g: F.conj_physical(g), inplace=True)
+linear("_conj_physical", np.conjugate, node="ConjPhysicalBackward0", self=lambda g: F.conj(g))
+linear("_conj_physical_inplace", np.conjugate, node="ConjPhysicalBackward1", self=lambda g: F.conj(g))
 
 
 def _view_as_real(self: Any) -> Any:
@@ -199,7 +211,10 @@ elementwise(
 
 # -- questions
 
-for _name, _ask in {
-    "isneginf": np.isneginf, "isposinf": np.isposinf, "isreal": np.isreal,
-}.items():  # fmt: skip
-    nondifferentiable(_name, lambda self, _ask=_ask: _ask(self))
+
+def _asking(ask: Any) -> Any:
+    return lambda self: ask(self)
+
+
+for _name, _ask in {"isneginf": np.isneginf, "isposinf": np.isposinf, "isreal": np.isreal}.items():
+    nondifferentiable(_name, _asking(_ask))
