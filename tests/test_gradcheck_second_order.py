@@ -22,6 +22,9 @@ HEALTHY: dict[str, Any] = {
     "with a number": lambda t: (lambda x, k: x**k, (point(t), 3)),
     "custom": lambda t: (functions.square(t), point(t)),
     "scalar": lambda t: (lambda x: (x**3).sum(), point(t)),
+    "in place": lambda t: (lambda x: x.clone().mul_(2).exp_(), point(t)),
+    "saved output": lambda t: (lambda x: x.tanh() * x.sigmoid(), point(t)),
+    "absolute value": lambda t: (lambda c: c.abs(), t.tensor([1 + 2j, 0.5j], dtype=t.complex128, requires_grad=True)),
     "complex": lambda t: (lambda c: c * c, t.tensor([1 + 2j, 0.5j], dtype=t.complex128, requires_grad=True)),
 }
 
