@@ -84,9 +84,7 @@ def unary_shapes(lo: float = -2.0, hi: float = 2.0) -> dict[str, Any]:
         "matrix": real(2, 3, lo=lo, hi=hi),
         "0-d": real(lo=lo, hi=hi, start=1),
         "empty": np.zeros((0, 3)),
-        "transposed": real(3, 2, lo=lo, hi=hi, start=2).T,
         "strided": real(2, 6, lo=lo, hi=hi, start=3)[:, ::2],
-        "expanded": np.broadcast_to(real(1, 3, lo=lo, hi=hi, start=4), (2, 3)),
     }
 
 
@@ -100,7 +98,6 @@ def binary_shapes(
         "broadcast": (real(2, 1, lo=lo, hi=hi), real(3, lo=lo2, hi=hi2, start=1)),
         "0-d right": (real(2, 2, lo=lo, hi=hi), real(lo=lo2, hi=hi2, start=2)),
         "0-d left": (real(lo=lo, hi=hi, start=2), real(2, 2, lo=lo2, hi=hi2)),
-        "0-d both": (real(lo=lo, hi=hi, start=1), real(lo=lo2, hi=hi2, start=2)),
         "empty": (np.zeros((0, 3)), real(1, lo=lo2, hi=hi2)),
         "strided": (real(3, 2, lo=lo, hi=hi).T, real(2, 6, lo=lo2, hi=hi2, start=5)[:, ::2]),
     }

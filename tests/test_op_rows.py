@@ -24,7 +24,7 @@ from op_runs import (
     run,
     second_order,
 )
-from op_samples import Sample, all_samples, identity, look_up
+from op_samples import Const, Sample, all_samples, identity, look_up
 
 import retrograd
 from retrograd.engine import observe
@@ -41,14 +41,9 @@ def parametrized(samples: list[Sample]) -> Any:
     return pytest.mark.parametrize("sample", samples, ids=identity)
 
 
-def has_gradient(sample: Sample) -> bool:
-    """Whether a sample has differentiable arguments."""
-    return sample.grad and bool(run_torch(sample).outputs)
-
-
-def run_torch(sample: Sample) -> Any:
-    """The sample on PyTorch."""
-    return run(torch, sample)
+def node_name(t: Any) -> str:
+    """The name of the node that made a tensor."""
+    return "" if t.grad_fn is None else str(t.grad_fn.name())
 
 
 WITH_GRADIENT = [s for s in SAMPLES if s.grad]
@@ -73,7 +68,7 @@ def test_gradients_of_both_speeds(sample: Sample) -> None:
     if not theirs.outputs:
         return
     if sample.node:
-        assert ours.outputs[0].grad_fn.name() == theirs.outputs[0].grad_fn.name()
+        assert node_name(ours.outputs[0]) == node_name(theirs.outputs[0])
     wanted = first_order(theirs)
     plain = first_order(ours)
     gradients_agree(plain, wanted, sample, 10)
@@ -163,7 +158,11 @@ def adjoint_agrees(sample: Sample, tangents: list[Any]) -> None:
     np.testing.assert_allclose(left, right, 1e-8, 1e-10)
 
 
-IN_PLACE = [s for s in SAMPLES if s.variants and s.call is None and hasattr(torch.Tensor, s.name + "_")]
+IN_PLACE = [
+    s
+    for s in SAMPLES
+    if s.variants and s.call is None and hasattr(torch.Tensor, s.name + "_") and isinstance(s.args[0], (np.ndarray, Const))
+]
 
 
 def in_place(name: str) -> Any:
@@ -186,11 +185,15 @@ def test_in_place_variant(sample: Sample) -> None:
     assert_same(ours.results[0], theirs.results[0], sample)
     if sample.grad and theirs.outputs:
         if sample.node:
-            assert ours.outputs[0].grad_fn.name() == theirs.outputs[0].grad_fn.name()
-        gradients_agree(first_order(ours), first_order(theirs), sample, 10)
+            assert node_name(ours.outputs[0]) == node_name(theirs.outputs[0])
+        try:
+            wanted = first_order(theirs)
+        except NotImplementedError:  # torch forgot the derivative of this in-place form
+            wanted = first_order(run(torch, sample))
+        gradients_agree(first_order(ours), wanted, sample, 10)
 
 
-METHODS = [s for s in FIRST_OF_NAME if hasattr(torch.Tensor, s.name)]
+METHODS = [s for s in FIRST_OF_NAME if callable(getattr(torch.Tensor, s.name, None)) and s.name != "where"]
 
 
 @parametrized(METHODS)

@@ -92,10 +92,18 @@ elementwise("neg", np.negative, self=lambda g: -g, inplace=True)
 elementwise("abs", np.absolute, self=lambda g, self: g * F.sgn(self), inplace=True)
 
 
+def _sign(self: Any) -> Any:
+    """-1, 0 or 1; 0 also for NaN."""
+    if self.dtype.kind == "b":
+        return self
+    signs = np.sign(self)
+    return np.nan_to_num(signs) if np.isnan(np.add.reduce(signs, axis=None)) else signs
+
+
 def _sgn(self: Any) -> Any:
     """Sign; for complex numbers ``z / |z|`` (0 at 0)."""
     if self.dtype.kind != "c":
-        return np.sign(self)
+        return _sign(self)
     size = np.absolute(self)
     return np.where(size == 0, 0, self / np.where(size == 0, 1, size)).astype(self.dtype)
 
@@ -111,7 +119,7 @@ def _sgn_grad(g: Any, self: Any, result: Any) -> Any:
 # Not holomorphic, so that its tangent is no conjugate of its reverse rule; the map is its own transpose.
 elementwise("sgn", _sgn, self=_sgn_grad, inplace=True,
             jvp=lambda primal, tangents, results: _sgn_grad(tangents[0], primal[0], results[0]))  # fmt: skip
-elementwise("sign", np.sign, self=_zeros_rule, inplace=True)
+elementwise("sign", _sign, self=_zeros_rule, inplace=True)
 elementwise("square", np.square, node="PowBackward0", self=lambda g, self: g * (2 * conj(self)), inplace=True)
 elementwise(
     "reciprocal", lambda self: np.reciprocal(self), promote="float",
@@ -141,8 +149,9 @@ def _pow_tensor_self(g: Any, self: Any, exponent: Any) -> Any:
 
 def _pow_exponent(g: Any, self: Any, exponent: Any, result: Any) -> Any:
     # 0 ** e has no usable log; its derivative is 0 for e >= 0
-    log = F.log(F._where(self == 0, F.ones_like(self), self))
-    slope = F._where((self == 0) & (F.real(exponent) >= 0), F.zeros_like(result), result * log)
+    flat = (self == 0) & (F.real(exponent) >= 0)
+    log = F.log(F._where(flat, F.ones_like(self), self))
+    slope = F._where(flat, F.zeros_like(result), result * log)
     return g * conj(slope)
 
 
@@ -228,20 +237,20 @@ def _clamp_grad(g: Any, self: Any, min: Any, max: Any) -> Any:  # noqa: A002
 elementwise("_clamp_scalar", _clamp, node="ClampBackward1", tensors="self", self=_clamp_grad, inplace=True)
 
 
-def _tie(g: Any, wins: Any, ties: Any) -> Any:
-    """The gradient of the larger (or smaller) operand; at a tie each gets half."""
-    return F._where(ties, g / 2, F._where(wins, g, g * 0))
+def _tie(g: Any, loses: Any, ties: Any) -> Any:
+    """The gradient of the larger (or smaller) operand; at a tie each gets half, beside NaN both get all."""
+    return F._where(ties, g / 2, F._where(loses, g * 0, g))
 
 
 elementwise(
     "maximum", np.maximum,
-    self=lambda g, self, other: _tie(g, self > other, self == other),
-    other=lambda g, self, other: _tie(g, other > self, self == other),
+    self=lambda g, self, other: _tie(g, self < other, self == other),
+    other=lambda g, self, other: _tie(g, other < self, self == other),
 )  # fmt: skip
 elementwise(
     "minimum", np.minimum,
-    self=lambda g, self, other: _tie(g, self < other, self == other),
-    other=lambda g, self, other: _tie(g, other < self, self == other),
+    self=lambda g, self, other: _tie(g, self > other, self == other),
+    other=lambda g, self, other: _tie(g, other > self, self == other),
 )  # fmt: skip
 
 

@@ -45,12 +45,13 @@ def _logaddexp(self: Any, other: Any) -> Any:
 
 elementwise(
     "logaddexp", _logaddexp,
-    self=lambda g, self, result: g * conj(F.exp(self - result)),
-    other=lambda g, other, result: g * conj(F.exp(other - result)),
+    self=lambda g, self, other: g / conj(1 + F.exp(other - self)),
+    other=lambda g, self, other: g / conj(1 + F.exp(self - other)),
 )  # fmt: skip
 elementwise(
     "logaddexp2", np.logaddexp2, node="Logaddexp2Backward0",
-    self=lambda g, self, result: g * F.exp2(self - result), other=lambda g, other, result: g * F.exp2(other - result),
+    self=lambda g, self, other: g / (1 + F.exp2(other - self)),
+    other=lambda g, self, other: g / (1 + F.exp2(self - other)),
 )  # fmt: skip
 
 
@@ -137,10 +138,6 @@ elementwise("_copysign_number", _copysign, node="CopysignBackward1", tensors="se
             self=_copysign_grad)  # fmt: skip
 
 
-def _power_of_two(other: Any) -> Any:
-    return F.exp2(other)
-
-
 def _ldexp(self: Any, other: Any) -> Any:
     """``self * 2 ** other``."""
     return self * np.exp2(other.astype(np.result_type(self, np.float16)))
@@ -148,7 +145,7 @@ def _ldexp(self: Any, other: Any) -> Any:
 
 elementwise(
     "ldexp", _ldexp, tensors="self other", promote="float", inplace=True,
-    self=lambda g, other: g * _power_of_two(other), other=lambda g, result: g * result * LOG2,
+    self=lambda g, other: g * conj(F.exp2(other)), other=lambda g, result: g * conj(result) * LOG2,
 )  # fmt: skip
 
 
@@ -284,7 +281,7 @@ elementwise("nextafter", np.nextafter, self=lambda g: g, other=lambda g: F.zeros
 def _heaviside(self: Any, other: Any) -> Any:
     """0 below 0, 1 above 0, ``other`` (``values``) at 0."""
     one, zero = self.dtype.type(1), self.dtype.type(0)
-    return np.where(np.isnan(self), self, np.where(self == 0, other, np.where(self < 0, zero, one))).astype(self.dtype)
+    return np.where(self == 0, other, np.where(self > 0, one, zero)).astype(self.dtype)
 
 
 nondifferentiable("_heaviside", _heaviside, tensors="self other")

@@ -26,7 +26,7 @@ elementwise("cosh", np.cosh, promote="float", self=lambda g, self: g * conj(F.si
 elementwise("asinh", np.arcsinh, promote="float", self=lambda g, self: g * conj(F.rsqrt(self * self + 1)), inplace=True)
 elementwise(
     "acosh", np.arccosh, promote="float", inplace=True,
-    self=lambda g, self: g * conj(F.rsqrt(self - 1) * F.rsqrt(self + 1)),
+    self=lambda g, self: g * conj(F.rsqrt(self - 1) * F.rsqrt(self + 1)) if is_complex(self) else g * F.rsqrt(self * self - 1),
 )  # fmt: skip
 elementwise("atanh", np.arctanh, promote="float", self=lambda g, self: g / conj(1 - self * self), inplace=True)
 
@@ -119,12 +119,12 @@ def _angle(self: Any) -> Any:
     )  # fmt: skip
 
 
-def _is_complex(value: Any) -> bool:
+def is_complex(value: Any) -> bool:
     return bool(np.dtype(getattr(value.dtype, "numpy", value.dtype)).kind == "c")
 
 
 def _angle_grad(g: Any, self: Any) -> Any:
-    if not _is_complex(self):
+    if not is_complex(self):
         return F.zeros_like(g)
     size = F.real(self * F.conj(self))
     turned = g * F._complex(-F.imag(self), F.real(self)) / F._where(size == 0, F.ones_like(size), size)
@@ -133,7 +133,7 @@ def _angle_grad(g: Any, self: Any) -> Any:
 
 def _angle_jvp(primal: Any, tangents: Any, results: Any) -> Any:
     self, tangent = primal[0], tangents[0]
-    if not _is_complex(self):
+    if not is_complex(self):
         return F.zeros_like(tangent)
     size = F.real(self * F.conj(self))
     return F.imag(F.conj(self) * tangent) / F._where(size == 0, F.ones_like(size), size)
