@@ -25,9 +25,8 @@ def walk(
     Raises ``NotATensorError`` for anything else and ``NoGraphError`` for a tensor without a graph.
     """
     roots = as_roots(obj)
-    frame = sys._getframe(depth)
-    source = one_source(roots)
-    return source.snapshot(roots, frame, label=label, params=_named(params), find_names=find_names)
+    frame = sys._getframe(depth) if find_names else None
+    return one_source(roots).snapshot(roots, frame, label=label, params=_named(params), find_names=find_names)
 
 
 def as_roots(obj: Any) -> list[Any]:

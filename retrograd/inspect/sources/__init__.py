@@ -19,4 +19,7 @@ def sources() -> tuple[Source, ...]:
 
 def source_of(obj: object) -> Source | None:
     """Return the source whose engine an object belongs to."""
-    return next((source for source in sources() if source.owns(obj)), None)
+    for source in sources():
+        if source.owns(obj):
+            return source
+    return None

@@ -25,8 +25,10 @@ def collect(roots: Sequence[Node], facts: Facts) -> tuple[GraphSnapshot, list[No
 
     Columns that need more than the nodes (names, scopes, sources) are left empty for the caller.
     """
-    order = list(dict.fromkeys(roots))
-    places = {node: place for place, node in enumerate(order)}
+    places: dict[Node, int] = {}
+    for root in roots:
+        places.setdefault(root, len(places))
+    order = list(places)
     shot = GraphSnapshot(engine=facts.engine, roots=[places[root] for root in roots])
     # A walk makes no garbage: the collector need not go through the growing heap again and again. With other
     # threads around it stays as it is, for one of them might be switching it at this moment.

@@ -44,9 +44,12 @@ _OWN_REFERENCES = 3  # the list, the variable, the argument of getrefcount: noth
 
 def protect(order: list[Node], shot: GraphSnapshot) -> None:
     """Make sure that this graph, whose nodes were just touched, can be released by anybody at any time."""
-    let_go()
+    if _Holding.batches:
+        let_go()
+    if len(order) <= _SAFE_NODES_THREAD:
+        return
     main = threading.current_thread() is threading.main_thread()
-    if len(order) <= (_SAFE_NODES if main else _SAFE_NODES_THREAD):
+    if main and len(order) <= _SAFE_NODES:
         return
     if raise_stack_limit(len(order)) and main and threading.active_count() == 1:
         return
