@@ -22,12 +22,21 @@ class Level:
     """One open forward-mode level; it knows its tangents and drops them all when it closes."""
 
     def __init__(self) -> None:
+        self.is_open = True
         self.duals: list[weakref.ref[TensorBase]] = []
         # A node keeps its own output as a bare array; the tangent of that output waits here.
         self.of_outputs: weakref.WeakKeyDictionary[GraphNode, dict[int, Any]] = weakref.WeakKeyDictionary()
 
+    def keep(self, t: TensorBase, tangent: Any) -> None:
+        """Give ``t`` a tangent until this level closes; nothing when it has closed already."""
+        if self.is_open:
+            meta = t.need_meta()
+            meta.tangent, meta.tangent_level = tangent, self
+            self.duals.append(weakref.ref(t))
+
     def close(self) -> None:
         """Forget every tangent of this level."""
+        self.is_open = False
         for ref in self.duals:
             t = ref()
             if t is not None and t._meta is not None and t._meta.tangent_level is self:
@@ -129,10 +138,7 @@ def tangent_of(t: TensorBase) -> Any:
 
 def keep_tangent(t: TensorBase, tangent: Any) -> None:
     """Store a tangent and remember it for the end of the level."""
-    meta = t.need_meta()
-    meta.tangent = tangent
-    meta.tangent_level = _levels[-1]
-    _levels[-1].duals.append(weakref.ref(t))
+    _levels[-1].keep(t, tangent)
 
 
 def set_tangent(t: TensorBase, tangent: Any) -> None:

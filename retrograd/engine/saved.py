@@ -125,8 +125,8 @@ class SavedTensor:
     """One value kept for backward, with its version, and hooks that pack and unpack it."""
 
     __slots__ = (
-        "__weakref__", "_array", "_edge", "_is_output", "_meta_storage", "_nr", "_packed", "_released", "_sig",
-        "_tangent", "_tensor", "_unpack", "_version", "_was_leaf",
+        "__weakref__", "_array", "_edge", "_is_output", "_level", "_meta_storage", "_nr", "_packed", "_released",
+        "_sig", "_tangent", "_tensor", "_unpack", "_version", "_was_leaf",
     )  # fmt: skip
 
     def __init__(self, t: Any = ..., is_output: bool = False, nr: int = 0, edge: Any = None) -> None:
@@ -140,6 +140,8 @@ class SavedTensor:
         self._is_output, self._nr = is_output, nr
         self._edge = edge
         self._tangent: Any = None
+        self._level: Any = None
+        """The forward-mode level that the tangent belongs to."""
         self._sig: Sig | None = None
         if t is None:
             return
@@ -150,7 +152,7 @@ class SavedTensor:
         self._meta_storage = storage_of(t)
         self._was_leaf = not is_output and edge is None
         if t._meta is not None:
-            self._tangent = t._meta.tangent
+            self._tangent, self._level = t._meta.tangent, t._meta.tangent_level
         hooks = state.STATE.saved_hooks
         if hooks and not (t._meta is not None and t._meta.wrapped_number):
             self._pack(t, *hooks[-1])
@@ -272,5 +274,7 @@ class SavedTensor:
             meta.same_leaf = t._fn
             t._fn = LAZY
         if self._tangent is not None:
-            t.need_meta().tangent = self._tangent
+            self._level.keep(t, self._tangent)
+        elif self._is_output and node is not None and state.FORWARD_LEVELS:
+            restore_tangent(t, node, self._nr)
         return t
