@@ -117,7 +117,7 @@ def test_G_20_edge_as_input(torch):
 @differential
 def test_G_20_unused_edge(torch):
     """G-20: an unused edge is an error, None when allowed, and cannot be materialized."""
-    a, b, total = tensors(torch)
+    a, _b, total = tensors(torch)
     other = torch.autograd.graph.get_gradient_edge(torch.ones(2, requires_grad=True) * 2)
     grad = torch.autograd.grad
     return (

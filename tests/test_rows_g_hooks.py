@@ -14,7 +14,7 @@ def graph(torch):
 
 @differential
 def test_G_08_post_hooks(torch):
-    """G-08: run in order, see results and incoming gradients, may replace the results for the next hook and the leaf."""
+    """G-08: run in order, see results and incoming gradients, and may replace the results for whoever comes next."""
     a, y, total = graph(torch)
     seen = []
 
@@ -110,7 +110,7 @@ def test_G_10_validation(torch):
     """G-10: both kinds of hooks must return a tuple of equal length with fitting tensors; None is always allowed."""
 
     def attempt(kind, result, phrase, root=None):
-        a, y, total = graph(torch)
+        _a, y, total = graph(torch)
         node = y.grad_fn
         hook = (lambda *_: result) if kind == "post" else (lambda _: result)
         (node.register_hook if kind == "post" else node.register_prehook)(hook)
@@ -138,7 +138,7 @@ def test_G_10_none_stops_the_gradient(torch):
     a, y, total = graph(torch)
     y.grad_fn.register_prehook(lambda g: (None,))
     total.backward()
-    b, z, other = graph(torch)
+    _b, z, other = graph(torch)
     z.grad_fn.register_prehook(lambda g: (None,))
     z.grad_fn.register_prehook(lambda g: (torch.ones(2),))
     return a.grad, raises("can't replace a None gradient", other.backward)

@@ -98,7 +98,7 @@ def four(torch):
 def test_G_39_wiring(torch):
     """G-39: the function gets a list of gradients, its result is ignored; misuse is found when registering."""
     register = torch.autograd.graph.register_multi_grad_hook
-    a, b, c, d = four(torch)
+    a, _b, c, d = four(torch)
     seen = []
 
     def hook(grads):
@@ -205,7 +205,7 @@ def test_G_42_each_task_has_its_own_count():
 @differential
 def test_G_42_function_that_raises(torch):
     """G-42: an exception in the function comes out of each backward, and the state stays sound."""
-    a, b, c, d = four(torch)
+    a, b, _c, d = four(torch)
     calls = []
 
     def hook(grads):

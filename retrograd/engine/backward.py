@@ -173,7 +173,7 @@ def _split_inputs(inputs: Any) -> tuple[list[Any] | None, list[Any]]:
     keys = None
     if isinstance(inputs, (TensorBase, GradientEdge)):
         inputs = [inputs]
-    elif isinstance(inputs, dict):
+    elif type(inputs) is dict:
         keys, inputs = list(inputs), list(inputs.values())
     elif hasattr(inputs, "keys") and hasattr(inputs, "__getitem__"):
         raise TypeError(f"inputs: a mapping must be a dict, got {type(inputs).__name__}")
