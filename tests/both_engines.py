@@ -55,11 +55,12 @@ def raises(phrase: str, call: Callable[..., Any], *args: Any, **kwargs: Any) -> 
     """Type of the exception that ``call`` raises; its message must contain ``phrase``."""
     try:
         result = call(*args, **kwargs)
-    except Exception as error:
-        text = str(error)
-        assert phrase in text, f"{type(error).__name__} without {phrase!r}: {text}"
-        return type(error).__name__
-    raise AssertionError(f"no error with {phrase!r}; returned {result!r}")
+    except Exception as raised:
+        error = raised
+    else:
+        raise AssertionError(f"no error with {phrase!r}; returned {result!r}")
+    assert phrase in str(error), f"{type(error).__name__} without {phrase!r}: {error}"
+    return type(error).__name__
 
 
 def warned(phrase: str, call: Callable[..., Any], *args: Any, **kwargs: Any) -> tuple[list[str], Any]:

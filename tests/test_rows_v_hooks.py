@@ -29,7 +29,9 @@ def test_V_17_in_place_edit_of_the_argument(torch):
     c = torch.ones(2, requires_grad=True)
     d = c * 2
     d.register_hook(lambda g: (g.mul_(5), None)[1])
-    error = raises("more than one element of the written-to tensor refers to a single memory location", d.sum().backward)
+    error = raises(
+        "more than one element of the written-to tensor refers to a single memory location", d.sum().backward
+    )
     return [a.grad, error]
 
 

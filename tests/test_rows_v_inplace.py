@@ -14,11 +14,17 @@ def test_V_39_leaf_and_view_of_leaf(torch):
     a = torch.ones(3, requires_grad=True)
     v = a[0:2]
     found = [
-        raises(LEAF, a.mul_, 2), raises(LEAF, a.__setitem__, 0, 1.0), raises(LEAF, a.copy_, torch.ones(3)),
-        raises(LEAF, a.zero_), raises(LEAF, a.fill_, 2.0), raises(LEAF_VIEW, v.mul_, 2),
-        raises(LEAF_VIEW, v.view(2, 1).zero_), raises(LEAF_VIEW, a[1:][0].add_, 1), raises(LEAF_VIEW, v.__setitem__, 0, 5.0),
+        raises(LEAF, a.mul_, 2),
+        raises(LEAF, a.__setitem__, 0, 1.0),
+        raises(LEAF, a.copy_, torch.ones(3)),
+        raises(LEAF, a.zero_),
+        raises(LEAF, a.fill_, 2.0),
+        raises(LEAF_VIEW, v.mul_, 2),
+        raises(LEAF_VIEW, v.view(2, 1).zero_),
+        raises(LEAF_VIEW, a[1:][0].add_, 1),
+        raises(LEAF_VIEW, v.__setitem__, 0, 5.0),
         raises(LEAF, a.detach().requires_grad_().add_, 1),
-    ]  # fmt: skip
+    ]
     return [*found, a, a._version]
 
 
@@ -117,7 +123,16 @@ def test_V_41_copy_slices(torch):
     v.mul_(2)
     w.mul_(3)
     d.sum().backward()
-    return [b.grad_fn, edges(b.grad_fn), edges(c.grad_fn), a.grad, v.grad_fn, w.grad_fn, edges(v.grad_fn), graph_of(d.grad_fn)]
+    return [
+        b.grad_fn,
+        edges(b.grad_fn),
+        edges(c.grad_fn),
+        a.grad,
+        v.grad_fn,
+        w.grad_fn,
+        edges(v.grad_fn),
+        graph_of(d.grad_fn),
+    ]
 
 
 @differential
@@ -179,8 +194,13 @@ def test_V_43_restricted_execution(torch):
     v.mul_(value)
     out = (b * b).sum()
     grad = torch.autograd.grad
-    return [grad(out, a, retain_graph=True), grad(out, value, retain_graph=True), grad(out, [a, value], retain_graph=True),
-            grad(v.sum(), value, retain_graph=True), grad(v.sum(), a)]  # fmt: skip
+    return [
+        grad(out, a, retain_graph=True),
+        grad(out, value, retain_graph=True),
+        grad(out, [a, value], retain_graph=True),
+        grad(v.sum(), value, retain_graph=True),
+        grad(v.sum(), a),
+    ]
 
 
 @differential

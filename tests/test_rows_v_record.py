@@ -59,7 +59,9 @@ def test_V_04_changing_requires_grad(torch):
         raises("only Tensors of floating point", setattr, i, "requires_grad", True),
         raises("only Tensors of floating point", i.requires_grad_),
         raises("Only Tensors of floating point and complex dtype", torch.tensor, [1, 2], requires_grad=True),
-        raises("Only Tensors of floating point and complex dtype", torch.ones, 2, dtype=torch.int64, requires_grad=True),
+        raises(
+            "Only Tensors of floating point and complex dtype", torch.ones, 2, dtype=torch.int64, requires_grad=True
+        ),
         raises("requires_grad must be a bool", setattr, a, "requires_grad", 1),
         i.requires_grad_(False).requires_grad,
         torch.ones(2, dtype=torch.complex64, requires_grad=True).requires_grad,

@@ -216,7 +216,7 @@ def test_V_28_detach_in_place(torch):
     v = b[0]
     version = b._version
     same = b.detach_() is b
-    x, y = (a * 2).unbind(0)
+    x, _ = (a * 2).unbind(0)
     found = [same, b.requires_grad, b.is_leaf, b.output_nr, b._version == version, v.grad_fn, v.requires_grad]
     found.append(raises("Can't detach views in-place", v.detach_))
     found.append(raises("Can't detach views in-place", x.detach_))

@@ -27,12 +27,43 @@ def test_V_30_views(torch):
     a = torch.arange(12.0, requires_grad=True)
     b = (a * 1).view(3, 4)
     made = [
-        b[0], b[0:2], b[None], b[...], b[1, 2], b[:, 1], b[-1, ::2], b.view(12), b.view(2, -1), b.view_as(torch.ones(4, 3)),
-        b.reshape(6, 2), b.t(), b.T, b.mT, b.transpose(0, 1), b.permute(1, 0), b.movedim(0, 1), b.swapaxes(0, 1),
-        b.expand(2, 3, 4), b.expand_as(b), b.squeeze(), b.squeeze(0), b.unsqueeze(0), b.narrow(1, 1, 2), b.select(0, 1),
-        b.unfold(1, 2, 1), b.diagonal(), b.as_strided((2, 2), (4, 1)), b.flatten(), b.ravel(), b.unflatten(1, (2, 2)),
-        b.swapdims(0, 1), torch.transpose(b, 0, 1), torch.squeeze(b), torch.unsqueeze(b, 1), torch.narrow(b, 0, 0, 1),
-    ]  # fmt: skip
+        b[0],
+        b[0:2],
+        b[None],
+        b[...],
+        b[1, 2],
+        b[:, 1],
+        b[-1, ::2],
+        b.view(12),
+        b.view(2, -1),
+        b.view_as(torch.ones(4, 3)),
+        b.reshape(6, 2),
+        b.t(),
+        b.T,
+        b.mT,
+        b.transpose(0, 1),
+        b.permute(1, 0),
+        b.movedim(0, 1),
+        b.swapaxes(0, 1),
+        b.expand(2, 3, 4),
+        b.expand_as(b),
+        b.squeeze(),
+        b.squeeze(0),
+        b.unsqueeze(0),
+        b.narrow(1, 1, 2),
+        b.select(0, 1),
+        b.unfold(1, 2, 1),
+        b.diagonal(),
+        b.as_strided((2, 2), (4, 1)),
+        b.flatten(),
+        b.ravel(),
+        b.unflatten(1, (2, 2)),
+        b.swapdims(0, 1),
+        torch.transpose(b, 0, 1),
+        torch.squeeze(b),
+        torch.unsqueeze(b, 1),
+        torch.narrow(b, 0, 0, 1),
+    ]
     lists = [b.split(2), b.chunk(2, 1), b.unbind(), b.tensor_split(2), b.split([1, 2]), torch.unbind(b, 1)]
     found = [[v._is_view(), v._base is b._base, v.grad_fn, v.stride(), v.storage_offset(), v._version] for v in made]
     return [found, [[v._is_view(), v.grad_fn, v.output_nr, v.shape] for vs in lists for v in vs], made]
@@ -43,8 +74,19 @@ def test_V_30_not_views(torch):
     """V-30: advanced indexing, clone, and reshape or contiguous that must copy give new memory."""
     a = torch.arange(12.0, requires_grad=True)
     b = (a * 1).view(3, 4)
-    made = [b.clone(), b[[0, 1]], b[torch.tensor([0, 2])], b[b > 3], b.t().reshape(12), b.t().contiguous(), b.repeat(1, 2),
-            b[torch.tensor([0, 1]), 1:3], b.double(), b.t().flatten(), b[True]]  # fmt: skip
+    made = [
+        b.clone(),
+        b[[0, 1]],
+        b[torch.tensor([0, 2])],
+        b[b > 3],
+        b.t().reshape(12),
+        b.t().contiguous(),
+        b.repeat(1, 2),
+        b[torch.tensor([0, 1]), 1:3],
+        b.double(),
+        b.t().flatten(),
+        b[True],
+    ]
     return [[v._is_view(), v._base is not None, v.grad_fn, v.is_contiguous()] for v in made] + made
 
 
@@ -52,8 +94,24 @@ def test_V_30_not_views(torch):
 def test_V_30_the_same_object(torch):
     """V-30: contiguous, to, float, flatten and real return the object itself when nothing changes."""
     b = torch.ones(3, requires_grad=True) * 2
-    same = [b.contiguous(), b.to(torch.float32), b.float(), b.flatten(), b.real, b.to("cpu"), b.cpu(), b.type_as(b),
-            b.reshape(3), b.ravel(), b.view(3), b[...], b.squeeze(), b.view_as(b), b.expand(3), b.resolve_conj()]  # fmt: skip
+    same = [
+        b.contiguous(),
+        b.to(torch.float32),
+        b.float(),
+        b.flatten(),
+        b.real,
+        b.to("cpu"),
+        b.cpu(),
+        b.type_as(b),
+        b.reshape(3),
+        b.ravel(),
+        b.view(3),
+        b[...],
+        b.squeeze(),
+        b.view_as(b),
+        b.expand(3),
+        b.resolve_conj(),
+    ]
     return [v is b for v in same]
 
 
@@ -248,7 +306,16 @@ def test_V_37_inference_views(torch):
         w.add_(1)
         inner = v[0]
     phrase = "A view was created in inference mode and is being modified inplace in normal mode"
-    found = [v.is_inference(), w.is_inference(), v._is_view(), v._base is a, v.requires_grad, a, a._version, inner.is_inference()]
+    found = [
+        v.is_inference(),
+        w.is_inference(),
+        v._is_view(),
+        v._base is a,
+        v.requires_grad,
+        a,
+        a._version,
+        inner.is_inference(),
+    ]
     w.add_(1)
     grad = torch.ones(1, requires_grad=True)
     return [*found, plain, raises(phrase, v.mul_, 2), raises("inside the inference_mode block", v.zero_),
@@ -267,7 +334,7 @@ def test_V_38_messages(torch):
     a = torch.ones(2, 2, requires_grad=True).clone()
     with torch.no_grad():
         quiet = a[0]
-    x, y = a.unbind(0)
+    _, y = a.unbind(0)
     z = _as_is(torch).apply(torch.ones(2, requires_grad=True).clone())
     with torch.inference_mode():
         v = a[0]

@@ -295,6 +295,12 @@ class Tensor(TensorBase):
         return None if self._meta is None else self._meta.name
 
     @property
+    def volatile(self) -> bool:
+        """Always ``False``, with a warning: the attribute is gone."""
+        warnings.warn("volatile was removed (Variable.volatile is always False)", stacklevel=2)
+        return False
+
+    @property
     def _version(self) -> int:
         if is_inference(self):
             raise RuntimeError("Inference tensors do not track version counter.")

@@ -152,6 +152,26 @@ def replay(steps: tuple[Any, ...], start: Any) -> Any:
     return start
 
 
+def replayed_on(t: TensorBase, new_base: Any) -> Any:
+    """The view ``t`` on another base, as one strided window or (view-replay mode, another dtype) by its own steps."""
+    view = t._meta.view if t._meta is not None else None
+    if view is None:
+        return None
+    if STATE.view_replay or t._sig.numpy != view.base._sig.numpy:
+        return replay(view.replay, new_base)
+    geometry = Geometry.of(new_base._array, storage_offset(new_base))
+    return OPS["as_strided"](new_base, *_region(t), geometry)
+
+
+def has_geometry_of_base(t: TensorBase, candidate: TensorBase) -> bool:
+    """Whether a tensor has the sizes, strides and offset of the base of the view ``t``."""
+    view = t._meta.view if t._meta is not None else None
+    if view is None:
+        return False
+    want = Geometry.of(view.base._array, storage_offset(view.base))
+    return want == Geometry.of(candidate._array, storage_offset(candidate))
+
+
 # -- making views
 
 
@@ -171,6 +191,8 @@ def make_view(t: TensorBase, operand: TensorBase, edge: Any, step: tuple[Any, tu
     assert t._meta is not None
     assert t._meta.storage is not None
     t._meta.view = View(base, edge, t._meta.storage.version, tag, steps)
+    if operand._meta is not None and operand._meta.inference:
+        t._meta.inference = True
 
 
 def _region(t: TensorBase) -> tuple[Any, ...]:

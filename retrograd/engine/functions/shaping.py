@@ -5,8 +5,6 @@ from __future__ import annotations
 import itertools
 from typing import Any
 
-import numpy as np
-
 from ..base import TensorBase, set_array, storage_of
 from ..convert import checked_dim
 from ..dtypes import Size
@@ -336,30 +334,6 @@ def as_strided_(self: Any, size: Any, stride: Any, storage_offset: int | None = 
     offset = own if storage_offset is None else storage_offset
     _check_window(self, tuple(size), tuple(stride), offset)
     return _reshape_in_place(self, "as_strided", tuple(size), tuple(stride), offset, Geometry.of(self._array, own))
-
-
-@public("resize_", function=False)
-def resize_(self: Any, *size: Any, memory_format: Any = None) -> Any:
-    """Change the size in place; refused for tensors that require grad."""
-    if requires_grad(self):
-        raise RuntimeError("cannot resize variables that require grad")
-    shape = _sizes(size)
-    count = Size(shape).numel()
-    flat = self._array.reshape(-1)
-    if count <= flat.size:
-        set_array(self, flat[:count].reshape(shape))
-    else:
-        grown = np.zeros(count, flat.dtype)
-        grown[: flat.size] = flat
-        set_array(self, grown.reshape(shape))
-    bump_version(self)
-    return self
-
-
-@public("resize_as_", function=False)
-def resize_as_(self: Any, other: Any) -> Any:
-    """``self.resize_(other.size())``."""
-    return resize_(self, *other.shape)
 
 
 def is_tensor(value: Any) -> bool:
