@@ -19,6 +19,7 @@ DATA_MODULES = tuple(f"retrograd.inspect.{name}" for name in DATA)
 # "retrograd" alone means the face (retrograd/__init__.py), not everything below it.
 ALLOWED: dict[str, tuple[str, ...]] = {
     "retrograd": ("retrograd.errors", "retrograd.engine", *FACE),
+    "retrograd._face": ("retrograd.errors", "retrograd.engine"),
     "retrograd.__main__": ("retrograd.cli",),
     "retrograd.errors": (),
     "retrograd.engine": ("retrograd.errors",),

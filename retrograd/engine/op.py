@@ -9,6 +9,7 @@ arrays in an ordinary backward and on tensors when a graph is created; they are 
 from __future__ import annotations
 
 import copy
+import functools
 import inspect
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -33,6 +34,15 @@ class RowError(Exception):
 def camel_case(name: str) -> str:
     """``masked_fill`` -> ``MaskedFill``."""
     return "".join(part[:1].upper() + part[1:] for part in name.split("_"))
+
+
+def parameters_of(function: Any) -> tuple[tuple[str, ...], tuple[Any, ...]]:
+    """Parameter names and default values; read off the code object, which is much faster than ``inspect``."""
+    code = getattr(function, "__code__", None)
+    if code is None:
+        parameters = inspect.signature(function).parameters
+        return tuple(parameters), tuple(p.default for p in parameters.values() if p.default is not p.empty)
+    return code.co_varnames[: code.co_argcount], function.__defaults__ or ()
 
 
 class OpDef:
@@ -69,15 +79,13 @@ class OpDef:
         self.aux: tuple[str, ...] = facts.pop("aux", ())
         self.nondiff_names = frozenset(str(facts.pop("constant", "")).split())
         self.jvp: Rule | None = facts.pop("jvp", None)
-        in_place_node = facts.pop("in_place_node", None)
+        self.in_place_node: str | None = facts.pop("in_place_node", None)
         self.public: bool = facts.pop("public", not name.startswith("_"))
         if facts:
             raise RowError(f"row {name!r}: unknown facts {sorted(facts)}")
         self._read_signature(tensors)
         self._read_rules()
-        self.node_class = self._make_node_class(node or camel_case(name) + "Backward0")
-        self.in_place: OpDef = self if in_place_node is None else self.with_node(in_place_node)
-        """The row under the node name that its in-place form shows."""
+        self.node_name = node or camel_case(name) + "Backward0"
 
     # -- worked out from the row
     def _read_signature(self, tensors: str | None) -> None:
@@ -85,9 +93,7 @@ class OpDef:
             self.params: tuple[str, ...] = ("self", "other")[: self.forward.nin]
             self.defaults: tuple[Any, ...] = ()
         else:
-            signature = inspect.signature(self.forward)
-            self.params = tuple(signature.parameters)
-            self.defaults = tuple(p.default for p in signature.parameters.values() if p.default is not p.empty)
+            self.params, self.defaults = parameters_of(self.forward)
         self.required = len(self.params) - len(self.defaults)
         if tensors is not None:
             named = tensors.split()
@@ -119,7 +125,7 @@ class OpDef:
         self.rule_args: dict[str, tuple[int, ...]] = {}
         everything = dict(self.rules) if self.joint is None else {"*": self.joint}
         for arg, rule in everything.items():
-            asked = list(inspect.signature(rule).parameters)[1 if self.joint is None else 2 :]
+            asked = parameters_of(rule)[0][1 if self.joint is None else 2 :]
             for name in asked:
                 self._check_asked(arg, name)
                 if name not in self.saved_names:
@@ -136,22 +142,25 @@ class OpDef:
         if name not in known and base not in self.tensor_names:
             raise RowError(f"row {self.name!r}: the rule for {arg!r} asks for {name!r}, which the operator has not")
 
-    def _make_node_class(self, node_name: str) -> type[OpNode]:
-        existing = NODE_CLASSES.get(node_name)
-        if existing is not None:  # several rows may show the same node, as torch's overloads do
-            cls = type(node_name, (OpNode,), {"__slots__": (), "op": self, "__module__": __name__})
-        else:
-            cls = NODE_CLASSES[node_name] = type(
-                node_name, (OpNode,), {"__slots__": (), "op": self, "__module__": __name__}
-            )
-        assert issubclass(cls, OpNode)
-        cls.qualified_name = _QUALIFIED.get(node_name)
+    @functools.cached_property
+    def node_class(self) -> type[OpNode]:
+        """The class of this row's nodes; made on first use, since a program uses few of the rows."""
+        cls = type(self.node_name, (OpNode,), {"__slots__": (), "op": self, "__module__": __name__})
+        cls.qualified_name = _QUALIFIED.get(self.node_name)
+        NODE_CLASSES.setdefault(self.node_name, cls)  # several rows may show the same node, as torch's overloads do
         return cls
+
+    @functools.cached_property
+    def in_place(self) -> OpDef:
+        """The row under the node name that its in-place form shows."""
+        return self if self.in_place_node is None else self.with_node(self.in_place_node)
 
     def with_node(self, node_name: str) -> OpDef:
         """The same operator under another node name (torch's in-place changes of shape have their own)."""
         twin = copy.copy(self)
-        twin.node_class = twin._make_node_class(node_name)
+        for made in ("node_class", "in_place"):
+            twin.__dict__.pop(made, None)
+        twin.node_name, twin.in_place_node = node_name, None
         return twin
 
     # -- calling

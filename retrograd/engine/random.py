@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-import secrets
+import functools
+import os
 from typing import Any
 
 import numpy as np
@@ -13,12 +14,16 @@ class Generator:
 
     def __init__(self, device: Any = None) -> None:
         self._seed = 67280421310721
-        self.rng = np.random.Generator(np.random.PCG64(self._seed))
+
+    @functools.cached_property
+    def rng(self) -> np.random.Generator:
+        """NumPy's generator; made on first use, since ``numpy.random`` is slow to import."""
+        return np.random.Generator(np.random.PCG64(self._seed % 2**64))
 
     def manual_seed(self, seed: int) -> Generator:
         """Start again from ``seed``."""
         self._seed = int(seed)
-        self.rng = np.random.Generator(np.random.PCG64(self._seed % 2**64))
+        self.__dict__.pop("rng", None)
         return self
 
     def initial_seed(self) -> int:
@@ -27,7 +32,7 @@ class Generator:
 
     def seed(self) -> int:
         """Start from an unpredictable seed and return it."""
-        fresh = secrets.randbits(63)
+        fresh = int.from_bytes(os.urandom(8), "big") >> 1
         self.manual_seed(fresh)
         return fresh
 

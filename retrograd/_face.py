@@ -1,0 +1,55 @@
+"""The torch-shaped face of the engine: every name that ``import retrograd as torch`` offers at its top level."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from .engine import dtypes as _dtypes
+from .engine.anomaly import is_anomaly_check_nan_enabled, is_anomaly_enabled
+from .engine.dtypes import ALIASES as _DTYPE_ALIASES
+from .engine.dtypes import ALL as _ALL_DTYPES
+from .engine.dtypes import Size, device, dtype, get_default_dtype, set_default_dtype
+from .engine.dtypes import promote_types as _promote
+from .engine.forward_ad import _set_fwd_grad_enabled
+from .engine.methods import FUNCTIONS as _FUNCTIONS
+from .engine.modes import (
+    enable_grad,
+    inference_mode,
+    is_grad_enabled,
+    is_inference_mode_enabled,
+    no_grad,
+    set_grad_enabled,
+)
+from .engine.printing import set_printoptions
+from .engine.random import Generator, get_rng_state, initial_seed, manual_seed, set_rng_state
+from .engine.tags import Tag
+from .engine.tensor import Tensor
+
+inf, nan, pi, e = math.inf, math.nan, math.pi, math.e
+strided, contiguous_format, preserve_format, channels_last = (
+    "torch.strided", "torch.contiguous_format", "torch.preserve_format", "torch.channels_last"
+)  # fmt: skip
+
+
+def is_inference(t: Tensor) -> bool:
+    """Whether a tensor was made in inference mode."""
+    return t.is_inference()
+
+
+def promote_types(a: dtype, b: dtype) -> dtype:
+    """The dtype that operands of two dtypes are computed in."""
+    return _dtypes.from_numpy_dtype(_promote(a.numpy, b.numpy))
+
+
+__all__ = [
+    "Generator", "Size", "Tag", "Tensor", "_set_fwd_grad_enabled", "channels_last", "contiguous_format", "device", "dtype",
+    "e", "enable_grad", "get_default_dtype", "get_rng_state", "inf", "inference_mode", "initial_seed",
+    "is_anomaly_check_nan_enabled", "is_anomaly_enabled", "is_grad_enabled", "is_inference", "is_inference_mode_enabled",
+    "manual_seed", "nan", "no_grad", "pi", "preserve_format", "promote_types", "set_default_dtype", "set_grad_enabled",
+    "set_printoptions", "set_rng_state", "strided",
+]  # fmt: skip
+
+NAMES: dict[str, Any] = {name: globals()[name] for name in __all__}
+"""Public name -> object: the above, the dtypes and every operator."""
+NAMES |= {d.name: d for d in _ALL_DTYPES} | _DTYPE_ALIASES | _FUNCTIONS
