@@ -5,12 +5,12 @@ from __future__ import annotations
 import importlib
 from typing import Any
 
-from ..engine.execute import current_graph_task_id as _current_graph_task_id
-from ..engine.execute import current_node as _current_autograd_node
-from ..engine.execute import execution_order as _current_graph_task_execution_order
-from ..engine.execute import will_execute as _will_engine_execute_node
 from ..engine.forward_ad import _is_fwd_grad_enabled, _set_fwd_grad_enabled
 from ..engine.graph_internals import _set_grad_enabled, _WeakTensorRef
+from ..engine.introspection import current_graph_task_id as _current_graph_task_id
+from ..engine.introspection import current_node as _current_autograd_node
+from ..engine.introspection import execution_order as _current_graph_task_execution_order
+from ..engine.introspection import will_execute as _will_engine_execute_node
 from ..engine.modes import is_grad_enabled
 
 _MODULES = ("_autograd", "_functions")

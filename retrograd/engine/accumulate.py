@@ -10,9 +10,9 @@ import numpy as np
 
 from . import observe
 from .base import LAZY, TensorBase, storage_of, wrap
-from .execute import call_node
 from .inplace import prepare_write
 from .node import LEAF_NUMBER, NODE_CLASSES, GraphNode
+from .node_call import call_node
 from .strided import Geometry, is_dense, zeros_like_layout
 from .views import grad_fn_of
 

@@ -12,7 +12,7 @@ from .base import TensorBase, wrap
 from .batched import batched_grad
 from .dtypes import Sig, Size
 from .edges import GradientEdge, edge_of
-from .execute import ones_for, run_backward
+from .execute import run_backward
 from .graph_logging import attach_if_wanted
 from .node import GraphNode, edge_parts
 from .registry import F
@@ -255,7 +255,7 @@ def _implicit_grad(t: Any, sig: Sig) -> Any:
         raise RuntimeError("grad can be implicitly created only for scalar outputs")
     if sig.numpy.kind != "f":
         raise RuntimeError(f"grad can be implicitly created only for real scalar outputs but got {sig.dtype}")
-    return ones_for(sig)
+    return wrap(np.ones(sig.shape, sig.numpy))
 
 
 def _checked_grad(i: int, t: Any, g: Any, batched: bool) -> Any:

@@ -9,7 +9,7 @@ import numpy as np
 
 from .base import TensorBase, wrap
 from .dtypes import Sig
-from .execute import current_task
+from .introspection import current_task
 from .node import GraphNode
 from .opnode import RunContext
 from .saved import SECOND_TIME, SavedTensor

@@ -12,7 +12,8 @@ from .modes import no_grad
 from .node import edge_to
 from .registry import F
 from .saved import SavedTensor
-from .views import forbidden_view_message, grad_fn_of, gradient_edge, rebase_history, requires_grad
+from .view_rules import forbidden_view_message
+from .views import grad_fn_of, gradient_edge, rebase_history, requires_grad
 
 
 class Outputs:

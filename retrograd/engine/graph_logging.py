@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from .edges import node_of
-from .execute import current_node
+from .introspection import current_node
 
 if TYPE_CHECKING:
     from logging import Logger

@@ -8,9 +8,10 @@ import weakref
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from .execute import GraphTask, current_task, will_execute
+from .execute import GraphTask
 from .graph import _get_grad_fn_or_grad_acc
 from .hooks import RemovableHandle, _MultiHandle
+from .introspection import current_task, will_execute
 
 _MODES = ("all", "any")
 

@@ -15,7 +15,6 @@ from .dispatch import (
     record,
     same_dtype,
     saved_for,
-    size_mismatch,
     split_aux,
     tensors_in,
 )

@@ -145,7 +145,7 @@ class OpDef:
     @functools.cached_property
     def node_class(self) -> type[OpNode]:
         """The class of this row's nodes; made on first use, since a program uses few of the rows."""
-        cls = type(self.node_name, (OpNode,), {"__slots__": (), "op": self, "__module__": __name__})
+        cls: type[OpNode] = type(self.node_name, (OpNode,), {"__slots__": (), "op": self, "__module__": __name__})
         cls.qualified_name = _QUALIFIED.get(self.node_name)
         NODE_CLASSES.setdefault(self.node_name, cls)  # several rows may show the same node, as torch's overloads do
         return cls

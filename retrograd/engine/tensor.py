@@ -23,12 +23,11 @@ from .base import (
     wrap,
 )
 from .dtypes import CPU, Size, device, dtype, to_numpy_dtype
-from .hooks import Hook, RemovableHandle, register, type_name
+from .hooks import Hook, RemovableHandle, register
 from .node import GraphNode, Port, edge_parts
 from .printing import tensor_repr
 from .state import STATE
-from .strided import address, element_strides, storage_offset
-from .views import has_history, grad_fn_of, gradient_edge, requires_grad, retain_on, view_edge
+from .views import grad_fn_of, gradient_edge, has_history, requires_grad, retain_on, view_edge
 
 _NON_LEAF_GRAD = (
     "The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. Its .grad attribute won't be "
@@ -92,69 +91,6 @@ class Tensor(TensorBase):
     def ndim(self) -> int:
         """Number of dimensions."""
         return len(self._sig.shape)
-
-    def dim(self) -> int:
-        """Number of dimensions."""
-        return len(self._sig.shape)
-
-    def size(self, dim: int | None = None) -> Any:
-        """The shape, or the size of one dimension."""
-        return self._sig.shape if dim is None else self._sig.shape[convert.checked_dim(dim, self.ndim)]
-
-    def numel(self) -> int:
-        """Number of elements."""
-        return self._sig.shape.numel()
-
-    nelement = numel
-
-    def stride(self, dim: int | None = None) -> Any:
-        """Strides in elements."""
-        strides = element_strides(self._array)
-        return strides if dim is None else strides[dim]
-
-    def storage_offset(self) -> int:
-        """Offset of the first element in the storage, in elements."""
-        return storage_offset(self)
-
-    def data_ptr(self) -> int:
-        """Address of the first element."""
-        return address(self._array)
-
-    def element_size(self) -> int:
-        """Bytes per element."""
-        return int(self._array.itemsize)
-
-    @property
-    def itemsize(self) -> int:
-        """Bytes per element."""
-        return int(self._array.itemsize)
-
-    @property
-    def nbytes(self) -> int:
-        """Bytes of all elements."""
-        return int(self._array.nbytes)
-
-    def is_floating_point(self) -> bool:
-        """Whether the dtype is a real floating one."""
-        return self._sig.numpy.kind == "f"
-
-    def is_complex(self) -> bool:
-        """Whether the dtype is complex."""
-        return self._sig.numpy.kind == "c"
-
-    def is_contiguous(self, memory_format: Any = None) -> bool:
-        """Whether elements lie in row-major order without gaps."""
-        return bool(self._array.flags.c_contiguous)
-
-    def get_device(self) -> int:
-        """-1: the CPU."""
-        return -1
-
-    def type(self, dtype: Any = None) -> Any:
-        """The old type string, or a conversion."""
-        if dtype is None:
-            return type_name(self._sig)
-        return self.to(convert.dtype_of_type(dtype))
 
     # -- autograd record
     @property

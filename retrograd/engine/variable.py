@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from .execute import queue_callback
+from .introspection import queue_callback
 from .tensor import Tensor
 
 

@@ -257,24 +257,6 @@ def detach(input: Any) -> Any:  # noqa: A002
     return input.detach()
 
 
-@public("is_floating_point", method=False)
-def is_floating_point(input: Any) -> bool:  # noqa: A002
-    """Whether the dtype is a real floating one."""
-    return bool(input.is_floating_point())
-
-
-@public("is_complex", method=False)
-def is_complex(input: Any) -> bool:  # noqa: A002
-    """Whether the dtype is complex."""
-    return bool(input.is_complex())
-
-
-@public("numel", method=False)
-def numel(input: Any) -> int:  # noqa: A002
-    """Number of elements."""
-    return int(input.numel())
-
-
 @public("allclose")
 def allclose(input: Any, other: Any, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False) -> bool:  # noqa: A002
     """Whether all elements agree within ``atol + rtol * |other|``."""

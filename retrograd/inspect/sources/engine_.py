@@ -13,8 +13,8 @@ from ...engine import observe
 from ...engine.accumulate import AccumulateGrad
 from ...engine.base import TensorBase
 from ...engine.edges import GradientEdge
-from ...engine.execute import current_node
 from ...engine.function_node import BackwardCFunction
+from ...engine.introspection import current_node
 from ...engine.node import GraphNode, edge_parts
 from ...engine.opnode import OpNode
 from ...engine.saved import SavedTensor

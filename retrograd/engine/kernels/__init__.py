@@ -1,0 +1,1 @@
+"""Numerical kernels: special functions on NumPy arrays, without SciPy."""
