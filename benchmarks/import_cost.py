@@ -3,7 +3,8 @@
     python benchmarks/import_cost.py [--rounds 15]
 
 Fresh interpreters import the one and the other in turn, so that a busy machine troubles both alike. The time of an
-empty interpreter is taken off both. The engine is loaded on first use; that is measured as well. CPU time, not wall time; the median of the rounds' ratios counts. The bar is 1.3.
+empty interpreter is taken off both. The engine is loaded on first use; that is measured as well. CPU time, not wall
+time; the median of the rounds' ratios counts. The bar is 1.3.
 """
 
 from __future__ import annotations

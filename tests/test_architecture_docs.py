@@ -76,11 +76,10 @@ def test_reference_has_every_public_name() -> None:
     """docs/reference.md lists each name that a user can reach; `python docs/make_reference.py` brings it up to date."""
     maker = runpy.run_path(str(ROOT / "docs" / "make_reference.py"))
     listed = set(re.findall(r"`(\w+)`", (ROOT / "docs" / "reference.md").read_text(encoding="utf-8")))
-    offered = {
-        name for module in maker["MODULES"] for name in maker["public_names"](importlib.import_module(module))
-    } | set(retrograd.__all__)
+    offered = {name for module in maker["MODULES"] for name in maker["public_names"](importlib.import_module(module))}
 
-    assert sorted(name for name in offered - listed if not name.startswith("_")) == []
+    assert len(offered) > 300
+    assert sorted(offered - listed) == []
 
 
 def test_every_room_is_in_the_architecture_document() -> None:

@@ -87,6 +87,7 @@ class BackwardCFunction(GraphNode, FunctionCtx):
     # -- reading and writing of settings
     @property
     def materialize_grads(self) -> bool:
+        """Whether missing gradients reach ``backward`` as zeros; can only be written."""
         raise AttributeError("attribute 'materialize_grads' of the ctx can only be written")
 
     @materialize_grads.setter

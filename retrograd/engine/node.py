@@ -54,14 +54,17 @@ class InputMetadata:
 
     @property
     def shape(self) -> Size:
+        """Shape of the forward output."""
         return Size() if self.sig is None else self.sig.shape
 
     @property
     def dtype(self) -> dtype:
+        """Its data type."""
         return float32 if self.sig is None else self.sig.dtype
 
     @property
     def device(self) -> device:
+        """Where it lives: always the CPU."""
         return CPU
 
     def __repr__(self) -> str:

@@ -120,6 +120,7 @@ def _angle(self: Any) -> Any:
 
 
 def is_complex(value: Any) -> bool:
+    """Whether an array or a tensor holds complex numbers."""
     return bool(np.dtype(getattr(value.dtype, "numpy", value.dtype)).kind == "c")
 
 
