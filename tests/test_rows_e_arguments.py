@@ -88,7 +88,8 @@ def test_E_02_grad(torch):
     named = grad(total, {"b": b, "a": a}, retain_graph=True)
     return (
         grad(total, a, retain_graph=True), grad([total], [a, b, a], retain_graph=True), list(named), named["a"],
-        type(named).__name__, raises("must be a dict", grad, total, OrderedDict(x=a)), grad(total, total, retain_graph=True),
+        type(named).__name__, raises("must be a dict", grad, total, OrderedDict(x=a)),
+        grad(total, total, retain_graph=True),
         grad([b, total], [b, a], [torch.ones(2), None], retain_graph=True), grad(a, a, torch.ones(2)), a.grad,
         grad(total, (x for x in (a,))),
     )  # fmt: skip
@@ -143,7 +144,7 @@ def test_E_03_unused(torch):
 
 @differential
 def test_E_04_initial_gradients(torch):
-    """E-04: implicit for real one-element outputs, cast between real dtypes, one tensor stands for a list, surplus ok."""
+    """E-04: implicit for real one-element outputs, cast between real dtypes, a surplus is ignored."""
     grad = torch.autograd.grad
     a, b, total = three(torch)
     one_element = (a[:1] * 2).reshape(1, 1)
@@ -159,7 +160,7 @@ def test_E_04_initial_gradients(torch):
 @differential
 def test_E_04_misuse(torch):
     """E-04: every wrong gradient has its message."""
-    a, b, total = three(torch)
+    a, b, _total = three(torch)
     c = torch.ones(1, dtype=torch.complex64, requires_grad=True)
     grad, z = torch.autograd.grad, c * 2
     empty = a[:0] * 2
@@ -172,7 +173,8 @@ def test_E_04_misuse(torch):
         raises("For complex Tensors, both grad_output and output", grad, z, c, torch.ones(1)),
         raises("For complex Tensors, both grad_output and output", grad, b, a, torch.ones(2, dtype=torch.complex64)),
         raises("gradients can be either Tensors or None", grad, b, a, [3]),
-        raises("not iterable", grad, b, a, 3), raises("got 2 tensors and 1 gradients", grad, [b, b], a, [torch.ones(2)]),
+        raises("not iterable", grad, b, a, 3),
+        raises("got 2 tensors and 1 gradients", grad, [b, b], a, [torch.ones(2)]),
         raises("does not require grad and does not have a grad_fn", torch.autograd.backward, torch.ones(3)),
     )  # fmt: skip
 

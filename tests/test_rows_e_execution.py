@@ -195,7 +195,7 @@ def test_E_11_steps_of_an_interior_node(torch):
 @differential
 def test_E_11_capture_of_a_node_that_does_not_run(torch):
     """E-11: tensor hooks and retain_grad apply before a gradient is captured; node hooks do not."""
-    a, b, _, _, total = side_branch(torch)
+    _a, b, _, _, total = side_branch(torch)
     b.register_hook(lambda g: g * 10)
     b.retain_grad()
     ran = []

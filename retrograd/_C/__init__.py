@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 from typing import Any
 
+from ..engine.engine_switches import is_grad_layout_enforced as _is_grad_layout_enforcement_enabled
 from ..engine.forward_ad import _is_fwd_grad_enabled, _set_fwd_grad_enabled
 from ..engine.graph_internals import _set_grad_enabled, _WeakTensorRef
 from ..engine.introspection import current_graph_task_id as _current_graph_task_id
@@ -24,6 +25,6 @@ def __getattr__(name: str) -> Any:
 
 __all__ = [
     "_WeakTensorRef", "_current_autograd_node", "_current_graph_task_execution_order", "_current_graph_task_id",
-    "_is_fwd_grad_enabled", "_set_fwd_grad_enabled", "_set_grad_enabled", "_will_engine_execute_node",
-    "is_grad_enabled",
+    "_is_fwd_grad_enabled", "_is_grad_layout_enforcement_enabled", "_set_fwd_grad_enabled",
+    "_set_grad_enabled", "_will_engine_execute_node", "is_grad_enabled",
 ]  # fmt: skip

@@ -10,6 +10,7 @@ from ..engine.backward import backward, grad
 from ..engine.engine_switches import (
     _force_original_view_tracking,
     _unsafe_preserve_version_counter,
+    enforce_grad_layout_policy,
     is_multithreading_enabled,
     is_view_replay_enabled,
     set_multithreading_enabled,
@@ -33,7 +34,7 @@ def __getattr__(name: str) -> Any:
 
 __all__ = [
     "Function", "SavedTensor", "Variable", "_force_original_view_tracking", "_unsafe_preserve_version_counter",
-    "backward", "detect_anomaly", "enable_grad", "grad", "gradcheck", "gradgradcheck", "inference_mode",
-    "is_multithreading_enabled", "is_view_replay_enabled", "no_grad", "set_detect_anomaly", "set_grad_enabled",
+    "backward", "detect_anomaly", "enable_grad", "enforce_grad_layout_policy", "grad", "gradcheck", "gradgradcheck",
+    "inference_mode", "is_multithreading_enabled", "is_view_replay_enabled", "no_grad", "set_detect_anomaly", "set_grad_enabled",
     "set_multithreading_enabled",
 ]  # fmt: skip

@@ -13,6 +13,7 @@ from .base import LAZY, TensorBase, storage_of, wrap
 from .inplace import prepare_write
 from .node import LEAF_NUMBER, NODE_CLASSES, GraphNode
 from .node_call import call_node
+from .state import STATE
 from .strided import Geometry, is_dense, zeros_like_layout
 from .views import grad_fn_of
 
@@ -105,7 +106,7 @@ def _own(g: Any, variable: TensorBase) -> Any:
     leaf = variable._array
     # references: the caller's `g`, ours, and getrefcount's argument, in this frame and two above
     as_rows = g.shape != leaf.shape or leaf.flags.c_contiguous or not is_dense(leaf)
-    fits = g.flags.c_contiguous if as_rows else g.strides == leaf.strides
+    fits = not STATE.grad_layout or (g.flags.c_contiguous if as_rows else g.strides == leaf.strides)
     if g.base is None and fits and g.flags.writeable and sys.getrefcount(g) <= 4:
         return g
     if as_rows:

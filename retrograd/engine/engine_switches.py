@@ -25,6 +25,10 @@ class _Switch(ModeContext):
     def __exit__(self, *exc: object) -> None:
         setattr(STATE, self.attribute, self.before)
 
+    def __call__(self, func: Any) -> Any:
+        setattr(STATE, self.attribute, self.before)  # a decorator acts only while the function runs
+        return super().__call__(func)
+
     def clone(self) -> Any:
         """The same switch again."""
         return type(self)(self.mode)
@@ -36,6 +40,15 @@ class set_multithreading_enabled(_Switch):  # noqa: N801 - torch's name
     attribute = "multithreading"
 
 
+class enforce_grad_layout_policy(_Switch):  # noqa: N801
+    """With ``False``, a new ``.grad`` may keep the strides in which it arrived instead of its leaf's."""
+
+    attribute = "grad_layout"
+
+    def __init__(self, enable: bool = True) -> None:
+        super().__init__(enable)
+
+
 class _force_original_view_tracking(_Switch):  # noqa: N801
     """Replay the original view operators when a stale view's node is made anew."""
 
@@ -45,6 +58,11 @@ class _force_original_view_tracking(_Switch):  # noqa: N801
 def is_multithreading_enabled() -> bool:
     """Whether multithreading is on in this thread."""
     return STATE.multithreading
+
+
+def is_grad_layout_enforced() -> bool:
+    """Whether new gradients get the strides of their leaf in this thread."""
+    return STATE.grad_layout
 
 
 def is_view_replay_enabled() -> bool:

@@ -7,6 +7,7 @@ task of its own that finishes before the outer one goes on.
 
 from __future__ import annotations
 
+import contextvars
 import heapq
 import itertools
 import threading
@@ -119,7 +120,6 @@ class GraphTask:
                     node = heapq.heappop(self.ready)[2]
                     self.run_node(node, self.buffers.pop(node))
                     del node
-            set_grad_enabled_here(outside)
             for callback in self.callbacks:  # a callback may queue more
                 callback()
         finally:
@@ -148,7 +148,7 @@ class GraphTask:
         STATE.nodes.append(node)
         try:
             captures = self.captures.get(node)
-            if captures is not None and self.executes(node):
+            if captures is not None and self.executes(node):  # as in PyTorch, before the tensors' hooks
                 self.record_captures(captures, grads)
             self.run_hooks_of_tensors(node, grads)
             if not self.executes(node):
@@ -301,7 +301,8 @@ def _run_on_fresh_thread(task: GraphTask, roots: list[Any], values: list[Any]) -
             except BaseException as error:  # handed to the thread that waits
                 outcome.append((None, error))
 
-    thread = threading.Thread(target=work, name="retrograd-nested-backward")
+    context = contextvars.copy_context()
+    thread = threading.Thread(target=context.run, args=(work,), name="retrograd-nested-backward")
     thread.start()
     thread.join()
     result, error = outcome[0]

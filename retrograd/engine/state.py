@@ -47,6 +47,7 @@ class ThreadState(threading.local):
     forward_grad_enabled: bool = True
     multithreading: bool = True
     view_replay: bool = False
+    grad_layout: bool = True
     saved_hooks_disabled: str | None = None
 
     def __init__(self) -> None:
@@ -83,6 +84,7 @@ def snapshot() -> dict[str, Any]:
         "forward_grad_enabled": STATE.forward_grad_enabled,
         "multithreading": STATE.multithreading,
         "view_replay": STATE.view_replay,
+        "grad_layout": STATE.grad_layout,
         "saved_hooks_disabled": STATE.saved_hooks_disabled,
         "saved_hooks": list(STATE.saved_hooks),
         "tasks": list(STATE.tasks),
