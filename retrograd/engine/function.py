@@ -216,8 +216,6 @@ def _positional(cls: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tupl
     code = getattr(cls.forward, "__code__", None)
     names = code.co_varnames[1 : code.co_argcount] if code is not None else ()
     where = f"{cls.__name__}.forward()"
-    if len(args) > len(names):
-        raise TypeError(f"{where} takes {len(names)} positional arguments but {len(args)} were given")
     values = dict(zip(names, args, strict=False))
     for name, value in kwargs.items():
         if name not in names:
@@ -225,6 +223,8 @@ def _positional(cls: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tupl
         if name in values:
             raise TypeError(f"{where} got multiple values for argument '{name}'")
         values[name] = value
+    if len(args) > len(names):
+        raise TypeError(f"{where} takes {len(names)} positional arguments but {len(args)} were given")
     last = max(names.index(n) for n in values)
     for i, name in enumerate(names[: last + 1]):
         if name not in values:
