@@ -7,6 +7,7 @@ import importlib
 import re
 import runpy
 
+import click
 import pytest
 from source_tree import MODULES, ROOT, Module
 
@@ -112,3 +113,35 @@ def test_example_of_the_engine_runs() -> None:
 
     assert isinstance(loss, retrograd.Tensor)
     assert loss.grad_fn.next_functions[0][0].name() == "TanhBackward0"
+
+
+def command_options() -> list[tuple[str, str]]:
+    """(command, long option) for every option that a user can give."""
+    from retrograd.cli.main import cli
+
+    context = click.Context(cli)
+    return [
+        (name, option)
+        for name in cli.list_commands(context)
+        for parameter in (cli.get_command(context, name) or cli).params
+        if isinstance(parameter, click.Option)
+        for option in parameter.opts
+    ]
+
+
+def test_every_option_is_documented() -> None:
+    """docs/usage.md has a section for each command and mentions each option somewhere."""
+    text = (ROOT / "docs" / "usage.md").read_text(encoding="utf-8")
+
+    assert [name for name, _ in command_options() if f"### `retrograd {name}`" not in text] == []
+    assert sorted({option for _, option in command_options() if f"`{option}" not in text}) == []
+
+
+def test_every_format_is_documented() -> None:
+    """docs/usage.md names each renderer with its suffixes."""
+    from retrograd.inspect.render import renderers
+
+    text = (ROOT / "docs" / "usage.md").read_text(encoding="utf-8")
+    offered = {word for renderer in renderers().values() for word in (renderer.name, *renderer.suffixes)}
+
+    assert sorted(word for word in offered if f"`{word}`" not in text) == []
