@@ -46,6 +46,8 @@ class Sample:
     """Distinguishes several samples of one name in the test's id."""
     grad: bool = True
     """Whether gradients are compared (also off where no argument is differentiable)."""
+    numeric: bool = False
+    """Whether ``gradcheck`` and ``gradgradcheck`` run; for what torch has no derivative of."""
     second: bool = True
     forward: bool = True
     node: bool = True

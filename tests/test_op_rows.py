@@ -24,7 +24,7 @@ from op_runs import (
     run,
     second_order,
 )
-from op_samples import Const, Sample, all_samples, identity, look_up
+from op_samples import Const, Sample, all_samples, function_of, identity, look_up, tensors_for
 
 import retrograd
 from retrograd.engine import observe
@@ -245,6 +245,18 @@ def test_other_dtypes(sample: Sample, dtype: str) -> None:
     for a, b in zip(ours.results, theirs.results, strict=True):
         assert_same(a, b, sample)
     gradients_agree(first_order(ours) if sample.grad else [], wanted, sample, 10)
+
+
+@parametrized([s for s in SAMPLES if s.numeric])
+def test_derivatives_that_torch_has_not(sample: Sample) -> None:
+    """First and second order and forward mode against finite differences."""
+    args: list[Any] = []
+    tensors_for(retrograd, sample.args, args)
+    others = [a for a in sample.args if not isinstance(a, np.ndarray)]
+    function = function_of(retrograd, sample)
+
+    assert retrograd.autograd.gradcheck(lambda *x: function(*x, *others), args, check_forward_ad=True)
+    assert retrograd.autograd.gradgradcheck(lambda *x: function(*x, *others), args)
 
 
 class Watcher:
