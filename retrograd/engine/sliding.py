@@ -32,9 +32,7 @@ def window_span(kernel: Sizes, dilation: Sizes) -> Sizes:
 def window_count(spatial: Sequence[int], kernel: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes) -> Sizes:
     """How many whole windows fit in each dimension."""
     spans = window_span(kernel, dilation)
-    return tuple(
-        (n + 2 * p - s) // t + 1 for n, s, t, p in zip(spatial, spans, stride, padding, strict=True)
-    )
+    return tuple((n + 2 * p - s) // t + 1 for n, s, t, p in zip(spatial, spans, stride, padding, strict=True))
 
 
 def taps(kernel: Sizes, stride: Sizes, dilation: Sizes, count: Sizes) -> Iterator[tuple[Any, ...]]:
@@ -54,9 +52,7 @@ def padded(x: Any, before: Sizes, after: Sizes, value: Any = 0) -> Any:
     if not any(before) and not any(after):
         return x
     lead = x.ndim - len(before)
-    shape = x.shape[:lead] + tuple(
-        n + b + a for n, b, a in zip(x.shape[lead:], before, after, strict=True)
-    )
+    shape = x.shape[:lead] + tuple(n + b + a for n, b, a in zip(x.shape[lead:], before, after, strict=True))
     out = np.zeros(shape, x.dtype) if not value else np.full(shape, value, x.dtype)
     out[inner(before, x.shape[lead:])] = x
     return out

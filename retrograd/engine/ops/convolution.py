@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from ..op import multilinear
+from ..op import linear, multilinear
 from ..registry import F
 from ..sliding import Sizes, add_columns, columns, inner, padded, taps, window_count
 from .elementwise import conj
@@ -64,15 +64,15 @@ def _depthwise(xp: Any, weight: Any, how: How, count: Sizes) -> Any:
     return out
 
 
-def convolve_input(g: Any, weight: Any, spatial: Sizes, how: How) -> Any:
+def convolve_input(grad: Any, weight: Any, spatial: Sizes, how: How) -> Any:
     """The transpose of ``convolve`` with respect to its input of ``spatial`` size: a transposed convolution."""
-    dtype = g.dtype
-    g, weight = _wide(g, weight)
+    dtype = grad.dtype
+    grad, weight = _wide(grad, weight)
     stride, padding, dilation, groups = how
-    kernel, count = weight.shape[2:], g.shape[2:]
-    n, per_group = g.shape[0], weight.shape[0] // groups
+    kernel, count = weight.shape[2:], grad.shape[2:]
+    n, per_group = grad.shape[0], weight.shape[0] // groups
     matrix = weight.reshape(groups, per_group, math.prod(weight.shape[1:]))
-    rows = g.reshape(n, groups, per_group, math.prod(count))
+    rows = grad.reshape(n, groups, per_group, math.prod(count))
     if _is_depthwise(weight, groups):
         cols = matrix.transpose(0, 2, 1) * rows
     else:
@@ -85,27 +85,131 @@ def convolve_input(g: Any, weight: Any, spatial: Sizes, how: How) -> Any:
     return out[inner(padding, spatial)].astype(dtype, copy=False)
 
 
-def convolve_weight(g: Any, x: Any, kernel: Sizes, how: How) -> Any:
+def convolve_weight(grad: Any, x: Any, kernel: Sizes, how: How) -> Any:
     """The transpose of ``convolve`` with respect to its weight."""
     dtype = x.dtype
-    g, x = _wide(g, x)
-    groups, count, n = how[3], g.shape[2:], g.shape[0]
-    rows = g.reshape(n, groups, g.shape[1] // groups, math.prod(count))
+    grad, x = _wide(grad, x)
+    groups, count, n = how[3], grad.shape[2:], grad.shape[0]
+    rows = grad.reshape(n, groups, grad.shape[1] // groups, math.prod(count))
     cols = _grouped_columns(x, kernel, count, how)
-    if g.shape[1] == x.shape[1] == groups:
+    if grad.shape[1] == x.shape[1] == groups:
         product = np.einsum("ngot,ngct->goc", rows, cols)
     else:
         product = np.add.reduce(np.matmul(rows, cols.swapaxes(2, 3)), axis=0)
-    return product.reshape(g.shape[1], x.shape[1] // groups, *kernel).astype(dtype, copy=False)
+    return product.reshape(grad.shape[1], x.shape[1] // groups, *kernel).astype(dtype, copy=False)
 
 
 multilinear(
-    "_conv", convolve, node="ConvolutionBackward0", promote="",
-    x=lambda g, x_sizes, weight, how: F._conv_input(g, conj(weight), tuple(x_sizes[2:]), how),
+    "_conv", convolve, node="ConvolutionBackwardBackward0", promote="",
+    x=lambda g, weight, x_sizes, how: F._conv_input(g, conj(weight), tuple(x_sizes[2:]), how),
     weight=lambda g, x, weight_sizes, how: F._conv_weight(g, conj(x), tuple(weight_sizes[2:]), how),
 )  # fmt: skip
 multilinear(
     "_conv_input", convolve_input, node="ConvolutionBackwardBackward0", promote="",
-    g=lambda g, weight, how: F._conv(g, conj(weight), how),
-    weight=lambda g, g_sizes, weight_sizes, how, g_: None,
-) if False else None  # fmt: skip
+    grad=lambda g, weight, how: F._conv(g, conj(weight), how),
+    weight=lambda g, grad, weight_sizes, how: F._conv_weight(conj(grad), g, tuple(weight_sizes[2:]), how),
+)  # fmt: skip
+multilinear(
+    "_conv_weight", convolve_weight, node="ConvolutionBackwardBackward0", promote="",
+    grad=lambda g, x, how: F._conv(conj(x), g, how),
+    x=lambda g, grad, x_sizes, how: F._conv_input(conj(grad), g, tuple(x_sizes[2:]), how),
+)  # fmt: skip
+
+
+# -- torch's operator: either direction, with a bias
+
+
+def _transposed_size(x: Any, weight: Any, output_padding: Sizes, how: How) -> Sizes:
+    stride, padding, dilation, _ = how
+    return tuple(
+        (n - 1) * t - 2 * p + d * (k - 1) + 1 + o
+        for n, t, p, d, k, o in zip(
+            x.shape[2:], stride, padding, dilation, weight.shape[2:], output_padding, strict=True
+        )
+    )
+
+
+def _convolution(
+    input: Any, weight: Any, bias: Any, stride: Sizes, padding: Sizes, dilation: Sizes, transposed: bool,  # noqa: A002
+    output_padding: Sizes, groups: int,
+) -> Any:  # fmt: skip
+    """The convolution, or transposed convolution, of a batch."""
+    how = (stride, padding, dilation, groups)
+    if transposed:
+        out = convolve_input(input, weight, _transposed_size(input, weight, output_padding, how), how)
+    else:
+        out = convolve(input, weight, how)
+    if bias is not None:
+        out = np.add(out, bias.reshape(-1, *(1,) * (out.ndim - 2)), out=out)
+    return out
+
+
+def _convolution_grads(
+    g: Any, needs: Any, input: Any, weight: Any, stride: Sizes, padding: Sizes, dilation: Sizes,  # noqa: A002
+    transposed: bool, groups: int,
+) -> Any:  # fmt: skip
+    how = (stride, padding, dilation, groups)
+    into_input = into_weight = into_bias = None
+    if needs[0] and transposed:
+        into_input = F._conv(g, conj(weight), how)
+    elif needs[0]:
+        into_input = F._conv_input(g, conj(weight), tuple(input.shape[2:]), how)
+    if needs[1]:
+        pair = (conj(input), g) if transposed else (g, conj(input))
+        into_weight = F._conv_weight(*pair, tuple(weight.shape[2:]), how)
+    if needs[2]:
+        into_bias = F._sum_dim(g, (0, *range(2, g.ndim)), False)
+    return into_input, into_weight, into_bias
+
+
+def _convolution_jvp(primal: Any, tangents: Any, results: Any) -> Any:
+    x, weight, bias, *rest = primal
+    terms = []
+    if 0 in tangents:
+        terms.append(F.convolution(tangents[0], weight, None, *rest))
+    if 1 in tangents:
+        terms.append(F.convolution(x, tangents[1], None, *rest))
+    if 2 in tangents:
+        terms.append(F.expand(F.reshape(tangents[2], (-1, *(1,) * (x.ndim - 2))), tuple(results[0].shape)))
+    return sum(terms[1:], terms[0])
+
+
+multilinear(
+    "convolution", _convolution, node="ConvolutionBackward0", tensors="input weight bias", promote="",
+    joint=_convolution_grads, jvp=_convolution_jvp, public=False,
+)  # fmt: skip
+
+
+# -- windows as columns
+
+
+def _im2col(self: Any, kernel_size: Sizes, dilation: Sizes, padding: Sizes, stride: Sizes) -> Any:
+    """All windows of an image, or of a batch of images, as columns."""
+    if self.ndim == 3:
+        return _im2col(self[None], kernel_size, dilation, padding, stride)[0]
+    count = window_count(self.shape[2:], kernel_size, stride, padding, dilation)
+    cols = columns(padded(self, padding, padding), kernel_size, stride, dilation, count)
+    return cols.reshape(self.shape[0], self.shape[1] * math.prod(kernel_size), math.prod(count))
+
+
+def _col2im(self: Any, output_size: Sizes, kernel_size: Sizes, dilation: Sizes, padding: Sizes, stride: Sizes) -> Any:
+    """Columns summed up into the images whose windows they are."""
+    if self.ndim == 2:
+        return _col2im(self[None], output_size, kernel_size, dilation, padding, stride)[0]
+    count = window_count(output_size, kernel_size, stride, padding, dilation)
+    k = math.prod(kernel_size)
+    cols = self.reshape(self.shape[0], self.shape[1] // k, k, *count)
+    whole = tuple(n + 2 * p for n, p in zip(output_size, padding, strict=True))
+    return add_columns(cols, whole, kernel_size, stride, dilation)[inner(padding, output_size)]
+
+
+linear(
+    "_im2col", _im2col, node="Im2ColBackward0",
+    self=lambda g, self_sizes, kernel_size, dilation, padding, stride: F._col2im(
+        g, tuple(self_sizes[-2:]), kernel_size, dilation, padding, stride
+    ),
+)  # fmt: skip
+linear(
+    "_col2im", _col2im, node="Col2ImBackward0",
+    self=lambda g, kernel_size, dilation, padding, stride: F._im2col(g, kernel_size, dilation, padding, stride),
+)  # fmt: skip
