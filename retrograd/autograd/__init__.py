@@ -35,6 +35,6 @@ def __getattr__(name: str) -> Any:
 __all__ = [
     "Function", "SavedTensor", "Variable", "_force_original_view_tracking", "_unsafe_preserve_version_counter",
     "backward", "detect_anomaly", "enable_grad", "enforce_grad_layout_policy", "grad", "gradcheck", "gradgradcheck",
-    "inference_mode", "is_multithreading_enabled", "is_view_replay_enabled", "no_grad", "set_detect_anomaly", "set_grad_enabled",
-    "set_multithreading_enabled",
+    "inference_mode", "is_multithreading_enabled", "is_view_replay_enabled", "no_grad", "set_detect_anomaly",
+    "set_grad_enabled", "set_multithreading_enabled",
 ]  # fmt: skip

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -95,26 +96,29 @@ def explain_failure(node: GraphNode, error: BaseException) -> None:
             stacklevel=2,
         )
         return
-    text = f"Error detected in {node.name()}. Traceback of forward call that caused the error:\n{''.join(trace)}"
-    warnings.warn(text + _ancestors(metadata.get("parent_")), stacklevel=2)
+    warnings.warn(
+        f"Error detected in {node.name()}. Traceback of forward call that caused the error:\n{''.join(trace)}",
+        stacklevel=2,
+    )
+    for text in _ancestors(metadata.get("parent_")):
+        warnings.warn(text, stacklevel=2)
 
 
-def _ancestors(parent: Any) -> str:
-    text = ""
+def _ancestors(parent: Any) -> Iterator[str]:
+    """One text for each node during whose backward the next one was made."""
     while parent is not None:
-        metadata = parent.metadata
-        trace = metadata.get("traceback_")
+        trace = parent.metadata.get("traceback_")
         if not trace:
-            return text + (
+            yield (
                 f"\n\nPrevious calculation was induced by {parent.name()}. No forward pass information available. "
                 "Enable detect anomaly during forward pass for more information."
             )
-        text += (
+            return
+        yield (
             f"\n\nPrevious calculation was induced by {parent.name()}. Traceback of forward call that induced the "
             f"previous calculation:\n{''.join(trace)}"
         )
-        parent = metadata.get("parent_")
-    return text
+        parent = parent.metadata.get("parent_")
 
 
 def _hint() -> str:
