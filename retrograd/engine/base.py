@@ -72,6 +72,8 @@ class Meta:
     hooks: OrderedDict[int, Hook] | None = None
     post_accumulate_hooks: OrderedDict[int, Hook] | None = None
     retains_grad: bool = False
+    detached_at: int = -1
+    """Stamp of the ``detach_()`` that took this tensor's history away; nodes made before cannot give it back."""
     view: View | None = None
     storage: Storage | None = None
     name: str | None = None
@@ -116,6 +118,16 @@ def set_tensor_class(cls: type[TensorBase]) -> None:
     """Tell which class results are made of (called once, by the module that defines it)."""
     global _tensor_class
     _tensor_class = cls
+
+
+def tensor_class() -> type[Any]:
+    """The class results are made of."""
+    return _tensor_class
+
+
+def new_tensor() -> Any:
+    """An empty tensor: every slot is still to be set."""
+    return _new(_tensor_class)
 
 
 def wrap(array: Any, fn: Any = None) -> Any:

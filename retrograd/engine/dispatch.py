@@ -14,6 +14,8 @@ from .forward_rules import propagate
 from .node import edge_to
 from .op import OpDef, set_dispatcher
 from .opnode import OpNode
+from .plain import plain_call
+from .quiet import quietly
 from .registry import OPS
 from .saved import INFERENCE_SAVE, SavedTensor
 from .state import STATE
@@ -22,8 +24,21 @@ from .views import gradient_edge, make_view, requires_grad
 Number = (bool, int, float, complex)
 
 
+_UNKNOWN = object()
+_plain_calls: dict[OpDef, Any] = {}
+"""The short call of each row that was used, or ``None``."""
+
+
 def dispatch(op: OpDef, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Call an operator row: on tensors it records, on bare arrays it only computes."""
+    if not state.MODE and not kwargs:
+        short = _plain_calls.get(op, _UNKNOWN)
+        if short is _UNKNOWN:
+            short = _plain_calls[op] = plain_call(op)
+        if short is not None:
+            result = short(args)
+            if result is not None:
+                return result
     if kwargs or len(args) != len(op.params):
         args = op.bind(args, kwargs)
     operands = tensors_in(op, args)
@@ -66,13 +81,12 @@ def _recorded(op: OpDef, args: tuple[Any, ...], operands: list[Any]) -> Any:
 
 def compute(op: OpDef, args: tuple[Any, ...]) -> Any:
     """The forward on arrays; like PyTorch, without NumPy's floating-point warnings."""
-    with np.errstate(all="ignore"):
-        try:
-            return op.forward(*arrays_of(op, args))
-        except ValueError as error:
-            if "broadcast" not in str(error):
-                raise
-            raise size_mismatch([t._sig.shape for t in tensors_in(op, args)], error) from None
+    try:
+        return quietly(op.forward, arrays_of(op, args))
+    except ValueError as error:
+        if "broadcast" not in str(error):
+            raise
+        raise size_mismatch([t._sig.shape for t in tensors_in(op, args)], error) from None
 
 
 def size_mismatch(shapes: list[tuple[int, ...]], error: Exception) -> Exception:

@@ -42,6 +42,7 @@ class GraphTask:
         self.keep_graph = keep_graph
         self.create_graph = create_graph
         self.tensors = tensors
+        self.restricted = False
         self.dependencies: dict[GraphNode, int] = {}
         self.buffers: dict[GraphNode, list[Any]] = {}
         self.ready: list[tuple[int, int, GraphNode]] = []
@@ -53,6 +54,8 @@ class GraphTask:
         self.captures: dict[GraphNode, dict[int, list[int]]] = {}
         self.captured: list[Any] = []
         self.callbacks: list[Callable[[], Any]] = []
+        self.running: list[GraphNode] = []
+        """Running nodes of the thread that runs this task, innermost last."""
 
     # -- what nodes ask
     def wants(self, edge: Any) -> bool:
@@ -67,6 +70,7 @@ class GraphTask:
     def restrict(self, roots: list[Any], inputs: list[Any], capture: bool) -> None:
         """Run only what lies between the roots and the edges in ``inputs``; capture their gradients or not."""
         requested: set[GraphNode] = set()
+        self.restricted = True
         self.captured = [None] * len(inputs)
         for i, edge in enumerate(inputs):
             node, nr = edge_parts(edge)
@@ -112,6 +116,7 @@ class GraphTask:
         for edge, g in zip(roots, grads, strict=True):
             self.deliver(edge, g)
         outside = STATE.grad_enabled
+        self.running = STATE.nodes
         STATE.tasks.append(self)
         try:
             set_grad_enabled_here(self.create_graph)
@@ -129,24 +134,31 @@ class GraphTask:
 
     def deliver(self, edge: Any, g: Any) -> None:
         """Add a gradient to a node's input; the node is queued once everything it waits for has arrived."""
-        node, nr = edge_parts(edge)
+        node, nr = (edge.node, edge.nr) if edge.__class__ is Port else (edge, 0)
         if self.reached is not None and node not in self.reached:
             return
         buffer = self.buffers.get(node)
         if buffer is None:
-            buffer = self.buffers[node] = [None] * max(len(node.sigs), 1)
+            buffer = self.buffers[node] = [None] * (len(node.sigs) or 1)
         if g is not None:
             have = buffer[nr]
             buffer[nr] = g if have is None else have + g
         left = self.dependencies[node] - 1
-        self.dependencies[node] = left
-        if left == 0:
-            heapq.heappush(self.ready, (-node._sequence_nr(), self.arrivals(), node))
+        if left:
+            self.dependencies[node] = left
+            return
+        self.dependencies[node] = 0
+        priority = node.number if node.extra is None else node._sequence_nr()
+        heapq.heappush(self.ready, (-priority, self.arrivals(), node))
 
     def run_node(self, node: GraphNode, grads: list[Any]) -> None:
         """One node from its arrived gradients to its deliveries, with everything that watches it."""
-        STATE.nodes.append(node)
+        running = self.running
+        running.append(node)
         try:
+            if node.extra is None and self.reached is None and not node.accumulates and not observe.observers:
+                self.run_bare_node(node, grads)
+                return
             captures = self.captures.get(node)
             if captures is not None and self.executes(node):  # as in PyTorch, before the tensors' hooks
                 self.record_captures(captures, grads)
@@ -162,7 +174,20 @@ class GraphTask:
             explain_failure(node, error)
             raise
         finally:
-            STATE.nodes.pop()
+            running.pop()
+
+    def run_bare_node(self, node: GraphNode, grads: list[Any]) -> None:
+        """The same for a node that nothing watches: no hooks, no captures, no observers."""
+        results = fit_results(node, node.run(grads, self), self.tensors)
+        if node.extra is not None:  # hooks registered while it ran
+            results = self.run_post_hooks_of(node, results, ())
+        if not self.keep_graph:
+            node.release()
+        if state.ANOMALY:
+            check_for_nan(node, results)
+        for edge, g in zip(node.edges, results, strict=True):
+            if edge is not None:
+                self.deliver(edge, g)
 
     def record_captures(self, captures: dict[int, list[int]], grads: list[Any]) -> None:
         """Remember the gradient at requested inputs."""
@@ -204,17 +229,22 @@ class GraphTask:
         results = fit_results(node, node.run(grads, self), self.tensors)
         if watched:
             observe.tell("node_ended", node, grads, results)
-        extra = node.extra
-        if extra is not None and extra.post_hooks:
-            shown = tuple([as_tensor(g) for g in results])
-            results = tuple([self.value_of(g) for g in run_post_hooks(extra.post_hooks, shown, grad_outputs)])
+        results = self.run_post_hooks_of(node, results, grad_outputs)
         if not self.keep_graph:
             node.release()
             if watched:
                 observe.tell("released", node)
-        if state.MODE:
+        if state.ANOMALY:
             check_for_nan(node, results)
         return results
+
+    def run_post_hooks_of(self, node: GraphNode, results: tuple[Any, ...], grad_outputs: Any) -> tuple[Any, ...]:
+        """The results after the node's post hooks."""
+        extra = node.extra
+        if extra is None or not extra.post_hooks:
+            return results
+        shown = tuple([as_tensor(g) for g in results])
+        return tuple([self.value_of(g) for g in run_post_hooks(extra.post_hooks, shown, grad_outputs)])
 
     def value_of(self, t: Any) -> Any:
         """A hook's tensor as this task handles gradients."""

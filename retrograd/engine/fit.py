@@ -8,7 +8,7 @@ import numpy as np
 
 from .base import TensorBase
 from .dtypes import Sig
-from .node import GraphNode, edge_parts
+from .node import GraphNode, Port
 from .opnode import OpNode
 from .registry import OPS
 
@@ -23,7 +23,7 @@ def fit_results(node: GraphNode, results: tuple[Any, ...], tensors: bool) -> tup
         g = fitted[i]
         if edge is None or g is None:
             continue
-        target, nr = edge_parts(edge)
+        target, nr = (edge.node, edge.nr) if edge.__class__ is Port else (edge, 0)
         sig = target.sigs[nr] if target.sigs else None
         if sig is None:
             continue

@@ -17,6 +17,7 @@ class _SingleNode:
     def __init__(self) -> None:
         self.create_graph = STATE.grad_enabled
         self.tensors = True
+        self.restricted = False
         self.keep_graph = True
 
     def wants(self, edge: Any) -> bool:

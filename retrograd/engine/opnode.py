@@ -12,10 +12,15 @@ from .node import GraphNode
 from .saved import SECOND_TIME, SavedTensor, check_input, check_output, unpack_output
 from .storage import Storage
 
+_AS_THEY_ARE = frozenset({int, float, bool, str, type(None)})
+"""Types of parameters that rules get as they were given."""
+
 
 class RunContext(Protocol):
     """What a node needs to know of the task it runs in."""
 
+    restricted: bool
+    """Whether only some gradients are wanted, so that ``wants`` must be asked."""
     tensors: bool
     """Whether gradients are tensors (a graph is created or tangents flow) rather than bare arrays."""
 
@@ -47,7 +52,10 @@ class OpNode(GraphNode):
                 return (None,) * len(self.edges)
             g = self._materialized(grads, task.tensors)
         values = self._values(task.tensors)
-        needs = tuple([e is not None and task.wants(e) for e in self.edges])
+        if task.restricted:
+            needs = tuple([e is not None and task.wants(e) for e in self.edges])
+        else:
+            needs = tuple([e is not None for e in self.edges])
         if op.joint is not None:
             return tuple(op.joint(g, needs, *[values[i] for i in op.rule_args["*"]]))
         if not op.lists:
@@ -97,7 +105,10 @@ class OpNode(GraphNode):
         if self.saved is None:
             raise RuntimeError(SECOND_TIME)
         read = self._read_tensor if tensors else self._read_array
-        return [read(name, v) for name, v in zip(self.op.saved_names, self.saved, strict=True)]
+        return [
+            v if v.__class__ in _AS_THEY_ARE else read(name, v)
+            for name, v in zip(self.op.saved_names, self.saved, strict=True)
+        ]
 
     def _read_array(self, name: str, value: Any) -> Any:
         if isinstance(value, TensorBase):

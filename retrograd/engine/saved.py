@@ -29,6 +29,11 @@ INFERENCE_SAVE = (
     "in autograd, or use `torch.no_grad()` instead of `torch.inference_mode()`."
 )
 
+DETACHED = (
+    "Trying to use a saved tensor that has been detached in-place, i.e. with .detach_(). This is not supported, please "
+    "use out-of-place `.detach()` instead"
+)
+
 Explain = Callable[[Any, GraphNode, str], str]
 anomaly_hint: Callable[[], str] = lambda: (  # noqa: E731 - replaced by the anomaly module
     "Hint: enable anomaly detection to find the operation that failed to compute its gradient, with "
@@ -67,6 +72,8 @@ def check_input(t: TensorBase, number: int) -> None:
     meta = t._meta
     if meta is None or meta.storage is None or meta.inference:
         return
+    if meta.detached_at > number:
+        raise RuntimeError(DETACHED)
     now, expected = meta.storage.version, meta.storage.version_at(number)
     if now != expected:
         edge = t._fn if t._fn is not LAZY else (meta.view.fn if meta.view is not None else None)
@@ -245,11 +252,8 @@ class SavedTensor:
         raise version_error(self._sig, edge, now, self._version)
 
     def _check_not_detached(self, t: TensorBase) -> None:
-        if self._edge is not None and t._fn is None:
-            raise RuntimeError(
-                "Trying to use a saved tensor that has been detached in-place, i.e. with .detach_(). This is not "
-                "supported, please use out-of-place `.detach()` instead"
-            )
+        if self._edge is not None and t._fn is None and not edge_parts(self._edge)[0].accumulates:
+            raise RuntimeError(DETACHED)
 
     def _unpacked(self, node: GraphNode | None) -> Any:
         assert self._unpack is not None

@@ -17,6 +17,13 @@ LAST_WRITE = -1
 _KEEP = 4096
 
 
+def stamp_write() -> int:
+    """Make every node made so far look closely at what it saved; returns the stamp."""
+    global LAST_WRITE
+    LAST_WRITE = state.peek_number()
+    return LAST_WRITE
+
+
 class Storage:
     """Version counter of one block of memory."""
 

@@ -27,6 +27,7 @@ from .hooks import Hook, RemovableHandle, register
 from .node import GraphNode, Port, edge_parts
 from .printing import tensor_repr
 from .state import STATE
+from .storage import stamp_write
 from .views import grad_fn_of, gradient_edge, has_history, requires_grad, retain_on, view_edge
 
 _NON_LEAF_GRAD = (
@@ -310,8 +311,10 @@ class Tensor(TensorBase):
         if observe.observers:
             observe.tell("cut", "detach_", self, self)
         storage_of(self)
-        self._fn = None
         meta = self.need_meta()
+        if self._fn is not None and self._fn is not LAZY:
+            meta.detached_at = stamp_write()
+        self._fn = None
         meta.requires_grad, meta.retains_grad, meta.hooks, meta.tangent = False, False, None, None
         return self
 

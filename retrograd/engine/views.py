@@ -366,6 +366,7 @@ class _FirstOperand:
 
     def __init__(self, task: RunContext, node: CopySlices) -> None:
         self.tensors = task.tensors
+        self.restricted = True
         self._task = task
         self._base_wanted = node.edges[0] is not None and task.wants(node.edges[0])
         self._first = node.fn.edges[0] if node.fn.edges else None

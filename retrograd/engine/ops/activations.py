@@ -1,0 +1,193 @@
+"""Activations of neural networks."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from ..kernels import error_function
+from ..op import elementwise, function
+from ..registry import F
+from .reduce import axes_of
+
+SQRT_2_OVER_PI = math.sqrt(2.0 / math.pi)
+GELU_CUBE = 0.044715
+
+
+def _kept(g: Any, keep: Any, otherwise: float = 0.0) -> Any:
+    """``g`` where ``keep``, ``otherwise * g`` elsewhere."""
+    return F._where(keep, g, g * otherwise)
+
+
+# -- piecewise linear
+
+elementwise(
+    "leaky_relu", lambda self, negative_slope=0.01: np.where(self > 0, self, self * self.dtype.type(negative_slope)),
+    tensors="self", public=False, self=lambda g, self, negative_slope: _kept(g, self > 0, negative_slope),
+)  # fmt: skip
+elementwise(
+    "_prelu_kernel", lambda self, weight: np.where(self > 0, self, self * weight), tensors="self weight", promote="",
+    self=lambda g, self, weight: F._where(self > 0, g, g * weight),
+    weight=lambda g, self: F._where(self > 0, F.zeros_like(g), g * self),
+)  # fmt: skip
+elementwise(
+    "_rrelu", lambda self, noise: np.where(self > 0, self, self * noise).astype(self.dtype), tensors="self",
+    node="RreluWithNoiseBackward0", self=lambda g, self, noise: F._where(self > 0, g, g * noise),
+)  # fmt: skip
+
+
+def _threshold(self: Any, threshold: float, value: float) -> Any:
+    """``self`` where it is above ``threshold``, ``value`` elsewhere."""
+    return np.where(self <= threshold, self.dtype.type(value), self)
+
+
+elementwise("threshold", _threshold, tensors="self", inplace=True,
+            self=lambda g, self, threshold: _kept(g, self > threshold))  # fmt: skip
+
+
+def _hardtanh(self: Any, min_val: float = -1.0, max_val: float = 1.0) -> Any:
+    return np.minimum(np.maximum(self, self.dtype.type(min_val)), self.dtype.type(max_val))
+
+
+elementwise("hardtanh", _hardtanh, tensors="self", public=False,
+            self=lambda g, self, min_val, max_val: _kept(g, (self > min_val) & (self < max_val)))  # fmt: skip
+
+
+def _hardsigmoid(self: Any) -> Any:
+    return (np.minimum(np.maximum(self + 3, 0), 6) / 6).astype(self.dtype)
+
+
+def _hardswish_slope(g: Any, self: Any) -> Any:
+    return F._where(self < -3, F.zeros_like(g), F._where(self <= 3, g * (self / 3 + 0.5), g))
+
+
+elementwise("hardsigmoid", _hardsigmoid, promote="", public=False,
+            self=lambda g, self: _kept(g / 6, (self > -3) & (self < 3)))  # fmt: skip
+elementwise("hardswish", lambda self: self * _hardsigmoid(self), public=False, self=_hardswish_slope)
+
+
+def _softshrink(self: Any, lambd: float = 0.5) -> Any:
+    size = self.dtype.type(lambd)
+    return np.where(self > size, self - size, np.where(self < -size, self + size, self * 0)).astype(self.dtype)
+
+
+def _hardshrink(self: Any, lambd: float = 0.5) -> Any:
+    """``self`` where it is outside of ``[-lambd, lambd]``, 0 inside."""
+    return np.where((self >= -lambd) & (self <= lambd), self.dtype.type(0), self)
+
+
+elementwise("softshrink", _softshrink, tensors="self", public=False,
+            self=lambda g, self, lambd: _kept(g, (self > lambd) | (self < -lambd)))  # fmt: skip
+elementwise("hardshrink", _hardshrink, tensors="self",
+            self=lambda g, self, lambd: _kept(g, (self > lambd) | (self < -lambd)))  # fmt: skip
+
+# -- exponential
+
+
+def _elu(self: Any, alpha: float = 1.0, scale: float = 1.0, input_scale: float = 1.0) -> Any:
+    low = np.expm1(np.minimum(self, 0) * input_scale) * (alpha * scale)
+    return np.where(self > 0, self * scale, low).astype(self.dtype)
+
+
+def _elu_slope(g: Any, self: Any, alpha: float, scale: float, input_scale: float) -> Any:
+    low = F._where(self > 0, F.zeros_like(self), self)
+    return F._where(self > 0, g * scale, g * (F.exp(low * input_scale) * (alpha * scale * input_scale)))
+
+
+elementwise("elu", _elu, tensors="self", public=False, self=_elu_slope)
+
+
+def _celu(self: Any, alpha: float = 1.0) -> Any:
+    """``max(0, x) + min(0, alpha * (exp(x / alpha) - 1))``."""
+    return np.where(self > 0, self, np.expm1(np.minimum(self, 0) / alpha) * alpha).astype(self.dtype)
+
+
+elementwise("celu", _celu, tensors="self", inplace=True,
+            self=lambda g, self, alpha: _elu_slope(g, self, alpha, 1.0, 1.0 / alpha))  # fmt: skip
+
+
+def _gelu(self: Any, approximate: str = "none") -> Any:
+    if approximate == "tanh":
+        inner = SQRT_2_OVER_PI * (self + GELU_CUBE * self * self * self)
+        return 0.5 * self * (1.0 + np.tanh(inner))
+    if approximate != "none":
+        raise RuntimeError(f"approximate argument must be either none or tanh, got {approximate!r}")
+    return 0.5 * self * (1.0 + error_function.erf(self * math.sqrt(0.5)))
+
+
+def _gelu_slope(g: Any, self: Any, approximate: str) -> Any:
+    if approximate == "tanh":
+        t = F.tanh(SQRT_2_OVER_PI * (self + GELU_CUBE * self * self * self))
+        inner = SQRT_2_OVER_PI * (1.0 + 3.0 * GELU_CUBE * self * self)
+        return g * (0.5 * (1.0 + t) + 0.5 * self * (1.0 - t * t) * inner)
+    density = F.exp(self * self * -0.5) * (1.0 / math.sqrt(2.0 * math.pi))
+    return g * (0.5 * (1.0 + F.erf(self * math.sqrt(0.5))) + self * density)
+
+
+elementwise("gelu", _gelu, tensors="self", public=False, self=_gelu_slope)
+
+
+def _logistic(x: Any) -> Any:
+    return 0.5 * np.tanh(0.5 * x) + 0.5
+
+
+def _log_one_plus_exp(x: Any) -> Any:
+    """``log(1 + exp(x))`` without overflow."""
+    return np.maximum(x, 0) + np.log1p(np.exp(-np.abs(x)))
+
+
+def _silu_slope(g: Any, self: Any) -> Any:
+    s = F.sigmoid(self)
+    return g * (s * (1 + self * (1 - s)))
+
+
+def _mish_slope(g: Any, self: Any) -> Any:
+    t = F.tanh(F.softplus(self, 1.0, 40.0))
+    return g * (t + self * F.sigmoid(self) * (1 - t * t))
+
+
+def _softplus(self: Any, beta: float = 1.0, threshold: float = 20.0) -> Any:
+    scaled = self * self.dtype.type(beta)
+    return np.where(scaled > threshold, self, _log_one_plus_exp(scaled) / beta).astype(self.dtype)
+
+
+def _softplus_slope(g: Any, self: Any, beta: float, threshold: float) -> Any:
+    scaled = self * beta
+    return F._where(scaled > threshold, g, g * F.sigmoid(scaled))
+
+
+elementwise("silu", lambda self: self * _logistic(self), public=False, self=_silu_slope)
+elementwise("mish", lambda self: self * np.tanh(_log_one_plus_exp(self)), public=False, self=_mish_slope)
+elementwise("softplus", _softplus, tensors="self", public=False, self=_softplus_slope)
+elementwise("logsigmoid", lambda self: -_log_one_plus_exp(-self), node="LogSigmoidBackward0", public=False,
+            self=lambda g, self: g * F.sigmoid(-self))  # fmt: skip
+
+# -- gated
+
+
+def _halves(self: Any, dim: int) -> tuple[Any, Any]:
+    if self.ndim == 0:
+        raise RuntimeError("glu does not support 0-dimensional tensors")
+    axis = axes_of(dim, self.ndim)[0]
+    n = self.shape[axis]
+    if n % 2:
+        raise RuntimeError(f"Halving dimension must be even, but dimension {axis} is size {n}")
+    lead = (slice(None),) * axis
+    return self[(*lead, slice(0, n // 2))], self[(*lead, slice(n // 2, n))]
+
+
+def _glu(self: Any, dim: int = -1) -> Any:
+    a, b = _halves(self, dim)
+    return a * _logistic(b)
+
+
+def _glu_slope(g: Any, self: Any, dim: int) -> Any:
+    n = self.shape[dim] // 2
+    a, b = F._slice(self, dim, 0, n), F._slice(self, dim, n, 2 * n)
+    s = F.sigmoid(b)
+    return F.cat([g * s, g * a * s * (1 - s)], dim)
+
+
+function("glu", _glu, tensors="self", public=False, self=_glu_slope)

@@ -1,0 +1,38 @@
+"""Computing without NumPy's floating-point warnings, as PyTorch does.
+
+``np.errstate`` costs more than a small operation, so its context variable is set directly where NumPy has it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+try:
+    from numpy._core._ufunc_config import _extobj_contextvar
+    from numpy._core.umath import _make_extobj
+except ImportError:  # another NumPy: the public way
+    _extobj_contextvar = None
+
+
+def quietly(function: Callable[..., Any], args: Any) -> Any:
+    """``function(*args)`` with floating-point errors ignored."""
+    if _extobj_contextvar is None:
+        with np.errstate(all="ignore"):
+            return function(*args)
+    token = _extobj_contextvar.set(_QUIET)
+    try:
+        return function(*args)
+    finally:
+        _extobj_contextvar.reset(token)
+
+
+_QUIET: Any = None
+if _extobj_contextvar is not None:
+    with contextlib.suppress(TypeError):
+        _QUIET = _make_extobj(all="ignore")
+    if _QUIET is None:
+        _extobj_contextvar = None
