@@ -25,8 +25,8 @@ def pad(input: Any, pad: Any, mode: str = "constant", value: Any = None) -> Any:
     dims = len(amounts) // 2
     if dims not in (1, 2, 3) or input.ndim not in (dims + 1, dims + 2):
         raise NotImplementedError(
-            "Only 2D, 3D, 4D, 5D padding with non-constant padding are supported for now, and they pad the last 1, 2 or "
-            f"3 dimensions; got {len(amounts)} numbers for an input of {input.ndim} dimensions"
+            "Only 2D, 3D, 4D, 5D padding with non-constant padding are supported for now, and they pad the last 1, 2 "
+            f"or 3 dimensions; got {len(amounts)} numbers for an input of {input.ndim} dimensions"
         )
     _check_repeated(input, amounts, mode)
     return getattr(F, _ROWS[mode].format(dims))(input, amounts)

@@ -163,7 +163,7 @@ def _convolution_grads(
 
 
 def _convolution_jvp(primal: Any, tangents: Any, results: Any) -> Any:
-    x, weight, bias, *rest = primal
+    x, weight, _bias, *rest = primal
     terms = []
     if 0 in tangents:
         terms.append(F.convolution(tangents[0], weight, None, *rest))

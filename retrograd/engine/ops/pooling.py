@@ -1,0 +1,252 @@
+"""Pools: the largest or the mean of each window, in one to three dimensions, and the ways back.
+
+A pool works on the last dimensions; whatever stands before them is batch.  ``how`` of a max pool is ``(kernel, stride,
+padding, dilation, count of windows)``.  Which element of a window won is kept as one small number per window
+(``positions``), counted as ``sliding.taps`` runs through the window: cheaper to find and to use than torch's indices,
+which are worked out only where a program asks for them.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from ..op import function, linear
+from ..registry import F
+from ..sliding import Sizes, inner, padded, taps, window_span
+
+MaxHow = tuple[Sizes, Sizes, Sizes, Sizes, Sizes]
+
+
+def _overhang(spatial: Sizes, how: MaxHow) -> Sizes:
+    """Padding behind the data: what the last windows reach over, which is more than ``padding`` in ceil mode."""
+    kernel, stride, padding, dilation, count = how
+    spans = window_span(kernel, dilation)
+    return tuple(
+        max(p, (c - 1) * t + s - n - p) for p, c, t, s, n in zip(padding, count, stride, spans, spatial, strict=True)
+    )
+
+
+def _lowest(dtype: Any) -> Any:
+    return -np.inf if dtype.kind == "f" else np.iinfo(dtype).min
+
+
+def _max_windows(x: Any, how: MaxHow) -> tuple[Any, Any]:
+    """The largest element of each window (the first of equal ones), and its position."""
+    kernel, stride, padding, dilation, count = how
+    spatial = x.shape[x.ndim - len(kernel) :]
+    xp = padded(x, padding, _overhang(spatial, how), _lowest(x.dtype))
+    counter = np.dtype(np.uint8) if math.prod(kernel) <= 256 else np.dtype(np.uint32)
+    best: Any = None
+    for k, tap in enumerate(taps(kernel, stride, dilation, count)):
+        window = xp[tap]
+        if best is None:
+            best, positions = window.copy(), np.zeros(window.shape, counter)
+            continue
+        # k grows, so the later of two improvements is the larger number
+        np.maximum(positions, np.multiply(window > best, counter.type(k), dtype=counter), out=positions)
+        np.maximum(best, window, out=best)
+    if x.dtype.kind == "f" and np.isnan(np.add.reduce(best, axis=None)):
+        return best, _positions_with_nan(xp, how)
+    return best, positions
+
+
+def _positions_with_nan(xp: Any, how: MaxHow) -> Any:
+    """As torch has it, the last NaN of a window wins."""
+    best: Any = None
+    for k, tap in enumerate(taps(how[0], how[1], how[3], how[4])):
+        window = xp[tap]
+        if best is None:
+            best, positions = window.copy(), np.zeros(window.shape, np.uint32)
+            continue
+        better = (window > best) | np.isnan(window)
+        best = np.where(better, window, best)
+        positions[better] = k
+    return positions
+
+
+def _flat_indices(positions: Any, spatial: Sizes, how: MaxHow) -> Any:
+    """Positions as torch counts them: the element's number in the unpadded spatial dimensions."""
+    kernel, stride, padding, dilation, count = how
+    flat: Any = np.zeros(positions.shape, np.int64)
+    for i, offset in enumerate(np.unravel_index(positions, kernel)):
+        start = np.arange(count[i]) * stride[i] - padding[i]
+        start = start.reshape(-1, *(1,) * (len(kernel) - 1 - i))
+        flat = flat * spatial[i] + start + offset * dilation[i]
+    return flat
+
+
+def _masked(values: Any, mask: Any) -> Any:
+    """The values where the mask holds, 0 elsewhere."""
+    return values * mask
+
+
+def _masked_with_inf(values: Any, mask: Any) -> Any:
+    return np.where(mask, values, values.dtype.type(0))
+
+
+def _masking(values: Any) -> Any:
+    """A product is several times faster than a choice, but it turns an infinity into NaN."""
+    return _masked if np.isfinite(np.add.reduce(values, axis=None)) else _masked_with_inf
+
+
+def _max_pool_back(grad: Any, positions: Any, spatial: Sizes, how: MaxHow) -> Any:
+    """Each gradient to the element that won its window."""
+    kernel, stride, padding, dilation, count = how
+    lead = grad.shape[: grad.ndim - len(kernel)]
+    after = _overhang(spatial, how)
+    whole = tuple(n + p + a for n, p, a in zip(spatial, padding, after, strict=True))
+    out = np.zeros(lead + whole, grad.dtype)
+    masked = _masking(grad)
+    apart = all(s >= k for s, k in zip(stride, window_span(kernel, dilation), strict=True))
+    for k, tap in enumerate(taps(kernel, stride, dilation, count)):
+        if apart and masked is _masked:
+            np.multiply(grad, positions == k, out=out[tap])
+        else:
+            out[tap] += masked(grad, positions == k)
+    return out[inner(padding, spatial)]
+
+
+def _max_pool_take(x: Any, positions: Any, how: MaxHow) -> Any:
+    """The transpose of ``_max_pool_back``: the elements that won."""
+    kernel, stride, padding, dilation, count = how
+    xp = padded(x, padding, _overhang(x.shape[x.ndim - len(kernel) :], how))
+    out = np.zeros(positions.shape, x.dtype)
+    masked = _masking(x)
+    for k, tap in enumerate(taps(kernel, stride, dilation, count)):
+        out += masked(xp[tap], positions == k)
+    return out
+
+
+linear(
+    "_max_pool_back", _max_pool_back, node="MaxPoolWithIndicesBackwardBackward0", tensors="grad positions",
+    grad=lambda g, positions, how: F._max_pool_take(g, positions, how),
+)  # fmt: skip
+linear(
+    "_max_pool_take", _max_pool_take, node="GatherBackward0", tensors="x positions",
+    x=lambda g, positions, x_sizes, how: F._max_pool_back(g, positions, tuple(x_sizes[-len(how[0]) :]), how),
+)  # fmt: skip
+
+
+def _max_pool(self: Any, how: MaxHow) -> Any:
+    return _max_windows(self, how)
+
+
+def _max_pool_with_indices(self: Any, how: MaxHow) -> Any:
+    values, positions = _max_windows(self, how)
+    return values, _flat_indices(positions, self.shape[self.ndim - len(how[0]) :], how), positions
+
+
+def _max_pool_rule(g: Any, positions: Any, self_sizes: Any, how: MaxHow) -> Any:
+    g = g[0] if isinstance(g, tuple) else g
+    return F._max_pool_back(g, positions, tuple(self_sizes[-len(how[0]) :]), how)
+
+
+for _name in ("MaxPool2DWithIndices", "MaxPool3DWithIndices", "AdaptiveMaxPool2D", "AdaptiveMaxPool3D"):
+    function(
+        f"_{_name}", _max_pool, node=f"{_name}Backward0", aux=("positions",), self=_max_pool_rule,
+    )  # fmt: skip
+    function(
+        f"_{_name}_and_indices", _max_pool_with_indices, node=f"{_name}Backward0", outputs=2, nondiff=(1,),
+        aux=("positions",), self=_max_pool_rule,
+    )  # fmt: skip
+
+
+# -- elements by their number in the spatial dimensions, where windows are irregular
+
+
+def _flat(indices: Any, sizes: Sizes, dims: int) -> Any:
+    """Numbers within the spatial dimensions as numbers within the whole array."""
+    lead, area = math.prod(sizes[: len(sizes) - dims]), math.prod(sizes[len(sizes) - dims :])
+    count = math.prod(indices.shape[indices.ndim - dims :])
+    return (indices.reshape(lead, count) + np.arange(lead)[:, None] * area).reshape(-1)
+
+
+def _flat_take(self: Any, indices: Any, dims: int) -> Any:
+    return self.reshape(-1)[_flat(indices, self.shape, dims)].reshape(indices.shape)
+
+
+def _flat_add(grad: Any, indices: Any, sizes: Sizes, dims: int) -> Any:
+    out = np.zeros(math.prod(sizes), grad.dtype)
+    np.add.at(out, _flat(indices, sizes, dims), grad.reshape(-1))
+    return out.reshape(sizes)
+
+
+def _flat_put(self: Any, indices: Any, sizes: Sizes, dims: int) -> Any:
+    out = np.zeros(math.prod(sizes), self.dtype)
+    out[_flat(indices, sizes, dims)] = self.reshape(-1)
+    return out.reshape(sizes)
+
+
+linear(
+    "_flat_take", _flat_take, node="GatherBackward0", tensors="self indices",
+    self=lambda g, indices, self_sizes, dims: F._flat_add(g, indices, tuple(self_sizes), dims),
+)  # fmt: skip
+linear(
+    "_flat_add", _flat_add, node="ScatterAddBackward0", tensors="grad indices",
+    grad=lambda g, indices, dims: F._flat_take(g, indices, dims),
+)  # fmt: skip
+for _dims in (2, 3):
+    linear(
+        f"_max_unpool{_dims}d", _flat_put, node=f"MaxUnpool{_dims}DBackward0", tensors="self indices",
+        self=lambda g, indices, dims: F._flat_take(g, indices, dims),
+    )  # fmt: skip
+
+
+def _max_of_cells(x: Any, cells: Any, dims: int) -> tuple[Any, Any]:
+    """The largest element of each cell: ``cells(output index)`` gives the slices to look at."""
+    lead, spatial = x.shape[: x.ndim - dims], x.shape[x.ndim - dims :]
+    numbers = np.arange(math.prod(spatial)).reshape(spatial)
+    shape, slices_of = cells
+    values, indices = np.empty(lead + shape, x.dtype), np.empty(lead + shape, np.int64)
+    for at in np.ndindex(*shape):
+        cell = (..., *slices_of(at))
+        flat = x[cell].reshape(*lead, -1)
+        best = np.expand_dims(np.argmax(flat, -1), -1)
+        values[(..., *at)] = np.take_along_axis(flat, best, -1)[..., 0]
+        indices[(..., *at)] = numbers[cell].reshape(-1)[best[..., 0]]
+    return values, indices
+
+
+def _uneven_cells(spatial: Sizes, output_size: Sizes) -> Any:
+    """Adaptive pooling: cell ``i`` of ``m`` covers ``floor(i n / m)`` to ``ceil((i + 1) n / m)``."""
+    return output_size, lambda at: [
+        slice(i * n // m, -(-(i + 1) * n // m)) for i, n, m in zip(at, spatial, output_size, strict=True)
+    ]
+
+
+def _adaptive_max_pool(self: Any, output_size: Sizes) -> Any:
+    dims = len(output_size)
+    return _max_of_cells(self, _uneven_cells(self.shape[self.ndim - dims :], output_size), dims)
+
+
+def _fractional_max_pool(self: Any, kernel_size: Sizes, output_size: Sizes, starts: Any) -> Any:
+    """``starts[n][c][dim]`` is where the windows of one plane begin."""
+    dims = len(output_size)
+    lead = self.shape[: self.ndim - dims]
+    values, indices = np.empty(lead + output_size, self.dtype), np.empty(lead + output_size, np.int64)
+    for plane in np.ndindex(*lead):
+        begin = starts[plane]
+
+        def cell(at: Any, begin: Any = begin) -> Any:
+            return [slice(b[i], b[i] + k) for i, b, k in zip(at, begin, kernel_size, strict=True)]
+
+        values[plane], indices[plane] = _max_of_cells(self[plane], (output_size, cell), dims)
+    return values, indices
+
+
+def _by_index(g: Any, result: Any, self_sizes: Any, output_size: Sizes) -> Any:
+    return F._flat_add(g[0], result[1], tuple(self_sizes), len(output_size))
+
+
+for _dims in (2, 3):
+    function(
+        f"_adaptive_max_pool{_dims}d", _adaptive_max_pool, node=f"AdaptiveMaxPool{_dims}DBackward0", outputs=2,
+        nondiff=(1,), self=_by_index,
+    )  # fmt: skip
+    function(
+        f"_fractional_max_pool{_dims}d", _fractional_max_pool, node=f"FractionalMaxPool{_dims}DBackward0", outputs=2,
+        nondiff=(1,), self=_by_index,
+    )  # fmt: skip
