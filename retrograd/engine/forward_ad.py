@@ -14,7 +14,7 @@ from .node import GraphNode, edge_parts
 from .registry import F
 from .saved import set_tangent_restorer
 from .state import STATE
-from .strided import element_strides, storage_offset
+from .strided import element_strides, root_array, storage_offset
 from .views import gradient_edge, replay
 
 
@@ -163,8 +163,9 @@ def set_tangent(t: TensorBase, tangent: Any) -> None:
 
 
 def _same_layout(t: TensorBase, tangent: TensorBase) -> bool:
-    offset = storage_offset(t)
-    return element_strides(t._array) == element_strides(tangent._array) and offset == storage_offset(tangent)
+    if root_array(t).size != root_array(tangent).size or storage_offset(t) != storage_offset(tangent):
+        return False
+    return element_strides(t._array) == element_strides(tangent._array)
 
 
 def _laid_out_like(t: TensorBase, tangent: Any) -> Any:
@@ -207,7 +208,7 @@ def unpack_dual(tensor: Any, *, level: int | None = None) -> UnpackedDualTensor:
     """Primal and tangent; the tangent is ``None`` for a tensor that is not dual or outside a level."""
     if not _levels:
         return UnpackedDualTensor(tensor, None)
-    tangent = tangent_of(tensor)
+    tangent = None if STATE.inference else tangent_of(tensor)
     primal = alias_view(tensor)
     return UnpackedDualTensor(primal, tangent)
 

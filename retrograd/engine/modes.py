@@ -179,7 +179,7 @@ class inference_mode(ModeContext):  # noqa: N801
 
     def __init__(self, mode: bool = True) -> None:
         self.mode = mode
-        self._before: list[tuple[bool, bool]] = []
+        self._before: list[tuple[bool, bool, bool]] = []
 
     def __new__(cls, mode: Any = True) -> Any:
         made = super().__new__(cls)
@@ -193,12 +193,13 @@ class inference_mode(ModeContext):  # noqa: N801
         return type(self)(self.mode)
 
     def __enter__(self) -> None:
-        self._before.append((STATE.inference, STATE.grad_enabled))
+        self._before.append((STATE.inference, STATE.grad_enabled, STATE.forward_grad_enabled))
         _set_inference(self.mode)
+        STATE.forward_grad_enabled = not self.mode
         set_grad_enabled_here(not self.mode)
 
     def __exit__(self, *exc: object) -> None:
-        inference, grad = self._before.pop()
+        inference, grad, STATE.forward_grad_enabled = self._before.pop()
         _set_inference(inference)
         set_grad_enabled_here(grad)
 
