@@ -22,7 +22,7 @@ next_number = _numbers.__next__
 
 def peek_number() -> int:
     """The number the next node will get; writes are stamped with it."""
-    return int(_numbers.__reduce__()[1][0])
+    return int(repr(_numbers)[6:-1])  # "count(7)"; its pickling, the quicker way, ends with Python 3.14
 
 
 def enter_mode() -> None:
