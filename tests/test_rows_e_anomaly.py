@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import warnings
 
-import pytest
 from both_engines import differential, raises, warned
 
 import retrograd
@@ -78,7 +77,7 @@ def test_E_23_switching(torch):
 
 @differential
 def test_E_24_forward_trace(torch):
-    """E-24: an error in a node comes with a warning that names it and shows the forward call; the error is unchanged."""
+    """E-24: an error in a node comes with a warning that names it and shows the forward call."""
     a = torch.ones(2, requires_grad=True)
     with torch.autograd.set_detect_anomaly(True):
         y = failing(torch)(a * 2).sum()
@@ -215,10 +214,7 @@ def test_E_26_the_position_is_that_of_the_input():
             return None, g * float("nan")
 
     a = retrograd.ones(1, requires_grad=True)
-    with (
-        retrograd.autograd.set_detect_anomaly(True),
-        pytest.warns(UserWarning, match="Error detected in SecondBackward"),
-    ):
-        y = Second.apply(retrograd.ones(1), a)
-        with pytest.raises(RuntimeError, match="'SecondBackward' returned nan values in its 1th output"):
-            y.backward()
+    with retrograd.autograd.set_detect_anomaly(True):
+        messages, error = texts_of(Second.apply(retrograd.ones(1), a).backward)
+    assert skeleton(messages[0])[0].startswith("Error detected in SecondBackward")
+    assert error == "RuntimeError: Function 'SecondBackward' returned nan values in its 1th output."

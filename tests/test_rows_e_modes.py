@@ -111,7 +111,7 @@ def test_E_28_functions(torch):
 
 @differential
 def test_E_28_generators(torch):
-    """E-28: the mode is on whenever a decorated generator runs and off while it is suspended, for send and throw too."""
+    """E-28: a decorated generator has the mode whenever it runs and not while it is suspended."""
     on = torch.is_grad_enabled
 
     @torch.no_grad()

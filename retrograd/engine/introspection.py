@@ -44,14 +44,14 @@ def will_execute(node: Any) -> bool:
         raise RuntimeError("_will_engine_execute_node expects an grad_fn, but got " + type(node).__name__)
     if task.reached is None:
         return node in task.dependencies
-    if node in task.captures and node not in task.runs:
+    if node in task.captures and node in task.dependencies and node not in task.runs:
         if node.accumulates:
             raise RuntimeError(
                 "A leaf node was passed to _will_engine_execute_node but we are currently running autograd.grad(). "
                 "This is currently not supported."
             )
         return True
-    return node in task.runs
+    return node in task.runs and node in task.dependencies
 
 
 def keeps_graph() -> bool:

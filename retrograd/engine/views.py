@@ -332,7 +332,8 @@ class CopySlices(GraphNode):
         if g is None:
             return (None,) * len(self.edges)
         context = _FirstOperand(task, self)
-        return self._run_tensors(g, context) if task.tensors else self._run_arrays(g, context)
+        result, *rest = self._run_tensors(g, context) if task.tensors else self._run_arrays(g, context)
+        return (result if context.base_wanted else None, *rest)
 
     def _run_arrays(self, g: Any, task: RunContext) -> tuple[Any, ...]:
         result = zeros_like_layout(self.geometry, g.dtype)
@@ -368,11 +369,11 @@ class _FirstOperand:
         self.tensors = task.tensors
         self.restricted = True
         self._task = task
-        self._base_wanted = node.edges[0] is not None and task.wants(node.edges[0])
+        self.base_wanted = node.edges[0] is not None and task.wants(node.edges[0])
         self._first = node.fn.edges[0] if node.fn.edges else None
 
     def wants(self, edge: Any) -> bool:
-        return self._base_wanted if edge is self._first else self._task.wants(edge)
+        return self.base_wanted if edge is self._first else self._task.wants(edge)
 
 
 NODE_CLASSES["CopySlices"] = CopySlices
