@@ -23,7 +23,7 @@ from ..engine.variable import Variable
 # As in PyTorch the function hides the module of the same name, which stays importable.
 from .gradcheck import gradcheck, gradgradcheck
 
-_MODULES = ("anomaly_mode", "forward_ad", "function", "functional", "grad_mode", "graph")
+_MODULES = ("_functions", "anomaly_mode", "forward_ad", "function", "functional", "grad_mode", "graph", "variable")
 
 
 def __getattr__(name: str) -> Any:

@@ -1,5 +1,10 @@
 """The face of ``torch.autograd.forward_ad``: re-exports only."""
 
+from __future__ import annotations
+
+from typing import Any
+
+from ..engine import forward_ad as _engine
 from ..engine.forward_ad import (
     UnpackedDualTensor,
     _is_fwd_grad_enabled,
@@ -10,6 +15,13 @@ from ..engine.forward_ad import (
     make_dual,
     unpack_dual,
 )
+
+
+def __getattr__(name: str) -> Any:
+    if name == "_current_level":  # changes while the program runs
+        return _engine._current_level
+    raise AttributeError(f"module 'retrograd.autograd.forward_ad' has no attribute '{name}'")
+
 
 __all__ = [
     "UnpackedDualTensor", "_is_fwd_grad_enabled", "_set_fwd_grad_enabled", "dual_level", "enter_dual_level",
