@@ -1,0 +1,245 @@
+"""Batch, layer and group norm.
+
+All three subtract a mean and divide by a standard deviation over some dimensions and then scale and shift over others.
+Their rules come twice: a kernel for bare arrays with the statistics of the forward pass, where sums over rows are
+matrix-vector products (BLAS adds up twice as fast as a reduction), and one formula in differentiable operators from the
+input on, for gradients of gradients.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from ..base import wrap
+from ..op import function
+from ..registry import F
+
+Sizes = tuple[int, ...]
+
+
+def _single(x: Any) -> Any:
+    """Half precision is computed in single."""
+    return x.astype(np.float32) if x.dtype == np.float16 else x
+
+
+def row_statistics(rows: Any, eps: float) -> tuple[Any, Any, Any]:
+    """Of a matrix: the rows without their mean, the means ``(n, 1)`` and inverse standard deviations ``(n, 1)``."""
+    width = rows.shape[1]
+    mean = rows @ np.full((width, 1), 1.0 / max(width, 1), rows.dtype)
+    centred = rows - mean
+    variance = np.einsum("ij,ij->i", centred, centred)[:, None] / rows.dtype.type(max(width, 1))
+    return centred, mean, 1 / np.sqrt(variance + rows.dtype.type(eps))
+
+
+def _row_gradient(g: Any, normal: Any, rstd: Any) -> Any:
+    """Through ``normal = (x - mean) * rstd`` of rows."""
+    width = g.shape[1]
+    mean = g @ np.full((width, 1), 1.0 / max(width, 1), g.dtype)
+    along = np.einsum("ij,ij->i", g, normal)[:, None] / g.dtype.type(max(width, 1))
+    return (g - mean - normal * along) * rstd
+
+
+def _column_sum(rows: Any) -> Any:
+    return np.ones(rows.shape[0], rows.dtype) @ rows
+
+
+def _normalized(x: Any, axes: Sizes, eps: float) -> tuple[Any, Any]:
+    """In differentiable operators: the normalised input and the inverse standard deviation."""
+    centred = x - F._mean_dim(x, axes, True)
+    rstd = F.rsqrt(F._mean_dim(centred * centred, axes, True) + eps)
+    return centred * rstd, rstd
+
+
+def _through_norm(g: Any, normal: Any, rstd: Any, axes: Sizes) -> Any:
+    mean, along = F._mean_dim(g, axes, True), F._mean_dim(g * normal, axes, True)
+    return rstd * (g - mean - normal * along)
+
+
+# -- layer norm
+
+
+def _layer_norm(input: Any, normalized_shape: Sizes, weight: Any, bias: Any, eps: float) -> Any:  # noqa: A002
+    x = _single(input)
+    width = math.prod(normalized_shape)
+    rows = x.reshape(-1, width) if width else x.reshape(0, 1)
+    centred, mean, rstd = row_statistics(rows, eps)
+    out = np.multiply(centred, rstd, out=centred).reshape(x.shape)
+    if weight is not None:
+        np.multiply(out, weight, out=out)
+    if bias is not None:
+        np.add(out, bias, out=out)
+    lead = (*x.shape[: x.ndim - len(normalized_shape)], *(1,) * len(normalized_shape))
+    kept = mean.reshape(lead), rstd.reshape(lead)
+    return out.astype(input.dtype, copy=False), *kept
+
+
+def _layer_norm_grads(
+    g: Any, needs: Any, input: Any, normalized_shape: Sizes, weight: Any, eps: float, result1: Any,  # noqa: A002
+    result2: Any,
+) -> Any:  # fmt: skip
+    if not isinstance(g, np.ndarray):
+        return _layer_norm_formula(g, needs, input, normalized_shape, weight, eps)
+    width = math.prod(normalized_shape)
+    if not g.size:
+        empty = np.zeros(normalized_shape, g.dtype)
+        return np.zeros(input.shape, g.dtype), empty, empty
+    rows, grads = _single(input).reshape(-1, width), _single(g).reshape(-1, width)
+    rstd = result2.reshape(-1, 1)
+    normal = (rows - result1.reshape(-1, 1)) * rstd
+    into_input = into_weight = into_bias = None
+    if needs[0]:
+        scaled = grads if weight is None else grads * _single(weight).reshape(-1)
+        into_input = _row_gradient(scaled, normal, rstd).reshape(input.shape)
+    if needs[1]:
+        into_weight = np.einsum("ij,ij->j", grads, normal).reshape(normalized_shape)
+    if needs[2]:
+        into_bias = _column_sum(grads).reshape(normalized_shape)
+    return into_input, into_weight, into_bias
+
+
+def _layer_norm_formula(g: Any, needs: Any, x: Any, shape: Sizes, weight: Any, eps: float) -> Any:
+    axes = tuple(range(x.ndim - len(shape), x.ndim))
+    lead = tuple(range(x.ndim - len(shape)))
+    normal, rstd = _normalized(x, axes, eps)
+    scaled = g if weight is None else g * weight
+    into_input = _through_norm(scaled, normal, rstd, axes) if needs[0] else None
+    into_weight = _sum_lead(g * normal, lead) if needs[1] else None
+    return into_input, into_weight, _sum_lead(g, lead) if needs[2] else None
+
+
+def _sum_lead(x: Any, axes: Sizes) -> Any:
+    return F._sum_dim(x, axes, False) if axes else x
+
+
+function(
+    "_layer_norm", _layer_norm, node="NativeLayerNormBackward0", tensors="input weight bias",
+    joint=_layer_norm_grads, aux=("result1", "result2"),
+)  # fmt: skip
+
+
+# -- group norm
+
+
+def _group_norm(input: Any, weight: Any, bias: Any, group: int, eps: float) -> Any:  # noqa: A002
+    x = _single(input)
+    n, c = x.shape[:2]
+    centred, mean, rstd = row_statistics(x.reshape(n * group, x.size // max(n * group, 1)), eps)
+    out = np.multiply(centred, rstd, out=centred).reshape(x.shape)
+    column = (c, *(1,) * (x.ndim - 2))
+    if weight is not None:
+        np.multiply(out, weight.reshape(column), out=out)
+    if bias is not None:
+        np.add(out, bias.reshape(column), out=out)
+    return out.astype(input.dtype, copy=False), mean.reshape(n, group), rstd.reshape(n, group)
+
+
+def _group_norm_grads(
+    g: Any, needs: Any, input: Any, weight: Any, group: int, eps: float, result1: Any, result2: Any  # noqa: A002
+) -> Any:  # fmt: skip
+    if not isinstance(g, np.ndarray):
+        return _group_norm_formula(g, needs, input, weight, group, eps)
+    n, c = input.shape[:2]
+    shape, rows = input.shape, (n * group, input.size // max(n * group, 1))
+    rstd = result2.reshape(-1, 1)
+    normal = (_single(input).reshape(rows) - result1.reshape(-1, 1)) * rstd
+    grads = _single(g).reshape(n, c, -1)
+    into_input = into_weight = into_bias = None
+    if needs[0]:
+        scaled = grads if weight is None else grads * weight.reshape(-1, 1)
+        into_input = _row_gradient(scaled.reshape(rows), normal, rstd).reshape(shape)
+    if needs[1]:
+        into_weight = np.einsum("ncs,ncs->c", grads, normal.reshape(n, c, -1))
+    if needs[2]:
+        into_bias = np.einsum("ncs->c", grads)
+    return into_input, into_weight, into_bias
+
+
+def _group_norm_formula(g: Any, needs: Any, x: Any, weight: Any, group: int, eps: float) -> Any:
+    n, c = x.shape[:2]
+    shape, rows = tuple(x.shape), (n, group, math.prod(x.shape[1:]) // group)
+    normal, rstd = _normalized(F.reshape(x, rows), (2,), eps)
+    others = (0, *range(2, len(shape)))
+    into_input = None
+    if needs[0]:
+        scaled = g if weight is None else g * F.reshape(weight, (c, *(1,) * (len(shape) - 2)))
+        into_input = F.reshape(_through_norm(F.reshape(scaled, rows), normal, rstd, (2,)), shape)
+    into_weight = F._sum_dim(g * F.reshape(normal, shape), others, False) if needs[1] else None
+    return into_input, into_weight, F._sum_dim(g, others, False) if needs[2] else None
+
+
+function(
+    "_group_norm", _group_norm, node="NativeGroupNormBackward0", tensors="input weight bias",
+    joint=_group_norm_grads, aux=("result1", "result2"),
+)  # fmt: skip
+
+
+# -- batch norm; ``stats`` are mean and inverse standard deviation of the batch, or the running ones
+
+
+def batch_statistics(input: Any) -> tuple[Any, Any]:  # noqa: A002
+    """Mean and (biased) variance of each channel."""
+    x = _single(input)
+    n, c = x.shape[:2]
+    planes = x.reshape(n, c, -1)
+    count = max(x.size // max(c, 1), 1)
+    mean = np.einsum("ncs->c", planes) / x.dtype.type(count)
+    centred = planes - mean[:, None]
+    return mean, np.einsum("ncs,ncs->c", centred, centred) / x.dtype.type(count)
+
+
+def _batch_norm(
+    input: Any, weight: Any, bias: Any, running_mean: Any, running_var: Any, training: bool, eps: float,  # noqa: A002
+    stats: Any,
+) -> Any:  # fmt: skip
+    mean, invstd = stats
+    column = (-1, *(1,) * (input.ndim - 2))
+    scale = invstd if weight is None else invstd * weight
+    shift = -mean * scale if bias is None else bias - mean * scale
+    out = _single(input) * scale.reshape(column)
+    out += shift.reshape(column)
+    return out.astype(input.dtype, copy=False)
+
+
+def _batch_norm_grads(
+    g: Any, needs: Any, input: Any, weight: Any, training: bool, eps: float, stats: Any  # noqa: A002
+) -> Any:  # fmt: skip
+    if not isinstance(g, np.ndarray):
+        return _batch_norm_formula(g, needs, input, weight, training, eps, stats)
+    mean, invstd = (s[:, None] for s in stats)
+    n, c = input.shape[:2]
+    x, grads = _single(input).reshape(n, c, -1), _single(g).reshape(n, c, -1)
+    total = np.einsum("ncs->c", grads)
+    normal = (x - mean) * invstd
+    along = np.einsum("ncs,ncs->c", grads, normal)
+    into_input = None
+    if needs[0]:
+        scale = invstd if weight is None else invstd * weight[:, None]
+        if training:
+            count = grads.dtype.type(max(x.size // max(c, 1), 1))
+            grads = grads - normal * (along / count)[:, None] - (total / count)[:, None]
+        into_input = (grads * scale).reshape(input.shape)
+    return into_input, along if needs[1] else None, total if needs[2] else None
+
+
+def _batch_norm_formula(g: Any, needs: Any, x: Any, weight: Any, training: bool, eps: float, stats: Any) -> Any:
+    axes = (0, *range(2, x.ndim))
+    column = (-1, *(1,) * (x.ndim - 2))
+    if training:
+        normal, rstd = _normalized(x, axes, eps)
+    else:
+        mean, rstd = (wrap(s.reshape(column).astype(x._sig.numpy)) for s in stats)
+        normal = (x - mean) * rstd
+    into_input = None
+    if needs[0]:
+        scaled = g if weight is None else g * F.reshape(weight, (x.shape[1], *column[1:]))
+        into_input = _through_norm(scaled, normal, rstd, axes) if training else scaled * rstd
+    into_weight = F._sum_dim(g * normal, axes, False) if needs[1] else None
+    return into_input, into_weight, F._sum_dim(g, axes, False) if needs[2] else None
+
+
+function(
+    "_batch_norm", _batch_norm, node="NativeBatchNormBackward0", tensors="input weight bias", joint=_batch_norm_grads
+)
