@@ -40,7 +40,7 @@ class Lines(logging.Handler):
 
 def pre_hook_count(roots):
     """How many pre hooks the whole graph has."""
-    return sum(len(n.extra.pre_hooks or ()) if n.extra else 0 for n in iter_graph(roots))
+    return sum(len(n._extra.pre_hooks or ()) if n._extra else 0 for n in iter_graph(roots))
 
 
 @differential

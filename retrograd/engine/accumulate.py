@@ -32,17 +32,17 @@ class AccumulateGrad(GraphNode):
     accumulates = True
 
     def __init__(self, variable: TensorBase) -> None:
-        self.number = LEAF_NUMBER
-        self.edges = ()
-        self.sigs = (variable._sig,)
-        self.extra = None
+        self._number = LEAF_NUMBER
+        self._edges = ()
+        self._sigs = (variable._sig,)
+        self._extra = None
         self.variable = variable
 
     def __call__(self, *grads: Any, **kwargs: Any) -> Any:
         """Accumulate a gradient directly."""
         return call_node(self, grads, kwargs)
 
-    def run(self, grads: list[Any], task: Any) -> tuple[Any, ...]:
+    def _run(self, grads: list[Any], task: Any) -> tuple[Any, ...]:
         g = grads[0]
         variable = self.variable
         grads[0] = None  # so that nobody but `g` holds the array when it is taken over

@@ -87,7 +87,7 @@ def explain_failure(node: GraphNode, error: BaseException) -> None:
         error._retrograd_explained = True  # type: ignore[attr-defined]
     except AttributeError:
         pass
-    metadata = node.extra.metadata if node.extra is not None and node.extra.metadata else {}
+    metadata = node._extra.metadata if node._extra is not None and node._extra.metadata else {}
     trace = metadata.get("traceback_")
     if not trace:
         warnings.warn(

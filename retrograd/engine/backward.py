@@ -239,7 +239,7 @@ def _output_sig(t: Any) -> Sig:
     if isinstance(t, GradientEdge):
         edge = edge_of(t)
         node, nr = edge_parts(edge)
-        sig = node.sigs[nr]
+        sig = node._sigs[nr]
         if sig is None:
             raise RuntimeError(f"input {nr} of {node.name()} takes no gradient")
         return sig

@@ -65,7 +65,7 @@ def _recorded(op: OpDef, args: tuple[Any, ...], operands: list[Any]) -> Any:
             make_view(t, operands[0], edge_to(node, nr) if node is not None else None, (op, args, nr))
     elif node is not None:
         for nr, t in enumerate(results):
-            if node.sigs[nr] is not None:
+            if node._sigs[nr] is not None:
                 t._fn = edge_to(node, nr)
     if state.MODE:
         if node is not None and STATE.saved_hooks:
@@ -224,7 +224,7 @@ def pack_saved(op: OpDef, node: OpNode, results: list[Any]) -> None:
 
 
 def _packed_output(node: OpNode, t: Any, nr: int) -> Any:
-    if node.sigs[nr] is None:
+    if node._sigs[nr] is None:
         return SavedTensor(t)
     return SavedTensor(t, is_output=True, nr=nr)
 

@@ -55,9 +55,9 @@ def edge_of(edge: GradientEdge) -> Any:
     node, nr = edge.node, edge.output_nr
     if not isinstance(node, GraphNode):
         raise RuntimeError(f"GradientEdge's first object must be an autograd.graph.Node but got {type(node).__name__}")
-    if not isinstance(nr, int) or not 0 <= nr < max(len(node.sigs), 1):
+    if not isinstance(nr, int) or not 0 <= nr < max(len(node._sigs), 1):
         raise RuntimeError(
-            f"GradientEdge of {node.name()} has output_nr {nr}, but the node has {len(node.sigs)} input(s), "
+            f"GradientEdge of {node.name()} has output_nr {nr}, but the node has {len(node._sigs)} input(s), "
             "numbered from 0"
         )
     return edge_to(node, nr)

@@ -79,7 +79,7 @@ class GraphTask:
                 self.captures.setdefault(node, {}).setdefault(nr, []).append(i)
         self.reached = set(requested)
         for node in _post_order([edge_parts(r)[0] for r in roots]):
-            if any(e is not None and edge_parts(e)[0] in self.reached for e in node.edges):
+            if any(e is not None and edge_parts(e)[0] in self.reached for e in node._edges):
                 self.reached.add(node)
                 self.runs.add(node)
         if not capture:
@@ -100,7 +100,7 @@ class GraphTask:
             node = stack.pop()
             if not self.executes(node):
                 continue
-            for edge in node.edges:
+            for edge in node._edges:
                 if edge is None:
                     continue
                 target = edge.node if edge.__class__ is Port else edge
@@ -139,7 +139,7 @@ class GraphTask:
             return
         buffer = self.buffers.get(node)
         if buffer is None:
-            buffer = self.buffers[node] = [None] * (len(node.sigs) or 1)
+            buffer = self.buffers[node] = [None] * (len(node._sigs) or 1)
         if g is not None:
             have = buffer[nr]
             buffer[nr] = g if have is None else have + g
@@ -148,7 +148,7 @@ class GraphTask:
             self.dependencies[node] = left
             return
         self.dependencies[node] = 0
-        priority = node.number if node.extra is None else node._sequence_nr()
+        priority = node._number if node._extra is None else node._sequence_nr()
         heapq.heappush(self.ready, (-priority, self.arrivals(), node))
 
     def run_node(self, node: GraphNode, grads: list[Any]) -> None:
@@ -156,7 +156,7 @@ class GraphTask:
         running = self.running
         running.append(node)
         try:
-            if node.extra is None and self.reached is None and not node.accumulates and not observe.observers:
+            if node._extra is None and self.reached is None and not node.accumulates and not observe.observers:
                 self.run_bare_node(node, grads)
                 return
             captures = self.captures.get(node)
@@ -167,7 +167,7 @@ class GraphTask:
                 if captures is not None:
                     self.record_captures(captures, grads)
                 return
-            for edge, g in zip(node.edges, self.execute(node, grads), strict=True):
+            for edge, g in zip(node._edges, self.execute(node, grads), strict=True):
                 if edge is not None:
                     self.deliver(edge, g)
         except BaseException as error:
@@ -178,14 +178,14 @@ class GraphTask:
 
     def run_bare_node(self, node: GraphNode, grads: list[Any]) -> None:
         """The same for a node that nothing watches: no hooks, no captures, no observers."""
-        results = fit_results(node, node.run(grads, self), self.tensors)
-        if node.extra is not None:  # hooks registered while it ran
+        results = fit_results(node, node._run(grads, self), self.tensors)
+        if node._extra is not None:  # hooks registered while it ran
             results = self.run_post_hooks_of(node, results, ())
         if not self.keep_graph:
-            node.release()
+            node._release()
         if state.ANOMALY:
             check_for_nan(node, results)
-        for edge, g in zip(node.edges, results, strict=True):
+        for edge, g in zip(node._edges, results, strict=True):
             if edge is not None:
                 self.deliver(edge, g)
 
@@ -197,7 +197,7 @@ class GraphTask:
 
     def run_hooks_of_tensors(self, node: GraphNode, grads: list[Any]) -> None:
         """Hooks of the tensors that feed this node, then their ``retain_grad``."""
-        extra = node.extra
+        extra = node._extra
         variable = node.variable if node.accumulates else None  # type: ignore[attr-defined]
         leaf_hooks = variable._meta.hooks if variable is not None else None
         if leaf_hooks:
@@ -215,23 +215,23 @@ class GraphTask:
 
     def execute(self, node: GraphNode, grads: list[Any]) -> tuple[Any, ...]:
         """Pre hooks, the node itself, validation, post hooks, release, anomaly check."""
-        extra = node.extra
+        extra = node._extra
         if extra is not None and extra.pre_hooks:
             count = node.input_count()
             seen = run_pre_hooks(extra.pre_hooks, tuple([as_tensor(g) for g in grads[:count]]))
             grads[:count] = [self.value_of(g) for g in seen]
-            extra = node.extra
+            extra = node._extra
         had_post_hooks = extra is not None and bool(extra.post_hooks)
         grad_outputs = tuple([as_tensor(g) for g in grads[: node.input_count()]]) if had_post_hooks else ()
         watched = observe.observers
         if watched:
             observe.tell("node_began", node, grads)
-        results = fit_results(node, node.run(grads, self), self.tensors)
+        results = fit_results(node, node._run(grads, self), self.tensors)
         if watched:
             observe.tell("node_ended", node, grads, results)
         results = self.run_post_hooks_of(node, results, grad_outputs)
         if not self.keep_graph:
-            node.release()
+            node._release()
             if watched:
                 observe.tell("released", node)
         if state.ANOMALY:
@@ -240,7 +240,7 @@ class GraphTask:
 
     def run_post_hooks_of(self, node: GraphNode, results: tuple[Any, ...], grad_outputs: Any) -> tuple[Any, ...]:
         """The results after the node's post hooks."""
-        extra = node.extra
+        extra = node._extra
         if extra is None or not extra.post_hooks:
             return results
         shown = tuple([as_tensor(g) for g in results])
@@ -273,7 +273,7 @@ def _post_order(roots: list[GraphNode]) -> list[GraphNode]:
             continue
         seen.add(node)
         stack.append((node, True))
-        for edge in node.edges:
+        for edge in node._edges:
             if edge is not None:
                 target = edge.node if edge.__class__ is Port else edge
                 if target not in seen:

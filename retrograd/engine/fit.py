@@ -19,12 +19,12 @@ def fit_results(node: GraphNode, results: tuple[Any, ...], tensors: bool) -> tup
     Raises ``RuntimeError`` for a shape that cannot be summed down to the receiver's.
     """
     fitted = list(results)
-    for i, edge in enumerate(node.edges):
+    for i, edge in enumerate(node._edges):
         g = fitted[i]
         if edge is None or g is None:
             continue
         target, nr = (edge.node, edge.nr) if edge.__class__ is Port else (edge, 0)
-        sig = target.sigs[nr] if target.sigs else None
+        sig = target._sigs[nr] if target._sigs else None
         if sig is None:
             continue
         if tensors:

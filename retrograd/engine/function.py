@@ -147,7 +147,7 @@ def _prepared_node(cls: Any, args: tuple[Any, ...], tensors: list[Any], executab
     node._is_tensor_input = tuple([isinstance(a, TensorBase) for a in args])
     node.needs_input_grad = tuple([isinstance(a, TensorBase) and requires_grad(a) for a in args])
     if executable:
-        node.edges = tuple([gradient_edge(t) for t in tensors])
+        node._edges = tuple([gradient_edge(t) for t in tensors])
     return node
 
 
@@ -244,7 +244,7 @@ class _ErrorNode(GraphNode):
         super().__init__(edges, sigs)
         self.message = message
 
-    def run(self, grads: list[Any], task: Any) -> tuple[Any, ...]:
+    def _run(self, grads: list[Any], task: Any) -> tuple[Any, ...]:
         raise RuntimeError(self.message)
 
 

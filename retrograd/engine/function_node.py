@@ -140,9 +140,9 @@ class BackwardCFunction(GraphNode, FunctionCtx):
         """Release the saved tensors now unless the running task retains the graph."""
         task = current_task()
         if task is not None and not task.keep_graph:
-            self.release()
+            self._release()
 
-    def release(self) -> None:
+    def _release(self) -> None:
         if self._saved is not None:
             for s in self._saved:
                 s.release()
@@ -161,7 +161,7 @@ class BackwardCFunction(GraphNode, FunctionCtx):
         """Call the user's backward with gradients as they are."""
         return user_backward(self._forward_cls)(self, *grads)
 
-    def run(self, grads: list[Any], task: RunContext) -> tuple[Any, ...]:
+    def _run(self, grads: list[Any], task: RunContext) -> tuple[Any, ...]:
         shown = [g if g is None or isinstance(g, TensorBase) else wrap(g) for g in grads]
         given = tuple(self._materialized(shown))
         backward = user_backward(self._forward_cls)
@@ -173,7 +173,7 @@ class BackwardCFunction(GraphNode, FunctionCtx):
         if not self._materialize:
             return grads
         filled = []
-        for g, info, sig in zip(grads, self._output_info, self.sigs, strict=True):
+        for g, info, sig in zip(grads, self._output_info, self._sigs, strict=True):
             if g is None and info is not None and (sig is not None or self._materialize_non_diff_grads):
                 g = wrap(np.zeros(info.shape, info.numpy))
             filled.append(g)

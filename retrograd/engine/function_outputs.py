@@ -39,12 +39,12 @@ class Outputs:
         self._bump_dirty()
         tensors = [isinstance(x, TensorBase) for x in self.raw]
         self.node._output_info = tuple([x._sig if is_t else None for x, is_t in zip(self.raw, tensors, strict=True)])
-        self.node.sigs = tuple(
+        self.node._sigs = tuple(
             [x._sig if is_t and self.is_differentiable(x) else None for x, is_t in zip(self.raw, tensors, strict=True)]
         )
         results = [self._one(i, x) if is_t else x for i, (x, is_t) in enumerate(zip(self.raw, tensors, strict=True))]
         self._check_all_dirty_returned()
-        if sum(s is not None for s in self.node.sigs) > 1:
+        if sum(s is not None for s in self.node._sigs) > 1:
             self._tag_multi_output(results)
         return results
 
@@ -114,7 +114,9 @@ class Outputs:
             if view.tag != CreationTag.DEFAULT:
                 raise RuntimeError(forbidden_view_message(view, "is being"))
             if requires_grad(t) and grad_fn_of(view.base) is None:
-                raise RuntimeError("a view of a leaf Variable that requires grad is being used in an in-place operation.")
+                raise RuntimeError(
+                    "a view of a leaf Variable that requires grad is being used in an in-place operation."
+                )
             if len(self.raw) > 1:
                 raise RuntimeError(
                     "If your Function modifies inplace an input that is a view of another Tensor, your Function "
@@ -128,7 +130,7 @@ class Outputs:
             meta.grad = None
 
     def _tag_multi_output(self, results: list[Any]) -> None:
-        for t, sig in zip(results, self.node.sigs, strict=True):
+        for t, sig in zip(results, self.node._sigs, strict=True):
             if sig is not None and t._meta is not None and t._meta.view is not None and id(t) not in self.dirty:
                 t._meta.view.tag = CreationTag.MULTI_OUTPUT
 
@@ -150,7 +152,7 @@ class Outputs:
                 f"save_for_backward can only save variables, but argument {i} is of type {type(t).__name__}"
             )
         at = places.get(id(t))
-        own = at is not None and self.node.sigs[at] is not None and (id(t) not in self.inputs or id(t) in self.dirty)
+        own = at is not None and self.node._sigs[at] is not None and (id(t) not in self.inputs or id(t) in self.dirty)
         if own and at is not None:
             return SavedTensor(results[at], is_output=True, nr=at)
         return SavedTensor(t, edge=gradient_edge(t))

@@ -17,8 +17,8 @@ class UndefinedGradBackward(GraphNode):
     __slots__ = ()
     qualified_name = "torch::autograd::UndefinedGradBackward"
 
-    def run(self, grads: list[Any], task: RunContext) -> tuple[Any, ...]:
-        return (None,) * len(self.edges)
+    def _run(self, grads: list[Any], task: RunContext) -> tuple[Any, ...]:
+        return (None,) * len(self._edges)
 
 
 class Error(GraphNode):
@@ -28,7 +28,7 @@ class Error(GraphNode):
     qualified_name = "torch::autograd::Error"
     message: str
 
-    def run(self, grads: list[Any], task: RunContext) -> tuple[Any, ...]:
+    def _run(self, grads: list[Any], task: RunContext) -> tuple[Any, ...]:
         raise RuntimeError(self.message)
 
 
@@ -64,7 +64,7 @@ def _pass_through(kind: type[GraphNode], inputs: tuple[Any, ...], count: int, **
         for name, value in attributes.items():
             setattr(node, name, value)
         for nr, t in enumerate(outputs):
-            if node.sigs[nr] is not None:
+            if node._sigs[nr] is not None:
                 t._fn = edge_to(node, nr)
     return outputs[0] if count == 1 else tuple(outputs)
 

@@ -87,7 +87,7 @@ def _simulated_order(task: GraphTask) -> list[GraphNode]:
         order.append(node)
         if not task.executes(node):
             continue
-        for edge in node.edges:
+        for edge in node._edges:
             if edge is None or not task.wants(edge):
                 continue
             target = edge_parts(edge)[0]

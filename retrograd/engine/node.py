@@ -74,11 +74,11 @@ class InputMetadata:
 class GraphNode:
     """Base of all nodes.
 
-    ``number`` orders nodes by creation, ``edges`` are the outgoing edges, ``sigs`` tells shape and dtype per
+    ``_number`` orders nodes by creation, ``_edges`` are the outgoing edges, ``_sigs`` tells shape and dtype per
     input (``None`` for an output that takes no gradient).
     """
 
-    __slots__ = ("__weakref__", "edges", "extra", "number", "sigs")
+    __slots__ = ("__weakref__", "_edges", "_extra", "_number", "_sigs")
 
     qualified_name: str | None = None
     """Name reported by ``name()`` where it differs from the class name."""
@@ -88,16 +88,16 @@ class GraphNode:
     takes_attributes = False
     """Whether users may set attributes of their own (custom Functions)."""
 
-    edges: tuple[Any, ...]
-    extra: Extra | None
-    number: int
-    sigs: tuple[Sig | None, ...]
+    _edges: tuple[Any, ...]
+    _extra: Extra | None
+    _number: int
+    _sigs: tuple[Sig | None, ...]
 
     def __init__(self, edges: tuple[Any, ...], sigs: tuple[Sig | None, ...]) -> None:
-        self.number = state.next_number()
-        self.edges = edges
-        self.sigs = sigs
-        self.extra = None
+        self._number = state.next_number()
+        self._edges = edges
+        self._sigs = sigs
+        self._extra = None
         if state.ANOMALY:
             self._remember_origin()
 
@@ -115,7 +115,7 @@ class GraphNode:
     @property
     def next_functions(self) -> tuple[tuple[Any, int], ...]:
         """One ``(node, input number)`` pair per operand; ``(None, 0)`` where no gradient flows."""
-        return tuple([(e.node, e.nr) if e.__class__ is Port else (e, 0) for e in self.edges])
+        return tuple([(e.node, e.nr) if e.__class__ is Port else (e, 0) for e in self._edges])
 
     @property
     def metadata(self) -> dict[str, Any]:
@@ -127,11 +127,11 @@ class GraphNode:
 
     @property
     def _input_metadata(self) -> tuple[InputMetadata, ...]:
-        return tuple(InputMetadata(s) for s in self.sigs[: self.input_count()])
+        return tuple(InputMetadata(s) for s in self._sigs[: self.input_count()])
 
     def _sequence_nr(self) -> int:
-        extra = self.extra
-        return self.number if extra is None or extra.priority is None else extra.priority
+        extra = self._extra
+        return self._number if extra is None or extra.priority is None else extra.priority
 
     def _set_sequence_nr(self, number: int) -> None:
         self.need_extra().priority = number
@@ -162,13 +162,13 @@ class GraphNode:
     # -- what the engine needs
     def need_extra(self) -> Extra:
         """The extra record, made on first use."""
-        if self.extra is None:
-            self.extra = Extra()
-        return self.extra
+        if self._extra is None:
+            self._extra = Extra()
+        return self._extra
 
     def input_count(self) -> int:
         """How many gradients hooks and callers see."""
-        return max(len(self.sigs), 1)
+        return max(len(self._sigs), 1)
 
     def add_tensor_hooks(self, nr: int, hooks: OrderedDict[int, Hook]) -> None:
         """Attach a tensor's hook dictionary to input ``nr``; later changes of the dictionary count."""
@@ -179,11 +179,11 @@ class GraphNode:
         if not any(d is hooks for d in known):
             known.append(hooks)
 
-    def run(self, grads: list[Any], task: Any) -> tuple[Any, ...]:
+    def _run(self, grads: list[Any], task: Any) -> tuple[Any, ...]:
         """One gradient per outgoing edge; arrays, or tensors when ``task.create_graph``."""
         raise NotImplementedError
 
-    def release(self) -> None:
+    def _release(self) -> None:
         """Drop what was saved for backward."""
 
 
@@ -204,7 +204,7 @@ def edge_parts(edge: Any) -> tuple[GraphNode, int]:
 
 def edge_to(node: GraphNode, nr: int) -> Any:
     """The edge into input ``nr`` of ``node``."""
-    return node if len(node.sigs) <= 1 else Port(node, nr)
+    return node if len(node._sigs) <= 1 else Port(node, nr)
 
 
 def suffix_free(name: str) -> str:

@@ -34,8 +34,8 @@ def call_node(node: GraphNode, grads: tuple[Any, ...], kwargs: dict[str, Any]) -
     for i, g in enumerate(grads):
         if g is not None and not isinstance(g, TensorBase):
             raise TypeError(f"argument {i} is not a Variable")
-    missing = [None] * (len(node.sigs) - expected)
-    results = fit_results(node, node.run([*grads, *missing], _SingleNode()), True)
+    missing = [None] * (len(node._sigs) - expected)
+    results = fit_results(node, node._run([*grads, *missing], _SingleNode()), True)
     return results[0] if len(results) == 1 else results
 
 

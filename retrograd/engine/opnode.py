@@ -41,21 +41,21 @@ class OpNode(GraphNode):
     saved: tuple[Any, ...] | None
     output_storages: dict[int, Storage] | None
 
-    def run(self, grads: list[Any], task: RunContext) -> tuple[Any, ...]:
+    def _run(self, grads: list[Any], task: RunContext) -> tuple[Any, ...]:
         op = self.op
         if op.outputs == 1:
             g = grads[0]
             if g is None:
-                return (None,) * len(self.edges)
+                return (None,) * len(self._edges)
         else:
             if all(x is None for x in grads):
-                return (None,) * len(self.edges)
+                return (None,) * len(self._edges)
             g = self._materialized(grads, task.tensors)
         values = self._values(task.tensors)
         if task.restricted:
-            needs = tuple([e is not None and task.wants(e) for e in self.edges])
+            needs = tuple([e is not None and task.wants(e) for e in self._edges])
         else:
-            needs = tuple([e is not None for e in self.edges])
+            needs = tuple([e is not None for e in self._edges])
         if op.joint is not None:
             return tuple(op.joint(g, needs, *[values[i] for i in op.rule_args["*"]]))
         if not op.lists:
@@ -69,15 +69,15 @@ class OpNode(GraphNode):
 
     def input_count(self) -> int:
         """Like PyTorch, operators have no inputs for indices and the like that they return at the end."""
-        count = len(self.sigs)
-        while count > 1 and self.sigs[count - 1] is None:
+        count = len(self._sigs)
+        while count > 1 and self._sigs[count - 1] is None:
             count -= 1
         return max(count, 1)
 
     def _run_with_list(self, g: Any, values: list[Any], needs: tuple[bool, ...]) -> tuple[Any, ...]:
         """Rules of a row with a list argument: its rule returns one gradient per element."""
         op = self.op
-        count = len(self.edges) - len(op.diff_names) + 1
+        count = len(self._edges) - len(op.diff_names) + 1
         results: list[Any] = []
         for name in op.diff_names:
             args = [values[i] for i in op.rule_args[name]]
@@ -93,7 +93,7 @@ class OpNode(GraphNode):
     def _materialized(self, grads: list[Any], tensors: bool) -> tuple[Any, ...]:
         """Zeros for missing gradients of differentiable outputs."""
         filled = []
-        for g, sig in zip(grads, self.sigs, strict=True):
+        for g, sig in zip(grads, self._sigs, strict=True):
             if g is None and sig is not None:
                 zeros = np.zeros(sig.shape, sig.numpy)
                 g = wrap(zeros) if tensors else zeros
@@ -112,8 +112,8 @@ class OpNode(GraphNode):
 
     def _read_array(self, name: str, value: Any) -> Any:
         if isinstance(value, TensorBase):
-            if storage.LAST_WRITE > self.number:
-                check_input(value, self.number)
+            if storage.LAST_WRITE > self._number:
+                check_input(value, self._number)
             return value._array
         if isinstance(value, SavedTensor):
             t = value.value(self)
@@ -126,8 +126,8 @@ class OpNode(GraphNode):
 
     def _read_tensor(self, name: str, value: Any) -> Any:
         if isinstance(value, TensorBase):
-            if storage.LAST_WRITE > self.number:
-                check_input(value, self.number)
+            if storage.LAST_WRITE > self._number:
+                check_input(value, self._number)
             return value
         if isinstance(value, SavedTensor):
             return value.value(self)
@@ -152,11 +152,11 @@ class OpNode(GraphNode):
         storages = self.output_storages
         if storages is None or value is None:
             return value
-        if storages and storage.LAST_WRITE > self.number:
+        if storages and storage.LAST_WRITE > self._number:
             check_output(storages.get(nr), self, nr)
         if not tensors:
             return value
-        if self.sigs[nr] is None:
+        if self._sigs[nr] is None:
             return wrap(value)
         return unpack_output(value, self, nr, storages)
 
@@ -167,7 +167,7 @@ class OpNode(GraphNode):
     caller: Any
     """``execute.call_node``, put here by the engine."""
 
-    def release(self) -> None:
+    def _release(self) -> None:
         saved = self.saved
         if saved is None or not self.op.tensor_saved:
             return
@@ -225,7 +225,7 @@ class OpNode(GraphNode):
     def _as_handle(self, name: str, value: Any) -> SavedTensor:
         """Turn a plainly kept value into a handle whose hooks can be set after the fact."""
         if isinstance(value, TensorBase):
-            check_input(value, self.number)
+            check_input(value, self._number)
             edge = value._fn if isinstance(value._fn, GraphNode) or hasattr(value._fn, "nr") else None
             return SavedTensor(value, edge=edge)
         if name == "result" and value is not None:

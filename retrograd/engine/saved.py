@@ -62,7 +62,7 @@ def version_error(sig: Sig, edge: Any, now: int, expected: int) -> RuntimeError:
     )
     if edge is not None and edge is not LAZY:
         node, nr = edge_parts(edge)
-        if node.edges:
+        if node._edges:
             text += f", which is output {nr} of {suffix_free(type(node).__name__)},"
     return RuntimeError(f"{text} is at version {now}; expected version {expected} instead. {anomaly_hint()}")
 
@@ -83,9 +83,9 @@ def check_input(t: TensorBase, number: int) -> None:
 def check_output(storage: Storage | None, node: GraphNode, nr: int) -> None:
     """Raise if a node's own output was written to after the node saved it."""
     if storage is not None:
-        now, expected = storage.version, storage.version_at(node.number)
+        now, expected = storage.version, storage.version_at(node._number)
         if now != expected:
-            sig = node.sigs[nr]
+            sig = node._sigs[nr]
             assert sig is not None
             raise version_error(sig, edge_to(node, nr), now, expected)
 

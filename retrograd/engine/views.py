@@ -293,8 +293,8 @@ def move_retained(t: TensorBase, old: Any, new: Any) -> None:
     """``retain_grad`` follows the newest value of a tensor."""
     if old is not None and old is not LAZY:
         node, nr = edge_parts(old)
-        if node.extra is not None and node.extra.retained is not None:
-            node.extra.retained.pop(nr, None)
+        if node._extra is not None and node._extra.retained is not None:
+            node._extra.retained.pop(nr, None)
     if new is not None:
         retain_on(t, new)
 
@@ -320,17 +320,17 @@ class CopySlices(GraphNode):
     fn: Any
 
     def __init__(self, base: TensorBase, steps: tuple[Any, ...], fn: GraphNode) -> None:
-        super().__init__((gradient_edge(base), *fn.edges[1:]), (base._sig,))
+        super().__init__((gradient_edge(base), *fn._edges[1:]), (base._sig,))
         self.geometry = Geometry.of(base._array, 0)
         self.steps = steps
         self.fn = fn
 
-    def run(self, grads: list[Any], task: RunContext) -> tuple[Any, ...]:
+    def _run(self, grads: list[Any], task: RunContext) -> tuple[Any, ...]:
         if self.fn is None:
             raise RuntimeError(SECOND_TIME)
         g = grads[0]
         if g is None:
-            return (None,) * len(self.edges)
+            return (None,) * len(self._edges)
         context = _FirstOperand(task, self)
         result, *rest = self._run_tensors(g, context) if task.tensors else self._run_arrays(g, context)
         return (result if context.base_wanted else None, *rest)
@@ -339,7 +339,7 @@ class CopySlices(GraphNode):
         result = zeros_like_layout(self.geometry, g.dtype)
         result[...] = g
         region = replay(self.steps, result)
-        first, *rest = self.fn.run([region.copy()], task)
+        first, *rest = self.fn._run([region.copy()], task)
         if first is None:
             region[...] = 0
         else:
@@ -349,16 +349,16 @@ class CopySlices(GraphNode):
     def _run_tensors(self, g: Any, task: RunContext) -> tuple[Any, ...]:
         result = g.clone()
         region = replay(self.steps, result)
-        first, *rest = self.fn.run([region.clone()], task)
+        first, *rest = self.fn._run([region.clone()], task)
         if first is None:
             region.zero_()
         else:
             region.copy_(first)
         return (result, *rest)
 
-    def release(self) -> None:
+    def _release(self) -> None:
         if self.fn is not None:
-            self.fn.release()
+            self.fn._release()
             self.fn = None
 
 
@@ -369,8 +369,8 @@ class _FirstOperand:
         self.tensors = task.tensors
         self.restricted = True
         self._task = task
-        self.base_wanted = node.edges[0] is not None and task.wants(node.edges[0])
-        self._first = node.fn.edges[0] if node.fn.edges else None
+        self.base_wanted = node._edges[0] is not None and task.wants(node._edges[0])
+        self._first = node.fn._edges[0] if node.fn._edges else None
 
     def wants(self, edge: Any) -> bool:
         return self.base_wanted if edge is self._first else self._task.wants(edge)

@@ -137,7 +137,7 @@ def resize_as_(self: Any, other: Any, memory_format: Any = None) -> Any:
 class _NotImplemented(GraphNode):
     """History of a write that has no derivative."""
 
-    def run(self, grads: list[Any], task: Any) -> tuple[Any, ...]:
+    def _run(self, grads: list[Any], task: Any) -> tuple[Any, ...]:
         raise RuntimeError("derivative for aten::set_ is not implemented: use copy_ where a gradient is wanted")
 
 

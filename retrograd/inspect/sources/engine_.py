@@ -177,7 +177,7 @@ class _Watcher:
 
     def operation(self, name: str, node: Node | None, inputs: Any, outputs: Any) -> None:
         """Note the user's line of a new node; without one (in a ``forward``) only what was made before it."""
-        self._note(peek_number() if node is None else node.number, sys._getframe(1))
+        self._note(peek_number() if node is None else node._number, sys._getframe(1))
 
     def inplace(self, name: str, node: Node | None, tensor: Any, version: int) -> None:
         """Note the user's line of the nodes of an in-place write."""
