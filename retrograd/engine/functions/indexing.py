@@ -19,7 +19,7 @@ def _parts(index: Any) -> list[Any]:
 def _is_mask_or_list(part: Any) -> bool:
     if isinstance(part, TensorBase):
         return part._sig.numpy.kind == "b" or bool(part._sig.shape)
-    return isinstance(part, (list, np.ndarray, bool))
+    return isinstance(part, (list, tuple, np.ndarray, bool))
 
 
 def _checked(part: Any) -> Any:
@@ -28,7 +28,7 @@ def _checked(part: Any) -> Any:
         if part._sig.numpy.kind not in "biu":
             raise IndexError("tensors used as indices must be long, int, byte or bool tensors")
         return part._array.astype(bool) if part._sig.numpy == np.uint8 else part._array
-    if isinstance(part, list):
+    if isinstance(part, (list, tuple)):
         return _checked_list(part)
     if isinstance(part, float):
         raise TypeError(
@@ -37,7 +37,7 @@ def _checked(part: Any) -> Any:
     return part
 
 
-def _checked_list(part: list[Any]) -> Any:
+def _checked_list(part: Any) -> Any:
     array = np.asarray([p._array if isinstance(p, TensorBase) else p for p in part])
     return array.astype(np.int64) if array.size == 0 else array
 
@@ -46,14 +46,32 @@ def getitem(self: Any, index: Any) -> Any:
     """Basic indices give views, index tensors and masks give copies."""
     parts = _parts(index)
     if any(_is_mask_or_list(p) for p in parts):
-        return F._index(self, tuple(_plain(p) for p in parts))
+        view, where = _views_then_places(self, parts)
+        return F._index(view, where)
     return _basic(self, parts)
 
 
-def _plain(part: Any) -> Any:
-    if isinstance(part, slice):
-        return slice(*(_int(v) for v in (part.start, part.stop, part.step)))
-    return _checked(part)
+def _views_then_places(self: Any, parts: list[Any]) -> tuple[Any, tuple[Any, ...]]:
+    """As in torch: numbers, slices and ``None`` make a view first; index tensors and masks then read from it."""
+    found: dict[int, Any] = {}
+    view = _walked(self, parts, found)
+    where: list[Any] = []
+    dim = 0
+    while found and dim <= max(found):
+        part = found.get(dim)
+        where.append(slice(None) if part is None else part)
+        dim += part.ndim if part is not None and part.dtype.kind == "b" else 1
+    return view, tuple(where)
+
+
+def _checked_mask(mask: Any, t: Any, dim: int) -> Any:
+    for i, n in enumerate(mask.shape):
+        if dim + i >= t.ndim or t.shape[dim + i] != n:
+            raise IndexError(
+                f"The shape of the mask {list(mask.shape)} at index {i} does not match the shape of the indexed tensor "
+                f"{list(t.shape)} at index {dim + i}"
+            )
+    return mask
 
 
 def _int(value: Any) -> Any:
@@ -62,28 +80,48 @@ def _int(value: Any) -> Any:
 
 def _basic(self: Any, parts: list[Any]) -> Any:
     """Integers, slices, ``None`` and ``...``, each as the view operator torch uses for it."""
-    used = sum(1 for p in parts if p is not None and p is not Ellipsis)
+    if len(parts) == 1 and isinstance(parts[0], slice) and self.ndim:
+        return _sliced(self, 0, parts[0])
+    result = _walked(self, parts, {})
+    return F.alias(result) if result is self else result
+
+
+def _walked(self: Any, parts: list[Any], found: dict[int, Any]) -> Any:
+    """The view that the basic parts of an index make; index arrays and masks are put in ``found`` by dimension."""
+    checked = [_checked(p) if _is_mask_or_list(p) else p for p in parts]
+    used = sum(_dimensions(p) for p in checked)
     if used > self.ndim:
         raise IndexError(
             "invalid index of a 0-dim tensor. Use `tensor.item()` in Python to convert a 0-dim tensor to a number"
             if self.ndim == 0
             else f"too many indices for tensor of dimension {self.ndim}"
         )
-    if len(parts) == 1 and isinstance(parts[0], slice):
-        return _sliced(self, 0, parts[0])
     result, dim = self, 0
-    for part in parts:
-        if part is None:
-            result = F.unsqueeze(result, dim)
-            dim += 1
-        elif part is Ellipsis:
+    for part in checked:
+        if part is Ellipsis:
             dim += self.ndim - used
+        elif part is None:
+            result, dim = F.unsqueeze(result, dim), dim + 1
         elif isinstance(part, slice):
             result = result if part == slice(None) else _sliced(result, dim, part)
             dim += 1
+        elif isinstance(part, bool) or (isinstance(part, np.ndarray) and part.dtype.kind == "b" and not part.ndim):
+            found[dim] = np.zeros(int(part), np.int64)
+            result, dim = F.unsqueeze(result, dim), dim + 1
+        elif isinstance(part, np.ndarray):
+            is_mask = part.dtype.kind == "b"
+            found[dim] = _checked_mask(part, result, dim) if is_mask else part
+            dim += part.ndim if is_mask else 1
         else:
             result = F.select(result, dim, _position(part, result, dim))
-    return F.alias(result) if result is self else result
+    return result
+
+
+def _dimensions(part: Any) -> int:
+    """How many dimensions of the tensor a part of an index stands for."""
+    if part is None or part is Ellipsis or isinstance(part, bool):
+        return 0
+    return int(part.ndim) if isinstance(part, np.ndarray) and part.dtype.kind == "b" else 1
 
 
 def _position(part: Any, t: Any, dim: int) -> int:
@@ -113,8 +151,8 @@ def setitem(self: Any, index: Any, value: Any) -> None:
     """Write through a view for basic indices, ``index_put_`` for index tensors and masks."""
     parts = _parts(index)
     if any(_is_mask_or_list(p) for p in parts):
-        where = tuple(_plain(p) for p in parts)
-        call_inplace(OPS["_index_put"], (self, where, _value(value, self), False), {})
+        view, where = _views_then_places(self, parts)
+        call_inplace(OPS["_index_put"], (view, where, _value(value, self), False), {})
         return
     target = self if _is_whole(self, parts) else _basic(self, parts)
     if isinstance(value, TensorBase):
@@ -203,7 +241,7 @@ def index_put(input: Any, indices: Any, values: Any, accumulate: bool = False) -
     return F._index_put(input, tuple(_checked(i) for i in indices), values, accumulate)
 
 
-@public("nonzero")
+@public("nonzero", out=True)
 def nonzero(input: Any, *, as_tuple: bool = False) -> Any:  # noqa: A002
     """Indices of the elements that are not zero."""
     found = np.nonzero(input._array) if input.ndim else (np.arange(1 if input._array else 0),)

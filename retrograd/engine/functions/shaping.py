@@ -8,6 +8,7 @@ from typing import Any
 from ..base import TensorBase, set_array, storage_of
 from ..convert import checked_dim
 from ..dtypes import Size
+from ..forward_ad import keep_tangent, tangent_of
 from ..inplace import bump_version
 from ..ops.shape import can_view, checked_size
 from ..public import check_tensor, property_, public
@@ -288,6 +289,9 @@ def _reshape_in_place(self: Any, row: str, *args: Any) -> Any:
     made = op(self, *args)
     array = made._array
     new_edge = gradient_edge(made) if edge is not None else None
+    tangent = tangent_of(made)
+    if tangent is not None:
+        keep_tangent(self, tangent)
     set_array(self, array)
     bump_version(self)
     if view is not None:

@@ -48,7 +48,7 @@ def _fill(self: Any, value: Any) -> Any:
 
 
 linear("_fill_number", _fill, node="FillBackward0", in_place_node="FillBackward2", tensors="self",
-       self=lambda g: g * 0)  # fmt: skip
+       self=lambda g: g * 0, jvp=lambda primal, tangents, results: tangents[0] * 0)  # fmt: skip
 linear("_fill_tensor", _fill, node="FillBackward1", in_place_node="FillBackward3", tensors="self value",
        self=lambda g: g * 0, value=lambda g: F.sum(g))  # fmt: skip
 linear("_zero", lambda self: np.zeros_like(self), node="ZeroBackward0", self=lambda g: g * 0)

@@ -11,7 +11,10 @@ from ..registry import F
 
 
 def _index(self: Any, indices: Any) -> Any:
-    return np.array(self[indices])
+    try:
+        return np.array(self[indices])
+    except IndexError as error:
+        raise IndexError(str(error).replace("axis", "dimension").replace("arrays", "tensors")) from None
 
 
 def _index_back(g: Any, self_sizes: Any, indices: Any) -> Any:

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from ..base import TensorBase
 from ..dtypes import to_numpy_dtype
 from ..op import function, linear, nondifferentiable
 from ..registry import F
@@ -100,7 +101,8 @@ linear(
 
 def _share(g: Any, self: Any, result: Any) -> Any:
     """The gradient of an extreme value, shared evenly among the elements that reach it."""
-    hit = self == result
+    value = result._array if isinstance(result, TensorBase) else result
+    hit = F.isnan(self) if value != value else self == result
     return g * hit / F.sum(hit)
 
 
@@ -184,12 +186,17 @@ nondifferentiable("argmax", _arg(np.argmax))
 nondifferentiable("argmin", _arg(np.argmin))
 
 
+def _truth(found: Any, self: Any) -> Any:
+    """Truth values; of ``uint8``, which once stood for them, in ``uint8``."""
+    return found.astype(np.uint8) if self.dtype == np.uint8 else found
+
+
 def _all(self: Any, dim: Any = None, keepdim: bool = False) -> Any:
-    return np.all(self, axis=axes_of(dim, self.ndim) if dim is not None else None, keepdims=keepdim)
+    return _truth(np.all(self, axis=axes_of(dim, self.ndim) if dim is not None else None, keepdims=keepdim), self)
 
 
 def _any(self: Any, dim: Any = None, keepdim: bool = False) -> Any:
-    return np.any(self, axis=axes_of(dim, self.ndim) if dim is not None else None, keepdims=keepdim)
+    return _truth(np.any(self, axis=axes_of(dim, self.ndim) if dim is not None else None, keepdims=keepdim), self)
 
 
 nondifferentiable("all", _all)

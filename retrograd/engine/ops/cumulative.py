@@ -1,0 +1,146 @@
+"""Running sums, products and extremes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..dtypes import to_numpy_dtype
+from ..op import function, linear
+from ..registry import F
+from .elementwise import conj
+from .reduce import axes_of
+from .statistics import raw
+
+
+def _dtype(self: Any, dtype: Any) -> Any:
+    if dtype is not None:
+        return to_numpy_dtype(dtype)
+    return np.dtype(np.int64) if self.dtype.kind in "biu" else self.dtype
+
+
+def _accumulated(accumulate: Any) -> Any:
+    def forward(self: Any, dim: int, dtype: Any = None) -> Any:
+        """Running {0} along ``dim``."""
+        axes = axes_of(dim, self.ndim)
+        if not self.ndim:
+            return np.array(self, dtype=_dtype(self, dtype))
+        return accumulate(self, axis=axes[0], dtype=_dtype(self, dtype))
+
+    return forward
+
+
+def reversed_cumsum(g: Any, dim: int) -> Any:
+    """Sums from each element to the end."""
+    return F.flip(F.cumsum(F.flip(g, (dim,)), dim), (dim,)) if len(g.shape) else g
+
+
+linear("cumsum", _accumulated(np.add.accumulate), inplace=True, self=lambda g, dim: reversed_cumsum(g, dim))
+
+
+def _cumprod_back(g: Any, self: Any, result: Any, dim: int) -> Any:
+    values = raw(self)
+    if not values.ndim or not values.size:
+        return g
+    axis = axes_of(dim, values.ndim)[0]
+    if values.all():
+        return reversed_cumsum(g * conj(result), axis) / conj(self)
+    return _cumprod_back_with_zeros(g, self, result, axis)
+
+
+def _cumprod_back_with_zeros(g: Any, self: Any, result: Any, axis: int) -> Any:
+    """Each element's share without dividing by it, which also holds where elements are zero (quadratic)."""
+    n = self.shape[axis]
+    pieces = []
+    for k in range(n):
+        before = F._slice(result, axis, k - 1, k) if k else F.ones_like(F._slice(self, axis, 0, 1))
+        after = F.cumprod(F._slice(self, axis, k + 1, n), axis)
+        omitted = F.cat([before, before * after], axis)
+        pieces.append(F._sum_dim(F._slice(g, axis, k, n) * conj(omitted), axis, True))
+    return F.cat(pieces, axis)
+
+
+function("cumprod", _accumulated(np.multiply.accumulate), inplace=True, self=_cumprod_back)
+
+
+# -- extremes so far
+
+
+def _running(compare: Any) -> Any:
+    def forward(self: Any, dim: int) -> Any:
+        if not self.ndim:
+            return self.copy(), np.zeros((), np.int64)
+        axis = axes_of(dim, self.ndim)[0]
+        values = compare.accumulate(self, axis=axis)
+        places = np.arange(self.shape[axis]).reshape((-1,) + (1,) * (self.ndim - 1 - axis))
+        reached = (self == values) | ((self != self) if self.dtype.kind == "f" else False)
+        return values, np.maximum.accumulate(np.where(reached, places, 0), axis=axis)
+
+    return forward
+
+
+def _running_back(g: Any, self_sizes: Any, result: Any, dim: int) -> Any:
+    return F._gather_backward(g[0], tuple(self_sizes), dim, result[1])
+
+
+def _running_tangent(primal: Any, tangents: Any, results: Any) -> Any:
+    return F.gather(tangents[0], primal[1], results[1]), None
+
+
+for _name, _compare in (("cummax", np.maximum), ("cummin", np.minimum)):
+    function(f"_{_name}", _running(_compare), node=f"{_name.capitalize()}Backward0", outputs=2, nondiff=(1,),
+             self=_running_back, jvp=_running_tangent)  # fmt: skip
+
+
+# -- logarithms of sums of exponentials so far
+
+
+def _logcumsumexp(self: Any, dim: int) -> Any:
+    """Logarithm of the running sum of exponentials."""
+    axes = axes_of(dim, self.ndim)
+    if self.dtype.kind not in "fc":
+        raise RuntimeError("logcumsumexp(): expected a floating point or complex input")
+    if not self.ndim:
+        return self.copy()
+    if self.dtype.kind == "c":
+        return _complex_logcumsumexp(self, axes[0])
+    return np.logaddexp.accumulate(self, axis=axes[0])
+
+
+def _complex_logcumsumexp(self: Any, axis: int) -> Any:
+    largest = np.maximum.accumulate(self.real, axis=axis)
+    top = np.max(largest, axis=axis, keepdims=True)
+    return np.log(np.cumsum(np.exp(self - top), axis=axis)) + top
+
+
+_WIDEST = {"f2": 8.0, "f4": 70.0, "f8": 600.0, "c8": 70.0, "c16": 600.0}
+"""How far results may lie apart before exponentials of their differences overflow."""
+
+
+def _logcumsumexp_back(g: Any, self: Any, result: Any, dim: int) -> Any:
+    values = raw(result)
+    if not values.ndim or not values.size:
+        return g
+    axis = axes_of(dim, values.ndim)[0]
+    parts = values.real
+    finite = parts[np.isfinite(parts)]
+    if finite.size == parts.size and np.ptp(finite) < _WIDEST[values.dtype.str[1:]]:
+        top = values.dtype.type(parts.max())
+        return reversed_cumsum(g * conj(F.exp(top - result)), axis) * conj(F.exp(self - top))
+    return _shares(g, self, result, axis)
+
+
+def _shares(g: Any, self: Any, result: Any, axis: int) -> Any:
+    """The same by all pairs of elements, which never overflows (quadratic)."""
+    n = self.shape[axis]
+    pieces = []
+    for k in range(n):
+        later = F._slice(result, axis, k, n)
+        later = F.masked_fill(later, later == -np.inf, 0.0)
+        weight = conj(F.exp(F._slice(self, axis, k, k + 1) - later))
+        pieces.append(F._sum_dim(F._slice(g, axis, k, n) * weight, axis, True))
+    return F.cat(pieces, axis)
+
+
+function("logcumsumexp", _logcumsumexp, self=_logcumsumexp_back)

@@ -1,0 +1,236 @@
+"""Reading and writing whole slices by a vector of indices; masks; flat places."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..op import function, linear
+from ..registry import F
+from .reduce import axes_of
+from .scatter import _lines, check_bounds, check_index, reduce_shares, reduced_at
+from .statistics import raw
+
+
+def _at(self: Any, dim: int, index: Any, name: str) -> tuple[Any, ...]:
+    if index.ndim > 1:
+        raise IndexError(f"{name}(): Index is supposed to be a vector, but got dim: {index.ndim}")
+    check_index(name, index)
+    axis = axes_of(dim, self.ndim)[0] if self.ndim else 0
+    n = self.shape[axis] if self.ndim else 1
+    if name == "index_select" and index.size and (index.min() < 0 or index.max() >= n):
+        raise IndexError("index out of range in self")
+    check_bounds(index, axis, n)
+    return (slice(None),) * axis + (index.reshape(-1),)
+
+
+def _index_select(self: Any, dim: int, index: Any) -> Any:
+    """The slices of ``dim`` that ``index`` names."""
+    out = np.array(_lines(self)[_at(self, dim, index, "index_select")])
+    return out if self.ndim else out.reshape(())
+
+
+def _index_select_backward(g: Any, sizes: tuple[int, ...], dim: int, index: Any) -> Any:
+    out = np.zeros(sizes, g.dtype)
+    np.add.at(_lines(out), _at(out, dim, index, "index_select"), _lines(np.asarray(g)))
+    return out
+
+
+linear("index_select", _index_select, tensors="self index",
+       self=lambda g, self_sizes, dim, index: F._index_select_backward(g, tuple(self_sizes), dim, index))  # fmt: skip
+linear("_index_select_backward", _index_select_backward, tensors="g index",
+       g=lambda g, dim, index: F.index_select(g, dim, index))  # fmt: skip
+
+
+def _same(name: str, self: Any, source: Any) -> None:
+    if self.dtype != source.dtype:
+        raise RuntimeError(f"{name}(): self and source expected to have the same dtype, but got (self) {self.dtype} "
+                           f"and (source) {source.dtype}")  # fmt: skip
+
+
+def _slices_of(self: Any, dim: int, index: Any, source: Any, name: str) -> Any:
+    """The source as NumPy writes it; ``RuntimeError`` or ``IndexError`` for other sizes."""
+    _same(name, self, source)
+    axis = axes_of(dim, self.ndim)[0] if self.ndim else 0
+    lines = _lines(source)
+    if lines.shape[axis] != index.size:
+        raise IndexError(
+            f"{name}(): Number of indices ({index.size}) should be equal to source.size(dim) ({lines.shape[axis]})"
+        )
+    return lines
+
+
+def _index_add(self: Any, dim: int, index: Any, source: Any, alpha: Any = 1) -> Any:
+    out = np.array(self)
+    values = _slices_of(self, dim, index, source, "index_add")
+    np.add.at(_lines(out), _at(self, dim, index, "index_add"), values if alpha == 1 else values * alpha)
+    return out
+
+
+def _slices_back(g: Any, dim: int, index: Any, source_sizes: Any) -> Any:
+    picked = F.index_select(g, dim, index)
+    return picked if len(g.shape) == len(source_sizes) else F.reshape(picked, tuple(source_sizes))
+
+
+linear(
+    "_index_add", _index_add, node="IndexAddBackward0", tensors="self index source", self=lambda g: g,
+    source=lambda g, dim, index, source_sizes, alpha: _slices_back(g, dim, index, source_sizes) * alpha,
+)  # fmt: skip
+
+
+def _index_copy(self: Any, dim: int, index: Any, source: Any) -> Any:
+    out = np.array(self)
+    _lines(out)[_at(self, dim, index, "index_copy")] = _slices_of(self, dim, index, source, "index_copy")
+    return out
+
+
+linear("index_copy", _index_copy, tensors="self index source", inplace=True,
+       self=lambda g, dim, index: F._index_fill_number(g, dim, index, 0), source=_slices_back)  # fmt: skip
+
+
+def _index_fill(self: Any, dim: int, index: Any, value: Any) -> Any:
+    out = np.array(self)
+    _lines(out)[_at(self, dim, index, "index_fill")] = value
+    return out
+
+
+function("_index_fill_number", _index_fill, node="IndexFillBackward0", tensors="self index",
+         self=lambda g, dim, index: F._index_fill_number(g, dim, index, 0),
+         jvp=lambda primal, tangents, results: F._index_fill_number(tangents[0], primal[1], primal[2], 0))  # fmt: skip
+linear("_index_fill_tensor", _index_fill, node="IndexFillBackward1", tensors="self index value",
+       self=lambda g, dim, index: F._index_fill_number(g, dim, index, 0),
+       value=lambda g, dim, index: F.sum(F.index_select(g, dim, np.unique(raw(index)))))  # fmt: skip
+
+
+def _index_reduce(self: Any, dim: int, index: Any, source: Any, reduce: str, include_self: bool = True) -> Any:
+    if reduce not in ("prod", "mean", "amax", "amin"):
+        raise RuntimeError(
+            f'index_reduce(): Expected reduce to be one of "prod", "mean", "amax" or "amin" but got {reduce}.'
+        )
+    out = np.array(self)
+    values = _slices_of(self, dim, index, source, "index_reduce")
+    reduced_at(_lines(out), _at(self, dim, index, "index_reduce"), values, reduce, include_self)
+    return out
+
+
+def _index_reduce_back(
+    g: Any, needs: Any, self: Any, dim: int, index: Any, source: Any, reduce: str, include_self: bool, result: Any
+) -> Any:
+    ops = (
+        lambda x: F.index_select(x, dim, index),
+        lambda x, y: F._index_add(x, dim, index, y),
+        lambda x, y: F._index_reduce(x, dim, index, y, "prod", include_self),
+        lambda x: F._index_fill_number(x, dim, index, 0),
+    )
+    shares = reduce_shares(g, needs, self, index, source, result, ops, reduce, include_self)
+    return tuple(share if need else None for share, need in zip(shares, needs, strict=True))
+
+
+function("_index_reduce", _index_reduce, node="IndexReduceBackward0", tensors="self index source", constant="index",
+         joint=_index_reduce_back)  # fmt: skip
+
+
+# -- masks
+
+
+def _check_mask(name: str, mask: Any) -> None:
+    if mask.dtype.kind != "b":
+        raise RuntimeError(f"{name}: expected BoolTensor for mask")
+
+
+def _masked_select(self: Any, mask: Any) -> Any:
+    """The elements where ``mask`` holds, in one dimension."""
+    _check_mask("masked_select", mask)
+    shape = np.broadcast_shapes(self.shape, mask.shape)
+    return np.array(np.broadcast_to(self, shape)[np.broadcast_to(mask, shape)]).reshape(-1)
+
+
+def _masked_select_backward(g: Any, sizes: tuple[int, ...], mask: Any) -> Any:
+    shape = np.broadcast_shapes(sizes, mask.shape)
+    out = np.zeros(shape, g.dtype)
+    out[np.broadcast_to(mask, shape)] = g
+    return out
+
+
+linear("masked_select", _masked_select, tensors="self mask",
+       self=lambda g, self_sizes, mask: F.sum_to_size(
+           F._masked_select_backward(g, tuple(self_sizes), mask), tuple(self_sizes)))  # fmt: skip
+linear("_masked_select_backward", _masked_select_backward, tensors="g mask", g=lambda g, mask, sizes:
+       F.masked_select(F.expand(g, np.broadcast_shapes(sizes, tuple(mask.shape))), mask))  # fmt: skip
+
+
+def _masked_scatter(self: Any, mask: Any, source: Any) -> Any:
+    """A copy with the elements of ``source``, in order, where ``mask`` holds."""
+    _check_mask("masked_scatter", mask)
+    if self.dtype != source.dtype:
+        raise RuntimeError(f"masked_scatter: expected self and source to have same dtypes but got {self.dtype} and "
+                           f"{source.dtype}")  # fmt: skip
+    shape = np.broadcast_shapes(self.shape, mask.shape)
+    out, where = np.array(np.broadcast_to(self, shape)), np.broadcast_to(mask, shape)
+    count = int(np.count_nonzero(where))
+    if count > source.size:
+        raise RuntimeError("masked_scatter: expected source to have at least as many elements as mask has true values")
+    out[where] = source.reshape(-1)[:count]
+    return out
+
+
+def _masked_scatter_source(g: Any, mask: Any, source_sizes: Any) -> Any:
+    taken = F.masked_select(g, mask)
+    count, total = raw(taken).size, int(np.prod(source_sizes))
+    return F.reshape(F.constant_pad_nd(taken, [0, total - count]), tuple(source_sizes))
+
+
+linear("masked_scatter", _masked_scatter, tensors="self mask source", inplace=True,
+       self=lambda g, mask: F.masked_fill(g, mask, 0), source=_masked_scatter_source)  # fmt: skip
+
+
+# -- flat places
+
+
+def _flat(index: Any, size: int, name: str) -> Any:
+    check_index(name, index)
+    if index.size and (index.min() < -size or index.max() >= size):
+        bad = index[(index < -size) | (index >= size)].flat[0]
+        raise IndexError(f"out of range: tried to access index {bad} on a tensor of {size} elements.")
+    return index
+
+
+def _take(self: Any, index: Any) -> Any:
+    """The elements at flat places."""
+    return np.array(self.reshape(-1)[_flat(index, self.size, "take")])
+
+
+def _put(self: Any, index: Any, source: Any, accumulate: bool = False) -> Any:
+    """A copy with ``source`` written (or added) at flat places."""
+    if source.size != index.size:
+        raise RuntimeError(
+            f"put_(): Expected source and index to have the same number of elements, but got source.numel() = "
+            f"{source.size}, index.numel() = {index.size}"
+        )
+    out = np.array(self, order="C")
+    where = _flat(index, self.size, "put_").reshape(-1)
+    if accumulate:
+        np.add.at(out.reshape(-1), where, source.reshape(-1))
+    else:
+        out.reshape(-1)[where] = source.reshape(-1)
+    return out
+
+
+def _put_self(g: Any, index: Any, accumulate: bool) -> Any:
+    return g if accumulate else F.put(g, index, F.zeros_like(F.take(g, index)), False)
+
+
+linear("put", _put, tensors="self index source", inplace=True, self=_put_self,
+       source=lambda g, index, source_sizes: F.reshape(F.take(g, index), tuple(source_sizes)))  # fmt: skip
+linear("take", _take, tensors="self index",
+       self=lambda g, self_sizes, index: F._take_backward(g, tuple(self_sizes), index))  # fmt: skip
+
+
+def _take_backward(g: Any, sizes: tuple[int, ...], index: Any) -> Any:
+    out = np.zeros(int(np.prod(sizes)), g.dtype)
+    np.add.at(out, index, g)
+    return out.reshape(sizes)
+
+
+linear("_take_backward", _take_backward, tensors="g index", g=lambda g, index: F.take(g, index))

@@ -1,0 +1,121 @@
+"""Vector norms and distances."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from ..dtypes import to_numpy_dtype
+from ..op import function
+from ..registry import F
+from .reduce import axes_of
+from .statistics import restored
+
+
+def _vector_norm(self: Any, ord: Any = 2, dim: Any = None, keepdim: bool = False, dtype: Any = None) -> Any:  # noqa: A002
+    if self.dtype.kind not in "fc":
+        raise RuntimeError("linalg.vector_norm: Expected a floating point or complex tensor as input")
+    if dtype is not None:
+        self = self.astype(to_numpy_dtype(dtype))
+    axes = axes_of(dim, self.ndim)
+    size = np.abs(self)
+    if (ord < 0 or math.isinf(ord)) and any(self.shape[a] == 0 for a in axes):
+        raise RuntimeError(
+            f"linalg.vector_norm cannot compute the {ord} norm on an empty tensor because the operation does not have "
+            "an identity"
+        )
+    return np.asarray(_norm_of(size, ord, axes, keepdim)).astype(size.dtype, copy=False)
+
+
+def _norm_of(size: Any, ord: Any, axes: tuple[int, ...], keepdim: bool) -> Any:  # noqa: A002
+    kind = {"axis": axes, "keepdims": keepdim}
+    if ord == 0:
+        return np.count_nonzero(size, **kind)
+    if math.isinf(ord):
+        return (np.max if ord > 0 else np.min)(size, **kind)
+    if ord == 1:
+        return np.add.reduce(size, **kind)
+    if ord == 2:
+        return np.sqrt(np.add.reduce(size * size, **kind))
+    return np.power(np.add.reduce(np.power(size, size.dtype.type(ord)), **kind), size.dtype.type(1 / ord))
+
+
+def norm_back(g: Any, self: Any, result: Any, ord: Any, dim: Any, keepdim: bool) -> Any:  # noqa: A002
+    """The gradient of a vector norm; where the norm is 0, so is the gradient (the smallest subgradient)."""
+    sizes = tuple(self.shape)
+    g, result = restored(g, sizes, dim, keepdim), restored(result, sizes, dim, keepdim)
+    if ord == 0:
+        return F.zeros_like(self)
+    if ord == 1:
+        return F.sgn(self) * g
+    if math.isinf(ord):
+        size = F.abs(self)
+        hit = F.logical_or(size == result, F.isnan(self))
+        return F.sgn(self) * (g / F._sum_dim(hit, dim, True) * hit)
+    if ord == 2:
+        return g * (self / F.masked_fill(result, result == 0, 1.0))
+    return _power_norm_back(g, self, result, float(ord))
+
+
+def _power_norm_back(g: Any, self: Any, result: Any, p: float) -> Any:
+    if p < 1:
+        scaled = F.masked_fill(F.sgn(self) * F._pow_scalar(F.abs(self), p - 1), self == 0, 0.0)
+        return scaled * g * F._pow_scalar(result, 1 - p)
+    if p < 2:
+        scaled = F.sgn(self) * F._pow_scalar(F.abs(self), p - 1)
+    else:
+        scaled = self * F._pow_scalar(F.abs(self), p - 2)
+    nothing = result == 0
+    return scaled * (F.masked_fill(g, nothing, 0.0) / F._pow_scalar(F.masked_fill(result, nothing, 1.0), p - 1))
+
+
+function("_vector_norm", _vector_norm, node="LinalgVectorNormBackward0", self=norm_back)
+
+
+def _dist(self: Any, other: Any, p: Any = 2) -> Any:
+    """The ``p``-norm of ``input - other``."""
+    return _vector_norm(self - other, p)
+
+
+def _dist_self(g: Any, self: Any, other: Any, result: Any, p: Any) -> Any:
+    return F.sum_to_size(norm_back(g, self - other, result, p, None, False), tuple(self.shape))
+
+
+def _dist_other(g: Any, self: Any, other: Any, result: Any, p: Any) -> Any:
+    return F.sum_to_size(-norm_back(g, self - other, result, p, None, False), tuple(other.shape))
+
+
+function("dist", _dist, promote="float", self=_dist_self, other=_dist_other)
+
+
+# -- sub-tensors of bounded norm
+
+
+def _renorm(self: Any, p: Any, dim: int, maxnorm: Any) -> Any:
+    """Each entry of ``dim`` scaled down to a ``p``-norm of at most ``maxnorm``."""
+    axis = axes_of(dim, self.ndim)[0]
+    others = tuple(a for a in range(self.ndim) if a != axis)
+    norm = _vector_norm(self, p, others, True)
+    return self * np.where(norm > maxnorm, maxnorm / (norm + norm.dtype.type(1e-7)), norm.dtype.type(1))
+
+
+def _renorm_back(g: Any, self: Any, p: Any, dim: int, maxnorm: Any) -> Any:
+    axis = axes_of(dim, len(self.shape))[0]
+    others = tuple(a for a in range(len(self.shape)) if a != axis)
+    norm = F._vector_norm(self, p, others, True)
+    dots = F._sum_dim(F.conj(self) * g, others, True)
+    dots = F.real(dots) if _is_complex(dots) else dots
+    inverse = 1.0 / (norm + 1e-7)
+    through_norm = norm_back(dots, self, norm, p, others, True)
+    scaled = (g - through_norm * inverse) * (inverse * maxnorm)
+    return F._where(norm > maxnorm, scaled, g)
+
+
+def _is_complex(x: Any) -> bool:
+    dtype = x.dtype
+    return bool(getattr(dtype, "is_complex", getattr(dtype, "kind", "") == "c"))
+
+
+function("renorm", _renorm, inplace=True, self=_renorm_back)

@@ -1,0 +1,260 @@
+"""Elements in other places: flipped, rolled, repeated, on diagonals, in triangles, written into copies."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..op import linear, listwise
+from ..registry import F
+from ..strided import strided
+from .reduce import axes_of
+from .shape import _diagonal, _select
+
+linear("flip", lambda self, dims: np.array(np.flip(self, axes_of(dims, self.ndim) if dims else ())), public=False,
+       self=lambda g, dims: F.flip(g, dims))  # fmt: skip
+
+
+def _roll(self: Any, shifts: tuple[int, ...], dims: tuple[int, ...]) -> Any:
+    if not dims:
+        return np.roll(self, shifts[0])
+    return np.roll(self, shifts, axes_of_each(dims, self.ndim))
+
+
+def axes_of_each(dims: tuple[int, ...], ndim: int) -> tuple[int, ...]:
+    """Non-negative axes; the same one may come twice."""
+    return tuple(axes_of(d, ndim)[0] for d in dims)
+
+
+linear("roll", _roll, public=False, self=lambda g, shifts, dims: F.roll(g, tuple(-s for s in shifts), dims))
+
+
+def _rot90(self: Any, k: int = 1, dims: Any = (0, 1)) -> Any:
+    """Turn by ``k`` times 90 degrees in the plane of ``dims``."""
+    if len(dims) != 2:
+        raise RuntimeError(f"expected total rotation dims == 2, but got dims = {len(dims)}")
+    if self.ndim < 2:
+        raise RuntimeError(f"expected total dims >= 2, but got total dims = {self.ndim}")
+    return np.array(np.rot90(self, k, tuple(dims)))
+
+
+linear("rot90", _rot90, self=lambda g, k, dims: F.rot90(g, -k, dims))
+
+
+def _repeat(self: Any, repeats: tuple[int, ...]) -> Any:
+    if len(repeats) < self.ndim:
+        raise RuntimeError("Number of dimensions of repeat dims can not be smaller than number of dimensions of tensor")
+    return np.array(np.tile(self, repeats)).reshape(
+        tuple(n * r for n, r in zip((1,) * (len(repeats) - self.ndim) + self.shape, repeats, strict=True))
+    )
+
+
+def _repeat_back(g: Any, self_sizes: Any, repeats: tuple[int, ...]) -> Any:
+    sizes = (1,) * (len(repeats) - len(self_sizes)) + tuple(self_sizes)
+    if not sizes:
+        return g
+    split = tuple(n for pair in zip(repeats, sizes, strict=True) for n in pair)
+    g = F._sum_dim(F.reshape(g, split), tuple(range(0, len(split), 2)))
+    return F.reshape(g, tuple(self_sizes))
+
+
+linear("repeat", _repeat, public=False, self=_repeat_back)
+
+
+# -- windows
+
+
+def _unfold(self: Any, dimension: int, size: int, step: int) -> Any:
+    """All windows of ``size`` elements along ``dimension``, ``step`` apart, in a new last dimension."""
+    if step <= 0:
+        raise RuntimeError(f"step is {step} but must be > 0")
+    if not self.ndim:
+        return strided(self, (size,), (1,), 0)
+    axis = axes_of(dimension, self.ndim)[0]
+    if not 0 <= size <= self.shape[axis]:
+        raise RuntimeError(f"maximum size for tensor at dimension {axis} is {self.shape[axis]} but size is {size}")
+    count = (self.shape[axis] - size) // step + 1
+    shape = (*self.shape[:axis], count, *self.shape[axis + 1 :], size)
+    strides = (*self.strides[:axis], self.strides[axis] * step, *self.strides[axis + 1 :], self.strides[axis])
+    return np.lib.stride_tricks.as_strided(self, shape, strides)
+
+
+def _unfold_backward(g: Any, sizes: tuple[int, ...], dimension: int, size: int, step: int) -> Any:
+    out = np.zeros(sizes, g.dtype)
+    if not sizes:
+        return np.array(g.sum(axis=-1)) if size else out
+    axis = axes_of(dimension, len(sizes))[0]
+    count = g.shape[axis]
+    for k in range(size):
+        out[(slice(None),) * axis + (slice(k, k + step * count, step),)][...] += g[..., k]
+    return out
+
+
+linear("unfold", _unfold, view=True, public=False,
+       self=lambda g, self_sizes, dimension, size, step: F._unfold_backward(
+           g, tuple(self_sizes), dimension, size, step))  # fmt: skip
+linear("_unfold_backward", _unfold_backward, node="UnfoldBackwardBackward0", tensors="g",
+       g=lambda g, dimension, size, step: F.unfold(g, dimension, size, step))  # fmt: skip
+
+
+# -- diagonals and triangles
+
+
+def _diag_embed(self: Any, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Any:
+    """The last dimension laid on the diagonal of a new plane."""
+    ndim = self.ndim + 1
+    first, second = axes_of((dim1, dim2), ndim)
+    n = self.shape[-1] + abs(offset)
+    shape = list(self.shape[:-1])
+    for axis in sorted((first, second)):
+        shape.insert(axis, n)
+    out = np.zeros(shape, self.dtype)
+    _diagonal(out, offset, first, second)[...] = self
+    return out
+
+
+linear("diag_embed", _diag_embed, self=lambda g, offset, dim1, dim2: F.diagonal(g, offset, dim1, dim2))
+linear("_diagonal_copy", lambda self, offset, dim1, dim2: np.array(_diagonal(self, offset, dim1, dim2)),
+       node="DiagonalBackward0_copy", self=lambda g, self_sizes, offset, dim1, dim2: F._diagonal_backward(
+           g, tuple(self_sizes), offset, dim1, dim2))  # fmt: skip
+
+
+def _needs_matrix(name: str, self: Any) -> None:
+    if self.ndim < 2:
+        raise RuntimeError(f"{name}: input tensor must have at least 2 dimensions")
+
+
+def _tril(self: Any, diagonal: int = 0) -> Any:
+    """The lower triangle, zeros above ``diagonal``."""
+    _needs_matrix("tril", self)
+    return np.tril(self, diagonal)
+
+
+def _triu(self: Any, diagonal: int = 0) -> Any:
+    """The upper triangle, zeros below ``diagonal``."""
+    _needs_matrix("triu", self)
+    return np.triu(self, diagonal)
+
+
+linear("tril", _tril, inplace=True, self=lambda g, diagonal: F.tril(g, diagonal))
+linear("triu", _triu, inplace=True, self=lambda g, diagonal: F.triu(g, diagonal))
+
+
+# -- copies with a window written
+
+
+def _written(self: Any, src: Any, window: Any, name: str) -> Any:
+    out = np.array(self)
+    part = window(out)
+    if part.shape != src.shape:
+        raise RuntimeError(
+            f"expected src to have a size equal to the slice of self. src size = {list(src.shape)}, slice size = "
+            f"{list(part.shape)}"
+        )
+    part[...] = src
+    return out
+
+
+def _diagonal_scatter(self: Any, src: Any, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Any:
+    """A copy with ``src`` on a diagonal."""
+    return _written(self, src, lambda a: _diagonal(a, offset, dim1, dim2), "diagonal_scatter")
+
+
+linear(
+    "diagonal_scatter", _diagonal_scatter, promote="",
+    self=lambda g, offset, dim1, dim2: F.diagonal_scatter(
+        g, F.zeros_like(F.diagonal(g, offset, dim1, dim2)), offset, dim1, dim2),
+    src=lambda g, offset, dim1, dim2: F._diagonal_copy(g, offset, dim1, dim2),
+)  # fmt: skip
+
+
+def _select_scatter(self: Any, src: Any, dim: int, index: int) -> Any:
+    """A copy with ``src`` as one entry of a dimension."""
+    return _written(self, src, lambda a: _select(a, dim, index), "select_scatter")
+
+
+linear(
+    "select_scatter", _select_scatter,
+    self=lambda g, dim, index: F.select_scatter(g, F.zeros_like(F.select(g, dim, index)), dim, index),
+    src=lambda g, dim, index: F.select(g, dim, index),
+)  # fmt: skip
+
+
+def _slice_of(a: Any, dim: int, start: Any, end: Any, step: int) -> Any:
+    return a[(slice(None),) * axes_of(dim, a.ndim)[0] + (slice(start, end, step),)]
+
+
+def _slice_scatter(self: Any, src: Any, dim: int = 0, start: Any = None, end: Any = None, step: int = 1) -> Any:
+    """A copy with ``src`` in a slice of a dimension."""
+    return _written(self, src, lambda a: _slice_of(a, dim, start, end, step), "slice_scatter")
+
+
+linear(
+    "slice_scatter", _slice_scatter,
+    self=lambda g, dim, start, end, step: F.slice_scatter(
+        g, F.zeros_like(F._slice(g, dim, start, end, step)), dim, start, end, step),
+    src=lambda g, dim, start, end, step: F._slice(g, dim, start, end, step),
+)  # fmt: skip
+
+
+def _as_strided_scatter(self: Any, src: Any, size: Any, stride: Any, offset: int) -> Any:
+    return _written(self, src, lambda a: strided(a, tuple(size), tuple(stride), offset), "as_strided_scatter")
+
+
+def _strided_copy(self: Any, size: Any, stride: Any, offset: int) -> Any:
+    return np.array(strided(np.ascontiguousarray(self), tuple(size), tuple(stride), offset))
+
+
+def _strided_copy_back(g: Any, self_sizes: Any, size: Any, stride: Any, offset: int) -> Any:
+    return F._strided_spread(g, tuple(self_sizes), size, stride, offset)
+
+
+def _strided_spread(g: Any, sizes: Any, size: Any, stride: Any, offset: int) -> Any:
+    places = np.array(strided(np.arange(int(np.prod(sizes))), tuple(size), tuple(stride), offset))
+    out = np.zeros(int(np.prod(sizes)), g.dtype)
+    np.add.at(out, places.reshape(-1), g.reshape(-1))
+    return out.reshape(sizes)
+
+
+linear(
+    "_as_strided_scatter", _as_strided_scatter, node="AsStridedScatterBackward0",
+    self=lambda g, size, stride, offset: F._as_strided_scatter(
+        g, F.zeros_like(F._strided_copy(g, size, stride, offset)), size, stride, offset),
+    src=lambda g, size, stride, offset: F._strided_copy(g, size, stride, offset),
+)  # fmt: skip
+linear("_strided_copy", _strided_copy, self=_strided_copy_back)
+linear("_strided_spread", _strided_spread, tensors="g",
+       g=lambda g, size, stride, offset: F._strided_copy(g, size, stride, offset))  # fmt: skip
+
+
+# -- blocks
+
+
+def _block_diag(tensors: Any) -> Any:
+    blocks = [a.reshape(1, -1) if a.ndim < 2 else a for a in tensors]
+    for i, a in enumerate(blocks):
+        if a.ndim != 2:
+            raise RuntimeError(
+                f"torch.block_diag: Input tensors must have 2 or fewer dimensions. Input {i} has {a.ndim} dimensions"
+            )
+    out = np.zeros((sum(a.shape[0] for a in blocks), sum(a.shape[1] for a in blocks)), np.result_type(*blocks))
+    row = column = 0
+    for a in blocks:
+        out[row : row + a.shape[0], column : column + a.shape[1]] = a
+        row, column = row + a.shape[0], column + a.shape[1]
+    return out
+
+
+def _block_diag_back(g: Any, tensors_sizes: Any) -> Any:
+    pieces = []
+    row = column = 0
+    for sizes in tensors_sizes:
+        height, width = sizes if len(sizes) == 2 else (1, int(np.prod(sizes)))
+        piece = F._slice(F._slice(g, 0, row, row + height), 1, column, column + width)
+        pieces.append(F.reshape(piece, tuple(sizes)))
+        row, column = row + height, column + width
+    return pieces
+
+
+listwise("_block_diag", _block_diag, _block_diag_back, node="BlockDiagBackward0", promote="common")

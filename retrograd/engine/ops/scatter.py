@@ -1,0 +1,244 @@
+"""Reading and writing by index tensors along one dimension, by masks and by flat places."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..op import function, linear, nondifferentiable
+from ..registry import F
+from .reduce import axes_of
+from .statistics import raw
+
+
+def check_index(name: str, index: Any) -> None:
+    """``RuntimeError`` in torch's words for an index of another dtype."""
+    if index.dtype.kind not in "iu" or index.dtype.itemsize < 4:
+        raise RuntimeError(f"{name}(): Expected dtype int32/int64 for index")
+
+
+def check_bounds(index: Any, dim: int, n: int) -> None:
+    """``RuntimeError`` for an index outside ``[0, n)``."""
+    if index.size and (index.min() < 0 or index.max() >= n):
+        bad = index[(index < 0) | (index >= n)].flat[0]
+        raise RuntimeError(f"index {bad} is out of bounds for dimension {dim} with size {n}")
+
+
+def places(self: Any, dim: int, index: Any, name: str) -> Any:
+    """NumPy's index for the elements that ``index`` names along ``dim`` (0-d tensors count as 1-d)."""
+    check_index(name, index)
+    axis = axes_of(dim, self.ndim)[0] if self.ndim else 0
+    if max(self.ndim, 1) != max(index.ndim, 1) and index.size:
+        raise RuntimeError("Index tensor must have the same number of dimensions as input tensor")
+    whole = self.reshape(1) if not self.ndim else self
+    at = index.reshape(1) if not index.ndim else index
+    for d in range(whole.ndim):
+        if d != axis and at.size and at.shape[d] > whole.shape[d]:
+            raise RuntimeError(
+                f"Size does not match at dimension {d} expected index {list(index.shape)} to be no larger than self "
+                f"{list(self.shape)} apart from dimension {axis}"
+            )
+    check_bounds(at, axis, whole.shape[axis])
+    if at.ndim != whole.ndim:
+        at = at.reshape((0,) * whole.ndim)
+    grid = np.ogrid[tuple(slice(n) for n in at.shape)]
+    return tuple(at if d == axis else grid[d] for d in range(whole.ndim))
+
+
+def _lines(a: Any) -> Any:
+    return a.reshape(1) if not a.ndim else a
+
+
+def _gather(self: Any, dim: int, index: Any, sparse_grad: bool = False) -> Any:
+    """The elements that ``index`` names along ``dim``."""
+    return np.array(_lines(self)[places(self, dim, index, "gather")]).reshape(index.shape)
+
+
+def _gather_backward(g: Any, sizes: tuple[int, ...], dim: int, index: Any) -> Any:
+    out = np.zeros(sizes, g.dtype)
+    np.add.at(_lines(out), places(out, dim, index, "gather"), _lines(np.asarray(g)) if index.size else 0)
+    return out
+
+
+linear("gather", _gather, tensors="self index",
+       self=lambda g, self_sizes, dim, index: F._gather_backward(g, tuple(self_sizes), dim, index))  # fmt: skip
+linear("_gather_backward", _gather_backward, tensors="g index", g=lambda g, dim, index: F.gather(g, dim, index))
+
+
+# -- scatter
+
+
+def _source(src: Any, index: Any, dtype: Any) -> Any:
+    """The part of a source that the index reaches."""
+    if not isinstance(src, np.ndarray) or src.ndim == 0:
+        return np.asarray(src).astype(dtype, copy=False)
+    for d, (n, m) in enumerate(zip(index.shape, src.shape, strict=False)):
+        if n > m:
+            raise RuntimeError(
+                f"Expected index {list(index.shape)} to be no larger than src {list(src.shape)} at dimension {d}"
+            )
+    return src[tuple(slice(n) for n in index.shape)]
+
+
+def _check_source(name: str, self: Any, src: Any) -> None:
+    if isinstance(src, np.ndarray) and src.dtype != self.dtype:
+        raise RuntimeError(f"{name}(): Expected self.dtype to be equal to src.dtype")
+
+
+def _scatter(self: Any, dim: int, index: Any, src: Any) -> Any:
+    _check_source("scatter", self, src)
+    out = np.array(self)
+    _lines(out)[places(self, dim, index, "scatter")] = _source(src, index, self.dtype)
+    return out
+
+
+def _scatter_number(self: Any, dim: int, index: Any, value: Any) -> Any:
+    out = np.array(self)
+    _lines(out)[places(self, dim, index, "scatter")] = value
+    return out
+
+
+def _widened(g: Any, index: Any, sizes: Any) -> Any:
+    """Gradients of the part that the index reached, zeros for the rest of the source."""
+    have = tuple(raw(index).shape)
+    if have == tuple(sizes) or not sizes:
+        return F.reshape(g, tuple(sizes)) if have != tuple(sizes) else g
+    return F.constant_pad_nd(g, [p for n, m in zip(sizes[::-1], have[::-1], strict=True) for p in (0, n - m)])
+
+
+def _source_back(g: Any, dim: int, index: Any, src_sizes: Any) -> Any:
+    return _widened(F.gather(g, dim, index), index, src_sizes)
+
+
+linear("_scatter", _scatter, node="ScatterBackward0", tensors="self index src",
+       self=lambda g, dim, index: F._scatter_number(g, dim, index, 0), src=_source_back)  # fmt: skip
+function("_scatter_number", _scatter_number, node="ScatterBackward1", tensors="self index",
+         self=lambda g, dim, index: F._scatter_number(g, dim, index, 0),
+         jvp=lambda primal, tangents, results: F._scatter_number(tangents[0], primal[1], primal[2], 0))  # fmt: skip
+
+
+def _scatter_add(self: Any, dim: int, index: Any, src: Any) -> Any:
+    """A copy with ``src`` added at the places that ``index`` names."""
+    _check_source("scatter", self, src)
+    out = np.array(self)
+    np.add.at(_lines(out), places(self, dim, index, "scatter_add"), _source(src, index, self.dtype))
+    return out
+
+
+linear("scatter_add", _scatter_add, tensors="self index src", inplace=True, self=lambda g: g, src=_source_back)
+
+_REDUCE: dict[str, Any] = {
+    "sum": np.add, "add": np.add, "mean": np.add, "prod": np.multiply, "multiply": np.multiply, "amax": np.maximum,
+    "amin": np.minimum,
+}  # fmt: skip
+REDUCTIONS = ("sum", "prod", "mean", "amax", "amin")
+
+
+def _identity(reduce: str, dtype: Any) -> Any:
+    if reduce in ("sum", "add", "mean"):
+        return 0
+    if reduce in ("prod", "multiply"):
+        return 1
+    limits = (np.finfo(dtype).min, np.finfo(dtype).max) if dtype.kind == "f" else (0, 1)
+    if dtype.kind in "iu":
+        limits = (np.iinfo(dtype).min, np.iinfo(dtype).max)
+    infinite = dtype.kind == "f"
+    if reduce == "amax":
+        return -np.inf if infinite else limits[0]
+    return np.inf if infinite else limits[1]
+
+
+def reduced_at(out: Any, where: Any, values: Any, reduce: str, include_self: bool) -> None:
+    """Reduce values into ``out`` (in place)."""
+    if not include_self:
+        out[where] = _identity(reduce, out.dtype)
+    _REDUCE[reduce].at(out, where, values)
+    if reduce == "mean":
+        count = np.full(out.shape, int(include_self))
+        np.add.at(count, where, 1)
+        count[count == 0] = 1
+        out[...] = out / count if out.dtype.kind in "fc" else np.floor_divide(out, count)
+
+
+def _scatter_reduce(self: Any, dim: int, index: Any, src: Any, reduce: str, include_self: bool = True) -> Any:
+    if reduce not in REDUCTIONS:
+        raise RuntimeError(f"reduce argument must be either sum, prod, mean, amax or amin, got {reduce}.")
+    _check_source("scatter", self, src)
+    out = np.array(self)
+    if index.size:
+        values = np.broadcast_to(_source(src, index, self.dtype), index.shape)
+        where = places(self, dim, index, "scatter_reduce")
+        reduced_at(_lines(out), where, _lines(values), reduce, include_self)
+    return out
+
+
+def reduce_shares(
+    g: Any, needs: Any, self: Any, index: Any, src: Any, result: Any, ops: Any, reduce: str, include_self: bool
+) -> Any:
+    """Gradients of a reduction into places, for ``self`` and for ``src``; ``ops`` reads, adds and reduces there."""
+    read, add, _, overwrite = ops
+    if reduce == "sum":
+        mine, theirs = g, read(g)
+    elif reduce == "mean":
+        base = F.ones_like(g) if include_self else F.zeros_like(g)
+        count = add(base, F.ones_like(src))
+        g = g / F.masked_fill(count, count == 0, 1.0)
+        mine, theirs = g, read(g)
+    elif reduce == "prod":
+        mine, theirs = _product_shares(g, self, src, result, ops)
+    else:
+        hit_self = (self == result) * F.ones_like(g)
+        hit_src = (src == read(result)) * F.ones_like(src)
+        if not include_self:
+            hit_self = overwrite(hit_self)
+        g = g / add(hit_self, hit_src)
+        mine, theirs = hit_self * g, hit_src * read(g)
+    if not include_self:
+        mine = overwrite(mine)
+    return mine, theirs
+
+
+def _product_shares(g: Any, self: Any, src: Any, result: Any, ops: Any) -> Any:
+    read, add, again, _ = ops
+    filled = F.masked_fill(self, self == 0, 1.0)
+    mine = g * again(filled, src) / filled
+    zero = src == 0
+    count = read(add(F.zeros_like(g), zero * F.ones_like(src)))
+    single = F.logical_and(zero, count == 1)
+    without = again(self, F.masked_fill(src, single, 1.0))
+    plain = read(g * result) / F.masked_fill(src, zero, 1.0)
+    return mine, F._where(single, read(g * without), plain)
+
+
+def _scatter_reduce_back(
+    g: Any, needs: Any, self: Any, dim: int, index: Any, src: Any, reduce: str, include_self: bool, result: Any
+) -> Any:
+    sizes = tuple(src.shape)
+    reached = tuple(raw(index).shape)
+    if sizes != reached:
+        for d, n in enumerate(reached):
+            src = F._slice(src, d, 0, n)
+    ops = (
+        lambda x: F.gather(x, dim, index),
+        lambda x, y: F.scatter_add(x, dim, index, y),
+        lambda x, y: F._scatter_reduce(x, dim, index, y, "prod", include_self),
+        lambda x: F._scatter_number(x, dim, index, 0),
+    )
+    mine, theirs = reduce_shares(g, needs, self, index, src, result, ops, reduce, include_self)
+    return mine if needs[0] else None, _widened(theirs, index, sizes) if needs[1] else None
+
+
+function("_scatter_reduce", _scatter_reduce, node="ScatterReduceBackward0", tensors="self index src",
+         constant="index", joint=_scatter_reduce_back)  # fmt: skip
+
+
+def _scatter_with(self: Any, dim: int, index: Any, src: Any, reduce: str) -> Any:
+    """The old ``scatter(..., reduce="add" or "multiply")``; it has no gradient in torch."""
+    out = np.array(self)
+    values = np.broadcast_to(_source(src, index, self.dtype), index.shape)
+    _REDUCE[reduce].at(_lines(out), places(self, dim, index, "scatter"), _lines(values))
+    return out
+
+
+nondifferentiable("_scatter_with", _scatter_with, tensors="self index src")

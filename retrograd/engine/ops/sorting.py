@@ -1,0 +1,78 @@
+"""Order: sorting, the largest, the k-th."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..op import function
+from ..registry import F
+from .reduce import axes_of
+
+
+def order_of(self: Any, axis: int, descending: bool) -> Any:
+    """Stable order along an axis; NaN counts as the largest."""
+    if not descending:
+        return np.argsort(self, axis=axis, kind="stable")
+    backwards = np.argsort(np.flip(self, axis), axis=axis, kind="stable")
+    return np.flip(self.shape[axis] - 1 - backwards, axis)
+
+
+def _sort(self: Any, dim: int = -1, descending: bool = False) -> Any:
+    if not self.ndim:
+        axes_of(dim, 0)
+        return self.copy(), np.zeros((), np.int64)
+    axis = axes_of(dim, self.ndim)[0]
+    order = np.ascontiguousarray(order_of(self, axis, descending))
+    return np.take_along_axis(self, order, axis), order
+
+
+def _placed_back(g: Any, self_sizes: Any, result: Any, dim: int) -> Any:
+    return F._gather_backward(g[0], tuple(self_sizes), dim, result[1])
+
+
+def _placed_tangent(position: int) -> Any:
+    return lambda primal, tangents, results: (F.gather(tangents[0], primal[position], results[1]), None)
+
+
+for _name, _node in (("_sort", "SortBackward0"), ("_sort_stable", "SortBackward1")):
+    function(_name, _sort, node=_node, outputs=2, nondiff=(1,), self=_placed_back, jvp=_placed_tangent(1))
+
+
+def _topk(self: Any, k: int, dim: int = -1, largest: bool = True) -> Any:
+    if not self.ndim:
+        return self.copy(), np.zeros((), np.int64)
+    axis = axes_of(dim, self.ndim)[0]
+    if not 0 <= k <= self.shape[axis]:
+        raise RuntimeError("selected index k out of range")
+    order = np.take(order_of(self, axis, largest), np.arange(k), axis)
+    return np.take_along_axis(self, order, axis), order
+
+
+function("_topk", _topk, node="TopkBackward0", outputs=2, nondiff=(1,), self=_placed_back, jvp=_placed_tangent(2))
+
+
+def kth_row(name: str) -> None:
+    """The row of ``kthvalue``: an element picked along a dimension, with ``k`` in front."""
+
+    def forward(self: Any, k: int, dim: int = -1, keepdim: bool = False) -> Any:
+        if not self.ndim:
+            return self.copy(), np.zeros((), np.int64)
+        axis = axes_of(dim, self.ndim)[0]
+        if not 1 <= k <= self.shape[axis]:
+            raise RuntimeError("kthvalue(): selected number k out of range for dimension " + str(axis))
+        order = np.take(np.argsort(self, axis=axis, kind="stable"), [k - 1], axis)
+        values = np.take_along_axis(self, order, axis)
+        return (values, order) if keepdim else (np.squeeze(values, axis), np.squeeze(order, axis))
+
+    function(
+        name, forward, node="KthvalueBackward0", outputs=2, nondiff=(1,),
+        self=lambda g, self_sizes, dim, keepdim, result: F._value_selecting_backward(
+            g[0], result[1], tuple(self_sizes), dim, keepdim),
+        jvp=lambda primal, tangents, results: (
+            F._take_values(tangents[0], results[1], primal[2], primal[3]), None),
+    )  # fmt: skip
+
+
+kth_row("_kthvalue")

@@ -1,0 +1,57 @@
+"""Samples of functions that move, repeat, pad, join and cut elements."""
+
+from __future__ import annotations
+
+import numpy as np
+from op_samples import Sample, calls, cplx, ints, program, real
+
+SAMPLES: list[Sample] = [
+    *calls("flip", [real(2, 3), [0]], [real(2, 3, 2), (0, 2)], [real(2, 3), [-1]], [real(), []], [np.zeros((0, 2)), [1]],
+           [cplx(2, 2), [0]], [ints(3), [0]]),
+    *calls("fliplr flipud", [real(2, 3)], [real(2, 0)]),
+    *calls("roll", [real(2, 3), 1], [real(2, 3), 1, 0], [real(2, 3), (1, -2), (0, 1)], [real(4), -5, 0], [real(), 1]),
+    *calls("rot90", [real(2, 3)], [real(2, 3), 2], [real(2, 3), -1], [real(2, 3, 2), 1, [1, 2]], [real(2, 2), 4, [0, 1]]),
+    *calls("tile", [real(2, 3), (2,)], [real(2), (2, 3)], [real(2, 3), (2, 1)], [real(), (2,)], [real(2), (0,)]),
+    program("repeat", lambda torch, x: x.repeat(2, 1, 3), real(2, 3), node=True),
+    program("repeat of 0-d", lambda torch, x: x.repeat(2), real(), node=True),
+    program("repeat nothing", lambda torch, x: x.repeat(0, 1), real(2, 3), node=True),
+    *calls("repeat_interleave", [real(2, 3), 2], [real(2, 3), 2, 0], [real(2, 3), 2, {"dim": -1}],
+           [real(3, 2), ints(3, lo=0, hi=4), 0], [real(3), ints(3, lo=0, hi=4)], [ints(4, lo=0, hi=4)], [real(), 3],
+           node=True),
+    program("unfold", lambda torch, x: x.unfold(1, 3, 2), real(2, 7), node=True),
+    program("unfold overlapping", lambda torch, x: x.unfold(0, 2, 1), real(4, 2), node=True),
+    program("unfold whole", lambda torch, x: x.unfold(-1, 3, 1), real(2, 3), node=True),
+    *calls("diag", [real(3)], [real(3), 1], [real(3, 3)], [real(2, 3), -1], [real(2, 3), 1], [cplx(3)], [real(0)]),
+    *calls("diagflat", [real(2, 2)], [real(2), -1], [real()]),
+    *calls("diag_embed", [real(2, 3)], [real(2, 3), 1], [real(2, 3), -1, 0, 2], [real(3), {"dim1": 1, "dim2": 0}]),
+    *calls("tril triu", [real(3, 3)], [real(2, 4), 1], [real(2, 3, 3), -1], [cplx(3, 2)], [np.zeros((0, 3))],
+           [ints(3, 3), 1]),
+    *calls("diagonal_scatter", [real(3, 3), real(3)], [real(2, 3), real(2), 1], [real(2, 3, 3), real(2, 3), 0, 1, 2]),
+    *calls("select_scatter", [real(2, 3), real(3), 0, 1], [real(2, 3), real(2), -1, -1]),
+    *calls("slice_scatter", [real(4, 3), real(2, 3)[:2], 0, 1, 3], [real(2, 5), real(2, 2), {"dim": 1, "start": 0,
+           "end": 4, "step": 2}]),
+    *calls("as_strided_scatter", [real(3, 3), real(3), (3,), (4,)], [real(6), real(2, 2), (2, 2), (1, 2), 1],
+           grad=False),  # torch's gradient of this one is wrong
+    *calls("atleast_1d atleast_2d atleast_3d", [real()], [real(3)], [real(2, 3)], [real(1, 2, 3)], [[real(), real(2)]]),
+    *calls("hstack vstack dstack column_stack row_stack", [[real(3), real(3, start=1)]],
+           [[real(2, 3), real(2, 3, start=1)]], [[real(), real(start=1)]]),
+    *calls("hstack", [[real(2, 3), real(2, 1)]]),
+    *calls("hstack", [[real(3), ints(2)]], note="mixed"),
+    *calls("block_diag", [real(2, 3), real(3), real()], [real(2, 2)], [real(2), cplx(1, 2)]),
+    *calls("hsplit", [real(2, 4), 2], [real(4), [1, 3]], [real(2, 4), [1]]),
+    *calls("vsplit", [real(4, 2), 2], [real(4, 2), [1, 2]]),
+    *calls("dsplit", [real(1, 2, 4), 2], [real(1, 2, 4), [1]]),
+    *calls("broadcast_tensors", [real(2, 1), real(3)], [real(), real(2)]),
+    *calls("meshgrid", [real(2), real(3), {"indexing": "ij"}], [real(2), real(3), real(2), {"indexing": "xy"}],
+           [[real(2), real(3)], {"indexing": "xy"}]),
+    *calls("cartesian_prod", [real(2), real(3)], [real(2)]),
+    *calls("combinations", [real(4)], [real(3), 3], [real(3), {"r": 2, "with_replacement": True}], [real(3), 1],
+           node=False),
+    *calls("vander", [real(3)], [real(3), 2, True], [real(3), {"N": 4}], grad=False),
+    *calls("linalg.vander", [real(3)], [real(2, 3), {"N": 4}]),
+    *calls("tril_indices triu_indices", [3, 4], [4, 3, 1], [3, 3, -1], grad=False),
+    *calls("unflatten", [real(2, 6), 1, (2, 3)], [real(2, 6), -1, (-1, 2)]),
+    program("fill_diagonal_", lambda torch, x: (x * 1).fill_diagonal_(0.5), real(3, 3)),
+    program("fill_diagonal_ of a tall matrix", lambda torch, x: (x * 1).fill_diagonal_(0.5, wrap=True), real(7, 3)),
+    program("tril_", lambda torch, x: (x * 1).tril_(), real(3, 3), node=True),
+]  # fmt: skip
