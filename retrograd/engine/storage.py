@@ -14,7 +14,8 @@ from . import state
 LAST_WRITE = -1
 """Stamp of the latest write to any storage; nodes with a number at or above it need no version check."""
 
-_KEEP = 4096
+_KEEP = 256
+"""Stamps that are always kept: the version at save time is exact for values written at most so often since."""
 
 
 def stamp_write() -> int:
