@@ -47,16 +47,16 @@ def activation(
     def call(input: Any, *args: Any, **kwargs: Any) -> Any:  # noqa: A002
         check_tensor(name, input)
         values, inplace = arguments(args, kwargs)
-        return call_inplace(op, (input, *values), {}) if inplace else op(input, *values)
+        return call_inplace(op.in_place, (input, *values), {}) if inplace else op(input, *values)
 
     def call_in_place(input: Any, *args: Any, **kwargs: Any) -> Any:  # noqa: A002
-        return call_inplace(op, (input, *arguments(args, kwargs)[0]), {})
+        return call_inplace(op.in_place, (input, *arguments(args, kwargs)[0]), {})
 
     call.__name__ = call.__qualname__ = name
     call.__doc__ = op.forward.__doc__ or f"The activation {name}, element by element."
     call_in_place.__name__ = call_in_place.__qualname__ = name + "_"
     call_in_place.__doc__ = f"In-place {name}."
-    public(name, namespace=NN)(call)
+    public(name, namespace=NN, out=not takes_inplace)(call)
     if top:
         public(name, method=name == "hardshrink", out=name in ("threshold", "hardshrink"))(call)
     if twin:
@@ -142,7 +142,7 @@ def _slopes(input: Any, lower: float, upper: float, training: bool) -> Any:  # n
     if not training:
         return (lower + upper) / 2
     drawn = rng_of(None).random(tuple(input.shape)) * (upper - lower) + lower
-    return np.asarray(drawn).astype(input._sig.numpy)
+    return wrap(np.asarray(drawn).astype(input._sig.numpy))
 
 
 def rrelu(
@@ -155,7 +155,7 @@ def rrelu(
     """``x`` above 0, ``a * x`` below, with ``a`` drawn from ``[lower, upper)``, or its mean when not training."""
     check_tensor("rrelu", input)
     slopes = _slopes(input, lower, upper, training)
-    return call_inplace(OPS["_rrelu"], (input, slopes), {}) if inplace else F._rrelu(input, slopes)
+    return call_inplace(OPS["_rrelu"].in_place, (input, slopes), {}) if inplace else F._rrelu(input, slopes)
 
 
 def rrelu_(input: Any, lower: float = 1 / 8, upper: float = 1 / 3, training: bool = False) -> Any:  # noqa: A002

@@ -265,29 +265,17 @@ _same("resolve_conj", "The tensor itself: conjugation is never lazy here.")
 _same("resolve_neg", "The tensor itself: negation is never lazy here.")
 
 
-# -- in-place forms that torch records under another name
-
-
-def _inplace_row(name: str) -> None:
-    row = OPS[f"_{name}_inplace"]
-
-    def call(self: Any) -> Any:
-        return call_inplace(row, (self,), {})
-
-    call.__name__ = call.__qualname__ = name + "_"
-    call.__doc__ = f"In-place {name}."
-    public(name + "_")(call)
-
-
-for _name in ("asinh", "acosh", "atanh", "conj_physical"):
-    _inplace_row(_name)
-
-
 @public("conj_physical", out=True)
 def conj_physical(input: Any) -> Any:  # noqa: A002
     """The complex conjugate; a real tensor itself."""
     check_tensor("conj_physical", input)
     return F._conj_physical(input) if input._sig.numpy.kind == "c" else input
+
+
+@public("conj_physical_")
+def conj_physical_(self: Any) -> Any:
+    """In-place complex conjugate."""
+    return call_inplace(OPS["_conj_physical"].in_place, (self,), {})
 
 
 @public("masked_fill")

@@ -12,14 +12,14 @@ from ..registry import F
 NN = "nn.functional"
 
 
-@public("softmax")
+@public("softmax", out=True)
 def softmax(input: Any, dim: int | None = None, *, dtype: Any = None, _stacklevel: int = 3) -> Any:  # noqa: A002
     """Exponentials normalised to sum 1 along ``dim``."""
     check_tensor("softmax", input)
     return F._softmax(input if dtype is None else input.to(dtype), _default_dim(input, dim))
 
 
-@public("log_softmax")
+@public("log_softmax", out=True)
 def log_softmax(input: Any, dim: int | None = None, *, dtype: Any = None, _stacklevel: int = 3) -> Any:  # noqa: A002
     """Logarithm of the softmax, computed without overflow."""
     check_tensor("log_softmax", input)
@@ -55,7 +55,9 @@ def nll_loss(
             f"Expected input batch_size ({input.shape[0]}) to match target batch_size ({target.shape[0]})."
         )
     scores, labels = _classes_last(input, target)
-    return F._nll_loss(scores, labels, weight, reduction, ignore_index)
+    row = F._nll_loss_2d if input.ndim > 2 else F._nll_loss
+    loss = row(scores, labels, weight, reduction, ignore_index)
+    return F._view(loss, tuple(target.shape)) if reduction == "none" and input.ndim not in (1, 2, 4) else loss
 
 
 @public("cross_entropy", namespace=NN)
@@ -98,11 +100,12 @@ def _smooth(logs: Any, target: Any, weight: Any, reduction: str, ignore_index: i
 def _soft_cross_entropy(logs: Any, target: Any, weight: Any, reduction: str, smoothing: float, classes: int) -> Any:
     if smoothing:
         target = target * (1 - smoothing) + smoothing / logs.shape[classes]
-    per_row = -(_weighted(logs, weight, classes) * target).sum(classes)
+    per_class = _weighted(logs, weight, classes) * target
     if reduction == "none":
-        return per_row
-    total = per_row.sum()
-    return total if reduction == "sum" else total / (max(per_row.numel(), 1))
+        return -per_class.sum(classes)
+    total = -per_class.sum()
+    rows = logs.numel() // max(logs.shape[classes], 1)
+    return total if reduction == "sum" else total / max(rows, 1)
 
 
 def reduced(loss: Any, reduction: str) -> Any:
@@ -112,18 +115,3 @@ def reduced(loss: Any, reduction: str) -> Any:
     if reduction not in ("mean", "sum"):
         raise ValueError(f"{reduction} is not a valid value for reduction")
     return loss.mean() if reduction == "mean" else loss.sum()
-
-
-@public("mse_loss", namespace=NN)
-def mse_loss(
-    input: Any,
-    target: Any,
-    size_average: Any = None,
-    reduce: Any = None,
-    reduction: str = "mean",
-    weight: Any = None,  # noqa: A002
-) -> Any:
-    """Mean squared error."""
-    if weight is not None:
-        return reduced((input - target) ** 2 * weight, reduction)
-    return F._mse_loss(input, target, reduction)

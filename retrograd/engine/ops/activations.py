@@ -25,7 +25,8 @@ def _kept(g: Any, keep: Any, otherwise: float = 0.0) -> Any:
 
 elementwise(
     "leaky_relu", lambda self, negative_slope=0.01: np.where(self > 0, self, self * self.dtype.type(negative_slope)),
-    tensors="self", public=False, self=lambda g, self, negative_slope: _kept(g, self > 0, negative_slope),
+    tensors="self", public=False, in_place_node="LeakyReluBackward1",
+    self=lambda g, self, negative_slope: _kept(g, self > 0, negative_slope),
 )  # fmt: skip
 elementwise(
     "_prelu_kernel", lambda self, weight: np.where(self > 0, self, self * weight), tensors="self weight", promote="",
@@ -33,8 +34,10 @@ elementwise(
     weight=lambda g, self: F._where(self > 0, F.zeros_like(g), g * self),
 )  # fmt: skip
 elementwise(
-    "_rrelu", lambda self, noise: np.where(self > 0, self, self * noise).astype(self.dtype), tensors="self",
-    node="RreluWithNoiseBackward0", self=lambda g, self, noise: F._where(self > 0, g, g * noise),
+    "_rrelu", lambda self, noise: np.where(self > 0, self, self * noise).astype(self.dtype),
+    tensors="self noise", promote="",
+    node="RreluWithNoiseBackward0", in_place_node="RreluWithNoiseBackward1",
+    self=lambda g, self, noise: F._where(self > 0, g, g * noise),
 )  # fmt: skip
 
 
@@ -43,7 +46,7 @@ def _threshold(self: Any, threshold: float, value: float) -> Any:
     return np.where(self <= threshold, self.dtype.type(value), self)
 
 
-elementwise("threshold", _threshold, tensors="self", inplace=True,
+elementwise("threshold", _threshold, tensors="self", inplace=True, in_place_node="ThresholdBackward1",
             self=lambda g, self, threshold: _kept(g, self > threshold))  # fmt: skip
 
 
@@ -60,7 +63,7 @@ def _hardsigmoid(self: Any) -> Any:
 
 
 def _hardswish_slope(g: Any, self: Any) -> Any:
-    return F._where(self < -3, F.zeros_like(g), F._where(self <= 3, g * (self / 3 + 0.5), g))
+    return F._where(self <= -3, F.zeros_like(g), F._where(self < 3, g * (self / 3 + 0.5), g))
 
 
 elementwise("hardsigmoid", _hardsigmoid, promote="", public=False,
@@ -96,7 +99,7 @@ def _elu_slope(g: Any, self: Any, alpha: float, scale: float, input_scale: float
     return F._where(self > 0, g * scale, g * (F.exp(low * input_scale) * (alpha * scale * input_scale)))
 
 
-elementwise("elu", _elu, tensors="self", public=False, self=_elu_slope)
+elementwise("elu", _elu, tensors="self", public=False, in_place_node="EluBackward1", self=_elu_slope)
 
 
 def _celu(self: Any, alpha: float = 1.0) -> Any:
@@ -104,7 +107,7 @@ def _celu(self: Any, alpha: float = 1.0) -> Any:
     return np.where(self > 0, self, np.expm1(np.minimum(self, 0) / alpha) * alpha).astype(self.dtype)
 
 
-elementwise("celu", _celu, tensors="self", inplace=True,
+elementwise("celu", _celu, tensors="self", inplace=True, in_place_node="CeluBackward1",
             self=lambda g, self, alpha: _elu_slope(g, self, alpha, 1.0, 1.0 / alpha))  # fmt: skip
 
 
@@ -130,7 +133,7 @@ elementwise("gelu", _gelu, tensors="self", public=False, self=_gelu_slope)
 
 
 def _logistic(x: Any) -> Any:
-    return 0.5 * np.tanh(0.5 * x) + 0.5
+    return np.reciprocal(np.exp(-x) + x.dtype.type(1))
 
 
 def _log_one_plus_exp(x: Any) -> Any:

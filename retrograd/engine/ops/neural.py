@@ -86,8 +86,9 @@ def _nll_backward_grad(
     return F._nll_loss(g, target, weight, reduction, ignore_index)
 
 
-function("_nll_loss", _nll_loss, node="NllLossBackward0", tensors="self target weight", self=_nll_grad,
-         jvp=lambda primal, tangents, results: F._nll_loss(tangents[0], *primal[1:]))  # fmt: skip
+for _name, _node in (("_nll_loss", "NllLossBackward0"), ("_nll_loss_2d", "NllLoss2DBackward0")):
+    function(_name, _nll_loss, node=_node, tensors="self target weight", self=_nll_grad,
+             jvp=lambda primal, tangents, results: F._nll_loss(tangents[0], *primal[1:]))  # fmt: skip
 function(
     "_nll_backward", _nll_backward, node="NllLossBackwardBackward0", tensors="g target weight", g=_nll_backward_grad
 )

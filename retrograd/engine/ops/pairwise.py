@@ -45,13 +45,13 @@ def _logaddexp(self: Any, other: Any) -> Any:
 
 elementwise(
     "logaddexp", _logaddexp,
-    self=lambda g, self, other: g / conj(1 + F.exp(other - self)),
-    other=lambda g, self, other: g / conj(1 + F.exp(self - other)),
+    self=lambda g, self, other: g * conj(F.sigmoid(self - other)),
+    other=lambda g, self, other: g * conj(F.sigmoid(other - self)),
 )  # fmt: skip
 elementwise(
     "logaddexp2", np.logaddexp2, node="Logaddexp2Backward0",
-    self=lambda g, self, other: g / (1 + F.exp2(other - self)),
-    other=lambda g, self, other: g / (1 + F.exp2(self - other)),
+    self=lambda g, self, other: g * F.sigmoid((self - other) * LOG2),
+    other=lambda g, self, other: g * F.sigmoid((other - self) * LOG2),
 )  # fmt: skip
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..op import elementwise, linear, nondifferentiable
-from ..registry import OPS, F
+from ..registry import F
 from .elementwise import conj
 
 
@@ -23,12 +23,12 @@ elementwise("acos", np.arccos, promote="float", self=lambda g, self: g * -conj(F
 elementwise("atan", np.arctan, promote="float", self=lambda g, self: g / conj(1 + self * self), inplace=True)
 elementwise("sinh", np.sinh, promote="float", self=lambda g, self: g * conj(F.cosh(self)), inplace=True)
 elementwise("cosh", np.cosh, promote="float", self=lambda g, self: g * conj(F.sinh(self)), inplace=True)
-elementwise("asinh", np.arcsinh, promote="float", self=lambda g, self: g * conj(F.rsqrt(self * self + 1)), inplace=True)
+elementwise("asinh", np.arcsinh, promote="float", self=lambda g, self: g * conj(F.rsqrt(self * self + 1)), in_place_node="AsinhBackward1", inplace=True)
 elementwise(
-    "acosh", np.arccosh, promote="float", inplace=True,
+    "acosh", np.arccosh, promote="float", in_place_node="AcoshBackward1", inplace=True,
     self=lambda g, self: g * conj(F.rsqrt(self - 1) * F.rsqrt(self + 1)) if is_complex(self) else g * F.rsqrt(self * self - 1),
 )  # fmt: skip
-elementwise("atanh", np.arctanh, promote="float", self=lambda g, self: g / conj(1 - self * self), inplace=True)
+elementwise("atanh", np.arctanh, promote="float", self=lambda g, self: g / conj(1 - self * self), in_place_node="AtanhBackward1", inplace=True)
 
 
 def _sinc(self: Any) -> Any:
@@ -52,17 +52,6 @@ elementwise(
     "rad2deg", lambda self: self * self.dtype.type(180 / math.pi), node="Rad2DegBackward0", promote="float",
     self=lambda g: F.rad2deg(g), inplace=True,
 )  # fmt: skip
-
-
-
-def inplace_twin(name: str, node: str) -> None:
-    """A row ``_<name>_inplace`` for an operator whose in-place form torch records under another name."""
-    op = OPS[name]
-    elementwise(f"_{name}_inplace", op.forward, node=node, promote=op.promote, tensors="self", **op.rules)
-
-
-for _name in ("asinh", "acosh", "atanh"):
-    inplace_twin(_name, _name.capitalize() + "Backward1")
 
 # -- rounding
 
@@ -141,8 +130,8 @@ def _angle_jvp(primal: Any, tangents: Any, results: Any) -> Any:
 
 
 elementwise("angle", _angle, promote="float", self=_angle_grad, jvp=_angle_jvp)
-linear("_conj_physical", np.conjugate, node="ConjPhysicalBackward0", self=lambda g: F.conj(g))
-linear("_conj_physical_inplace", np.conjugate, node="ConjPhysicalBackward1", self=lambda g: F.conj(g))
+linear("_conj_physical", np.conjugate, node="ConjPhysicalBackward0", in_place_node="ConjPhysicalBackward1",
+       self=lambda g: F.conj(g))  # fmt: skip
 
 
 def _view_as_real(self: Any) -> Any:
