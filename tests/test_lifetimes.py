@@ -131,7 +131,7 @@ def test_training_keeps_a_flat_memory_line() -> None:
                 p.sub_(p.grad, alpha=0.01)
                 p.grad = None
 
-    for _ in range(1200):  # until caches and version histories have their full length
+    for _ in range(2500):  # until caches and version histories have their full length
         step()
     before = sys.getallocatedblocks()
     for _ in range(1000):
