@@ -1,7 +1,7 @@
 """Writes docs/conformance.md: every row of the specification with the tests that name it.
 
-``python docs/make_conformance.py`` rewrites the page; ``tests/test_conformance.py`` fails when it is out of date or when
-a must-have row has no test.
+``python docs/make_conformance.py`` rewrites the page; ``tests/test_conformance.py`` fails when it is out of date or
+when a must-have row has no test.
 """
 
 from __future__ import annotations

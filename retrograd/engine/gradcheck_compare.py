@@ -99,9 +99,9 @@ def _random_directions(case: Case) -> tuple[list[Direction], list[Array]]:
     generator = np.random.default_rng(_SEED)
 
     def unit(tensor: Tensor) -> Array:
-        vector = generator.random(tensor.numel())
+        vector: Array = generator.random(tensor.numel())
         length = float(np.linalg.norm(vector))
-        return vector / length if length else vector
+        return np.asarray(vector / length) if length else vector
 
     us: list[Direction] = [(unit(x), unit(x)) if x.is_complex() else unit(x) for x in case.varied]
     return us, [unit(output) for output in case.checked]

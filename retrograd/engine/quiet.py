@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 
 try:
-    from numpy._core._ufunc_config import _extobj_contextvar
-    from numpy._core.umath import _make_extobj
+    from numpy._core._ufunc_config import _extobj_contextvar  # type: ignore[attr-defined, unused-ignore]
+    from numpy._core.umath import _make_extobj  # type: ignore[attr-defined, unused-ignore]
 except ImportError:  # another NumPy: the public way
     _extobj_contextvar = None
 

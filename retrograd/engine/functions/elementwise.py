@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 from collections.abc import Callable
 from typing import Any
 
@@ -96,7 +97,7 @@ def heaviside_(self: Any, values: Any) -> Any:
 
 
 def _needs_complex(*values: Any) -> bool:
-    return any(v._sig.numpy.kind == "c" if isinstance(v, TensorBase) else isinstance(v, type(1j)) for v in values)
+    return any(v._sig.numpy.kind == "c" if isinstance(v, TensorBase) else isinstance(v, builtins.complex) for v in values)
 
 
 @public("float_power", out=True)

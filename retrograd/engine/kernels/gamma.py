@@ -21,7 +21,7 @@ BERNOULLI = (1 / 6, -1 / 30, 1 / 42, -1 / 30, 5 / 66, -691 / 2730, 7 / 6, -3617 
 def _zeta_less_one(k: int) -> float:
     """``zeta(k) - 1`` by Euler-Maclaurin summation from 12 on (DLMF 25.2.9)."""
     n = 12
-    total = math.fsum(j**-k for j in range(2, n)) + n ** (1 - k) / (k - 1) + 0.5 * n**-k
+    total: float = math.fsum(j**-k for j in range(2, n)) + n ** (1 - k) / (k - 1) + 0.5 * n**-k
     term = k * n ** (-k - 1)
     for i, b in enumerate(BERNOULLI[:6]):
         total += b / math.factorial(2 * i + 2) * term
