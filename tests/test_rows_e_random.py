@@ -165,11 +165,13 @@ class Program:
             packed.append(t.detach().clone())
             return len(packed) - 1
 
-        return self.random.choice((
-            contextlib.nullcontext(), contextlib.nullcontext(), ag.set_detect_anomaly(True, check_nan=False)
-            if self.random.random() < 0.3 else contextlib.nullcontext(), ag.graph.save_on_cpu(pin_memory=True),
-            ag.graph.saved_tensors_hooks(pack, lambda i: packed[i]), ag.graph.allow_mutation_on_saved_tensors(),
-        ))  # fmt: skip
+        nothing, graph = contextlib.nullcontext, ag.graph
+        makers = (
+            nothing, nothing, nothing, lambda: ag.set_detect_anomaly(True, check_nan=False),
+            lambda: graph.save_on_cpu(pin_memory=True), lambda: graph.saved_tensors_hooks(pack, lambda i: packed[i]),
+            graph.allow_mutation_on_saved_tensors,
+        )  # fmt: skip
+        return self.random.choice(makers)()
 
     def split_log(self):
         """Interior events in order; those of leaves each in its own list, since their order is not specified."""
