@@ -46,7 +46,8 @@ __all__ = [
     "Generator", "Size", "Tag", "Tensor", "_set_fwd_grad_enabled", "channels_last", "contiguous_format", "device",
     "dtype", "e", "enable_grad", "get_default_dtype", "get_rng_state", "inf", "inference_mode", "initial_seed",
     "is_anomaly_check_nan_enabled", "is_anomaly_enabled", "is_grad_enabled", "is_inference",
-    "is_inference_mode_enabled", "manual_seed", "nan", "no_grad", "pi", "preserve_format", "promote_types", "set_default_dtype", "set_grad_enabled",
+    "is_inference_mode_enabled", "manual_seed", "nan", "no_grad", "pi", "preserve_format", "promote_types",
+    "set_default_dtype", "set_grad_enabled",
     "set_printoptions", "set_rng_state", "strided",
 ]  # fmt: skip
 
