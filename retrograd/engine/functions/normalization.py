@@ -92,12 +92,12 @@ def instance_norm(
         raise ValueError(
             f"Expected more than 1 spatial element when training, got input size torch.Size({list(input.shape)})"
         )
-    repeated = [None if t is None else t.repeat(n) for t in (weight, bias)]
-    stats = [None if t is None else t.detach().repeat(n) for t in (running_mean, running_var)]
+    repeated: Any = [None if t is None else t.repeat(n) for t in (weight, bias)]
+    stats: Any = [None if t is None else t.detach().repeat(n) for t in (running_mean, running_var)]
     x = input.reshape(1, n * c, *input.shape[2:]) if not input.is_contiguous() else input.view(
         1, n * c, *input.shape[2:]
     )  # fmt: skip
-    out = _batch_norm(x, *repeated, (stats[0], stats[1]), (use_input_stats, momentum, eps))
+    out = _batch_norm(x, repeated[0], repeated[1], (stats[0], stats[1]), (use_input_stats, momentum, eps))
     for running, wide in zip((running_mean, running_var), stats, strict=True):
         if running is not None and use_input_stats:
             running._array[...] = wide._array.reshape(n, c).mean(0)
