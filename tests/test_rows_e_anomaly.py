@@ -109,6 +109,27 @@ def test_E_24_version_errors_and_hooks(torch):
     return found
 
 
+@differential
+def test_E_24_nested_runs(torch):
+    """E-24: an error in a backward inside a backward is traced for the inner node and for the outer one."""
+
+    class Outer(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x * 1
+
+        @staticmethod
+        def backward(ctx, g):
+            with torch.enable_grad():
+                failing(torch)(torch.ones(2, requires_grad=True)).sum().backward()
+            return g
+
+    a = torch.ones(2, requires_grad=True)
+    with torch.autograd.set_detect_anomaly(True):
+        messages, error = texts_of(Outer.apply(a).sum().backward)
+    return [skeleton(m) for m in messages], error
+
+
 def test_E_24_the_trace_ends_at_the_user_call():
     """E-24: the traceback ends with the user's line, for operators, in-place writes, views and custom Functions."""
     a = retrograd.ones(2, requires_grad=True)

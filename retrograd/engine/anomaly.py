@@ -74,19 +74,13 @@ def check_for_nan(node: GraphNode, results: tuple[Any, ...]) -> None:
             continue
         array = value._array if isinstance(value, TensorBase) else np.asarray(value)
         if array.dtype.kind in "fc" and np.isnan(array).any():
-            error = RuntimeError(f"Function '{node.name()}' returned nan values in its {i}th output.")
-            explain_failure(node, error)
-            raise error
+            raise RuntimeError(f"Function '{node.name()}' returned nan values in its {i}th output.")
 
 
-def explain_failure(node: GraphNode, error: BaseException) -> None:
+def explain_failure(node: GraphNode) -> None:
     """Under anomaly mode, warn with the forward traceback of the node that failed, and of those that induced it."""
-    if not state.ANOMALY or getattr(error, "_retrograd_explained", False):
+    if not state.ANOMALY:
         return
-    try:
-        error._retrograd_explained = True  # type: ignore[attr-defined]
-    except AttributeError:
-        pass
     metadata = node._extra.metadata if node._extra is not None and node._extra.metadata else {}
     trace = metadata.get("traceback_")
     if not trace:

@@ -170,8 +170,8 @@ class GraphTask:
             for edge, g in zip(node._edges, self.execute(node, grads), strict=True):
                 if edge is not None:
                     self.deliver(edge, g)
-        except BaseException as error:
-            explain_failure(node, error)
+        except BaseException:
+            explain_failure(node)
             raise
         finally:
             running.pop()
