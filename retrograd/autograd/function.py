@@ -1,5 +1,12 @@
 """The face of ``torch.autograd.function``: re-exports only."""
 
-from ..engine.function import BackwardCFunction, Function, FunctionCtx, InplaceFunction, once_differentiable
+from ..engine.function import (
+    BackwardCFunction,
+    Function,
+    FunctionCtx,
+    InplaceFunction,
+    NestedIOFunction,
+    once_differentiable,
+)
 
-__all__ = ["BackwardCFunction", "Function", "FunctionCtx", "InplaceFunction", "once_differentiable"]
+__all__ = ["BackwardCFunction", "Function", "FunctionCtx", "InplaceFunction", "NestedIOFunction", "once_differentiable"]

@@ -272,14 +272,15 @@ def once_differentiable(fn: Any) -> Any:
 def _with_error_node(outputs: Any, several: bool) -> Any:
     # The error node leads to fresh leaves, not to the inputs: whoever asks for gradients of the inputs gets "unused".
     made: list[Any] = [o.detach() if isinstance(o, TensorBase) else o for o in outputs]
-    places = [i for i, o in enumerate(made) if isinstance(o, TensorBase) and o._sig.differentiable]
+    differentiable = [isinstance(o, TensorBase) and o._sig.differentiable for o in made]
     node = _ErrorNode(
         "trying to differentiate twice a function that was marked with @once_differentiable",
-        tuple(gradient_edge(made[i].detach().requires_grad_()) for i in places),
-        tuple(made[i]._sig for i in places),
+        tuple(gradient_edge(o.detach().requires_grad_()) for o, d in zip(made, differentiable, strict=True) if d),
+        tuple(o._sig if d else None for o, d in zip(made, differentiable, strict=True)),
     )
-    for nr, i in enumerate(places):
-        made[i]._fn = edge_to(node, nr)
+    for nr, (o, d) in enumerate(zip(made, differentiable, strict=True)):
+        if d:
+            o._fn = edge_to(node, nr)
     return tuple(made) if several else made[0]
 
 
@@ -287,7 +288,20 @@ class InplaceFunction(Function):
     """Old base class that remembers an ``inplace`` flag."""
 
     def __init__(self, inplace: bool = False) -> None:
+        super().__init__()
         self.inplace = inplace
 
 
-__all__ = ["BackwardCFunction", "Function", "FunctionCtx", "InplaceFunction", "once_differentiable"]
+class NestedIOFunction(Function):
+    """Old base class for nested inputs and outputs; it can be named, but its instance methods cannot be run."""
+
+    @classmethod
+    def apply(cls, *args: Any, **kwargs: Any) -> Any:
+        """Refuse: the protocol of ``forward_extended`` needs instances, which no engine runs any more."""
+        raise NotImplementedError(
+            f"{cls.__name__} is a NestedIOFunction, whose non-static methods are not supported. Derive from Function "
+            "and pass tensors as arguments of their own."
+        )
+
+
+__all__ = ["BackwardCFunction", "Function", "FunctionCtx", "InplaceFunction", "NestedIOFunction", "once_differentiable"]

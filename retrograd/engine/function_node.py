@@ -42,9 +42,8 @@ class FunctionCtx:
     def mark_shared_storage(self, *pairs: Any) -> None:
         """Nothing: kept for old code."""
         warnings.warn(
-            "mark_shared_storage is deprecated. Tensors with shared storages are automatically tracked. Note "
-            "that calls "
-            "to `set_()` are not tracked",
+            "`mark_shared_storage` is deprecated. Tensors with shared storages are automatically tracked. Note that "
+            "calls to `set_()` are not tracked",
             FutureWarning,
             stacklevel=2,
         )
@@ -159,14 +158,12 @@ class BackwardCFunction(GraphNode, FunctionCtx):
     # -- running
     def apply(self, *grads: Any) -> Any:
         """Call the user's backward with gradients as they are."""
-        return user_backward(self._forward_cls)(self, *grads)
+        given = ([*grads],) if self._forward_cls.boxed_grads_call else grads
+        return user_backward(self._forward_cls)(self, *given)
 
     def _run(self, grads: list[Any], task: RunContext) -> tuple[Any, ...]:
         shown = [g if g is None or isinstance(g, TensorBase) else wrap(g) for g in grads]
-        given = tuple(self._materialized(shown))
-        backward = user_backward(self._forward_cls)
-        result = backward(self, list(given)) if self._forward_cls.boxed_grads_call else backward(self, *given)
-        results = self._checked(result)
+        results = self._checked(BackwardCFunction.apply(self, *self._materialized(shown)))
         return tuple([r if task.tensors or r is None else r._array for r in results])
 
     def _materialized(self, grads: list[Any]) -> list[Any]:

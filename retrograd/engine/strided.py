@@ -12,6 +12,8 @@ from .base import Array, TensorBase, storage_of
 def element_strides(array: Array) -> tuple[int, ...]:
     """Strides counted in elements, as PyTorch counts them; dimensions of size 0 or 1 as if contiguous."""
     item = array.itemsize or 1
+    if not array.size and not any(array.strides):  # NumPy gives new empty arrays no strides at all
+        return contiguous_strides(array.shape)
     return tuple(s // item for s in array.strides)
 
 
