@@ -48,7 +48,7 @@ def run(engine: Any, sample: Sample, function: Any = None) -> Run:
 
 def flat(value: Any) -> list[Any]:
     """Tensors and plain values in nested containers, in order."""
-    if isinstance(value, (list, tuple)) and not type(value).__name__ == "Size":
+    if isinstance(value, (list, tuple)) and type(value).__name__ != "Size":
         return [entry for v in value for entry in flat(v)]
     return [tuple(value)] if type(value).__name__ == "Size" else [value]
 

@@ -66,6 +66,8 @@ BINARY = [
     *calls("add sub mul div", [real(2, 3), cplx(3)], [cplx(2), real(2, 2)], note="mixed"),
     *calls("add sub mul div pow fmod remainder copysign xlogy eq lt float_power", [real(2, 3), 2.5], [real(3), 3],
            note="number"),
+    *calls("ne gt ge le", [real(2, 3), 0.3], note="number"),
+    *calls("special.xlog1py", [real(2, 3), 0.7], [real(3), -1.0], note="number"),
     *calls("add sub mul div", [real(3), 2.0 + 1.0j], [cplx(3), 2.0], note="complex number"),
     *calls("add sub mul div pow fmod remainder floor_divide true_divide gcd lcm maximum minimum fmax fmin atan2 xlogy "
            "bitwise_and bitwise_or bitwise_xor copysign float_power bitwise_left_shift bitwise_right_shift",

@@ -26,7 +26,7 @@ def _zeta_less_one(k: int) -> float:
     for i, b in enumerate(BERNOULLI[:6]):
         total += b / math.factorial(2 * i + 2) * term
         term *= (k + 2 * i + 1) * (k + 2 * i + 2) / n**2
-    return total
+    return float(total)
 
 
 _TERMS = 34

@@ -23,12 +23,27 @@ elementwise("acos", np.arccos, promote="float", self=lambda g, self: g * -conj(F
 elementwise("atan", np.arctan, promote="float", self=lambda g, self: g / conj(1 + self * self), inplace=True)
 elementwise("sinh", np.sinh, promote="float", self=lambda g, self: g * conj(F.cosh(self)), inplace=True)
 elementwise("cosh", np.cosh, promote="float", self=lambda g, self: g * conj(F.sinh(self)), inplace=True)
-elementwise("asinh", np.arcsinh, promote="float", self=lambda g, self: g * conj(F.rsqrt(self * self + 1)), in_place_node="AsinhBackward1", inplace=True)
+elementwise(
+    "asinh",
+    np.arcsinh,
+    promote="float",
+    self=lambda g, self: g * conj(F.rsqrt(self * self + 1)),
+    in_place_node="AsinhBackward1",
+    inplace=True,
+)
 elementwise(
     "acosh", np.arccosh, promote="float", in_place_node="AcoshBackward1", inplace=True,
-    self=lambda g, self: g * conj(F.rsqrt(self - 1) * F.rsqrt(self + 1)) if is_complex(self) else g * F.rsqrt(self * self - 1),
+    self=lambda g, self: g * conj(F.rsqrt(self - 1) * F.rsqrt(self + 1)) if is_complex(self)
+    else g * F.rsqrt(self * self - 1),
 )  # fmt: skip
-elementwise("atanh", np.arctanh, promote="float", self=lambda g, self: g / conj(1 - self * self), in_place_node="AtanhBackward1", inplace=True)
+elementwise(
+    "atanh",
+    np.arctanh,
+    promote="float",
+    self=lambda g, self: g / conj(1 - self * self),
+    in_place_node="AtanhBackward1",
+    inplace=True,
+)
 
 
 def _sinc(self: Any) -> Any:
@@ -138,8 +153,7 @@ def _view_as_real(self: Any) -> Any:
     """A complex tensor as a real one with a last dimension of 2 (a view)."""
     if self.dtype.kind != "c":
         raise RuntimeError("view_as_real is only supported for complex tensors")
-    parts = self[..., None].view(f"f{self.dtype.itemsize // 2}")
-    return parts
+    return self[..., None].view(f"f{self.dtype.itemsize // 2}")
 
 
 def _view_as_complex(self: Any) -> Any:
