@@ -15,7 +15,7 @@ import weakref
 from collections import OrderedDict
 from typing import TYPE_CHECKING, Any
 
-from . import state
+from . import state, watchers
 from .base import TensorBase
 from .dtypes import CPU, Sig, Size, float32
 from .hooks import Hook, RemovableHandle, register
@@ -45,6 +45,10 @@ class Extra:
         """Input number -> tensor that asked for ``retain_grad``."""
         self.metadata: dict[str, Any] | None = None
         self.priority: int | None = None
+        watchers.appear()
+
+    def __del__(self) -> None:
+        watchers.vanish()
 
 
 class InputMetadata:
@@ -83,11 +87,10 @@ class GraphNode:
     input (``None`` for an output that takes no gradient).
     """
 
-    __slots__ = ("__weakref__", "_edges", "_extra", "_number", "_sigs")
+    __slots__ = ("__weakref__", "_edges", "_extra", "_number", "_pending", "_sigs")
 
     qualified_name: str | None = None
     """Name reported by ``name()`` where it differs from the class name."""
-    requires_grad = True
     accumulates = False
     """Whether this is a leaf's accumulator, with a ``variable``."""
     takes_attributes = False
@@ -96,6 +99,8 @@ class GraphNode:
     _edges: tuple[Any, ...]
     _extra: Extra | None
     _number: int
+    _pending: Any
+    """Gradients that wait here during a sweep."""
     _sigs: tuple[Sig | None, ...]
 
     def __init__(self, edges: tuple[Any, ...], sigs: tuple[Sig | None, ...]) -> None:
@@ -103,6 +108,7 @@ class GraphNode:
         self._edges = edges
         self._sigs = sigs
         self._extra = None
+        self._pending = None
         if state.ANOMALY:
             self._remember_origin()
 
@@ -124,6 +130,11 @@ class GraphNode:
     def next_functions(self) -> tuple[tuple[Any, int], ...]:
         """One ``(node, input number)`` pair per operand; ``(None, 0)`` where no gradient flows."""
         return tuple([(e.node, e.nr) if e.__class__ is Port else (e, 0) for e in self._edges])
+
+    @property
+    def requires_grad(self) -> bool:
+        """Always true: there is a node because something requires grad."""
+        return True
 
     @property
     def metadata(self) -> dict[str, Any]:
