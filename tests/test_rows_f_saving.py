@@ -304,7 +304,7 @@ def test_F_28_not_checked(torch):
         ctx.x = x
         return x * 2
 
-    def run(F, write, hooks=contextlib.nullcontext()):
+    def run(F, write, hooks):
         x = leaf(torch, 1.0)
         a = x * 1
         with hooks:
@@ -317,8 +317,8 @@ def test_F_28_not_checked(torch):
     saved = _saving(torch, lambda x, y: (x,), lambda ctx, g: g * ctx.saved_tensors[0])
     attribute = function(torch, by_attribute, lambda ctx, g: g * ctx.x)
     return [
-        run(attribute, lambda a: a.add_(4)),
-        run(saved, lambda a: a.data.add_(4)),
+        run(attribute, lambda a: a.add_(4), contextlib.nullcontext()),
+        run(saved, lambda a: a.data.add_(4), contextlib.nullcontext()),
         run(saved, lambda a: a.add_(4), torch.autograd.graph.saved_tensors_hooks(lambda t: t, lambda t: t)),
     ]
 
@@ -350,10 +350,11 @@ def test_F_30_shared_subgraph(torch):
 @differential
 def test_F_33_any_attribute(torch):
     "F-33: attributes of any name are the user's, also such as an engine might use itself."
-    names = (
-        "edges number extra sigs run release node inputs outputs saved grad task hooks op kind args kwargs shape dtype "
-        "device scale mask size index alpha eps training state values data version owner key _private"
-    ).split()
+    names = [
+        "edges", "number", "extra", "sigs", "run", "release", "node", "inputs", "outputs", "saved", "grad",
+        "task", "hooks", "op", "kind", "args", "kwargs", "shape", "dtype", "device", "scale", "mask", "size",
+        "index", "alpha", "eps", "training", "state", "values", "data", "version", "owner", "key", "_private",
+    ]  # fmt: skip
 
     def forward(ctx, x):
         for i, name in enumerate(names):
