@@ -23,6 +23,8 @@ from .fit import fit_results
 from .hooks import run_post_hooks, run_pre_hooks, run_tensor_hooks
 from .node import GraphNode, Port, edge_parts
 from .state import STATE, set_grad_enabled_here
+from .sweep import possible as sweep_possible
+from .sweep import sweep
 
 _task_ids = itertools.count().__next__
 _HOP_DEPTH = 12
@@ -295,21 +297,22 @@ def run_backward(
     ``inputs`` are edges; with ``capture`` their gradients are returned, otherwise they accumulate.
     """
     tensors = create_graph or state.FORWARD_LEVELS > 0
-    task = GraphTask(keep_graph=keep_graph, create_graph=create_graph, tensors=tensors)
     values = [g if tensors or g is None else g._array for g in grads]
+    if inputs is None and not create_graph and sweep_possible() and sweep(roots, values, keep_graph):
+        return []
+    task = GraphTask(keep_graph=keep_graph, create_graph=create_graph, tensors=tensors)
     if inputs is not None:
         task.restrict(roots, inputs, capture)
     if observe.observers:
         observe.tell("backward_began", [edge_parts(r) for r in roots])
-    error: BaseException | None = None
     try:
         captured = _run_at_depth(task, roots, values)
-    except BaseException as e:
-        error = e
-        raise
-    finally:
+    except BaseException as error:  # kept under no other name: with its traceback it holds this frame
         if observe.observers:
             observe.tell("backward_ended", error)
+        raise
+    if observe.observers:
+        observe.tell("backward_ended", None)
     return [as_tensor(v) for v in captured]
 
 
@@ -335,8 +338,11 @@ def _run_on_fresh_thread(task: GraphTask, roots: list[Any], values: list[Any]) -
     thread = threading.Thread(target=context.run, args=(work,), name="retrograd-nested-backward")
     thread.start()
     thread.join()
-    result, error = outcome[0]
-    if error is not None:
-        raise error
+    result, error = outcome.pop()
+    try:
+        if error is not None:
+            raise error
+    finally:
+        del error  # with its traceback it holds this frame
     captured: list[Any] = result
     return captured

@@ -44,13 +44,28 @@ class _Gathering:
     __slots__ = ("arrived", "expected", "grads")
 
     def __init__(self, nodes: list[Any]) -> None:
-        self.expected = sum(map(will_execute, nodes))
+        self.expected = sum(node is not None and will_execute(node) for node in nodes)
         self.arrived = 0
         self.grads: list[Any] = [None] * len(nodes)
 
 
+def _node_finder(t: Any) -> Callable[[], Any]:
+    """Finds the node that the hook of ``t`` sits on, without keeping it: it keeps the hook."""
+    node = _get_grad_fn_or_grad_acc(t)
+    if not node.accumulates:
+        return weakref.ref(node)
+    leaf = weakref.ref(t)
+
+    def accumulator() -> Any:
+        tensor = leaf()
+        found = None if tensor is None or tensor._meta is None else tensor._meta.accumulator
+        return None if found is None else found()
+
+    return accumulator
+
+
 def _register_all(tensors: Sequence[Any], fn: Callable[[list[Any]], Any]) -> RemovableHandle:
-    nodes = [_get_grad_fn_or_grad_acc(t) for t in tensors]
+    finders = [_node_finder(t) for t in tensors]
     lock = threading.Lock()
     gatherings: weakref.WeakKeyDictionary[GraphTask, _Gathering] = weakref.WeakKeyDictionary()
 
@@ -59,7 +74,7 @@ def _register_all(tensors: Sequence[Any], fn: Callable[[list[Any]], Any]) -> Rem
         with lock:
             gathering = gatherings.get(task)
             if gathering is None:
-                gathering = gatherings[task] = _Gathering(nodes)
+                gathering = gatherings[task] = _Gathering([find() for find in finders])
             gathering.grads[position] = grad
             gathering.arrived += 1
             complete = gathering.arrived == gathering.expected
