@@ -157,10 +157,14 @@ def _reverse_rules(op: OpDef, g: Any, tangents: dict[int, Any], values: list[Any
         made = list(op.joint(g, tuple(needs), *[values[j] for j in op.rule_args["*"]]))
         return [m for m, need in zip(made, needs, strict=True) if need]
     flat: list[Any] = []
-    for i in tangents:
+    for i, tangent in tangents.items():
         name = op.params[i]
         made = op.rules[name](g, *[values[j] for j in op.rule_args[name]])
-        flat.extend(made) if i in op.list_positions else flat.append(made)
+        if i in op.list_positions:
+            flat.extend(made)
+        else:
+            real = made is not None and made._sig.numpy.kind == "c" and tangent._sig.numpy.kind != "c"
+            flat.append(F.real(made) if real else made)
     return flat
 
 

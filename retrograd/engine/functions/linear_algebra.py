@@ -24,7 +24,7 @@ def matmul(input: Any, other: Any) -> Any:  # noqa: A002
     if a == 2 and b == 1:
         return F.mv(input, other)
     if a == 1 and b == 2:
-        return F._squeeze_dim(F.mm(F.unsqueeze(input, 0), other), 0)
+        return F.mm(F.unsqueeze(input, 0), other).squeeze_(0)
     if a == 2 and b == 2:
         return F.mm(input, other)
     if a >= 3 and b <= 2:

@@ -131,8 +131,8 @@ def _addmm_jvp(primal: Any, tangents: Any, results: Any) -> Any:
 
 multilinear(
     "addmm", _addmm, promote="",
-    self=lambda g, beta: _times(g, beta),
-    mat1=lambda g, mat2, alpha: _times(F.mm(g, F.t(conj(mat2))), alpha),
-    mat2=lambda g, mat1, alpha: _times(F.mm(F.t(conj(mat1)), g), alpha),
+    self=lambda g, beta: _times(g, conj(beta)),
+    mat1=lambda g, mat2, alpha: _times(F.mm(g, F.t(conj(mat2))), conj(alpha)),
+    mat2=lambda g, mat1, alpha: _times(F.mm(F.t(conj(mat1)), g), conj(alpha)),
     jvp=_addmm_jvp,
 )  # fmt: skip

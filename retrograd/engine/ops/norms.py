@@ -30,7 +30,7 @@ def _vector_norm(self: Any, ord: Any = 2, dim: Any = None, keepdim: bool = False
 
 
 def _norm_of(size: Any, ord: Any, axes: tuple[int, ...], keepdim: bool) -> Any:  # noqa: A002
-    kind = {"axis": axes, "keepdims": keepdim}
+    kind: Any = {"axis": axes, "keepdims": keepdim}
     if ord == 0:
         return np.count_nonzero(size, **kind)
     if math.isinf(ord):

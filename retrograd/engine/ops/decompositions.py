@@ -1,0 +1,290 @@
+"""Decompositions of matrices: QR, singular values, eigenvalues; pseudo-inverses, least squares, exponentials."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..base import TensorBase
+from ..op import function
+from ..registry import F
+from ..views import requires_grad
+from .elementwise import conj
+from .products import adjoint
+from .solving import LinAlgError, check_dtype, check_square
+from .statistics import raw
+
+# -- QR
+
+
+def _qr(self: Any, mode: str = "reduced") -> Any:
+    if mode not in ("reduced", "complete", "r"):
+        raise RuntimeError(
+            f"qr received unrecognized mode '{mode}' but expected one of 'reduced' (default), 'r', or 'complete'"
+        )
+    check_dtype("linalg.qr", self)
+    if mode == "r":
+        return np.zeros(0, self.dtype), np.linalg.qr(self, "r")
+    q, r = np.linalg.qr(self, mode)
+    return q, r
+
+
+def _half_diagonal(x: Any) -> Any:
+    """``x + x^H`` with the diagonal counted once."""
+    both = x + adjoint(x)
+    return both - F.diag_embed(F.diagonal(both, 0, -2, -1)) * 0.5
+
+
+def _qr_square(gq: Any, gr: Any, q: Any, r: Any) -> Any:
+    inner = _half_diagonal(F.triu(F._matmul(gr, adjoint(r)) - F._matmul(adjoint(q), gq), 0))
+    return F._solve_triangular(adjoint(r), F._matmul(q, inner) + gq, False, False)
+
+
+def _qr_back(g: Any, self: Any, result: Any, mode: str) -> Any:
+    (gq, gr), (q, r) = g, result
+    m, n = self.shape[-2:]
+    if mode == "r":
+        raise RuntimeError(
+            "The derivative of linalg.qr depends on Q, which is not computed when mode='r'. Please use "
+            "linalg.qr(A, mode='reduced') if you are going to require gradients."
+        )
+    if mode == "complete" and m > n:
+        raise RuntimeError("The QR decomposition is not differentiable when mode='complete' and nrows > ncols.")
+    if m >= n:
+        return _qr_square(gq, gr, q, r)
+    right = F._slice(gr, -1, m, n)
+    gq = gq + F._matmul(F._slice(self, -1, m, n), adjoint(right))
+    left = _qr_square(gq, F._slice(gr, -1, 0, m), q, F._slice(r, -1, 0, m))
+    return F.cat([left, F._matmul(q, right)], -1)
+
+
+function("_qr", _qr, node="LinalgQrBackward0", outputs=2, self=_qr_back)
+
+
+# -- singular values
+
+
+def _svd(self: Any, full_matrices: bool = True) -> Any:
+    check_dtype("linalg.svd", self)
+    if self.ndim < 2:
+        raise RuntimeError("linalg.svd: The input tensor A must have at least 2 dimensions.")
+    try:
+        u, s, vh = np.linalg.svd(self, full_matrices=full_matrices)
+    except np.linalg.LinAlgError as error:
+        raise LinAlgError(f"linalg.svd: The algorithm failed to converge: {error}") from None
+    return u, s, vh
+
+
+def absent(g: Any) -> bool:
+    """Whether no gradient came for an output, so that terms which may divide by zero are left out."""
+    return not (isinstance(g, TensorBase) and requires_grad(g)) and not raw(g).any()
+
+
+def _gaps(values: Any) -> Any:
+    """``v_j - v_i``, with ones on the diagonal."""
+    return F.unsqueeze(values, -2) - F.unsqueeze(values, -1) + F.diag_embed(F.ones_like(values))
+
+
+def _skew(x: Any) -> Any:
+    return x - adjoint(x)
+
+
+def _svd_back(g: Any, self: Any, result: Any) -> Any:
+    (gu, gs, gvh), (u, s, vh) = g, result
+    m, n = self.shape[-2:]
+    k = min(m, n)
+    u, gu = F._slice(u, -1, 0, k), F._slice(gu, -1, 0, k)
+    vh, gvh = F._slice(vh, -2, 0, k), F._slice(gvh, -2, 0, k)
+    if absent(gu) and absent(gvh):
+        return F._matmul(u * F.unsqueeze(gs, -2), vh)
+    _check_phase(gu, gvh, u, vh)
+    left = _skew(F._matmul(adjoint(u), gu))
+    right = _skew(F._matmul(vh, adjoint(gvh)))
+    inner = (left * F.unsqueeze(s, -2) + F.unsqueeze(s, -1) * right) / _gaps(s * s) + F.diag_embed(gs)
+    if raw(self).dtype.kind == "c":
+        inner = inner + F.diag_embed(F.diagonal(left, 0, -2, -1) / (2 * s))
+    if m > k:
+        beyond = gu - F._matmul(u, F._matmul(adjoint(u), gu))
+        return F._matmul(F._matmul(u, inner) + beyond / F.unsqueeze(s, -2), vh)
+    if n > k:
+        beyond = gvh - F._matmul(F._matmul(gvh, adjoint(vh)), vh)
+        return F._matmul(u, F._matmul(inner, vh) + beyond / F.unsqueeze(s, -1))
+    return F._matmul(u, F._matmul(inner, vh))
+
+
+def _check_phase(gu: Any, gvh: Any, u: Any, vh: Any) -> None:
+    """Complex singular vectors are known up to a phase; a loss that depends on it has no gradient."""
+    a, b = raw(u), raw(vh)
+    if a.dtype.kind != "c":
+        return
+    turned = np.einsum("...ij,...ij->...j", a.conj(), raw(gu)) + np.einsum("...ij,...ij->...i", b, raw(gvh).conj())
+    if not np.allclose(turned.imag, 0, atol=1e-2):
+        raise RuntimeError(
+            "svd_backward: The singular vectors in the complex case are specified up to multiplication by e^{i phi}. "
+            "The specified loss function depends on this quantity, so it is ill-defined."
+        )
+
+
+function("_svd", _svd, node="LinalgSvdBackward0", outputs=3, self=_svd_back)
+
+
+# -- eigenvalues
+
+
+def _eigh(self: Any, UPLO: str = "L") -> Any:  # noqa: N803
+    check_square("linalg.eigh", self)
+    try:
+        values, vectors = np.linalg.eigh(self, UPLO)  # type: ignore[arg-type]
+    except np.linalg.LinAlgError as error:
+        raise LinAlgError(f"linalg.eigh: The algorithm failed to converge: {error}") from None
+    return values, vectors
+
+
+def _eigh_back(g: Any, result: Any) -> Any:
+    (gl, gv), (values, v) = g, result
+    if absent(gv):
+        return F._matmul(v * F.unsqueeze(gl, -2), adjoint(v))
+    inner = F._matmul(adjoint(v), gv) / _gaps(values)
+    inner = inner - F.diag_embed(F.diagonal(inner, 0, -2, -1)) + F.diag_embed(gl)
+    full = F._matmul(v, F._matmul(inner, adjoint(v)))
+    return (full + adjoint(full)) * 0.5
+
+
+def _eigh_jvp(primal: Any, tangents: Any, results: Any) -> Any:
+    values, v = results
+    inner = F._matmul(adjoint(v), F._matmul(tangents[0], v))
+    along = F.diagonal(inner, 0, -2, -1)
+    turned = (inner - F.diag_embed(along)) / _gaps(values)
+    return F.real(along) if raw(along).dtype.kind == "c" else along, F._matmul(v, turned)
+
+
+function("_eigh", _eigh, node="LinalgEighBackward0", outputs=2, self=_eigh_back, jvp=_eigh_jvp)
+
+
+def _eig(self: Any) -> Any:
+    check_square("linalg.eig", self)
+    values, vectors = np.linalg.eig(self)
+    kind = np.result_type(self.dtype, np.complex64)
+    return values.astype(kind), vectors.astype(kind)
+
+
+def _eig_back(g: Any, result: Any) -> Any:
+    (gl, gv), (values, v) = g, result
+    vh = adjoint(v)
+    if not absent(gv):
+        inner = F._matmul(vh, gv)
+        along = F.real(F.diagonal(inner, 0, -2, -1))
+        inner = (inner - F._matmul(vh, v * F.unsqueeze(along, -2))) / conj(_gaps(values))
+        inner = inner - F.diag_embed(F.diagonal(inner, 0, -2, -1)) + F.diag_embed(gl)
+    else:
+        inner = F.diag_embed(gl)
+    return F._solve(vh, F._matmul(inner, vh), True)
+
+
+function("_eig", _eig, node="LinalgEigBackward0", outputs=2, self=_eig_back)
+
+
+# -- pseudo-inverse and least squares
+
+
+def cutoffs(largest: Any, rows: int, columns: int, atol: Any, rtol: Any) -> Any:
+    """Below which size singular values count as zero."""
+    if rtol is None:
+        given = atol is not None and np.any(np.asarray(atol) > 0)
+        rtol = 0.0 if given else max(rows, columns) * np.finfo(largest.dtype).eps
+    return np.maximum(0.0 if atol is None else np.asarray(atol), np.asarray(rtol) * largest)
+
+
+def _pinv(self: Any, atol: Any = None, rtol: Any = None, hermitian: bool = False) -> Any:
+    check_dtype("linalg.pinv", self)
+    if not self.size:
+        return np.zeros(self.shape[:-2] + self.shape[:-3:-1], self.dtype)
+    if hermitian:
+        values, v = np.linalg.eigh(self)
+        size = np.abs(values)
+        limit = cutoffs(size.max(-1), *self.shape[-2:], atol, rtol)
+        inverse = np.where(size > limit[..., None], 1 / values, 0).astype(values.dtype)
+        return (v * inverse[..., None, :]) @ v.mT.conj()
+    u, s, vh = np.linalg.svd(self, full_matrices=False)
+    limit = cutoffs(s[..., 0], *self.shape[-2:], atol, rtol)
+    inverse = np.where(s > limit[..., None], 1 / s, 0).astype(s.dtype)
+    return (vh.mT.conj() * inverse[..., None, :]) @ u.mT.conj()
+
+
+def pinv_back(g: Any, self: Any, result: Any) -> Any:
+    """The gradient of a pseudo-inverse."""
+    p, ph, gh = result, adjoint(result), adjoint(g)
+    m, n = self.shape[-2:]
+    if m <= n:
+        k = F._matmul(gh, p)
+        kp = F._matmul(k, ph)
+        return (
+            -adjoint(F._matmul(p, k)) + kp - F._matmul(F._matmul(self, p), kp)
+            + F._matmul(F._matmul(ph, p), gh - F._matmul(k, self))
+        )  # fmt: skip
+    k = F._matmul(p, gh)
+    pk = F._matmul(ph, k)
+    return (
+        -adjoint(F._matmul(k, p)) + F._matmul(F._matmul(gh - F._matmul(self, k), p), ph)
+        + pk - F._matmul(F._matmul(pk, p), self)
+    )  # fmt: skip
+
+
+function("_pinv", _pinv, node="LinalgPinvBackward0", self=pinv_back)
+
+
+def _lstsq(self: Any, other: Any, rcond: Any = None) -> Any:
+    check_dtype("linalg.lstsq", self)
+    return np.matmul(_pinv(self, None, rcond), other)
+
+
+def _lstsq_back(g: Any, needs: Any, self: Any, other: Any, rcond: Any) -> Any:
+    p = F._pinv(self, None, rcond)
+    mine = pinv_back(F._matmul(g, adjoint(other)), self, p) if needs[0] else None
+    theirs = F._matmul(adjoint(p), g) if needs[1] else None
+    return mine, theirs
+
+
+function("_lstsq", _lstsq, node="LinalgLstsqBackward0", tensors="self other", joint=_lstsq_back)
+
+
+# -- exponential
+
+_PADE = (64764752532480000.0, 32382376266240000.0, 7771770303897600.0, 1187353796428800.0, 129060195264000.0,
+         10559470521600.0, 670442572800.0, 33522128640.0, 1323241920.0, 40840800.0, 960960.0, 16380.0, 182.0, 1.0)  # fmt: skip
+
+
+def _matrix_exp(self: Any) -> Any:
+    """The exponential of matrices, by Pade approximation of degree 13 with scaling and squaring."""
+    if self.dtype != np.float16:
+        check_square("linalg.matrix_exp", self)
+    if not self.size:
+        return self.copy()
+    wide = self.astype(np.result_type(self.dtype, np.float64))
+    size = np.abs(wide).sum(-2).max(-1)
+    squarings = np.maximum(0, np.ceil(np.log2(np.maximum(size, 1e-300) / 5.37))).astype(int)
+    a = wide / (2.0**squarings)[..., None, None]
+    eye = np.eye(a.shape[-1])
+    a2 = a @ a
+    a4, a6 = a2 @ a2, a2 @ a2 @ a2
+    b = _PADE
+    odd = a6 @ (b[13] * a6 + b[11] * a4 + b[9] * a2) + b[7] * a6 + b[5] * a4 + b[3] * a2 + b[1] * eye
+    even = a6 @ (b[12] * a6 + b[10] * a4 + b[8] * a2) + b[6] * a6 + b[4] * a4 + b[2] * a2 + b[0] * eye
+    odd = a @ odd
+    out = np.linalg.solve(even - odd, even + odd)
+    for i in range(int(squarings.max())):
+        out = np.where((squarings > i)[..., None, None], out @ out, out)
+    return out.astype(self.dtype)
+
+
+def _matrix_exp_back(g: Any, self: Any) -> Any:
+    """The derivative stands beside the exponential of a block matrix."""
+    n = self.shape[-1]
+    ah = adjoint(self)
+    top = F.cat([ah, g], -1)
+    bottom = F.cat([F.zeros_like(ah), ah], -1)
+    return F._slice(F._slice(F._matrix_exp(F.cat([top, bottom], -2)), -2, 0, n), -1, n, 2 * n)
+
+
+function("_matrix_exp", _matrix_exp, node="LinalgMatrixExpBackward0", self=_matrix_exp_back)

@@ -1,0 +1,149 @@
+"""More products: of batches, with something added, across vectors."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..op import linear, multilinear
+from ..registry import F
+from .elementwise import conj
+from .linalg import _bmm, _mv, _need, _outer, _times
+from .reduce import axes_of
+
+
+def adjoint(x: Any) -> Any:
+    """Conjugate transpose of matrices, of tensors as of arrays."""
+    return conj(F.transpose(x, -2, -1))
+
+
+multilinear(
+    "_matmul", lambda self, other: np.matmul(self, other), node="MatmulBackward0", promote="",
+    self=lambda g, self_sizes, other: F.sum_to_size(F._matmul(g, adjoint(other)), tuple(self_sizes)),
+    other=lambda g, other_sizes, self: F.sum_to_size(F._matmul(adjoint(self), g), tuple(other_sizes)),
+)  # fmt: skip
+
+
+# -- products with something added
+
+
+def _plus(bias: Any, product: Any, beta: Any, alpha: Any) -> Any:
+    if alpha != 1:
+        product = product * product.dtype.type(alpha)
+    if beta == 0:
+        return product
+    if bias.dtype != product.dtype:
+        raise RuntimeError(f"self and the product must have the same dtype, but got {bias.dtype} and {product.dtype}")
+    shape = product.shape
+    if np.broadcast_shapes(bias.shape, shape) != shape:
+        raise RuntimeError(f"The expanded size of the tensor must match: self has {list(bias.shape)}, the product "
+                           f"{list(shape)}")  # fmt: skip
+    return product + (bias if beta == 1 else bias * product.dtype.type(beta))
+
+
+def _pushed(product: Any) -> Any:
+    """The forward rule of ``beta * self + alpha * product(a, b)``."""
+
+    def jvp(primal: Any, tangents: Any, results: Any) -> Any:
+        _, a, b, beta, alpha = primal
+        total = results[0] * 0
+        if 0 in tangents:
+            total = total + _times(tangents[0], beta)
+        if 1 in tangents:
+            total = total + _times(product(tangents[1], b), alpha)
+        if 2 in tangents:
+            total = total + _times(product(a, tangents[2]), alpha)
+        return total
+
+    return jvp
+
+
+def _bias(g: Any, beta: Any) -> Any:
+    return _times(g, conj(beta))
+
+
+multilinear(
+    "addmv", lambda self, mat, vec, beta=1, alpha=1: _plus(self, _mv(mat, vec), beta, alpha),
+    promote="", public=False, inplace=True, jvp=_pushed(lambda a, b: F.mv(a, b)), self=_bias,
+    mat=lambda g, vec, alpha: _times(F._outer(g, conj(vec)), conj(alpha)),
+    vec=lambda g, mat, alpha: _times(F.mv(F.t(conj(mat)), g), conj(alpha)),
+)  # fmt: skip
+multilinear(
+    "baddbmm", lambda self, batch1, batch2, beta=1, alpha=1: _plus(self, _bmm(batch1, batch2), beta, alpha),
+    promote="", public=False, inplace=True, jvp=_pushed(lambda a, b: F.bmm(a, b)), self=_bias,
+    batch1=lambda g, batch2, alpha: _times(F.bmm(g, adjoint(batch2)), conj(alpha)),
+    batch2=lambda g, batch1, alpha: _times(F.bmm(adjoint(batch1), g), conj(alpha)),
+)  # fmt: skip
+
+
+def _spread_batch(g: Any, batch: Any) -> Any:
+    return F.expand(F.unsqueeze(g, 0), (batch.shape[0], *g.shape))
+
+
+multilinear(
+    "addbmm", lambda self, batch1, batch2, beta=1, alpha=1: _plus(self, _bmm(batch1, batch2).sum(0), beta, alpha),
+    promote="", public=False, inplace=True, jvp=_pushed(lambda a, b: F._sum_dim(F.bmm(a, b), 0)), self=_bias,
+    batch1=lambda g, batch2, alpha: _times(F.bmm(_spread_batch(g, batch2), adjoint(batch2)), conj(alpha)),
+    batch2=lambda g, batch1, alpha: _times(F.bmm(adjoint(batch1), _spread_batch(g, batch1)), conj(alpha)),
+)  # fmt: skip
+multilinear(
+    "addr", lambda self, vec1, vec2, beta=1, alpha=1: _plus(self, _outer(vec1, vec2), beta, alpha),
+    promote="", public=False, inplace=True, jvp=_pushed(lambda a, b: F._outer(a, b)), self=_bias,
+    vec1=lambda g, vec2, alpha: _times(F.mv(g, conj(vec2)), conj(alpha)),
+    vec2=lambda g, vec1, alpha: _times(F.mv(F.t(g), conj(vec1)), conj(alpha)),
+)  # fmt: skip
+
+
+# -- vectors
+
+
+def _vdot(self: Any, other: Any) -> Any:
+    """Inner product of two vectors, the first one conjugated."""
+    _need(self.ndim == 1 and other.ndim == 1, f"1D tensors expected, but got {self.ndim}D and {other.ndim}D tensors")
+    _need(
+        self.shape == other.shape,
+        f"inconsistent tensor size, expected tensor [{self.shape[0]}] and src [{other.shape[0]}] to have the same "
+        "number of elements",
+    )
+    return np.vdot(self, other)
+
+
+multilinear("vdot", _vdot, promote="", self=lambda g, other: conj(g) * other, other=lambda g, self: g * self)
+
+
+def _cross(self: Any, other: Any, dim: int = -1) -> Any:
+    """Cross product of vectors of three elements along ``dim``."""
+    _need(
+        self.ndim == other.ndim,
+        f"linalg.cross: inputs must have the same number of dimensions. Got input with size {list(self.shape)} and "
+        f"other with size {list(other.shape)}",
+    )
+    axis = axes_of(dim, self.ndim)[0]
+    _need(
+        self.shape[axis] == 3 and other.shape[axis] == 3,
+        f"linalg.cross: inputs dimension {dim} must have length 3. Got {self.shape[axis]} and {other.shape[axis]}",
+    )
+    a, b = (np.moveaxis(x, axis, 0) for x in np.broadcast_arrays(self, other))
+    out = np.stack([a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]])
+    return np.ascontiguousarray(np.moveaxis(out, 0, axis))
+
+
+multilinear(
+    "_cross", _cross, node="LinalgCrossBackward0",
+    self=lambda g, self_sizes, other, dim: F.sum_to_size(F._cross(conj(other), g, dim), tuple(self_sizes)),
+    other=lambda g, other_sizes, self, dim: F.sum_to_size(F._cross(g, conj(self), dim), tuple(other_sizes)),
+)  # fmt: skip
+
+
+def _trace(self: Any) -> Any:
+    """Sum of the diagonal of a matrix."""
+    _need(self.ndim == 2, f"trace: expected a matrix, but got tensor with dim {self.ndim}")
+    return np.asarray(np.trace(self, dtype=np.int64 if self.dtype.kind in "biu" else self.dtype))
+
+
+def _trace_back(g: Any, self_sizes: Any) -> Any:
+    return F._diagonal_backward(F.expand(g, (min(self_sizes),)), tuple(self_sizes), 0, 0, 1)
+
+
+linear("trace", _trace, self=_trace_back)
