@@ -341,6 +341,19 @@ def test_E_21_eight_threads_add_up():
     assert c.grad.tolist() == [160.0] * 3
 
 
+def test_E_21_one_accumulator_per_leaf():
+    """E-21: threads that use a fresh leaf at the same time see one accumulator, so node hooks count for all."""
+    for _ in range(50):
+        a = retrograd.ones(1, requires_grad=True)
+        nodes = [None] * 4
+
+        def find(i, a=a, nodes=nodes):
+            nodes[i] = (a * 2).grad_fn.next_functions[0][0]
+
+        assert in_threads(4, find) == []
+        assert len(set(nodes)) == 1
+
+
 def test_E_21_shared_retained_graph():
     """E-21: one retained graph run by 8 threads at once gives each run's full gradient."""
     a = retrograd.ones(16, requires_grad=True)

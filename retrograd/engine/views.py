@@ -7,6 +7,7 @@ view-replay mode).
 
 from __future__ import annotations
 
+import threading
 import warnings
 import weakref
 from typing import Any
@@ -82,13 +83,20 @@ def requires_grad(t: TensorBase) -> bool:
     return view is not None and (view.fn is not None or (t._sig.differentiable and requires_grad(view.base)))
 
 
+_making = threading.RLock()
+
+
 def accumulator(t: TensorBase) -> GraphNode:
     """The AccumulateGrad node of a leaf, made when first needed and held weakly."""
     meta = t.need_meta()
     node = meta.accumulator() if meta.accumulator is not None else None
-    if node is None:
-        node = NODE_CLASSES["AccumulateGrad"](t)  # type: ignore[call-arg, arg-type]
-        meta.accumulator = weakref.ref(node)
+    if node is not None:
+        return node
+    with _making:  # another thread may be at it
+        node = meta.accumulator() if meta.accumulator is not None else None
+        if node is None:
+            node = NODE_CLASSES["AccumulateGrad"](t)  # type: ignore[call-arg, arg-type]
+            meta.accumulator = weakref.ref(node)
     return node
 
 
