@@ -24,6 +24,7 @@ _LAZY_MODULES = (
     "special",
     "linalg",
     "fft",
+    "signal",
     "optim",
     "distributed",
 )

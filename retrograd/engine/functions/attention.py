@@ -86,7 +86,8 @@ def _projected(operands: Any, weights: Any, bias: Any, width: int) -> list[Any]:
     """Query, key and value through their projections."""
     linear = NAMESPACES[NN]["linear"]
     if isinstance(weights, TensorBase):
-        weights = [weights[i * width : (i + 1) * width] for i in range(3)]
+        rows: Any = weights
+        weights = [rows[i * width : (i + 1) * width] for i in range(3)]
     biases = [None] * 3 if bias is None else [bias[i * width : (i + 1) * width] for i in range(3)]
     return [linear(x, w, b) for x, w, b in zip(operands, weights, biases, strict=True)]
 

@@ -1,0 +1,5 @@
+"""The face of ``torch.signal``."""
+
+from . import windows
+
+__all__ = ["windows"]
