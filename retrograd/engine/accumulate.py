@@ -36,6 +36,7 @@ class AccumulateGrad(GraphNode):
         self._edges = ()
         self._sigs = (variable._sig,)
         self._extra = None
+        self._pending = None
         self.variable = variable
 
     def __call__(self, *grads: Any, **kwargs: Any) -> Any:

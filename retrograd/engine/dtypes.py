@@ -150,6 +150,9 @@ def scalar_dtype(value: Any) -> np.dtype[Any]:
     return _default.dtype
 
 
+_COMPLEX_OF: Final = {2: complex64.dtype, 4: complex64.dtype, 8: complex128.dtype}
+
+
 def result_dtype(
     dimensioned: Iterable[np.dtype[Any]], zero_dim: Iterable[np.dtype[Any]], numbers: Iterable[Any]
 ) -> np.dtype[Any]:
@@ -168,7 +171,8 @@ def result_dtype(
         if result is None:
             result = found
         elif _KIND_RANK[found.kind] > _KIND_RANK[result.kind]:
-            result = promote_types(result, found)
+            # a float keeps its precision when it becomes complex
+            result = _COMPLEX_OF[result.itemsize] if result.kind == "f" else promote_types(result, found)
     return result if result is not None else _default.dtype
 
 

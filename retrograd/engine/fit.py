@@ -35,6 +35,11 @@ def fit_results(node: GraphNode, results: tuple[Any, ...], tensors: bool) -> tup
     return tuple(fitted)
 
 
+def fit_one(node: GraphNode, i: int, g: Any, target: GraphNode, sig: Sig) -> Any:
+    """One array, made to fit the input that receives it."""
+    return _fit_array(node, i, g, _expected(target, sig))
+
+
 def _expected(target: GraphNode, sig: Sig) -> tuple[tuple[int, ...], Any]:
     """Shape and NumPy dtype asked for; a leaf's ``grad_dtype`` overrides the dtype (``None``: any)."""
     variable: Any = target.variable if target.accumulates else None  # type: ignore[attr-defined]

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from . import watchers
 from .base import TensorBase, wrap
 from .dtypes import Sig
 from .introspection import current_task
@@ -78,10 +79,14 @@ class BackwardCFunction(GraphNode, FunctionCtx):
 
     def __init__(self) -> None:
         super().__init__((), ())
+        watchers.appear()
         self._is_tensor_input: tuple[bool, ...] = ()
         self._output_info: tuple[Sig | None, ...] = ()
         self._saved: list[SavedTensor] | None = []
         self._read_once = False
+
+    def __del__(self) -> None:
+        watchers.vanish()
 
     # -- reading and writing of settings
     @property

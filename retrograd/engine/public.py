@@ -68,12 +68,26 @@ def _check_row_arguments(op: OpDef, args: tuple[Any, ...], kwargs: dict[str, Any
         check_tensor(op.name, first)
 
 
+_NUMBER_FIRST = frozenset(
+    "add sub mul div floor_divide bitwise_and bitwise_or bitwise_xor bitwise_left_shift bitwise_right_shift".split()
+)
+"""Rows whose function also takes a number and a tensor: ``torch.add(2, t)``."""
+
+
+def _number_first(op: OpDef, args: tuple[Any, ...]) -> tuple[Any, ...]:
+    if op.name in _NUMBER_FIRST and len(args) > 1 and isinstance(args[1], TensorBase):
+        if isinstance(args[0], (int, float, complex)):
+            return (as_tensor_operand(args[0]), *args[1:])
+    return args
+
+
 def function_of(op: OpDef) -> Callable[..., Any]:
     """The public function of a row."""
 
     def call(*args: Any, out: Any = None, **kwargs: Any) -> Any:
         if kwargs:
             kwargs = renamed(kwargs, op.params)
+        args = _number_first(op, args)
         if out is not None:
             return write_out(op, out, args, kwargs)
         _check_row_arguments(op, args, kwargs)

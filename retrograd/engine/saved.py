@@ -10,7 +10,7 @@ import weakref
 from collections.abc import Callable
 from typing import Any
 
-from . import state
+from . import state, watchers
 from .base import LAZY, TensorBase, is_inference, storage_of, version_of, wrap
 from .dtypes import Sig
 from .hooks import type_name
@@ -182,8 +182,14 @@ class SavedTensor:
                 "can not be modified by in-place operations as this can lead to unexpected side-effects. Please "
                 "open an issue if you need to perform in-place operations on the input to a pack hook."
             )
+        if self._unpack is None:
+            watchers.appear()  # unpacking runs the user's code
         self._unpack = unpack
         self._tensor, self._array = None, None
+
+    def __del__(self) -> None:
+        if getattr(self, "_unpack", None) is not None:
+            watchers.vanish()
 
     # -- what a user sees of the handle
     @property

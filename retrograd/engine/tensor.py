@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from collections import OrderedDict
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -29,6 +28,7 @@ from .printing import tensor_repr
 from .state import STATE
 from .storage import stamp_write
 from .views import grad_fn_of, gradient_edge, has_history, requires_grad, retain_on, view_edge
+from .watchers import HookDict
 
 _NON_LEAF_GRAD = (
     "The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. Its .grad attribute won't be "
@@ -270,7 +270,7 @@ class Tensor(TensorBase):
         meta = self.need_meta()
         if meta.hooks is None:  # otherwise, like PyTorch, the value that the first hook was registered on
             edge = gradient_edge(self)
-            meta.hooks = OrderedDict()
+            meta.hooks = HookDict()
             if edge is not None and not edge_parts(edge)[0].accumulates:
                 node, nr = edge_parts(edge)
                 node.add_tensor_hooks(nr, meta.hooks)
@@ -286,7 +286,7 @@ class Tensor(TensorBase):
             raise RuntimeError("post accumulate grad hooks cannot be registered on non-leaf tensors")
         meta = self.need_meta()
         if meta.post_accumulate_hooks is None:
-            meta.post_accumulate_hooks = OrderedDict()
+            meta.post_accumulate_hooks = HookDict()
         return register(meta.post_accumulate_hooks, hook)
 
     # -- leaving the graph

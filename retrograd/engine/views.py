@@ -89,7 +89,7 @@ _making = threading.RLock()
 def accumulator(t: TensorBase) -> GraphNode:
     """The AccumulateGrad node of a leaf, made when first needed and held weakly."""
     meta = t.need_meta()
-    node = meta.accumulator() if meta.accumulator is not None else None
+    node: GraphNode | None = meta.accumulator() if meta.accumulator is not None else None
     if node is not None:
         return node
     with _making:  # another thread may be at it

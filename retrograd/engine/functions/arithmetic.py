@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..base import TensorBase
-from ..dtypes import get_default_dtype
+from ..dtypes import get_default_dtype, result_dtype
 from ..inplace import call_inplace
 from ..public import METHODS, as_tensor_operand, check_tensor, public
 from ..registry import OPS, F
@@ -23,6 +23,8 @@ def _operand(value: Any) -> Any:
 @public(out=True)
 def div(input: Any, other: Any, *, rounding_mode: str | None = None) -> Any:  # noqa: A002
     """``input / other``, optionally rounded (``"floor"`` or ``"trunc"``)."""
+    if not isinstance(input, TensorBase) and isinstance(other, TensorBase):
+        input = as_tensor_operand(input)  # noqa: A001
     check_tensor("div", input)
     return _rounded(rounding_mode)(input, _operand(other))
 
@@ -59,12 +61,29 @@ def pow(input: Any, exponent: Any) -> Any:  # noqa: A001, A002
     """``input ** exponent``; either may be a number."""
     if not isinstance(input, TensorBase) and not isinstance(exponent, TensorBase):
         check_tensor("pow", input)
-    return _pow_row(input, exponent)(_operand(input), _operand(exponent))
+    base, power = _operand(input), _operand(exponent)
+    if not isinstance(power, TensorBase):
+        base = _fit_for_number(base, power)
+    elif not isinstance(base, TensorBase):
+        power = _fit_for_number(power, base)
+    return _pow_row(base, power)(base, power)
+
+
+def _fit_for_number(t: Any, number: Any) -> Any:
+    """A tensor in the dtype that it has together with a number."""
+    numpy = t._sig.numpy
+    if numpy.kind == "c" or (numpy.kind == "f" and not isinstance(number, complex)):
+        return t
+    groups = ((numpy,), ()) if t._sig.shape else ((), (numpy,))
+    common = result_dtype(*groups, (number,))
+    return t if common == numpy else F._to_copy(t, common)
 
 
 @public("pow_", function=False)
 def pow_(self: Any, exponent: Any) -> Any:
     """In-place power."""
+    if not isinstance(exponent, TensorBase) and _fit_for_number(self, _operand(exponent)) is not self:
+        raise RuntimeError(f"result type of the power can't be cast to the desired output type {self.dtype}")
     return call_inplace(_pow_row(self, exponent), (self, _operand(exponent)), {})
 
 
@@ -123,6 +142,8 @@ def where_method(self: Any, condition: Any, other: Any) -> Any:
 def rsub(input: Any, other: Any, *, alpha: Any = 1) -> Any:  # noqa: A002
     """``other - alpha * input``."""
     check_tensor("rsub", input)
+    if not isinstance(other, TensorBase) and input._sig.numpy.kind not in "fc" and not isinstance(other, int):
+        other = as_tensor_operand(other)
     row = F.rsub if isinstance(other, TensorBase) else F._rsub_number
     return row(input, _operand(other), alpha)
 

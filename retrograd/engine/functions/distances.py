@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
+from ..dtypes import promote_types
 from ..public import check_tensor, public
 from ..registry import OPS, F
 from ..state import STATE, set_grad_enabled_here
@@ -46,7 +45,7 @@ def cosine_similarity(x1: Any, x2: Any, dim: int = 1, eps: float = 1e-8) -> Any:
     check_tensor("cosine_similarity", x1, name="x1")
     a, b = broadcast_pair(x1, x2)
     if a._sig.numpy != b._sig.numpy:
-        common = np.promote_types(a._sig.numpy, b._sig.numpy)
+        common = promote_types(a._sig.numpy, b._sig.numpy)
         a, b = F._to_copy(a, common), F._to_copy(b, common)
     return ((a / _limited(_norm(a, 2, dim), eps)) * (b / _limited(_norm(b, 2, dim), eps))).sum(dim)
 
@@ -70,9 +69,7 @@ def cdist(x1: Any, x2: Any, p: float = 2.0, compute_mode: str = "use_mm_for_eucl
     if x1.ndim < 2 or x2.ndim < 2:
         raise RuntimeError(f"cdist only supports at least 2D tensors, X1 got: {x1.ndim}D, X2 got: {x2.ndim}D")
     if x1.shape[-1] != x2.shape[-1]:
-        raise RuntimeError(
-            f"X1 and X2 must have the same number of columns. X1: {x1.shape[-1]} X2: {x2.shape[-1]}"
-        )
+        raise RuntimeError(f"X1 and X2 must have the same number of columns. X1: {x1.shape[-1]} X2: {x2.shape[-1]}")
     if p < 0:
         raise RuntimeError(f"cdist only supports non-negative p values, got {p}")
     return F._cdist(x1, x2, float(p))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import cmath
 import math
 from typing import Any
 
@@ -42,11 +43,19 @@ def conj(x: Any) -> Any:
     return F.conj(x) if kind == "c" else x
 
 
-linear("conj", np.conjugate, node="ConjBackward0", self=lambda g: F.conj(g))
+linear(
+    "conj", lambda self: np.conjugate(self) if self.dtype.kind == "c" else self, node="ConjBackward0",
+    self=lambda g: F.conj(g),
+)  # fmt: skip
 elementwise("add", _add, self=lambda g: g, other=lambda g, alpha: _scaled(g, conj(alpha)), inplace=True)
 elementwise("sub", _sub, self=lambda g: g, other=lambda g, alpha: _scaled(-g, conj(alpha)), inplace=True)
 elementwise(
-    "_rsub_number", _rsub, node="RsubBackward1", tensors="self", promote="", self=lambda g, alpha: _scaled(-g, conj(alpha))
+    "_rsub_number",
+    _rsub,
+    node="RsubBackward1",
+    tensors="self",
+    promote="",
+    self=lambda g, alpha: _scaled(-g, conj(alpha)),
 )
 elementwise(
     "rsub", _rsub, node="RsubBackward0",
@@ -120,7 +129,13 @@ def _sgn_grad(g: Any, self: Any, result: Any) -> Any:
 elementwise("sgn", _sgn, self=_sgn_grad, inplace=True,
             jvp=lambda primal, tangents, results: _sgn_grad(tangents[0], primal[0], results[0]))  # fmt: skip
 elementwise("sign", _sign, self=_zeros_rule, inplace=True)
-elementwise("square", np.square, node="PowBackward0", self=lambda g, self: g * (2 * conj(self)), inplace=True)
+
+def _square(self: Any) -> Any:
+    """``self * self``."""
+    return np.square(self, dtype=np.int64) if self.dtype.kind == "b" else np.square(self)
+
+
+elementwise("square", _square, node="PowBackward0", self=lambda g, self: g * (2 * conj(self)), inplace=True)
 elementwise(
     "reciprocal", lambda self: np.reciprocal(self), promote="float",
     self=lambda g, result: -g * conj(result * result), inplace=True,
@@ -166,11 +181,15 @@ def _base_pow(self: Any, exponent: Any) -> Any:
     return np.power(exponent.dtype.type(self), exponent)
 
 
-elementwise(
-    "_pow_base", _base_pow, node="PowBackward2", tensors="exponent",
-    exponent=lambda g, self, result: g * conj(result * math.log(self)) if self > 0 else g * conj(result * np.nan)
-    if self < 0 else g * 0,
-)  # fmt: skip
+def _pow_base_slope(g: Any, self: Any, exponent: Any, result: Any) -> Any:
+    if isinstance(self, complex):
+        return g * conj(result * (cmath.log(self) if self else 0))
+    if self == 0:
+        return F._where(F.real(exponent) >= 0, F.zeros_like(g), -math.inf * g * conj(result))
+    return g * conj(result * (math.log(self) if self > 0 else math.nan))
+
+
+elementwise("_pow_base", _base_pow, node="PowBackward2", tensors="exponent", exponent=_pow_base_slope)
 elementwise("sqrt", np.sqrt, promote="float", self=lambda g, result: g / (2 * conj(result)), inplace=True)
 elementwise(
     "rsqrt", lambda self: np.reciprocal(np.sqrt(self)), promote="float",
@@ -185,7 +204,9 @@ elementwise("expm1", np.expm1, promote="float", self=lambda g, result: g * conj(
 elementwise("log", np.log, promote="float", self=lambda g, self: g / conj(self), inplace=True)
 elementwise("log2", np.log2, promote="float", self=lambda g, self: g / (conj(self) * math.log(2)), inplace=True)
 elementwise("log10", np.log10, promote="float", self=lambda g, self: g / (conj(self) * math.log(10)), inplace=True)
-elementwise("log1p", np.log1p, node="Log1PBackward0", promote="float", self=lambda g, self: g / conj(self + 1), inplace=True)
+elementwise(
+    "log1p", np.log1p, node="Log1PBackward0", promote="float", self=lambda g, self: g / conj(self + 1), inplace=True
+)
 
 # -- trigonometry
 
@@ -289,9 +310,12 @@ for _name, _ufunc in {
     nondifferentiable(_name, _ufunc, tensors="self other", promote="common", inplace=True)
 for _name, _ufunc in {
     "logical_and": np.logical_and, "logical_or": np.logical_or, "logical_xor": np.logical_xor,
-    "bitwise_and": np.bitwise_and, "bitwise_or": np.bitwise_or, "bitwise_xor": np.bitwise_xor,
 }.items():  # fmt: skip
     nondifferentiable(_name, _ufunc, tensors="self other", inplace=True)
+for _name, _ufunc in {
+    "bitwise_and": np.bitwise_and, "bitwise_or": np.bitwise_or, "bitwise_xor": np.bitwise_xor,
+}.items():  # fmt: skip
+    nondifferentiable(_name, _ufunc, tensors="self other", promote="common", inplace=True)
 for _name, _ufunc in {
     "logical_not": np.logical_not, "bitwise_not": np.invert, "isnan": np.isnan, "isinf": np.isinf,
     "isfinite": np.isfinite, "signbit": np.signbit,

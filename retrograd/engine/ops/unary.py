@@ -162,7 +162,7 @@ def _view_as_complex(self: Any) -> Any:
         raise RuntimeError("view_as_complex is only supported for half, float and double tensors")
     if self.ndim == 0 or self.shape[-1] != 2:
         raise RuntimeError("Tensor must have a last dimension of size 2")
-    if self.strides[-1] != self.itemsize:
+    if self.size and self.strides[-1] != self.itemsize:
         raise RuntimeError("Tensor must have a last dimension with stride 1")
     return self.view(f"c{self.dtype.itemsize * 2}")[..., 0]
 

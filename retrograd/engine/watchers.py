@@ -1,0 +1,39 @@
+"""How much of the user's code could run during a backward: live hooks, retained gradients, custom Functions.
+
+While there is none, nobody can see in which order independent nodes run, and the engine may take the sweep
+(``sweep.py``) instead of the full task (``execute.py``).
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from typing import Any
+
+_lock = threading.RLock()  # re-entered when the garbage collector runs inside
+LIVE = 0
+
+
+def appear() -> None:
+    """Something that runs the user's code in backward came to life."""
+    global LIVE
+    with _lock:
+        LIVE += 1
+
+
+def vanish() -> None:
+    """It died."""
+    global LIVE
+    with _lock:
+        LIVE -= 1
+
+
+class HookDict(OrderedDict[int, Any]):
+    """A tensor's hooks by handle id; counted while it lives."""
+
+    def __init__(self, *args: Any) -> None:
+        super().__init__(*args)
+        appear()
+
+    def __del__(self) -> None:
+        vanish()

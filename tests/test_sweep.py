@@ -1,0 +1,126 @@
+"""The fast backward does what the full one does, down to the bit, and steps aside where it could be seen."""
+
+from __future__ import annotations
+
+import random
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+import pytest
+
+import retrograd as torch
+from retrograd.engine import sweep, watchers
+
+
+@contextmanager
+def full_engine() -> Iterator[None]:
+    """Pretend that some code of the user is watching."""
+    watchers.appear()
+    try:
+        yield
+    finally:
+        watchers.vanish()
+
+
+def random_graph(seed: int) -> tuple[list[Any], Any]:
+    """Leaves and a loss over shared, broadcast, split, viewed and written intermediates."""
+    r = random.Random(seed)
+    torch.manual_seed(seed)
+    leaves = [
+        torch.randn(3, 4, requires_grad=True),
+        torch.randn(4, requires_grad=True),
+        torch.randn(4, 3, requires_grad=True),
+    ]
+    pool = [leaves[0] * 1, leaves[0] + leaves[1], (leaves[2].t() * 2)]
+    for _ in range(r.randrange(4, 20)):
+        a, b = r.choice(pool), r.choice(pool)
+        made = r.choice([
+            lambda: a * b, lambda: a + b, lambda: a.sin(), lambda: a.relu() - b, lambda: (a @ leaves[2]) @ leaves[0],
+            lambda: torch.cat([a[:1], b[1:]]), lambda: torch.stack(list(a.unbind(0))), lambda: a.clone().mul_(b),
+            lambda: a / (b * b + 1), lambda: torch.softmax(a, 1), lambda: a.max(0).values + b, lambda: a.sum(0) * b,
+        ])  # fmt: skip
+        pool.append(made())
+    v = pool[-1].clone()
+    v[0].mul_(2)
+    return leaves, (v + r.choice(pool)).sum()
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_same_bits_as_the_full_engine(seed: int) -> None:
+    """Gradients of random graphs are equal to the last bit, also when they are added up."""
+    leaves, loss = random_graph(seed)
+    loss.backward(retain_graph=True)
+    loss.backward()
+
+    again, loss = random_graph(seed)
+    with full_engine():
+        loss.backward(retain_graph=True)
+        loss.backward()
+
+    for a, b in zip(leaves, again, strict=True):
+        if b.grad is None:
+            assert a.grad is None
+        else:
+            np.testing.assert_array_equal(a.grad.numpy(), b.grad.numpy())
+
+
+def test_errors_leave_complete_leaves_filled() -> None:
+    """E-17: accumulations that were complete before the failing node stay; the graph can be used again."""
+
+    def program() -> list[Any]:
+        early, late = torch.ones(2, requires_grad=True), torch.ones(2, requires_grad=True)
+        saved = early * 1
+        y = saved.exp()
+        z = (y * late * 3).sum()
+        y.add_(1)
+        with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+            z.backward()
+        other = torch.ones(2, requires_grad=True)
+        (other * 2).sum().backward()
+        return [None if t.grad is None else t.grad.tolist() for t in (early, late, other)]
+
+    with full_engine():
+        wanted = program()
+
+    assert program() == wanted
+
+
+def test_gives_way_to_hooks_functions_and_retained_gradients() -> None:
+    """Whatever runs the user's code makes the sweep impossible while it lives."""
+    assert sweep.possible()
+
+    x = torch.ones(2, requires_grad=True)
+    handle = x.register_hook(lambda g: g * 10)
+    assert not sweep.possible()
+    (x * 1).sum().backward()
+    assert x.grad.tolist() == [10.0, 10.0]
+    handle.remove()
+    del x, handle
+    assert sweep.possible()
+
+    y = torch.ones(2, requires_grad=True) * 2
+    y.retain_grad()
+    assert not sweep.possible()
+    del y
+    assert sweep.possible()
+
+
+def test_only_one_sweep_at_a_time() -> None:
+    """While one thread sweeps, others run the full engine; nothing is lost."""
+    w = torch.ones(2, requires_grad=True)
+    assert sweep._busy.acquire(blocking=False)
+    try:
+        (w * 3).sum().backward()
+    finally:
+        sweep._busy.release()
+    assert w.grad.tolist() == [3.0, 3.0]
+
+    threads = [threading.Thread(target=lambda: [(w * 1).sum().backward() for _ in range(200)]) for _ in range(4)]
+    for t in threads:
+        t.start()
+    for t in threads:
+        t.join()
+    assert w.grad.tolist() == [803.0, 803.0]
