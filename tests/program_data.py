@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
 import numpy as np
@@ -21,7 +22,7 @@ def weight(torch: Any, seed: int, *shape: int, scale: float = 0.5, dtype: str = 
 def layers(torch: Any, *sizes: int, seed: int = 1) -> list[Any]:
     """Weights and biases of a multi-layer perceptron, in turn."""
     made = []
-    for i, (a, b) in enumerate(zip(sizes, sizes[1:], strict=False)):
+    for i, (a, b) in enumerate(itertools.pairwise(sizes)):
         made += [weight(torch, seed + 10 * i, a, b), weight(torch, seed + 10 * i + 1, b, scale=0.1)]
     return made
 

@@ -242,28 +242,6 @@ def test_embedding_bag_by_index_add(torch):
 
 
 @differential
-def test_straight_through_estimator(torch):
-    "Rounding in forward, identity in backward, once by detach and once by a Function."
-
-    class Round(torch.autograd.Function):
-        @staticmethod
-        def forward(ctx, x):
-            return x.round()
-
-        @staticmethod
-        def backward(ctx, g):
-            return g
-
-    x = weight(torch, 0, 6, scale=3)
-    by_detach = x + (x.round() - x).detach()
-    (by_detach**2).sum().backward()
-    first = x.grad.clone()
-    x.grad = None
-    (Round.apply(x) ** 2).sum().backward()
-    return [first, x.grad, by_detach]
-
-
-@differential
 def test_gumbel_softmax(torch):
     "Relaxed samples with given noise, hard in forward and soft in backward."
     logits = weight(torch, 0, 4, 5)
