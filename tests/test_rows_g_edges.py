@@ -8,6 +8,7 @@ import pytest
 from both_engines import differential, raises
 
 import retrograd
+from retrograd.autograd.graph import get_gradient_edge
 
 
 def tensors(torch):
@@ -41,6 +42,12 @@ def test_G_17_get_gradient_edge(torch):
         under_no_grad.node.variable is a, under_no_grad.output_nr, edge(second).output_nr, edge(second).node.name(),
         edge(b).node is b.grad_fn, raises("not possible to get the gradient edge", edge, torch.ones(2)),
     )  # fmt: skip
+
+
+def test_G_17_of_something_else():
+    """G-17: what is no tensor is called by its type."""
+    with pytest.raises(TypeError, match=r"get_gradient_edge\(\) expects a Tensor, got int"):
+        get_gradient_edge(3)
 
 
 @differential

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import gc
+import importlib
 import pickle
 import threading
 import weakref
@@ -15,17 +16,15 @@ from both_engines import differential, raises
 import retrograd
 
 
-def handles_module(torch):
-    """Where the engine keeps its handle class."""
-    if torch is retrograd:
-        return retrograd.autograd.graph.RemovableHandle
-    return torch.utils.hooks.RemovableHandle
+def handle_class_of(torch):
+    """The engine's handle class."""
+    return importlib.import_module(f"{torch.__name__}.utils.hooks").RemovableHandle
 
 
 @differential
 def test_G_36_removable_handle(torch):
     """G-36: removes its id from the main and the extra dictionaries, again without effect, also at the end of with."""
-    handle_class = handles_module(torch)
+    handle_class = handle_class_of(torch)
     hooks, extra, more = OrderedDict(), OrderedDict(), OrderedDict()
     handle = handle_class(hooks, extra_dict=extra)
     hooks[handle.id] = extra[handle.id] = 1
@@ -48,7 +47,7 @@ def test_G_36_removable_handle(torch):
 @differential
 def test_G_37_pickling(torch):
     """G-37: pickled with its dictionary it stays linked, alone it ends dead; the counter moves past loaded ids."""
-    handle_class = handles_module(torch)
+    handle_class = handle_class_of(torch)
     hooks = OrderedDict()
     handle = handle_class(hooks)
     hooks[handle.id] = "hook"
@@ -73,7 +72,7 @@ def test_G_37_pickling(torch):
 def test_G_38_multi_handle(torch):
     """G-38: one handle for several; removes all, pickles to the tuple of them."""
     multi = torch.autograd.graph._MultiHandle
-    handle_class = handles_module(torch)
+    handle_class = handle_class_of(torch)
     hooks = OrderedDict()
     parts = tuple(handle_class(hooks) for _ in range(3))
     for part in parts:
@@ -313,7 +312,7 @@ def test_G_44_reentrant_tasks(torch):
 def test_G_36_handles_copy_with_their_tensor(torch):
     """G-36: a deep copy of a hook dictionary and its handle stay linked to each other."""
     hooks = OrderedDict()
-    handle = handles_module(torch)(hooks)
+    handle = handle_class_of(torch)(hooks)
     hooks[handle.id] = "hook"
     copied, copied_handle = copy.deepcopy((hooks, handle))
     copied_handle.remove()

@@ -21,7 +21,9 @@ class GradientEdge(NamedTuple):
 
 def get_gradient_edge(tensor: Any) -> GradientEdge:
     """Where the gradient of ``tensor`` goes; ``RuntimeError`` when it does not require grad."""
-    edge = gradient_edge(tensor) if isinstance(tensor, TensorBase) else None
+    if not isinstance(tensor, TensorBase):
+        raise TypeError(f"get_gradient_edge() expects a Tensor, got {type(tensor).__name__}")
+    edge = gradient_edge(tensor)
     if edge is None:
         raise RuntimeError(
             "It is not possible to get the gradient edge for a Tensor that does not require gradients. Call "

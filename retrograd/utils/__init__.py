@@ -1,5 +1,5 @@
-"""``torch.utils``-shaped face: checkpointing and nested containers."""
+"""``torch.utils``-shaped face: checkpointing, hook handles and nested containers."""
 
-from . import _pytree, checkpoint
+from . import _pytree, checkpoint, hooks
 
-__all__ = ["_pytree", "checkpoint"]
+__all__ = ["_pytree", "checkpoint", "hooks"]
