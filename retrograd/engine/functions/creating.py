@@ -162,33 +162,6 @@ def new(self: Any, *size: Any) -> Any:
     return finish(np.zeros(_sizes(size) if size else (0,), self._sig.numpy))
 
 
-@public("arange", method=False)
-def arange(
-    start: Any, end: Any = None, step: Any = 1, *, dtype: Any = None, device: Any = None, requires_grad: bool = False
-) -> Any:  # noqa: A002
-    """Evenly spaced values in ``[start, end)``."""
-    start, end = (0, start) if end is None else (start, end)
-    values = [v.item() if isinstance(v, TensorBase) else v for v in (start, end, step)]
-    floating = any(isinstance(v, float) for v in values)
-    numpy = numpy_of(dtype, get_default_dtype().numpy if floating else np.dtype(np.int64))
-    count = max(int(np.ceil((values[1] - values[0]) / values[2])), 0)
-    return finish((values[0] + np.arange(count) * values[2]).astype(numpy), requires_grad)
-
-
-@public("linspace", method=False)
-def linspace(
-    start: Any, end: Any, steps: int, *, dtype: Any = None, device: Any = None, requires_grad: bool = False
-) -> Any:  # noqa: A002
-    """``steps`` values from ``start`` to ``end`` inclusive."""
-    return finish(np.linspace(float(start), float(end), steps).astype(numpy_of(dtype)), requires_grad)
-
-
-@public("eye", method=False)
-def eye(n: int, m: int | None = None, *, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Any:  # noqa: A002
-    """The identity matrix."""
-    return finish(np.eye(n, m, dtype=numpy_of(dtype)), requires_grad)
-
-
 # -- casting
 
 

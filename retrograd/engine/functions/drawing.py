@@ -10,7 +10,8 @@ from ..inplace import call_inplace
 from ..op import linear
 from ..public import public
 from ..random import rng_of
-from ..registry import OPS
+from ..registry import OPS, F
+from .convolution import refuse
 from .creating import _sizes, finish, numpy_of
 
 for _node in ("Normal", "Uniform", "Bernoulli"):
@@ -18,6 +19,10 @@ for _node in ("Normal", "Uniform", "Bernoulli"):
         f"_overwrite_{_node.lower()}", lambda self, values: values, tensors="self", self=lambda g: g * 0,
         node=f"{_node}Backward{2 if _node == 'Bernoulli' else 0}",
     )  # fmt: skip
+
+
+linear("_drawn_bernoulli", lambda self, values: values, node="BernoulliBackward0", tensors="self",
+       self=lambda g: g * 0)  # fmt: skip
 
 
 def _drawn(draw: Any) -> Any:
@@ -32,10 +37,14 @@ def _drawn(draw: Any) -> Any:
 
 
 def _draw(draw: Any, size: tuple[int, ...], numpy: Any, generator: Any) -> Any:
+    rng = rng_of(generator)
     if numpy.kind == "c":
-        real = np.asarray(draw(rng_of(generator), size))
-        return ((real + 1j * np.asarray(draw(rng_of(generator), size))) / np.sqrt(2)).astype(numpy)
-    return np.asarray(draw(rng_of(generator), size)).astype(numpy)
+        drawn = np.asarray(draw(rng, size)) + 1j * np.asarray(draw(rng, size))
+        return (drawn / np.sqrt(2) if draw is randn_ else drawn).astype(numpy)
+    if draw is rand_ and numpy.itemsize < 8:  # rounding to nearest could give 1, which is no member
+        steps = 2.0 ** (np.finfo(numpy).nmant + 1)
+        return (np.floor(rng.random(size) * steps) / steps).astype(numpy)
+    return np.asarray(draw(rng, size)).astype(numpy)
 
 
 def rand_(rng: Any, size: Any) -> Any:
@@ -70,6 +79,7 @@ def randint(low: Any, high: Any = None, size: Any = None, *, generator: Any = No
     """Integers in ``[low, high)``."""
     if size is None or not isinstance(size, (tuple, list)):
         low, high, size = 0, low, high if size is None else size
+    refuse(low >= high, f"random_ expects 'from' to be less than 'to', but got from={low} >= to={high}")
     drawn = rng_of(generator).integers(low, high, tuple(size))
     return finish(drawn.astype(numpy_of(dtype, np.dtype(np.int64))), requires_grad)
 
@@ -101,7 +111,12 @@ def normal_(self: Any, mean: float = 0.0, std: float = 1.0, *, generator: Any = 
 def bernoulli(input: Any, p: float | None = None, *, generator: Any = None) -> Any:  # noqa: A002
     """0 or 1, with the elements (or ``p``) as probability of 1."""
     limit = input._array if p is None else p
-    return finish((rng_of(generator).random(tuple(input.shape)) < limit).astype(input._sig.numpy))
+    refuse(
+        bool(np.any(np.asarray(limit) < 0) or np.any(np.asarray(limit) > 1)),
+        "Expected p_in >= 0 && p_in <= 1 to be true, but got a probability outside of [0, 1]",
+    )
+    drawn = (rng_of(generator).random(tuple(input.shape)) < limit).astype(input._sig.numpy)
+    return F._drawn_bernoulli(input, drawn)
 
 
 @public("bernoulli_", function=False)
