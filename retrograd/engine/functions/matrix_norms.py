@@ -115,5 +115,5 @@ def matrix_rank(
     values = np.abs(np.linalg.eigvalsh(array)) if hermitian else np.linalg.svd(array, compute_uv=False)
     limits = [v._array if isinstance(v, TensorBase) else v for v in (tol if tol is not None else atol, rtol)]
     largest = values.max(-1, initial=0)
-    limit = cutoffs(largest, *array.shape[-2:], limits[0], 0.0 if tol is not None else limits[1])
+    limit = cutoffs(largest, max(array.shape[-2:]), limits[0], 0.0 if tol is not None else limits[1])
     return wrap(np.asarray((values > np.asarray(limit)[..., None]).sum(-1), np.int64))

@@ -24,10 +24,8 @@ def _qr(self: Any, mode: str = "reduced") -> Any:
             f"qr received unrecognized mode '{mode}' but expected one of 'reduced' (default), 'r', or 'complete'"
         )
     check_dtype("linalg.qr", self)
-    if mode == "r":
-        return np.zeros(0, self.dtype), np.linalg.qr(self, "r")
-    q, r = np.linalg.qr(self, mode)
-    return q, r
+    factors: Any = np.linalg.qr
+    return (np.zeros(0, self.dtype), factors(self, "r")) if mode == "r" else tuple(factors(self, mode))
 
 
 def _half_diagonal(x: Any) -> Any:
@@ -134,8 +132,9 @@ function("_svd", _svd, node="LinalgSvdBackward0", outputs=3, self=_svd_back)
 
 def _eigh(self: Any, UPLO: str = "L") -> Any:  # noqa: N803
     check_square("linalg.eigh", self)
+    triangle: Any = UPLO
     try:
-        values, vectors = np.linalg.eigh(self, UPLO)  # type: ignore[arg-type]
+        values, vectors = np.linalg.eigh(self, triangle)
     except np.linalg.LinAlgError as error:
         raise LinAlgError(f"linalg.eigh: The algorithm failed to converge: {error}") from None
     return values, vectors
@@ -188,11 +187,11 @@ function("_eig", _eig, node="LinalgEigBackward0", outputs=2, self=_eig_back)
 # -- pseudo-inverse and least squares
 
 
-def cutoffs(largest: Any, rows: int, columns: int, atol: Any, rtol: Any) -> Any:
+def cutoffs(largest: Any, side: int, atol: Any, rtol: Any) -> Any:
     """Below which size singular values count as zero."""
     if rtol is None:
         given = atol is not None and np.any(np.asarray(atol) > 0)
-        rtol = 0.0 if given else max(rows, columns) * np.finfo(largest.dtype).eps
+        rtol = 0.0 if given else side * np.finfo(largest.dtype).eps
     return np.maximum(0.0 if atol is None else np.asarray(atol), np.asarray(rtol) * largest)
 
 
@@ -203,11 +202,11 @@ def _pinv(self: Any, atol: Any = None, rtol: Any = None, hermitian: bool = False
     if hermitian:
         values, v = np.linalg.eigh(self)
         size = np.abs(values)
-        limit = cutoffs(size.max(-1), *self.shape[-2:], atol, rtol)
+        limit = cutoffs(size.max(-1), max(self.shape[-2:]), atol, rtol)
         inverse = np.where(size > limit[..., None], 1 / values, 0).astype(values.dtype)
         return (v * inverse[..., None, :]) @ v.mT.conj()
     u, s, vh = np.linalg.svd(self, full_matrices=False)
-    limit = cutoffs(s[..., 0], *self.shape[-2:], atol, rtol)
+    limit = cutoffs(s[..., 0], max(self.shape[-2:]), atol, rtol)
     inverse = np.where(s > limit[..., None], 1 / s, 0).astype(s.dtype)
     return (vh.mT.conj() * inverse[..., None, :]) @ u.mT.conj()
 

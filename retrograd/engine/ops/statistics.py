@@ -91,7 +91,7 @@ def _var(self: Any, dim: Any = None, correction: Any = 1, keepdim: bool = False)
     mean = np.mean(self, axis=axes, keepdims=True)
     distance = np.abs(self - mean)
     freedom = max(count_of(self.shape, dim) - correction, 0)
-    total = np.add.reduce(distance * distance, axis=axes, keepdims=keepdim)
+    total = np.sum(distance * distance, axis=axes, keepdims=keepdim)
     return np.divide(total, total.dtype.type(freedom))
 
 
@@ -281,7 +281,7 @@ def _logsumexp(self: Any, dim: Any, keepdim: bool = False) -> Any:
     """``log(sum(exp(input)))`` without overflow."""
     axes = axes_of(dim, self.ndim)
     if not self.size:
-        return np.log(np.add.reduce(np.exp(self), axis=axes, keepdims=keepdim))
+        return np.log(np.sum(np.exp(self), axis=axes, keepdims=keepdim))
     largest: Any = np.max(self.real, axis=axes, keepdims=True)
     largest = np.where(np.isfinite(largest), largest, largest.dtype.type(0))
     total = np.log(np.add.reduce(np.exp(self - largest), axis=axes, keepdims=True)) + largest
