@@ -15,6 +15,7 @@ import resource
 import statistics
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 BAR = 1.3
@@ -25,12 +26,15 @@ PROGRAMS = {
     "first use": "import retrograd; retrograd.tensor",
 }
 ROOT = Path(__file__).resolve().parent.parent
+BYTE_CODE = tempfile.mkdtemp(prefix="retrograd-bytecode-")
 
 
 def cpu_seconds(program: str) -> float:
     """CPU time (user and system) of a fresh interpreter that runs one line."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     environment = {**os.environ, "PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
+    environment.pop("PYTHONDONTWRITEBYTECODE", None)  # an installed package has its byte code
+    environment["PYTHONPYCACHEPREFIX"] = BYTE_CODE
     subprocess.run([sys.executable, "-c", program], check=True, env=environment)
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     return (after.ru_utime + after.ru_stime) - (before.ru_utime + before.ru_stime)
