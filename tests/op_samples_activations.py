@@ -49,7 +49,7 @@ SAMPLES: list[Sample] = [
     *calls("softmax log_softmax nn.functional.softmax nn.functional.log_softmax nn.functional.softmin "
            "special.softmax special.log_softmax",
            [real(2, 3), 1], [real(2, 3, 4), -2], [real(5), 0], [real(), 0], [np.zeros((0, 3)), 1],
-           [real(2, 3), {"dim": 0}], [real(2, 3).T, 0], [real(2, 3) * 200, 1]),
+           [real(2, 3), {"dim": 0}], [real(2, 3).T, 0], [real(2, 3) * 200, 1], [np.zeros((0, 3)), 0]),
     *calls("softmax log_softmax", [real(2, 3).astype(np.float32), 1], note="dtype argument"),
     *calls("nn.functional.softmax", [np.array([[0.0, -np.inf, 1.0], [2.0, 2.0, -np.inf]]), 1], note="masked",
            second=False),

@@ -121,7 +121,7 @@ OTHERS = [
     *calls("addcdiv", [real(2, 3), real(3), real(2, 1, lo=0.5)], [real(2), real(2), real(2, lo=0.5), {"value": 0.5}],
            [cplx(2), cplx(2), cplx(2, lo=0.5), {"value": 0.5}]),
     *calls("where", [bools(2, 3), real(2, 3), real(3)], [bools(3), real(2, 1), real()], [bools(2), 1.0, real(2)],
-           [bools(4), ints(4), real(4)], [bools(2, 2)]),
+           [bools(4), ints(4), real(4)], [bools(2, 2)], [bools(2), 1, 2], [bools(2), True, False], [bools(2), 1, 2.5]),
     *calls("masked_fill", [real(2, 3), bools(2, 3), 0.5], [real(2, 3), bools(3), real()], [cplx(3), bools(3), 1.0],
            [real(3), bools(3), 2]),
     *calls("complex", [real(2, 3), real(2, 3, start=1)], [real(2, 1), real(3, start=1)], [real(), real(start=1)]),

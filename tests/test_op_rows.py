@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -218,6 +219,31 @@ def test_method(sample: Sample) -> None:
     assert len(ours.results) == len(theirs.results)
     for a, b in zip(ours.results, theirs.results, strict=True):
         assert_same(a, b, sample)
+
+
+# In torch.linalg the first argument is called A or x; that torch takes "input" there, too, is not documented.
+BY_NAME = [
+    s
+    for s in FIRST_OF_NAME
+    if isinstance(s.args[0], np.ndarray) and len(s.args) < 3 and not s.name.startswith("linalg.")
+]
+
+
+@parametrized(BY_NAME)
+def test_first_argument_by_name(sample: Sample) -> None:
+    """Where torch takes ``input=``, so do we."""
+    by_name = replace(sample, args=(), kwargs={"input": sample.args[0], **named_rest(sample), **sample.kwargs})
+    try:
+        theirs = run(torch, by_name)
+    except TypeError:
+        return
+    for a, b in zip(run(retrograd, by_name).results, theirs.results, strict=True):
+        assert_same(a, b, sample)
+
+
+def named_rest(sample: Sample) -> dict[str, Any]:
+    """The second argument by name, where torch calls it ``other``; else nothing, and only one-argument calls count."""
+    return {"other": sample.args[1]} if len(sample.args) == 2 else {}
 
 
 @parametrized(FIRST_OF_NAME)

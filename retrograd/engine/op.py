@@ -184,7 +184,7 @@ class OpDef:
             raise TypeError(f"{self.name}() got an unexpected keyword argument '{name}'")
         return tuple(bound)
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         """Run on tensors (recording) or, where no argument is a tensor, on bare arrays."""
         return _dispatch(self, args, kwargs)
 

@@ -69,16 +69,16 @@ def _check_row_arguments(op: OpDef, args: tuple[Any, ...], kwargs: dict[str, Any
 
 
 _NUMBER_FIRST = frozenset(
-    "add sub mul div floor_divide bitwise_and bitwise_or bitwise_xor bitwise_left_shift bitwise_right_shift".split()
+    ("add", "sub", "mul", "div", "floor_divide", "bitwise_and", "bitwise_or", "bitwise_xor", "bitwise_left_shift",
+     "bitwise_right_shift")
 )
 """Rows whose function also takes a number and a tensor: ``torch.add(2, t)``."""
 
 
 def _number_first(op: OpDef, args: tuple[Any, ...]) -> tuple[Any, ...]:
-    if op.name in _NUMBER_FIRST and len(args) > 1 and isinstance(args[1], TensorBase):
-        if isinstance(args[0], (int, float, complex)):
-            return (as_tensor_operand(args[0]), *args[1:])
-    return args
+    if op.name not in _NUMBER_FIRST or len(args) < 2 or not isinstance(args[0], (int, float, complex)):
+        return args
+    return (as_tensor_operand(args[0]), *args[1:]) if isinstance(args[1], TensorBase) else args
 
 
 def function_of(op: OpDef) -> Callable[..., Any]:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..base import TensorBase
+from ..base import TensorBase, wrap
 from ..dtypes import get_default_dtype, result_dtype
 from ..inplace import call_inplace
 from ..public import METHODS, as_tensor_operand, check_tensor, public
@@ -128,7 +128,8 @@ def where(condition: Any, input: Any = None, other: Any = None) -> Any:  # noqa:
     if input is None and other is None:
         return condition.nonzero(as_tuple=True)
     if not isinstance(input, TensorBase) and not isinstance(other, TensorBase):
-        input = F._fill_number(OPS["zeros_like"](condition) * 1.0, input)  # noqa: A001
+        common = result_dtype((), (), (_operand(input), _operand(other)))
+        input = wrap(np.asarray(_operand(input), common))  # noqa: A001
     return F._where(condition, _operand(input), _operand(other))
 
 

@@ -220,8 +220,8 @@ def imag(self: Any) -> Any:
     return F.select(F.view_as_real(self), -1, 1)
 
 
-public("real", method=False)(real)
-public("imag", method=False)(imag)
+public("real", method=False)(lambda input: real(input))  # noqa: A006
+public("imag", method=False)(lambda input: imag(input))  # noqa: A006
 
 
 @public("detach", method=False)

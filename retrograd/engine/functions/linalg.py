@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 from collections import namedtuple
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -292,12 +294,22 @@ def matrix_power(A: Any, n: int) -> Any:  # noqa: N803
     return result
 
 
+def _taking_input(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The function with ``input`` as the name of its first argument, as outside of ``linalg``."""
+
+    @functools.wraps(function)
+    def call(input: Any, *args: Any, **kwargs: Any) -> Any:  # noqa: A002
+        return function(input, *args, **kwargs)
+
+    return call
+
+
 def _older_names() -> None:
     """Functions and methods that torch has outside of ``linalg``, too."""
     space = NAMESPACES["linalg"]
     for name in ("det", "slogdet", "matrix_exp", "matrix_power"):
-        FUNCTIONS[name] = METHODS[name] = space[name]
-    FUNCTIONS["inverse"] = METHODS["inverse"] = space["inv"]
+        FUNCTIONS[name] = METHODS[name] = _taking_input(space[name])
+    FUNCTIONS["inverse"] = METHODS["inverse"] = _taking_input(space["inv"])
 
 
 _older_names()

@@ -13,6 +13,8 @@ from .reduce import axes_of
 
 def _softmax(self: Any, dim: int) -> Any:
     axis = axes_of(dim, self.ndim)[0] if self.ndim else None
+    if not self.size:
+        return self.copy()
     e = np.exp(self - np.maximum.reduce(self, axis=axis, keepdims=True))
     return e / np.add.reduce(e, axis=axis, keepdims=True)
 
@@ -22,6 +24,8 @@ function("_softmax", _softmax, self=lambda g, result, dim: result * (g - F._sum_
 
 def _log_softmax(self: Any, dim: int) -> Any:
     axis = axes_of(dim, self.ndim)[0] if self.ndim else None
+    if not self.size:
+        return self.copy()
     z = self - np.maximum.reduce(self, axis=axis, keepdims=True)
     return z - np.log(np.add.reduce(np.exp(z), axis=axis, keepdims=True))
 
