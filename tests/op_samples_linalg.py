@@ -36,6 +36,11 @@ def _rebuilt(torch: Any, a: Any) -> Any:
     return (u * s) @ vh + (u * s**2) @ vh
 
 
+def _solved_by_factors(torch: Any, a: Any, b: Any, left: bool, adjoint: bool) -> Any:
+    both, pivots = torch.linalg.lu_factor(a)
+    return torch.linalg.lu_solve(both, pivots, b, left=left, adjoint=adjoint)
+
+
 def _sizes_of_singular_vectors(torch: Any, a: Any, full: bool) -> Any:
     """Singular vectors are known up to a sign or phase; vectors that belong to no value take no gradient."""
     u, s, vh = torch.linalg.svd(a, full_matrices=full)
@@ -127,6 +132,22 @@ FACTORS = [
     *calls("cholesky_solve", [real(3, 2), np.tril(good(3, 3))], [real(3, 2), np.triu(good(3, 3)), True]),
     *calls("cholesky_inverse", [np.tril(good(3, 3))], [np.triu(good(3, 3)), True],
            forward=False, variants=False),  # torch's tangent also reads the other triangle
+    *calls("linalg.lu", [real(3, 3)], [real(2, 3, 2)], [real(2, 3)], [cplx(2, 2)]),
+    *calls("linalg.lu_factor linalg.lu_factor_ex lu", [real(3, 3)], [real(2, 3, 2)], [real(2, 3)], [cplx(2, 2)]),
+    program("lu_unpack", lambda torch, a: torch.lu_unpack(*torch.linalg.lu_factor(a)), real(3, 3), node=True),
+    program("lu_unpack of wide ones", lambda torch, a: torch.lu_unpack(*torch.linalg.lu_factor(a)), real(2, 3), node=True),
+    program("lu_unpack of tall ones", lambda torch, a: torch.lu_unpack(*torch.linalg.lu_factor(a)), real(3, 2), node=True),
+    *[
+        program(f"lu_solve {left} {adjoint}", _solved_by_factors, good_complex(2, 2), b, left, adjoint)
+        for left, b in ((True, cplx(2, 3)), (False, cplx(3, 2)))
+        for adjoint in (False, True)
+    ],
+    program("old lu_solve", lambda torch, a, b: torch.lu_solve(b, *torch.linalg.lu_factor(a)), good(3, 3), real(3, 2)),
+    *calls("linalg.householder_product orgqr", [np.tril(real(4, 3), -1), real(3)], [np.tril(real(3, 3), -1), real(2)],
+           node=False, forward=False),
+    *calls("ormqr", [Const(np.tril(real(4, 3), -1)), Const(real(3)), real(4, 2)],
+           [Const(np.tril(real(4, 3), -1)), Const(real(3)), real(2, 4), False, True], node=False, second=False),
+    *calls("geqrf", [Const(real(4, 3))], grad=False),
     *calls("linalg.qr qr", [real(3, 3)], [real(4, 2)], [real(2, 3)], [real(2, 3, 2)]),
     *calls("linalg.qr", [real(3, 3), "complete"], [cplx(3, 2)], [cplx(2, 3)]),
     *[

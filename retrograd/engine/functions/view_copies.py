@@ -1,0 +1,95 @@
+"""Copies of views with torch's overloads, and other small conversions of shape."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..public import FUNCTIONS, function_of, property_, public
+from ..registry import OPS, F
+from .rearranging import ints_of
+from .shaping import narrow
+
+
+@public("squeeze_copy", method=False, out=True)
+def squeeze_copy(input: Any, dim: Any = None) -> Any:  # noqa: A002
+    """A copy without dimensions of size one."""
+    if dim is None:
+        return F._squeeze_copy(input)
+    return F._squeeze_dim_copy(input, dim) if isinstance(dim, int) else F._squeeze_dims_copy(input, tuple(dim))
+
+
+@public("permute_copy", method=False, out=True)
+def permute_copy(input: Any, dims: Any) -> Any:  # noqa: A002
+    """A copy with dimensions in another order."""
+    return F.permute_copy(input, ints_of((dims,)))
+
+
+@public("expand_copy", method=False, out=True)
+def expand_copy(input: Any, size: Any, *, implicit: bool = False) -> Any:  # noqa: A002
+    """A copy with dimensions of size one repeated."""
+    return F.expand_copy(input, ints_of((size,)))
+
+
+@public("view_copy", method=False, out=True)
+def view_copy(input: Any, size: Any) -> Any:  # noqa: A002
+    """A copy in another shape."""
+    return F.view_copy(input, ints_of((size,)))
+
+
+@public("narrow_copy", out=True)
+def narrow_copy(input: Any, dim: int, start: int, length: int) -> Any:  # noqa: A002
+    """A copy of ``length`` entries of a dimension."""
+    return F.clone(narrow(input, dim, start, length))
+
+
+@public("unbind_copy", method=False, out=True)
+def unbind_copy(input: Any, dim: int = 0) -> Any:  # noqa: A002
+    """Copies of the entries of a dimension."""
+    return tuple(F.clone(part) for part in F.unbind(input, dim))
+
+
+@public("detach_copy", method=False, out=True)
+def detach_copy(input: Any) -> Any:  # noqa: A002
+    """A copy without history."""
+    return input.detach().clone()
+
+
+@public("as_strided_copy", method=False, out=True)
+def as_strided_copy(input: Any, size: Any, stride: Any, storage_offset: int | None = None) -> Any:  # noqa: A002
+    """A copy of a window with the given sizes, strides and offset."""
+    return F.clone(input.as_strided(size, stride, storage_offset))
+
+
+for _name in ("alias", "select", "slice", "transpose", "t", "unsqueeze", "unfold", "diagonal"):
+    FUNCTIONS[f"{_name}_copy"] = function_of(OPS[f"{_name}_copy"])
+
+
+@public("adjoint")
+def adjoint(input: Any) -> Any:  # noqa: A002
+    """The conjugate transpose of matrices."""
+    if input.ndim < 2:
+        raise RuntimeError(
+            f"tensor.adjoint() is only supported on matrices or batches of matrices. Got {input.ndim}-D tensor."
+        )
+    turned = F.transpose(input, -2, -1)
+    return F.conj(turned) if input._sig.numpy.kind == "c" else turned
+
+
+@property_("mH")
+def matrix_adjoint(self: Any) -> Any:
+    """The conjugate transpose of matrices."""
+    return adjoint(self)
+
+
+@property_("H")
+def hermitian_transpose(self: Any) -> Any:
+    """The conjugate transpose of a matrix."""
+    if self.ndim not in (0, 2):
+        raise RuntimeError(f"tensor.H is only supported on matrices (2-D tensors). Got {self.ndim}-D tensor.")
+    return adjoint(self) if self.ndim else self
+
+
+@public("ndimension", function=False)
+def ndimension(self: Any) -> int:
+    """Number of dimensions."""
+    return len(self.shape)

@@ -1,0 +1,126 @@
+"""Triangular factors with row exchanges."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..op import function
+from ..registry import F
+from .products import adjoint
+from .solving import check_dtype
+
+
+def _factored(self: Any, pivot: bool) -> tuple[Any, Any]:
+    """Both factors in one matrix, and the row exchanges as LAPACK counts them (from 1)."""
+    check_dtype("linalg.lu_factor", self)
+    if self.ndim < 2:
+        raise RuntimeError("torch.lu_factor: Expected tensor with 2 or more dimensions. Got size: " + str(self.shape))
+    m, n = self.shape[-2:]
+    k = min(m, n)
+    out = np.array(self).reshape(-1, m, n)
+    pivots = np.tile(np.arange(1, k + 1, dtype=np.int32), (len(out), 1))
+    every = np.arange(len(out))
+    for j in range(k):
+        if pivot:
+            best = j + np.argmax(np.abs(out[:, j:, j]), axis=1) if len(out) else every
+            pivots[:, j] = best + 1
+            row = out[every, best].copy()
+            out[every, best] = out[:, j]
+            out[:, j] = row
+        divisor = out[:, j, j]
+        divisor = np.where(divisor == 0, 1, divisor)
+        out[:, j + 1 :, j] /= divisor[:, None]
+        out[:, j + 1 :, j + 1 :] -= out[:, j + 1 :, j, None] * out[:, j, None, j + 1 :]
+    return out.reshape(self.shape), pivots.reshape(*self.shape[:-2], k)
+
+
+def permutation_of(pivots: Any, m: int, dtype: Any) -> Any:
+    """The matrix ``P`` with ``A = P L U``."""
+    flat = pivots.reshape(-1, pivots.shape[-1])
+    out = np.zeros((len(flat), m, m), dtype)
+    for b, exchanges in enumerate(flat):
+        order = np.arange(m)
+        for i, j in enumerate(exchanges):
+            order[i], order[j - 1] = order[j - 1], order[i]
+        out[b, order, np.arange(m)] = 1
+    return out.reshape(*pivots.shape[:-1], m, m)
+
+
+def _parts(both: Any) -> tuple[Any, Any]:
+    """Unit lower and upper factor of the matrix that holds both."""
+    m, n = both.shape[-2:]
+    k = min(m, n)
+    lower = np.tril(both[..., :k], -1)
+    lower[..., np.arange(k), np.arange(k)] = 1
+    return lower, np.triu(both[..., :k, :])
+
+
+def _lu_factor(self: Any, pivot: bool = True) -> Any:
+    return _factored(self, pivot)
+
+
+def _lu(self: Any, pivot: bool = True) -> Any:
+    both, pivots = _factored(self, pivot)
+    lower, upper = _parts(both)
+    turn = permutation_of(pivots, self.shape[-2], self.dtype) if pivot else np.zeros(0, self.dtype)
+    return turn, lower, upper
+
+
+def _factors_back(gl: Any, gu: Any, p: Any, lower: Any, upper: Any) -> Any:
+    """The gradient of ``P L U`` from those of its factors; the smaller side of a non-square matrix decides."""
+    m, n = lower.shape[-2], upper.shape[-1]
+    k = min(m, n)
+    l1, u1 = F._slice(lower, -2, 0, k), F._slice(upper, -1, 0, k)
+    below = F._matmul(adjoint(l1), F._slice(gl, -2, 0, k))
+    above = F._matmul(F._slice(gu, -1, 0, k), adjoint(u1))
+    rest = None
+    if m < n:
+        rest = F._slice(gu, -1, k, n)
+        below = below - F._matmul(rest, adjoint(F._slice(upper, -1, k, n)))
+        rest = F._solve_triangular(adjoint(l1), rest, True, True, True)
+    elif m > n:
+        rest = F._slice(gl, -2, k, m)
+        above = above - F._matmul(adjoint(F._slice(lower, -2, k, m)), rest)
+        rest = F._solve_triangular(adjoint(u1), rest, False, False)
+    inner = F.tril(below, -1) + F.triu(above, 0)
+    inner = F._solve_triangular(adjoint(l1), inner, True, True, True)
+    whole = F._solve_triangular(adjoint(u1), inner, False, False)
+    if rest is not None:
+        whole = F.cat([whole, rest], -1 if m < n else -2)
+    return F._matmul(p, whole) if len(p.shape) > 1 else whole
+
+
+def _lu_back(g: Any, result: Any) -> Any:
+    return _factors_back(g[1], g[2], *result)
+
+
+def _lu_factor_back(g: Any, result: Any, pivot: bool) -> Any:
+    both, pivots = result
+    p, lower, upper = F._lu_unpack(both, pivots)
+    k = min(both.shape[-2:])
+    gl = F.tril(F._slice(g[0], -1, 0, k), -1)
+    gu = F.triu(F._slice(g[0], -2, 0, k), 0)
+    return _factors_back(gl, gu, p, lower, upper)
+
+
+def _lu_unpack(self: Any, pivots: Any) -> Any:
+    return (permutation_of(pivots, self.shape[-2], self.dtype), *_parts(self))
+
+
+def _lu_unpack_back(g: Any, self_sizes: Any) -> Any:
+    m, n = self_sizes[-2:]
+    k = min(m, n)
+    lower, upper = F.tril(g[1], -1), F.triu(g[2], 0)
+    if n > k:
+        lower = F.cat([lower, F.zeros_like(F._slice(upper, -1, k, n))], -1)
+    if m > k:
+        upper = F.cat([upper, F.zeros_like(F._slice(lower, -2, k, m))], -2)
+    return lower + upper
+
+
+function("_lu_factor", _lu_factor, node="LinalgLuFactorExBackward0", outputs=2, nondiff=(1,), self=_lu_factor_back)
+function("_lu", _lu, node="LinalgLuBackward0", outputs=3, nondiff=(0,), self=_lu_back)
+function("_lu_unpack", _lu_unpack, node="LuUnpackBackward0", tensors="self pivots", outputs=3, nondiff=(0,),
+         self=_lu_unpack_back)  # fmt: skip

@@ -1,0 +1,38 @@
+"""What views show, as copies: ``select_copy`` and its like, each with the rule of its view."""
+
+from __future__ import annotations
+
+import inspect
+from typing import Any
+
+import numpy as np
+
+from ..op import linear
+from ..registry import OPS
+from . import rearrange, shape
+
+
+class Copying:
+    """The forward of a view, copied."""
+
+    def __init__(self, view: Any) -> None:
+        self.view = view
+        self.__signature__ = inspect.signature(view)
+
+    def __call__(self, *args: Any) -> Any:
+        return np.array(self.view(*args))
+
+
+VIEWS = {
+    "alias_copy": "alias", "permute_copy": "_permute", "select_copy": "select", "slice_copy": "_slice",
+    "transpose_copy": "transpose", "t_copy": "t", "unsqueeze_copy": "unsqueeze", "expand_copy": "expand",
+    "view_copy": "_view", "diagonal_copy": "diagonal", "unfold_copy": "unfold", "_squeeze_copy": "_squeeze",
+    "_squeeze_dim_copy": "_squeeze_dim", "_squeeze_dims_copy": "_squeeze_dims",
+}  # fmt: skip
+"""Rows of copies and the rows of their views."""
+assert rearrange
+assert shape
+
+for _name, _view in VIEWS.items():
+    _row = OPS[_view]
+    linear(_name, Copying(_row.forward), node=f"{_row.node_class.__name__}_copy", public=False, **_row.rules)
