@@ -23,8 +23,8 @@ def _sample(x: Any, grid: Any, how: tuple[str, str, bool]) -> Any:
     )
     refuse(
         x.shape[0] != grid.shape[0],
-        f"grid_sampler(): expected grid and input to have same batch size, but got input with sizes {list(x.shape)} and "
-        f"grid with sizes {list(grid.shape)}",
+        f"grid_sampler(): expected grid and input to have same batch size, but got input with sizes {list(x.shape)} "
+        f"and grid with sizes {list(grid.shape)}",
     )
     refuse(
         grid.shape[-1] != dims,
@@ -36,8 +36,10 @@ def _sample(x: Any, grid: Any, how: tuple[str, str, bool]) -> Any:
         f"grid_sampler(): expected input to have non-empty spatial dimensions, but input has sizes {list(x.shape)}",
     )
     refuse(dims == 3 and how[0] == "bicubic", "grid_sampler(): bicubic interpolation only supports 4D input")
-    refuse(x.dtype != grid.dtype, f"grid_sampler(): expected input and grid to have same dtype, but input has {x.dtype} "
-           f"and grid has {grid.dtype}")  # fmt: skip
+    refuse(
+        x.dtype != grid.dtype,
+        f"grid_sampler(): expected input and grid to have same dtype, but input has {x.dtype} and grid has {grid.dtype}",
+    )
     return getattr(F, f"_grid_sampler_{dims}d")(x, grid, how)
 
 
@@ -63,8 +65,8 @@ def grid_sample(
 def _warn_of_default(align_corners: Any) -> None:
     if align_corners is None:
         warnings.warn(
-            "Default grid_sample and affine_grid behavior has changed to align_corners=False since 1.3.0. Please specify "
-            "align_corners=True if the old behavior is desired. See the documentation of grid_sample for details.",
+            "Default grid_sample and affine_grid behavior has changed to align_corners=False since 1.3.0. Please "
+            "specify align_corners=True if the old behavior is desired. See the documentation of grid_sample for details.",
             stacklevel=3,
         )
 
