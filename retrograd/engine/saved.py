@@ -241,7 +241,8 @@ class SavedTensor:
             return self._unpacked(node)
         self._check_version(node)
         if self._tensor is not None:
-            self._check_not_detached(self._tensor)
+            if node is None or not node.takes_attributes:  # a custom Function gets what it saved, history or not
+                self._check_not_detached(self._tensor)
             return self._tensor
         return self._connected(wrap(self._array), node)
 
