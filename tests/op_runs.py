@@ -91,11 +91,13 @@ def first_order(r: Run, *, create_graph: bool = False, cotangents: list[Any] | N
 def second_order(r: Run) -> list[Any]:
     """Gradients of the first-order gradients, by the leaves and by the gradients of the outputs."""
     cotangents = directions(r, r.outputs, 0.3, grad=True)
-    firsts = [g for g in first_order(r, create_graph=True, cotangents=cotangents) if g is not None and g.requires_grad]
+    firsts = first_order(r, create_graph=True, cotangents=cotangents)
     wanted = [*r.leaves, *cotangents]
-    if not firsts:
+    kept = [(i, g) for i, g in enumerate(firsts) if g is not None and g.requires_grad]
+    if not kept:
         return [None] * len(wanted)
-    return list(r.engine.autograd.grad(firsts, wanted, directions(r, firsts, 0.9), allow_unused=True))
+    along = [r.engine.from_numpy(weights(g, 0.9 + i)) for i, g in kept]
+    return list(r.engine.autograd.grad([g for _, g in kept], wanted, along, allow_unused=True))
 
 
 def forward_mode(engine: Any, sample: Sample) -> list[Any]:

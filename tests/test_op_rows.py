@@ -6,7 +6,6 @@ Where PyTorch has no second order or forward mode, ours is held against finite d
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -313,27 +312,50 @@ class Watcher:
         self.names.add(name.removesuffix("_"))
 
 
-def watched() -> Iterator[str]:
-    """Names of the rows that some sample, its gradient or its second order runs."""
+def noting(op: Any, names: set[str]) -> Any:
+    """The kernel of a row, which notes that it ran."""
+    forward = op.forward
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        names.add(op.name)
+        return forward(*args, **kwargs)
+
+    return call
+
+
+def watched() -> set[str]:
+    """Names of the rows that some sample, its gradient, second order, forward mode or in-place form runs."""
+    run(retrograd, SAMPLES[0])  # the table is read on first use
     watcher, in_place_ids = Watcher(), {id(s) for s in IN_PLACE}
+    kernels = {name: op.forward for name, op in OPS.items()}
     observe.add(watcher)
     try:
+        for op in OPS.values():
+            op.forward = noting(op, watcher.names)
         for sample in SAMPLES:
-            with contextlib.suppress(Exception):  # the sample's own test tells of it
-                ours = run(retrograd, sample)
-                if ours.outputs:
-                    second_order(ours)
-            if id(sample) in in_place_ids:
-                with contextlib.suppress(Exception):
-                    run(retrograd, sample, in_place(sample.name))
+            run_all_ways(sample, id(sample) in in_place_ids)
     finally:
         observe.remove(watcher)
-    yield from watcher.names
+        for name, forward in kernels.items():
+            OPS[name].forward = forward
+    return watcher.names
+
+
+def run_all_ways(sample: Sample, writes: bool) -> None:
+    """Value, both orders, forward mode and in-place form; what fails has its own test that tells of it."""
+    with contextlib.suppress(Exception), quiet():
+        ours = run(retrograd, sample)
+        if ours.outputs:
+            second_order(ours)
+            forward_mode(retrograd, sample)
+    if writes:
+        with contextlib.suppress(Exception):
+            run(retrograd, sample, in_place(sample.name))
 
 
 def test_every_differentiable_row_has_a_sample() -> None:
     """Each differentiable row of the operator table is run by some sample."""
-    seen = set(watched())
+    seen = watched()
     differentiable = {name for name, op in OPS.items() if op.rules or op.joint}
 
     assert len(differentiable) > 300

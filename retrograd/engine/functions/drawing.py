@@ -21,6 +21,8 @@ for _node in ("Normal", "Uniform", "Bernoulli"):
     )  # fmt: skip
 
 
+linear("_overwrite_bernoulli_tensor", lambda self, p, values: values, node="BernoulliBackward1", tensors="self p",
+       self=lambda g: g * 0, p=lambda g, p_sizes: F.sum_to_size(g * 0, tuple(p_sizes)))  # fmt: skip
 linear("_drawn_bernoulli", lambda self, values: values, node="BernoulliBackward0", tensors="self",
        self=lambda g: g * 0)  # fmt: skip
 
@@ -122,5 +124,8 @@ def bernoulli(input: Any, p: float | None = None, *, generator: Any = None) -> A
 @public("bernoulli_", function=False)
 def bernoulli_(self: Any, p: Any = 0.5, *, generator: Any = None) -> Any:
     """0 or 1 with probability ``p`` of 1."""
-    limit = p._array if hasattr(p, "_array") else p
-    return _overwrite(self, "bernoulli", rng_of(generator).random(tuple(self.shape)) < limit)
+    uniform = rng_of(generator).random(tuple(self.shape))
+    if not hasattr(p, "_array"):
+        return _overwrite(self, "bernoulli", uniform < p)
+    values = np.asarray(uniform < p._array).astype(self._sig.numpy)
+    return call_inplace(OPS["_overwrite_bernoulli_tensor"], (self, p, values), {})
