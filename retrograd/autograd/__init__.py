@@ -29,6 +29,8 @@ _MODULES = ("_functions", "anomaly_mode", "forward_ad", "function", "functional"
 def __getattr__(name: str) -> Any:
     if name in _MODULES:
         return importlib.import_module(f"{__name__}.{name}")
+    if name == "torch":  # torch.autograd.torch is torch
+        return importlib.import_module("retrograd")
     raise AttributeError(f"module 'retrograd.autograd' has no attribute '{name}'")
 
 

@@ -1,4 +1,4 @@
-"""The face of ``torch.nn``: ``Parameter`` and ``functional``."""
+"""The face of ``torch.nn``: ``Module``, ``Parameter``, the layers of small programs, and ``functional``."""
 
 from __future__ import annotations
 
@@ -6,15 +6,29 @@ import importlib
 from typing import Any
 
 from ..engine.parameter import Parameter
+from .layers import Dropout, Identity, Linear, ModuleList, ReLU, Sequential, Sigmoid, Tanh
+from .module import Module
 
 
 def __getattr__(name: str) -> Any:
     if name == "functional":
         return importlib.import_module(f"{__name__}.functional")
     raise AttributeError(
-        f"module 'retrograd.nn' has no attribute '{name}'; retrograd has nn.functional and nn.Parameter, layers are "
-        "written with them"
+        f"module 'retrograd.nn' has no attribute '{name}'; it has Module, Parameter, {', '.join(_LAYERS)}, and "
+        "everything else as functions in nn.functional"
     )
 
 
-__all__ = ["Parameter"]
+_LAYERS = ("Dropout", "Identity", "Linear", "ModuleList", "ReLU", "Sequential", "Sigmoid", "Tanh")
+__all__ = [
+    "Dropout",
+    "Identity",
+    "Linear",
+    "Module",
+    "ModuleList",
+    "Parameter",
+    "ReLU",
+    "Sequential",
+    "Sigmoid",
+    "Tanh",
+]

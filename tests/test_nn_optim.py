@@ -1,0 +1,102 @@
+"""Modules and optimizers: the same network trained on both engines takes the same steps."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from both_engines import differential, raises
+
+import retrograd
+
+
+def network(torch: Any) -> Any:
+    """Two layers with fixed weights."""
+
+    class Net(torch.nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.body = torch.nn.Sequential(torch.nn.Linear(3, 4), torch.nn.ReLU(), torch.nn.Linear(4, 2))
+            self.scale = torch.nn.Parameter(torch.ones(1))
+            self.register_buffer("shift", torch.zeros(2))
+
+        def forward(self, x: Any) -> Any:
+            return self.body(x) * self.scale + self.shift
+
+    net = Net().double()
+    with torch.no_grad():
+        for i, p in enumerate(net.parameters()):
+            values = np.sin(np.arange(p.numel()) * 0.7 + i).reshape(tuple(p.shape))
+            p.copy_(torch.tensor(values.tolist(), dtype=torch.float64).reshape(p.shape))
+    return net
+
+
+def trained(torch: Any, make: Any) -> Any:
+    """Parameters and losses after 20 steps."""
+    net = network(torch)
+    optimizer = make(net.parameters())
+    x = torch.tensor(np.cos(np.arange(15.0)).reshape(5, 3).tolist(), dtype=torch.float64)
+    losses = []
+    for _ in range(20):
+        optimizer.zero_grad()
+        loss = ((net(x) - 1) ** 2).mean()
+        loss.backward()
+        optimizer.step()
+        losses.append(loss.item())
+    return [losses, [p.detach().tolist() for p in net.parameters()]]
+
+
+@differential
+def test_sgd(torch: Any) -> Any:
+    """Plain gradient descent with weight decay."""
+    return trained(torch, lambda p: torch.optim.SGD(p, lr=0.05, weight_decay=0.01))
+
+
+@differential
+def test_momentum_and_nesterov(torch: Any) -> Any:
+    """Momentum with and without Nesterov's correction."""
+    made = [lambda p, n=n: torch.optim.SGD(p, lr=0.02, momentum=0.9, nesterov=n) for n in (False, True)]
+    return [trained(torch, make) for make in made]
+
+
+@differential
+def test_adam(torch: Any) -> Any:
+    """Adam with weight decay."""
+    return trained(torch, lambda p: torch.optim.Adam(p, lr=0.05, weight_decay=0.1))
+
+
+@differential
+def test_tree(torch: Any) -> Any:
+    """Names of modules, parameters, buffers and state; modes; forward hooks."""
+    net = network(torch)
+    seen: list[str] = []
+    net.body[0].register_forward_pre_hook(lambda m, args: seen.append("pre"))
+    handle = net.body.register_forward_hook(lambda m, args, out: out * 0)
+    zero = net(torch.ones(1, 3, dtype=torch.float64)).sum().item()
+    handle.remove()
+    net.eval()
+    return [
+        [n for n, _ in net.named_modules()], [n for n, _ in net.named_parameters()],
+        [n for n, _ in net.named_buffers()],
+        sorted(net.state_dict()), net.body[1].training, seen, zero, [p.requires_grad for p in net.parameters()],
+    ]  # fmt: skip
+
+
+@differential
+def test_misuse(torch: Any) -> Any:
+    """Wrong assignments, missing forward, foreign state, empty and non-leaf optimizers."""
+    net = network(torch)
+    return [
+        raises("cannot assign", setattr, net, "scale", 3),
+        raises("forward", torch.nn.Module(), 1),
+        raises("Missing key", net.load_state_dict, {}),
+        raises("empty parameter list", torch.optim.SGD, []),
+        raises("non-leaf", torch.optim.SGD, [net.scale * 1]),
+    ]
+
+
+def test_missing_layer_names_the_way_out() -> None:
+    """A layer that is not there says what is."""
+    with pytest.raises(AttributeError, match=r"nn\.functional"):
+        _ = retrograd.nn.Conv2d
