@@ -165,8 +165,13 @@ def public(
 
 
 def _with_out(f: Callable[..., Any]) -> Callable[..., Any]:
+    code: Any = getattr(f, "__code__", None)
+    names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount] if code is not None else ()
+
     @functools.wraps(f)
     def call(*args: Any, out: Any = None, **kwargs: Any) -> Any:
+        if kwargs:
+            kwargs = renamed(kwargs, names)
         return f(*args, **kwargs) if out is None else write_out(f, out, args, kwargs)
 
     return call

@@ -37,7 +37,8 @@ def lu_factor(A: Any, *, pivot: bool = True) -> Any:  # noqa: N803
 @public("lu_factor_ex", namespace="linalg", out=True)
 def lu_factor_ex(A: Any, *, pivot: bool = True, check_errors: bool = False) -> Any:  # noqa: N803
     """``lu_factor``, and zeros that say that it went well."""
-    return Checked(*F._lu_factor(A, pivot), _info(A))
+    both, pivots = F._lu_factor(A, pivot)
+    return Checked(both, pivots, _info(A))
 
 
 @public("lu", out=True)

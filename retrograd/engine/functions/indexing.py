@@ -30,10 +30,6 @@ def _checked(part: Any) -> Any:
         return part._array.astype(bool) if part._sig.numpy == np.uint8 else part._array
     if isinstance(part, (list, tuple)):
         return _checked_list(part)
-    if isinstance(part, float):
-        raise TypeError(
-            "only integers, slices (`:`), ellipsis (`...`), None and long or byte Variables are valid indices"
-        )
     return part
 
 
@@ -129,7 +125,7 @@ def _position(part: Any, t: Any, dim: int) -> int:
     try:
         i = int(value.item()) if isinstance(value, np.ndarray) else value.__index__()
     except AttributeError:
-        raise TypeError(
+        raise IndexError(
             "only integers, slices (`:`), ellipsis (`...`), None and long or byte Variables are valid indices (got "
             f"{type(part).__name__})"
         ) from None

@@ -69,13 +69,10 @@ def kthvalue(input: Any, k: int, dim: int = -1, keepdim: bool = False) -> Any:  
 # -- distinct values
 
 
-def _with_extras(values: Any, inverse: Any, counts: Any, return_inverse: bool, return_counts: bool) -> Any:
-    found = [wrap(values)]
-    if return_inverse:
-        found.append(wrap(np.asarray(inverse, np.int64)))
-    if return_counts:
-        found.append(wrap(np.asarray(counts, np.int64)))
-    return found[0] if len(found) == 1 else tuple(found)
+def _chosen(found: Any, return_inverse: bool, return_counts: bool) -> Any:
+    values, inverse, counts = found
+    extras = ([inverse] if return_inverse else []) + ([counts] if return_counts else [])
+    return (values, *extras) if extras else values
 
 
 @public("unique")
@@ -84,11 +81,8 @@ def unique(
 ) -> Any:  # fmt: skip
     """Distinct elements (or slices of ``dim``) in order."""
     check_tensor("unique", input)
-    values, inverse, counts = np.unique(
-        input._array, return_inverse=True, return_counts=True, axis=dim, equal_nan=False
-    )
-    shape = input._array.shape if dim is None else (-1,)
-    return _with_extras(values, inverse.reshape(shape), counts, return_inverse, return_counts)
+    row = F._unique if dim is None else F._unique_dim
+    return _chosen(row(input, dim), return_inverse, return_counts)
 
 
 @public("unique_consecutive")
@@ -97,16 +91,7 @@ def unique_consecutive(
 ) -> Any:  # fmt: skip
     """Elements (or slices of ``dim``) without repetitions of their predecessors."""
     check_tensor("unique_consecutive", input)
-    array = input._array.reshape(-1) if dim is None else input._array
-    axis = 0 if dim is None else axes_of(dim, input.ndim)[0]
-    lines = np.moveaxis(array, axis, 0).reshape(array.shape[axis], -1)
-    new = np.ones(len(lines), bool)
-    new[1:] = (lines[1:] != lines[:-1]).any(1)
-    starts = np.flatnonzero(new)
-    inverse = np.cumsum(new) - 1
-    counts = np.diff(np.append(starts, len(lines)))
-    shape = input._array.shape if dim is None else inverse.shape
-    return _with_extras(np.take(array, starts, axis), inverse.reshape(shape), counts, return_inverse, return_counts)
+    return _chosen(F._unique_consecutive(input, dim), return_inverse, return_counts)
 
 
 @public("isin", method=False, out=True)

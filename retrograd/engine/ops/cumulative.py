@@ -100,7 +100,7 @@ def _logcumsumexp(self: Any, dim: int) -> Any:
     """Logarithm of the running sum of exponentials."""
     axes = axes_of(dim, self.ndim)
     if self.dtype.kind not in "fc":
-        raise RuntimeError("logcumsumexp(): expected a floating point or complex input")
+        raise NotImplementedError(f'"logcumsumexp" not implemented for {self.dtype}')
     if not self.ndim:
         return self.copy()
     if self.dtype.kind == "c":

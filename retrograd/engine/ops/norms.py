@@ -95,6 +95,8 @@ function("dist", _dist, promote="float", self=_dist_self, other=_dist_other)
 
 def _renorm(self: Any, p: Any, dim: int, maxnorm: Any) -> Any:
     """Each entry of ``dim`` scaled down to a ``p``-norm of at most ``maxnorm``."""
+    if self.ndim < 2:
+        raise RuntimeError(f"renorm: input needs at least 2 dimensions, got {self.ndim} dimensions")
     axis = axes_of(dim, self.ndim)[0]
     others = tuple(a for a in range(self.ndim) if a != axis)
     norm = _vector_norm(self, p, others, True)

@@ -106,8 +106,20 @@ def _share(g: Any, self: Any, result: Any) -> Any:
     return g * hit / F.sum(hit)
 
 
-function("_max_all", lambda self: np.maximum.reduce(self, axis=None), node="MaxBackward1", self=_share)
-function("_min_all", lambda self: np.minimum.reduce(self, axis=None), node="MinBackward1", self=_share)
+def _extreme_all(name: str, reduce: Any) -> Any:
+    def forward(self: Any) -> Any:
+        if not self.size:
+            raise RuntimeError(
+                f"{name}(): Expected reduction dim to be specified for input.numel() == 0. Specify the reduction dim "
+                "with the 'dim' argument."
+            )
+        return reduce(self, axis=None)
+
+    return forward
+
+
+function("_max_all", _extreme_all("max", np.maximum.reduce), node="MaxBackward1", self=_share)
+function("_min_all", _extreme_all("min", np.minimum.reduce), node="MinBackward1", self=_share)
 
 
 def _extreme(choose: Any) -> Any:
@@ -115,6 +127,8 @@ def _extreme(choose: Any) -> Any:
         if self.ndim == 0:
             return self.copy(), np.zeros((), np.int64)
         axis = axes_of(dim, self.ndim)[0]
+        if not self.shape[axis]:
+            raise IndexError(f"{choose.__name__[3:]}(): Expected reduction dim {axis} to have non-zero size.")
         indices = np.expand_dims(choose(self, axis), axis)
         values = np.take_along_axis(self, indices, axis)
         return (values, indices) if keepdim else (np.squeeze(values, axis), np.squeeze(indices, axis))
@@ -174,6 +188,8 @@ function("_min_dim", _extreme(np.argmin), node="MinBackward0", outputs=2, nondif
 
 def _arg(choose: Any) -> Any:
     def forward(self: Any, dim: Any = None, keepdim: bool = False) -> Any:
+        if not self.size and (dim is None or not self.shape[axes_of(dim, self.ndim)[0]]):
+            raise IndexError(f"{choose.__name__}(): Expected reduction dim to be specified for input.numel() == 0.")
         if dim is None:
             index = np.asarray(choose(self, None))
             return index.reshape((1,) * self.ndim) if keepdim else index

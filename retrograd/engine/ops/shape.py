@@ -332,7 +332,28 @@ def _cat(tensors: Any, dim: int = 0) -> Any:
     if not tensors:
         raise RuntimeError("torch.cat(): expected a non-empty list of Tensors")
     kept = [a for a in tensors if a.shape != (0,)] or list(tensors[:1])
-    return np.concatenate(kept, axis=axes_of(dim, kept[0].ndim)[0])
+    axis = axes_of(dim, kept[0].ndim)[0]
+    try:
+        return np.concatenate(kept, axis=axis)
+    except ValueError:
+        raise _misfit(kept, axis) from None
+
+
+def _misfit(tensors: Any, axis: int) -> RuntimeError:
+    """What torch says of tensors that do not fit together."""
+    first = tensors[0].shape
+    if not first:
+        return RuntimeError("zero-dimensional tensor (at position 0) cannot be concatenated")
+    for i, a in enumerate(tensors):
+        if len(a.shape) != len(first):
+            return RuntimeError(f"Tensors must have same number of dimensions: got {len(first)} and {len(a.shape)}")
+        for d, (n, m) in enumerate(zip(first, a.shape, strict=True)):
+            if n != m and d != axis:
+                return RuntimeError(
+                    f"Sizes of tensors must match except in dimension {axis}. Expected size {n} but got size {m} for "
+                    f"tensor number {i} in the list."
+                )
+    return RuntimeError("tensors cannot be concatenated")
 
 
 listwise("cat", _cat, _cat_back, promote="common")
@@ -342,6 +363,12 @@ def _stack(tensors: Any, dim: int = 0) -> Any:
     """Join tensors along a new dimension."""
     if not tensors:
         raise RuntimeError("stack expects a non-empty TensorList")
+    for i, a in enumerate(tensors):
+        if a.shape != tensors[0].shape:
+            raise RuntimeError(
+                f"stack expects each tensor to be equal size, but got {list(tensors[0].shape)} at entry 0 and "
+                f"{list(a.shape)} at entry {i}"
+            )
     return np.stack(tensors, axis=axes_of(dim, tensors[0].ndim + 1)[0])
 
 

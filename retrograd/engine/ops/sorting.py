@@ -76,3 +76,38 @@ def kth_row(name: str) -> None:
 
 
 kth_row("_kthvalue")
+
+# -- distinct values
+
+
+def distinct(self: Any, dim: Any = None) -> Any:
+    """Distinct elements (or slices) in order, where each element is among them, and how often it occurs."""
+    values, inverse, counts = np.unique(self, return_inverse=True, return_counts=True, axis=dim, equal_nan=False)
+    shape = self.shape if dim is None else (-1,)
+    return values, inverse.reshape(shape).astype(np.int64), counts.astype(np.int64)
+
+
+def runs(self: Any, dim: Any = None) -> Any:
+    """Elements (or slices) without repetitions of their predecessors, with the same extras."""
+    array, axis = (self.reshape(-1), 0) if dim is None else (self, axes_of(dim, self.ndim)[0])
+    lines = np.moveaxis(array, axis, 0).reshape(array.shape[axis], -1)
+    new = np.ones(len(lines), bool)
+    new[1:] = (lines[1:] != lines[:-1]).any(1)
+    starts = np.flatnonzero(new)
+    inverse = (np.cumsum(new) - 1).reshape(self.shape if dim is None else (-1,))
+    return np.take(array, starts, axis), inverse.astype(np.int64), np.diff(np.append(starts, len(lines)))
+
+
+def _no_gradient(name: str) -> Any:
+    def rule(g: Any) -> Any:
+        raise NotImplementedError(f"the derivative for '{name}' is not implemented.")
+
+    return rule
+
+
+for _name, _row, _forward, _node in (
+    ("_unique2", "_unique", distinct, "Unique2Backward0"),
+    ("unique_dim", "_unique_dim", distinct, "UniqueDimBackward0"),
+    ("unique_consecutive", "_unique_consecutive", runs, "UniqueConsecutiveBackward0"),
+):
+    function(_row, _forward, node=_node, outputs=3, nondiff=(1, 2), self=_no_gradient(_name))

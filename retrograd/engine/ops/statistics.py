@@ -204,6 +204,8 @@ function("_aminmax", _aminmax, node="AminmaxBackward0", outputs=2, self=_aminmax
 
 def _middle(self: Any, ignore_nan: bool) -> Any:
     """Index of the lower median along the last axis; NaN counts as the largest, and wins unless it is ignored."""
+    if self.dtype.kind == "b":
+        raise NotImplementedError("median is not implemented for bool; convert with .to(torch.uint8) first")
     order = np.argsort(self, axis=-1, kind="stable")
     n = self.shape[-1]
     if self.dtype.kind != "f":
