@@ -87,6 +87,7 @@ BINARY = [
     *calls("heaviside", [Const(real(2, 3)), Const(real(3))], [Const(np.array([0.0, -1.0, 2.0])), Const(real())]),
     *calls("ldexp", [real(2, 3), ints(3, lo=0)], [real(3), np.array(2)]),
     *calls("floor_divide", [Const(real(2, 3)), Const(real(3, lo=0.5))], [Const(real(4, lo=-9, hi=9)), 2]),
+    *calls("floor_divide fmod remainder", [Const(real(3)), 0], note="by zero", variants=False),
     *calls("add sub mul div floor_divide bitwise_and", [2, ints(3, lo=1)], [2, np.array(3)], note="number first",
            variants=False),
     *calls("add mul sub", [2.5, real(3)], [1 + 2j, real(3)], note="number first", variants=False),

@@ -11,7 +11,7 @@ from .inplace import bump_version, call_inplace, prepare_write
 from .op import OpDef
 from .registry import OPS
 from .state import STATE
-from .views import requires_grad
+from .views import check_inplace, requires_grad
 
 FUNCTIONS: dict[str, Callable[..., Any]] = {}
 """Public functions by name, such as ``torch.add``."""
@@ -69,8 +69,18 @@ def _check_row_arguments(op: OpDef, args: tuple[Any, ...], kwargs: dict[str, Any
 
 
 _NUMBER_FIRST = frozenset(
-    ("add", "sub", "mul", "div", "floor_divide", "bitwise_and", "bitwise_or", "bitwise_xor", "bitwise_left_shift",
-     "bitwise_right_shift")
+    (
+        "add",
+        "sub",
+        "mul",
+        "div",
+        "floor_divide",
+        "bitwise_and",
+        "bitwise_or",
+        "bitwise_xor",
+        "bitwise_left_shift",
+        "bitwise_right_shift",
+    )
 )
 """Rows whose function also takes a number and a tensor: ``torch.add(2, t)``."""
 
@@ -116,7 +126,17 @@ def write_out(function: Callable[..., Any], out: Any, args: tuple[Any, ...], kwa
     return out
 
 
+_KINDS = "buifc"
+
+
 def _write_one(out: Any, value: Any) -> None:
+    have, want = value._sig.numpy, out._sig.numpy
+    if _KINDS.index(have.kind.replace("u", "i")) > _KINDS.index(want.kind.replace("u", "i")):
+        raise RuntimeError(
+            f"result type {value.dtype} can't be cast to the desired output type {out.dtype}; give an out= of a "
+            "dtype that can hold the result"
+        )
+    check_inplace(out, False)
     prepare_write(out)
     if out._sig.shape == value._sig.shape:
         out._array[...] = value._array

@@ -74,8 +74,8 @@ def _fit_for_number(t: Any, number: Any) -> Any:
     numpy = t._sig.numpy
     if numpy.kind == "c" or (numpy.kind == "f" and not isinstance(number, complex)):
         return t
-    groups = ((numpy,), ()) if t._sig.shape else ((), (numpy,))
-    common = result_dtype(*groups, (number,))
+    dimensioned, zero_dim = ((numpy,), ()) if t._sig.shape else ((), (numpy,))
+    common = result_dtype(dimensioned, zero_dim, (number,))
     return t if common == numpy else F._to_copy(t, common)
 
 

@@ -97,7 +97,9 @@ def heaviside_(self: Any, values: Any) -> Any:
 
 
 def _needs_complex(*values: Any) -> bool:
-    return any(v._sig.numpy.kind == "c" if isinstance(v, TensorBase) else isinstance(v, builtins.complex) for v in values)
+    return any(
+        v._sig.numpy.kind == "c" if isinstance(v, TensorBase) else isinstance(v, builtins.complex) for v in values
+    )
 
 
 @public("float_power", out=True)

@@ -175,6 +175,7 @@ def y1(x: Any) -> Any:
 
 # -- modified functions
 
+
 def _scaled_i(x: Any, order: int) -> Any:
     """``exp(-x) I_order(x)`` for ``x >= 0``."""
     return piecewise(

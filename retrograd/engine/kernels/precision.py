@@ -12,12 +12,17 @@ Kernel = Callable[..., Any]
 
 
 def in_double(kernel: Kernel) -> Kernel:
-    """Run a kernel on flat float64 arrays of equal length; the result has the operands' common dtype and shape."""
+    """Run a kernel on flat float64 arrays of equal length; the result has the operands' common dtype and shape.
+
+    Raises ``NotImplementedError`` for complex operands.
+    """
 
     @functools.wraps(kernel)
     def call(*operands: Any) -> Any:
         arrays = np.broadcast_arrays(*[np.asarray(x) for x in operands])
         kept = np.result_type(*operands)
+        if kept.kind == "c":
+            raise NotImplementedError(f'"{kernel.__name__}" not implemented for complex numbers; take .real first')
         flat = [np.array(a, dtype=np.float64).ravel() for a in arrays]
         return np.asarray(kernel(*flat)).astype(kept if kept.kind == "f" else np.float64).reshape(arrays[0].shape)
 

@@ -25,7 +25,13 @@ def _add(self: Any, other: Any, alpha: Any = 1) -> Any:
 
 def _sub(self: Any, other: Any, alpha: Any = 1) -> Any:
     """``self - alpha * other``."""
-    return np.subtract(self, _scaled(other, alpha))
+    try:
+        return np.subtract(self, _scaled(other, alpha))
+    except TypeError:
+        raise RuntimeError(
+            "Subtraction, the `-` operator, with two bool tensors is not supported. Use the `^` or `logical_xor()` "
+            "operator instead."
+        ) from None
 
 
 def _rsub(self: Any, other: Any, alpha: Any = 1) -> Any:
@@ -78,11 +84,19 @@ elementwise(
 )  # fmt: skip
 
 
+def whole_divisor(self: Any, other: Any) -> Any:
+    """The divisor of a division; ``RuntimeError`` where it is 0 and both are integers (floats give infinity)."""
+    if np.result_type(self, other).kind in "iu" and not np.all(other):
+        raise RuntimeError("ZeroDivisionError: integer division by zero")
+    return other
+
+
 def _div_floor(self: Any, other: Any) -> Any:
-    return np.floor_divide(self, other)
+    return np.floor_divide(self, whole_divisor(self, other))
 
 
 def _div_trunc(self: Any, other: Any) -> Any:
+    whole_divisor(self, other)
     if np.result_type(self, other).kind in "iu":
         quotient = np.floor_divide(self, other)
         return quotient + ((quotient < 0) & (quotient * other != self))
@@ -105,6 +119,8 @@ def _sign(self: Any) -> Any:
     """-1, 0 or 1; 0 also for NaN."""
     if self.dtype.kind == "b":
         return self
+    if self.dtype.kind == "c":
+        raise NotImplementedError("sign is not implemented for complex numbers; use torch.sgn")
     signs = np.sign(self)
     return np.nan_to_num(signs) if np.isnan(np.add.reduce(signs, axis=None)) else signs
 
@@ -129,6 +145,7 @@ def _sgn_grad(g: Any, self: Any, result: Any) -> Any:
 elementwise("sgn", _sgn, self=_sgn_grad, inplace=True,
             jvp=lambda primal, tangents, results: _sgn_grad(tangents[0], primal[0], results[0]))  # fmt: skip
 elementwise("sign", _sign, self=_zeros_rule, inplace=True)
+
 
 def _square(self: Any) -> Any:
     """``self * self``."""
@@ -304,8 +321,21 @@ linear(
 # -- comparison, logic, rounding: no gradient
 
 _ufunc: Any
+
+
+def _ordering(name: str, compare: Any) -> Any:
+    def forward(self: Any, other: Any) -> Any:
+        if np.iscomplexobj(self) or np.iscomplexobj(other):
+            raise NotImplementedError(f'"{name}" not implemented for complex numbers, which have no order')
+        return compare(self, other)
+
+    forward.__doc__ = f"Element-wise {name}."
+    return forward
+
+
 for _name, _ufunc in {
-    "eq": np.equal, "ne": np.not_equal, "lt": np.less, "le": np.less_equal, "gt": np.greater, "ge": np.greater_equal,
+    "eq": np.equal, "ne": np.not_equal, "lt": _ordering("lt", np.less), "le": _ordering("le", np.less_equal),
+    "gt": _ordering("gt", np.greater), "ge": _ordering("ge", np.greater_equal),
 }.items():  # fmt: skip
     nondifferentiable(_name, _ufunc, tensors="self other", promote="common", inplace=True)
 for _name, _ufunc in {
@@ -327,11 +357,11 @@ for _name, _round in {"floor": np.floor, "ceil": np.ceil, "trunc": np.trunc}.ite
 
 def _floor_divide(self: Any, other: Any) -> Any:
     """Division rounded down."""
-    return np.floor_divide(self, other)
+    return np.floor_divide(self, whole_divisor(self, other))
 
 
 nondifferentiable("floor_divide", _floor_divide, tensors="self other", promote="common", inplace=True)
 elementwise(
-    "remainder", np.remainder, node="RemainderBackward1",
+    "remainder", lambda self, other: np.remainder(self, whole_divisor(self, other)), node="RemainderBackward1",
     self=lambda g: g, other=lambda g, self, other: -g * F._div_floor(self, other), inplace=True,
 )  # fmt: skip

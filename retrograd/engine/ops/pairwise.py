@@ -9,7 +9,7 @@ import numpy as np
 
 from ..op import elementwise, nondifferentiable
 from ..registry import F
-from .elementwise import conj
+from .elementwise import conj, whole_divisor
 
 LOG2 = math.log(2)
 
@@ -111,12 +111,12 @@ for _name, _row, _kernel, _slope, _nodes in (
 # -- remainders: the sign of the dividend (fmod) or of the divisor (remainder)
 
 elementwise(
-    "_fmod_tensor", lambda self, other: np.fmod(self, other), node="FmodBackward1", promote="common",
+    "_fmod_tensor", lambda self, other: np.fmod(self, whole_divisor(self, other)), node="FmodBackward1", promote="common",
     self=lambda g: g, other=lambda g, self, other: -g * F._div_trunc(self, other),
 )  # fmt: skip
-elementwise("_fmod_number", lambda self, other: np.fmod(self, other), node="FmodBackward0", tensors="self other",
+elementwise("_fmod_number", lambda self, other: np.fmod(self, whole_divisor(self, other)), node="FmodBackward0", tensors="self other",
             promote="common", self=lambda g: g)  # fmt: skip
-elementwise("_remainder_number", lambda self, other: np.remainder(self, other), node="RemainderBackward0",
+elementwise("_remainder_number", lambda self, other: np.remainder(self, whole_divisor(self, other)), node="RemainderBackward0",
             tensors="self other", promote="common", self=lambda g: g)  # fmt: skip
 
 # -- signs and powers of two

@@ -56,9 +56,7 @@ elementwise(
 
 
 def _mvlgamma(self: Any, p: int) -> Any:
-    """Logarithm of the multivariate gamma function of dimension ``p``."""
-    if self.size and self.min() <= (p - 1) / 2:
-        raise RuntimeError("All elements must be greater than (p-1)/2")
+    """Logarithm of the multivariate gamma function of dimension ``p``, for elements above ``(p - 1) / 2``."""
     total = p * (p - 1) / 4 * math.log(math.pi)
     return sum((gamma.lgamma(self - self.dtype.type(i / 2)) for i in range(p)), start=self * 0) + self.dtype.type(total)
 
