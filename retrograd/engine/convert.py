@@ -139,17 +139,25 @@ def _warn_scalar(t: Any) -> None:
 def to_float(t: Any) -> float:
     """``float(tensor)``; warns when it requires grad."""
     _warn_scalar(t)
-    return float(item(t))
+    return float(_only(t))
 
 
 def to_int(t: Any) -> int:
     """``int(tensor)``."""
-    return int(item(t))
+    return int(_only(t))
 
 
 def to_complex(t: Any) -> complex:
     """``complex(tensor)``."""
-    return complex(item(t))
+    return complex(_only(t))
+
+
+def _only(t: Any) -> Any:
+    if t._array.size != 1:
+        raise ValueError(
+            f"only one element tensors can be converted to Python scalars, but this one has {t._array.size}"
+        )
+    return item(t)
 
 
 def to_index(t: Any) -> int:

@@ -175,6 +175,9 @@ class GraphNode:
         if tensor._meta is not None and tensor._meta.hooks is not None:
             self.add_tensor_hooks(tensor._fn.nr if tensor._fn.__class__ is Port else 0, tensor._meta.hooks)
 
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        raise TypeError(f"cannot pickle '{type(self).__name__}' object: save tensors, not the graph that made them")
+
     def __repr__(self) -> str:
         return f"<{type(self).__name__} object at {id(self):#x}>"
 

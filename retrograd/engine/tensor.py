@@ -322,6 +322,8 @@ class Tensor(TensorBase):
     def data(self) -> Tensor:
         """A leaf that shares memory but neither history nor version."""
         alias: Tensor = wrap(self._array)
+        if is_inference(self):
+            alias.need_meta().inference = True
         if observe.observers:
             observe.tell("cut", "data", self, alias)
         return alias

@@ -18,7 +18,7 @@ from .opnode import RunContext
 from .registry import OPS
 from .saved import SECOND_TIME, set_edge_finder
 from .state import STATE
-from .strided import Geometry, element_strides, partly_overlaps, storage_offset, zeros_like_layout
+from .strided import Geometry, element_strides, partly_overlaps, root_array, storage_offset, zeros_like_layout
 from .view_rules import forbidden_view_message
 
 HOLE = object()
@@ -187,6 +187,10 @@ def has_geometry_of_base(t: TensorBase, candidate: TensorBase) -> bool:
 def make_view(t: TensorBase, operand: TensorBase, edge: Any, step: tuple[Any, tuple[Any, ...], int] | None) -> None:
     """Make ``t``, which shares memory with ``operand``, a view of the operand's root."""
     share_storage(t, operand)
+    if operand._meta is not None and operand._meta.inference:
+        root_array(operand)  # a view in memory only: inference tensors know nothing of bases
+        t.need_meta().inference = True
+        return
     parent = operand._meta.view if operand._meta is not None else None
     base = parent.base if parent is not None else operand
     tag = _creation_tag(parent, step)
@@ -200,8 +204,6 @@ def make_view(t: TensorBase, operand: TensorBase, edge: Any, step: tuple[Any, tu
     assert t._meta is not None
     assert t._meta.storage is not None
     t._meta.view = View(base, edge, t._meta.storage.version, tag, steps)
-    if operand._meta is not None and operand._meta.inference:
-        t._meta.inference = True
 
 
 def _region(t: TensorBase) -> tuple[Any, ...]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
@@ -46,6 +47,12 @@ def tensor(
     data: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False, pin_memory: bool = False
 ) -> Any:  # noqa: A002
     """A leaf with a copy of the data."""
+    if isinstance(data, TensorBase):
+        warnings.warn(
+            "To copy construct from a tensor, it is recommended to use sourceTensor.detach().clone() or "
+            "sourceTensor.detach().clone().requires_grad_(True), rather than torch.tensor(sourceTensor).",
+            stacklevel=2,
+        )
     return finish(array_from(data, None if dtype is None else to_numpy_dtype(dtype)), requires_grad)
 
 
@@ -69,7 +76,7 @@ def from_numpy(ndarray: Any) -> Any:
             "At least one stride in the given numpy array is negative, and tensors with negative strides are not "
             "currently supported. (You can probably work around this by making a copy of your array with array.copy().)"
         )
-    return wrap(ndarray)
+    return finish(ndarray)
 
 
 def _filled(make: Any) -> Any:

@@ -116,6 +116,8 @@ def resize_(self: Any, *size: Any, memory_format: Any = None) -> Any:
     if requires_grad(self):
         raise RuntimeError("cannot resize variables that require grad. Use reshape, or resize the detached tensor.")
     shape = tuple(size[0]) if len(size) == 1 and isinstance(size[0], (tuple, list)) else size
+    if any(n < 0 for n in shape):
+        raise RuntimeError(f"resize_: sizes must not be negative, got {list(shape)}")
     prepare_write(self)
     memory, offset = flat_memory(self), storage_offset(self)
     needed = offset + Size(shape).numel()
