@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..base import TensorBase, wrap
-from ..ops.reduce import axes_of
+from ..ops.reduce import axes_of, refuse_complex
 from ..ops.sorting import order_of
 from ..public import check_tensor, public
 from ..registry import F
@@ -97,6 +97,9 @@ def unique_consecutive(
 @public("isin", method=False, out=True)
 def isin(elements: Any, test_elements: Any, *, assume_unique: bool = False, invert: bool = False) -> Any:
     """Which elements are among ``test_elements``."""
+    for v in (elements, test_elements):
+        if isinstance(v, TensorBase):
+            refuse_complex("isin", v._array)
     pair = [v._array if isinstance(v, TensorBase) else v for v in (elements, test_elements)]
     return wrap(np.isin(pair[0], pair[1], invert=invert))
 
@@ -121,9 +124,11 @@ def searchsorted(
         raise RuntimeError("torch.searchsorted(): side and right can't be set to opposites, got side of left while "
                            "right was True")  # fmt: skip
     array = sorted_sequence._array
+    refuse_complex("searchsorted", array)
     if sorter is not None:
         array = np.take_along_axis(array, sorter._array, -1)
     values = input._array if isinstance(input, TensorBase) else np.asarray(input)
+    refuse_complex("searchsorted", values)
     found = _searched(array, values, "right" if right or side == "right" else "left")
     return wrap(np.asarray(found, np.int32 if out_int32 else np.int64))
 
@@ -160,6 +165,7 @@ def argwhere(input: Any) -> Any:  # noqa: A002
 
 
 def _limits(array: Any, low: Any, high: Any, name: str) -> tuple[Any, Any]:
+    refuse_complex(name, array)
     if low == high == 0 and array.size:
         low, high = array.min(), array.max()
     if low == high:

@@ -10,7 +10,7 @@ from ..dtypes import to_numpy_dtype
 from ..op import function, linear
 from ..registry import F
 from .elementwise import conj
-from .reduce import axes_of
+from .reduce import axes_of, refuse_complex
 from .statistics import raw
 
 
@@ -69,6 +69,7 @@ function("cumprod", _accumulated(np.multiply.accumulate), inplace=True, self=_cu
 
 def _running(compare: Any) -> Any:
     def forward(self: Any, dim: int) -> Any:
+        refuse_complex("cummax or cummin", self)
         if not self.ndim:
             return self.copy(), np.zeros((), np.int64)
         axis = axes_of(dim, self.ndim)[0]
@@ -109,9 +110,14 @@ def _logcumsumexp(self: Any, dim: int) -> Any:
 
 
 def _complex_logcumsumexp(self: Any, axis: int) -> Any:
-    largest = np.maximum.accumulate(self.real, axis=axis)
-    top = np.max(largest, axis=axis, keepdims=True)
-    return np.log(np.cumsum(np.exp(self - top), axis=axis)) + top
+    lines = np.moveaxis(self, axis, 0)
+    out = np.array(lines)
+    for i in range(1, len(lines)):
+        last, new = out[i - 1], lines[i]
+        larger = last.real >= new.real
+        top, low = np.where(larger, last, new), np.where(larger, new, last)
+        out[i] = top + np.log(1 + np.exp(low - top))
+    return np.ascontiguousarray(np.moveaxis(out, 0, axis))
 
 
 _WIDEST = {"f2": 8.0, "f4": 70.0, "f8": 600.0, "c8": 70.0, "c16": 600.0}

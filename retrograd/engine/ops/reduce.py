@@ -30,6 +30,12 @@ def axes_of(dim: Any, ndim: int) -> tuple[int, ...]:
     return tuple(axes) if ndim else ()
 
 
+def refuse_complex(name: str, self: Any) -> None:
+    """``RuntimeError`` for complex numbers where an order is asked for."""
+    if self.dtype.kind == "c":
+        raise NotImplementedError(f"{name}(): does not support complex input, because complex numbers have no order")
+
+
 def spread(g: Any, sizes: Any, dim: Any, keepdim: bool) -> Any:
     """A reduced gradient broadcast back to the shape that was reduced."""
     if not keepdim and sizes:
@@ -108,6 +114,7 @@ def _share(g: Any, self: Any, result: Any) -> Any:
 
 def _extreme_all(name: str, reduce: Any) -> Any:
     def forward(self: Any) -> Any:
+        refuse_complex(name, self)
         if not self.size:
             raise RuntimeError(
                 f"{name}(): Expected reduction dim to be specified for input.numel() == 0. Specify the reduction dim "
@@ -124,6 +131,7 @@ function("_min_all", _extreme_all("min", np.minimum.reduce), node="MinBackward1"
 
 def _extreme(choose: Any) -> Any:
     def forward(self: Any, dim: int, keepdim: bool = False) -> Any:
+        refuse_complex(choose.__name__[3:], self)
         if self.ndim == 0:
             return self.copy(), np.zeros((), np.int64)
         axis = axes_of(dim, self.ndim)[0]
@@ -188,6 +196,7 @@ function("_min_dim", _extreme(np.argmin), node="MinBackward0", outputs=2, nondif
 
 def _arg(choose: Any) -> Any:
     def forward(self: Any, dim: Any = None, keepdim: bool = False) -> Any:
+        refuse_complex(choose.__name__, self)
         if not self.size and (dim is None or not self.shape[axes_of(dim, self.ndim)[0]]):
             raise IndexError(f"{choose.__name__}(): Expected reduction dim to be specified for input.numel() == 0.")
         if dim is None:

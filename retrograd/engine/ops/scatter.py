@@ -8,7 +8,7 @@ import numpy as np
 
 from ..op import function, linear, nondifferentiable
 from ..registry import F
-from .reduce import axes_of
+from .reduce import axes_of, refuse_complex
 from .statistics import raw
 
 
@@ -151,6 +151,8 @@ def _identity(reduce: str, dtype: Any) -> Any:
 
 def reduced_at(out: Any, where: Any, values: Any, reduce: str, include_self: bool) -> None:
     """Reduce values into ``out`` (in place)."""
+    if reduce in ("amax", "amin"):
+        refuse_complex(f"reduction by {reduce}", out)
     if not include_self:
         out[where] = _identity(reduce, out.dtype)
     _REDUCE[reduce].at(out, where, values)

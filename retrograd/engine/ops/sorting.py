@@ -8,11 +8,12 @@ import numpy as np
 
 from ..op import function
 from ..registry import F
-from .reduce import axes_of
+from .reduce import axes_of, refuse_complex
 
 
 def order_of(self: Any, axis: int, descending: bool) -> Any:
     """Stable order along an axis; NaN counts as the largest."""
+    refuse_complex("sort", self)
     if not descending:
         return np.argsort(self, axis=axis, kind="stable")
     backwards = np.argsort(np.flip(self, axis), axis=axis, kind="stable")
@@ -57,6 +58,7 @@ def kth_row(name: str) -> None:
     """The row of ``kthvalue``: an element picked along a dimension, with ``k`` in front."""
 
     def forward(self: Any, k: int, dim: int = -1, keepdim: bool = False) -> Any:
+        refuse_complex("kthvalue", self)
         if not self.ndim:
             return self.copy(), np.zeros((), np.int64)
         axis = axes_of(dim, self.ndim)[0]

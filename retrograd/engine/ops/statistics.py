@@ -11,7 +11,7 @@ from ..dtypes import to_numpy_dtype
 from ..op import function, linear, nondifferentiable
 from ..registry import F
 from .elementwise import conj
-from .reduce import _scatter_back, _selected_tangent, axes_of, count_of, spread
+from .reduce import _scatter_back, _selected_tangent, axes_of, count_of, refuse_complex, spread
 
 
 def raw(x: Any) -> Any:
@@ -147,6 +147,7 @@ function("_std_mean", _mean_too(_std), node="StdMeanBackward0", outputs=2, self=
 
 
 def _needs_elements(name: str, self: Any, dim: Any) -> None:
+    refuse_complex(name, self)
     axes = axes_of(dim, self.ndim)
     if any(self.shape[a] == 0 for a in axes):
         if dim is None or dim == ():
@@ -204,6 +205,7 @@ function("_aminmax", _aminmax, node="AminmaxBackward0", outputs=2, self=_aminmax
 
 def _middle(self: Any, ignore_nan: bool) -> Any:
     """Index of the lower median along the last axis; NaN counts as the largest, and wins unless it is ignored."""
+    refuse_complex("median", self)
     if self.dtype.kind == "b":
         raise NotImplementedError("median is not implemented for bool; convert with .to(torch.uint8) first")
     order = np.argsort(self, axis=-1, kind="stable")
@@ -220,6 +222,7 @@ def _middle(self: Any, ignore_nan: bool) -> Any:
 
 def _median_all(ignore_nan: bool) -> Any:
     def forward(self: Any) -> Any:
+        refuse_complex("median", self)
         flat = self.reshape(-1)
         if not flat.size:
             return np.asarray(self.dtype.type(np.nan if self.dtype.kind == "f" else np.iinfo(self.dtype).min))
@@ -238,6 +241,7 @@ def select_along(choose: Any) -> Any:
     """A forward that picks one element along a dimension: values and indices."""
 
     def forward(self: Any, dim: int = -1, keepdim: bool = False) -> Any:
+        refuse_complex("median or mode", self)
         if self.ndim == 0:
             return self.copy(), np.zeros((), np.int64)
         axis = axes_of(dim, self.ndim)[0]
@@ -301,6 +305,8 @@ function("logsumexp", _logsumexp, promote="float", self=_logsumexp_back)
 
 
 def _nansum(self: Any, dim: Any = None, keepdim: bool = False, dtype: Any = None) -> Any:
+    if self.dtype.kind == "c":
+        raise RuntimeError("nansum does not support complex inputs")
     clean = np.where(np.isnan(self), self.dtype.type(0), self) if self.dtype.kind in "fc" else self
     return np.add.reduce(clean, axis=axes_of(dim, self.ndim), keepdims=keepdim, dtype=_product_dtype(self, dtype))  # type: ignore[call-overload]
 

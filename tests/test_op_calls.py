@@ -1,0 +1,223 @@
+"""Calls as a user writes them, by function, method and keyword, on empty, 0-d, NaN, integer and ill-fitting operands.
+
+Each is evaluated by both engines: values, dtypes, shapes, gradients and the kind of error are PyTorch's.
+"""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+import pytest
+from op_samples import real
+
+import retrograd
+import retrograd.linalg
+
+torch = pytest.importorskip("torch")
+
+LEAVES = {
+    "x": real(3, 4), "y": real(3, 4, start=1), "v": real(4, start=2), "w": real(4, start=3), "o": np.array(1.5),
+    "s": real(3, 3) + 2 * np.eye(3), "b": real(2, 3, 3, start=1) + np.eye(3), "e": np.zeros((0, 3)),
+    "e2": np.zeros((2, 0)), "n": np.array([[1.0, np.nan, 2.0], [0.0, -1.0, 3.0]]), "f": real(3, 4).astype(np.float32),
+    "c": real(3, 3) + 1j * real(3, 3, start=2), "t3": real(2, 3, 4), "neg": real(2, 3, lo=-3, hi=-1),
+}  # fmt: skip
+"""Tensors that require a gradient, by the name they have in ``CALLS``."""
+CONSTANTS = {
+    "i": np.array([0, 2, 1, 0]), "k": np.array([[0, 1, 2, 0], [1, 1, 0, 2]]), "m": real(3, 4) > 0,
+    "iv": np.array([3, 1, 2]), "bb": np.array([True, False, True, True]), "u8": np.array([1, 0, 3], np.uint8),
+    "i32": np.array([[3, 1, 2], [5, 4, 6]], np.int32),
+}  # fmt: skip
+CALLS = """
+x.sum(axis=1) | x.prod(axis=0) | torch.prod(x,dim=1,keepdim=True) | x.std(0) | x.std(dim=0,unbiased=False)
+x.var(unbiased=False) | torch.var(x,axis=1) | x.var(1,keepdims=True) | x.amax(axis=0) | x.amin((0,1))
+torch.amax(x,dim=[0,1]) | x.median(axis=1)[0] | x.max(axis=1)[0] | x.max(axis=1).indices | x.min(-1).values
+x.mode()[0] | x.logsumexp(0) | torch.logsumexp(x,dim=(0,1)) | x.norm() | x.norm(p=1,dim=1) | x.norm(2,(0,1))
+torch.norm(x,p=2,dim=0,keepdim=True) | x.cumsum(dim=1) | x.cumsum(axis=0) | torch.cumsum(x,0,dtype=torch.float32)
+x.cumprod(1) | x.diff() | x.diff(n=2,dim=0) | e.sum() | e.sum(0) | e.sum(1) | e.prod() | e.prod(1) | e.mean()
+e.mean(0) | e.std() | e.var(0) | e.amax(1) | e.amax() | e.max() | e.max(1)[0] | e.max(0)[0] | e.min() | e.median()
+e.median(1)[0] | e.logsumexp(0) | e.logsumexp(1) | e.norm() | e.norm(dim=0) | e.cumsum(0) | e.cumprod(1)
+e.sort(0)[0] | e.sort(1)[0] | e.topk(0,0)[0] | e.flip(0) | e.roll(1,0) | e.repeat(2,2) | e.tril() | e.t()@e
+e@e.t() | e2@e | torch.linalg.svdvals(e) | torch.linalg.svd(e)[1] | torch.linalg.qr(e)[0]
+torch.linalg.matrix_norm(e) | torch.linalg.vector_norm(e) | torch.linalg.pinv(e) | torch.kron(e,e)
+torch.einsum('ij,jk',e2,e) | e.cummax(0)[0] | e.unfold(1,2,1) | e.unique() | e.nonzero() | e.argmax() | e.argmax(1)
+torch.cat([e,s]) | torch.stack([e,e]) | e.any() | e.all() | e.all(0) | e.index_select(1,iv%3) | e.gather(1,k[:0,:])
+e.masked_select(e>0) | torch.diff(e,dim=0) | torch.trapezoid(e,dim=1) | e.quantile(.5) | e.kthvalue(1,1)[0]
+e.logcumsumexp(0) | torch.histc(e) | e.nansum() | e.nanmean() | torch.cov(e2) | torch.linalg.det(b[:0])
+torch.linalg.inv(b[:0]) | torch.linalg.solve(b[:0],b[:0]) | torch.linalg.cholesky(b[:0])
+torch.linalg.eigvals(b[:0]) | torch.linalg.eigh(b[:0])[0] | torch.linalg.slogdet(b[:0])[1]
+torch.linalg.matrix_exp(b[:0]) | torch.linalg.lu_factor(b[:0])[0] | o.sum(0) | o.prod(0) | o.std() | o.var()
+o.max(0)[0] | o.median(0)[0] | o.sort()[0] | o.topk(1)[0] | o.cumsum(0) | o.cumprod(-1) | o.logsumexp(0) | o.norm()
+o.flip(0) | o.flip([]) | o.roll(1) | o.unique() | o.argsort() | o.index_select(0,iv[:1]*0) | o.gather(0,iv[0]*0)
+o.repeat(3) | o.tile(2) | o.expand(2) | o.diff() | o.cummax(0)[0] | o.masked_select(m) | o.take(iv*0)
+o.scatter(0,iv[0]*0,2.) | o.quantile(.3) | o.kthvalue(1)[0] | o.mode()[0] | o.nansum() | o.unsqueeze(0)
+o.logcumsumexp(0) | o.amax(0) | o.amax() | o.aminmax()[0] | o.renorm(2,0,1.) | o.nonzero() | o[None] | o[...]
+o[()] | o[True] | torch.atleast_2d(o) | torch.hstack([o,o]) | torch.diagflat(o) | torch.trace(o) | torch.inner(o,v)
+torch.kron(o,v) | torch.tensordot(o,v,0) | torch.outer(o,v) | torch.dot(v,o) | o@v | n.max() | n.max(1)[0]
+n.amax() | n.median() | n.sort()[0] | n.sort(descending=True)[0] | n.argsort() | n.topk(2)[0] | n.cummax(1)[0]
+n.cummin(1)[1] | n.nansum(0) | n.nanmean(1) | n.nanmedian(1)[0] | n.nanquantile(.5,1) | n.quantile(.5,0)
+n.unique() | n.norm() | n.norm(1) | n.norm(float('inf')) | n.logsumexp(1) | n.std(1) | n.aminmax()[1] | n.argmax()
+n.argmin(1) | n.kthvalue(2)[0] | n.cumsum(1) | n.prod(1) | n.mode(1)[0] | n.logcumsumexp(1) | n.sum()
+torch.isin(n,n) | n.nan_to_num().sum() | torch.cumsum(i,0) | i.cumprod(0) | i.sum() | i.prod() | i.max()
+i.median() | i.float().std() | i.mean() | i.norm() | i.logsumexp(0) | i.sort()[0] | i.unique() | i.argmax()
+i.any() | u8.all() | u8.sum() | u8.any(0) | i32.sum() | i32.cumsum(0) | i32.prod(1) | i32.max(1)[0] | i32.median()
+i32.tril() | i32.diff() | bb.sum() | bb.cumsum(0) | bb.prod() | bb.max() | bb.any() | bb.sort()[0] | bb.unique()
+bb.float().mean() | bb.amax() | bb.median() | bb.diff() | i.trace() | k.t()@k | i@i | i.outer(i) | i.bincount()
+i.amax() | i.aminmax()[0] | i.logcumsumexp(0) | i.var() | k.flip(0,1) | i.quantile(.5) | i.std() | i.nansum()
+i.nanmean() | i.count_nonzero() | i.renorm(2,0,1) | x.flip(0,1) | x.flip(dims=(0,)) | x.flip(-1)
+x.roll(shifts=2,dims=1) | x.roll((1,2),(0,1)) | x.roll(-1) | x.rot90(1,[0,1]) | torch.rot90(x,k=3) | x.tile(2,2)
+x.tile((2,)) | x.repeat((2,2)) | x.repeat(1,2,2) | x.repeat_interleave(2,dim=0) | x.repeat_interleave(iv,0)
+x.repeat_interleave(3) | torch.repeat_interleave(x,iv,dim=0,output_size=6) | x.unfold(dimension=1,size=2,step=2)
+x.diag() | v.diag(1) | torch.diag(x,-1) | v.diag_embed(offset=1) | x.diagonal(offset=1) | x.tril(-1)
+x.triu(diagonal=2) | t3.triu() | torch.broadcast_tensors(x,v)[1] | torch.meshgrid(v,w,indexing='xy')[0]
+torch.meshgrid(v,w)[1] | torch.block_diag(x,v,o) | torch.cartesian_prod(v,w) | torch.combinations(v,2)
+torch.vander(v).detach() | torch.column_stack((v,w,x.t())) | torch.vstack((v,w)) | torch.dstack((x,y))
+x.hsplit(2)[0] | x.vsplit([1])[1] | t3.dsplit(2)[1] | x.tensor_split(3,dim=1)[1] | x.tensor_split((1,3),1)[2]
+x.chunk(3,1)[1] | x.split([1,3],1)[1] | x.unflatten(1,(2,-1)) | x.swapaxes(0,1) | x.movedim(0,1)
+x.select_scatter(v,0,1) | x.slice_scatter(x[:2],0,0,2) | s.diagonal_scatter(v[:3])
+torch.nn.functional.pad(x,(1,2)) | torch.nn.functional.pad(x,[1,1,2,0],value=3) | x.gather(0,k)
+x.gather(dim=1,index=k.clamp(max=3)) | x.scatter(0,k,y[:2]) | x.scatter(0,k,value=1.)
+x.scatter(dim=0,index=k,src=y[:2],reduce='add').detach() | x.scatter_add(0,k,y[:2])
+x.scatter_reduce(0,k,y[:2],reduce='mean',include_self=False) | x.index_select(0,i) | x.index_add(0,i[:2],y[:2])
+x.index_add(dim=0,index=i[:2],source=y[:2],alpha=3) | x.index_copy(0,i[:2],y[:2]) | x.index_fill(1,i[:2],3.)
+x.index_fill(1,i[:2],o) | x.index_reduce(0,i[:2],y[:2],'amax') | x.masked_select(m) | x.masked_scatter(m,y)
+x.masked_fill(m,1) | x.take(k) | x.take_along_dim(k,0) | x.take_along_dim(k) | x.put(i,v)
+x.put(iv,v[:3],accumulate=True) | x.index_put((i,),v) | x.index_put([i,i],v,accumulate=True)
+torch.index_put(x,(m,),o) | x[i] | x[[0,1]] | x[m] | x[:,[0,2]] | x[i,i] | x[...,-1] | x[None,:,None] | x[1:,::2]
+x[bb[:3]] | x[:,bb] | x[iv[:2]%3,1:3] | t3[:,iv%3,iv] | t3[iv%2,:,iv] | t3[0,iv%3] | t3[:,m] | t3[0][m] | x[-1]
+x[torch.tensor(1)] | x[torch.tensor(1),i] | x[5] | x[i+5] | x[0,0,0] | x[1.5] | x[:, torch.tensor([-1])]
+torch.where(m,x,y) | torch.where(m,x,0.) | torch.where(m)[0] | x.argwhere() | torch.nonzero(x>0)
+torch.nonzero(m,as_tuple=True)[1] | x.sort(dim=0,descending=True)[0] | x.sort(stable=True)[1]
+torch.sort(x,dim=1).values | x.argsort(dim=0,descending=True) | x.argsort(stable=True,dim=1) | x.msort()
+x.topk(2,largest=False)[1] | x.topk(k=2,dim=0)[0] | x.kthvalue(k=2,dim=0,keepdim=True)[0]
+torch.unique(i,return_inverse=True)[1] | torch.unique(k,dim=0) | torch.unique_consecutive(i,return_counts=True)[1]
+x.detach().histc(bins=4,min=-1,max=1) | torch.bucketize(x.detach(),torch.arange(-1.,2.).double())
+torch.searchsorted(v.detach().sort()[0],x.detach()) | torch.isin(i,2) | torch.bincount(iv,minlength=7)
+torch.histogram(x.detach(),3)[0] | torch.addmv(v,y.t(),v[:3],beta=2) | v.addmv(x.t(),v[:3]) | s.addmm(s,s,alpha=2)
+torch.baddbmm(b,b,b,alpha=.5) | b.baddbmm(b,b) | s.addbmm(b,b) | x.addr(v[:3],w) | torch.einsum('ij,kj->ik',[x,y])
+torch.einsum('...j,j->...',t3,v) | torch.einsum('bij,bjk->bik',b,b) | torch.einsum('ii->i',s)
+torch.einsum('bii->b',b) | torch.einsum('ij,ij,ij->i',x,y,x) | torch.einsum('i,j,k->ijk',v,w,v)
+torch.einsum('Ab,bC',s,s) | torch.einsum(x,[0,1],y,[0,1],[0]) | torch.einsum('ij,jk->',s,s)
+torch.einsum('ij->j',x) | torch.einsum('..., ...',x,y) | torch.einsum('ij,jk,k',s,s,s[0])
+torch.einsum('i,->i',v,o) | torch.einsum('ab,cd->abcd',x,y) | torch.einsum('ij,k',x,v)
+torch.einsum('ijk,ij',t3,t3[:,:,0]) | torch.tensordot(t3,x,dims=([1,2],[0,1])) | torch.tensordot(x,y,dims=2)
+torch.kron(s,x) | torch.inner(x,y) | v.inner(w) | v.vdot(w) | x.cross(y,dim=0) | torch.cross(x,y)
+torch.linalg.cross(s,b) | s.trace() | s.det() | s.logdet() | s.slogdet()[1] | s.inverse() | x.pinverse()
+torch.linalg.pinv(x,rtol=1e-3) | torch.linalg.solve(s,x) | torch.linalg.solve(b,v[:3]) | torch.linalg.solve(b,s)
+torch.linalg.solve(s,b) | torch.linalg.solve_triangular(b,s,upper=False) | torch.linalg.inv(b)
+torch.linalg.det(c) | torch.linalg.slogdet(c)[1] | torch.linalg.slogdet(c)[0] | torch.linalg.inv(c)
+torch.linalg.solve(c,c) | torch.linalg.cholesky(c@c.mH+torch.eye(3)) | torch.linalg.eigvalsh(c+c.mH)
+torch.linalg.svdvals(c) | torch.linalg.matrix_exp(c) | torch.linalg.matrix_power(b,3) | s.matrix_power(-2)
+torch.linalg.matrix_norm(b) | torch.linalg.matrix_norm(b,'nuc') | torch.linalg.norm(b,dim=(1,2))
+torch.linalg.norm(c,'fro') | torch.linalg.norm(x,2,dim=0) | torch.linalg.cond(b) | torch.linalg.cond(s,2)
+torch.linalg.multi_dot((s,x,v)) | torch.linalg.vecdot(x,y) | torch.linalg.vecdot(c,c,dim=0)
+torch.linalg.lstsq(x.t(),x.t()).solution | torch.linalg.tensorinv(torch.eye(6).double().reshape(6,2,3),ind=1)
+torch.linalg.lu(s)[1] | torch.linalg.qr(x,mode='complete')[1] | torch.linalg.qr(x.t(),mode='complete')[1].detach()
+torch.linalg.qr(x.detach(),mode='r')[1] | torch.linalg.eigvals(s).abs() | torch.linalg.matrix_rank(s)
+torch.linalg.vector_norm(x,ord=0.5,dim=(0,)) | torch.linalg.vector_norm(f,dtype=torch.float64)
+torch.norm(f,dtype=torch.float64) | s.qr()[1] | (s@s.t()).cholesky() | s.mm(x) | b.bmm(b) | b@s | s@b | v[:3]@b
+b@v[:3] | s.mv(v[:3]) | f.sum(dtype=torch.float64) | f.mean(dtype=torch.float64) | f.prod(dtype=torch.float64)
+f.cumprod(0,dtype=torch.float64) | f.nansum(dtype=torch.float64) | f.norm(3) | f.logsumexp(1) | f.std()
+f.quantile(.2) | f.kthvalue(2)[0] | f@f.t() | f.svd()[1] | torch.linalg.solve(f[:,:3],f) | f.det() | f@x.t()
+torch.mm(f,x.t()) | torch.dot(v,v[:3]) | torch.mm(x,y) | torch.linalg.inv(x) | torch.linalg.inv(s*0)
+torch.linalg.cholesky(-s@s.t()) | torch.linalg.solve(s*0,s) | x.sum(5) | x.sum((0,0)) | x.cumsum(3) | x.sort(7)
+x.topk(9) | x.kthvalue(9) | x.gather(0,k.float()) | x.gather(0,k+9) | x.index_select(0,k) | x.index_select(0,i+7)
+x.flip(4) | x.roll(1,6) | x.repeat(2) | x.unfold(0,9,1) | x.tril().tril(-1) | v.tril() | torch.stack([x,v])
+torch.cat([x,v]) | torch.hstack([x,v]) | x.masked_select(i) | x.masked_fill(i,1.) | x.scatter(0,k,f[:2])
+x.index_add(0,i[:2],f[:2]) | x.median(3) | x.quantile(2.) | torch.einsum('ij,jk',x,y) | torch.einsum('i',x)
+torch.tensordot(x,y,1) | torch.cross(v,w) | x.trace() | v.trace() | torch.trapezoid(x,v) | torch.trapezoid(x,dx=.3)
+torch.cumulative_trapezoid(x,dim=0) | torch.gradient(x)[1] | x.cov() | x.corrcoef() | v.cov() | x.dist(y)
+x.dist(y,1) | x.renorm(1,0,.5) | x.aminmax(dim=0).max | x.count_nonzero(0) | x.nanquantile(.3)
+torch.std_mean(x,1)[0] | torch.var_mean(x,dim=0,correction=0)[1] | torch.var_mean(x,(0,1),unbiased=False)[0]
+x.argmax(1,True) | x.argmax(dim=0,keepdim=True) | x.all() | x.any(1) | x.any((0,1)) | neg.prod()
+x.logcumsumexp(dim=1) | x.cummin(0).indices | torch.cummax(x,dim=1).values | x.sum_to_size(3,1)
+x.sum_to_size((1,4)) | torch.triu_indices(3,3) | torch.tril_indices(3,4,-1) | x.adjoint()
+torch.unravel_index(i,(2,3))[0]
+"""
+
+
+def evaluated(engine: Any, call: str) -> Any:
+    """Results with their dtypes, and gradients of the first; or the error."""
+    names: dict[str, Any] = {"torch": engine}
+    names.update({name: engine.from_numpy(a.copy()).requires_grad_() for name, a in LEAVES.items()})
+    leaves = list(names.values())[1:]
+    names.update({name: engine.from_numpy(a.copy()) for name, a in CONSTANTS.items()})
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            found = eval(call, names)
+            results = list(found) if isinstance(found, (tuple, list)) else [found]
+            return results, gradients(engine, results[0], leaves)
+    except Exception as error:
+        return error
+
+
+def gradients(engine: Any, result: Any, leaves: list[Any]) -> list[Any]:
+    """Gradients by the leaves for a fixed gradient of the result."""
+    if not result.requires_grad:
+        return []
+    weights = np.cos(np.arange(result.numel())).reshape(tuple(result.shape))
+    seed = engine.from_numpy(np.asarray(weights.astype(str(result.dtype).removeprefix("torch."))))
+    return list(engine.autograd.grad(result, leaves, seed, allow_unused=True))
+
+
+def as_array(t: Any) -> Any:
+    """A tensor's values."""
+    t = t.detach()
+    return (t.resolve_conj() if t.is_complex() else t).numpy()
+
+
+@pytest.mark.parametrize("line", CALLS.strip().splitlines(), ids=lambda line: line.split(" | ")[0])
+def test_calls_are_answered_as_by_torch(line: str) -> None:
+    """Values, dtypes, shapes, gradients and kinds of errors of each call of a line."""
+    for call in line.split(" | "):
+        theirs, ours = evaluated(torch, call), evaluated(retrograd, call)
+        if isinstance(theirs, Exception):
+            expected = RuntimeError if isinstance(theirs, RuntimeError) else type(theirs)
+            assert isinstance(ours, expected), (call, theirs, ours)
+            continue
+        assert not isinstance(ours, Exception), (call, ours)
+        compare(call, ours, theirs)
+
+
+def compare(call: str, ours: Any, theirs: Any) -> None:
+    """Two successful evaluations agree."""
+    assert len(ours[0]) == len(theirs[0]), call
+    for a, b in zip(ours[0], theirs[0], strict=True):
+        assert (str(a.dtype), tuple(a.shape), a.requires_grad) == (str(b.dtype), tuple(b.shape), b.requires_grad), call
+        np.testing.assert_allclose(as_array(a), as_array(b), 1e-5, 1e-6, err_msg=call)
+    for a, b in zip(ours[1], theirs[1], strict=True):
+        if a is None and b is None:
+            continue
+        a, b = (as_array(t if t is not None else other * 0) for t, other in ((a, b), (b, a)))
+        np.testing.assert_allclose(a, b, 1e-5, 1e-6, err_msg=call)
+
+
+def slope(function: Any, a: Any) -> Any:
+    """The gradient of a scalar function of an array by central differences."""
+    found = np.zeros_like(a)
+    for at in np.ndindex(a.shape):
+        step = np.zeros_like(a)
+        step[at] = 1e-6
+        found[at] = (function(a + step) - function(a - step)) / 2e-6
+    return found
+
+
+@pytest.mark.parametrize("a", [[[1.0, 2.0], [2.0, 4.0]], [[1.0, 2.0, 0.5], [2.0, 4.0, 1.0], [0.3, 0.1, 1.5]]])
+def test_gradient_of_the_determinant_of_a_singular_matrix(a: Any) -> None:
+    """The cofactors, where the inverse does not exist (PyTorch gives zeros)."""
+    t = retrograd.tensor(a, dtype=retrograd.float64, requires_grad=True)
+    t.det().backward()
+
+    np.testing.assert_allclose(t.grad.numpy(), slope(np.linalg.det, np.array(a)), 1e-6, 1e-8)
+
+
+def test_gradient_of_as_strided_scatter() -> None:
+    """What was overwritten takes no gradient, what was written does (PyTorch mixes them up)."""
+    x = retrograd.ones(6, requires_grad=True)
+    src = retrograd.ones(2, requires_grad=True)
+    retrograd.as_strided_scatter(x, src, (2,), (3,)).backward(retrograd.arange(6.0))
+
+    assert x.grad.tolist() == [0, 1, 2, 0, 4, 5]
+    assert src.grad.tolist() == [0, 3]
