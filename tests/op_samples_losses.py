@@ -131,4 +131,16 @@ DISTANCES = [
     *more("normalize", [np.zeros((2, 3))], second=False),
 ]  # fmt: skip
 
-SAMPLES: list[Sample] = [*CLASSIFYING, *COMPARING, *MARGINS, *CTC, *DISTANCES]
+OUTSIDE = [
+    *calls("binary_cross_entropy_with_logits", [X, Q], [X, Q, Const(P), None, 2]),
+    *calls("cosine_embedding_loss", [X, Y, ROW_SIGNS], [X, Y, ROW_SIGNS, 0.2, 0]),
+    *calls("hinge_embedding_loss", [X, SIGNS], [X, SIGNS, 0.3, 2]),
+    *calls("kl_div", [X, Q], [X, Q, 2], [X, Q, {"log_target": True}]),
+    *calls("margin_ranking_loss", [X, Y, SIGNS], [X, Y, SIGNS, 0.5, 0]),
+    *calls("poisson_nll_loss", [X, Const(Q), True, False, 1e-8, 1]),
+    *calls("triplet_margin_loss", [X, Y, real(3, 4, start=2)], [X, Y, real(3, 4, start=2), 2.0, 1, 1e-6, True, 2]),
+    *calls("is_nonzero", [Const(real())]),
+    *calls("is_same_size is_signed is_conj is_neg", [Const(X)], variants=False)[1:],
+]  # fmt: skip
+
+SAMPLES: list[Sample] = [*OUTSIDE, *CLASSIFYING, *COMPARING, *MARGINS, *CTC, *DISTANCES]

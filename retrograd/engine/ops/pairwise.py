@@ -110,14 +110,24 @@ for _name, _row, _kernel, _slope, _nodes in (
 
 # -- remainders: the sign of the dividend (fmod) or of the divisor (remainder)
 
+
+def _fmod(self: Any, other: Any) -> Any:
+    return np.fmod(self, whole_divisor(self, other))
+
+
+def _remainder(self: Any, other: Any) -> Any:
+    return np.remainder(self, whole_divisor(self, other))
+
+
 elementwise(
-    "_fmod_tensor", lambda self, other: np.fmod(self, whole_divisor(self, other)), node="FmodBackward1", promote="common",
+    "_fmod_tensor", _fmod, node="FmodBackward1", promote="common",
     self=lambda g: g, other=lambda g, self, other: -g * F._div_trunc(self, other),
 )  # fmt: skip
-elementwise("_fmod_number", lambda self, other: np.fmod(self, whole_divisor(self, other)), node="FmodBackward0", tensors="self other",
-            promote="common", self=lambda g: g)  # fmt: skip
-elementwise("_remainder_number", lambda self, other: np.remainder(self, whole_divisor(self, other)), node="RemainderBackward0",
-            tensors="self other", promote="common", self=lambda g: g)  # fmt: skip
+elementwise("_fmod_number", _fmod, node="FmodBackward0", tensors="self other", promote="common", self=lambda g: g)
+elementwise(
+    "_remainder_number", _remainder, node="RemainderBackward0", tensors="self other", promote="common",
+    self=lambda g: g,
+)  # fmt: skip
 
 # -- signs and powers of two
 
