@@ -127,9 +127,10 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
         _check_flags(cls)
         raw = _run_forward(cls, node, args, separate_context)
         outputs = raw if isinstance(raw, tuple) else (raw,)
-        if separate_context:
-            _refuse_saving_returned_input(node, args, outputs)
         pending = Outputs(node, args, tuple(outputs), executable)
+        pending.raise_versions()
+        if separate_context:
+            _refuse_saving_returned_input(node, pending)
         results = pending.wrapped()
         if _has_tangent(tensors):
             run_jvp(node, args, results, pending)
@@ -172,12 +173,11 @@ def _run_forward(cls: Any, node: BackwardCFunction, args: tuple[Any, ...], separ
         STATE.forward_grad_enabled = forward_ad
 
 
-def _refuse_saving_returned_input(node: BackwardCFunction, args: tuple[Any, ...], outputs: Any) -> None:
-    dirty = {id(t) for t in node.dirty_tensors or ()}
-    inputs = {id(a) for a in args if isinstance(a, TensorBase)} - dirty
-    returned = {id(o) for o in outputs} & inputs
+def _refuse_saving_returned_input(node: BackwardCFunction, pending: Outputs) -> None:
+    returned = {id(o) for o in pending.raw} & (pending.inputs - pending.dirty.keys())
     for t in (*(node.to_save or ()), *(node.saved_for_forward or ())):
-        if id(t) in returned:
+        # One that requires grad but is not recorded is returned as a detached alias, not as a view.
+        if id(t) in returned and (pending.is_differentiable(t) or not requires_grad(t)):
             raise RuntimeError(
                 "An input that has been returned as-is as output is being saved for backward. This is not "
                 "supported if you "

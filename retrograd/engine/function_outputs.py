@@ -12,6 +12,7 @@ from .modes import no_grad
 from .node import edge_to
 from .registry import F
 from .saved import SavedTensor
+from .state import STATE
 from .view_rules import forbidden_view_message
 from .views import grad_fn_of, gradient_edge, rebase_history, requires_grad
 
@@ -36,7 +37,6 @@ class Outputs:
 
     def wrapped(self) -> list[Any]:
         """Attach history to each output, in order; returns what the caller gets."""
-        self._bump_dirty()
         tensors = [isinstance(x, TensorBase) for x in self.raw]
         self.node._output_info = tuple([x._sig if is_t else None for x, is_t in zip(self.raw, tensors, strict=True)])
         self.node._sigs = tuple(
@@ -45,15 +45,18 @@ class Outputs:
         results = [self._one(i, x) if is_t else x for i, (x, is_t) in enumerate(zip(self.raw, tensors, strict=True))]
         self._check_all_dirty_returned()
         if sum(s is not None for s in self.node._sigs) > 1:
-            self._tag_multi_output(results)
+            self._tag_views(results, CreationTag.MULTI_OUTPUT)
+        elif not self.node._pure_view:
+            self._tag_views(results, CreationTag.IN_CUSTOM_FUNCTION)
         return results
 
-    def _bump_dirty(self) -> None:
-        for t in self.dirty.values():
+    def raise_versions(self) -> None:
+        """Count the writes that were declared, before anything is checked."""
+        for t in self.node.dirty_tensors or ():  # one given twice is raised twice
             if id(t) not in self.inputs:
                 warnings.warn(
                     "mark_dirty received a tensor that was not an input: only inputs can be marked as dirty.",
-                    stacklevel=5,
+                    stacklevel=3,
                 )
             bump_version(t)
 
@@ -96,7 +99,8 @@ class Outputs:
         if meta is not None and meta.view is not None:
             meta.view.fn = edge
             meta.view.version = storage_of(t).version
-            meta.view.tag = CreationTag.DEFAULT if self.node._pure_view else CreationTag.IN_CUSTOM_FUNCTION
+            if self.node._pure_view:
+                meta.view.tag = CreationTag.DEFAULT
             t._fn = LAZY
             return
         t._fn = edge
@@ -111,12 +115,6 @@ class Outputs:
         if view is not None:
             if view.tag == CreationTag.NO_GRAD and requires_grad(t) and view.fn is None:
                 raise RuntimeError("a leaf Variable that requires grad has been used in an in-place operation.")
-            if view.tag != CreationTag.DEFAULT:
-                raise RuntimeError(forbidden_view_message(view, "is being"))
-            if requires_grad(t) and grad_fn_of(view.base) is None:
-                raise RuntimeError(
-                    "a view of a leaf Variable that requires grad is being used in an in-place operation."
-                )
             if len(self.raw) > 1:
                 raise RuntimeError(
                     "If your Function modifies inplace an input that is a view of another Tensor, your Function "
@@ -125,14 +123,26 @@ class Outputs:
                     "either make sure "
                     "the input is not a view (using .clone() for example) or make your Function only return one Tensor."
                 )
+            if view.tag != CreationTag.DEFAULT:
+                raise RuntimeError(forbidden_view_message(view, "is being"))
+            if requires_grad(t) and grad_fn_of(view.base) is None:
+                raise RuntimeError(
+                    "a view of a leaf Variable that requires grad is being used in an in-place operation."
+                )
         rebase_history(t, edge)
         if meta is not None:
             meta.grad = None
 
-    def _tag_multi_output(self, results: list[Any]) -> None:
-        for t, sig in zip(results, self.node._sigs, strict=True):
-            if sig is not None and t._meta is not None and t._meta.view is not None and id(t) not in self.dirty:
-                t._meta.view.tag = CreationTag.MULTI_OUTPUT
+    def _tag_views(self, results: list[Any], tag: int) -> None:
+        """What a write to an output that is a view will be refused with."""
+        for t in results:
+            if (
+                isinstance(t, TensorBase)
+                and t._meta is not None
+                and t._meta.view is not None
+                and id(t) not in self.dirty
+            ):
+                t._meta.view.tag = tag
 
     def save(self, results: list[Any]) -> None:
         """Make the saved records, after the outputs have their history."""
@@ -155,7 +165,7 @@ class Outputs:
         own = at is not None and self.node._sigs[at] is not None and (id(t) not in self.inputs or id(t) in self.dirty)
         if own and at is not None:
             return SavedTensor(results[at], is_output=True, nr=at)
-        return SavedTensor(t, edge=gradient_edge(t))
+        return SavedTensor(t, edge=_edge_to_remember(t))
 
 
 def _tensors(marked: Any, message: str) -> list[Any]:
@@ -163,6 +173,15 @@ def _tensors(marked: Any, message: str) -> list[Any]:
         if not isinstance(x, TensorBase):
             raise RuntimeError(f"{message}, but got {type(x).__name__}")
     return list(marked or ())
+
+
+def _edge_to_remember(t: Any) -> Any:
+    try:
+        return gradient_edge(t)
+    except RuntimeError:
+        if STATE.saved_hooks:
+            raise
+        return None  # a view whose history is lost: an error for whoever uses it, not for keeping it
 
 
 def _view_of_self(t: Any) -> Any:

@@ -239,6 +239,8 @@ class SavedTensor:
             return None
         if self._unpack is not None:
             return self._unpacked(node)
+        if self._tensor is not None and self._tensor._meta is not None and self._tensor._meta.view is not None:
+            find_edge(self._tensor)  # raises if this view has lost its history
         self._check_version(node)
         if self._tensor is not None:
             if node is None or not node.takes_attributes:  # a custom Function gets what it saved, history or not
