@@ -135,10 +135,32 @@ x.logcumsumexp(dim=1) | x.cummin(0).indices | torch.cummax(x,dim=1).values | x.s
 x.sum_to_size((1,4)) | torch.triu_indices(3,3) | torch.tril_indices(3,4,-1) | x.adjoint()
 torch.unravel_index(i,(2,3))[0]
 """
+WRITES = """
+z[0]=1. | z[i]=v | z[m]=0. | z[m]=v[0] | z[:,1]=v[:3] | z[:,[0,2]]=y[:,:2] | z[...,0]=o | z[None]=y | z[1:]=y[:2]
+z[i%3,i]=v | z[bb[:3]]=2 | z[:,bb]=y[:,:3] | z[0,0]=v[0] | z[-1,-1]=5 | z[i]+=1 | z[m]*=2 | z[0]-=v | z[:,None]=1.
+z[True]=3. | z[i[:2]]=f[:2] | z[m]=y[m] | z[7]=1 | z[:]=y | z[()]=y | z[...]=1 | z[::2,1:3]=y[:2,:2] | z[0]=i
+z[[0,1],1:]=v[1:] | z[0,i]=v | z[i,...]=1 | z[m]=i[:2] | z[0]=x[1] | z.index_fill_(0,i,2.)
+z.index_add_(0,i[:2],y[:2]) | z.index_copy_(0,i[:2],y[:2]) | z.scatter_(0,k,y[:2]) | z.scatter_(0,k,1.)
+z.scatter_add_(0,k,y[:2]) | z.scatter_reduce_(0,k,y[:2],'prod') | z.masked_fill_(m,o) | z.masked_scatter_(m,y)
+z.put_(i,v) | z.put_(i,v,accumulate=True) | z.index_put_((i,),v) | z.index_put_((m,),v[0])
+z.index_put_((i,i),v,accumulate=True) | z.cumsum_(0) | z.cumprod_(1) | z.tril_() | z.triu_(1) | z.t_()
+z.squeeze_() | z.unsqueeze_(0) | z.transpose_(0,1) | z.renorm_(2,0,.5) | z.addmv_(y,v) | z.addr_(v[:3],v)
+z.addmm_(s,x) | z.fill_diagonal_(2.) | z.index_reduce_(0,i[:2],y[:2],'mean') | z.swapaxes_(0,1)
+z.index_fill_(1,i,o) | z[k]=1 | z[:,:,0]=1 | z[0]=y | z.T[0]=1 | z.view(-1)[i]=v | z.view(4,3)[1]=v[:3]
+z.diagonal().copy_(v[:3]) | z[1].mul_(v) | z.select(0,1).add_(1) | z.narrow(0,0,2).zero_() | z.flatten()[2]=7
+z.unfold(1,2,2).add_(1) | z.split(2)[0].mul_(2) | z.chunk(2,1)[1].exp_() | z.unbind(0)[1].add_(1)
+z.expand(3,4)[0]=1 | z.as_strided((2,),(1,)).mul_(3) | z.copy_(y) | z.copy_(v) | z.fill_(o)
+z.index_copy_(1,iv[:2],y[:,:2]) | z.movedim(0,1)[0]=1 | z.unflatten(1,(2,2))[:,0]=1. | z[..., None][0]=1.
+z.hsplit(2)[0].zero_() | z[i[:0]]=1. | z[m&False]=v
+"""
+"""Statements that write into ``z``, which is ``x * 1``."""
+
+
+STATEMENTS = frozenset(call for line in WRITES.strip().splitlines() for call in line.split(" | "))
 
 
 def evaluated(engine: Any, call: str) -> Any:
-    """Results with their dtypes, and gradients of the first; or the error."""
+    """Results with their dtypes, and gradients of the first; or the error.  A statement's result is ``z``."""
     names: dict[str, Any] = {"torch": engine}
     names.update({name: engine.from_numpy(a.copy()).requires_grad_() for name, a in LEAVES.items()})
     leaves = list(names.values())[1:]
@@ -146,6 +168,10 @@ def evaluated(engine: Any, call: str) -> Any:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
+            if call in STATEMENTS:
+                names["z"] = names["x"] * 1
+                exec(call, names)
+                call = "z"
             found = eval(call, names)
             results = list(found) if isinstance(found, (tuple, list)) else [found]
             return results, gradients(engine, results[0], leaves)
@@ -168,7 +194,7 @@ def as_array(t: Any) -> Any:
     return (t.resolve_conj() if t.is_complex() else t).numpy()
 
 
-@pytest.mark.parametrize("line", CALLS.strip().splitlines(), ids=lambda line: line.split(" | ")[0])
+@pytest.mark.parametrize("line", (CALLS + WRITES.lstrip()).strip().splitlines(), ids=lambda line: line.split(" | ")[0])
 def test_calls_are_answered_as_by_torch(line: str) -> None:
     """Values, dtypes, shapes, gradients and kinds of errors of each call of a line."""
     for call in line.split(" | "):

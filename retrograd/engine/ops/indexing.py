@@ -35,11 +35,24 @@ linear("_index_backward", _index_backward, node="IndexBackwardBackward0", tensor
 def _index_put(self: Any, indices: Any, values: Any, accumulate: bool = False) -> Any:
     """``self`` with ``values`` written (or added) at ``indices``."""
     out = self.copy()
+    if isinstance(values, np.ndarray) and values.dtype != self.dtype:
+        raise RuntimeError(
+            f"Index put requires the source and destination dtypes match, got {self.dtype} for the destination and "
+            f"{values.dtype} for the source."
+        )
     values = np.asarray(values).astype(self.dtype, copy=False)
-    if accumulate:
-        np.add.at(out, indices, values)
-    else:
-        out[indices] = values
+    try:
+        if accumulate:
+            np.add.at(out, indices, values)
+        else:
+            out[indices] = values
+    except ValueError:
+        raise RuntimeError(
+            f"shape mismatch: value tensor of shape {list(values.shape)} cannot be broadcast to indexing result of "
+            f"shape {list(self[indices].shape)}"
+        ) from None
+    except IndexError as error:
+        raise IndexError(str(error).replace("axis", "dimension").replace("arrays", "tensors")) from None
     return out
 
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from ..fit import is_expandable_to
 from ..op import linear, multilinear
 from ..registry import F
 from .elementwise import conj
@@ -35,10 +36,11 @@ def _plus(bias: Any, product: Any, beta: Any, alpha: Any) -> Any:
         return product
     if bias.dtype != product.dtype:
         raise RuntimeError(f"self and the product must have the same dtype, but got {bias.dtype} and {product.dtype}")
-    shape = product.shape
-    if np.broadcast_shapes(bias.shape, shape) != shape:
-        raise RuntimeError(f"The expanded size of the tensor must match: self has {list(bias.shape)}, the product "
-                           f"{list(shape)}")  # fmt: skip
+    if not is_expandable_to(bias.shape, product.shape):
+        raise RuntimeError(
+            f"The expanded size of the tensor must match: self has shape {list(bias.shape)}, the product "
+            f"{list(product.shape)}"
+        )
     return product + (bias if beta == 1 else bias * product.dtype.type(beta))
 
 
