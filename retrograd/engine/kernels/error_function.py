@@ -63,9 +63,26 @@ def _erfc_tail(x: Any) -> Any:
     return np.where(x > 27.3, 0.0, _gaussian(np.minimum(x, 28.0)) * _scaled_tail(x))
 
 
-@in_double
+# erf(x) = x P(x^2) / Q(x^2) for |x| <= 4 in single precision: the rational function that the Eigen library uses
+_P4 = (-2.72614225801306e-10, 2.77068142495902e-08, -2.10102402082508e-06, -5.69250639462346e-05,
+       -7.34990630326855e-04, -2.95459980854025e-03, -1.60960333262415e-02)  # fmt: skip
+_Q4 = (-1.45660718464996e-05, -2.13374055278905e-04, -1.68282697438203e-03, -7.37332916720468e-03,
+       -1.42647390514189e-02)  # fmt: skip
+
+
+def _erf_single(x: Any) -> Any:
+    x = np.clip(x, np.float32(-4), np.float32(4))
+    square = x * x
+    return np.clip(x * polynomial(square, _P4) / polynomial(square, _Q4), np.float32(-1), np.float32(1))
+
+
 def erf(x: Any) -> Any:
     """The error function ``2 / sqrt(pi) * integral of exp(-t^2) from 0 to x``."""
+    return _erf_single(x) if x.dtype == np.float32 else _erf_double(x)
+
+
+@in_double
+def _erf_double(x: Any) -> Any:
     return piecewise(
         x,
         (np.abs(x) <= SMALL, _erf_small),

@@ -95,7 +95,7 @@ def _elu(self: Any, alpha: float = 1.0, scale: float = 1.0, input_scale: float =
 
 
 def _elu_slope(g: Any, self: Any, alpha: float, scale: float, input_scale: float) -> Any:
-    low = F._where(self > 0, F.zeros_like(self), self)
+    low = F._where(self < 0, self, F.zeros_like(self))  # at 0 the second derivative is 0, as in PyTorch
     return F._where(self > 0, g * scale, g * (F.exp(low * input_scale) * (alpha * scale * input_scale)))
 
 
