@@ -113,7 +113,7 @@ class Outputs:
             raise RuntimeError("a leaf Variable that requires grad has been used in an in-place operation.")
         view = meta.view if meta is not None else None
         if view is not None:
-            if view.tag == CreationTag.NO_GRAD and requires_grad(t) and view.fn is None:
+            if view.fn is None and requires_grad(t):
                 raise RuntimeError("a leaf Variable that requires grad has been used in an in-place operation.")
             if len(self.raw) > 1:
                 raise RuntimeError(

@@ -345,24 +345,24 @@ class CopySlices(GraphNode):
         result, *rest = self._run_tensors(g, context) if task.tensors else self._run_arrays(g, context)
         return (result if context.base_wanted else None, *rest)
 
-    def _run_arrays(self, g: Any, task: RunContext) -> tuple[Any, ...]:
+    def _run_arrays(self, g: Any, task: _FirstOperand) -> tuple[Any, ...]:
         result = zeros_like_layout(self.geometry, g.dtype)
         result[...] = g
         region = replay(self.steps, result)
         first, *rest = self.fn._run([region.copy()], task)
         if first is None:
             region[...] = 0
-        else:
+        elif task.base_wanted:  # otherwise it is the gradient of something else, of any shape
             region[...] = first
         return (result, *rest)
 
-    def _run_tensors(self, g: Any, task: RunContext) -> tuple[Any, ...]:
+    def _run_tensors(self, g: Any, task: _FirstOperand) -> tuple[Any, ...]:
         result = g.clone()
         region = replay(self.steps, result)
         first, *rest = self.fn._run([region.clone()], task)
         if first is None:
             region.zero_()
-        else:
+        elif task.base_wanted:
             region.copy_(first)
         return (result, *rest)
 
