@@ -226,12 +226,15 @@ def _clear_grads(m: Machine, a: int, b: int, c: int) -> None:
 
 def _hook(m: Machine, a: int, b: int, c: int) -> None:
     scale = (None, 2.0, -1.0)[b % 3]
+    t = m.pick(a)
+    if t._is_view() and t.grad_fn is None:
+        return  # torch crashes on a view that requires grad only through its base
 
     def hook(g: Any) -> Any:
         m.log.append(("hook", c, None if g is None else g.detach().numpy().round(9).tolist()))
         return None if scale is None or g is None else g * scale
 
-    m.pick(a).register_hook(hook)
+    t.register_hook(hook)
 
 
 def _node_hooks(m: Machine, a: int, b: int, c: int) -> None:

@@ -76,6 +76,7 @@ FOUND = {
     "edges-before-arguments": [("unbind", 0, 10, 4), ("no_grad_mul_t", 4, 9, 0), ("diagonal", 4, 4, 5)],
     "relu-second-order": [("relu", 9, 4, 3), ("stack", 7, 5, 1), ("grad", 4, 10, 3)],
     "clone-of-expanded": [("expand", 3, 6, 1), ("relu", 8, 3, 4), ("clone", 8, 6, 5), ("reshape", 11, 9, 3)],
+    "times-itself-in-place": [("Triple", 9, 3, 4), ("add", 8, 5, 3), ("mul_t", 9, 9, 5), ("backward", 4, 0, 2)],
     "sum-down-node": [("stack", 0, 10, 1), ("sin", 11, 10, 2), ("grad", 11, 1, 1)],
 }  # fmt: skip
 """Every mismatch a long run ever found, shrunk."""

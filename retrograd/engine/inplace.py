@@ -23,6 +23,7 @@ from .forward_ad import carries_tangent, keep_for_node, keep_tangent, tangent_of
 from .forward_rules import output_tangents
 from .op import OpDef
 from .registry import F
+from .saved import SavedTensor
 from .state import STATE
 from .views import check_inplace, check_overlap, gradient_edge, rebase_history, replay, requires_grad
 
@@ -55,12 +56,15 @@ def call_inplace(op: OpDef, args: tuple[Any, ...], kwargs: dict[str, Any]) -> An
     kept = (t, *cast_args[1:])
     if edges is not None and "self" in saved_for(op, edges):
         kept = (_clone_of_old_value(t), *cast_args[1:])
+    early = _saved_before_write(t, kept) if edges is not None else {}
     tangents = _new_tangent(op, kept, t, new, aux, operands)
     write(t, new)
     node = None
     if edges is not None:
         node = record(op, kept, edges, [t], (t._array,), aux)
         if node is not None:
+            if early and node.saved is not None:
+                node.saved = tuple([early.get(id(v), v) for v in node.saved])
             if node.output_storages is not None:
                 node.output_storages[0] = storage_of(t)
             rebase_history(t, node)
@@ -73,6 +77,19 @@ def call_inplace(op: OpDef, args: tuple[Any, ...], kwargs: dict[str, Any]) -> An
     if observe.observers:
         observe.tell("inplace", op.name + "_", None if edges is None else t._fn, t, storage_of(t).version)
     return t
+
+
+def _saved_before_write(t: Any, kept: tuple[Any, ...]) -> dict[int, SavedTensor]:
+    """Records of the other operands that share the memory about to be written (``t.mul_(t)``).
+
+    The node is made after the write, so only a record made now notices that the value has changed.
+    """
+    storage = t._meta.storage if t._meta is not None else None
+    return {
+        id(x): SavedTensor(x, edge=gradient_edge(x))
+        for x in kept[1:]
+        if x is t or (isinstance(x, TensorBase) and x._meta is not None and x._meta.storage is storage is not None)
+    }
 
 
 def prepare_write(t: TensorBase) -> None:
