@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from op_samples import Sample, calls, cplx, ints, program, real
+from op_samples import Const, Sample, calls, cplx, ints, program, real
 
 SAMPLES: list[Sample] = [
     *calls("flip", [real(2, 3), [0]], [real(2, 3, 2), (0, 2)], [real(2, 3), [-1]], [real(), []], [np.zeros((0, 2)), [1]],
@@ -66,6 +66,15 @@ SAMPLES: list[Sample] = [
     *calls("narrow_copy", [real(4, 2), 0, 1, 2], node=False),
     *calls("unbind_copy", [real(2, 3), 1], node=False),
     *calls("as_strided_copy", [real(6), (2, 2), (1, 2), 1], node=False),
+    *calls("view_as_real_copy", [cplx(2)], node=False),
+    *calls("view_as_complex_copy", [Const(real(3, 2))], grad=False),
+    *[
+        Sample("segment_reduce", (data, how), {"lengths": np.array([2, 1, 2])}, note=how, node=False)
+        for data in (real(5), real(5, 2))
+        for how in ("sum", "mean", "max", "min", "prod")
+    ],
+    *calls("segment_reduce", [real(5), "sum", {"offsets": np.array([0, 2, 5])}],
+           [real(5), "max", {"lengths": np.array([3, 0, 2]), "initial": 0.5}], node=False),
     *calls("adjoint", [real(2, 3)], [cplx(2, 2, 3)]),
     program("mH and H", lambda torch, x: [x.mH, x.H], cplx(2, 3)),
     program("fill_diagonal_", lambda torch, x: (x * 1).fill_diagonal_(0.5), real(3, 3)),

@@ -28,6 +28,7 @@ SAMPLES: list[Sample] = [
     *calls("bucketize", [Const(real(2, 3)), Const(np.array([-1.0, 0.0, 1.0]))],
            [ints(4), Const(np.array([0, 2])), {"right": True}], grad=False),
     *calls("nonzero argwhere", [ints(3, 3)], [real(2)], [np.zeros((0, 2))], grad=False),
+    *calls("nonzero_static", [ints(3, 3), {"size": 4}], [ints(2, 2), {"size": 6, "fill_value": 0}], grad=False),
     *calls("histc", [Const(real(20))], [Const(real(20)), 5], [Const(real(20)), 4, -1, 1], [Const(np.ones(3)), 3],
            grad=False),
     *calls("histogram", [Const(real(20)), 5], [Const(real(20)), Const(np.array([-2.0, 0.0, 1.5, 2.0]))],
