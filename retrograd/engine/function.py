@@ -130,7 +130,7 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
         pending = Outputs(node, args, tuple(outputs), executable)
         pending.raise_versions()
         if separate_context:
-            _refuse_saving_returned_input(node, pending)
+            pending.must_not_return = {id(t) for t in (*(node.to_save or ()), *(node.saved_for_forward or ()))}
         results = pending.wrapped()
         if _has_tangent(tensors):
             run_jvp(node, args, results, pending)
@@ -171,20 +171,6 @@ def _run_forward(cls: Any, node: BackwardCFunction, args: tuple[Any, ...], separ
             return raw
     finally:
         STATE.forward_grad_enabled = forward_ad
-
-
-def _refuse_saving_returned_input(node: BackwardCFunction, pending: Outputs) -> None:
-    returned = {id(o) for o in pending.raw} & (pending.inputs - pending.dirty.keys())
-    for t in (*(node.to_save or ()), *(node.saved_for_forward or ())):
-        # One that requires grad but is not recorded is returned as a detached alias, not as a view.
-        if id(t) in returned and (pending.is_differentiable(t) or not requires_grad(t)):
-            raise RuntimeError(
-                "An input that has been returned as-is as output is being saved for backward. This is not "
-                "supported if you "
-                "override setup_context. You should return and save a view of the input instead, e.g. with "
-                "x.view_as(x) or "
-                "setup ctx inside the forward function itself."
-            )
 
 
 # -- arguments

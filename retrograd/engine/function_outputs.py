@@ -30,6 +30,8 @@ class Outputs:
         self.dirty = {id(x): x for x in _tensors(node.dirty_tensors, "mark_dirty can only accept variables")}
         marked = _tensors(node.non_differentiable, "mark_non_differentiable only accepts variable arguments")
         self.constant = {id(x) for x in marked}
+        self.must_not_return: set[int] = set()
+        """What ``setup_context`` saved: as inputs returned unchanged they would be saved before they are replaced."""
 
     def is_differentiable(self, t: Any) -> bool:
         """Whether an output takes a gradient."""
@@ -75,7 +77,7 @@ class Outputs:
             return self._constant_output(t, is_input, is_dirty)
         edge = edge_to(self.node, i)
         if is_input and not is_dirty:
-            view = _view_of_self(t)
+            view = self._view_of_input(t)
             self._attach(view, edge)
             return view
         if is_dirty:
@@ -84,9 +86,18 @@ class Outputs:
         self._attach(t, edge)
         return t
 
+    def _view_of_input(self, t: Any) -> Any:
+        if id(t) in self.must_not_return:
+            raise RuntimeError(
+                "An input that has been returned as-is as output is being saved for backward. This is not supported if "
+                "you override setup_context. You should return and save a view of the input instead, e.g. with "
+                "x.view_as(x) or setup ctx inside the forward function itself."
+            )
+        return _view_of_self(t)
+
     def _constant_output(self, t: Any, is_input: bool, is_dirty: bool) -> Any:
         if not requires_grad(t):
-            return _view_of_self(t) if is_input and not is_dirty else t
+            return self._view_of_input(t) if is_input and not is_dirty else t
         if is_input:
             return t.detach()
         if not t._is_view():

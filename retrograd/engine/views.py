@@ -318,6 +318,11 @@ def retain_on(t: TensorBase, edge: Any) -> None:
     extra.retained[nr] = weakref.ref(t)
 
 
+def _broadcasts(shape: tuple[int, ...], wanted: tuple[int, ...]) -> bool:
+    sizes = zip(reversed(shape), reversed(wanted), strict=False)
+    return len(shape) <= len(wanted) and all(a in (1, b) for a, b in sizes)
+
+
 class CopySlices(GraphNode):
     """History of a root after one of its views was written: wraps the node of the write.
 
@@ -353,6 +358,11 @@ class CopySlices(GraphNode):
         if first is None:
             region[...] = 0
         elif task.base_wanted:  # otherwise it is the gradient of something else, of any shape
+            if not _broadcasts(first.shape, region.shape):
+                raise RuntimeError(
+                    f"{self.fn.name()} returned a gradient of shape {list(first.shape)} for a view of shape "
+                    f"{list(region.shape)} that was written in place; return one of the view's shape."
+                )
             region[...] = first
         return (result, *rest)
 
