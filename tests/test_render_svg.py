@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 import xml.etree.ElementTree as ET
 
 import pytest
@@ -195,6 +196,22 @@ def test_steps_are_chosen_by_word_or_number() -> None:
         chosen_snapshots(recording, RenderOptions(step=2))
     with pytest.raises(NoGraphError):
         chosen_snapshots(Recording(), RenderOptions())
+
+
+@pytest.mark.parametrize("fmt", ["svg", "html"])
+def test_huge_graphs_are_capped_unless_asked(fmt: str) -> None:
+    """What no browser could open is not drawn by default: the first nodes are, and the headline tells the option."""
+    count = 200_000
+    columns = {name: [value] * count for name, value in {"op": "Add", "kind": "op", "scope": "", "name": None}.items()}
+    columns |= {name: [None] * count for name in ("shape", "dtype", "source", "saved_bytes", "seq")}
+    edges = {"edge_source": list(range(count - 1)), "edge_target": list(range(1, count))}
+    edges |= {"edge_input_nr": [0] * (count - 1), "edge_output_nr": [0] * (count - 1)}
+    made = GraphSnapshot(**columns, **edges, roots=[0])  # type: ignore[arg-type]
+    text = renderer_for(fmt).render(Recording(snapshots=[made]), RenderOptions())
+    assert isinstance(text, str)
+    assert len(re.findall(r'<g class="[^"]*" id="(?:s0-)?n\d+"', text)) == 20_000
+    assert "200,000 nodes" in text
+    assert "only the first 20,000 nodes are drawn (--max-nodes draws more)" in text
 
 
 def test_capped_keeps_columns_together() -> None:

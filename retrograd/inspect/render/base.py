@@ -22,13 +22,17 @@ class RenderOptions:
     color_by: str | None = None
     """Numeric column that colours the nodes: ``"saved_bytes"`` or a name in ``GraphSnapshot.measures``."""
     max_nodes: int | None = None
-    """Draw at most this many nodes, nearest to the roots first; ``None`` draws all."""
+    """Draw at most this many nodes, nearest to the roots first; ``None`` leaves it to the format."""
     theme: str = "auto"
     """``"auto"`` (follows the reader's setting), ``"light"`` or ``"dark"``."""
     title: str = ""
     """Headline of the drawing; empty takes it from the recording."""
     width: int | None = None
     """Columns of a text rendering; ``None`` lets the renderer choose."""
+
+
+MOST_CARDS = 20_000
+"""Nodes that svg and html draw unless told otherwise: about 12 MB, near the end of what browsers open well."""
 
 
 class Renderer(Protocol):
@@ -100,6 +104,18 @@ def capped(snapshot: GraphSnapshot, max_nodes: int | None) -> tuple[GraphSnapsho
     smaller.root_names = [name for _, name in pairs]
     smaller.measures = {key: values[:keep] for key, values in snapshot.measures.items()}
     return smaller, count - keep
+
+
+def drawable(snapshot: GraphSnapshot, options: RenderOptions) -> tuple[GraphSnapshot, str]:
+    """Return what of a graph svg and html draw, and what a headline adds about the rest, if there is one.
+
+    A million cards would take gigabytes to make and no browser would open them.
+    """
+    shown, left_out = capped(snapshot, options.max_nodes or MOST_CARDS)
+    if not left_out:
+        return shown, ""
+    more = "" if options.max_nodes else " (--max-nodes draws more)"
+    return shown, f" · only the first {len(shown):,} nodes are drawn{more}"
 
 
 def _edges_below(snapshot: GraphSnapshot, keep: int) -> Iterator[int]:

@@ -11,7 +11,7 @@ from retrograd.inspect.events import Recording
 from retrograd.inspect.snapshot import GraphSnapshot
 
 from . import labels, theme
-from .base import RenderOptions, capped, chosen_snapshots
+from .base import RenderOptions, chosen_snapshots, drawable
 from .drawing import Drawing, draw, number, text
 from .legend import legend
 
@@ -34,10 +34,10 @@ class HtmlRenderer:
         drawings = []
         steps: list[dict[str, Any]] = []
         for step, snapshot in enumerate(snapshots):
-            shown, left_out = capped(snapshot, options.max_nodes)
+            shown, rest = drawable(snapshot, options)
             drawing = draw(shown, options, prefix=f"s{step}-")
             drawings.append(_svg(step, drawing))
-            steps.append(_step_data(shown, labels.headline(snapshot), left_out, drawing))
+            steps.append(_step_data(shown, labels.headline(snapshot) + rest, drawing))
         data = {"title": title, "steps": steps, "sources": _sources(recording, snapshots)}
         return _filled(
             _asset("page.html"),
@@ -86,13 +86,12 @@ def _svg(step: int, drawing: Drawing) -> str:
     )
 
 
-def _step_data(snapshot: GraphSnapshot, headline: str, left_out: int, drawing: Drawing) -> dict[str, Any]:
+def _step_data(snapshot: GraphSnapshot, headline: str, drawing: Drawing) -> dict[str, Any]:
     """Return what the page knows of one graph, in columns."""
     nodes = range(len(snapshot))
     key, key_width = legend(drawing)
-    more = f" · only the first {len(snapshot):,} nodes are drawn" if left_out else ""
     return {
-        "headline": headline + more,
+        "headline": headline,
         "label": labels.clean(snapshot.label),
         "op": [_safe(op) for op in snapshot.op],
         "kind": [_safe(kind) for kind in snapshot.kind],

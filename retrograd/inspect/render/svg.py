@@ -7,7 +7,7 @@ from retrograd.inspect.layout.text_size import text_width
 from retrograd.inspect.snapshot import GraphSnapshot
 
 from . import labels, theme
-from .base import RenderOptions, capped, chosen_snapshots
+from .base import RenderOptions, chosen_snapshots, drawable
 from .drawing import draw, number, text
 from .legend import legend
 
@@ -46,10 +46,10 @@ def _block(
     snapshot: GraphSnapshot, options: RenderOptions, recording: Recording, prefix: str
 ) -> tuple[str, float, float]:
     """Return one graph with caption and legend, and the room it takes."""
-    shown, left_out = capped(snapshot, options.max_nodes)
+    shown, rest = drawable(snapshot, options)
     drawing = draw(shown, options, prefix)
     title = labels.clean(options.title or recording.script or "backward graph")
-    line = labels.headline(snapshot) + (f" · only the first {len(shown):,} nodes are drawn" if left_out else "")
+    line = labels.headline(snapshot) + rest
     key, key_width = legend(drawing)
     wide = max(drawing.width, text_width(title, 16, bold=True) + 2 * _SIDE, text_width(line, 11) + 2 * _SIDE)
     wide = max(wide, key_width + 2 * _SIDE)
