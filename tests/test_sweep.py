@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import random
 import threading
 from collections.abc import Iterator
@@ -13,6 +14,16 @@ import pytest
 
 import retrograd as torch
 from retrograd.engine import sweep, watchers
+
+
+@pytest.fixture(autouse=True)
+def nobody_watches() -> Iterator[None]:
+    """Leave out what other tests of this process still hold."""
+    gc.collect()
+    others = watchers.LIVE
+    watchers.LIVE -= others
+    yield
+    watchers.LIVE += others
 
 
 @contextmanager

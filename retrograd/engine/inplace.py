@@ -25,6 +25,7 @@ from .op import OpDef
 from .registry import F
 from .saved import SavedTensor
 from .state import STATE
+from .strided import address
 from .views import check_inplace, check_overlap, gradient_edge, rebase_history, replay, requires_grad
 
 _IDEMPOTENT = frozenset({"_fill_number", "_fill_tensor", "_zero"})
@@ -46,7 +47,7 @@ def call_inplace(op: OpDef, args: tuple[Any, ...], kwargs: dict[str, Any]) -> An
     recording = STATE.grad_enabled and not STATE.inference
     records = recording and bool(op.diff_positions) and any(requires_grad(x) for x in operands)
     check_inplace(t, records)
-    if op.name not in _IDEMPOTENT and not (op.name == "_copy" and args[1] is t):
+    if op.name not in _IDEMPOTENT and not (op.name == "_copy" and _is_same_memory(t, args[1])):
         check_overlap(t._array, operands)
     cast_args = promoted(op, args) if op.promote and not same_dtype(op, args) else args
     computed = compute(op, cast_args)
@@ -77,6 +78,14 @@ def call_inplace(op: OpDef, args: tuple[Any, ...], kwargs: dict[str, Any]) -> An
     if observe.observers:
         observe.tell("inplace", op.name + "_", None if edges is None else t._fn, t, storage_of(t).version)
     return t
+
+
+def _is_same_memory(t: Any, other: Any) -> bool:
+    """Whether two tensors show the same elements in the same arrangement; copying one to the other does nothing."""
+    if not isinstance(other, TensorBase):
+        return False
+    a, b = t._array, other._array
+    return a is b or (a.shape == b.shape and a.strides == b.strides and address(a) == address(b) and a.dtype == b.dtype)
 
 
 def _saved_before_write(t: Any, kept: tuple[Any, ...]) -> dict[int, SavedTensor]:

@@ -8,6 +8,10 @@ OPS: dict[str, Any] = {}
 """All operator rows (``OpDef``) by name."""
 
 
+COMPOSITES: dict[str, Any] = {}
+"""Functions that stand for the row of their name where a rule runs on tensors: torch composes them of other operators."""
+
+
 class Functions:
     """The operators by name, for use in rules: ``F.cos(x)`` works on arrays and on tensors."""
 
@@ -16,8 +20,16 @@ class Functions:
             op = OPS[name]
         except KeyError:
             raise AttributeError(f"no operator row {name!r}") from None
-        setattr(self, name, op)
-        return op
+        found = _either(op, COMPOSITES[name]) if name in COMPOSITES else op
+        setattr(self, name, found)
+        return found
+
+
+def _either(row: Any, composite: Any) -> Any:
+    def call(first: Any, *args: Any) -> Any:
+        return composite(first, *args) if hasattr(first, "_sig") else row(first, *args)
+
+    return call
 
 
 F = Functions()

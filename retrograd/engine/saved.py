@@ -76,7 +76,8 @@ def check_input(t: TensorBase, number: int) -> None:
         raise RuntimeError(DETACHED)
     now, expected = meta.storage.version, meta.storage.version_at(number)
     if now != expected:
-        edge = t._fn if t._fn is not LAZY else (meta.view.fn if meta.view is not None else None)
+        # a view that may not be brought up to date says so first
+        edge = t._fn if t._fn is not LAZY else (find_edge(t) if meta.view is not None else None)
         raise version_error(t._sig, edge, now, expected)
 
 

@@ -12,7 +12,7 @@ from ..forward_ad import keep_tangent, tangent_of
 from ..inplace import bump_version
 from ..ops.shape import can_view, checked_size
 from ..public import check_tensor, property_, public
-from ..registry import OPS, F
+from ..registry import COMPOSITES, OPS, F
 from ..strided import Geometry
 from ..strided import storage_offset as offset_of
 from ..views import check_inplace, gradient_edge, requires_grad, set_history
@@ -45,6 +45,9 @@ def reshape(input: Any, *shape: Any) -> Any:  # noqa: A002
     if can_view(input._array, size):
         return F._view(input, size) if input._array.flags.c_contiguous else F._reshape_alias(input, size)
     return F._unsafe_view(F.clone(input), size)
+
+
+COMPOSITES["reshape"] = reshape
 
 
 @public("reshape_as", function=False)

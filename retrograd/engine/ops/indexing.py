@@ -28,7 +28,7 @@ def _index_backward(g: Any, sizes: tuple[int, ...], indices: Any) -> Any:
 
 
 linear("_index", _index, node="IndexBackward0", tensors="self", self=_index_back)
-linear("_index_backward", _index_backward, node="IndexBackwardBackward0", tensors="g",
+linear("_index_backward", _index_backward, node="IndexPutImplBackward0", tensors="g",
        g=lambda g, indices: F._index(g, indices))  # fmt: skip
 
 
