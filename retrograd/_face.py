@@ -7,6 +7,7 @@ from typing import Any
 
 from .engine import dtypes as _dtypes
 from .engine.anomaly import is_anomaly_check_nan_enabled, is_anomaly_enabled
+from .engine.custom_op.tags import Tag
 from .engine.dtypes import ALIASES as _DTYPE_ALIASES
 from .engine.dtypes import ALL as _ALL_DTYPES
 from .engine.dtypes import Size, device, dtype, get_default_dtype, set_default_dtype
@@ -23,7 +24,6 @@ from .engine.modes import (
 )
 from .engine.printing import set_printoptions
 from .engine.random import Generator, get_rng_state, initial_seed, manual_seed, set_rng_state
-from .engine.tags import Tag
 from .engine.tensor import Tensor
 
 inf, nan, pi, e = math.inf, math.nan, math.pi, math.e

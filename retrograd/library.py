@@ -1,8 +1,8 @@
 """``torch.library``-shaped face: declare operators of your own, give them kernels and gradients, and check them."""
 
-from .engine.custom_op import CustomOpDef, custom_op
-from .engine.fake_mode import get_ctx
-from .engine.library import (
+from .engine.custom_op.definition import CustomOpDef, custom_op
+from .engine.custom_op.fake_mode import get_ctx
+from .engine.custom_op.library import (
     Library,
     _scoped_library,
     define,
@@ -18,9 +18,9 @@ from .engine.library import (
     triton_op,
     wrap_triton,
 )
-from .engine.library import register_fake as impl_abstract
-from .engine.opcheck import OpCheckError, opcheck
-from .engine.schema_inference import infer_schema
+from .engine.custom_op.library import register_fake as impl_abstract
+from .engine.custom_op.opcheck import OpCheckError, opcheck
+from .engine.custom_op.schema_inference import infer_schema
 
 __all__ = [
     "CustomOpDef",

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from .engine.op_registry import OpNamespace
-from .engine.op_registry import ops as _root
+from .engine.custom_op.registry import OpNamespace
+from .engine.custom_op.registry import ops as _root
 
 
 def __getattr__(name: str) -> OpNamespace:

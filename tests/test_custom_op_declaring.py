@@ -469,7 +469,7 @@ def test_tagged_declarations_c37(kind: str) -> None:
 
 def on_fakes(op: Any, *args: Any) -> Any:
     """Call one of our operators on stand-ins without data."""
-    from retrograd.engine.fake_mode import fake_like, fake_mode
+    from retrograd.engine.custom_op.fake_mode import fake_like, fake_mode
 
     with fake_mode():
         return op(*(fake_like(a) if hasattr(a, "requires_grad") else a for a in args))

@@ -254,7 +254,7 @@ def test_factory_kernel_c06() -> None:
 
 def on_fakes(op: Any, *args: Any) -> Any:
     """Call one of our operators on stand-ins without data."""
-    from retrograd.engine.fake_mode import fake_like, fake_mode
+    from retrograd.engine.custom_op.fake_mode import fake_like, fake_mode
 
     with fake_mode():
         return op(*(fake_like(a) if hasattr(a, "requires_grad") else a for a in args))

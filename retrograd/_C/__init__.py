@@ -7,7 +7,7 @@ from typing import Any
 
 from ..engine.engine_switches import is_grad_layout_enforced as _is_grad_layout_enforcement_enabled
 from ..engine.forward_ad import _is_fwd_grad_enabled, _set_fwd_grad_enabled
-from ..engine.graph_internals import _set_grad_enabled, _WeakTensorRef
+from ..engine.graph.internals import _set_grad_enabled, _WeakTensorRef
 from ..engine.introspection import current_graph_task_id as _current_graph_task_id
 from ..engine.introspection import current_node as _current_autograd_node
 from ..engine.introspection import execution_order as _current_graph_task_execution_order

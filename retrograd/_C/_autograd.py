@@ -1,7 +1,7 @@
 """The face of ``torch._C._autograd``: re-exports only."""
 
-from ..engine.graph_internals import _make_saved_tensor, _unsafe_set_version_counter
-from ..engine.graph_saved import (
+from ..engine.graph.internals import _make_saved_tensor, _unsafe_set_version_counter
+from ..engine.graph.saved_hooks import (
     _saved_tensors_hooks_get_disabled_error_message,
     _saved_tensors_hooks_is_enabled,
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..engine.accumulate import AccumulateGrad
-from ..engine.graph_special import DelayedError, UndefinedGrad
+from ..engine.graph.special_nodes import DelayedError, UndefinedGrad
 from ..engine.node import NODE_CLASSES
 
 

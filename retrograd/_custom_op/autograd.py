@@ -1,6 +1,6 @@
 """The gradient half of the old operator interface."""
 
-from ..engine.custom_op_legacy_autograd import (
+from ..engine.custom_op.legacy_autograd import (
     autograd_kernel_indirection,
     autograd_not_implemented,
     construct_autograd_kernel,

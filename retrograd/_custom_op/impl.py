@@ -1,6 +1,7 @@
 """Declaring operators the old way: ``custom_op``, ``CustomOp`` and look-ups."""
 
-from ..engine.custom_op_legacy import (
+from ..engine.custom_op.fake_mode import get_ctx
+from ..engine.custom_op.legacy import (
     SUPPORTED_DEVICES,
     CustomOp,
     FuncAndLocation,
@@ -15,7 +16,6 @@ from ..engine.custom_op_legacy import (
     validate_namespace,
     validate_schema,
 )
-from ..engine.fake_mode import get_ctx
 
 __all__ = [
     "SUPPORTED_DEVICES",

@@ -15,7 +15,7 @@ from ..engine.engine_switches import (
     is_view_replay_enabled,
     set_multithreading_enabled,
 )
-from ..engine.function import Function
+from ..engine.function.function import Function
 from ..engine.modes import enable_grad, inference_mode, no_grad, set_grad_enabled
 from ..engine.saved import SavedTensor
 from ..engine.variable import Variable

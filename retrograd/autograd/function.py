@@ -1,6 +1,6 @@
 """The face of ``torch.autograd.function``: re-exports only."""
 
-from ..engine.function import (
+from ..engine.function.function import (
     BackwardCFunction,
     Function,
     FunctionCtx,

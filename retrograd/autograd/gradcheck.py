@@ -1,6 +1,6 @@
 """The face of ``torch.autograd.gradcheck``: re-exports only."""
 
-from ..engine.gradcheck import (
+from ..engine.gradcheck.check import (
     GradcheckError,
     get_analytical_jacobian,
     get_numerical_jacobian,

@@ -2,22 +2,22 @@
 
 from ..engine.backward import _engine_run_backward
 from ..engine.edges import GradientEdge, get_gradient_edge
-from ..engine.graph import (
+from ..engine.graph.interface import (
     Node,
     _get_grad_fn_or_grad_acc,
     increment_version,
     saved_tensors_hooks,
 )
-from ..engine.graph_logging import _register_logging_hooks_on_whole_graph
-from ..engine.graph_multi_hook import register_multi_grad_hook
-from ..engine.graph_mutation import allow_mutation_on_saved_tensors
-from ..engine.graph_saved import (
+from ..engine.graph.logging_ import _register_logging_hooks_on_whole_graph
+from ..engine.graph.multi_hook import register_multi_grad_hook
+from ..engine.graph.mutation import allow_mutation_on_saved_tensors
+from ..engine.graph.saved_hooks import (
     _saved_tensors_hooks_get_disabled_error_message,
     disable_saved_tensors_hooks,
     save_on_cpu,
     save_on_disk,
 )
-from ..engine.graph_switches import (
+from ..engine.graph.switches import (
     region_activation_memory_budget,
     set_override_stale_capture_stream,
     set_warn_on_accumulate_grad_stream_mismatch,

@@ -13,7 +13,7 @@ from .batched import batched_grad
 from .dtypes import Sig, Size
 from .edges import GradientEdge, edge_of
 from .execute import run_backward
-from .graph_logging import attach_if_wanted
+from .graph.logging_ import attach_if_wanted
 from .node import GraphNode, edge_parts
 from .registry import F
 from .views import gradient_edge, requires_grad

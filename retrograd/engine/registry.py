@@ -9,7 +9,7 @@ OPS: dict[str, Any] = {}
 
 
 COMPOSITES: dict[str, Any] = {}
-"""Functions that stand for the row of their name where a rule runs on tensors: torch composes them of other operators."""
+"""Functions that stand for the row of their name in rules on tensors: torch composes them of other operators."""
 
 
 class Functions:

@@ -1,16 +1,16 @@
 """``torch.utils.checkpoint``-shaped face of ``retrograd.engine.checkpoint``."""
 
-from ..engine.checkpoint import (
+from ..engine.checkpoint.frame import CheckpointError, GraphExecGroup
+from ..engine.checkpoint.frame import StopRecomputation as _StopRecomputationError
+from ..engine.checkpoint.reentrant import CheckpointFunction, check_backward_validity, detach_variable
+from ..engine.checkpoint.run import (
     checkpoint,
     checkpoint_sequential,
     noop_context_fn,
     set_checkpoint_debug_enabled,
     set_checkpoint_early_stop,
 )
-from ..engine.checkpoint_frame import CheckpointError, GraphExecGroup
-from ..engine.checkpoint_frame import StopRecomputation as _StopRecomputationError
-from ..engine.checkpoint_reentrant import CheckpointFunction, check_backward_validity, detach_variable
-from ..engine.checkpoint_selective import CheckpointPolicy, create_selective_checkpoint_contexts
+from ..engine.checkpoint.selective import CheckpointPolicy, create_selective_checkpoint_contexts
 
 __all__ = [
     "CheckpointError",

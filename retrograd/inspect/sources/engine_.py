@@ -13,7 +13,8 @@ from ...engine import observe
 from ...engine.accumulate import AccumulateGrad
 from ...engine.base import TensorBase
 from ...engine.edges import GradientEdge
-from ...engine.function_node import BackwardCFunction
+from ...engine.function.function import Function
+from ...engine.function.node import BackwardCFunction
 from ...engine.introspection import current_node
 from ...engine.node import GraphNode, edge_parts
 from ...engine.opnode import OpNode
@@ -32,7 +33,7 @@ from .origins import OriginTables
 
 _APPLY_DEPTH = 12
 """How far below ``Function.apply`` the first operation of a ``forward`` is looked for."""
-_FUNCTION_FILE = sys.modules[BackwardCFunction.__module__].__file__ or ""
+_FUNCTION_FILE = sys.modules[Function.__module__].__file__ or ""
 
 
 class _Facts:
@@ -210,7 +211,7 @@ def _applying_line(frame: FrameType | None) -> FrameType | None:
         if frame is None:
             return None
         code = frame.f_code
-        if code.co_name == "apply" and code.co_filename == _FUNCTION_FILE.replace("function_node", "function"):
+        if code.co_name == "apply" and code.co_filename == _FUNCTION_FILE:
             return user_frame(frame)
         frame = frame.f_back
     return None

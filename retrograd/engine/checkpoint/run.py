@@ -1,0 +1,195 @@
+"""``checkpoint``: trade computation for memory by running a function again in backward instead of saving tensors."""
+
+from __future__ import annotations
+
+import warnings
+from collections import OrderedDict
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from typing import Any
+
+import numpy as np
+
+from ..base import wrap
+from ..tensor import Tensor
+from .debug import debug_contexts
+from .frame import DETERMINISM_CHECKS, Frame
+from .random_state import remembered, replayed
+from .reentrant import CheckpointFunction
+
+Contexts = tuple[AbstractContextManager[Any], AbstractContextManager[Any]]
+
+
+class _Switches:
+    """What the two context managers below override, in every thread."""
+
+    early_stop: bool | None = None
+    debug: bool | None = None
+
+
+def noop_context_fn() -> Contexts:
+    """The default ``context_fn``: two contexts that do nothing."""
+    return nullcontext(), nullcontext()
+
+
+@contextmanager
+def set_checkpoint_early_stop(enable: bool) -> Iterator[None]:
+    """Inside the block, overrule ``early_stop`` of checkpoints whose forward runs there."""
+    before = _Switches.early_stop
+    _Switches.early_stop = enable
+    try:
+        yield
+    finally:
+        _Switches.early_stop = before
+
+
+@contextmanager
+def set_checkpoint_debug_enabled(enabled: bool | None) -> Iterator[None]:
+    """Inside the block, overrule ``debug`` of checkpoints (``None``: leave it to each call)."""
+    before = _Switches.debug
+    _Switches.debug = enabled
+    try:
+        yield
+    finally:
+        _Switches.debug = before
+
+
+def checkpoint(
+    function: Callable[..., Any],
+    *args: Any,
+    use_reentrant: bool | None = None,
+    context_fn: Callable[[], Contexts] = noop_context_fn,
+    determinism_check: str = "default",
+    debug: bool = False,
+    early_stop: bool = True,
+    **kwargs: Any,
+) -> Any:
+    """Run ``function(*args, **kwargs)`` without keeping what it saves; backward runs it again.
+
+    ``use_reentrant=False`` is the form to use; ``True`` starts a nested backward and allows neither keyword
+    arguments nor ``grad``.  ``preserve_rng_state`` (default true) lets the second run draw the same random numbers.
+    ``context_fn`` gives the surroundings of both runs.  With ``early_stop`` the second run ends once everything
+    needed is there.  ``CheckpointError`` if it does not save the same tensors (``determinism_check="none"`` compares
+    only their number); ``debug`` adds the operators of both runs to that error.
+    """
+    if use_reentrant is None:
+        warnings.warn(
+            "torch.utils.checkpoint: the use_reentrant parameter should be passed explicitly. Starting in PyTorch 2.9, "
+            "calling checkpoint without use_reentrant will raise an exception. use_reentrant=False is recommended, but "
+            "if you need to preserve the current default behavior, you can pass use_reentrant=True.",
+            stacklevel=2,
+        )
+        use_reentrant = True
+    preserve = kwargs.pop("preserve_rng_state", True)
+    if use_reentrant:
+        _refuse_for_reentrant(kwargs, context_fn, debug)
+        return CheckpointFunction.apply(function, preserve, *args)
+    debug = debug if _Switches.debug is None else _Switches.debug
+    early_stop = early_stop if _Switches.early_stop is None else _Switches.early_stop
+    region = _Region(function, preserve, determinism_check, early_stop=early_stop)
+    return region.run(args, kwargs, context_fn, debug)
+
+
+def _refuse_for_reentrant(kwargs: dict[str, Any], context_fn: Callable[[], Contexts], debug: bool) -> None:
+    if kwargs:
+        raise ValueError("Unexpected keyword arguments: " + ",".join(kwargs))
+    if context_fn is not noop_context_fn or debug is not False:
+        raise ValueError("Passing `context_fn` or `debug` is only supported when use_reentrant=False.")
+
+
+class _Region:
+    """One call of ``checkpoint`` in the non-reentrant form: both runs of the function and their surroundings."""
+
+    def __init__(
+        self, function: Callable[..., Any], preserve_rng_state: bool, determinism_check: str, *, early_stop: bool
+    ) -> None:
+        if determinism_check not in DETERMINISM_CHECKS:
+            raise ValueError(
+                f"determinism_check should be one of {list(DETERMINISM_CHECKS)}, but got {determinism_check}"
+            )
+        self.function = function
+        self.rng_state = remembered(preserve_rng_state)
+        self.metadata = DETERMINISM_CHECKS[determinism_check]
+        self.early_stop = early_stop
+        self.recompute_context: AbstractContextManager[Any] = nullcontext()
+
+    def run(
+        self, args: tuple[Any, ...], kwargs: dict[str, Any], context_fn: Callable[[], Contexts], debug: bool
+    ) -> Any:
+        """The original run."""
+        explain = None
+        if debug:
+            if context_fn is not noop_context_fn:
+                raise ValueError("debug=True is incompatible with non-default context_fn")
+            context_fn, explain = debug_contexts()
+        forward_context, self.recompute_context = context_fn()
+        frame = Frame(self.again, early_stop=self.early_stop, metadata=self.metadata)
+        frame.explain = explain
+        switch = wrap(np.zeros(0, np.float32)).requires_grad_(True)
+        if not frame.save_inputs(switch, (kwargs, *args), lambda value: isinstance(value, Tensor)):
+            return self.function(*args, **kwargs)
+        with frame.hooks(), forward_context:
+            result = self.function(*args, **kwargs)
+        frame.forward_completed = True
+        return result
+
+    def again(self, kwargs: dict[str, Any], *args: Any) -> None:
+        """The second run."""
+        with replayed(self.rng_state), self.recompute_context:
+            self.function(*args, **kwargs)
+
+
+def checkpoint_sequential(
+    functions: Iterable[Callable[[Any], Any]],
+    segments: int,
+    input: Any,  # noqa: A002 - torch's name
+    use_reentrant: bool | None = None,
+    **kwargs: Any,
+) -> Any:
+    """Apply ``functions`` in order in ``segments`` checkpointed parts; the last part is not checkpointed.
+
+    ``functions`` is a list or a module with children (``nn.Sequential``).
+    """
+    if use_reentrant is None:
+        warnings.warn(
+            "torch.utils.checkpoint.checkpoint_sequential: the use_reentrant parameter should be passed explicitly. "
+            "In version 2.9 we will raise an exception if use_reentrant is not passed. use_reentrant=False is "
+            "recommended, but if you need to preserve the current behavior, you can pass use_reentrant=True.",
+            stacklevel=2,
+        )
+        use_reentrant = True
+    preserve = kwargs.pop("preserve_rng_state", True)
+    if kwargs:
+        raise ValueError("Unexpected keyword arguments: " + ",".join(kwargs))
+    parts = _children(functions)
+    size = len(parts) // segments
+    if size == 0:
+        raise ValueError(
+            f"checkpoint_sequential: {len(parts)} functions cannot be divided into {segments} segments; "
+            "give at most as many segments as functions."
+        )
+    last = size * (segments - 1)
+    value = input
+    for start in range(0, last, size):
+        part = _Chain(parts[start : start + size])
+        value = checkpoint(part, value, use_reentrant=use_reentrant, preserve_rng_state=preserve)
+    return _Chain(parts[last:])(value)
+
+
+def _children(functions: Any) -> list[Callable[[Any], Any]]:
+    children = getattr(functions, "children", None)
+    if children is None:
+        return list(functions.values()) if isinstance(functions, OrderedDict) else list(functions)
+    return list(children())
+
+
+class _Chain:
+    """Functions applied one after the other."""
+
+    def __init__(self, parts: list[Callable[[Any], Any]]) -> None:
+        self.parts = parts
+
+    def __call__(self, value: Any) -> Any:
+        for part in self.parts:
+            value = part(value)
+        return value

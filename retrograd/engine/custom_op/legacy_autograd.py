@@ -1,0 +1,300 @@
+"""The gradient of an old-style ``CustomOp``: both halves put together into one ``Function``, and every check on it."""
+
+from __future__ import annotations
+
+from collections import namedtuple
+from collections.abc import Sequence
+from functools import cache
+from typing import TYPE_CHECKING, Any, Final
+
+from .. import pytree
+from ..function.function import Function
+from ..modes import is_grad_enabled
+from ..tensor import Tensor
+from .registry import AutogradKernel, Kernel, OpOverload
+from .schema import FunctionSchema
+
+if TYPE_CHECKING:
+    from .legacy import CustomOp
+
+_RETURN_TYPES: Final = ("int", "SymInt", "bool", "float", "Tensor", "Tensor[]")
+
+
+# -- what may be registered
+def refuse_unregistrable(qualname: str, schema: FunctionSchema) -> None:
+    """``RuntimeError`` for operators that cannot have a gradient: they write, return nothing, views or other types."""
+    reason = ""
+    if schema.is_mutable:
+        reason = "non-functional operator"
+    elif not schema.returns:
+        reason = "operator with no returns"
+    elif schema.returns_view:
+        reason = "operator that returns views"
+    else:
+        for returned in schema.returns:
+            if str(returned.type) not in _RETURN_TYPES:
+                reason = f"operator with return not in {list(_RETURN_TYPES)} (got {returned.type})"
+    if reason:
+        raise RuntimeError(
+            f"Cannot use torch._custom_ops APIs to register backward formula for {reason}. "
+            f"Got operator {qualname} with schema: {schema}"
+        )
+
+
+def refuse_conflicts(op: OpOverload) -> None:
+    """``RuntimeError`` if somebody else gave the operator a gradient, or it is made of ordinary operators."""
+    where = f"impl_backward/impl_save_for_backward: the operator {op.qualname}"
+    if "implicit" in op.kernels:
+        raise RuntimeError(
+            f"{where} already has an implementation via a pre-existing registration to CompositeImplicitAutograd. "
+            "Such operators do not need an autograd formula: they decompose into operators that have one."
+        )
+    if op.autograd_kernel is not None:
+        raise RuntimeError(
+            f"{where} already has an Autograd kernel registered via a pre-existing library registration. Please either "
+            "remove those registrations or don't use the torch._custom_ops APIs"
+        )
+
+
+def check_differentiability(flags: Any, returns: int) -> None:
+    """``RuntimeError`` unless it is ``None`` or a list of as many bools as the operator has returns."""
+    fits = flags is None or (isinstance(flags, list) and len(flags) == returns and all(type(f) is bool for f in flags))
+    if not fits:
+        raise RuntimeError(
+            "impl_backward(output_differentiability): expected output_differentiability to be a list of bools with "
+            f"length equal to the number of outputs of this CustomOp got: {flags}"
+        )
+
+
+# -- the autograd entry
+def autograd_kernel_indirection(custom_op: CustomOp) -> AutogradKernel:
+    """Look up at each call what to do, so that the gradient may be registered after the operator exists."""
+
+    def kernel(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        if custom_op._has_impl("autograd"):
+            return custom_op._get_impl("autograd").func(*args, **kwargs)
+        for have, lack in (("save_for_backward", "backward"), ("backward", "save_for_backward")):
+            if custom_op._has_impl(have):
+                raise RuntimeError(
+                    f"We found a '{have}' registration for {custom_op} at {custom_op._get_impl(have).location} but "
+                    f"were unable to find a '{lack}' registration. To use the CustomOp API to register a backward "
+                    "formula, please provide us both a backward function and a 'save for backward' function via "
+                    "`impl_backward` and `impl_save_for_backward` respectively."
+                )
+        return autograd_not_implemented(custom_op)(*args, **kwargs)
+
+    return kernel
+
+
+def autograd_not_implemented(custom_op: CustomOp) -> Kernel:
+    """The entry of an operator without gradient: an error as soon as one would be needed."""
+
+    def kernel(*args: Any, **kwargs: Any) -> Any:
+        leaves = pytree.tree_leaves((args, kwargs))
+        if is_grad_enabled() and any(isinstance(x, Tensor) and x.requires_grad for x in leaves):
+            raise RuntimeError("Autograd has not been implemented for operator")
+        return custom_op._op.below_autograd(args, kwargs)
+
+    return kernel
+
+
+class _Call:
+    """One call on its way through the Function: how arguments and results were flattened."""
+
+    def __init__(self, names: Sequence[str], kwargs_from: int, in_spec: pytree.TreeSpec) -> None:
+        self.names = names
+        self.kwargs_from = kwargs_from
+        self.in_spec = in_spec
+        self.out_spec: pytree.TreeSpec | None = None
+
+    def rebuild(self, leaves: Sequence[Any]) -> tuple[tuple[Any, ...], dict[str, Any], tuple[Any, ...]]:
+        """Positional arguments, keyword-only ones, and both together."""
+        values = pytree.tree_unflatten(leaves, self.in_spec)
+        at = self.kwargs_from
+        return values[:at], dict(zip(self.names[at:], values[at:], strict=True)), values
+
+
+def construct_autograd_kernel(custom_op: CustomOp, output_differentiability: list[bool] | None) -> Kernel:
+    """The kernel that runs the operator inside a Function built from both halves."""
+    schema, op = custom_op._schema, custom_op._op
+    names = [a.name for a in (*schema.positional, *schema.keyword_only)]
+
+    def forward(ctx: Any, *leaves_and_call: Any) -> tuple[Any, ...]:
+        call: _Call = leaves_and_call[-1]
+        ctx.set_materialize_grads(True)
+        args, kwargs, values = call.rebuild(leaves_and_call[:-1])
+        output = op.below_autograd(args, kwargs)
+        save = custom_op._get_impl("save_for_backward").func
+        saved = save(namedtuple_args(schema, values), output)
+        args_info = namedtuple_args(schema, tuple(pytree.tree_map(type, v) for v in values))
+        save_pytree_for_backward(ctx, (saved, args_info))
+        mark_non_differentiable(ctx, output, output_differentiability)
+        flat, call.out_spec = pytree.tree_flatten(output)
+        ctx._custom_call = call
+        return tuple(flat)
+
+    def backward(ctx: Any, *grads: Any) -> tuple[Any, ...]:
+        call: _Call = ctx._custom_call
+        assert call.out_spec is not None
+        structured = pytree.tree_unflatten(list(grads), call.out_spec)
+        if not isinstance(structured, tuple):
+            structured = (structured,)
+        saved, args_info = unpack_saved(ctx)
+        found = custom_op._get_impl("backward").func(object(), saved, *structured)
+        validate_grad_inputs_dict(found, custom_op, args_info)
+        return (*grad_inputs_dict_to_flat_tuple(found, args_info), None)
+
+    generated: type[Function] = type(
+        f"{schema.name}_customop", (Function,), {"forward": staticmethod(forward), "backward": staticmethod(backward)}
+    )
+
+    def apply(*args: Any, **kwargs: Any) -> Any:
+        values = (*args, *(kwargs[name] for name in names[len(args) :]))
+        leaves, in_spec = pytree.tree_flatten(values)
+        call = _Call(names, len(args), in_spec)
+        results = generated.apply(*leaves, call)
+        assert call.out_spec is not None
+        return pytree.tree_unflatten(list(results), call.out_spec)
+
+    return apply
+
+
+# -- arguments by name
+@cache
+def _args_class(name: str, fields: tuple[str, ...]) -> Any:
+    return namedtuple(name, fields)
+
+
+def namedtuple_args(schema: FunctionSchema, args: tuple[Any, ...]) -> Any:
+    """A call's arguments as a named tuple ``<op>_args``; one class per schema."""
+    assert isinstance(args, tuple), f"expected a tuple of arguments, got {type(args)}"
+    fields = tuple(a.name for a in (*schema.positional, *schema.keyword_only))
+    return _args_class(f"{schema.name}_args", fields)(*args)
+
+
+# -- saving nested structures
+def save_pytree_for_backward(ctx: Any, stuff: Any) -> None:
+    """Save a nested structure: its tensors through ``save_for_backward``, everything else on ``ctx``."""
+    leaves, spec = pytree.tree_flatten(stuff)
+    is_tensor = [isinstance(leaf, Tensor) for leaf in leaves]
+    ctx.save_for_backward(*(leaf for leaf, t in zip(leaves, is_tensor, strict=True) if t))
+    ctx.spec = spec
+    ctx.num_elts = len(leaves)
+    ctx.tensor_idxs = [i for i, t in enumerate(is_tensor) if t]
+    ctx.saved_non_tensors = [leaf for leaf, t in zip(leaves, is_tensor, strict=True) if not t]
+    ctx.non_tensor_idxs = [i for i, t in enumerate(is_tensor) if not t]
+
+
+def unpack_saved(ctx: Any) -> Any:
+    """What ``save_pytree_for_backward`` saved."""
+    leaves: list[Any] = [None] * ctx.num_elts
+    for index, tensor in zip(ctx.tensor_idxs, ctx.saved_tensors, strict=True):
+        leaves[index] = tensor
+    for index, value in zip(ctx.non_tensor_idxs, ctx.saved_non_tensors, strict=True):
+        leaves[index] = value
+    return pytree.tree_unflatten(leaves, ctx.spec)
+
+
+def mark_non_differentiable(ctx: Any, output: Any, output_differentiability: list[bool] | None) -> None:
+    """Tell the Function which outputs have no gradient; ``RuntimeError`` for a flag on something that is no tensor."""
+    if output_differentiability is None:
+        return
+    outputs = output if isinstance(output, tuple) else (output,)
+    assert len(outputs) == len(output_differentiability), "output_differentiability has the wrong length"
+    marked: list[Any] = []
+    for index, (differentiable, value) in enumerate(zip(output_differentiability, outputs, strict=True)):
+        if isinstance(value, Tensor):
+            marked.extend([] if differentiable else [value])
+        elif isinstance(value, list):
+            marked.extend([] if differentiable else value)
+        elif differentiable:
+            raise RuntimeError(
+                f"With output_differentiability={output_differentiability}. At idx {index}, we received an object of "
+                f"type {type(value)} that is not a Tensor, so it cannot have be marked as differentiable in "
+                "output_differentiability."
+            )
+    if marked:
+        ctx.mark_non_differentiable(*marked)
+
+
+# -- what backward returned
+def validate_grad_inputs_dict(grad_inputs: Any, custom_op: CustomOp, args_info: Any) -> None:
+    """``RuntimeError`` unless there is exactly one fitting gradient per argument that is or may hold tensors."""
+
+    def fail(what: str) -> None:
+        location = custom_op._get_impl("backward").location
+        raise RuntimeError(
+            f"In the backward function defined for {custom_op} at {location} using the CustomOp API, {what}"
+        )
+
+    if not isinstance(grad_inputs, dict):
+        fail(f"expected the output of the backward function to be a dict but got {type(grad_inputs)}")
+    arguments = custom_op._schema.arguments
+    expected = {a.name for a in arguments if a.type.is_tensor_like}
+    if set(grad_inputs) != expected:
+        fail(
+            f"expected the returned grad_input dict to have keys {expected} but got {grad_inputs.keys()}. The backward "
+            "function must return a gradient (can be None) for each arg to the CustomOp that may be a Tensor or "
+            "Sequence[Tensor]. Args declared to be non-Tensor-like types should not appear in the grad_input dict"
+        )
+    for name, grad in grad_inputs.items():
+        info = getattr(args_info, name)
+        problem = _list_problem(name, grad, info) if isinstance(info, list) else _single_problem(name, grad, info)
+        if problem:
+            fail(problem)
+
+
+def _list_problem(name: str, grad: Any, info: list[type]) -> str:
+    """What is wrong with the gradient of a list argument, or nothing."""
+    if not isinstance(grad, list | tuple):
+        return (
+            f"for input '{name}' expected the grad_input dict to hold a list of gradients but got object of type "
+            f"{type(grad)}."
+        )
+    if len(grad) != len(info):
+        count = len(info)
+        return (
+            f"for input '{name}' expected the grad_input dict to hold a list of {count} gradients but got {len(grad)}"
+        )
+    for index, (item, kind) in enumerate(zip(grad, info, strict=True)):
+        if item is None:
+            continue
+        if not isinstance(item, Tensor):
+            return (
+                f"for input '{name}' expected the grad_input dict to hold a list of None or Tensor gradients but got "
+                f"object of {type(item)} at index {index}"
+            )
+        if not issubclass(kind, Tensor):
+            return (
+                f"for input '{name}', got a Tensor as the gradient for the {index}-th value but expected None because "
+                f"the {index}-th value was not a Tensor (it was type {kind}"
+            )
+    return ""
+
+
+def _single_problem(name: str, grad: Any, info: type) -> str:
+    """What is wrong with the gradient of a single argument, or nothing."""
+    if grad is None:
+        return ""
+    if not isinstance(grad, Tensor):
+        return (
+            f"got object of type {type(grad)} as the gradient for input '{name}', but expected the gradient to be "
+            "either None or a Tensor"
+        )
+    if not issubclass(info, Tensor):
+        return (
+            f"got a Tensor as the gradient for input '{name}' but expected None as the gradient because input '{name}' "
+            f"was not a Tensor (it was type {info})."
+        )
+    return ""
+
+
+def grad_inputs_dict_to_flat_tuple(grad_inputs: dict[str, Any], args_info: Any) -> tuple[Any, ...]:
+    """One gradient per flattened argument in the order of the schema; ``None`` for what is not in the dictionary."""
+    flat: list[Any] = []
+    for name, info in args_info._asdict().items():
+        leaves = pytree.tree_leaves(info)
+        flat.extend(
+            pytree.tree_leaves(grad_inputs[name]) if grad_inputs.get(name) is not None else [None] * len(leaves)
+        )
+    return tuple(flat)

@@ -1,0 +1,293 @@
+"""``Function``: operators written by the user."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import itertools
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+from ..base import TensorBase
+from ..forward_ad import tangent_of
+from ..modes import no_grad
+from ..node import GraphNode, edge_to
+from ..state import STATE
+from ..views import gradient_edge, requires_grad
+from .jvp import run_jvp
+from .node import BackwardCFunction, FunctionCtx
+from .outputs import Outputs
+
+_function_ids = itertools.count().__next__
+
+
+class FunctionMeta(type):
+    """Gives every Function its node class ``<Name>Backward``."""
+
+    def __init__(cls, name: str, bases: tuple[type, ...], attributes: dict[str, Any]) -> None:
+        super().__init__(name, bases, attributes)
+        cls._backward_cls = type(
+            name + "Backward",
+            (BackwardCFunction,),
+            {"_forward_cls": cls, "_autograd_function_id": _function_ids(), "__module__": __name__},
+        )
+
+
+class Function(FunctionCtx, metaclass=FunctionMeta):
+    """Base of operators with a backward of their own; use ``apply``.
+
+    >>> import retrograd as torch
+    >>> class Cube(torch.autograd.Function):
+    ...     @staticmethod
+    ...     def forward(ctx, x):
+    ...         ctx.save_for_backward(x)
+    ...         return x ** 3
+    ...     @staticmethod
+    ...     def backward(ctx, g):
+    ...         (x,) = ctx.saved_tensors
+    ...         return 3 * x * x * g
+    >>> x = torch.tensor(2.0, requires_grad=True)
+    >>> Cube.apply(x).backward()
+    >>> x.grad
+    tensor(12.)
+    """
+
+    clear_saved_tensors_on_access: Any = False
+    boxed_grads_call: Any = False
+    generate_vmap_rule = False
+    _backward_cls: Any
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        warnings.warn(
+            f"{type(self).__name__} should not be instantiated. Methods on autograd functions are all static, so "
+            "you should "
+            "invoke them on the class itself. Instantiating an autograd function will raise an error in a future "
+            "version.",
+            DeprecationWarning,
+            stacklevel=2,
+        )
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        raise RuntimeError(
+            "Legacy autograd function with non-static forward method is deprecated. Please use new-style "
+            "autograd function "
+            "with static forward method."
+        )
+
+    @staticmethod
+    def forward(*args: Any, **kwargs: Any) -> Any:
+        """Compute the outputs; ``forward(ctx, *args)``, or ``forward(*args)`` beside a ``setup_context``."""
+        raise NotImplementedError("You must implement the forward function for custom autograd.Function.")
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Any) -> Any:
+        """Save what backward needs, given all inputs and the raw output."""
+        raise NotImplementedError("setup_context is not implemented.")
+
+    @staticmethod
+    def backward(ctx: Any, *grad_outputs: Any) -> Any:
+        """One gradient per input from one gradient per output."""
+        raise NotImplementedError(
+            "You must implement either the backward or vjp method for your custom autograd.Function to use it "
+            "with backward "
+            "mode AD."
+        )
+
+    vjp = staticmethod(lambda ctx, *grad_outputs: Function.backward(ctx, *grad_outputs))
+    _default_backward: Any = backward
+    _default_vjp: Any = vjp
+
+    @staticmethod
+    def jvp(ctx: Any, *grad_inputs: Any) -> Any:
+        """One tangent per output from one tangent per input."""
+        raise NotImplementedError(
+            "You must implement the jvp function for custom autograd.Function to use it with forward mode AD."
+        )
+
+    @staticmethod
+    def vmap(info: Any, in_dims: Any, *args: Any) -> Any:
+        """Batching is not supported by this engine."""
+        raise NotImplementedError(
+            "To use autograd.Function with vmap, you must either override the vmap staticmethod or set "
+            "generate_vmap_rule=True. retrograd has no batching transform."
+        )
+
+    @classmethod
+    def apply(cls, *args: Any, **kwargs: Any) -> Any:
+        """Run the operator and record it.
+
+        Raises what ``forward`` raises, ``TypeError`` for wrong arguments, ``RuntimeError`` for contradictory marks.
+        """
+        separate_context = cls.setup_context is not Function.setup_context
+        args = _with_defaults(cls, args, kwargs) if separate_context else _positional(cls, args, kwargs)
+        tensors = [a for a in args if isinstance(a, TensorBase)]
+        executable = STATE.grad_enabled and not STATE.inference and any(requires_grad(t) for t in tensors)
+        node = _prepared_node(cls, args, tensors, executable)
+        _check_flags(cls)
+        raw = _run_forward(cls, node, args, separate_context)
+        outputs = raw if isinstance(raw, tuple) else (raw,)
+        pending = Outputs(node, args, tuple(outputs), executable)
+        pending.raise_versions()
+        if separate_context:
+            pending.must_not_return = {id(t) for t in (*(node.to_save or ()), *(node.saved_for_forward or ()))}
+        results = pending.wrapped()
+        if _has_tangent(tensors):
+            run_jvp(node, args, results, pending)
+        pending.save(results)
+        node.saved_for_forward = None
+        return tuple(results) if isinstance(raw, tuple) else results[0]
+
+
+def _has_tangent(tensors: list[Any]) -> bool:
+    return STATE.forward_grad_enabled and any(tangent_of(t) is not None for t in tensors)
+
+
+def _prepared_node(cls: Any, args: tuple[Any, ...], tensors: list[Any], executable: bool) -> BackwardCFunction:
+    node: BackwardCFunction = cls._backward_cls()
+    node._is_tensor_input = tuple([isinstance(a, TensorBase) for a in args])
+    node.needs_input_grad = tuple([isinstance(a, TensorBase) and requires_grad(a) for a in args])
+    if executable:
+        node._edges = tuple([gradient_edge(t) for t in tensors])
+    return node
+
+
+def _check_flags(cls: Any) -> None:
+    for flag in ("clear_saved_tensors_on_access", "boxed_grads_call"):
+        value = getattr(cls, flag)
+        if not isinstance(value, bool):
+            raise RuntimeError(f"{flag} must be a bool, got {type(value).__name__}")
+
+
+def _run_forward(cls: Any, node: BackwardCFunction, args: tuple[Any, ...], separate_context: bool) -> Any:
+    forward_ad = STATE.forward_grad_enabled
+    STATE.forward_grad_enabled = False
+    try:
+        with no_grad():
+            if not separate_context:
+                return cls.forward(node, *args)
+            raw = cls.forward(*args)
+            cls.setup_context(node, args, raw)
+            return raw
+    finally:
+        STATE.forward_grad_enabled = forward_ad
+
+
+# -- arguments
+
+
+@functools.lru_cache(maxsize=1024)
+def _forward_signature(forward: Callable[..., Any]) -> inspect.Signature:
+    return inspect.signature(forward)
+
+
+def _with_defaults(cls: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:
+    """Bind to forward's signature and fill in its defaults."""
+    signature = _forward_signature(cls.forward)
+    for name, p in signature.parameters.items():
+        if p.kind is p.KEYWORD_ONLY:
+            raise TypeError(
+                f"{cls.__name__}.forward() got an unexpected keyword argument '{name}': keyword-only "
+                "parameters do not work with setup_context"
+            )
+    bound = signature.bind(*args, **kwargs)
+    bound.apply_defaults()
+    return bound.args
+
+
+def _positional(cls: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:
+    """Map keywords to positions by forward's parameter names (without ctx)."""
+    if not kwargs:
+        return args
+    code = getattr(cls.forward, "__code__", None)
+    names = code.co_varnames[1 : code.co_argcount] if code is not None else ()
+    where = f"{cls.__name__}.forward()"
+    values = dict(zip(names, args, strict=False))
+    for name, value in kwargs.items():
+        if name not in names:
+            raise TypeError(f"{where} got an unexpected keyword argument '{name}'")
+        if name in values:
+            raise TypeError(f"{where} got multiple values for argument '{name}'")
+        values[name] = value
+    if len(args) > len(names):
+        raise TypeError(f"{where} takes {len(names)} positional arguments but {len(args)} were given")
+    last = max(names.index(n) for n in values)
+    for i, name in enumerate(names[: last + 1]):
+        if name not in values:
+            raise TypeError(f"{where} missing required argument: '{name}' (position {i})")
+    return tuple(values[n] for n in names[: last + 1])
+
+
+# -- once_differentiable
+
+
+class _ErrorNode(GraphNode):
+    """Raises when it is reached: the way to differentiate a once-differentiable backward again."""
+
+    qualified_name = "torch::autograd::Error"
+
+    def __init__(self, message: str, edges: tuple[Any, ...], sigs: tuple[Any, ...]) -> None:
+        super().__init__(edges, sigs)
+        self.message = message
+
+    def _run(self, grads: list[Any], task: Any) -> tuple[Any, ...]:
+        raise RuntimeError(self.message)
+
+
+_ErrorNode.__name__ = _ErrorNode.__qualname__ = "Error"
+
+
+def once_differentiable(fn: Any) -> Any:
+    """Mark a backward that cannot itself be differentiated: doing so raises ``RuntimeError``."""
+
+    @functools.wraps(fn)
+    def wrapper(ctx: Any, *args: Any) -> Any:
+        was = STATE.grad_enabled
+        with no_grad():
+            outputs = fn(ctx, *args)
+        if not was:
+            return outputs
+        if not any(isinstance(a, TensorBase) and requires_grad(a) for a in args):
+            return outputs
+        several = isinstance(outputs, tuple)
+        return _with_error_node(outputs if several else (outputs,), several)
+
+    return wrapper
+
+
+def _with_error_node(outputs: Any, several: bool) -> Any:
+    # The error node leads to fresh leaves, not to the inputs: whoever asks for gradients of the inputs gets "unused".
+    made: list[Any] = [o.detach() if isinstance(o, TensorBase) else o for o in outputs]
+    differentiable = [isinstance(o, TensorBase) and o._sig.differentiable for o in made]
+    node = _ErrorNode(
+        "trying to differentiate twice a function that was marked with @once_differentiable",
+        tuple(gradient_edge(o.detach().requires_grad_()) for o, d in zip(made, differentiable, strict=True) if d),
+        tuple(o._sig if d else None for o, d in zip(made, differentiable, strict=True)),
+    )
+    for nr, (o, d) in enumerate(zip(made, differentiable, strict=True)):
+        if d:
+            o._fn = edge_to(node, nr)
+    return tuple(made) if several else made[0]
+
+
+class InplaceFunction(Function):
+    """Old base class that remembers an ``inplace`` flag."""
+
+    def __init__(self, inplace: bool = False) -> None:
+        super().__init__()
+        self.inplace = inplace
+
+
+class NestedIOFunction(Function):
+    """Old base class for nested inputs and outputs; it can be named, but its instance methods cannot be run."""
+
+    @classmethod
+    def apply(cls, *args: Any, **kwargs: Any) -> Any:
+        """Refuse: the protocol of ``forward_extended`` needs instances, which no engine runs any more."""
+        raise NotImplementedError(
+            f"{cls.__name__} is a NestedIOFunction, whose non-static methods are not supported. Derive from Function "
+            "and pass tensors as arguments of their own."
+        )
+
+
+__all__ = ["BackwardCFunction", "Function", "FunctionCtx", "InplaceFunction", "NestedIOFunction", "once_differentiable"]

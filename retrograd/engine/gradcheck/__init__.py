@@ -1,0 +1,1 @@
+"""Checking analytical gradients against finite differences: ``gradcheck`` and ``gradgradcheck``."""

@@ -1,0 +1,131 @@
+"""What one gradient check is about: the function, its inputs and outputs, and the options, in one frozen record."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..base import wrap
+from ..tensor import Tensor
+
+Array: TypeAlias = NDArray[Any]
+
+
+class GradcheckError(RuntimeError):
+    """Raised by ``gradcheck`` and ``gradgradcheck`` when a derivative is wrong."""
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """The keyword arguments of ``gradcheck``, with its defaults."""
+
+    eps: float = 1e-6
+    atol: float = 1e-5
+    rtol: float = 1e-3
+    nondet_tol: float = 0.0
+    check_undefined_grad: bool = True
+    check_grad_dtypes: bool = False
+    check_batched_grad: bool = False
+    check_batched_forward_grad: bool = False
+    check_forward_ad: bool = False
+    check_backward_ad: bool = True
+    fast_mode: bool = False
+    masked: bool | None = None
+
+    def check_consistent(self) -> None:
+        """Refuse (``AssertionError``) options that ask for a check and switch off what it needs."""
+        if not (self.check_forward_ad or self.check_backward_ad):
+            raise AssertionError("Expected at least one of check_forward_ad or check_backward_ad to be True")
+        if self.check_batched_grad and not self.check_backward_ad:
+            raise AssertionError("Setting check_batched_grad=True requires check_backward_ad to be True")
+        if self.check_batched_forward_grad and not self.check_forward_ad:
+            raise AssertionError("Setting check_batched_forward_grad=True requires check_forward_ad to be True")
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """One function at one point.
+
+    ``part`` is "real" or "imaginary" where only that part of the complex outputs (of the complex inputs when
+    ``forward``) is looked at; ``complex_positions`` then holds the numbers of those outputs (inputs).
+    """
+
+    func: Callable[..., Any]
+    inputs: tuple[Any, ...]
+    outputs: tuple[Any, ...]
+    options: Options
+    forward: bool = False
+    part: str = ""
+    complex_positions: tuple[int, ...] = ()
+
+    @classmethod
+    def call(cls, func: Callable[..., Any], inputs: tuple[Any, ...], options: Options) -> Case:
+        """The case of ``func`` at ``inputs``, with the outputs of one call."""
+        return cls(func, inputs, as_tuple(func(*inputs)), options)
+
+    def evaluate(self) -> tuple[Any, ...]:
+        """The outputs of one more call."""
+        return as_tuple(self.func(*self.inputs))
+
+    def in_forward_mode(self) -> Case:
+        """The same case, to be checked by forward-mode differentiation."""
+        return replace(self, forward=True)
+
+    @property
+    def varied_positions(self) -> list[int]:
+        """Places of the inputs that derivatives are taken with respect to."""
+        return [index for index, value in enumerate(self.inputs) if isinstance(value, Tensor) and value.requires_grad]
+
+    @property
+    def varied(self) -> list[Tensor]:
+        """The inputs that derivatives are taken with respect to."""
+        return [self.inputs[index] for index in self.varied_positions]
+
+    @property
+    def checked_positions(self) -> list[int]:
+        """Places of the outputs that are differentiated: those that require grad."""
+        return [index for index, value in enumerate(self.outputs) if value.requires_grad]
+
+    @property
+    def checked(self) -> list[Tensor]:
+        """The outputs that are differentiated: those that require grad."""
+        return [self.outputs[index] for index in self.checked_positions]
+
+
+def as_tuple(value: Any) -> tuple[Any, ...]:
+    """A tuple or list as tuple, anything else as tuple of one."""
+    return tuple(value) if isinstance(value, (tuple, list)) else (value,)
+
+
+def is_differentiable(value: Any) -> bool:
+    """Whether a value is a tensor of a type that has derivatives."""
+    return isinstance(value, Tensor) and (value.is_floating_point() or value.is_complex())
+
+
+def array_of(tensor: Tensor) -> Array:
+    """The tensor's memory as an array; writing to it writes to the tensor and leaves its version alone."""
+    array: Array = tensor.detach().numpy()
+    return array
+
+
+def flat_copy(tensor: Tensor) -> Array:
+    """The tensor's values as a new one-dimensional array."""
+    return np.array(array_of(tensor)).reshape(-1)
+
+
+def tensor_like(array: Array, like: Tensor) -> Tensor:
+    """An array as a fresh tensor of the shape and type of another one."""
+    made: Tensor = wrap(np.array(array).reshape(tuple(like.shape))).to(like.dtype)
+    return made
+
+
+def one_hots(numel: int) -> Iterator[Array]:
+    """The unit vectors of a space, one at a time: together they may be larger than the Jacobian."""
+    for index in range(numel):
+        vector = np.zeros(numel)
+        vector[index] = 1.0
+        yield vector

@@ -1,0 +1,1 @@
+"""What ``torch.autograd.graph`` offers beyond the nodes themselves."""

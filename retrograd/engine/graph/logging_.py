@@ -1,0 +1,86 @@
+"""One log line per node that a backward executes, on PyTorch's own logger name.
+
+``logging`` costs time to import; as long as nobody has imported it, nobody can have asked for a log.
+"""
+
+from __future__ import annotations
+
+import functools
+import sys
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+from ..edges import node_of
+from ..introspection import current_node
+
+if TYPE_CHECKING:
+    from logging import Logger
+
+_DEBUG = 10
+
+
+@functools.cache
+def _logger() -> Logger:
+    import logging
+
+    return logging.getLogger("torch.autograd.graph")
+
+
+_DTYPE_ABBRS = {
+    "float16": "f16", "float32": "f32", "float64": "f64", "complex64": "c64", "complex128": "c128", "int8": "i8",
+    "int16": "i16", "int32": "i32", "int64": "i64", "uint8": "u8", "uint16": "u16", "uint32": "u32", "uint64": "u64",
+    "bool": "b8",
+}  # fmt: skip
+
+
+def iter_graph(roots: Sequence[Any]) -> Iterator[Any]:
+    """All nodes, breadth first from the roots in order, each once."""
+    seen: set[Any] = set()
+    queue: deque[Any] = deque()
+
+    def enqueue(node: Any) -> None:
+        if node is not None and node not in seen:
+            seen.add(node)
+            queue.append(node)
+
+    for root in roots:
+        enqueue(root)
+    while queue:
+        node = queue.popleft()
+        yield node
+        for following, _ in node.next_functions:
+            enqueue(following)
+
+
+def _format(t: Any) -> str:
+    if t is None:
+        return "None"
+    return f"{_DTYPE_ABBRS[t.dtype.name]}[{', '.join(map(str, t.shape))}]"
+
+
+def _log_node(grad_outputs: tuple[Any, ...]) -> None:
+    shown = ",".join(_format(g) for g in grad_outputs)
+    _logger().debug("Executing: %s with grad_outputs: [%s]", current_node(), shown)
+
+
+def _register_logging_hooks_on_whole_graph(t_outputs: Sequence[Any]) -> Callable[[], None]:
+    """Log every node of the graph as it executes; returns a function that removes the hooks again.
+
+    Raises ``AssertionError`` for an output that does not require grad.
+    """
+    roots = [node_of(t) for t in t_outputs]
+    handles = [node.register_prehook(_log_node) for node in iter_graph(roots)]
+
+    def unregister_hooks() -> None:
+        for handle in handles:
+            handle.remove()
+
+    return unregister_hooks
+
+
+def attach_if_wanted(t_outputs: Sequence[Any]) -> Callable[[], None] | None:
+    """Attach the logging hooks if the logger's level is DEBUG or lower; what removes them again, or ``None``."""
+    if "logging" not in sys.modules or _logger().getEffectiveLevel() > _DEBUG:
+        return None
+    return _register_logging_hooks_on_whole_graph(t_outputs)
