@@ -12,6 +12,7 @@ import weakref
 import pytest
 
 from retrograd.inspect import recording
+from retrograd.inspect.sources.torch_watch import WATCHER
 
 torch = pytest.importorskip("torch")
 
@@ -257,6 +258,24 @@ def test_one_thread_only():
         thread.join()
 
     assert record.events == []
+
+
+def test_ended_by_another_thread():
+    """A watch that another thread ends goes silent at once, and the next one on this thread knows all lines again."""
+    watch = recording()
+    before = watch.__enter__()
+    marks = WATCHER.origins().here()
+    thread = threading.Thread(target=watch.__exit__, args=(None, None, None))
+    thread.start()
+    thread.join()
+    torch.ones(2, requires_grad=True).exp()
+    silent = marks.end
+    with recording() as after:
+        (torch.ones(2, requires_grad=True) * 3).sum().backward()  # watched again
+
+    assert before.events == []
+    assert silent < torch.autograd._get_sequence_nr() - 2
+    assert lines_of(after.snapshots[0])["MulBackward0"] == "watched again"
 
 
 def test_user_mode():

@@ -59,6 +59,8 @@ class Watcher:
         self._watches: list[_Watch] = []
         self._thread = _Thread()
         self._patches: Patches | None = None
+        self._modes: set[Any] = set()
+        """The modes in force, of all threads."""
         self._handles: list[Any] = []
         self.memory: NameMemory | None = None
         """Names learned under the present watch."""
@@ -136,21 +138,27 @@ class Watcher:
             self._patches = None
         while self._handles:
             self._handles.pop().remove()
+        while self._modes:
+            self._modes.pop().active = False  # one of another thread stays there until that thread is watched again
         self._tables = self._scopes = self.memory = None
         forget_judgements()
 
     def _join_thread(self) -> None:
         """Note the lines of the current thread from now on."""
+        if self._thread.mode is not None and not self._thread.mode.active:
+            self._leave_thread()  # left over from a watch that another thread ended
         if self._thread.mode is None and self._tables is not None:
             torch: Any = sys.modules["torch"]
             marks = self._tables.here(torch.autograd._get_sequence_nr())
             self._thread.mode = push_mode(marks)
+            self._modes.add(self._thread.mode)
 
     def _leave_thread(self) -> None:
         """Stop noting the lines of the current thread."""
         mode, self._thread.mode = self._thread.mode, None
         if mode is not None:
             mode.active = False
+            self._modes.discard(mode)
             take_off(mode)
         self._thread.stack.clear()
 
