@@ -141,6 +141,9 @@ REFUSED = {
     "one format, two files": (("here.py", "-f", "svg", "-o", "a", "-o", "b"), 2, "more than once"),
     "no such folder": (("here.py", "-o", "nowhere/x.svg"), 3, "Could not write"),
     "a folder as file": (("here.py", "-o", "empty", "-f", "svg"), 3, "Could not write"),
+    "a folder as file, no suffix": (("here.py", "-o", "empty"), 3, "Is a directory"),
+    "the script as output": (("here.py", "-o", "here.py", "-f", "svg"), 2, "is the program itself"),
+    "the script by another name": (("here.py", "-o", "same.svg"), 2, "is the program itself"),
     "a step that is none": (("here.py", "--step", "first"), 2, "'first' is not"),
     "a layout that is none": (("here.py", "--layout", "round"), 2, "round"),
 }
@@ -153,6 +156,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (root / "here.py").write_text("")
     (root / "empty").mkdir()
     (root / "dangling.py").symlink_to("nowhere.py")
+    (root / "same.svg").symlink_to("here.py")
     return root
 
 

@@ -31,11 +31,20 @@ def plan(paths: tuple[str, ...], fmt: str | None) -> list[Output]:
         raise UsageError("-f names the format of one output, but -o was given more than once.", "Use suffixes instead.")
     outputs = []
     for shown in paths:
-        renderer = renderer_for(fmt or ("tree" if shown == STDOUT else shown))
         path = shown if shown == STDOUT else os.path.abspath(shown)
+        if os.path.isdir(path):
+            check_writable(path)  # says so; its name needs no suffix for that
+        renderer = renderer_for(fmt or ("tree" if shown == STDOUT else shown))
         check_writable(path)
         outputs.append(Output(shown, path, renderer.name))
     return outputs
+
+
+def spare(outputs: list[Output], program: str) -> None:
+    """Raise ``UsageError`` if an output would take the place of the program's own file."""
+    for output in outputs:
+        if os.path.exists(output.path) and os.path.samefile(output.path, program):
+            raise UsageError(f"The output {output.shown!r} is the program itself.", "Name another file after -o.")
 
 
 def write(recording: Recording, outputs: list[Output], options: RenderOptions, *, quiet: bool = False) -> int:

@@ -45,6 +45,8 @@ def command(ctx: click.Context, /, words: tuple[str, ...], **asked: Any) -> None
     outputs = results.plan(asked["output"], asked["fmt"] if asked["output"] else None)
     options = render_options(asked)
     target.check()
+    if target.kind == "script":
+        results.spare(outputs, target.text)
     recorded, ending = run_recorded(target)
     failure = 0
     if not ending.forked:  # a child that the program forked leaves the results to its parent
