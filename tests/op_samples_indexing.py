@@ -130,8 +130,9 @@ WRITING = [
     writing("None, i", (None, PICK), real(4), 3, 4),
     program("x[i] = number", lambda torch, x: _written(x, torch.from_numpy(PICK), 0.5), real(3, 4), node=True),
     program("x[mask] = number", lambda torch, x: _written(x, x > 0, 0.5), real(3, 4), node=True),
-    program("x[i] of a constant", lambda torch, x, v: _written(x, torch.from_numpy(PICK), v), Const(real(3, 4)),
-            real(2, 4)),
+    program(
+        "x[i] of a constant", lambda torch, x, v: _written(x, torch.from_numpy(PICK), v), Const(real(3, 4)), real(2, 4)
+    ),
 ]
 
 

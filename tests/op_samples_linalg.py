@@ -31,6 +31,7 @@ def definite(a: Any) -> Any:
 B2, B3 = real(2, 3, 4), real(2, 4, 3, start=2)
 INF = float("inf")
 
+
 def _rebuilt(torch: Any, a: Any) -> Any:
     u, s, vh = torch.linalg.svd(a, full_matrices=False)
     return (u * s) @ vh + (u * s**2) @ vh

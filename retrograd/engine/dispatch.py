@@ -324,7 +324,7 @@ def cast(value: Any, numpy: np.dtype[Any]) -> Any:
         return complex(value)
     if numpy.kind == "f":
         return float(value)
-    if numpy.kind in "iu" and not -128 <= value <= 127 or value < 0 and numpy.kind == "u":
+    if (numpy.kind in "iu" and not -128 <= value <= 127) or (value < 0 and numpy.kind == "u"):
         return int(np.asarray(value).astype(numpy))  # numbers wrap around as in PyTorch
     return value
 

@@ -38,7 +38,8 @@ def _sample(x: Any, grid: Any, how: tuple[str, str, bool]) -> Any:
     refuse(dims == 3 and how[0] == "bicubic", "grid_sampler(): bicubic interpolation only supports 4D input")
     refuse(
         x.dtype != grid.dtype,
-        f"grid_sampler(): expected input and grid to have same dtype, but input has {x.dtype} and grid has {grid.dtype}",
+        "grid_sampler(): expected input and grid to have same dtype, but input has "
+        f"{x.dtype} and grid has {grid.dtype}",
     )
     return getattr(F, f"_grid_sampler_{dims}d")(x, grid, how)
 
@@ -66,7 +67,8 @@ def _warn_of_default(align_corners: Any) -> None:
     if align_corners is None:
         warnings.warn(
             "Default grid_sample and affine_grid behavior has changed to align_corners=False since 1.3.0. Please "
-            "specify align_corners=True if the old behavior is desired. See the documentation of grid_sample for details.",
+            "specify align_corners=True if the old behavior is desired. See the documentation of grid_sample for "
+            "details.",
             stacklevel=3,
         )
 

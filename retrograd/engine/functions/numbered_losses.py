@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..public import NAMESPACES, public
-from .margin_losses import NN
+from .losses import NN
 
 _REDUCTIONS = ("none", "mean", "sum")
 
