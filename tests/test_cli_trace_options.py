@@ -62,6 +62,25 @@ def test_command_line_beats_environment_beats_file(tmp_path: Path, monkeypatch: 
     assert (values["title"], values["output"], values["step"]) == ("typed", ("c.dot",), -1)
 
 
+def test_format_is_called_format_everywhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is --format on the command line is `format` in a settings file and RETROGRAD_TRACE_FORMAT outside."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "pyproject.toml").write_text("[tool.retrograd.trace]\nformat = 'html'\n")
+    assert parsed("x.py")["fmt"] == "html"
+
+    monkeypatch.setenv("RETROGRAD_TRACE_FORMAT", "dot")
+    assert parsed("x.py")["fmt"] == "dot"
+
+
+def test_settings_never_name_the_program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A `code` or `module` shared by all commands means nothing: what runs stands on the command line."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "pyproject.toml").write_text("[tool.retrograd]\ncode = 'raise SystemExit'\nmodule = 'antigravity'\n")
+    values = parsed()
+
+    assert (values["module"], values["code"]) == (None, None)
+
+
 def test_words_after_a_module_are_its_arguments() -> None:
     """-m and -c before the first word name the program, also glued together and behind other options."""
     assert parsed("-q", "-o", "x.svg", "-m", "pkg", "here.py")["words"] == ("here.py",)
@@ -87,6 +106,7 @@ def test_environment_never_names_the_program(monkeypatch: pytest.MonkeyPatch) ->
         ("[tool.retrograd]\ntrace = 3", "must be a table"),
         ("[tool.retrograd.trace]\ntilte = 'x'", "unknown key 'tilte'"),
         ("[tool.retrograd]\ntitle = ['x']", "must be one value"),
+        ("[tool.retrograd.trace]\nmodule = 'antigravity'", "unknown key 'module'. Keys: color-by, format, layout"),
     ],
 )
 def test_settings_that_make_no_sense(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str, words: str) -> None:

@@ -21,7 +21,7 @@ FILE = "pyproject.toml"
 def defaults_for(command: click.Command) -> dict[str, Any]:
     """Return option name -> value as click wants it; raises ``UsageError`` for a file or value that makes no sense."""
     table = _tool_table()
-    options = {option.name: option for option in command.params if isinstance(option, click.Option) and option.name}
+    options = _settable(command)
     own = table.get(command.name or "", {})
     if not isinstance(own, dict):
         raise UsageError(f"[tool.retrograd] {command.name} in {FILE} must be a table.", _example(command))
@@ -33,7 +33,11 @@ def defaults_for(command: click.Command) -> dict[str, Any]:
         )
     shared = {key: value for key, value in table.items() if not isinstance(value, dict)}
     merged = {key.replace("-", "_"): value for key, value in {**shared, **own}.items()}
-    return {name: _fitting(merged[name], option, name) for name, option in options.items() if name in merged}
+    return {
+        option.name: _fitting(merged[key], option, key)
+        for key, option in options.items()
+        if key in merged and option.name is not None
+    }
 
 
 def _tool_table() -> dict[str, Any]:
@@ -53,6 +57,13 @@ def _tool_table() -> dict[str, Any]:
     if not isinstance(table, dict):
         raise UsageError(f"tool.retrograd in {FILE} must be a table.", "Write [tool.retrograd] on a line of its own.")
     return table
+
+
+def _settable(command: click.Command) -> dict[str, click.Option]:
+    """Return a command's options by their long names; what has none says what to run, and no file decides that."""
+    options = [option for option in command.params if isinstance(option, click.Option)]
+    long = [(word, option) for option in options for word in option.opts if word.startswith("--")]
+    return {word.removeprefix("--").replace("-", "_"): option for word, option in long}
 
 
 def _spellings(options: dict[str, click.Option]) -> set[str]:

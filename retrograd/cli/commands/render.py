@@ -14,7 +14,13 @@ from retrograd.inspect.render.tree import print_tree
 @click.command(cls=ConfiguredCommand, name="render")
 @click.argument("recording")
 @click.option("-o", "--output", help="File to write; its suffix tells the format; - is standard output.")
-@click.option("-f", "--format", "fmt", help="Format, whatever the suffix: svg, html, dot, tree, json, mermaid.")
+@click.option(
+    "-f",
+    "--format",
+    "fmt",
+    envvar="RETROGRAD_RENDER_FORMAT",
+    help="Format, whatever the suffix: svg, html, dot, tree, json, mermaid.",
+)
 @click.option("--step", type=StepType(), default="last", metavar="N|last|all", help="Which backward run is drawn.")
 @click.option(
     "--layout",

@@ -15,7 +15,14 @@ from ..options import ConfiguredCommand, drawing_options, render_options
 @click.command(cls=ConfiguredCommand, name="samples")
 @click.argument("name", required=False)
 @click.option("-o", "--output", type=click.Path(), metavar="FILE", help="Write FILE instead of showing the tree.")
-@click.option("-f", "--format", "fmt", metavar="FORMAT", help="Format of the output; by default its suffix says it.")
+@click.option(
+    "-f",
+    "--format",
+    "fmt",
+    envvar="RETROGRAD_SAMPLES_FORMAT",
+    metavar="FORMAT",
+    help="Format of the output; by default its suffix says it.",
+)
 @drawing_options
 def command(name: str | None, output: str | None, fmt: str | None, **asked: Any) -> None:
     """List the sample programs, or build the sample NAME and show its graph.

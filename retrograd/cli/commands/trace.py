@@ -24,7 +24,14 @@ from ..target import Target, choose
 )
 @click.argument("words", nargs=-1, metavar="SCRIPT [ARGS]...", type=click.UNPROCESSED)
 @click.option("-o", "--output", multiple=True, type=click.Path(), metavar="FILE", help="Write FILE; may be repeated.")
-@click.option("-f", "--format", "fmt", metavar="FORMAT", help="Format of the output; by default its suffix says it.")
+@click.option(
+    "-f",
+    "--format",
+    "fmt",
+    envvar="RETROGRAD_TRACE_FORMAT",
+    metavar="FORMAT",
+    help="Format of the output; by default its suffix says it.",
+)
 @click.option("-m", "module", metavar="MODULE", allow_from_autoenv=False, help="Run a module, as python -m does.")
 @click.option("-c", "code", metavar="CODE", allow_from_autoenv=False, help="Run CODE, as python -c does.")
 @click.option("--step", type=StepType(), default="last", metavar="N|last|all", help="Which backward run is drawn.")
