@@ -7,6 +7,7 @@ import subprocess
 import sys
 import textwrap
 import threading
+import warnings
 import weakref
 
 import pytest
@@ -25,6 +26,7 @@ def state_of_torch():
         torch.autograd.graph._engine_run_backward,
         module._has_any_global_hook,
         threading.Thread._bootstrap_inner,
+        warnings._showwarnmsg,
         dict(module._global_forward_hooks),
         dict(module._global_forward_pre_hooks),
         dict(module._global_forward_hooks_always_called),

@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import sys
 import threading
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
@@ -24,6 +25,7 @@ from .patches import Patches
 from .torch_import import AfterImport
 from .torch_mode import push_mode, take_off
 from .torch_scopes import Running, Scopes
+from .torch_warnings import wrap_show
 
 
 class _Thread(threading.local):
@@ -130,6 +132,7 @@ class Watcher:
         for holder in (torch.autograd.graph, torch.autograd):
             self._patches.wrap(holder, "_engine_run_backward", self._wrap_backward)
         self._patches.wrap(module, "_has_any_global_hook", self._wrap_has_hooks)
+        self._patches.wrap(warnings, "_showwarnmsg", wrap_show)
         self._patches.wrap(threading.Thread, "_bootstrap_inner", self._wrap_bootstrap)
 
     def _uninstall(self) -> None:
