@@ -1,8 +1,8 @@
 """Watches a PyTorch program: one set of patches for all watchers, gone when the last one leaves.
 
-In force while somebody watches: a ``TorchFunctionMode`` on each watched thread, global module hooks, a wrapper of
-``_engine_run_backward``, and (to reach threads that start later) a wrapper of the thread bootstrap.  Nothing
-that goes wrong in here reaches the program: it becomes an ``"error"`` event of the recording.
+In force while somebody watches: a ``TorchFunctionMode`` on each watched thread, global module hooks, and wrappers of
+``_engine_run_backward``, of what shows warnings, and (to reach threads that start later) of the thread bootstrap.
+Nothing that goes wrong in here reaches the program: it becomes an ``"error"`` event of the recording.
 """
 
 from __future__ import annotations
