@@ -115,6 +115,16 @@ PROGRAMS = {
             assert torch_release.held_nodes() == 0
         in_thread(held_no_longer_than_used)
     """,
+    "interpreter exit amid a release in the background": """
+        def dropped():
+            loss = build()
+            walk(loss)
+            del loss
+            end = time.time() + 30
+            while torch_release.held_nodes() > 200 and time.time() < end:
+                pass
+        in_thread(dropped)
+    """,
     "walked in a thread, alive at interpreter exit": """
         def run():
             global loss

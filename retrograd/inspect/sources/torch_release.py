@@ -39,6 +39,8 @@ _BYTES_PER_NODE = 768
 _STRIDE = 250
 """Longest path of nodes that are not held."""
 _INTERVAL = 0.05
+_PATIENCE = 30.0
+"""Longest wait at the end of the process, in seconds, for the release that is under way."""
 _OWN_REFERENCES = 3  # the list, the variable, the argument of getrefcount: nothing else holds the node
 
 
@@ -163,6 +165,9 @@ def _keep() -> None:
 def _leave_to_the_system() -> None:
     """At the end of the process, take away every chance that held nodes are released deep in a recursion."""
     _Holding.end.set()
+    keeper = _Holding.keeper
+    if keeper is not None and keeper.is_alive():  # ended by the interpreter amid a C++ destructor, it would abort
+        keeper.join(_PATIENCE)
     let_go()
     for batch in _Holding.batches:
         for node in batch:
