@@ -167,8 +167,28 @@ def test_G_56_without_importing_the_graph_module():
         "assert 'logging' not in sys.modules\n"
         "y = torch.ones(1, requires_grad=True).sum()\n"
         "y.backward(retain_graph=True)\n"
-        "import logging; logging.basicConfig(level=logging.DEBUG, stream=sys.stdout)\n"
+        "import logging; logging.basicConfig(stream=sys.stdout)\n"
+        "logging.getLogger('torch.autograd.graph').setLevel(logging.DEBUG)\n"
         "y.backward()\n"
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=True)
     assert done.stdout.count("Executing: ") == 2
+
+
+ROOT_AT_DEBUG = """
+import logging
+logging.basicConfig(level=logging.DEBUG)
+import {module} as torch
+(torch.ones(2, requires_grad=True) * 2).sum().backward()
+"""
+
+
+@pytest.mark.parametrize("module", ["torch", "retrograd"])
+def test_a_programs_own_root_level_does_not_switch_node_logging_on(module):
+    """As with PyTorch, whose ``torch`` logger has a level of its own."""
+    done = subprocess.run(
+        [sys.executable, "-c", ROOT_AT_DEBUG.format(module=module)], capture_output=True, text=True, timeout=100
+    )
+
+    assert done.returncode == 0
+    assert "Executing:" not in done.stderr

@@ -79,8 +79,18 @@ def _register_logging_hooks_on_whole_graph(t_outputs: Sequence[Any]) -> Callable
     return unregister_hooks
 
 
+def _is_wanted() -> bool:
+    """Whether DEBUG was asked for on one of ``torch``'s loggers; a program's own root level does not count."""
+    logger: Logger | None = _logger()
+    while logger is not None and logger.name != "root":
+        if logger.level:
+            return logger.level <= _DEBUG
+        logger = logger.parent
+    return False
+
+
 def attach_if_wanted(t_outputs: Sequence[Any]) -> Callable[[], None] | None:
     """Attach the logging hooks if the logger's level is DEBUG or lower; what removes them again, or ``None``."""
-    if "logging" not in sys.modules or _logger().getEffectiveLevel() > _DEBUG:
+    if "logging" not in sys.modules or not _is_wanted():
         return None
     return _register_logging_hooks_on_whole_graph(t_outputs)
