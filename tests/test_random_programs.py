@@ -77,6 +77,11 @@ FOUND = {
     "relu-second-order": [("relu", 9, 4, 3), ("stack", 7, 5, 1), ("grad", 4, 10, 3)],
     "clone-of-expanded": [("expand", 3, 6, 1), ("relu", 8, 3, 4), ("clone", 8, 6, 5), ("reshape", 11, 9, 3)],
     "times-itself-in-place": [("Triple", 9, 3, 4), ("add", 8, 5, 3), ("mul_t", 9, 9, 5), ("backward", 4, 0, 2)],
+    "slice-of-stale-0-dim-view": [("mean0", 0, 11, 5), ("detach_", 0, 2, 2), ("no_grad_unbind", 3, 0, 5),
+        ("no_grad_add_", 11, 2, 0), ("slice", 5, 0, 4), ("post_accumulate", 1, 5, 0), ("no_grad_mul", 11, 2, 1),
+        ("Triple", 11, 6, 0), ("Triple", 5, 11, 5)],
+    "fill-cuts-second-order": [("scale", 9, 9, 2), ("fill_", 7, 3, 4), ("Both", 7, 0, 2), ("Dirty", 9, 11, 4),
+        ("mean0", 4, 9, 0), ("grad", 5, 8, 5)],
     "sum-down-node": [("stack", 0, 10, 1), ("sin", 11, 10, 2), ("grad", 11, 1, 1)],
 }  # fmt: skip
 """Every mismatch a long run ever found, shrunk."""

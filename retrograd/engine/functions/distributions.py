@@ -18,18 +18,23 @@ from ..registry import OPS, F
 from .convolution import refuse
 from .creating import finish, numpy_of
 
+
+def _zero_gradient(g: Any) -> Any:
+    return F.zeros_like(g)
+
+
 for _name, _node in {
     "exponential": "ExponentialBackward0", "cauchy": "CauchyBackward0", "log_normal": "LogNormalBackward0",
     "geometric": "GeometricBackward0", "random": "RandomBackward2", "random_to": "RandomBackward1",
     "random_from": "RandomBackward0",
 }.items():  # fmt: skip
-    linear(f"_overwrite_{_name}", lambda self, values: values, tensors="self", self=lambda g: g * 0, node=_node)
+    linear(f"_overwrite_{_name}", lambda self, values: values, tensors="self", self=_zero_gradient, node=_node)
 for _name, _node in {"poisson": "PoissonBackward0", "mean": "NormalBackward1", "std": "NormalBackward2"}.items():
-    linear(f"_drawn_{_name}", lambda self, values: values, tensors="self", self=lambda g: g * 0, node=_node)
+    linear(f"_drawn_{_name}", lambda self, values: values, tensors="self", self=_zero_gradient, node=_node)
 linear(
     "_drawn_mean_std", lambda mean, std, values: values, node="NormalBackward3", tensors="mean std",
-    mean=lambda g, mean_sizes: F.sum_to_size(g * 0, tuple(mean_sizes)),
-    std=lambda g, std_sizes: F.sum_to_size(g * 0, tuple(std_sizes)),
+    mean=lambda g, mean_sizes: F.sum_to_size(F.zeros_like(g), tuple(mean_sizes)),
+    std=lambda g, std_sizes: F.sum_to_size(F.zeros_like(g), tuple(std_sizes)),
 )  # fmt: skip
 
 

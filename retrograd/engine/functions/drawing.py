@@ -16,15 +16,15 @@ from .creating import _sizes, finish, numpy_of
 
 for _node in ("Normal", "Uniform", "Bernoulli"):
     linear(
-        f"_overwrite_{_node.lower()}", lambda self, values: values, tensors="self", self=lambda g: g * 0,
+        f"_overwrite_{_node.lower()}", lambda self, values: values, tensors="self", self=lambda g: F.zeros_like(g),
         node=f"{_node}Backward{2 if _node == 'Bernoulli' else 0}",
     )  # fmt: skip
 
 
 linear("_overwrite_bernoulli_tensor", lambda self, p, values: values, node="BernoulliBackward1", tensors="self p",
-       self=lambda g: g * 0, p=lambda g, p_sizes: F.sum_to_size(g * 0, tuple(p_sizes)))  # fmt: skip
+       self=lambda g: F.zeros_like(g), p=lambda g, p_sizes: F.sum_to_size(F.zeros_like(g), tuple(p_sizes)))  # fmt: skip
 linear("_drawn_bernoulli", lambda self, values: values, node="BernoulliBackward0", tensors="self",
-       self=lambda g: g * 0)  # fmt: skip
+       self=lambda g: F.zeros_like(g))  # fmt: skip
 
 
 def _drawn(draw: Any) -> Any:

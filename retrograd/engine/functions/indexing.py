@@ -76,7 +76,7 @@ def _int(value: Any) -> Any:
 
 def _basic(self: Any, parts: list[Any]) -> Any:
     """Integers, slices, ``None`` and ``...``, each as the view operator torch uses for it."""
-    if len(parts) == 1 and isinstance(parts[0], slice) and self.ndim:
+    if len(parts) == 1 and isinstance(parts[0], slice):
         return _sliced(self, 0, parts[0])
     result = _walked(self, parts, {})
     return F.alias(result) if result is self else result
@@ -89,7 +89,7 @@ def _walked(self: Any, parts: list[Any], found: dict[int, Any]) -> Any:
     if used > self.ndim:
         raise IndexError(
             "invalid index of a 0-dim tensor. Use `tensor.item()` in Python to convert a 0-dim tensor to a number"
-            if self.ndim == 0
+            if self.ndim == 0 and len(parts) == 1
             else f"too many indices for tensor of dimension {self.ndim}"
         )
     result, dim = self, 0
@@ -140,7 +140,8 @@ def _sliced(t: Any, dim: int, part: slice) -> Any:
     step = 1 if step is None else step
     if step <= 0:
         raise ValueError("step must be greater than zero")
-    return F._slice(t, dim, *slice(start, stop).indices(t.shape[dim])[:2], step)
+    size = t.shape[dim] if t.ndim else 0  # a view that may not be used is refused before its dimensions are
+    return F._slice(t, dim, *slice(start, stop).indices(size)[:2], step)
 
 
 def setitem(self: Any, index: Any, value: Any) -> None:

@@ -133,6 +133,8 @@ def squeeze(input: Any, dim: Any = None) -> Any:  # noqa: A002
 @public("narrow")
 def narrow(input: Any, dim: int, start: Any, length: int) -> Any:  # noqa: A002
     """``length`` entries of a dimension from ``start`` on."""
+    if not input.ndim:
+        raise RuntimeError("narrow() cannot be applied to a 0-dim tensor.")
     axis = checked_dim(dim, input.ndim)
     start = int(start)
     n = input.shape[axis]

@@ -39,7 +39,7 @@ def _copy(self: Any, src: Any, non_blocking: bool = False) -> Any:
 
 linear(
     "_copy", _copy, node="CopyBackwards", tensors="self src",
-    self=lambda g: g * 0, src=lambda g: g,
+    self=lambda g: F.zeros_like(g), src=lambda g: g,
 )  # fmt: skip
 
 
@@ -48,10 +48,10 @@ def _fill(self: Any, value: Any) -> Any:
 
 
 linear("_fill_number", _fill, node="FillBackward0", in_place_node="FillBackward2", tensors="self",
-       self=lambda g: g * 0, jvp=lambda primal, tangents, results: tangents[0] * 0)  # fmt: skip
+       self=lambda g: F.zeros_like(g), jvp=lambda primal, tangents, results: tangents[0] * 0)  # fmt: skip
 linear("_fill_tensor", _fill, node="FillBackward1", in_place_node="FillBackward3", tensors="self value",
-       self=lambda g: g * 0, value=lambda g: F.sum(g))  # fmt: skip
-linear("_zero", lambda self: np.zeros_like(self), node="ZeroBackward0", self=lambda g: g * 0)
+       self=lambda g: F.zeros_like(g), value=lambda g: F.sum(g))  # fmt: skip
+linear("_zero", lambda self: np.zeros_like(self), node="ZeroBackward0", self=lambda g: F.zeros_like(g))
 nondifferentiable("zeros_like", lambda self: np.zeros(self.shape, self.dtype), public=False)
 nondifferentiable("ones_like", lambda self: np.ones(self.shape, self.dtype), public=False)
 nondifferentiable("empty_like_layout", lambda self: zeros_like_layout(Geometry.of(self, 0), self.dtype), public=False)

@@ -135,7 +135,7 @@ def _sgn(self: Any) -> Any:
 
 def _sgn_grad(g: Any, self: Any, result: Any) -> Any:
     if np.dtype(self.dtype).kind != "c":
-        return g * 0
+        return F.zeros_like(g)
     size = F.abs(self)
     safe = F._where(size == 0, F.ones_like(size), size)
     return F._where(size == 0, F.zeros_like(g), (g - F.real(g * F.conj(result)) * result) / safe)
@@ -171,7 +171,7 @@ def _pow_scalar(self: Any, exponent: Any) -> Any:
 
 def _pow_self(g: Any, self: Any, exponent: Any) -> Any:
     if isinstance(exponent, (int, float)) and exponent == 0:
-        return g * 0
+        return F.zeros_like(g)
     return g * conj(exponent * self ** (exponent - 1))
 
 
@@ -268,7 +268,7 @@ def _clamp_grad(g: Any, self: Any, min: Any, max: Any) -> Any:  # noqa: A002
     inside = None if min is None else self >= min
     if max is not None:
         inside = self <= max if inside is None else inside & (self <= max)
-    return F._where(inside, g, g * 0)
+    return F._where(inside, g, F.zeros_like(g))
 
 
 elementwise("_clamp_scalar", _clamp, node="ClampBackward1", tensors="self", self=_clamp_grad, inplace=True)
@@ -276,7 +276,7 @@ elementwise("_clamp_scalar", _clamp, node="ClampBackward1", tensors="self", self
 
 def _tie(g: Any, loses: Any, ties: Any) -> Any:
     """The gradient of the larger (or smaller) operand; at a tie each gets half, beside NaN both get all."""
-    return F._where(ties, g / 2, F._where(loses, g * 0, g))
+    return F._where(ties, g / 2, F._where(loses, F.zeros_like(g), g))
 
 
 elementwise(

@@ -194,6 +194,8 @@ linear("_select_backward", _select_backward, node="SelectBackwardBackward0", ten
 
 
 def _slice(self: Any, dim: int = 0, start: Any = None, end: Any = None, step: int = 1) -> Any:
+    if self.ndim == 0:
+        raise IndexError("slice() cannot be applied to a 0-dim tensor.")
     axis = axes_of(dim, self.ndim)[0]
     return self[(slice(None),) * axis + (slice(start, end, step),)]
 
