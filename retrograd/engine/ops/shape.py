@@ -40,9 +40,18 @@ def _expand(self: Any, size: tuple[int, ...]) -> Any:
 
 
 def _writeable_broadcast(a: Any, shape: tuple[int, ...]) -> Any:
-    """``np.broadcast_to`` without the read-only flag (overlapping writes are refused elsewhere)."""
-    view = np.broadcast_to(a, shape)
-    return np.lib.stride_tricks.as_strided(a, shape, view.strides)
+    """``np.broadcast_to`` without the read-only flag (overlapping writes are refused elsewhere).
+
+    As in torch only a size that grows gets stride 0; a size that stays 1 keeps its stride.
+    """
+    strides = [0] * len(shape)
+    lead = len(shape) - a.ndim
+    below = a.itemsize if a.ndim else 0
+    for i in reversed(range(len(shape))):
+        size, stride = (a.shape[i - lead], a.strides[i - lead]) if i >= lead else (1, below)
+        strides[i] = stride if size == shape[i] else 0
+        below = shape[i] * strides[i]
+    return np.lib.stride_tricks.as_strided(a, shape, strides)
 
 
 linear("expand", _expand, view=True, public=False, self=lambda g, self_sizes: F.sum_to_size(g, tuple(self_sizes)))
