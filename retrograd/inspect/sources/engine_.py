@@ -111,12 +111,9 @@ class EngineSource:
         naming.add_to(shot, order, facts.leaves(order, shot.kind))
         return shot
 
-    def log_hooks(self, roots: list[Any], log: Callable[[str], None], *, verbose: bool) -> AbstractContextManager[None]:
-        """Log each node behind these objects as it executes, until the block ends."""
-        return self._log_hooks(roots, log, verbose)
-
     @contextmanager
-    def _log_hooks(self, roots: list[Any], log: Callable[[str], None], verbose: bool) -> Iterator[None]:
+    def log_hooks(self, roots: list[Any], log: Callable[[str], None], *, verbose: bool) -> Iterator[None]:
+        """Log each node behind these objects as it executes, until the block ends."""
         _, order = collect([_start(root)[0] for root in roots], _Facts())
         remove = attach(order, current_node, log, verbose=verbose)
         del roots, order  # the hooks need neither, and the user's tensors may die inside the block

@@ -95,12 +95,9 @@ class TorchSource:
             naming.add_to(shot, order, facts.leaves(order, shot.kind))
         return shot
 
-    def log_hooks(self, roots: list[Any], log: Callable[[str], None], *, verbose: bool) -> AbstractContextManager[None]:
-        """Log each node behind these objects as it executes, until the block ends."""
-        return self._log_hooks(roots, log, verbose)
-
     @contextmanager
-    def _log_hooks(self, roots: list[Any], log: Callable[[str], None], verbose: bool) -> Iterator[None]:
+    def log_hooks(self, roots: list[Any], log: Callable[[str], None], *, verbose: bool) -> Iterator[None]:
+        """Log each node behind these objects as it executes, until the block ends."""
         torch = loaded_torch()
         with torch._C.DisableTorchFunction():
             shot, order = collect([_start(torch, root)[0] for root in roots], _Facts(torch))
