@@ -13,7 +13,19 @@ FACE_NAMES = ("autograd", "nn", "optim", "signal", "utils", "library", "_custom_
 FACE = tuple(f"retrograd.{name}" for name in FACE_NAMES)
 
 # What describes graphs and runs, and what computes on those descriptions: no engine, no drawing.
-DATA = ("columns", "snapshot", "events", "frames", "names", "fold", "compare", "stats")
+DATA = (
+    "columns",
+    "snapshot",
+    "tensors",
+    "events",
+    "event_data",
+    "findings",
+    "frames",
+    "names",
+    "fold",
+    "compare",
+    "stats",
+)
 DATA_MODULES = tuple(f"retrograd.inspect.{name}" for name in DATA)
 
 # Module or package → what of ours it may import. The longest matching name decides; each may import its own package.

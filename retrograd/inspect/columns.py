@@ -31,6 +31,7 @@ def snapshot_to_plain(snapshot: GraphSnapshot) -> dict[str, Plain]:
         plain[column] = list(getattr(snapshot, column))
     plain["roots"] = list(snapshot.roots)
     plain["root_names"] = list(snapshot.root_names)
+    plain["first_seq"] = snapshot.first_seq
     plain["measures"], plain["nonfinite"] = {}, {}
     for name, measured in snapshot.measures.items():
         plain["measures"][name], plain["nonfinite"][name] = _flag_nonfinite(measured)
@@ -53,6 +54,7 @@ def snapshot_from_plain(plain: Plain) -> GraphSnapshot:
     snapshot.roots = _numbers("roots", plain["roots"], len(plain["roots"]), count)
     names = entries_checked(plain["root_names"])
     snapshot.root_names = [None if name is None else text_checked(name) for name in names]
+    snapshot.first_seq = int(plain.get("first_seq", 0))
     for name, measured in plain["measures"].items():
         snapshot.measures[name] = _measure(name, measured, plain["nonfinite"].get(name, []), count)
     return snapshot

@@ -22,6 +22,7 @@ from .columns import (
     text_checked,
 )
 from .snapshot import GraphSnapshot, SourceLine
+from .tensors import TensorFacts
 
 SCHEMA = 1
 """Schema number of saved recordings; raised whenever an older reader would misread a file."""
@@ -31,9 +32,7 @@ SCHEMA = 1
 class Event:
     """One thing that happened.
 
-    ``kind`` is one of ``"backward"`` (a backward run began; ``data["snapshot"]`` is its index),
-    ``"backward-end"``, ``"operation"``, ``"inplace"``, ``"cut"``, ``"hook"``, ``"node"``, ``"accumulate"``,
-    ``"leaf"``, ``"freed"``, ``"error"``.
+    ``event_data`` lists the kinds and says what ``data`` holds for each.
     """
 
     kind: str
@@ -79,6 +78,10 @@ class Recording:
     """ISO 8601 time; empty in golden tests."""
     snapshots: list[GraphSnapshot] = field(default_factory=list)
     events: list[Event] = field(default_factory=list)
+    tensors: list[TensorFacts] = field(default_factory=list)
+    """The tensors that events mention, by number."""
+    level: str = "graph"
+    """How much was recorded: one of ``event_data.LEVELS``."""
     sources: dict[str, dict[int, str]] = field(default_factory=dict)
     """File -> line number -> text, for the lines that snapshots and events mention."""
     schema: int = SCHEMA
@@ -92,6 +95,8 @@ class Recording:
             "created": self.created,
             "snapshots": [snapshot_to_plain(snapshot) for snapshot in self.snapshots],
             "events": [event.to_plain() for event in self.events],
+            "tensors": [tensor.to_plain() for tensor in self.tensors],
+            "level": self.level,
             "sources": {
                 file: {str(line): text for line, text in lines.items()} for file, lines in self.sources.items()
             },
@@ -106,6 +111,8 @@ class Recording:
             created=text_checked(plain["created"]),
             snapshots=[snapshot_from_plain(snapshot) for snapshot in entries_checked(plain["snapshots"])],
             events=[Event.from_plain(event) for event in entries_checked(plain["events"])],
+            tensors=[TensorFacts.from_plain(tensor) for tensor in entries_checked(plain.get("tensors", []))],
+            level=text_checked(plain.get("level", "graph")),
             sources={file: _source_lines(lines) for file, lines in plain["sources"].items()},
             schema=plain["schema"],
         )

@@ -100,6 +100,7 @@ def _number_from_zero(snapshot: GraphSnapshot) -> None:
     first = min((number for number in snapshot.seq if number is not None), default=0)
     if first:
         snapshot.seq = [None if number is None else number - first for number in snapshot.seq]
+        snapshot.first_seq += first
 
 
 def _share(snapshot: GraphSnapshot, earlier: GraphSnapshot) -> bool:

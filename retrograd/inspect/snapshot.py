@@ -69,6 +69,8 @@ class GraphSnapshot:
     """Nodes where backward starts."""
     root_names: list[str | None] = field(default_factory=list)
     """Variable name of each root (``"loss"``), when known."""
+    first_seq: int = 0
+    """What was taken off every ``seq``, so that equal steps have equal columns; events name nodes by the sum."""
     measures: dict[str, list[float | None]] = field(default_factory=dict)
     """Optional numeric node columns such as ``time_us`` or ``grad_norm``."""
     _networkx: Any = field(default=None, init=False, repr=False, compare=False)

@@ -18,7 +18,7 @@ from retrograd.inspect.events import SCHEMA, Recording
 
 from .base import RenderOptions
 
-_OPENED = {"snapshots": 2, "events": 1, "sources": 1}
+_OPENED = {"snapshots": 2, "events": 1, "tensors": 1, "sources": 1}
 """How many levels below a top-level key are spread over lines; deeper ones are compact."""
 _AGAIN = "Record it again with: retrograd trace SCRIPT -o run.json"
 

@@ -226,6 +226,8 @@ class _Observer:
         self._source = source
         self._thread = thread
         self._depth = _Depth()
+        self._begin = peek_number()
+        """Sequence number that the recording counts from."""
 
     def _sees(self) -> bool:
         return self._thread is None or self._thread == threading.get_ident()
@@ -243,6 +245,7 @@ class _Observer:
         else:
             try:
                 shot = self._source.snapshot([node for node, _ in roots], frame, label="backward")
+                shot.first_seq = -self._begin
             except Exception as failure:  # never the program's business
                 event.data["problem"] = f"{type(failure).__name__}: {failure}"
         self._report(event, shot)

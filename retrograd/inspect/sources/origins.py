@@ -25,11 +25,13 @@ _UNKNOWN: tuple[SourceLine | None, str] = (None, "")
 class Marks:
     """The ranges of one thread: numbers from ``starts[i]`` up to the next start have entry ``entries[i]``."""
 
-    __slots__ = ("_codes", "_places", "_texts", "end", "entries", "first", "line", "scope", "starts")
+    __slots__ = ("_codes", "_places", "_texts", "begin", "end", "entries", "first", "line", "scope", "starts")
 
     def __init__(self, counter: int = 0) -> None:
         self.starts: list[int] = []
         self.entries: list[int] = []
+        self.begin = counter
+        """Number of the first node made under watch, which recordings count from."""
         self.first = counter
         """First number that a range covers."""
         self.end = counter

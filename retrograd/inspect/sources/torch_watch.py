@@ -243,6 +243,8 @@ class Watcher:
             event = Event("backward", source=line, data={"nested": True} if nested else {})
             try:
                 shot = None if nested else watch.source.snapshot(list(roots), frame, label="backward")
+                if shot is not None and self._tables is not None:
+                    shot.first_seq = -self._tables.here().begin
             except Exception as failure:
                 event.data["problem"] = f"{type(failure).__name__}: {failure}"
                 shot = None

@@ -1,0 +1,253 @@
+"""What ``Event.data`` holds, by kind of event: the contract between the sources and everything that reads recordings.
+
+Both sources (our engine's and PyTorch's) write these keys and readers rely on nothing else.  Every key may be
+missing: at the lower levels of recording, or because an engine does not tell.  Tensors are rows of
+``Recording.tensors``; nodes are sequence numbers counted from the beginning of the recording
+(``GraphSnapshot.first_seq + seq``), in PyTorch for each thread by itself.
+
+=============  ===========================================================  =========
+kind           what happened                                                level
+=============  ===========================================================  =========
+operation      a function of the engine was called                          full
+inplace        one that wrote into a tensor                                 full
+cut            one whose result left the graph, or never was in it          full
+read           ``.grad`` of a tensor was read                               full
+leaf           a leaf's ``requires_grad``, ``.grad`` or memory was changed  full
+module         a module was called for the first time: its parameters       graph
+optimizer      an optimizer was made, stepped, or cleared gradients         graph
+hook           a hook was registered, removed, or ran                       backward
+function       a custom Function's forward or backward ran                  backward
+checkpoint     a checkpointed block began, or was computed again            backward
+backward       a backward run began                                         graph
+accumulate     a gradient arrived in a leaf's ``.grad``                     backward
+backward-end   a backward run ended                                         graph
+error          an exception ended the watched stretch                       graph
+=============  ===========================================================  =========
+"""
+
+from __future__ import annotations
+
+from typing import TypedDict
+
+LEVELS = ("graph", "backward", "full")
+"""Levels of recording: structure only; plus times and statistics of backward; plus every call of forward."""
+
+MEASURES = (
+    "time_us",  # time of the node alone, hooks excluded
+    "order",  # place in the order of execution, from 0
+    "thread",  # small number of the thread that ran it
+    "started_us",  # when it began, from the beginning of the run
+    "saved_bytes",  # as the column, each storage counted once over the whole graph
+    # of the gradient that arrived (with respect to the node's first output):
+    "grad_norm",
+    "grad_min",
+    "grad_max",
+    "grad_mean",
+    "zero_share",
+    "nan_count",
+    "inf_count",
+    # of what it passed on, all its results taken together:
+    "out_norm",
+    "out_zero_share",
+    "out_nan_count",
+    "out_inf_count",
+    "out_tiny_share",  # share of non-zero entries below the smallest normal number of the dtype
+)
+"""Names of ``GraphSnapshot.measures`` that a recording at level ``backward`` or ``full`` carries; None: did not run."""
+
+
+class Values(TypedDict, total=False):
+    """A summary of the values of one tensor; ``min``/``max`` are over finite entries."""
+
+    size: int
+    nan: int
+    inf: int
+    zero: int
+    min: float
+    max: float
+    first_bad: list[int]
+    """Index of the first NaN, else of the first infinity."""
+    bad_rows: list[int]
+    """Up to ten first indices (dimension 0) that hold a NaN or infinity."""
+
+
+class Stack(TypedDict, total=False):
+    """One frame of the user, innermost first in lists of these."""
+
+    file: str
+    line: int
+    function: str
+    grad_off: str
+    """``"no_grad"``, ``"inference_mode"`` or ``"set_grad_enabled"`` if this line entered or called into it."""
+    callee: str
+    """Name of the decorated function that this line called, if ``grad_off`` is a decorator's."""
+
+
+class OperationData(TypedDict, total=False):
+    """Data of ``operation``, ``inplace`` and ``cut``; ``Event.op`` is torch's name: ``log``, ``add_``, ``getitem``."""
+
+    inputs: list[int]
+    """Tensors among the arguments, in order, lists flattened."""
+    outputs: list[int]
+    names: list[str]
+    """How the user's line spells the inputs (``v``, ``h @ w``), ``""`` where unknown; same length as ``inputs``."""
+    output_names: list[str]
+    arguments: dict[str, object]
+    """Plain arguments worth knowing: numbers, bools, strings, tuples of them, by position (``"1"``) or keyword."""
+    grad: bool
+    """Grad mode was on."""
+    inference: bool
+    nodes: list[int]
+    """``[first, end)`` of the sequence numbers of the nodes it made; missing when none."""
+    saves: list[int]
+    """Tensors (inputs or outputs) that its node keeps for backward."""
+    scope: str
+    run: int
+    """Number of the backward run inside which it happened (recomputation, hooks, double backward)."""
+    values: dict[str, Values]
+    """Summaries, by tensor number as text; only of tensors that are non-finite, saturated or otherwise telling."""
+    range: list[list[float] | None]
+    """``[min, max]`` of each floating output (NaN if any is), cheap and so kept for every call."""
+    checksum: list[float | None]
+    """Sum of each floating output: two runs of one program are compared by it."""
+    flat_share: float
+    """Share of entries where the function's slope is zero in its dtype (tanh, sigmoid, relu, softmax, ...)."""
+    duplicates: int
+    """Repeated indices of an indexed write without accumulation, when there are any."""
+    time_us: float
+    # inplace:
+    target: int
+    version: list[int]
+    """Before and after."""
+    through: str
+    """``"data"``, ``"detach"``, ``"numpy"``, ``"view"``, ``"out"`` or ``""``: the way to the memory."""
+    overlap: bool
+    """The target's entries share memory with each other (``expand``)."""
+    # cut:
+    reason: str
+    """``detach data item tolist numpy copy no_grad inference integer nondifferentiable create_graph deepcopy``."""
+    stack: list[Stack]
+    """The user's frames, only kept for cuts and in-place writes."""
+
+
+class BackwardData(TypedDict, total=False):
+    """Data of ``backward`` and ``backward-end``."""
+
+    run: int
+    """Number of the run, from 0 over the whole recording."""
+    snapshot: int
+    roots: list[int]
+    root_shapes: list[list[int]]
+    api: str
+    """``"backward"`` or ``"grad"``."""
+    inputs: list[int]
+    retain_graph: bool
+    create_graph: bool
+    gradients_given: bool
+    nested: bool
+    thread: int
+    seconds: float
+    nodes: int
+    error: str
+    error_type: str
+    problem: str
+    """Why there is no snapshot, when one was tried."""
+    stack: list[Stack]
+    failed_node: int
+    """Node (sequence number) that was running when the run raised."""
+
+
+class LeafData(TypedDict, total=False):
+    """Data of ``accumulate``, ``leaf`` and ``read``."""
+
+    tensor: int
+    run: int
+    before: str
+    """What ``.grad`` was: ``"none"``, ``"zero"`` or ``"kept"`` (non-zero values that the new ones were added to)."""
+    version: int
+    """Of the leaf: a later accumulation with another version means that the leaf was updated in between."""
+    grad: Values
+    grad_norm: float
+    change: str
+    """``"requires_grad"``, ``"grad-cleared"``, ``"grad-zeroed"``, ``"grad-set"``, ``"written"``."""
+    value: bool
+    leaf: bool
+    retains_grad: bool
+    names: list[str]
+    stack: list[Stack]
+
+
+class OwnersData(TypedDict, total=False):
+    """Data of ``module`` and ``optimizer``."""
+
+    name: str
+    type: str
+    parameters: dict[str, int]
+    """Name -> tensor; optimizers number theirs ``"group.position"``."""
+    frozen: list[str]
+    action: str
+    """``"made"``, ``"step"`` or ``"zero_grad"``."""
+    owner: int
+    """Number of the optimizer or module, from 0."""
+
+
+class HookData(TypedDict, total=False):
+    """Data of ``hook``; ``Event.op`` is ``tensor``, ``node``, ``node-pre``, ``post-accumulate`` or ``module``."""
+
+    action: str
+    """``"registered"``, ``"removed"`` or ``"ran"``."""
+    handle: int
+    tensor: int
+    node: int
+    hook: str
+    run: int
+    in_place: bool
+    """The hook changed the gradient that it was given."""
+    returned: bool
+
+
+class FunctionData(TypedDict, total=False):
+    """Data of ``function``; ``Event.op`` is the class name, ``Event.source`` the user's line of ``apply``."""
+
+    action: str
+    """``"forward"`` or ``"backward"``, or ``"checked"``: compared with finite differences."""
+    node: int
+    run: int
+    inputs: list[int]
+    outputs: list[int]
+    forward_line: list[object]
+    """``[file, line, function]`` of the definition of ``forward``; ``backward_line`` alike."""
+    backward_line: list[object]
+    argument_count: int
+    gradient_count: int
+    shapes: list[object]
+    """Of inputs that are tensors (None otherwise); ``gradient_shapes`` of what backward returned."""
+    gradient_shapes: list[object]
+    parameters: list[str]
+    """Names of ``forward``'s parameters after ``ctx``."""
+    kept: dict[str, str]
+    """Tensors stored as attributes of ctx -> ``"input"``, ``"output"`` or ``"intermediate"``."""
+    kept_lines: dict[str, int]
+    mutated: list[int]
+    """Inputs that forward changed in place without ``mark_dirty``."""
+    # checked:
+    order: int
+    """1: first derivative, 2: second."""
+    argument: int
+    analytic: float
+    numeric: float
+    index: list[int]
+    relative_error: float
+
+
+class CheckpointData(TypedDict, total=False):
+    """Data of ``checkpoint``."""
+
+    action: str
+    """``"forward"``, ``"recompute"`` or ``"ended"``."""
+    function: str
+    block: int
+    first: int
+    """Row of the first event inside; ``end`` is one past the last one."""
+    end: int
+    run: int

@@ -1,0 +1,57 @@
+"""``Finding``: one thing that went wrong, or will, in a recorded program."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Literal
+
+from .columns import Plain
+
+Severity = Literal["error", "warning", "note"]
+SEVERITIES: tuple[Severity, ...] = ("error", "warning", "note")
+"""Most severe first."""
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """A place in a picture that a finding is about."""
+
+    snapshot: int
+    node: int
+    text: str = ""
+    ghost: str = ""
+    """Label of a dashed edge to draw from this node to something that is not in the graph (``cut by detach``)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """What happened, in one sentence with names and line, and what to write instead."""
+
+    kind: str
+    """One of the kinds of ``diagnose``: ``"broken-chain"``, ``"inplace-modified"``, …"""
+    message: str
+    remedy: str = ""
+    severity: Severity = "error"
+    file: str = ""
+    line: int = 0
+    op: str = ""
+    nodes: tuple[str, ...] = ()
+    """Ids (``n3``) in the graph of ``marks``."""
+    marks: tuple[Mark, ...] = ()
+    evidence: dict[str, Plain] = field(default_factory=dict, hash=False)
+    """Values, names and the path that show it, as JSON values."""
+
+    def to_plain(self) -> dict[str, Plain]:
+        """Return the finding as JSON values."""
+        return {
+            "kind": self.kind,
+            "severity": self.severity,
+            "message": self.message,
+            "remedy": self.remedy,
+            "file": self.file,
+            "line": self.line,
+            "op": self.op,
+            "nodes": list(self.nodes),
+            "marks": [{"snapshot": m.snapshot, "node": m.node, "text": m.text, "ghost": m.ghost} for m in self.marks],
+            "evidence": self.evidence,
+        }

@@ -1,0 +1,62 @@
+"""``TensorFacts``: what a recording knows of one tensor of the watched program, without holding it.
+
+Tensors are numbered in the order in which they were first seen; events name them by that number, the row of
+``Recording.tensors``.  The same live tensor object has one number; memory that several tensors share has one
+``storage`` number, so that a write through ``.data`` is seen to hit what another tensor saved.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from .columns import Plain, source_from_plain, text_checked
+from .snapshot import SourceLine
+
+
+@dataclass(slots=True)
+class TensorFacts:
+    """One tensor, as it was when first seen; what changed later is told by events."""
+
+    shape: tuple[int, ...] = ()
+    dtype: str = "float32"
+    storage: int | None = None
+    """Number of its memory; equal numbers share memory."""
+    requires_grad: bool = False
+    leaf: bool = True
+    name: str = ""
+    """Variable (``h``), parameter (``encoder.0.weight``) or dictionary entry (``fast['gate']``), ``""`` if unknown."""
+    parameter: bool = False
+    """Whether it is a parameter of a module."""
+    made_by: int | None = None
+    """Row in ``Recording.events`` of the call that returned it; ``None`` if it was there before."""
+    view_of: int | None = None
+    """The tensor it is a view of, when that was seen."""
+    source: SourceLine | None = None
+    """The user's line that made it, or that first used it if ``made_by`` is ``None``."""
+
+    def to_plain(self) -> dict[str, Plain]:
+        """Return the facts as JSON values, without what is as usual."""
+        plain: dict[str, Plain] = {"shape": list(self.shape), "dtype": self.dtype}
+        for key in _OPTIONAL:
+            value = getattr(self, key)
+            if value != _USUAL[key]:
+                plain[key] = value
+        if self.source is not None:
+            plain["source"] = list(self.source)
+        return plain
+
+    @classmethod
+    def from_plain(cls, plain: Plain) -> TensorFacts:
+        """Return the facts that ``to_plain`` described; raises ``ValueError``, ``TypeError`` or ``KeyError``."""
+        more: dict[str, Any] = {key: plain[key] for key in _OPTIONAL if key in plain}
+        return cls(
+            shape=tuple(int(size) for size in plain["shape"]),
+            dtype=text_checked(plain["dtype"]),
+            source=source_from_plain(plain.get("source")),
+            **more,
+        )
+
+
+_OPTIONAL = ("storage", "requires_grad", "leaf", "name", "parameter", "made_by", "view_of")
+_USUAL = {key: getattr(TensorFacts(), key) for key in _OPTIONAL}
