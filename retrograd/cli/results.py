@@ -13,6 +13,8 @@ from ..inspect.output import STDOUT, check_writable, save
 from ..inspect.render import RenderOptions, renderer_for
 from ..inspect.render.tree import print_tree
 from .main import one_line
+from .runner import Ending
+from .target import Target
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +42,14 @@ def plan(paths: tuple[str, ...], fmt: str | None) -> list[Output]:
     return outputs
 
 
+def nothing_recorded(target: Target, ending: Ending, files: str) -> str:
+    """Return the sentence for a program that made no graph."""
+    what = f"{target.label} never called backward"
+    if ending.error is not None:
+        what = f"{target.label} ended by {type(ending.error).__name__} before it called backward"
+    return f"{what}, so there is no graph to draw" + (f" and {files} was not written." if files else ".")
+
+
 def spare(outputs: list[Output], program: str) -> None:
     """Raise ``UsageError`` if an output would take the place of the program's own file."""
     for output in outputs:
@@ -57,9 +67,9 @@ def write(recording: Recording, outputs: list[Output], options: RenderOptions, *
         try:
             save(recording, output.path, output.fmt, options)
         except BrokenPipeError:
-            _forget_stdout()
+            forget_stdout()
         except Exception as error:
-            failure = failure or _explain(error, output.shown)
+            failure = failure or explain(error, output.shown)
         else:
             if not quiet and output.path != STDOUT:
                 say(f"wrote {output.shown}{_how_many(recording)}")
@@ -81,11 +91,11 @@ def _show_tree(recording: Recording, options: RenderOptions) -> int:
     except BrokenPipeError:
         pass
     except Exception as error:
-        return _explain(error, "the tree")
+        return explain(error, "the tree")
     return 0
 
 
-def _explain(error: Exception, shown: str) -> int:
+def explain(error: Exception, shown: str) -> int:
     """Say why an output was not written and return the exit code; an error that is a bug of ours shows where."""
     if isinstance(error, RetrogradError):
         say(f"error: {error}")
@@ -113,7 +123,7 @@ def _write_stderr(text: str) -> None:
         pass
 
 
-def _forget_stdout() -> None:
+def forget_stdout() -> None:
     """Let what is left for a reader who has gone vanish, or python would complain about it at its end."""
     nowhere = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, 1)

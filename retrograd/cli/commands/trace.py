@@ -9,11 +9,11 @@ from click.core import ParameterSource
 
 from ...errors import UsageError
 from ...inspect.events import Recording
-from ...inspect.render import RenderOptions
-from .. import results, runner
+from .. import results
 from ..options import ScriptCommand, StepType, drawing_options, render_options
-from ..recorded import run_recorded
-from ..target import Target, choose
+from ..recorded import run_and_report
+from ..runner import Ending
+from ..target import choose
 
 
 @click.command(
@@ -54,38 +54,12 @@ def command(ctx: click.Context, /, words: tuple[str, ...], **asked: Any) -> None
     target.check()
     if target.kind == "script":
         results.spare(outputs, target.text)
-    recorded, ending = run_recorded(target)
-    failure = 0
-    if not ending.forked:  # a child that the program forked leaves the results to its parent
-        with runner.own_ground():
-            failure = _report(recorded, outputs, options, ending=ending, target=target, quiet=asked["quiet"])
-    runner.leave(ending, failure)
 
-
-def _report(
-    recorded: Recording,
-    outputs: list[results.Output],
-    options: RenderOptions,
-    *,
-    ending: runner.Ending,
-    target: Target,
-    quiet: bool,
-) -> int:
-    """Write the results, or say why there are none; return our exit code."""
-    try:
+    def report(recorded: Recording, ending: Ending) -> int:
         if recorded.snapshots:
-            return results.write(recorded, outputs, options, quiet=quiet)
-        results.say(_nothing_to_draw(outputs, ending, target))
+            return results.write(recorded, outputs, options, quiet=asked["quiet"])
+        files = ", ".join(output.shown for output in outputs)
+        results.say(results.nothing_recorded(target, ending, files))
         return 0
-    except KeyboardInterrupt:
-        results.say("interrupted; what was not yet written is lost.")
-        return 130
 
-
-def _nothing_to_draw(outputs: list[results.Output], ending: runner.Ending, target: Target) -> str:
-    """Return the sentence for a program that made no graph."""
-    what = f"{target.label} never called backward"
-    if ending.error is not None:
-        what = f"{target.label} ended by {type(ending.error).__name__} before it called backward"
-    files = ", ".join(output.shown for output in outputs)
-    return f"{what}, so there is no graph to draw" + (f" and {files} was not written." if files else ".")
+    run_and_report(target, report)

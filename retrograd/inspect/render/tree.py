@@ -2,29 +2,23 @@
 
 from __future__ import annotations
 
-import io
-import sys
+from collections.abc import Iterator
 from typing import IO, TYPE_CHECKING
 
-from retrograd.errors import OutputError
 from retrograd.inspect.events import Recording
 from retrograd.inspect.snapshot import GraphSnapshot
 
 from .base import RenderOptions, chosen_snapshots
+from .console_page import FILE_WIDTH, page_text, print_page
 from .labels import bytes_text, card, headline, node_id
 from .tree_rows import Outline, Row
 
 if TYPE_CHECKING:
-    from rich.console import Console
     from rich.text import Text
     from rich.tree import Tree
 
 ROWS = 200
 """Rows of one graph when nobody asks for another number: more help no reader."""
-FILE_WIDTH = 200
-"""Columns of text that goes to no terminal."""
-LEAST_WIDTH = 20
-"""Columns below which nothing could be read."""
 
 
 class TreeRenderer:
@@ -36,7 +30,7 @@ class TreeRenderer:
 
     def render(self, recording: Recording, options: RenderOptions) -> str:
         """Return the chosen snapshots as text without colour; lines end where their words end."""
-        return _page(recording, options, width=options.width or FILE_WIDTH)
+        return page_text(_trees(recording, options), width=options.width or FILE_WIDTH)
 
 
 RENDERER = TreeRenderer()
@@ -48,49 +42,14 @@ def print_tree(recording: Recording, options: RenderOptions | None = None, file:
     ``NO_COLOR`` and ``FORCE_COLOR`` are heeded; what the encoding of ``file`` cannot say is shown as escapes.
     Raises ``OutputError`` when ``file`` takes no more.
     """
-    from rich.console import Console
-
     options = options or RenderOptions()
-    out = file or sys.stdout
-    terminal = Console(file=out, force_jupyter=False)
-    width = options.width or (terminal.width if terminal.is_terminal else FILE_WIDTH)
-    text = _page(recording, options, width=width, like=terminal)
-    try:
-        out.write(text.encode(terminal.encoding, "backslashreplace").decode(terminal.encoding))
-        out.flush()
-    except BrokenPipeError:
-        raise  # the reader has seen enough, as in `retrograd render run.json | head`
-    except OSError as error:
-        raise OutputError(f"Could not print the tree: {error.strerror}.", "Write it to a file with -o.") from error
+    print_page(_trees(recording, options), file, width=options.width)
 
 
-class _Page(io.StringIO):
-    """Text in memory that claims the encoding of the file it is meant for, so that rich picks fitting lines."""
-
-    encoding: str = "utf-8"
-
-    def __init__(self, encoding: str) -> None:
-        super().__init__()
-        self.encoding = encoding
-
-
-def _page(recording: Recording, options: RenderOptions, *, width: int, like: Console | None = None) -> str:
-    """Return the chosen graphs as text, with the colours that the console ``like`` would use, or without any."""
-    from rich.console import Console
-
-    page = _Page(like.encoding if like else "utf-8")
-    console = Console(
-        file=page,
-        width=max(width, LEAST_WIDTH),
-        color_system=like.color_system if like else None,  # type: ignore[arg-type]  # a name out of rich itself
-        force_terminal=like.is_terminal if like else False,
-        no_color=like.no_color if like else True,
-        force_jupyter=False,
-        legacy_windows=False,
-    )
+def _trees(recording: Recording, options: RenderOptions) -> Iterator[Tree]:
+    """Yield the tree of each chosen graph."""
     for snapshot in chosen_snapshots(recording, options):
-        console.print(tree(snapshot, options))
-    return "".join(f"{line.rstrip()}\n" for line in page.getvalue().splitlines())
+        yield tree(snapshot, options)
 
 
 def tree(snapshot: GraphSnapshot, options: RenderOptions | None = None) -> Tree:

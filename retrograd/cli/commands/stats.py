@@ -1,0 +1,92 @@
+"""``retrograd stats``: tables of what a backward graph costs and of the gradients it gave."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import Any, NoReturn
+
+import click
+
+from ...errors import NoGraphError, UsageError
+from ...inspect.events import Recording
+from ...inspect.output import STDOUT, check_writable, write_output
+from ...inspect.render import RenderOptions
+from ...inspect.render.console_page import page_text, print_page
+from ...inspect.render.json_ import load_recording
+from ...inspect.render.stats_tables import chosen_statistics, stats_json, stats_parts
+from ...inspect.stats import ROWS
+from .. import results
+from ..options import ScriptCommand, StepType
+from ..recorded import run_and_report
+from ..runner import Ending
+from ..target import Target, choose
+
+
+@click.command(
+    cls=ScriptCommand,
+    name="stats",
+    options_metavar="[OPTIONS]",
+    epilog="Options of the program itself go after '--': retrograd stats train.py -- --epochs 3",
+)
+@click.argument("words", nargs=-1, metavar="RECORDING|SCRIPT [ARGS]...", type=click.UNPROCESSED)
+@click.option("-m", "module", metavar="MODULE", allow_from_autoenv=False, help="Run a module, as python -m does.")
+@click.option("-c", "code", metavar="CODE", allow_from_autoenv=False, help="Run CODE, as python -c does.")
+@click.option("-o", "--output", type=click.Path(), metavar="FILE", help="Write FILE; - is standard output.")
+@click.option(
+    "-f",
+    "--format",
+    "fmt",
+    type=click.Choice(["table", "json"]),
+    envvar="RETROGRAD_STATS_FORMAT",
+    help="table or json; by default FILE's suffix says it.",
+)
+@click.option("--step", type=StepType(), default="last", metavar="N|last|all", help="Which backward run.")
+@click.option("--rows", type=click.IntRange(min=1), default=ROWS, show_default=True, help="Rows of each table.")
+def command(words: tuple[str, ...], module: str | None, code: str | None, **asked: Any) -> None:
+    """Show the slowest nodes, the largest saved values and the gradients by parameter.
+
+    RECORDING is a file that `retrograd trace -o run.json` wrote (its name ends in .json), or '-' for standard
+    input.  Anything else is a SCRIPT, which is run as `retrograd trace` runs it; its tables go to stderr.
+    """
+    if asked["output"] not in (None, STDOUT):
+        check_writable(asked["output"])
+    if module is None and code is None and words and (words[0] == STDOUT or words[0].endswith(".json")):
+        if len(words) > 1:
+            raise UsageError(f"A recording takes no arguments, but {words[1]!r} was given.", "Leave it out.")
+        _show(load_recording(words[0]), asked)
+        return
+    _run(choose(words, module=module, code=code), asked)
+
+
+def _run(target: Target, asked: dict[str, Any]) -> NoReturn:
+    """Run a program and show the statistics of its graphs."""
+    if asked["fmt"] and not asked["output"]:
+        raise UsageError("-f names the format of a file, but there is no -o.", "Add -o FILE, or -o - for stdout.")
+    target.check()
+    output = asked["output"]
+    path = output if output in (None, STDOUT) else os.path.abspath(output)  # the program may change folder
+    if path not in (None, STDOUT) and target.kind == "script":
+        results.spare([results.Output(output, path, "stats")], target.text)
+
+    def report(recorded: Recording, ending: Ending) -> int:
+        try:
+            _show(recorded, {**asked, "output": path}, to_stderr=True)
+        except NoGraphError:
+            results.say(results.nothing_recorded(target, ending, output or ""))
+        return 0
+
+    run_and_report(target, report)
+
+
+def _show(recording: Recording, asked: dict[str, Any], *, to_stderr: bool = False) -> None:
+    """Print or write the statistics of a recording."""
+    found = chosen_statistics(recording, RenderOptions(step=asked["step"]), asked["rows"])
+    output: str | None = asked["output"]
+    fmt = asked["fmt"] or ("json" if (output or "").endswith(".json") else "table")
+    if fmt == "json":
+        write_output(stats_json(recording, found), output or STDOUT)
+    elif output in (None, STDOUT):
+        print_page(stats_parts(found), sys.__stderr__ if to_stderr and output is None else None)
+    else:
+        write_output(page_text(stats_parts(found)), str(output))

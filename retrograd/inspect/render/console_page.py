@@ -1,0 +1,71 @@
+"""Text for terminals and plain files: what rich lays out, printed in colour where somebody looks at it."""
+
+from __future__ import annotations
+
+import io
+import sys
+from collections.abc import Iterable
+from typing import IO, TYPE_CHECKING, Any
+
+from retrograd.errors import OutputError
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+FILE_WIDTH = 200
+"""Columns of text that goes to no terminal."""
+LEAST_WIDTH = 20
+"""Columns below which nothing could be read."""
+
+
+def print_page(parts: Iterable[Any], file: IO[str] | None = None, *, width: int | None = None) -> None:
+    """Print what rich can lay out to ``file`` (standard output): in colour and fitted to its width on a terminal.
+
+    ``NO_COLOR`` and ``FORCE_COLOR`` are heeded; what the encoding of ``file`` cannot say is shown as escapes.
+    Raises ``OutputError`` when ``file`` takes no more; a reader who has gone is a ``BrokenPipeError``.
+    """
+    from rich.console import Console
+
+    out = file or sys.stdout
+    terminal = Console(file=out, force_jupyter=False)
+    width = width or (terminal.width if terminal.is_terminal else FILE_WIDTH)
+    text = page_text(parts, width=width, like=terminal)
+    try:
+        out.write(text.encode(terminal.encoding, "backslashreplace").decode(terminal.encoding))
+        out.flush()
+    except BrokenPipeError:
+        raise  # the reader has seen enough, as in `retrograd render run.json | head`
+    except OSError as error:
+        raise OutputError(f"Could not print the text: {error.strerror}.", "Write it to a file with -o.") from error
+
+
+def page_text(parts: Iterable[Any], *, width: int = FILE_WIDTH, like: Console | None = None) -> str:
+    """Return the parts as text, with the colours that the console ``like`` would use, or without any.
+
+    Lines end where their words end.
+    """
+    from rich.console import Console
+
+    page = _Page(like.encoding if like else "utf-8")
+    console = Console(
+        file=page,
+        width=max(width, LEAST_WIDTH),
+        color_system=like.color_system if like else None,  # type: ignore[arg-type]  # a name out of rich itself
+        force_terminal=like.is_terminal if like else False,
+        no_color=like.no_color if like else True,
+        force_jupyter=False,
+        legacy_windows=False,
+    )
+    for part in parts:
+        console.print(part)
+    return "".join(f"{line.rstrip()}\n" for line in page.getvalue().splitlines())
+
+
+class _Page(io.StringIO):
+    """Text in memory that claims the encoding of the file it is meant for, so that rich picks fitting lines."""
+
+    encoding: str = "utf-8"
+
+    def __init__(self, encoding: str) -> None:
+        super().__init__()
+        self.encoding = encoding

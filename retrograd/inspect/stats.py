@@ -1,0 +1,183 @@
+"""Statistics of one graph: its slowest nodes, its largest saved values, the gradients of its parameters.
+
+They are read off the columns and measures of a snapshot; which measures there are is the recording's business.
+"""
+
+from __future__ import annotations
+
+import heapq
+import math
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from .columns import Plain, nonfinite_word
+from .snapshot import GraphSnapshot, SourceLine
+
+SCHEMA = 1
+"""Schema number of statistics written as JSON."""
+ROWS = 10
+"""Rows of one table unless told otherwise."""
+GRADIENT_MEASURES = ("grad_norm", "grad_min", "grad_max", "grad_mean", "zero_share", "nan_count", "inf_count")
+"""Measures that describe the gradient that reached a node."""
+
+
+@dataclass(frozen=True, slots=True)
+class NodeFigure:
+    """One node and the figure by which it was chosen."""
+
+    node: str
+    op: str
+    name: str | None
+    scope: str
+    source: SourceLine | None
+    value: float
+    share: float
+    """Its part of the sum over all nodes, 0 to 1."""
+
+
+@dataclass(frozen=True, slots=True)
+class ParameterGradient:
+    """The gradient of one parameter (or other leaf); what was not recorded is None."""
+
+    node: str
+    name: str | None
+    shape: tuple[int, ...] | None
+    dtype: str | None
+    grad_norm: float | None
+    grad_min: float | None
+    grad_max: float | None
+    grad_mean: float | None
+    zero_share: float | None
+    nan_count: float | None
+    inf_count: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Statistics:
+    """What ``statistics`` works out for one graph."""
+
+    label: str
+    engine: str
+    nodes: int
+    edges: int
+    operators: dict[str, int]
+    """Operator -> number of nodes, most frequent first."""
+    time_us: float | None
+    """Microseconds of all nodes together."""
+    saved_bytes: int | None
+    """Bytes that all nodes keep for backward."""
+    slowest: list[NodeFigure]
+    largest: list[NodeFigure]
+    gradients: list[ParameterGradient]
+    """Leaves by gradient norm: non-finite ones first, then the largest; those without a known norm last."""
+    leaves: int
+    """How many leaves there are; ``gradients`` may hold fewer."""
+    missing: list[str]
+    """Sentences about what the recording does not hold and how to get it."""
+
+    def to_plain(self) -> dict[str, Plain]:
+        """Return the statistics as JSON values; NaN and infinities become null and are named under ``nonfinite``."""
+        plain = asdict(self)
+        for table in ("slowest", "largest", "gradients"):
+            plain[table] = [_flagged(row) for row in plain[table]]
+        return _flagged(plain)
+
+
+def statistics(snapshot: GraphSnapshot, rows: int | None = ROWS) -> Statistics:
+    """Return the statistics of one graph, with at most ``rows`` rows in each table (None: all)."""
+    limit = len(snapshot) if rows is None else rows
+    times = snapshot.measures.get("time_us")
+    # The measure counts a storage that several nodes share only once.
+    saved = snapshot.measures.get("saved_bytes", snapshot.saved_bytes)
+    leaves = [node for node, kind in enumerate(snapshot.kind) if kind == "leaf"]
+    norms = snapshot.measures.get("grad_norm")
+    chosen = heapq.nsmallest(limit, leaves, key=lambda node: _by_norm(norms[node] if norms else None))
+    return Statistics(
+        label=snapshot.label,
+        engine=snapshot.engine,
+        nodes=len(snapshot),
+        edges=snapshot.edge_count,
+        operators=dict(Counter(snapshot.op).most_common()),
+        time_us=_total(times),
+        saved_bytes=int(_total(saved) or 0) if _known(saved) else None,
+        slowest=_largest(snapshot, times or [], limit),
+        largest=_largest(snapshot, saved, limit),
+        gradients=[_gradient(snapshot, node) for node in chosen],
+        leaves=len(leaves),
+        missing=_missing(snapshot),
+    )
+
+
+def _missing(snapshot: GraphSnapshot) -> list[str]:
+    """Say what the recording does not hold, and how to record it."""
+    wanted = {"time_us": "times of nodes", "grad_norm": "gradients"}
+    absent = [words for name, words in wanted.items() if not _known(snapshot.measures.get(name, []))]
+    sentences = []
+    if absent:
+        what = " and ".join(absent).capitalize()
+        sentences.append(f"{what} were not recorded: record the run with `retrograd trace --level backward`.")
+    if not _known(snapshot.saved_bytes):
+        sentences.append("No node is known to keep values for backward.")
+    return sentences
+
+
+def _known(column: Sequence[float | None]) -> bool:
+    """Whether a column says anything."""
+    return any(value is not None for value in column)
+
+
+def _total(column: Sequence[float | None] | None) -> float | None:
+    """Return the sum of the finite entries, or None when nothing is known."""
+    if column is None or not _known(column):
+        return None
+    return math.fsum(value for value in column if value is not None and math.isfinite(value))
+
+
+def _largest(snapshot: GraphSnapshot, column: Sequence[float | None], limit: int) -> list[NodeFigure]:
+    """Return the nodes with the largest positive finite entries of a column, largest first."""
+    total = _total(column) or 0.0
+    known = [(value, -node) for node, value in enumerate(column) if value is not None and 0 < value < math.inf]
+    return [_figure(snapshot, -node, value, total) for value, node in heapq.nlargest(limit, known)]
+
+
+def _figure(snapshot: GraphSnapshot, node: int, value: float, total: float) -> NodeFigure:
+    """Return one row."""
+    return NodeFigure(
+        node=f"n{node}",
+        op=snapshot.op[node],
+        name=snapshot.name[node],
+        scope=snapshot.scope[node],
+        source=snapshot.source[node],
+        value=value,
+        share=value / total if total else 0.0,
+    )
+
+
+def _gradient(snapshot: GraphSnapshot, node: int) -> ParameterGradient:
+    """Return what is known of the gradient of one leaf."""
+    measured = {name: snapshot.measures.get(name) for name in GRADIENT_MEASURES}
+    return ParameterGradient(
+        node=f"n{node}",
+        name=snapshot.name[node],
+        shape=snapshot.shape[node],
+        dtype=snapshot.dtype[node],
+        **{name: column[node] if column else None for name, column in measured.items()},
+    )
+
+
+def _by_norm(norm: float | None) -> tuple[int, float]:
+    """Return the sorting key of a leaf: non-finite, then large, then unknown."""
+    if norm is None:
+        return 2, 0.0
+    return (1, -norm) if math.isfinite(norm) else (0, 0.0)
+
+
+def _flagged(row: dict[str, Any]) -> dict[str, Plain]:
+    """Return a row whose non-finite numbers are null and named under ``nonfinite``."""
+    odd = {key: value for key, value in row.items() if isinstance(value, float) and not math.isfinite(value)}
+    if not odd:
+        return row
+    words: dict[str, str] = {key: nonfinite_word(value) for key, value in odd.items()}
+    return {**row, **dict.fromkeys(odd), "nonfinite": words}

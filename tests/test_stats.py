@@ -1,0 +1,140 @@
+"""Statistics of graphs: what they count, how they are shown, and that they can be read back."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+from click.testing import CliRunner, Result
+from recording_samples import HOSTILE, chain, diamond, graph, hostile, recording
+
+from retrograd.cli.main import cli
+from retrograd.inspect.output import save
+from retrograd.inspect.render.stats_tables import bar, time_text
+from retrograd.inspect.snapshot import GraphSnapshot
+from retrograd.inspect.stats import statistics
+
+
+def measured() -> GraphSnapshot:
+    """A loss over three parameters, with times and gradients, one of them not finite."""
+    made = graph([(0, 1), (0, 2), (1, 3), (2, 4)], leaves=(2, 3, 4))
+    made.saved_bytes = [0, 4000, None, None, None]
+    made.measures = {
+        "time_us": [10.0, 30.0, None, 60.0, 0.0],
+        "grad_norm": [None, 9.0, 2.0, 8.0, math.nan],
+        "zero_share": [None, None, 0.25, 0.0, 1.0],
+        "nan_count": [None, None, 0, 0, 3],
+    }
+    return made
+
+
+def command(*arguments: object) -> Result:
+    """Run `retrograd stats` in this process."""
+    return CliRunner().invoke(cli, ["stats", *map(str, arguments)], prog_name="retrograd")
+
+
+def test_orders_nodes_and_parameters() -> None:
+    """Slowest and largest come first; gradients that are not finite come before the largest norm."""
+    found = statistics(measured())
+
+    assert [(row.node, row.value) for row in found.slowest] == [("n3", 60.0), ("n1", 30.0), ("n0", 10.0)]
+    assert math.isclose(sum(row.share for row in found.slowest), 1.0)
+    assert [(row.node, row.value) for row in found.largest] == [("n1", 4000)]
+    assert [row.name for row in found.gradients] == ["w4", "w3", "w2"]
+    assert (found.time_us, found.saved_bytes, found.leaves) == (100.0, 4000, 3)
+    assert found.missing == []
+
+
+def test_rows_are_limited_and_the_rest_is_counted() -> None:
+    """A long graph gives short tables that agree with a full sort."""
+    made = chain(5000)
+    made.measures = {"time_us": [float((7919 * node) % 5003) for node in range(5000)]}
+    found = statistics(made, rows=3)
+
+    assert [row.value for row in found.slowest] == sorted(made.measures["time_us"], reverse=True)[:3]
+    assert len(statistics(made, rows=None).slowest) > 4990
+
+
+def test_says_which_level_records_what_is_missing() -> None:
+    """A recording without measures says how to get them, in one sentence."""
+    (sentence,) = statistics(chain(3)).missing
+
+    assert sentence.startswith("Times of nodes and gradients were not recorded")
+    assert "--level backward" in sentence
+    assert statistics(GraphSnapshot()).nodes == 0
+
+
+def test_json_is_strict_and_complete(tmp_path: Path) -> None:
+    """The JSON has a schema number, no NaN, and names what is not finite."""
+    save(recording(measured()), str(path := tmp_path / "run.json"))
+    done = command(path, "-f", "json")
+    plain = json.loads(done.stdout, parse_constant=lambda word: pytest_fail(word))
+    (one,) = plain["graphs"]
+
+    assert (done.exit_code, done.stderr, plain["schema"]) == (0, "", 1)
+    assert one["gradients"][0]["grad_norm"] is None
+    assert one["gradients"][0]["nonfinite"] == {"grad_norm": "nan"}
+    assert one["slowest"][0]["value"] == 60.0
+
+
+def pytest_fail(word: str) -> None:
+    """Refuse constants that are no JSON."""
+    raise AssertionError(word)
+
+
+def test_tables_show_names_as_they_are(tmp_path: Path) -> None:
+    """Markup in names is not obeyed, control characters do not reach the terminal, no word is lost."""
+    made = hostile()
+    made.kind = ["leaf"] * len(made)
+    made.measures = {"time_us": [1.0] * len(made), "grad_norm": [1.0] * len(made)}
+    save(recording(made), str(path := tmp_path / "run.json"))
+    done = command(path, "--rows", 100)
+
+    assert done.exit_code == 0
+    assert "[red]bold[/red]" in done.stdout
+    assert ":smile:" in done.stdout
+    assert "\x1b" not in done.stdout
+    assert len(HOSTILE) == len(made)
+
+
+def test_bars_and_times() -> None:
+    """A bar is as long as its value, to an eighth of a character; times keep three digits."""
+    assert (bar(1.0, 1.0, 4), bar(0.5, 1.0, 4), bar(0.03125, 1.0, 4), bar(0.0, 1.0, 4)) == ("████", "██", "▏", "")
+    assert (bar(None, 1.0), bar(math.nan, 1.0, 3), bar(5.0, 0.0)) == ("", "!!!", "")
+    assert [time_text(value) for value in (0.25, 12.34, 4560.0, 1.2e6)] == ["0.2 µs", "12.3 µs", "4.56 ms", "1.20 s"]
+
+
+def test_runs_a_script(tmp_path: Path) -> None:
+    """A script runs as itself: its stdout and exit code are its own, the tables go to stderr or into the file."""
+    script = tmp_path / "train.py"
+    script.write_text(
+        "import sys, retrograd as rg\nx = rg.ones(3, requires_grad=True)\n(x * x).sum().backward()\n"
+        "print('mine', sys.argv[1:])\nsys.exit(5)\n"
+    )
+    run = [sys.executable, "-m", "retrograd", "stats", str(script)]
+    asked = {"capture_output": True, "encoding": "utf-8", "timeout": 120, "env": {**os.environ, "COLUMNS": "150"}}
+    shown = subprocess.run([*run, "--", "--rows", "7"], **asked)  # type: ignore[call-overload]
+    written = subprocess.run([*run, "-o", str(tmp_path / "s.json")], **asked)  # type: ignore[call-overload]
+
+    assert (shown.returncode, shown.stdout) == (5, "mine ['--rows', '7']\n")
+    assert "Largest saved values" in shown.stderr
+    assert "train.py:3" in shown.stderr
+    assert (written.returncode, written.stderr) == (5, "")
+    assert json.loads((tmp_path / "s.json").read_text())["graphs"][0]["operators"]["MulBackward0"] == 1
+
+
+def test_usage_errors(tmp_path: Path) -> None:
+    """What cannot be done is said in one sentence, before anything runs."""
+    (script := tmp_path / "none.py").write_text("print(1)\n")
+    save(recording(diamond()), str(path := tmp_path / "run.json"))
+
+    assert command(path, "more").exit_code == 2
+    assert "There is no step 9" in command(path, "--step", 9).stderr
+    assert "there is no -o" in command(script, "-f", "json").stderr
+    assert command(script, "-o", script).exit_code == 2
+    assert command(path, "-o", tmp_path / "no" / "x.txt").exit_code == 3
+    assert "No such file" in command(tmp_path / "gone.json").stderr
