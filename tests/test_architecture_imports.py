@@ -17,6 +17,7 @@ DATA = (
     "columns",
     "snapshot",
     "tensors",
+    "tensor_table",
     "events",
     "event_data",
     "findings",

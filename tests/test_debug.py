@@ -8,7 +8,7 @@ import threading
 import pytest
 
 import retrograd as rg
-from retrograd.errors import NoGraphError, UnknownFormatError
+from retrograd.errors import NoGraphError, UnknownFormatError, UsageError
 
 
 def step(factor=2.0):
@@ -196,3 +196,13 @@ def test_inspector_names_are_functions():
     assert {"walk", "log_hooks", "debug", "load", "recording"} <= set(dir(inspector))
     with pytest.raises(AttributeError, match="nonsense"):
         inspector.nonsense
+
+
+def test_level_is_recorded():
+    """What was asked for is noted, and a level there is not is refused."""
+    with rg.debug(level="full") as trace:
+        step()
+
+    assert trace.recording.level == "full"
+    with pytest.raises(UsageError, match=r"no level 'all'.*graph, backward, full"), rg.debug(level="all"):
+        pass

@@ -15,11 +15,14 @@ INTERRUPTED = 130
 """Exit code after a Ctrl-C while results are made, as shells count it."""
 
 
-def run_recorded(target: Target) -> tuple[Recording, Ending]:
-    """Run the program to its end; the recording also notes the error that ended it, which has been shown by then."""
+def run_recorded(target: Target, level: str = "graph") -> tuple[Recording, Ending]:
+    """Run the program to its end, recorded at one of ``event_data.LEVELS``.
+
+    The recording also notes the error that ended it, which has been shown by then.
+    """
     recorded, ending = Recording(), Ending()
     try:
-        with recording(script=target.label) as recorded:
+        with recording(script=target.label, level=level) as recorded:
             ending = run(target)
             if ending.error is not None:
                 raise ending.error
@@ -29,13 +32,13 @@ def run_recorded(target: Target) -> tuple[Recording, Ending]:
     return recorded, ending
 
 
-def run_and_report(target: Target, report: Callable[[Recording, Ending], int]) -> NoReturn:
+def run_and_report(target: Target, report: Callable[[Recording, Ending], int], *, level: str = "graph") -> NoReturn:
     """Run the program, let ``report`` write its results, and end the process as the program ended.
 
     ``report`` returns our exit code, which counts if the program went well; what it raises is said in one line.
     A child that the program forked leaves the results to its parent.
     """
-    recorded, ending = run_recorded(target)
+    recorded, ending = run_recorded(target, level)
     failure = 0
     if not ending.forked:
         with own_ground():

@@ -27,17 +27,19 @@ class debug(ContextDecorator):  # noqa: N801 - lower-case, as context managers o
         trace.print()
         trace.save("step.svg")
 
-    Blocks nest.  Exceptions go through, and what was recorded up to then is kept.  As a decorator
-    (``@rg.debug()``) it records each call anew; the object then holds the last one.
+    ``level`` says how much is recorded: ``"graph"``, ``"backward"`` (times and statistics of each node as well) or
+    ``"full"`` (every call of forward, too).  Blocks nest.  Exceptions go through, and what was recorded up to then
+    is kept.  As a decorator (``@rg.debug()``) it records each call anew; the object then holds the last one.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, *, level: str = "graph") -> None:
+        self.level = level
         self.recording = Recording()
         """Events and graphs of the block; complete when it has ended."""
         self._running: list[AbstractContextManager[Recording]] = []
 
     def __enter__(self) -> debug:
-        block = recording(every_thread=False)
+        block = recording(every_thread=False, level=self.level)
         self.recording = block.__enter__()
         self._running.append(block)
         return self

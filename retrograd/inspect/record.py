@@ -4,32 +4,42 @@ from __future__ import annotations
 
 import linecache
 import threading
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from datetime import UTC, datetime
 from types import TracebackType
 
+from ..errors import UsageError
+from .event_data import LEVELS
 from .events import Event, Recording
 from .frames import is_foreign, strip_own_frames
 from .snapshot import EDGE_COLUMNS, NODE_COLUMNS, GraphSnapshot, SourceLine
 from .sources import sources
+from .tensor_table import TensorTable
 
 MAX_ROWS = 2_000_000
 """Nodes kept in one recording, about 1 GB; equal graphs count once.  Beyond that only the last graph is kept."""
+MAX_EVENTS = 1_000_000
+"""Events after which level ``full`` notes no more calls of forward, about 1.5 GB."""
 _SHARED = (*NODE_COLUMNS, *EDGE_COLUMNS, "roots", "root_names")
 
 
 @contextmanager
-def recording(script: str = "", *, every_thread: bool = True) -> Iterator[Recording]:
+def recording(script: str = "", *, every_thread: bool = True, level: str = "graph") -> Iterator[Recording]:
     """Record every backward run of both engines until the block ends; the program does what it would do alone.
 
-    Yields the ``Recording``; it is complete when the block has ended.  An exception is noted as an ``"error"``
-    event and goes on its way, without our frames in its traceback.  PyTorch may be imported inside the block.
+    ``level`` says how much: ``"graph"`` for structure only, ``"backward"`` for times and statistics of each node
+    as well, ``"full"`` for every call of forward on top of that.  Yields the ``Recording``; it is complete when the
+    block has ended.  An exception is noted as an ``"error"`` event and goes on its way, without our frames in its
+    traceback.  PyTorch may be imported inside the block.  Raises ``UsageError`` for a level there is not.
     """
-    recorder = Recorder(script)
+    if level not in LEVELS:
+        raise UsageError(f"There is no level {level!r} of recording.", f"Choose one of {', '.join(LEVELS)}.")
+    recorder = Recorder(script, level)
     with ExitStack() as stack:
+        stack.callback(recorder.tensors.close)
         for source in sources():
-            stack.enter_context(source.watch(recorder, every_thread=every_thread))
+            stack.enter_context(source.watch(recorder, every_thread=every_thread, level=level))
         try:
             yield recorder.recording
         except BaseException as error:
@@ -43,25 +53,39 @@ def recording(script: str = "", *, every_thread: bool = True) -> Iterator[Record
 class Recorder:
     """The sink that fills one recording."""
 
-    def __init__(self, script: str = "") -> None:
+    def __init__(self, script: str = "", level: str = "graph") -> None:
         created = datetime.now(UTC).isoformat(timespec="seconds")
-        self.recording = Recording(script=script, created=created)
+        self.recording = Recording(script=script, created=created, level=level)
+        self.tensors = TensorTable(self.recording.tensors)
         self._lock = threading.Lock()
         self._runs = 0
+        self._graphs = 0
         self._rows = 0
         self._full_at: Event | None = None
         """The event whose snapshot gives way to the next one, once the recording is full."""
 
-    def __call__(self, event: Event, snapshot: GraphSnapshot | None = None) -> None:
-        """Take one event; a snapshot that comes with it gets the number of its backward run as label."""
+    def __call__(self, event: Event, snapshot: GraphSnapshot | None = None) -> int:
+        """Take one event and return its row; a snapshot that comes with it is labelled by its place among graphs."""
         with self._lock:
             if snapshot is not None:
-                self._runs += 1
-                snapshot.label = f"backward {self._runs}"
+                self._graphs += 1
+                snapshot.label = f"backward {self._graphs}"
                 self._keep(event, snapshot)
+            row = len(self.recording.events)
             self.recording.events.append(event)
             if event.source is not None:
-                self._read_lines([event.source])
+                self._read_line(event.source)
+        return row
+
+    def begin_run(self) -> int:
+        """Return the number of a backward run that begins now."""
+        with self._lock:
+            self._runs += 1
+            return self._runs - 1
+
+    def wants(self) -> bool:
+        """Whether events of level ``full`` are still taken."""
+        return len(self.recording.events) < MAX_EVENTS
 
     def note_error(self, error: BaseException) -> None:
         """Record what ended the block."""
@@ -74,7 +98,8 @@ class Recorder:
         kept = self.recording.snapshots
         fresh = not (kept and _share(snapshot, kept[-1]))
         if fresh:
-            self._read_lines({line for line in snapshot.source if line is not None})
+            for line in {line for line in snapshot.source if line is not None}:
+                self._read_line(line)
         if fresh and self._rows > MAX_ROWS and kept:
             if self._full_at is not None:
                 self._full_at.data.pop("snapshot", None)
@@ -87,12 +112,11 @@ class Recorder:
         engines = {snapshot.engine, *filter(None, self.recording.engine.split("+"))}
         self.recording.engine = "+".join(sorted(engines))
 
-    def _read_lines(self, lines: Iterable[SourceLine]) -> None:
-        """Keep the text of the user's lines that are mentioned."""
-        for line in lines:
-            texts = self.recording.sources.setdefault(line.file, {})
-            if line.line not in texts:
-                texts[line.line] = linecache.getline(line.file, line.line).rstrip("\r\n")
+    def _read_line(self, line: SourceLine) -> None:
+        """Keep the text of a user's line that is mentioned."""
+        texts = self.recording.sources.setdefault(line.file, {})
+        if line.line not in texts:
+            texts[line.line] = linecache.getline(line.file, line.line).rstrip("\r\n")
 
 
 def _number_from_zero(snapshot: GraphSnapshot) -> None:

@@ -8,6 +8,7 @@ import click
 from click.core import ParameterSource
 
 from ...errors import UsageError
+from ...inspect.event_data import LEVELS
 from ...inspect.events import Recording
 from .. import results
 from ..options import ScriptCommand, StepType, drawing_options, render_options
@@ -35,6 +36,13 @@ from ..target import choose
 @click.option("-m", "module", metavar="MODULE", allow_from_autoenv=False, help="Run a module, as python -m does.")
 @click.option("-c", "code", metavar="CODE", allow_from_autoenv=False, help="Run CODE, as python -c does.")
 @click.option("--step", type=StepType(), default="last", metavar="N|last|all", help="Which backward run is drawn.")
+@click.option(
+    "--level",
+    type=click.Choice(LEVELS),
+    default="graph",
+    show_default=True,
+    help="How much is recorded: structure; also times and statistics of backward; also every call of forward.",
+)
 @drawing_options
 @click.option("-q", "--quiet", is_flag=True, help="Do not say what was written.")
 @click.pass_context
@@ -62,4 +70,4 @@ def command(ctx: click.Context, /, words: tuple[str, ...], **asked: Any) -> None
         results.say(results.nothing_recorded(target, ending, files))
         return 0
 
-    run_and_report(target, report)
+    run_and_report(target, report, level=asked["level"])

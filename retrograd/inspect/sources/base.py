@@ -9,6 +9,7 @@ from typing import Any, Protocol
 
 from ..events import Event
 from ..snapshot import GraphSnapshot, SourceLine
+from ..tensor_table import TensorTable
 
 Node = Any
 """A node of a live graph, of whichever engine: ``name()``, ``next_functions``, ``_sequence_nr()`` and so on."""
@@ -17,8 +18,17 @@ Node = Any
 class Sink(Protocol):
     """Receives what happens in a watched program, on the thread where it happens."""
 
-    def __call__(self, event: Event, snapshot: GraphSnapshot | None = None) -> None:
-        """Take one event; a ``"backward"`` event comes with the snapshot taken just before the run."""
+    tensors: TensorTable
+    """Numbers of the tensors that events mention."""
+
+    def __call__(self, event: Event, snapshot: GraphSnapshot | None = None) -> int:
+        """Take one event and return its row; a ``"backward"`` event comes with the snapshot taken before the run."""
+
+    def begin_run(self) -> int:
+        """Return the number of a backward run that begins now; other runs may be under way."""
+
+    def wants(self) -> bool:
+        """Whether events of level ``full`` are still taken; False when there are so many that memory is in danger."""
 
 
 class Origins(Protocol):
@@ -72,5 +82,8 @@ class Source(Protocol):
     def log_hooks(self, roots: list[Any], log: Callable[[str], None], *, verbose: bool) -> AbstractContextManager[None]:
         """Attach logging hooks to every node behind these objects until the block ends."""
 
-    def watch(self, sink: Sink, *, every_thread: bool = True) -> AbstractContextManager[None]:
-        """Send the sink what happens on this engine, in all threads or in the current one, until the block ends."""
+    def watch(self, sink: Sink, *, every_thread: bool = True, level: str = "graph") -> AbstractContextManager[None]:
+        """Send the sink what happens on this engine, in all threads or in the current one, until the block ends.
+
+        ``level`` is one of ``event_data.LEVELS``: how much is sent.
+        """

@@ -122,7 +122,7 @@ class EngineSource:
         finally:
             remove()
 
-    def watch(self, sink: Sink, *, every_thread: bool = True) -> AbstractContextManager[None]:
+    def watch(self, sink: Sink, *, every_thread: bool = True, level: str = "graph") -> AbstractContextManager[None]:
         """Tell the sink of every backward run."""
         return _WATCHER.watch(_Observer(sink, self, None if every_thread else threading.get_ident()))
 

@@ -110,9 +110,9 @@ class TorchSource:
         finally:
             remove()
 
-    def watch(self, sink: Sink, *, every_thread: bool = True) -> AbstractContextManager[None]:
+    def watch(self, sink: Sink, *, every_thread: bool = True, level: str = "graph") -> AbstractContextManager[None]:
         """Tell the sink of every backward run, whether PyTorch is imported by now or later."""
-        return WATCHER.watch(sink, self, every_thread=every_thread)
+        return WATCHER.watch(sink, self, every_thread=every_thread, level=level)
 
 
 def _start(torch: Any, obj: Any) -> tuple[Node, int]:

@@ -43,10 +43,11 @@ class _Thread(threading.local):
 class _Watch:
     """One watcher: where it wants its events, and of which thread (None for all)."""
 
-    def __init__(self, sink: Sink, source: Source, thread: int | None) -> None:
+    def __init__(self, sink: Sink, source: Source, thread: int | None, level: str) -> None:
         self.sink = sink
         self.source = source
         self.thread = thread
+        self.level = level
 
     def sees(self, thread: int) -> bool:
         """Whether it wants to know of this thread."""
@@ -81,9 +82,9 @@ class Watcher:
         return [] if self._scopes is None else self._scopes.modules()
 
     @contextmanager
-    def watch(self, sink: Sink, source: Source, *, every_thread: bool) -> Iterator[None]:
+    def watch(self, sink: Sink, source: Source, *, every_thread: bool, level: str) -> Iterator[None]:
         """Watch until the block ends."""
-        me = _Watch(sink, source, None if every_thread else threading.get_ident())
+        me = _Watch(sink, source, None if every_thread else threading.get_ident(), level)
         self._begin(me)
         try:
             yield
@@ -240,7 +241,9 @@ class Watcher:
         self._thread.depth += 1
         nested = self._thread.depth > 1
         for watch in self._seeing():
-            event = Event("backward", source=line, data={"nested": True} if nested else {})
+            event = Event("backward", source=line, data={"run": watch.sink.begin_run()})
+            if nested:
+                event.data["nested"] = True
             try:
                 shot = None if nested else watch.source.snapshot(list(roots), frame, label="backward")
                 if shot is not None and self._tables is not None:

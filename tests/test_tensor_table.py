@@ -1,0 +1,103 @@
+"""``TensorTable``: numbers for tensors that it does not keep alive."""
+
+from __future__ import annotations
+
+import gc
+import threading
+
+import numpy as np
+
+from retrograd.inspect.tensor_table import TensorTable
+from retrograd.inspect.tensors import TensorFacts
+
+
+class Thing:
+    """Stands for a tensor: it can be weakly referenced."""
+
+
+def table():
+    """An empty table and its rows."""
+    rows = []
+    return TensorTable(rows), rows
+
+
+def test_one_number_for_one_living_tensor():
+    """The same object keeps its number, another one gets its own."""
+    numbers, rows = table()
+    first, second = Thing(), Thing()
+
+    assert numbers.known(first) is None
+    assert [numbers.add(first, TensorFacts()), numbers.add(second, TensorFacts())] == [0, 1]
+    assert (numbers.known(first), numbers.known(second), len(rows)) == (0, 1, 2)
+
+
+def test_tensors_may_die():
+    """A dead tensor's id that comes again is a new tensor; the row stays."""
+    numbers, rows = table()
+    identities = set()
+    for _ in range(50):
+        thing = Thing()
+        identities.add(id(thing))
+        assert numbers.known(thing) is None
+        numbers.add(thing, TensorFacts())
+        del thing
+    gc.collect()
+
+    assert len(identities) < 50  # else nothing was shown
+    assert len(rows) == 50
+
+
+def test_memory_is_shared_while_it_lives():
+    """Equal keys are one memory while one of its tensors lives, and another memory later."""
+    numbers, rows = table()
+    base, view = Thing(), Thing()
+    numbers.add(base, TensorFacts(), storage=4096)
+    del base
+    later = Thing()
+    numbers.add(later, TensorFacts(), storage=4096)
+    numbers.add(view, TensorFacts(), storage=4096)
+
+    assert [row.storage for row in rows] == [0, 1, 1]
+    assert numbers.storage(4096) == 1
+    assert numbers.storage(8192) is None
+
+
+def test_names():
+    """A parameter's name is not overwritten by a variable's."""
+    numbers, rows = table()
+    thing = Thing()
+    numbers.add(thing, TensorFacts(name="p"))
+    numbers.name(thing, "layers.0.weight", parameter=True)
+    numbers.name(thing, "p")
+    numbers.name(Thing(), "unknown")
+
+    assert (rows[0].name, rows[0].parameter) == ("layers.0.weight", True)
+
+
+def test_threads_get_different_numbers():
+    """Threads that add at the same time never share a row."""
+    numbers, rows = table()
+    things = [Thing() for _ in range(4000)]
+    threads = [
+        threading.Thread(target=lambda part=part: [numbers.add(thing, TensorFacts()) for thing in part])
+        for part in np.array_split(np.array(things, dtype=object), 4)
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+    assert sorted(numbers.known(thing) for thing in things) == list(range(4000))
+    assert len(rows) == 4000
+
+
+def test_closed():
+    """A closed table knows no tensor and keeps its rows."""
+    numbers, rows = table()
+    thing = Thing()
+    numbers.add(thing, TensorFacts(), storage=1)
+    numbers.close()
+    del thing
+
+    assert len(rows) == 1
+    assert numbers.storage(1) is None
