@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from .engine import observe
 from .engine.functions.creating import zeros_like
 from .engine.modes import enable_grad, no_grad
 from .engine.tensor import Tensor
@@ -22,9 +23,13 @@ class Optimizer:
         self.defaults = defaults
         self.param_groups = [{**defaults, **g, "params": _as_list(g["params"])} for g in groups]
         self.state: dict[int, dict[str, Any]] = {}
+        if observe.observers:
+            observe.tell("optimizer", "made", self)
 
     def zero_grad(self, set_to_none: bool = True) -> None:
         """Clear the gradients of all parameters."""
+        if observe.observers:
+            observe.tell("optimizer", "zero_grad", self)
         for group in self.param_groups:
             for p in group["params"]:
                 p.grad = None if set_to_none or p.grad is None else p.grad.detach() * 0
@@ -35,6 +40,8 @@ class Optimizer:
         if closure is not None:
             with enable_grad():
                 loss = closure()
+        if observe.observers:
+            observe.tell("optimizer", "step", self)
         with no_grad():
             for group in self.param_groups:
                 for p in group["params"]:

@@ -10,6 +10,7 @@ import numpy as np
 
 from . import observe
 from .base import LAZY, TensorBase, storage_of, wrap
+from .hooks import call_hook
 from .inplace import prepare_write
 from .node import LEAF_NUMBER, NODE_CLASSES, GraphNode
 from .node_call import call_node
@@ -50,6 +51,8 @@ class AccumulateGrad(GraphNode):
         if g is not None:
             _check_still_leaf(variable)
             if variable._fn is LAZY:
+                if observe.observers:
+                    observe.tell("accumulating", variable)
                 with _lock:
                     _store(variable, g, task)
                 if observe.observers:
@@ -57,8 +60,8 @@ class AccumulateGrad(GraphNode):
         grads[0] = g
         meta = variable._meta
         if meta is not None and meta.post_accumulate_hooks:
-            for hook in list(meta.post_accumulate_hooks.values()):
-                _check_returned_nothing(hook(variable))
+            for handle, hook in list(meta.post_accumulate_hooks.items()):
+                _check_returned_nothing(call_hook(handle, hook, variable))
         return ()
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from . import observe
 from .base import TensorBase, wrap
 from .batched import batched_grad
 from .dtypes import Sig, Size
@@ -40,15 +41,16 @@ def backward(
                 "use `grad_tensors`."
             )
         grad_tensors = grad_variables
-    wanted = _inputs_of_backward(inputs)
-    outputs = _as_outputs(tensors)
-    grads = make_grads(outputs, _as_grads(grad_tensors, len(outputs)), batched=False)
     keep = create_graph if retain_graph is None else retain_graph
-    if create_graph:
-        _warn_create_graph()
-    _engine_run_backward(
-        outputs, grads, keep_graph=keep, create_graph=create_graph, inputs=wanted, accumulate_grad=True
-    )
+    with observe.backward_call("backward", tensors, grad_tensors, inputs, keep, create_graph):
+        wanted = _inputs_of_backward(inputs)
+        outputs = _as_outputs(tensors)
+        grads = make_grads(outputs, _as_grads(grad_tensors, len(outputs)), batched=False)
+        if create_graph:
+            _warn_create_graph()
+        _engine_run_backward(
+            outputs, grads, keep_graph=keep, create_graph=create_graph, inputs=wanted, accumulate_grad=True
+        )
 
 
 def grad(
@@ -79,17 +81,19 @@ def grad(
             FutureWarning,
             stacklevel=2,
         )
-    keys, wanted = _inputs_of_grad(inputs)
-    outs = _as_outputs(outputs)
-    given = _as_grads(grad_outputs, len(outs))
     keep = create_graph if retain_graph is None else retain_graph
-    if is_grads_batched:
-        results = _batched(outs, wanted, given, keep, create_graph, allow_unused)
-    else:
-        grads = make_grads(outs, given, batched=False)
-        results = grad_once(outs, wanted, grads, keep, create_graph, allow_unused)
-    if materialize_grads:
-        results = _materialized(results, wanted, create_graph)
+    with observe.backward_call("grad", outputs, grad_outputs, inputs, keep, create_graph) as call:
+        keys, wanted = _inputs_of_grad(inputs)
+        outs = _as_outputs(outputs)
+        given = _as_grads(grad_outputs, len(outs))
+        if is_grads_batched:
+            results = _batched(outs, wanted, given, keep, create_graph, allow_unused)
+        else:
+            grads = make_grads(outs, given, batched=False)
+            results = grad_once(outs, wanted, grads, keep, create_graph, allow_unused)
+        if materialize_grads:
+            results = _materialized(results, wanted, create_graph)
+        call.gives(results)
     return tuple(results) if keys is None else dict(zip(keys, results, strict=True))
 
 

@@ -178,6 +178,14 @@ def to_bool(t: Any) -> bool:
 # -- copies
 
 
+def assign_grad(t: Any, value: Any) -> None:
+    """``t.grad = value``."""
+    check_assigned_grad(t, value)
+    if observe.observers:
+        observe.tell("grad_set", t, value)
+    t.need_meta().grad = value
+
+
 def check_assigned_grad(t: Any, value: Any) -> None:
     """Whether ``value`` may become ``t.grad``."""
     if value is None:
@@ -220,7 +228,7 @@ def deepcopy(t: Any, memo: dict[int, Any]) -> Any:
         _copy_record(made, meta, memo)
     if t.__dict__:
         made.__dict__.update(copy.deepcopy(t.__dict__, memo))
-    return made
+    return _told("deepcopy", t, made)
 
 
 def _copied_array(t: Any, memo: dict[int, Any]) -> Any:

@@ -7,6 +7,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from . import observe
 from .base import TensorBase
 from .dtypes import Sig
 
@@ -35,6 +36,8 @@ class RemovableHandle:
 
     def remove(self) -> None:
         """Remove the hook; a second call does nothing."""
+        if observe.observers:
+            observe.tell("unhooked", self.id)
         for ref in (self.hooks_dict_ref, *self.extra_dict_ref):
             hooks = ref()
             if hooks is not None:
@@ -81,7 +84,19 @@ def register(hooks: OrderedDict[int, Hook], hook: Hook) -> RemovableHandle:
     """Add a hook to a dictionary and return its handle."""
     handle = RemovableHandle(hooks)
     hooks[handle.id] = hook
+    if observe.observers:
+        observe.tell("hooked", handle.id)
     return handle
+
+
+def call_hook(handle: int, hook: Hook, *given: Any) -> Any:
+    """What a hook returns for what it is given; observers are told before and after."""
+    if not observe.observers:
+        return hook(*given)
+    observe.tell("hook_began", handle, hook, given)
+    result = hook(*given)
+    observe.tell("hook_ended", handle, hook, given, result)
+    return result
 
 
 _TYPE_NAMES = {
@@ -140,8 +155,8 @@ def check_replacements(hook: Any, old: tuple[TensorBase | None, ...], new: Any) 
 
 def run_tensor_hooks(hooks: OrderedDict[int, Hook], grad: TensorBase | None) -> TensorBase | None:
     """Run a tensor's hooks in order; each sees what the one before returned."""
-    for hook in list(hooks.values()):
-        result = hook(grad)
+    for handle, hook in list(hooks.items()):
+        result = call_hook(handle, hook, grad)
         if result is not None:
             check_replacement(hook, grad, result)
             grad = result
@@ -150,8 +165,8 @@ def run_tensor_hooks(hooks: OrderedDict[int, Hook], grad: TensorBase | None) -> 
 
 def run_pre_hooks(hooks: OrderedDict[int, Hook], grads: tuple[TensorBase | None, ...]) -> tuple[TensorBase | None, ...]:
     """Run a node's pre hooks on its incoming gradients."""
-    for hook in list(hooks.values()):
-        result = hook(grads)
+    for handle, hook in list(hooks.items()):
+        result = call_hook(handle, hook, grads)
         if result is not None:
             grads = check_replacements(hook, grads, result)
     return grads
@@ -163,8 +178,8 @@ def run_post_hooks(
     grad_outputs: tuple[TensorBase | None, ...],
 ) -> tuple[TensorBase | None, ...]:
     """Run a node's post hooks on its results."""
-    for hook in list(hooks.values()):
-        result = hook(grad_inputs, grad_outputs)
+    for handle, hook in list(hooks.items()):
+        result = call_hook(handle, hook, grad_inputs, grad_outputs)
         if result is not None:
             grad_inputs = check_replacements(hook, grad_inputs, result)
     return grad_inputs

@@ -40,8 +40,7 @@ def call_inplace(op: OpDef, args: tuple[Any, ...], kwargs: dict[str, Any]) -> An
     Raises ``RuntimeError`` where autograd forbids the write, for a result that does not fit the tensor's shape or
     dtype, and for a tensor whose elements overlap; nothing is written then.
     """
-    if kwargs or len(args) != len(op.params):
-        args = op.bind(args, kwargs)
+    args = _announced(op, args, kwargs)
     t = args[0]
     operands = tensors_in(op, args)
     recording = STATE.grad_enabled and not STATE.inference
@@ -76,8 +75,17 @@ def call_inplace(op: OpDef, args: tuple[Any, ...], kwargs: dict[str, Any]) -> An
         if node is not None and op.saves_result and tangents[0] is not None:
             keep_for_node(node, 0, tangents[0])
     if observe.observers:
-        observe.tell("inplace", op.name + "_", None if edges is None else t._fn, t, storage_of(t).version)
+        observe.tell("inplace", op, args, node, t, operands)
     return t
+
+
+def _announced(op: OpDef, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:
+    """The arguments in the row's order, after telling observers what is about to be tried."""
+    if kwargs or len(args) != len(op.params):
+        args = op.bind(args, kwargs)
+    if observe.observers:
+        observe.tell("writing", op, args)
+    return args
 
 
 def _is_same_memory(t: Any, other: Any) -> bool:

@@ -15,7 +15,7 @@ import weakref
 from collections import OrderedDict
 from typing import TYPE_CHECKING, Any
 
-from . import state, watchers
+from . import observe, state, watchers
 from .base import TensorBase
 from .dtypes import CPU, Sig, Size, float32
 from .hooks import Hook, RemovableHandle, register
@@ -160,6 +160,8 @@ class GraphNode:
         extra = self.need_extra()
         if extra.post_hooks is None:
             extra.post_hooks = OrderedDict()
+        if observe.observers:
+            observe.tell("hooking", "node", self, hook)
         return register(extra.post_hooks, hook)
 
     def register_prehook(self, hook: Hook) -> RemovableHandle:
@@ -167,6 +169,8 @@ class GraphNode:
         extra = self.need_extra()
         if extra.pre_hooks is None:
             extra.pre_hooks = OrderedDict()
+        if observe.observers:
+            observe.tell("hooking", "node-pre", self, hook)
         return register(extra.pre_hooks, hook)
 
     def _register_hook_dict(self, tensor: Any) -> None:

@@ -2,14 +2,26 @@
 
 An observer is any object; those of these methods that it has are called, on the thread that does the work:
 
-``operation(name, node, inputs, outputs)`` after an operation (``node`` is ``None`` when nothing was recorded);
-``inplace(name, node, tensor, version)`` after an in-place write;
-``cut(reason, tensor, result)`` when a value leaves the graph (``detach``, ``.data``, ``item``, ``numpy``, …);
-``backward_began(roots)`` with ``(node, input number)`` pairs, just before a run, and ``backward_ended(error)``;
-``node_began(node, grads)`` and ``node_ended(node, grads, results)`` around each node;
-``accumulated(leaf, grad)`` after a leaf's ``.grad`` changed; ``released(node)``.
+* operations: ``operation(op, args, node, inputs, outputs)`` after one (``node`` is ``None`` when nothing was recorded),
+  ``created(tensor)`` and ``copied(data, tensor)`` for tensors made from nothing and from data;
+* writes: ``writing(op, args)`` when an in-place operation is tried and ``inplace(op, args, node, tensor, inputs)`` when
+  it is done, ``writing_out(value, out)`` before one into ``out=``;
+* the way out of the graph: ``cut(reason, tensor, result)`` (``detach``, ``data``, ``item``, ``numpy``, …);
+* leaves: ``leaf_changed(tensor, requires_grad)``, ``read(tensor)`` of ``.grad``, ``grad_set(tensor, value)``,
+  ``data_set(tensor, value)``;
+* hooks: ``hooking(kind, target, hook)`` and then ``hooked(handle)``, ``unhooked(handle)``, and around each call
+  ``hook_began(handle, hook, given)`` and ``hook_ended(handle, hook, given, result)``;
+* custom Functions: ``function_began(node, args)``, ``function_ended(node, args, results)``,
+  ``function_backward(node, grads, results)`` with what the user's ``backward`` returned, unchecked;
+* checkpoints: ``checkpoint(action, frame)`` with ``"forward"``, ``"recompute"`` or ``"ended"``;
+* modules and optimizers: ``module_began(module)``, ``module_ended(module)``, ``optimizer(action, optimizer)``;
+* backward: ``backward_called(api, outputs, gradients, inputs, retain_graph, create_graph)`` when it is asked for and
+  ``backward_left(results, error)`` when it is over; ``backward_began(roots)`` with ``(node, input number)`` pairs just
+  before a run and ``backward_ended(error)``; ``node_began(node, grads)`` and ``node_ended(node, grads, results)``
+  around each node; ``accumulating(leaf)`` and ``accumulated(leaf, grad)`` around a change of ``.grad``;
+  ``released(node)``.
 
-Observers must not keep what they are given.
+Observers must not keep what they are given, and must not raise, unless they mean to stop the program.
 """
 
 from __future__ import annotations
@@ -36,12 +48,39 @@ def remove(observer: Any) -> None:
 
 def tell(event: str, *args: Any) -> None:
     """Call the method named ``event`` of every observer that has it."""
-    for observer in observers:
+    for observer in tuple(observers):
         method = getattr(observer, event, None)
         if method is not None:
             method(*args)
 
 
-def operation(name: str, node: Any, inputs: Any, outputs: Any) -> None:
-    """Tell of an operation."""
-    tell("operation", name, node, inputs, outputs)
+class BackwardCall:
+    """A call of ``backward`` or ``grad``, as a context manager; one that nobody watches does nothing."""
+
+    def __init__(self, watched: bool) -> None:
+        self.watched = watched
+        self.results: list[Any] | None = None
+
+    def __enter__(self) -> BackwardCall:
+        return self
+
+    def gives(self, results: list[Any]) -> None:
+        """Note what ``grad`` is going to return."""
+        if self.watched:
+            self.results = results
+
+    def __exit__(self, kind: Any, error: Any, trace: Any) -> None:
+        if self.watched:
+            tell("backward_left", self.results, error)
+            self.results = None
+
+
+_UNWATCHED = BackwardCall(watched=False)
+
+
+def backward_call(api: str, *arguments: Any) -> BackwardCall:
+    """What ``backward`` and ``grad`` do their work in, so that observers also hear of calls that are refused."""
+    if not observers:
+        return _UNWATCHED
+    tell("backward_called", api, *arguments)
+    return BackwardCall(watched=True)

@@ -6,6 +6,7 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
+from . import observe
 from .base import TensorBase, set_array, wrap
 from .inplace import bump_version, call_inplace, prepare_write
 from .op import OpDef
@@ -137,6 +138,8 @@ def _write_one(out: Any, value: Any) -> None:
             "dtype that can hold the result"
         )
     check_inplace(out, False)
+    if observe.observers:
+        observe.tell("writing_out", value, out)
     prepare_write(out)
     if out._sig.shape == value._sig.shape:
         out._array[...] = value._array

@@ -173,6 +173,8 @@ class Tensor(TensorBase):
         """The accumulated gradient, or ``None``."""
         meta = self._meta
         fn = self._fn
+        if observe.observers:
+            observe.tell("read", self)
         if fn is LAZY and meta is not None and meta.view is not None:
             fn = meta.view.fn  # as it is: reading .grad does not bring a stale view up to date
         if fn is not None and fn is not LAZY and (meta is None or (not meta.retains_grad and meta.grad is None)):
@@ -182,12 +184,11 @@ class Tensor(TensorBase):
 
     @grad.setter
     def grad(self, value: Any) -> None:
-        convert.check_assigned_grad(self, value)
-        self.need_meta().grad = value
+        convert.assign_grad(self, value)
 
     @grad.deleter
     def grad(self) -> None:
-        self.need_meta().grad = None
+        convert.assign_grad(self, None)
 
     @property
     def grad_dtype(self) -> Any:
@@ -275,7 +276,7 @@ class Tensor(TensorBase):
                 node, nr = edge_parts(edge)
                 node.add_tensor_hooks(nr, meta.hooks)
         if observe.observers:
-            observe.tell("hook_registered", self, hook)
+            observe.tell("hooking", "tensor", self, hook)
         return register(meta.hooks, hook)
 
     def register_post_accumulate_grad_hook(self, hook: Hook) -> RemovableHandle:
@@ -287,6 +288,8 @@ class Tensor(TensorBase):
         meta = self.need_meta()
         if meta.post_accumulate_hooks is None:
             meta.post_accumulate_hooks = HookDict()
+        if observe.observers:
+            observe.tell("hooking", "post-accumulate", self, hook)
         return register(meta.post_accumulate_hooks, hook)
 
     # -- leaving the graph
@@ -336,6 +339,8 @@ class Tensor(TensorBase):
             raise RuntimeError("data set to a tensor that requires gradients must be floating point or complex dtype")
         if value._sig.numpy != self._sig.numpy and self._meta is not None:
             self._meta.accumulator = None
+        if observe.observers:
+            observe.tell("data_set", self, value)
         set_array(self, value._array)
 
     def backward(

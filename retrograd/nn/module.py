@@ -6,6 +6,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from ..engine import observe
 from ..engine.hooks import RemovableHandle, register
 from ..engine.modes import no_grad
 from ..engine.parameter import Parameter
@@ -221,6 +222,15 @@ class Module:
         return register(self._forward_hooks, hook)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        if not observe.observers:
+            return self._call(*args, **kwargs)
+        observe.tell("module_began", self)
+        try:
+            return self._call(*args, **kwargs)
+        finally:
+            observe.tell("module_ended", self)
+
+    def _call(self, *args: Any, **kwargs: Any) -> Any:
         for hook in list(self._forward_pre_hooks.values()):
             changed = hook(self, args)
             if changed is not None:

@@ -23,11 +23,11 @@ class _OperatorLog:
         self.lines: list[str] = []
         self.depth = 0
 
-    def operation(self, name: str, node: Any, inputs: Any, outputs: Any) -> None:
+    def operation(self, op: Any, args: Any, node: Any, inputs: Any, outputs: Any) -> None:
         """One operation ran."""
         results = outputs if isinstance(outputs, list | tuple) else (outputs,)
         shapes = ", ".join(_described(t) for t in results)
-        self.lines.append(f"{name} -> {shapes}   {_user_line()}")
+        self.lines.append(f"{op.name} -> {shapes}   {_user_line()}")
 
     def text(self, label: str) -> str:
         """One numbered line per operation."""

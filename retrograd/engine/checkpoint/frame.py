@@ -13,6 +13,7 @@ import weakref
 from collections.abc import Callable
 from typing import Any, Final, NoReturn
 
+from .. import observe
 from ..forward_ad import _set_fwd_grad_enabled
 from ..function.function import Function
 from ..graph.interface import saved_tensors_hooks
@@ -143,11 +144,16 @@ class Frame:
         """Run the function again and give the values it saves to their holders."""
         args = self.saved_inputs()
         hooks = _recomputation_hooks(weakref.ref(self), run)
+        if observe.observers:
+            observe.tell("checkpoint", "recompute", self)
         try:
             with hooks, enable_grad():
                 self.function(*args)
         except StopRecomputation:
             pass
+        finally:
+            if observe.observers:
+                observe.tell("checkpoint", "ended", self)
         state.done = True
         self.check_match(run, state)
 

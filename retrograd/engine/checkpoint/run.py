@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from .. import observe
 from ..base import wrap
 from ..tensor import Tensor
 from .debug import debug_contexts
@@ -128,8 +129,14 @@ class _Region:
         switch = wrap(np.zeros(0, np.float32)).requires_grad_(True)
         if not frame.save_inputs(switch, (kwargs, *args), lambda value: isinstance(value, Tensor)):
             return self.function(*args, **kwargs)
-        with frame.hooks(), forward_context:
-            result = self.function(*args, **kwargs)
+        if observe.observers:
+            observe.tell("checkpoint", "forward", frame)
+        try:
+            with frame.hooks(), forward_context:
+                result = self.function(*args, **kwargs)
+        finally:
+            if observe.observers:
+                observe.tell("checkpoint", "ended", frame)
         frame.forward_completed = True
         return result
 

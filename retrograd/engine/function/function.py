@@ -9,6 +9,7 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
+from .. import observe
 from ..base import TensorBase
 from ..forward_ad import tangent_of
 from ..modes import no_grad
@@ -125,6 +126,8 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
         executable = STATE.grad_enabled and not STATE.inference and any(requires_grad(t) for t in tensors)
         node = _prepared_node(cls, args, tensors, executable)
         _check_flags(cls)
+        if observe.observers:
+            observe.tell("function_began", node, args)
         raw = _run_forward(cls, node, args, separate_context)
         outputs = raw if isinstance(raw, tuple) else (raw,)
         pending = Outputs(node, args, tuple(outputs), executable)
@@ -136,6 +139,8 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
             run_jvp(node, args, results, pending)
         pending.save(results)
         node.saved_for_forward = None
+        if observe.observers:
+            observe.tell("function_ended", node, args, results)
         return tuple(results) if isinstance(raw, tuple) else results[0]
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from .. import watchers
+from .. import observe, watchers
 from ..base import TensorBase, wrap
 from ..dtypes import Sig
 from ..introspection import current_task
@@ -168,7 +168,10 @@ class BackwardCFunction(GraphNode, FunctionCtx):
 
     def _run(self, grads: list[Any], task: RunContext) -> tuple[Any, ...]:
         shown = [g if g is None or isinstance(g, TensorBase) else wrap(g) for g in grads]
-        results = self._checked(BackwardCFunction.apply(self, *self._materialized(shown)))
+        given = BackwardCFunction.apply(self, *self._materialized(shown))
+        if observe.observers:
+            observe.tell("function_backward", self, shown, given)
+        results = self._checked(given)
         return tuple([r if task.tensors or r is None else r._array for r in results])
 
     def _materialized(self, grads: list[Any]) -> list[Any]:

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from .. import observe
 from ..base import LAZY, TensorBase, wrap
 from ..convert import array_from, dtype_of_type
 from ..dtypes import Size, device, dtype, get_default_dtype, to_numpy_dtype
@@ -26,6 +27,8 @@ def finish(array: Any, requires_grad: bool = False) -> Any:
             raise RuntimeError("Only Tensors of floating point and complex dtype can require gradients")
         t.need_meta().requires_grad = True
         t._fn = LAZY
+    if observe.observers:
+        observe.tell("created", t)
     return t
 
 
@@ -53,7 +56,10 @@ def tensor(
             "sourceTensor.detach().clone().requires_grad_(True), rather than torch.tensor(sourceTensor).",
             stacklevel=2,
         )
-    return finish(array_from(data, None if dtype is None else to_numpy_dtype(dtype)), requires_grad)
+    made = finish(array_from(data, None if dtype is None else to_numpy_dtype(dtype)), requires_grad)
+    if observe.observers:
+        observe.tell("copied", data, made)
+    return made
 
 
 @public("as_tensor", method=False)

@@ -173,11 +173,11 @@ class _Watcher:
                     self.tables = self.memory = None
                     forget_judgements()
 
-    def operation(self, name: str, node: Node | None, inputs: Any, outputs: Any) -> None:
+    def operation(self, op: Any, args: Any, node: Node | None, inputs: Any, outputs: Any) -> None:
         """Note the user's line of a new node; without one (in a ``forward``) only what was made before it."""
         self._note(peek_number() if node is None else node._number, sys._getframe(1))
 
-    def inplace(self, name: str, node: Node | None, tensor: Any, version: int) -> None:
+    def inplace(self, op: Any, args: Any, node: Node | None, tensor: Any, inputs: Any) -> None:
         """Note the user's line of the nodes of an in-place write."""
         if self.tables is not None:
             self._note(self.tables.here(self._begin).end, sys._getframe(1))
