@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
-import subprocess
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -12,13 +10,12 @@ from retrograd.errors import LayoutError
 from retrograd.inspect.snapshot import GraphSnapshot
 
 from .base import Box, Layout, Point, Size
+from .dot_program import TIME_LIMIT, run_dot
 
-TIME_LIMIT = 20.0
-"""Seconds that ``dot`` may take; its time grows with about the cube of the depth of a graph."""
 _HASTE_FROM = 2000
 """Nodes from which on ``dot`` is told to hurry."""
 _PER_INCH = 72.0
-_OURS = "Use --layout layered, which needs no Graphviz"
+_OURS = "Use --layout layered, which needs no Graphviz and is linear in the graph."
 
 
 def layout(snapshot: GraphSnapshot, sizes: Sequence[Size], *, time_limit: float = TIME_LIMIT) -> Layout:
@@ -28,42 +25,11 @@ def layout(snapshot: GraphSnapshot, sizes: Sequence[Size], *, time_limit: float 
     """
     if not len(snapshot):
         return Layout([], [], 0.0, 0.0)
-    answer = _ask_dot("".join(_statements(snapshot, sizes)), time_limit)
+    answer = run_dot("".join(_statements(snapshot, sizes)), "json0", instead=_OURS, time_limit=time_limit)
     try:
         return _read(json.loads(answer), snapshot, sizes)
     except (ValueError, KeyError, IndexError, TypeError) as error:
-        raise LayoutError(f"Graphviz gave an answer that makes no layout ({error!r}).", f"{_OURS}.") from error
-
-
-def _ask_dot(text: str, time_limit: float) -> str:
-    """Run ``dot`` on DOT text and return its JSON."""
-    program = shutil.which("dot")
-    if program is None:
-        raise LayoutError(
-            "The layout 'dot' needs Graphviz, and there is no 'dot' on PATH.", f"Install it, or {_ours()}."
-        )
-    command = [program, "-Tjson0"]
-    try:
-        done = subprocess.run(
-            command, input=text, capture_output=True, encoding="utf-8", timeout=time_limit, check=False
-        )
-    except subprocess.TimeoutExpired as error:
-        raise LayoutError(
-            f"Graphviz dot was stopped: it took longer than {time_limit:g} seconds.",
-            f"{_OURS} and is linear in the graph, or draw less with --max-nodes.",
-        ) from error
-    except OSError as error:
-        raise LayoutError(f"Graphviz dot does not start: {error.strerror}.", f"{_OURS}.") from error
-    # dot ends with 1 also when it merely gave up on a bend, with a complete drawing on its output.
-    if not done.stdout.strip():
-        said = (done.stderr.strip().splitlines() or [f"exit code {done.returncode}"])[0]
-        raise LayoutError(f"Graphviz dot failed: {said[:200]}.", f"{_OURS}.")
-    return done.stdout
-
-
-def _ours() -> str:
-    """Return the remedy in the middle of a sentence."""
-    return _OURS[0].lower() + _OURS[1:]
+        raise LayoutError(f"Graphviz gave an answer that makes no layout ({error!r}).", _OURS) from error
 
 
 def _statements(snapshot: GraphSnapshot, sizes: Sequence[Size]) -> Iterator[str]:

@@ -1,0 +1,77 @@
+"""JSON for Google's Model Explorer: its layers, which one opens and closes, are our scopes.
+
+A file holds one collection: ``{"label", "graphs": [{"id", "nodes": [...]}]}``.  Every value is text there.  Edges
+are written at the node they enter, as the reader wants them; they point the way gradients flow.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from retrograd.inspect.events import Recording
+from retrograd.inspect.snapshot import GraphSnapshot
+
+from .base import RenderOptions, capped, chosen_snapshots
+from .labels import bytes_text, card, clean, headline, node_id, shape_text
+
+
+class ModelExplorerRenderer:
+    """Writes the chosen graphs as one collection."""
+
+    name = "model-explorer"
+    suffixes = (".explorer.json",)
+    binary = False
+
+    def render(self, recording: Recording, options: RenderOptions) -> str:
+        """Return the chosen snapshots as a graph collection."""
+        snapshots = [capped(snapshot, options.max_nodes)[0] for snapshot in chosen_snapshots(recording, options)]
+        graphs = [_graph(snapshot, number) for number, snapshot in enumerate(snapshots)]
+        label = clean(options.title or recording.script) or "backward"
+        return json.dumps({"label": label, "graphs": graphs}, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+RENDERER = ModelExplorerRenderer()
+
+
+def _graph(snapshot: GraphSnapshot, number: int) -> dict[str, Any]:
+    """Return one graph; its id is its headline with a number, since ids must differ."""
+    incoming: list[list[dict[str, str]]] = [[] for _ in range(len(snapshot))]
+    for source, target, input_nr, output_nr in snapshot.edges():
+        edge = {
+            "sourceNodeId": node_id(source),
+            "sourceNodeOutputId": str(input_nr),
+            "targetNodeInputId": str(output_nr),
+        }
+        incoming[target].append(edge)
+    nodes = [_node(snapshot, node, edges) for node, edges in enumerate(incoming)]
+    return {"id": f"{number}: {headline(snapshot)}", "nodes": nodes}
+
+
+def _node(snapshot: GraphSnapshot, node: int, incoming: list[dict[str, str]]) -> dict[str, Any]:
+    """Return one node."""
+    words = card(snapshot, node)
+    facts = {
+        "operator": words.op,
+        "name": words.name,
+        "kind": clean(snapshot.kind[node]),
+        "source": words.source,
+        "saved": bytes_text(snapshot.saved_bytes[node]),
+        "seq": "" if snapshot.seq[node] is None else str(snapshot.seq[node]),
+    }
+    measured = {clean(name): column[node] for name, column in snapshot.measures.items()}
+    facts.update({name: f"{value:.6g}" for name, value in measured.items() if value is not None})
+    tensor = {"shape": shape_text(snapshot.shape[node]), "dtype": clean(snapshot.dtype[node] or "")}
+    return {
+        "id": node_id(node),
+        "label": words.title or "?",
+        "namespace": "/".join(part for part in words.scope.split("/") if part),
+        "attrs": _pairs(facts),
+        "incomingEdges": incoming,
+        "outputsMetadata": [{"id": "0", "attrs": _pairs(tensor)}],
+    }
+
+
+def _pairs(facts: dict[str, str]) -> list[dict[str, str]]:
+    """Return the facts that are known as the reader's list of keys and values."""
+    return [{"key": key, "value": value} for key, value in facts.items() if value]

@@ -1,0 +1,26 @@
+"""A drawing as a PDF page, for papers; Graphviz makes it from our DOT text."""
+
+from __future__ import annotations
+
+from retrograd.inspect.events import Recording
+from retrograd.inspect.layout.dot_program import run_dot
+
+from . import dot
+from .base import RenderOptions
+
+INSTEAD = "Write an .svg or .html, which retrograd draws itself."
+
+
+class PdfRenderer:
+    """Writes the chosen graphs as one PDF drawing; needs Graphviz."""
+
+    name = "pdf"
+    suffixes = (".pdf",)
+    binary = True
+
+    def render(self, recording: Recording, options: RenderOptions) -> bytes:
+        """Return the PDF; raises ``LayoutError`` where Graphviz is missing, fails or takes too long."""
+        return run_dot(dot.RENDERER.render(recording, options), "pdf", instead=INSTEAD)
+
+
+RENDERER = PdfRenderer()

@@ -1,0 +1,26 @@
+"""A drawing in pixels (PNG), for places that take no SVG; Graphviz makes it from our DOT text."""
+
+from __future__ import annotations
+
+from retrograd.inspect.events import Recording
+from retrograd.inspect.layout.dot_program import run_dot
+
+from . import dot
+from .base import RenderOptions
+
+INSTEAD = "Write an .svg or .html, which retrograd draws itself."
+
+
+class PngRenderer:
+    """Writes the chosen graphs as one PNG drawing; needs Graphviz."""
+
+    name = "png"
+    suffixes = (".png",)
+    binary = True
+
+    def render(self, recording: Recording, options: RenderOptions) -> bytes:
+        """Return the PNG; raises ``LayoutError`` where Graphviz is missing, fails or takes too long."""
+        return run_dot(dot.RENDERER.render(recording, options), "png", instead=INSTEAD)
+
+
+RENDERER = PngRenderer()
