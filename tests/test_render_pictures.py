@@ -44,6 +44,8 @@ def test_pdf() -> None:
     assert isinstance(data, bytes)
     assert data.startswith(b"%PDF-")
     assert data.rstrip().endswith(b"%%EOF")
+    assert b"CreationDate" not in data
+    assert data[int(data.rsplit(b"startxref", 1)[1].split()[0]) :].startswith(b"xref")
 
 
 @pytest.mark.parametrize("fmt", ["png", "pdf"])

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import re
+
 from retrograd.inspect.events import Recording
 from retrograd.inspect.layout.dot_program import run_dot
 
 from . import dot
 from .base import RenderOptions
 
+_DATE = re.compile(rb"/CreationDate \(D:[^()]*\)")
 INSTEAD = "Write an .svg or .html, which retrograd draws itself."
 
 
@@ -20,7 +23,9 @@ class PdfRenderer:
 
     def render(self, recording: Recording, options: RenderOptions) -> bytes:
         """Return the PDF; raises ``LayoutError`` where Graphviz is missing, fails or takes too long."""
-        return run_dot(dot.RENDERER.render(recording, options), "pdf", instead=INSTEAD)
+        page = run_dot(dot.RENDERER.render(recording, options), "pdf", instead=INSTEAD)
+        # Blanked out at its full length, since a PDF is read by byte offsets: one graph, one file.
+        return _DATE.sub(lambda found: b" " * len(found[0]), page)
 
 
 RENDERER = PdfRenderer()
