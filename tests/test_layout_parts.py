@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from retrograd.inspect.layout.layers import build
+from retrograd.inspect.layout.net import net_of
 from retrograd.inspect.layout.ordering import reduce_crossings
 from retrograd.inspect.layout.ports import ports
 from retrograd.inspect.layout.spacing import spread
@@ -78,7 +79,7 @@ def test_crossings_of_a_planar_graph_vanish() -> None:
         snapshot.edge_source.append(source)
         snapshot.edge_target.append(target)
         snapshot.edge_output_nr.append(0)
-    layered = build(snapshot)
+    layered = build(net_of(snapshot))
     layered.layers = [sorted(layer, key=lambda vertex: vertex * 7 % 9) for layer in layered.layers]
     reduce_crossings(layered)
     place = {vertex: index for layer in layered.layers for index, vertex in enumerate(layer)}

@@ -12,8 +12,10 @@ from .layers import Layered
 
 _WIDEST = 4000.0
 """Layers wider than this (or than a square of the whole area) are wrapped into rows."""
-_TALLEST = 16000.0
+_TALLEST = 2400.0
 """Drawings taller than this and far from square are cut into pages that stand side by side."""
+_SLACK = 0.3
+"""Share of a page within which the place of a cut may move to where few lines pass."""
 _ROW_GAP = 44.0
 
 
@@ -72,13 +74,18 @@ def _grid(sizes: list[Size], limit: float) -> Grid:
     return Grid(rows, -(-len(sizes) // rows), cell, max(size.height for size in sizes) + _ROW_GAP)
 
 
-def stack(layered: Layered, sizes: Sequence[Size], centres: list[float], grids: dict[int, Grid]) -> Bands:
+def stack(
+    layered: Layered, sizes: Sequence[Size], anchors: Sequence[float], centres: list[float], grids: dict[int, Grid]
+) -> Bands:
     """Place all layers below each other; wrapped ones also set the ``centres`` of their vertices."""
     bands = Bands([], [], [], grids)
     y = 0.0
     for number, layer in enumerate(layered.layers):
         if number in grids:
-            height = _fill(layered, layer, grids[number], centres, bands.rows)
+            height = _fill(layered, number, grids[number], centres, bands.rows)
+            for vertex in layer:
+                if vertex < layered.nodes:
+                    centres[vertex] += anchors[vertex] - sizes[vertex].width / 2
         else:
             height = max((sizes[vertex].height for vertex in layer if vertex < layered.nodes), default=0.0)
         bands.tops.append(y)
@@ -87,10 +94,10 @@ def stack(layered: Layered, sizes: Sequence[Size], centres: list[float], grids: 
     return bands
 
 
-def _fill(layered: Layered, layer: list[int], grid: Grid, centres: list[float], rows: dict[int, int]) -> float:
+def _fill(layered: Layered, number: int, grid: Grid, centres: list[float], rows: dict[int, int]) -> float:
     """Put the vertices of a wrapped layer into its grid, way points into its gutters; return its height."""
     index = 0
-    for vertex in layer:
+    for vertex in layered.layers[number]:
         if vertex < layered.nodes:
             rows[vertex], centres[vertex] = grid.place(index)
             index += 1
@@ -112,16 +119,39 @@ def _gap_below(layered: Layered, layer: list[int], centres: list[float]) -> floa
     return 40.0 + min(44.0, farthest * 0.05)
 
 
-def cut_into_pages(bands: Bands, width: float) -> None:
-    """Move the layers of a very deep drawing into pages of about equal height, each starting at the top."""
+def cut_into_pages(bands: Bands, width: float, passing: Sequence[int]) -> None:
+    """Move the layers of a very deep drawing into pages of about equal height, each starting at the top.
+
+    ``passing`` counts the lines below each layer: a page ends where few pass.
+    """
     height = bands.bottoms[-1] if bands.bottoms else 0.0
     count = 1
-    if height > max(_TALLEST, 8 * width):
+    if height > max(_TALLEST, 3 * width):
         count = max(1, round(math.sqrt(height / (1.5 * (width + 80)))))
-    limit, start, page = height / count, 0.0, 0
+    last_layers = _page_ends(bands, height / count, passing) if count > 1 else []
+    start, page = 0.0, 0
     for number, bottom in enumerate(bands.bottoms):
-        top = bands.tops[number]
-        if bottom - start > limit * 1.05 and top > start:
-            page, start = page + 1, top
+        if page < len(last_layers) and number > last_layers[page]:
+            page, start = page + 1, bands.tops[number]
         bands.pages.append(page)
-        bands.tops[number], bands.bottoms[number] = top - start, bottom - start
+        bands.tops[number], bands.bottoms[number] = bands.tops[number] - start, bottom - start
+
+
+def _page_ends(bands: Bands, limit: float, passing: Sequence[int]) -> list[int]:
+    """Return the last layer of every page but the last: near the limit, where the fewest lines pass."""
+    ends: list[int] = []
+    start, first, total = 0.0, 0, len(bands.tops)
+    number = 0
+    while number < total and bands.bottoms[-1] - start > limit * (1 + _SLACK):
+        while number < total and bands.bottoms[number] - start <= limit * 1.05:
+            number += 1
+        near = number - 1
+        while near > first and bands.bottoms[near - 1] - start >= limit * (1 - _SLACK):
+            near -= 1
+        found = min(range(max(near, first), max(number, first + 1)), key=lambda layer: (passing[layer], -layer))
+        if found >= total - 1:
+            break
+        ends.append(found)
+        start, first = bands.tops[found + 1], found + 1
+        number = first
+    return ends

@@ -22,23 +22,26 @@ _LIGHT = 1e-4
 
 @dataclass(slots=True)
 class Placement:
-    """Centres and widths of all vertices; layers that are wrapped into a grid are left out of all moves."""
+    """The lines of all vertices and how far their boxes reach beside them; wrapped layers are left out of all moves."""
 
     layered: Layered
-    widths: list[float]
+    lefts: list[float]
+    """Per vertex the distance from its left side to the line through it, which is its middle but for anchors."""
+    rights: list[float]
     centres: list[float]
+    """Per vertex the place of that line."""
     wrapped: set[int]
 
     def gap(self, left: int, right: int) -> float:
         """Return the least distance between the centres of two neighbours."""
         nodes = self.layered.nodes
         free = GAP if left < nodes and right < nodes else _LINE_GAP
-        return (self.widths[left] + self.widths[right]) / 2 + free
+        return self.rights[left] + self.lefts[right] + free
 
 
-def place(layered: Layered, widths: list[float], wrapped: set[int]) -> list[float]:
-    """Return the centre of every vertex; those of ``wrapped`` layers are 0 and up to the caller."""
-    placement = Placement(layered, widths, [0.0] * layered.count, wrapped)
+def place(layered: Layered, lefts: list[float], rights: list[float], wrapped: set[int]) -> list[float]:
+    """Return the line of every vertex, ``lefts`` right of its left side; those of ``wrapped`` layers are 0."""
+    placement = Placement(layered, lefts, rights, [0.0] * layered.count, wrapped)
     rounds = 3 if layered.count < 20_000 else 1
     _align(placement, downward=True)
     for _ in range(rounds):

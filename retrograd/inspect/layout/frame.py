@@ -25,6 +25,8 @@ class Frame:
     sizes: Sequence[Size]
     centres: list[float]
     bands: Bands
+    anchors: Sequence[float]
+    """Per vertex the distance from its left side to its ``centre``."""
     lanes: list[dict[tuple[str, int, int], int]]
     """Per page the lanes of the corridor to its right: what uses it -> its number."""
     lefts: list[float] = field(default_factory=list)
@@ -43,7 +45,15 @@ class Frame:
     def box(self, node: int) -> Box:
         """Return the box of a node."""
         size = self.sizes[node]
-        return Box(round(self.centres[node] - size.width / 2, 1), round(self.top(node), 1), *size)
+        return Box(round(self.left(node), 1), round(self.top(node), 1), *size)
+
+    def left(self, node: int) -> float:
+        """Return the left side of a node's box."""
+        return self.centres[node] - self.anchors[node]
+
+    def middle(self, node: int) -> float:
+        """Return the middle of a node's box, which an anchor may keep apart from its line."""
+        return self.left(node) + self.sizes[node].width / 2
 
     def lane(self, page: int, key: tuple[str, int, int]) -> float:
         """Return where a lane of the corridor right of a page runs."""
@@ -75,20 +85,30 @@ class Frame:
     def _gutter(self, vertex: int) -> float:
         """Return the gutter right of a node of a wrapped layer."""
         cell = self.bands.grids[self.layered.ranks[vertex]].cell
-        return self.centres[vertex] + cell / 2
+        return self.middle(vertex) + cell / 2
 
     def page(self, vertex: int) -> int:
         """Return the page on which a vertex stands."""
         return self.bands.pages[self.layered.ranks[vertex]]
 
 
-def frame(layered: Layered, sizes: Sequence[Size], centres: list[float], bands: Bands, users: list[Lane]) -> Frame:
+@dataclass(slots=True)
+class Placed:
+    """Where the vertices stand from left to right."""
+
+    layered: Layered
+    sizes: Sequence[Size]
+    anchors: Sequence[float]
+    centres: list[float]
+
+
+def frame(placed: Placed, bands: Bands, users: list[Lane]) -> Frame:
     """Move pages side by side with room for the lanes between them, and everything to positive places."""
     count = bands.pages[-1] + 1 if bands.pages else 1
     lanes: list[dict[tuple[str, int, int], int]] = [{} for _ in range(count)]
     for page, key in users:
         lanes[page].setdefault(key, len(lanes[page]))
-    made = Frame(layered, sizes, centres, bands, lanes)
+    made = Frame(placed.layered, placed.sizes, placed.centres, bands, placed.anchors, lanes)
     made.headroom = MARGIN + (_TURN_ROOM if any(lanes) else 0.0)
     _set_side_by_side(made, _extents(made, count))
     for tops in (bands.tops, bands.bottoms):
@@ -107,11 +127,14 @@ def _extents(made: Frame, count: int) -> list[tuple[float, float]]:
     layered = made.layered
     for vertex, centre in enumerate(made.centres):
         page = made.page(vertex)
-        half = made.sizes[vertex].width / 2 if vertex < layered.nodes else 1.0
+        before = after = 1.0
+        if vertex < layered.nodes:
+            before, after = made.anchors[vertex], made.sizes[vertex].width - made.anchors[vertex]
         if vertex in made.bands.rows:
-            half = made.bands.grids[layered.ranks[vertex]].cell / 2 + 1.0
-        lefts[page] = min(lefts[page], centre - half)
-        rights[page] = max(rights[page], centre + half)
+            rim = (made.bands.grids[layered.ranks[vertex]].cell - made.sizes[vertex].width) / 2 + 1.0
+            before, after = before + rim, after + rim
+        lefts[page] = min(lefts[page], centre - before)
+        rights[page] = max(rights[page], centre + after)
     return [(left, right) if left <= right else (0.0, 0.0) for left, right in zip(lefts, rights, strict=True)]
 
 

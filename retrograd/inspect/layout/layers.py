@@ -10,9 +10,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from retrograd.inspect.snapshot import GraphSnapshot
-
-from .ranks import Adjacency, light_nodes, longest_path_ranks
+from .net import Net
+from .ranks import Adjacency, light_nodes, net_ranks
 
 _SPARE = 2000
 """Way points that even a small graph may have beyond four per node and edge."""
@@ -59,37 +58,34 @@ class Layered:
         return [source, *range(start, start + length), target]
 
 
-def build(snapshot: GraphSnapshot) -> Layered:
-    """Return the layered form of a snapshot; the layers are in the order of a depth first walk from the roots."""
-    count = len(snapshot)
-    sources, targets = snapshot.edge_source, snapshot.edge_target
-    ranks = longest_path_ranks(count, sources, targets)
-    light = light_nodes(snapshot, ranks)
-    bundles, lanes = _bundle(snapshot, ranks, light, _main_child(snapshot, ranks, light))
-    uppers, lowers = _links(snapshot, ranks, bundles, lanes)
+def build(net: Net) -> Layered:
+    """Return the layered form of a graph; the layers are in the order of a depth first walk from the roots."""
+    count = len(net)
+    ranks = net_ranks(net)
+    light = light_nodes(net, ranks)
+    bundles, lanes = _bundle(net, ranks, light, _main_child(net, ranks, light))
+    uppers, lowers = _links(net, ranks, bundles, lanes)
     below, above = Adjacency(len(ranks), uppers, lowers), Adjacency(len(ranks), lowers, uppers)
     layered = Layered(count, ranks, [], below, above, bundles, lanes, light)
-    layered.layers = _depth_first_layers(layered, snapshot.roots)
+    layered.layers = _depth_first_layers(layered, net.roots)
     return layered
 
 
-def _main_child(snapshot: GraphSnapshot, ranks: list[int], light: bytearray) -> bytearray:
+def _main_child(net: Net, ranks: list[int], light: bytearray) -> bytearray:
     """Return per node whether a heavy node hangs right below it: then its longer edges are skip connections."""
-    has = bytearray(len(snapshot))
-    for source, target in zip(snapshot.edge_source, snapshot.edge_target, strict=True):
+    has = bytearray(len(net))
+    for source, target in zip(net.edge_source, net.edge_target, strict=True):
         if not light[target] and ranks[target] == ranks[source] + 1:
             has[source] = 1
     return has
 
 
-def _bundle(
-    snapshot: GraphSnapshot, ranks: list[int], light: bytearray, has_main: bytearray
-) -> tuple[list[Bundle | None], list[int]]:
+def _bundle(net: Net, ranks: list[int], light: bytearray, has_main: bytearray) -> tuple[list[Bundle | None], list[int]]:
     """Give long edges their way points (appended to ``ranks`` and ``light``); return them and the lane edges."""
-    bundles: list[Bundle | None] = [None] * snapshot.edge_count
-    lanes, groups = _long_edges(snapshot, ranks)
-    budget = 4 * (len(snapshot) + snapshot.edge_count) + _SPARE
-    sources, targets = snapshot.edge_source, snapshot.edge_target
+    bundles: list[Bundle | None] = [None] * net.edge_count
+    lanes, groups = _long_edges(net, ranks)
+    budget = 4 * (len(net) + net.edge_count) + _SPARE
+    sources, targets = net.edge_source, net.edge_target
     costs = [(sum(ranks[targets[edge]] - ranks[sources[edge]] for edge in edges), edges) for edges in groups]
     for cost, edges in sorted(costs, key=lambda pair: pair[0]):
         budget -= cost
@@ -107,12 +103,12 @@ def _bundle(
     return bundles, lanes
 
 
-def _long_edges(snapshot: GraphSnapshot, ranks: list[int]) -> tuple[list[int], list[list[int]]]:
+def _long_edges(net: Net, ranks: list[int]) -> tuple[list[int], list[list[int]]]:
     """Return the edges that run upward or level (only in a cycle), and the long edges grouped by what they share."""
     upward: list[int] = []
     groups: dict[tuple[int, int, int], list[int]] = {}
     parallel: dict[tuple[int, int, int], int] = {}
-    columns = (snapshot.edge_source, snapshot.edge_target, snapshot.edge_output_nr)
+    columns = (net.edge_source, net.edge_target, net.edge_output_nr)
     for edge, (source, target, number) in enumerate(zip(*columns, strict=True)):
         span = ranks[target] - ranks[source]
         if span < 1:
@@ -124,14 +120,12 @@ def _long_edges(snapshot: GraphSnapshot, ranks: list[int]) -> tuple[list[int], l
     return upward, list(groups.values())
 
 
-def _links(
-    snapshot: GraphSnapshot, ranks: list[int], bundles: list[Bundle | None], lanes: list[int]
-) -> tuple[list[int], list[int]]:
+def _links(net: Net, ranks: list[int], bundles: list[Bundle | None], lanes: list[int]) -> tuple[list[int], list[int]]:
     """Return upper and lower ends of all links, each link of a bundle once."""
     in_lane = set(lanes)
     uppers: list[int] = []
     lowers: list[int] = []
-    for edge, (source, target) in enumerate(zip(snapshot.edge_source, snapshot.edge_target, strict=True)):
+    for edge, (source, target) in enumerate(zip(net.edge_source, net.edge_target, strict=True)):
         bundle = bundles[edge]
         if edge in in_lane:
             continue
@@ -142,7 +136,7 @@ def _links(
         if bundle is None or bundle.first in seen:
             continue
         seen.add(bundle.first)
-        target = snapshot.edge_target[edge]
+        target = net.edge_target[edge]
         last = bundle.first + ranks[target] - 1 - bundle.top
         uppers.extend(range(bundle.first, last + 1))
         lowers.extend([*range(bundle.first + 1, last + 1), target])

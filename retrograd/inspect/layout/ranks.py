@@ -6,8 +6,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from retrograd.inspect.snapshot import GraphSnapshot
+from .net import Net
 
+_ENDLESS = 1 << 30
+"""Height of a port at the bottom: what leads to it goes on outside."""
 _TWIG = 3
 """Longest path below a node that may count as a twig."""
 
@@ -67,17 +69,30 @@ def _settle(ready: list[int], below: Adjacency, waiting: list[int], ranks: list[
                 ready.append(target)
 
 
-def light_nodes(snapshot: GraphSnapshot, ranks: list[int]) -> bytearray:
+def net_ranks(net: Net) -> list[int]:
+    """Return the layer of every node: ports above and below all others."""
+    if not (net.tops or net.bottoms):
+        return longest_path_ranks(len(net), net.edge_source, net.edge_target)
+    nodes = net.first_top
+    inner = [pair for pair in zip(net.edge_source, net.edge_target, strict=True) if pair[0] < nodes > pair[1]]
+    ranks = longest_path_ranks(nodes, [source for source, _ in inner], [target for _, target in inner])
+    shift = 1 if net.tops else 0
+    lowest = max(ranks, default=-1) + 1 + shift
+    return [rank + shift for rank in ranks] + [0] * net.tops + [lowest] * net.bottoms
+
+
+def light_nodes(net: Net, ranks: list[int]) -> bytearray:
     """Return which nodes should give way to others: leaves, and short twigs beside a much longer branch.
 
     A weight behind its transpose then hangs beside the trunk of a network instead of pushing it aside, while
     branches of similar length stay symmetrical.
     """
-    count = len(snapshot)
+    count = len(net)
     heights, tallest = [0] * count, [0] * count
-    by_rank = np.argsort(np.asarray(ranks)[np.asarray(snapshot.edge_source, dtype=np.int64)], kind="stable")[::-1]
+    heights[net.first_bottom :] = [_ENDLESS] * net.bottoms
+    by_rank = np.argsort(np.asarray(ranks)[np.asarray(net.edge_source, dtype=np.int64)], kind="stable")[::-1]
     edges = by_rank.tolist()
-    sources, targets = snapshot.edge_source, snapshot.edge_target
+    sources, targets = net.edge_source, net.edge_target
     for edge in edges:
         source, height = sources[edge], heights[targets[edge]]
         tallest[source] = max(tallest[source], height)

@@ -5,25 +5,24 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import pairwise
 
-from retrograd.inspect.snapshot import GraphSnapshot
-
 from .base import Point
 from .curves import curve
 from .frame import Frame, Lane
 from .layers import Layered
+from .net import Net
 from .ports import ports
 
 _IN_GAP = 16.0
 """Distance between arrow heads on one box."""
 
 
-def lane_users(layered: Layered, snapshot: GraphSnapshot, pages: list[int]) -> list[Lane]:
+def lane_users(layered: Layered, net: Net, pages: list[int]) -> list[Lane]:
     """Return what runs in the corridors: lane edges, and links from one page to the next."""
     users: list[Lane] = []
     for edge in layered.lanes:
-        source, target = snapshot.edge_source[edge], snapshot.edge_target[edge]
+        source, target = net.edge_source[edge], net.edge_target[edge]
         page, end = pages[layered.ranks[source]], pages[layered.ranks[target]]
-        number = snapshot.edge_output_nr[edge]
+        number = net.edge_output_nr[edge]
         users.append((page, ("up" if end != page else "lane", target, number)))
         if end != page:
             users.append((max(end - 1, 0), ("down", target, number)))
@@ -33,51 +32,49 @@ def lane_users(layered: Layered, snapshot: GraphSnapshot, pages: list[int]) -> l
     return users
 
 
-def routes(snapshot: GraphSnapshot, frame: Frame, label_widths: Sequence[float]) -> list[list[Point]]:
+def routes(net: Net, frame: Frame, label_widths: Sequence[float]) -> list[list[Point]]:
     """Return the Bezier points of all edges."""
     in_lane = set(frame.layered.lanes)
     paths = [
         [source, target] if edge in in_lane else frame.layered.path(edge, source, target)
-        for edge, (source, target) in enumerate(zip(snapshot.edge_source, snapshot.edge_target, strict=True))
+        for edge, (source, target) in enumerate(zip(net.edge_source, net.edge_target, strict=True))
     ]
-    starts = _out_ports(snapshot, frame, paths, label_widths)
-    ends = _in_ports(snapshot, frame, paths, starts, in_lane)
+    starts = _out_ports(net, frame, paths, label_widths)
+    ends = _in_ports(net, frame, paths, starts, in_lane)
     drawn = []
     for edge, path in enumerate(paths):
         if edge in in_lane:
-            way = _lane_way(frame, path, snapshot.edge_output_nr[edge], starts[edge], ends[edge])
+            way = _lane_way(frame, path, net.edge_output_nr[edge], starts[edge], ends[edge])
         else:
             way = _layer_way(frame, path, starts[edge], ends[edge])
         drawn.append(curve(way))
     return drawn
 
 
-def _out_ports(
-    snapshot: GraphSnapshot, frame: Frame, paths: list[list[int]], label_widths: Sequence[float]
-) -> list[float]:
+def _out_ports(net: Net, frame: Frame, paths: list[list[int]], label_widths: Sequence[float]) -> list[float]:
     """Return where every edge leaves its source: toward its next vertex, with room for its label."""
     wishes = [frame.centres[path[1]] for path in paths]
     places = [0.0] * len(paths)
-    for node, edges in _grouped(snapshot.edge_source).items():
+    for node, edges in _grouped(net.edge_source).items():
         edges.sort(key=lambda edge: (round(wishes[edge], 1), edge))
         gaps = [max(_IN_GAP, (label_widths[a] + label_widths[b]) * 0.375 + 4) for a, b in pairwise(edges)]
-        found = ports(frame.centres[node], frame.sizes[node].width, [wishes[edge] for edge in edges], gaps)
+        found = ports(frame.middle(node), frame.sizes[node].width, [wishes[edge] for edge in edges], gaps)
         for edge, place in zip(edges, found, strict=True):
             places[edge] = place
+    for edge, distance in net.leaves_at.items():
+        places[edge] = frame.left(net.edge_source[edge]) + distance
     return places
 
 
-def _in_ports(
-    snapshot: GraphSnapshot, frame: Frame, paths: list[list[int]], starts: list[float], in_lane: set[int]
-) -> list[float]:
+def _in_ports(net: Net, frame: Frame, paths: list[list[int]], starts: list[float], in_lane: set[int]) -> list[float]:
     """Return where every edge enters its target: edges that share their last way point or lane share the port."""
     places = [0.0] * len(paths)
-    for node, edges in _grouped(snapshot.edge_target).items():
-        centre = frame.centres[node]
+    for node, edges in _grouped(net.edge_target).items():
+        centre = frame.middle(node)
         if len(edges) == 1:
             places[edges[0]] = centre
             continue
-        keys = [_arrival(snapshot, frame, paths[edge], edge, edge in in_lane) for edge in edges]
+        keys = [_arrival(net, frame, paths[edge], edge, edge in in_lane) for edge in edges]
         wishes = {key: _coming_from(frame, key, starts) for key in keys}
         ordered = sorted(wishes, key=lambda key: (wishes[key], key))
         width = min(frame.sizes[node].width, 2 * _IN_GAP * (len(ordered) - 1) + 20)
@@ -85,13 +82,15 @@ def _in_ports(
         by_key = dict(zip(ordered, found, strict=True))
         for edge, key in zip(edges, keys, strict=True):
             places[edge] = by_key[key]
+    for edge, distance in net.enters_at.items():
+        places[edge] = frame.left(net.edge_target[edge]) + distance
     return places
 
 
-def _arrival(snapshot: GraphSnapshot, frame: Frame, path: list[int], edge: int, laned: bool) -> tuple[str, int]:
+def _arrival(net: Net, frame: Frame, path: list[int], edge: int, laned: bool) -> tuple[str, int]:
     """Return what an edge shares its port with: nothing ("edge"), its last way point, or its lane."""
     if laned:
-        return "lane", snapshot.edge_output_nr[edge]
+        return "lane", net.edge_output_nr[edge]
     return ("point", path[-2]) if path[-2] >= frame.layered.nodes else ("edge", edge)
 
 

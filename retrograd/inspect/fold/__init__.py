@@ -1,0 +1,29 @@
+"""Folding: a graph of thousands of nodes as a few boxes that can be opened again.
+
+``fold(snapshot)`` gives a ``Folded``, which keeps the snapshot; ``view(folded, opened)`` what is seen of it.
+"""
+
+from __future__ import annotations
+
+from .folded import ROOT, Folded, Item, Scope
+from .opening import MAX_BOXES, Opening, everything, expand, first_opening
+from .steps import STEPS, fold
+from .view import Box, Frame, View, view
+
+__all__ = [
+    "MAX_BOXES",
+    "ROOT",
+    "STEPS",
+    "Box",
+    "Folded",
+    "Frame",
+    "Item",
+    "Opening",
+    "Scope",
+    "View",
+    "everything",
+    "expand",
+    "first_opening",
+    "fold",
+    "view",
+]

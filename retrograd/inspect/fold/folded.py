@@ -1,0 +1,138 @@
+"""``Folded``: a graph made easier to look at, with everything that is needed to get back to the graph itself.
+
+Nodes that say little stand on another's card (see ``plumbing`` and ``parameters``); what is left are *atoms*.
+Atoms are numbered as backward reaches them, the latest executed operator first, and a *scope* (a module, a call
+of a function, a run of repeated blocks) is always a run of consecutive atoms.  So scopes nest, a closed scope never
+makes a cycle, and the ``k`` blocks of a repeat are ``k`` stretches of equal length whose atoms correspond one to one.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import numpy as np
+
+from retrograd.inspect.snapshot import GraphSnapshot
+
+_CALL = re.compile(r"#\d+(?=/|$)")
+ROOT = 0
+"""The scope that holds the whole graph."""
+
+
+@dataclass(slots=True)
+class Scope:
+    """A box that can be closed: the atoms ``begin`` to ``end - 1`` and the scopes inside it."""
+
+    label: str
+    """What the box is called: ``self_attn``, ``layers 0-11``."""
+    path: str
+    """Its whole name, unique in the graph and accepted by ``--expand``: ``model/layers/3/self_attn``."""
+    kind: str
+    """``graph`` (the root), ``module``, ``function``, ``repeat``, ``block`` (one round of a repeat without a module
+    of its own), ``chain`` or ``stretch`` (neighbours put together because there are too many)."""
+    parent: int
+    """The scope around it; -1 for the root."""
+    begin: int
+    end: int
+    children: list[int] = field(default_factory=list)
+    """Scopes directly inside, in order of their atoms."""
+    repeats: int = 1
+    """How many equal blocks it holds, its children (or, where it has none, single atoms); 1 if it is no repeat."""
+    aliases: tuple[str, ...] = ()
+    """Paths of scopes that held the same and were made one with this."""
+
+    def __len__(self) -> int:
+        return self.end - self.begin
+
+
+class Item(NamedTuple):
+    """Something directly inside a scope: an atom or a scope, and the atoms it stands for."""
+
+    begin: int
+    end: int
+    scope: int
+    """Number of the scope, -1 for an atom."""
+
+
+@dataclass(slots=True)
+class Folded:
+    """A snapshot, its atoms, the edges between them and the tree of scopes.
+
+    ``view`` (in ``fold.view``) turns it into what is seen when some scopes are open: boxes, frames and edges.
+    """
+
+    original: GraphSnapshot
+    heads: list[int]
+    """Per atom the node of the original that it shows."""
+    atom_of: list[int]
+    """Per node of the original the atom it stands on (a leaf drawn once per use: the first of its atoms)."""
+    rows: dict[int, tuple[int, ...]]
+    """Atoms with parameters on their card: the leaves, in the order of the operator's inputs."""
+    sources: list[int]
+    """Per edge the atom that it leaves; edges go the way gradients flow."""
+    targets: list[int]
+    first_edges: list[int]
+    """Per edge the edge of the original that leaves the source (its position: ``edge_input_nr``)."""
+    last_edges: list[int]
+    """Per edge the edge of the original that enters the target; another than the first where plumbing was merged."""
+    scopes: list[Scope] = field(default_factory=list)
+    copies: dict[int, int] = field(default_factory=dict)
+    """Leaves that are drawn more than once: how often."""
+
+    def __len__(self) -> int:
+        return len(self.heads)
+
+    def items(self, number: int) -> list[Item]:
+        """Return what stands directly in a scope, in order."""
+        scope = self.scopes[number]
+        found: list[Item] = []
+        place = scope.begin
+        for child in scope.children:
+            inner = self.scopes[child]
+            found += [Item(atom, atom + 1, -1) for atom in range(place, inner.begin)]
+            found.append(Item(inner.begin, inner.end, child))
+            place = inner.end
+        found += [Item(atom, atom + 1, -1) for atom in range(place, scope.end)]
+        return found
+
+    def names(self, number: int) -> set[str]:
+        """Return all paths that mean a scope; without its ``#2``, one means every call of a module."""
+        scope = self.scopes[number]
+        paths = {scope.path, *scope.aliases}
+        return paths | {_CALL.sub("", path) for path in paths}
+
+    def via(self, edge: int) -> Iterator[int]:
+        """Yield the nodes of the original that were merged into an edge, in the direction of the gradient."""
+        original = self.original
+        here, last = self.first_edges[edge], self.last_edges[edge]
+        following = dict(zip(original.edge_source, range(original.edge_count), strict=True)) if here != last else {}
+        while here != last:
+            node = original.edge_target[here]
+            yield node
+            here = following[node]
+
+    def members(self) -> list[list[int]]:
+        """Return per atom all nodes of the original that stand on it, its head first."""
+        found = [[head] for head in self.heads]
+        for node, atom in enumerate(self.atom_of):
+            if node != self.heads[atom]:
+                found[atom].append(node)
+        return found
+
+    def scope_of_atoms(self) -> np.ndarray:
+        """Return per atom the innermost scope around it."""
+        inner = np.zeros(len(self), dtype=np.int64)
+        for number, scope in enumerate(self.scopes):  # parents come before their children
+            inner[scope.begin : scope.end] = number
+        return inner
+
+    def above(self, number: int) -> list[int]:
+        """Return a scope and all around it, innermost first."""
+        found = []
+        while number >= 0:
+            found.append(number)
+            number = self.scopes[number].parent
+        return found

@@ -1,0 +1,95 @@
+"""Which scopes a drawing opens with: as much as fits a number of boxes, outer scopes first."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable
+
+from retrograd.errors import UsageError
+
+from .folded import ROOT, Folded
+
+MAX_BOXES = 20
+"""Boxes of a drawing that nobody asked to be larger."""
+_SMALL = 30
+"""Atoms up to which a graph is shown whole."""
+
+
+class Opening:
+    """A choice of scopes: those that are open, and the repeats that show all their blocks."""
+
+    __slots__ = ("opened", "unrolled")
+
+    def __init__(self, opened: Iterable[int] = (), unrolled: Iterable[int] = ()) -> None:
+        self.opened = {ROOT, *opened}
+        self.unrolled = set(unrolled)
+
+
+def everything(folded: Folded) -> Opening:
+    """Return the choice that shows every atom."""
+    numbers = range(len(folded.scopes))
+    return Opening(numbers, (number for number in numbers if folded.scopes[number].kind == "repeat"))
+
+
+def first_opening(folded: Folded, max_boxes: int | None = None) -> Opening:
+    """Return what a drawing opens with: all of a small graph, else outer scopes first up to ``max_boxes`` boxes."""
+    if len(folded) <= (_SMALL if max_boxes is None else max_boxes):
+        return everything(folded)
+    limit = max_boxes or MAX_BOXES
+    chosen = Opening()
+    shown = len(folded.items(ROOT))
+    waiting = deque(folded.scopes[ROOT].children)
+    while waiting:
+        number = waiting.popleft()
+        scope = folded.scopes[number]
+        inner = number
+        if scope.kind == "repeat":
+            if not scope.children:
+                continue  # many times one operator: opening it shows no more
+            inner = scope.children[0]
+        more = len(folded.items(inner)) - 1
+        if shown + more <= limit:
+            shown += more
+            chosen.opened.add(number)
+            waiting.extend(folded.scopes[inner].children)
+    return chosen
+
+
+def expand(folded: Folded, chosen: Opening, paths: Iterable[str]) -> None:
+    """Open the named scopes, all around them, and (for ``all``) everything.
+
+    Raises ``UsageError`` for a path that the graph does not have.
+    """
+    for path in paths:
+        if path == "all":
+            whole = everything(folded)
+            chosen.opened |= whole.opened
+            chosen.unrolled |= whole.unrolled
+            continue
+        numbers = _named(folded, path)
+        for number in numbers:
+            _open_way(folded, chosen, number)
+
+
+def _named(folded: Folded, path: str) -> list[int]:
+    """Return the scopes with a path: all calls of a module."""
+    wanted = path.strip().strip("/")
+    found = [number for number, scope in enumerate(folded.scopes) if number and wanted in folded.names(number)]
+    if not found:
+        known = [scope.path for scope in folded.scopes[1:13]]
+        raise UsageError(
+            f"There is no scope {path!r} to expand.",
+            f"It has: {', '.join(known) or 'none'}{' …' if len(folded.scopes) > 13 else ''}.",
+        )
+    return found
+
+
+def _open_way(folded: Folded, chosen: Opening, number: int) -> None:
+    """Open a scope and those around it; a repeat whose other block is meant shows all its blocks."""
+    inner = -1
+    for outer in folded.above(number):
+        scope = folded.scopes[outer]
+        if scope.kind == "repeat" and inner >= 0 and inner != scope.children[0]:
+            chosen.unrolled.add(outer)
+        chosen.opened.add(outer)
+        inner = outer

@@ -1,0 +1,157 @@
+"""What is seen of a folded graph when some scopes are open: boxes, the frames around them, and edges with a count."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from .folded import ROOT, Folded, Item
+
+_PLAIN = ("graph", "block", "stretch", "chain")
+"""Kinds of scopes that have no frame when they are open: what they hold stands among the rest."""
+
+
+class Box(NamedTuple):
+    """One card: an atom, or a closed scope."""
+
+    begin: int
+    """The atoms ``begin`` to ``end - 1`` are inside."""
+    end: int
+    scope: int
+    """The closed scope, -1 for an atom."""
+    frame: int
+    """The frame around it: a place in ``View.frames``; 0 is the drawing itself."""
+    copies: int
+    """How many like it the card stands for, because repeats around it show one block only."""
+
+
+class Frame(NamedTuple):
+    """An open scope that is drawn around what it holds."""
+
+    scope: int
+    parent: int
+    """The frame around it, -1 for the drawing itself."""
+    repeats: int
+    """How many equal blocks it stands for while it shows one; 1 otherwise."""
+
+
+@dataclass(slots=True)
+class View:
+    """Boxes in the order of backward, frames (parents first), and edges between boxes."""
+
+    folded: Folded
+    boxes: list[Box]
+    frames: list[Frame]
+    box_of: np.ndarray
+    """Per atom the box in which it is seen."""
+    sources: list[int]
+    """Per edge the box that it leaves."""
+    targets: list[int]
+    edges: list[int]
+    """Per edge the edge of ``folded`` whose shape and numbers it shows."""
+    counts: list[int]
+    """Per edge how many edges of ``folded`` it stands for."""
+
+    def box_of_node(self, node: int) -> int:
+        """Return the box in which a node of the original is seen."""
+        return int(self.box_of[self.folded.atom_of[node]])
+
+
+def view(folded: Folded, opened: Collection[int], unrolled: Collection[int] = ()) -> View:
+    """Return what is seen with these scopes open (by number; the root always is).
+
+    An open repeat shows one of its blocks, for all; one in ``unrolled`` shows every block.
+    """
+    made = _Maker(folded, frozenset(opened), frozenset(unrolled))
+    made.run()
+    return made.finish()
+
+
+class _Maker:
+    """One pass over the open scopes, outermost first."""
+
+    def __init__(self, folded: Folded, opened: frozenset[int], unrolled: frozenset[int]) -> None:
+        self.folded, self.opened, self.unrolled = folded, opened, unrolled
+        self.frames = [Frame(ROOT, -1, 1)]
+        self.boxes: list[Box] = []
+        self.shown: list[int] = []
+        """Open repeats that show one block, outer ones first."""
+
+    def run(self) -> None:
+        """Find boxes and frames, without recursion."""
+        waiting: list[tuple[int, int, int]] = [(ROOT, 0, 1)]
+        while waiting:
+            number, frame, copies = waiting.pop()
+            for item in self._inside(number):
+                if item.scope < 0 or item.scope not in self.opened:
+                    self.boxes.append(Box(item.begin, item.end, item.scope, frame, copies))
+                else:
+                    waiting.append(self._open(item.scope, frame, copies))
+        self.boxes.sort()
+
+    def _inside(self, number: int) -> list[Item]:
+        """Return what stands in an open scope: of a repeat, what stands in the block that stands for all."""
+        scope = self.folded.scopes[number]
+        if scope.kind != "repeat" or number in self.unrolled:
+            return self.folded.items(number)
+        self.shown.append(number)
+        if scope.children:
+            return self.folded.items(scope.children[0])
+        return [Item(scope.begin, scope.begin + 1, -1)]
+
+    def _open(self, number: int, frame: int, copies: int) -> tuple[int, int, int]:
+        """Return what is left to do for a scope that is open, with a frame of its own if it has one."""
+        scope = self.folded.scopes[number]
+        rolled = scope.kind == "repeat" and number not in self.unrolled
+        if scope.kind in _PLAIN or (scope.kind == "repeat" and not rolled):
+            return number, frame, copies
+        self.frames.append(Frame(number, frame, scope.repeats if rolled else 1))
+        return number, len(self.frames) - 1, copies * (scope.repeats if rolled else 1)
+
+    def finish(self) -> View:
+        """Find the box of every atom and join the boxes by edges."""
+        folded, scopes = self.folded, self.folded.scopes
+        box_of = np.zeros(len(folded), dtype=np.int64)
+        for number, box in enumerate(self.boxes):
+            box_of[box.begin : box.end] = number
+        sources = np.asarray(folded.sources, dtype=np.int64)
+        targets = np.asarray(folded.targets, dtype=np.int64)
+        keep = np.ones(len(sources), dtype=bool)
+        # Inner repeats first, so that the block that an outer one copies from is already complete.
+        for scope in (scopes[number] for number in reversed(self.shown)):
+            first_end = scope.begin + len(scope) // scope.repeats
+            box_of[scope.begin : scope.end] = np.tile(box_of[scope.begin : first_end], scope.repeats)
+            both = _within(sources, scope.begin, scope.end) & _within(targets, scope.begin, scope.end)
+            keep &= ~both | (_within(sources, scope.begin, first_end) & _within(targets, scope.begin, first_end))
+        return self._joined(box_of, sources, targets, keep)
+
+    def _joined(self, box_of: np.ndarray, sources: np.ndarray, targets: np.ndarray, keep: np.ndarray) -> View:
+        """Return the view, with the edges between the same two boxes counted together unless both are atoms."""
+        folded = self.folded
+        start, end = box_of[sources], box_of[targets]
+        closed = np.asarray([box.scope >= 0 or box.copies > 1 for box in self.boxes], dtype=bool)
+        keep &= (start != end) | ~closed[start] if len(closed) else keep
+        found: dict[tuple[int, int, int], int] = {}
+        made = View(folded, self.boxes, self.frames, box_of, [], [], [], [])
+        chosen = np.flatnonzero(keep)
+        pairs = zip(chosen.tolist(), start[chosen].tolist(), end[chosen].tolist(), strict=True)
+        for edge, source, target in pairs:
+            plain = not (closed[source] or closed[target])
+            number = folded.original.edge_input_nr[folded.first_edges[edge]] if plain else -1
+            place = found.setdefault((source, target, number), len(made.edges))
+            if place < len(made.edges):
+                made.counts[place] += 1
+                continue
+            made.sources.append(source)
+            made.targets.append(target)
+            made.edges.append(edge)
+            made.counts.append(1)
+        return made
+
+
+def _within(atoms: np.ndarray, begin: int, end: int) -> np.ndarray:
+    """Return which atoms lie in a run."""
+    return (atoms >= begin) & (atoms < end)

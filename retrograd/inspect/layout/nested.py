@@ -1,0 +1,175 @@
+"""The layout of a folded graph: cards inside the frames of open modules, each frame laid out as a drawing of its own.
+
+Inner frames come first.  An edge that leaves a frame runs to a port on its lower side; in the drawing around it the
+frame is a card that this edge leaves at that port.  So lines run through any number of frames without a jump, and
+each frame takes time linear in what stands in it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from retrograd.inspect.fold import View
+
+from .base import Box, Layout, Point, Size, straight
+from .layered import layout_net
+from .part import End, Part, Piece
+
+HEADER = 26.0
+"""Room for the title of a frame."""
+
+
+@dataclass(frozen=True, slots=True)
+class NestedLayout:
+    """A drawing without looks: ``boxes`` and ``edges`` as in the view; ``frames[0]`` is the whole sheet."""
+
+    boxes: list[Box]
+    frames: list[Box]
+    edges: list[list[Point]]
+    width: float
+    height: float
+
+
+def layout(
+    view: View,
+    sizes: Sequence[Size],
+    label_widths: Sequence[float] | None = None,
+    title_widths: Sequence[float] | None = None,
+) -> NestedLayout:
+    """Place the boxes of a view, cards of the given ``sizes``, in their frames, and route its edges.
+
+    ``label_widths`` keeps edges so far apart that their labels have room; frames are as wide as ``title_widths``.
+    No recursion; linear but for the depth of frames.
+    """
+    work = _Nested(view, sizes, title_widths or [0.0] * len(view.frames))
+    work.split_edges(label_widths or [0.0] * len(view.edges))
+    for number in range(len(work.parts) - 1, -1, -1):  # parents come before their children
+        work.lay_out(number)
+    return work.assembled()
+
+
+class _Nested:
+    """The work on one view."""
+
+    def __init__(self, view: View, sizes: Sequence[Size], title_widths: Sequence[float]) -> None:
+        self.view, self.sizes, self.title_widths = view, sizes, title_widths
+        self.parts = [Part() for _ in view.frames]
+        self.frame_sizes = [Size(0.0, 0.0)] * len(view.frames)
+        self.layouts: list[Layout] = [Layout([], [], 0.0, 0.0)] * len(view.frames)
+        self.shifts = [0.0] * len(view.frames)
+        """Per frame how far its drawing stands from its left side."""
+        self.ways: list[list[tuple[int, int]]] = []
+        """Per edge the pieces of its way: (frame, edge of that frame's net), from its source to its target."""
+        self._fill()
+
+    def _fill(self) -> None:
+        """Say what stands in which frame, in the order of its atoms."""
+        scopes = self.view.folded.scopes
+        members: list[list[tuple[int, str, int]]] = [[] for _ in self.parts]
+        for number, box in enumerate(self.view.boxes):
+            members[box.frame].append((box.begin, "box", number))
+        for number, frame in enumerate(self.view.frames):
+            if number:
+                members[frame.parent].append((scopes[frame.scope].begin, "frame", number))
+        for part, inside in zip(self.parts, members, strict=True):
+            part.put((kind, number) for _, kind, number in sorted(inside))
+
+    def _around(self, box: int) -> list[int]:
+        """Return the frames around a box, innermost first."""
+        found, frame = [], self.view.boxes[box].frame
+        while frame >= 0:
+            found.append(frame)
+            frame = self.view.frames[frame].parent
+        return found
+
+    def split_edges(self, label_widths: Sequence[float]) -> None:
+        """Divide every edge into the pieces of its way: out of frames, across, into frames."""
+        twins: dict[tuple[int, int], int] = {}
+        for source, target, label in zip(self.view.sources, self.view.targets, label_widths, strict=True):
+            twin = twins[source, target] = twins.get((source, target), -1) + 1
+            out, into = self._around(source), self._around(target)
+            while len(out) > 1 and len(into) > 1 and out[-2] == into[-2]:
+                out.pop()
+                into.pop()
+            meeting, _ = out.pop(), into.pop()
+            way = []
+            start, end = End("box", source), End("box", target)
+            for frame in out:
+                way.append((frame, self.parts[frame].link(Piece(start, End("bottom", target)), label)))
+                start, label = End("frame", frame, target), 0.0
+            inward = []
+            for frame in into:
+                inward.append((frame, self.parts[frame].link(Piece(End("top", source), end), 0.0)))
+                end = End("frame", frame, source)
+            plain = twin if not (out or into) else 0
+            way.append((meeting, self.parts[meeting].link(Piece(start, end, plain), label)))
+            self.ways.append(way + inward[::-1])
+
+    def lay_out(self, number: int) -> None:
+        """Lay out one frame, whose inner frames have been laid out."""
+        part = self.parts[number]
+        sizes = [self.sizes[inner] if kind == "box" else self.frame_sizes[inner] for kind, inner in part.members]
+        net = part.net()
+        for node, (kind, inner) in enumerate(part.members):
+            if kind == "frame":
+                anchor = self._anchor(inner)
+                if anchor is not None:
+                    net.anchors[node] = anchor
+        for edge, piece in enumerate(part.pieces):
+            if piece.start.kind == "frame":
+                net.leaves_at[edge] = self._port(piece.start.number, "bottom", piece.start.port)
+            if piece.end.kind == "frame":
+                net.enters_at[edge] = self._port(piece.end.number, "top", piece.end.port)
+        made = layout_net(net, sizes + [Size(0.0, 0.0)] * (net.tops + net.bottoms), part.labels)
+        self.layouts[number] = made
+        width = max(made.width, self.title_widths[number])
+        self.shifts[number] = (width - made.width) / 2
+        self.frame_sizes[number] = Size(round(width, 1), round(made.height + (HEADER if number else 0.0), 1))
+
+    def _port(self, frame: int, kind: str, number: int) -> float:
+        """Return where a port of a frame stands, from the left side of the frame."""
+        node = self.parts[frame].node(End(kind, number))
+        return self.layouts[frame].boxes[node].x + self.shifts[frame]
+
+    def _anchor(self, frame: int) -> float | None:
+        """Return where the main line through a frame runs, from its left side."""
+        part = self.parts[frame]
+        for kind, ports in (("top", part.tops), ("bottom", part.bottoms)):
+            if ports:
+                return self._port(frame, kind, next(iter(ports)))
+        return None
+
+    def assembled(self) -> NestedLayout:
+        """Put all frames in their places and join the pieces of the edges."""
+        view = self.view
+        boxes = [Box(0.0, 0.0, 0.0, 0.0)] * len(view.boxes)
+        frames = [Box(0.0, 0.0, *size) for size in self.frame_sizes]
+        origins: list[Point] = []
+        for number, part in enumerate(self.parts):
+            x, y = frames[number].x + self.shifts[number], frames[number].y + (HEADER if number else 0.0)
+            origins.append((x, y))
+            for node, (kind, inner) in enumerate(part.members):
+                box = self.layouts[number].boxes[node]
+                moved = box._replace(x=round(box.x + x, 1), y=round(box.y + y, 1))
+                if kind == "box":
+                    boxes[inner] = moved
+                else:
+                    frames[inner] = moved
+        edges = [self._joined(way, frames, origins) for way in self.ways]
+        return NestedLayout(boxes, frames, edges, *self.frame_sizes[0])
+
+    def _joined(self, way: list[tuple[int, int]], frames: list[Box], origins: list[Point]) -> list[Point]:
+        """Return the curve of one edge from its pieces, joined where they pass through the sides of frames."""
+        curve: list[Point] = []
+        for frame, edge in way:
+            dx, dy = origins[frame]
+            points = [(round(x + dx, 1), round(y + dy, 1)) for x, y in self.layouts[frame].edges[edge]]
+            piece = self.parts[frame].pieces[edge]
+            if piece.start.kind == "top":
+                entry = (points[0][0], frames[frame].y)
+                points = [entry, *straight(entry, points[0]), *points[1:]]
+            if piece.end.kind == "bottom":
+                points += straight(points[-1], (points[-1][0], frames[frame].y + frames[frame].height))
+            curve += points[1:] if curve else points
+        return curve

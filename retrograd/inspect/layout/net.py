@@ -1,0 +1,52 @@
+"""What a layout works on: nodes, edges, and for a part of a drawing its ports to the outside."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from retrograd.inspect.snapshot import GraphSnapshot
+
+
+@dataclass(slots=True)
+class Net:
+    """A graph without words; its edge columns are named as those of a snapshot."""
+
+    count: int
+    edge_source: list[int]
+    edge_target: list[int]
+    edge_output_nr: list[int]
+    """Edges into one output of a node may share their way."""
+    roots: list[int] = field(default_factory=list)
+    tops: int = 0
+    """The last ``tops + bottoms`` nodes are ports: first those above all others,"""
+    bottoms: int = 0
+    """then those below all others."""
+    anchors: dict[int, float] = field(default_factory=dict)
+    """Nodes whose line runs elsewhere than through their middle: its distance from their left side."""
+    leaves_at: dict[int, float] = field(default_factory=dict)
+    """Edges whose start is fixed: its distance from the left side of their source."""
+    enters_at: dict[int, float] = field(default_factory=dict)
+    """Edges whose end is fixed: its distance from the left side of their target."""
+
+    def __len__(self) -> int:
+        return self.count
+
+    @property
+    def edge_count(self) -> int:
+        """Number of edges."""
+        return len(self.edge_source)
+
+    @property
+    def first_top(self) -> int:
+        """The first port at the top; all nodes before it are no ports."""
+        return self.count - self.tops - self.bottoms
+
+    @property
+    def first_bottom(self) -> int:
+        """The first port at the bottom."""
+        return self.count - self.bottoms
+
+
+def net_of(snapshot: GraphSnapshot) -> Net:
+    """Return a whole graph as a net."""
+    return Net(len(snapshot), snapshot.edge_source, snapshot.edge_target, snapshot.edge_output_nr, snapshot.roots)

@@ -1,0 +1,233 @@
+"""Folding: every step, the way back to every node and edge, repeats by structure, limits, and no recursion."""
+
+from __future__ import annotations
+
+import collections
+
+import pytest
+from folding_samples import scoped, snapshot, stack_of_layers
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from retrograd.errors import UsageError
+from retrograd.inspect.fold import STEPS, Folded, Opening, everything, expand, first_opening, fold, view
+from retrograd.inspect.snapshot import GraphSnapshot, SourceLine
+
+GRAPHS = st.tuples(scoped(), st.sets(st.sampled_from(list(STEPS))))
+
+
+def heads(folded: Folded) -> list[str]:
+    """The operators of all atoms, short."""
+    return [folded.original.op[head].removesuffix("Backward0") for head in folded.heads]
+
+
+@settings(max_examples=80, deadline=None)
+@given(GRAPHS)
+def test_every_node_and_edge_can_be_found_again(made: tuple[GraphSnapshot, set[str]]) -> None:
+    """Whatever steps: each node stands on one atom; each edge is an edge of the fold, or on one, or on a card."""
+    graph, steps = made
+    folded = fold(graph, steps)
+    members = folded.members()
+
+    assert sorted({node for inside in members for node in inside}) == list(range(len(graph)))
+    seen = set()
+    for edge in range(len(folded.sources)):
+        hop = folded.first_edges[edge]
+        assert graph.edge_source[hop] == folded.heads[folded.sources[edge]]
+        assert graph.edge_target[folded.last_edges[edge]] == folded.heads[folded.targets[edge]]
+        seen |= {hop, folded.last_edges[edge]}
+        way = list(folded.via(edge))
+        assert all(graph.op[node].startswith(("View", "T")) for node in way)
+        seen |= {number for number in range(graph.edge_count) if graph.edge_source[number] in way}
+    on_cards = {leaf for leaves in folded.rows.values() for leaf in leaves}
+    for edge in set(range(graph.edge_count)) - seen:
+        stack, ends = [graph.edge_target[edge]], []
+        while stack:
+            node = stack.pop()
+            after = [t for s, t in zip(graph.edge_source, graph.edge_target, strict=True) if s == node]
+            stack += after
+            ends += [] if after else [node]
+        assert on_cards.issuperset(ends)
+
+
+@settings(max_examples=80, deadline=None)
+@given(GRAPHS)
+def test_scopes_are_nested_runs_of_atoms(made: tuple[GraphSnapshot, set[str]]) -> None:
+    """Scopes lie inside their parents, beside their siblings; edges run forward; paths are unique."""
+    graph, steps = made
+    folded = fold(graph, steps)
+    for number, scope in enumerate(folded.scopes):
+        assert number == 0 or scope.parent < number
+        assert all(folded.scopes[child].parent == number for child in scope.children)
+        if number:
+            outer = folded.scopes[scope.parent]
+            assert outer.begin <= scope.begin < scope.end <= outer.end
+        ends = [folded.scopes[child].end for child in scope.children]
+        begins = [folded.scopes[child].begin for child in scope.children]
+        assert all(end <= begin for end, begin in zip(ends[:-1], begins[1:], strict=True))
+    assert all(source < target for source, target in zip(folded.sources, folded.targets, strict=True))
+    paths = [scope.path for scope in folded.scopes]
+    assert len(set(paths)) == len(paths)
+
+
+@settings(max_examples=80, deadline=None)
+@given(GRAPHS, st.data())
+def test_any_view_shows_every_atom_once_and_every_outer_edge(
+    made: tuple[GraphSnapshot, set[str]], data: st.DataObject
+) -> None:
+    """Boxes cover all atoms but those a repeat shows by another; edges join what the atoms' edges join."""
+    folded = fold(*made)
+    numbers = st.sets(st.integers(0, len(folded.scopes) - 1))
+    seen = view(folded, data.draw(numbers), data.draw(numbers))
+
+    assert all(0 <= box < len(seen.boxes) for box in seen.box_of)
+    for number, box in enumerate(seen.boxes):
+        assert set(seen.box_of[box.begin : box.end]) == {number}
+    shown = set(zip(seen.sources, seen.targets, strict=True))
+    truth = {
+        (int(seen.box_of[source]), int(seen.box_of[target]))
+        for source, target in zip(folded.sources, folded.targets, strict=True)
+    }
+    assert shown <= truth
+    if not any(frame.repeats > 1 for frame in seen.frames):
+        assert {pair for pair in truth if pair[0] != pair[1]} <= shown
+        assert sum(seen.counts) == sum(
+            seen.box_of[s] != seen.box_of[t] for s, t in zip(folded.sources, folded.targets, strict=True)
+        )
+
+
+@settings(max_examples=50, deadline=None)
+@given(scoped())
+def test_everything_open_shows_every_atom(graph: GraphSnapshot) -> None:
+    """With all scopes open there is a box per atom and an edge per edge; with no step at all the graph itself."""
+    folded = fold(graph)
+    whole = everything(folded)
+    seen = view(folded, whole.opened, whole.unrolled)
+    plain = fold(graph, ())
+    again = everything(plain)
+
+    assert [box.begin for box in seen.boxes] == list(range(len(folded)))
+    assert sorted(plain.heads) == list(range(len(graph)))
+    unfolded = view(plain, again.opened, again.unrolled)
+    counted = collections.Counter(
+        (plain.heads[source], plain.heads[target])
+        for source, target in zip(unfolded.sources, unfolded.targets, strict=True)
+    )
+    assert counted == collections.Counter(zip(graph.edge_source, graph.edge_target, strict=True))
+
+
+def test_stack_of_layers_becomes_one_frame_with_a_count() -> None:
+    """Twelve equal layers are one repeat that shows one layer; weights stand on cards, transposes on edges."""
+    folded = fold(stack_of_layers(12))
+    chosen = first_opening(folded)
+    seen = view(folded, chosen.opened, chosen.unrolled)
+
+    assert heads(folded)[:5] == ["Sum", "Mm", "Add", "Relu", "Mm"]
+    assert [folded.scopes[frame.scope].label for frame in seen.frames] == ["", "net", "layers 0–11"]
+    assert [frame.repeats for frame in seen.frames] == [1, 1, 12]
+    assert [box.copies for box in seen.boxes] == [1, 1, 12, 12, 12, 1]
+    assert folded.rows[4] == (len(folded.original) - 13,)
+    assert set(zip(seen.sources, seen.targets, strict=True)) == {(0, 1), (1, 2), (2, 3), (3, 4), (2, 5), (4, 5)}
+
+
+def test_layers_that_differ_are_not_folded_together() -> None:
+    """A layer with another inner edge, shape or parameter is no copy of the others."""
+    graph = stack_of_layers(6)
+    graph.op[graph.op.index("ReluBackward0", 12)] = "TanhBackward0"
+    folded = fold(graph)
+
+    assert sorted(scope.repeats for scope in folded.scopes if scope.kind == "repeat") == [2, 3]
+
+
+def test_expand_opens_a_module_and_shows_its_repeat_block_by_block() -> None:
+    """The path of one layer opens it among its siblings; that of the list opens the repeat; "all" everything."""
+    folded = fold(stack_of_layers(12))
+    one, whole, rolled = Opening(), Opening(), Opening()
+    expand(folded, one, ["net/layers/3"])
+    expand(folded, whole, ["all"])
+    expand(folded, rolled, ["net/layers"])
+
+    assert len(view(folded, one.opened, one.unrolled).boxes) == 1 + 1 + 11 + 3 + 1
+    assert len(view(folded, whole.opened, whole.unrolled).boxes) == len(folded)
+    assert len(view(folded, rolled.opened, rolled.unrolled).boxes) == 6
+    with pytest.raises(UsageError, match=r"no scope 'nix'.*net/layers"):
+        expand(folded, one, ["nix"])
+
+
+def test_loop_without_modules_is_recognised() -> None:
+    """A cell unrolled fifty times, with shared weights and no module, is one repeat of 50."""
+    rows = [("Sum", "")] + [("Tanh", ""), ("Add", ""), ("Mm", "")] * 50 + [("Mul", "")]
+    edges = [(node, node + 1) for node in range(151)] + [(3 * cell + 3, 152) for cell in range(50)]
+    folded = fold(snapshot([*rows, ("", "")], edges, leaves=1))
+    chosen = first_opening(folded)
+
+    assert len(view(folded, chosen.opened, chosen.unrolled).boxes) == 5
+    assert [scope.repeats for scope in folded.scopes if scope.kind == "repeat"] == [50]
+    assert folded.copies == {152: 50}
+
+
+def test_functions_of_the_user_are_boxes_where_there_is_no_module() -> None:
+    """Nodes without a scope stand in the box of the named function that made them."""
+    graph = stack_of_layers(0)
+    graph.scope = [""] * len(graph)
+    graph.source = [SourceLine("/a/b.py", 1, name) for name in ("<module>", "predict", "predict", "predict", "predict")]
+    folded = fold(graph)
+
+    assert [(scope.label, scope.path, scope.kind) for scope in folded.scopes[1:]] == [
+        ("predict()", "b.py:predict()", "function")
+    ]
+    assert fold(graph, set(STEPS) - {"functions"}).scopes[1:] == []
+
+
+def test_uses_of_a_leaf_close_together_share_it_and_far_ones_do_not() -> None:
+    """exp(x) * sin(x) keeps its diamond; a weight used in every step stands on every card."""
+    diamond = snapshot([("Mul", ""), ("Exp", ""), ("Sin", ""), ("", "")], [(0, 1), (0, 2), (1, 3), (2, 3)], leaves=1)
+    folded = fold(diamond)
+
+    assert (len(folded), folded.rows) == (4, {})
+    assert list(zip(folded.sources, folded.targets, strict=True)) == [(0, 1), (0, 2), (1, 3), (2, 3)]
+
+
+def test_long_rows_become_one_box_and_crowds_are_divided() -> None:
+    """A chain of different operators folds; a thousand operators without any order are opened part by part."""
+    ops = [("Sum", ""), ("Op0", "")] + [(f"Op{number}", "") for number in range(1, 14)]
+    edges = [(node, node + 1) for node in range(14)] + [(0, 14)]
+    folded = fold(snapshot(ops, edges))
+    crowd = fold(snapshot([(f"Op{number}", "") for number in range(1000)], [(0, number) for number in range(1, 1000)]))
+    first = first_opening(crowd)
+
+    assert [(scope.kind, len(scope)) for scope in folded.scopes[1:]] == [("chain", 13)]
+    assert len(view(crowd, first.opened).boxes) <= 64
+    assert len(view(crowd, everything(crowd).opened).boxes) == 1000
+
+
+def test_an_unknown_step_is_refused() -> None:
+    """A step that there is not is named, with those there are."""
+    with pytest.raises(UsageError, match=r"'origami'.*views, parameters"):
+        fold(stack_of_layers(1), ["origami"])
+
+
+@pytest.mark.parametrize("op", ["View", "Sin"])
+def test_deep_and_circular_graphs_do_not_recurse(op: str) -> None:
+    """A chain of 100,000 (also of nothing but views) and a file with a circle are folded."""
+    count = 100_000
+    folded = fold(snapshot_of_chain(op, count))
+    circle = snapshot([("Sum", ""), ("View", ""), ("View", ""), ("Mul", "")], [(0, 1), (1, 2), (2, 1), (3, 3)])
+
+    assert sum(map(len, folded.members())) == count
+    assert sorted(node for inside in fold(circle).members() for node in inside) == [0, 1, 2, 3]
+
+
+def snapshot_of_chain(op: str, count: int) -> GraphSnapshot:
+    """A chain made without counting inputs."""
+    graph = snapshot([(op, "")] * count, [])
+    graph.edge_source, graph.edge_target = list(range(count - 1)), list(range(1, count))
+    graph.edge_input_nr = graph.edge_output_nr = [0] * (count - 1)
+    return graph
+
+
+def test_nothing_folds_to_nothing() -> None:
+    """A graph without nodes."""
+    folded = fold(GraphSnapshot())
+
+    assert (len(folded), len(view(folded, [0]).boxes)) == (0, 0)

@@ -1,0 +1,118 @@
+"""Nested drawings: boxes inside their frames and apart, lines that pass through frames without a jump."""
+
+from __future__ import annotations
+
+import itertools
+
+from folding_samples import scoped, stack_of_layers
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from retrograd.inspect.fold import View, everything, first_opening, fold, view
+from retrograd.inspect.layout import Box, Size
+from retrograd.inspect.layout.nested import HEADER, NestedLayout, layout
+from retrograd.inspect.snapshot import GraphSnapshot
+
+SIZES = st.builds(Size, st.integers(20, 400), st.integers(20, 120))
+
+
+def apart(a: Box, b: Box) -> bool:
+    """Whether two boxes share no area."""
+    return a.x >= b.x + b.width or b.x >= a.x + a.width or a.y >= b.y + b.height or b.y >= a.y + a.height
+
+
+def inside(inner: Box, outer: Box, top: float = 0.0) -> bool:
+    """Whether a box lies in another, below its title."""
+    return (
+        inner.x >= outer.x
+        and inner.y >= outer.y + top
+        and inner.x + inner.width <= outer.x + outer.width + 0.2
+        and inner.y + inner.height <= outer.y + outer.height + 0.2
+    )
+
+
+def assert_nested(seen: View, made: NestedLayout) -> None:
+    """Boxes and frames lie in their frame, below its title, and apart from each other."""
+    holders = [(box.frame, place) for box, place in zip(seen.boxes, made.boxes, strict=True)]
+    holders += [(frame.parent, made.frames[number]) for number, frame in enumerate(seen.frames) if number]
+    for frame, place in holders:
+        assert inside(place, made.frames[frame], HEADER if frame else 0.0)
+    for (frame, a), (other, b) in itertools.combinations(holders, 2):
+        assert frame != other or apart(a, b)
+
+
+def assert_joined(seen: View, made: NestedLayout) -> None:
+    """Lines leave at the bottom, enter at the top, are whole Bezier pieces, and stay on the sheet."""
+    for edge, (source, target) in enumerate(zip(seen.sources, seen.targets, strict=True)):
+        points = made.edges[edge]
+        assert len(points) % 3 == 1
+        above, below = made.boxes[source], made.boxes[target]
+        (x0, y0), (x1, y1) = points[0], points[-1]
+        assert abs(y0 - above.y - above.height) < 0.3
+        assert above.x <= x0 <= above.x + above.width
+        assert abs(y1 - below.y) < 0.3
+        assert below.x <= x1 <= below.x + below.width
+        for x, y in points:
+            assert -0.2 <= x <= made.width + 0.2
+            assert -0.2 <= y <= made.height + 0.2
+
+
+@settings(max_examples=60, deadline=None)
+@given(scoped(), st.data())
+def test_any_view_is_drawn_in_its_frames(graph: GraphSnapshot, data: st.DataObject) -> None:
+    """Whatever is open: nothing overlaps, all stands in its frame, lines end on the right sides."""
+    folded = fold(graph)
+    numbers = st.sets(st.integers(0, len(folded.scopes) - 1))
+    seen = view(folded, data.draw(numbers), data.draw(numbers))
+    cards = data.draw(st.lists(SIZES, min_size=len(seen.boxes), max_size=len(seen.boxes)))
+    made = layout(seen, cards, [30.0] * len(seen.edges), [150.0] * len(seen.frames))
+
+    assert [(box.width, box.height) for box in made.boxes] == [tuple(card) for card in cards]
+    assert_nested(seen, made)
+    assert_joined(seen, made)
+    assert layout(seen, cards, [30.0] * len(seen.edges), [150.0] * len(seen.frames)) == made
+
+
+@settings(max_examples=40, deadline=None)
+@given(scoped(most=16), st.data())
+def test_lines_do_not_cross_cards(graph: GraphSnapshot, data: st.DataObject) -> None:
+    """Sampled points of every line lie outside of all cards."""
+    folded = fold(graph)
+    seen = view(folded, data.draw(st.sets(st.integers(0, len(folded.scopes) - 1))))
+    made = layout(seen, [Size(120, 60)] * len(seen.boxes))
+    for points in made.edges:
+        for start in range(0, len(points) - 1, 3):
+            for x, y in bezier(points[start : start + 4]):
+                assert not any(b.x + 1 < x < b.x + 119 and b.y + 1 < y < b.y + 59 for b in made.boxes)
+
+
+def bezier(piece: list[tuple[float, float]]) -> list[tuple[float, float]]:
+    """Nine points of one piece, worked out from the definition."""
+    found = []
+    for step in range(9):
+        t = step / 8
+        share = ((1 - t) ** 3, 3 * (1 - t) ** 2 * t, 3 * (1 - t) * t**2, t**3)
+        x, y = (sum(w * point[axis] for w, point in zip(share, piece, strict=True)) for axis in (0, 1))
+        found.append((x, y))
+    return found
+
+
+def test_trunk_runs_straight_through_a_frame() -> None:
+    """The main line of a residual stack is one vertical, in and out of the repeat's frame."""
+    folded = fold(stack_of_layers(12))
+    chosen = first_opening(folded)
+    seen = view(folded, chosen.opened, chosen.unrolled)
+    made = layout(seen, [Size(140, 60)] * len(seen.boxes))
+    middles = {round(box.x + box.width / 2) for box in made.boxes}
+
+    assert max(middles) - min(middles) <= 1
+
+
+def test_a_frame_is_as_wide_as_its_title() -> None:
+    """A long title of a frame around small cards has room."""
+    folded = fold(stack_of_layers(3))
+    whole = everything(folded)
+    seen = view(folded, whole.opened)
+    made = layout(seen, [Size(40, 30)] * len(seen.boxes), None, [0.0] + [500.0] * (len(seen.frames) - 1))
+
+    assert all(frame.width >= 500 for frame in made.frames[1:])
