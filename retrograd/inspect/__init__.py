@@ -12,8 +12,10 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from .debug import debug as debug
+    from .diagnose import diagnose as diagnose
     from .events import Event as Event
     from .events import Recording as Recording
+    from .findings import Finding as Finding
     from .hooks_log import log_hooks as log_hooks
     from .output import save as save
     from .record import recording as recording
@@ -26,6 +28,7 @@ _HOMES = {
     "walk": ("walk", "walk"),
     "log_hooks": ("hooks_log", "log_hooks"),
     "debug": ("debug", "debug"),
+    "diagnose": ("diagnose", "diagnose"),
     "recording": ("record", "recording"),
     "save": ("output", "save"),
     "load": ("render.json_", "load_recording"),
@@ -33,15 +36,18 @@ _HOMES = {
     "SourceLine": ("snapshot", "SourceLine"),
     "Recording": ("events", "Recording"),
     "Event": ("events", "Event"),
+    "Finding": ("findings", "Finding"),
 }
 """Public name -> (module of this package, name there)."""
 
 __all__ = [
     "Event",
+    "Finding",
     "GraphSnapshot",
     "Recording",
     "SourceLine",
     "debug",
+    "diagnose",
     "load",
     "log_hooks",
     "recording",

@@ -8,7 +8,9 @@ from types import TracebackType
 from typing import Any
 
 from ..errors import NoGraphError
+from .diagnose import diagnose
 from .events import Recording
+from .findings import Finding
 from .output import save
 from .record import recording
 from .render import RenderOptions, renderer_for
@@ -63,6 +65,11 @@ class debug(ContextDecorator):  # noqa: N801 - lower-case, as context managers o
                 "Call backward() inside the block, or use retrograd.inspect.walk(loss).",
             )
         return self.recording.snapshots[-1]
+
+    @property
+    def findings(self) -> list[Finding]:
+        """What went wrong, causes first; level ``"full"`` finds most.  Worked out anew at each call."""
+        return diagnose(self.recording)
 
     def text(self, **options: Any) -> str:
         """Return the last graph as a plain-text tree; options are those of ``RenderOptions``."""

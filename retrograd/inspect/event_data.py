@@ -127,7 +127,7 @@ class OperationData(TypedDict, total=False):
     reason: str
     """``detach data item tolist numpy copy no_grad inference integer nondifferentiable create_graph deepcopy``."""
     stack: list[Stack]
-    """The user's frames, only kept for cuts and in-place writes."""
+    """The user's frames, innermost first: at most four of any call, all of a cut or an in-place write."""
 
 
 class BackwardData(TypedDict, total=False):

@@ -72,7 +72,9 @@ class TensorTable:
             self._rows[number].name, self._rows[number].parameter = name, parameter
 
     def close(self) -> None:
-        """Forget all tensors, and leave the rows."""
+        """Forget all tensors, and leave the rows, which say now who was still alive."""
+        for reference in list(self._known.values()):
+            self._rows[reference.number].kept = reference() is not None
         self._known.clear()
         self._storages.clear()
 

@@ -32,6 +32,8 @@ class TensorFacts:
     """Row in ``Recording.events`` of the call that returned it; ``None`` if it was there before."""
     view_of: int | None = None
     """The tensor it is a view of, when that was seen."""
+    kept: bool = False
+    """Whether it was still alive when the recording ended."""
     source: SourceLine | None = None
     """The user's line that made it, or that first used it if ``made_by`` is ``None``."""
 
@@ -58,5 +60,5 @@ class TensorFacts:
         )
 
 
-_OPTIONAL = ("storage", "requires_grad", "leaf", "name", "parameter", "made_by", "view_of")
+_OPTIONAL = ("storage", "requires_grad", "leaf", "name", "parameter", "made_by", "view_of", "kept")
 _USUAL = {key: getattr(TensorFacts(), key) for key in _OPTIONAL}

@@ -1,0 +1,74 @@
+"""Says what went wrong in a recorded program, where, and what to write instead.
+
+Every module here with a ``CHECK`` takes part: a new family of findings is one new file.
+"""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+
+from ..events import Recording
+from ..findings import SEVERITIES, Finding
+from .base import Case, Check, Kind, finding_of
+from .flow import Flow
+
+__all__ = ["SEVERITIES", "Case", "Check", "Finding", "Flow", "Kind", "checks", "diagnose", "kinds"]
+
+_found: dict[str, Check] = {}
+
+
+def checks() -> dict[str, Check]:
+    """Return every check by its module's name, sorted; the modules are imported at the first call."""
+    if not _found:
+        names = sorted(module.name for module in pkgutil.iter_modules(__path__) if not module.ispkg)
+        for name in names:
+            check = getattr(importlib.import_module(f"{__name__}.{name}"), "CHECK", None)
+            if check is not None:
+                _found[name] = check
+    return dict(_found)
+
+
+def kinds() -> dict[str, Kind]:
+    """Return every kind that a finding can have, with its meaning."""
+    return {kind: told for check in checks().values() for kind, told in check.kinds.items()}
+
+
+def diagnose(recording: Recording) -> list[Finding]:
+    """Return what went wrong in a recorded run: causes first, most severe first; nothing for a healthy program.
+
+    The recording may just have been made or be loaded from a file; level ``full`` tells the checks most.
+    """
+    flow = Flow(recording)
+    table = kinds()
+    cases = [case for check in checks().values() for case in check.find(flow)]
+    return [finding_of(case, table[case.kind]) for case in _explaining(_ordered(cases, table))]
+
+
+def _ordered(cases: list[Case], table: dict[str, Kind]) -> list[Case]:
+    """Sort: what explains the exception, then by severity, then by nearness to the cause; else as found."""
+
+    def place(case: Case) -> tuple[bool, int, int]:
+        kind = table[case.kind]
+        return not case.explains_error, SEVERITIES.index(kind.severity), kind.stage
+
+    return sorted(cases, key=place)
+
+
+def _explaining(cases: list[Case]) -> list[Case]:
+    """Drop what an earlier case explains: the same exception, the same line twice, the same tensors."""
+    kept: list[Case] = []
+    seen: set[tuple[object, ...]] = set()
+    explained: set[int] = set()
+    error_explained = False
+    for case in cases:
+        place = (case.kind, case.source)
+        if place in seen or (case.explains_error and error_explained):
+            continue
+        if case.subjects and case.subjects <= explained:
+            continue
+        seen.add(place)
+        explained |= case.subjects
+        error_explained = error_explained or case.explains_error
+        kept.append(case)
+    return kept

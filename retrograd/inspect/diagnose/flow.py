@@ -1,0 +1,298 @@
+"""``Flow``: one recording as a graph of tensors and calls, which checks ask their questions of.
+
+A *call* is an event that computes (``CALLS``); its row is its place in the recording and therefore a time.  Two
+graphs are laid over one another: where the *values* went, cuts included, and where *gradients* can go, which is
+only through calls that made a node.  Nothing here recurses, and a walk visits each call once.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from functools import cached_property
+from typing import Any
+
+from ..events import Event, Recording
+from ..findings import Mark
+from ..snapshot import SourceLine
+from ..tensors import TensorFacts
+from .runs import Run, runs_of
+from .spelling import Spelling
+
+CALLS = frozenset({"operation", "inplace", "cut", "function"})
+"""Kinds of events whose inputs and outputs are tensors."""
+
+
+class Flow:
+    """One recording, indexed: who made, used, wrote and cut each tensor, and what each backward run reached."""
+
+    def __init__(self, recording: Recording) -> None:
+        self.recording = recording
+        self.events = recording.events
+        self.tensors = recording.tensors
+        self.runs: list[Run] = runs_of(recording)
+        """Backward runs, in order; nested ones included."""
+        self.made_in: dict[int, list[int]] = defaultdict(list)
+        """Tensor -> rows of the calls that returned it."""
+        self.used_in: dict[int, list[int]] = defaultdict(list)
+        """Tensor -> rows of the calls that took it as an argument."""
+        self.writes_to: dict[int, list[int]] = defaultdict(list)
+        """Storage -> rows of the calls that wrote into it."""
+        self.sharing: dict[int, list[int]] = defaultdict(list)
+        """Storage -> tensors that lie in it."""
+        self._node_rows: list[tuple[int, int, int]] = []
+        self._index()
+
+    def _index(self) -> None:
+        for tensor, facts in enumerate(self.tensors):
+            if facts.storage is not None:
+                self.sharing[facts.storage].append(tensor)
+        for row, event in enumerate(self.events):
+            if event.kind in CALLS and event.data.get("action", "forward") == "forward":
+                self._index_call(row, event)
+
+    def _index_call(self, row: int, event: Event) -> None:
+        for tensor in dict.fromkeys(event.data.get("inputs", ())):
+            self.used_in[tensor].append(row)
+        for tensor in dict.fromkeys(event.data.get("outputs", ())):
+            self.made_in[tensor].append(row)
+        target = self.target(row)
+        if target is not None and self.tensors[target].storage is not None:
+            self.writes_to[self.tensors[target].storage].append(row)  # type: ignore[index]
+        nodes = event.data.get("nodes")
+        if nodes:
+            self._node_rows.append((nodes[0], nodes[1], row))
+        elif event.data.get("node") is not None:
+            self._node_rows.append((event.data["node"], event.data["node"] + 1, row))
+
+    # -- events by kind
+
+    @cached_property
+    def rows(self) -> dict[str, list[int]]:
+        """Kind of event -> its rows."""
+        found: dict[str, list[int]] = defaultdict(list)
+        for row, event in enumerate(self.events):
+            found[event.kind].append(row)
+        return found
+
+    def of_kind(self, kind: str, **data: Any) -> Iterator[tuple[int, Event]]:
+        """Yield (row, event) for the events of a kind whose data has all these values."""
+        for row in self.rows.get(kind, ()):
+            event = self.events[row]
+            if all(event.data.get(key) == value for key, value in data.items()):
+                yield row, event
+
+    @cached_property
+    def error(self) -> Event | None:
+        """What ended the program, if an exception did."""
+        return next((self.events[row] for row in reversed(self.rows.get("error", []))), None)
+
+    @property
+    def error_text(self) -> str:
+        """Its message."""
+        return str(self.error.data.get("message", "")) if self.error else ""
+
+    @cached_property
+    def spelling(self) -> Spelling:
+        """How the program spells its tensors."""
+        return Spelling(self.recording)
+
+    def name(self, tensor: int, function: str | None = None) -> str:
+        """Return what to call a tensor in a sentence, best as it is spelled in ``function``."""
+        return self.spelling.name(tensor, function)
+
+    # -- one call
+
+    def inputs(self, row: int) -> list[int]:
+        """Return the tensors that a call took; one that writes also reads what it writes into."""
+        data = self.events[row].data
+        found = list(data.get("inputs", ()))
+        target = self.target(row)
+        return found if target is None or target in found else [target, *found]
+
+    def outputs(self, row: int) -> list[int]:
+        """Return the tensors whose values a call determined: its results, and all that lies in memory it wrote."""
+        found = list(self.events[row].data.get("outputs", ()))
+        target = self.target(row)
+        if target is not None:
+            found += [target, *self.same_memory(target)]
+        return list(dict.fromkeys(found))
+
+    def target(self, row: int) -> int | None:
+        """Return the tensor that a call wrote into."""
+        event = self.events[row]
+        return event.data.get("target") if event.kind in ("inplace", "cut") else None
+
+    def has_node(self, row: int) -> bool:
+        """Whether a call is part of the backward graph."""
+        data = self.events[row].data
+        return bool(data.get("nodes")) or data.get("node") is not None
+
+    def is_leaf(self, tensor: int) -> bool:
+        """Whether no recorded call gave this tensor a history."""
+        return self.tensors[tensor].leaf and not any(self.has_node(row) for row in self.made_in.get(tensor, ()))
+
+    def has_history(self, tensor: int, row: int | None = None) -> bool:
+        """Whether a tensor has a history (before a row, when one is given)."""
+        return any(self.has_node(made) for made in self.producers(tensor, len(self.events) if row is None else row))
+
+    def same_memory(self, tensor: int) -> list[int]:
+        """Return the other tensors that lie in the same memory."""
+        storage = self.tensors[tensor].storage
+        return [] if storage is None else [other for other in self.sharing[storage] if other != tensor]
+
+    def facts(self, tensor: int) -> TensorFacts:
+        """Return what the recording knows of a tensor."""
+        return self.tensors[tensor]
+
+    # -- walks
+
+    def producers(self, tensor: int, before: int) -> Iterator[int]:
+        """Yield the rows, before a given one, of the calls that made or wrote what a tensor then held."""
+        made = self.made_in.get(tensor, [])
+        yield from made[: bisect_left(made, before)]
+        storage = self.tensors[tensor].storage
+        if storage is not None:
+            writes = self.writes_to.get(storage, [])
+            yield from writes[: bisect_left(writes, before)]
+
+    def behind(self, roots: Iterable[int], before: int, *, gradients: bool = True) -> Behind:
+        """Return everything that tensors depended on just before a row.
+
+        With ``gradients`` only what a gradient can reach, otherwise every value, through cuts as well; calls that
+        write into a leaf are not followed then, for they belong to another step.
+        """
+        found = Behind()
+        todo = [(tensor, before) for tensor in roots]
+        asked: dict[int, int] = {}
+        while todo:
+            tensor, limit = todo.pop()
+            if asked.get(tensor, -1) >= limit:
+                continue
+            asked[tensor] = limit
+            found.tensors.add(tensor)
+            if not gradients and self.is_leaf(tensor) and self.tensors[tensor].requires_grad:
+                continue
+            for row in self.producers(tensor, limit):
+                if row not in found.calls and (not gradients or self.has_node(row)):
+                    found.calls.add(row)
+                    todo.extend((given, row) for given in self.inputs(row))
+        return found
+
+    def leaves_behind(self, found: Behind) -> set[int]:
+        """Return the leaves that require grad among the tensors of a walk."""
+        return {t for t in found.tensors if self.tensors[t].requires_grad and self.is_leaf(t)}
+
+    def path_to(self, start: int, goals: set[int], *, after: int = -1, before: int | None = None) -> list[int] | None:
+        """Return the rows of a shortest chain of calls by which the values of ``start`` reached one of ``goals``."""
+        end = len(self.events) if before is None else before
+        came_from: dict[int, int | None] = {}
+        level: list[tuple[int, int, int | None]] = [(start, after, None)]
+        while level:
+            following: list[tuple[int, int, int | None]] = []
+            for tensor, since, call in level:
+                for row in self.used_in.get(tensor, ()):
+                    if not since < row < end or row in came_from:
+                        continue
+                    came_from[row] = call
+                    reached = self.outputs(row)
+                    if goals.intersection(reached):
+                        return _way(came_from, row)
+                    following.extend((given, row, row) for given in reached)
+            level = following
+        return None
+
+    def descendants(self, start: int) -> set[int]:
+        """Return every tensor that the values of ``start`` reached."""
+        seen, calls, todo = {start}, set(), [(start, -1)]
+        while todo:
+            tensor, since = todo.pop()
+            for row in self.used_in.get(tensor, ()):
+                if row > since and row not in calls:
+                    calls.add(row)
+                    seen.update(self.outputs(row))
+                    todo.extend((given, row) for given in self.outputs(row))
+        return seen
+
+    # -- backward
+
+    def reached_by(self, run: Run) -> Behind:
+        """Return what a run's gradients could reach, worked out once."""
+        if run.reached is None:
+            run.reached = self.behind(run.roots, run.begin)
+        return run.reached
+
+    @cached_property
+    def accumulated(self) -> dict[int, list[int]]:
+        """Leaf -> rows at which a gradient arrived in its ``.grad``."""
+        found: dict[int, list[int]] = defaultdict(list)
+        for row, event in self.of_kind("accumulate"):
+            if event.data.get("tensor") is not None:
+                found[event.data["tensor"]].append(row)
+        return found
+
+    @cached_property
+    def got_gradient(self) -> set[int]:
+        """Tensors that got a gradient: in ``.grad``, or asked for by ``autograd.grad`` and reached."""
+        found = set(self.accumulated)
+        for run in self.runs:
+            if run.inputs and not run.error:
+                found |= self.reached_by(run).tensors.intersection(run.inputs)
+        return found
+
+    def run_after(self, row: int) -> Run | None:
+        """Return the first run that began after a row."""
+        return next((run for run in self.runs if run.begin > row), None)
+
+    def call_of_node(self, number: int | None) -> int | None:
+        """Return the row of the call that made the node with this sequence number."""
+        if number is None:
+            return None
+        return next((row for first, end, row in self._node_rows if first <= number < end), None)
+
+    def marks(self, run: Run | None, rows: Iterable[int], text: str = "", ghost: str = "") -> tuple[Mark, ...]:
+        """Return marks for the nodes that calls made, in the graph of a run."""
+        if run is None or run.snapshot is None:
+            return ()
+        places = run.places(self.recording.snapshots[run.snapshot])
+        found = []
+        for row in rows:
+            data = self.events[row].data
+            numbers = range(*data["nodes"]) if data.get("nodes") else [data.get("node")]
+            found += [Mark(run.snapshot, places[number], text, ghost) for number in numbers if number in places]
+        return tuple(found)
+
+    # -- lines
+
+    def line_in(self, row: int, function: str) -> SourceLine | None:
+        """Return where a function of the user stood during a call, if it was on the stack."""
+        return next((line for line in self.lines(row) if line.function == function), None)
+
+    def lines(self, row: int) -> list[SourceLine]:
+        """Return the user's lines on the stack during a call, innermost first."""
+        event = self.events[row]
+        stack = [
+            SourceLine(frame.get("file", ""), frame.get("line", 0), frame.get("function", ""))
+            for frame in event.data.get("stack", ())
+        ]
+        return stack or ([event.source] if event.source else [])
+
+
+class Behind:
+    """What a walk found: calls by row, and tensors."""
+
+    __slots__ = ("calls", "tensors")
+
+    def __init__(self) -> None:
+        self.calls: set[int] = set()
+        self.tensors: set[int] = set()
+
+
+def _way(came_from: dict[int, int | None], row: int | None) -> list[int]:
+    """Return the chain that ends in a row, first call first."""
+    way = []
+    while row is not None:
+        way.append(row)
+        row = came_from[row]
+    return way[::-1]

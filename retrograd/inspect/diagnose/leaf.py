@@ -1,0 +1,186 @@
+"""Leaves: tensors that a program takes for parameters although they are results, or that it may not write into."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from .base import Case, Check, Kind, Stage
+from .flow import Flow
+from .spelling import written_name
+from .words import at, listed, operator_word
+
+KINDS = {
+    "nonleaf-grad": Kind("`.grad` of a tensor that is no leaf is read", "error", Stage.STATEMENT),
+    "leaf-inplace": Kind(
+        "a leaf that requires grad is changed in place while gradients are on", "error", Stage.STATEMENT
+    ),
+    "deepcopy-nonleaf": Kind("`deepcopy` meets a tensor that has a history", "error", Stage.STATEMENT),
+}
+
+
+def find(flow: Flow) -> Iterator[Case]:
+    """Yield the cases of this family."""
+    yield from _gradients_read(flow)
+    yield from _leaf_written(flow)
+    yield from _deep_copied(flow)
+
+
+CHECK = Check("leaf", KINDS, find)
+
+
+def _gradients_read(flow: Flow) -> Iterator[Case]:
+    """Yield a case for each line that made a tensor whose ``.grad`` was read although it is no leaf."""
+    read: dict[int, int] = {}
+    for row, event in flow.of_kind("read", leaf=False):
+        tensor = event.data.get("tensor")
+        if tensor is not None and not event.data.get("retains_grad") and flow.facts(tensor).requires_grad:
+            read.setdefault(tensor, row)
+    by_line: dict[object, list[int]] = {}
+    for tensor in read:
+        made = _made(flow, tensor)
+        meant = made is not None and _meant_as_leaf(flow, tensor, made)
+        by_line.setdefault((flow.events[made].source if meant and made is not None else read[tensor]), []).append(
+            tensor
+        )
+    for tensors in by_line.values():
+        yield _not_a_leaf(flow, tensors, read)
+    if "can't optimize a non-leaf" in flow.error_text:
+        yield from _not_optimizable(flow)
+
+
+def _not_a_leaf(flow: Flow, tensors: list[int], read: dict[int, int]) -> Case:
+    """Return the case for tensors that one line made, or whose gradient one line read."""
+    first = tensors[0]
+    made = _made(flow, first)
+    function = _function(flow, read[first])
+    names = listed(_read_name(flow, read[tensor], tensor) for tensor in tensors)
+    are, its = ("are no leaves", "their") if len(tensors) > 1 else ("is no leaf", "its")
+    line = flow.events[made].source if made is not None else None
+    what = operator_word(flow.events[made].op) if made is not None else "an operation"
+    if made is not None and _meant_as_leaf(flow, first, made):
+        return Case(
+            kind="nonleaf-grad",
+            message=f"{names} {are} but the result of {what}{at(line)}, so {its} .grad stays None: the gradient "
+            f"goes to the tensor that {what} was computed from.",
+            remedy=_leaf_remedy(flow, made, names),
+            source=line,
+            op=what,
+            subjects=frozenset(tensors),
+            explains_error=_stumbled(flow),
+            marks=flow.marks(flow.run_after(made), [made], "no leaf"),
+            evidence={"read_at": list(flow.events[read[first]].source or ()), "function": function or ""},
+        )
+    source = flow.events[read[first]].source
+    return Case(
+        kind="nonleaf-grad",
+        message=f"the .grad of {names} is read{at(source)}, but {names} {are}: it is made by {what}{at(line)}, and "
+        f"only leaves keep {its} gradient.",
+        remedy=f"{names}.retain_grad() before backward(), or torch.autograd.grad(loss, {names})",
+        source=source,
+        op=what,
+        subjects=frozenset(tensors),
+        explains_error=_stumbled(flow),
+        marks=flow.marks(flow.run_after(made), [made], "no leaf") if made is not None else (),
+    )
+
+
+def _made(flow: Flow, tensor: int) -> int | None:
+    """Return the row of the call that gave a tensor its history."""
+    return next((row for row in flow.made_in.get(tensor, ()) if flow.has_node(row)), None)
+
+
+def _meant_as_leaf(flow: Flow, tensor: int, made: int) -> bool:
+    """Whether a result stands where a leaf was meant: made of a leaf that has no name of its own, or has the same."""
+    sources = [given for given in flow.inputs(made) if flow.facts(given).requires_grad]
+    if not sources or not all(flow.is_leaf(given) for given in sources):
+        return False
+    names = flow.spelling.names(tensor)
+    used_once = all(len(flow.used_in[given]) == 1 for given in sources)
+    same_name = any(names & flow.spelling.names(given) for given in sources)
+    nameless = not any(flow.facts(given).name for given in sources) and used_once
+    return same_name or nameless
+
+
+def _leaf_remedy(flow: Flow, made: int, names: str) -> str:
+    """Return how to make a leaf of it."""
+    given = [t for t in flow.inputs(made) if flow.facts(t).requires_grad]
+    if any(flow.spelling.names(t) & {names} for t in given):
+        return f"update the leaf itself: with torch.no_grad(): {names} -= ..."
+    return "compute first, then make it a leaf: (...).detach().requires_grad_(), without requires_grad=True inside"
+
+
+def _read_name(flow: Flow, row: int, tensor: int) -> str:
+    """Return what the reading line calls a tensor, unless that is a loop's variable and it has a name of its own."""
+    return flow.facts(tensor).name or flow.name(tensor, _function(flow, row))
+
+
+def _function(flow: Flow, row: int) -> str | None:
+    source = flow.events[row].source
+    return source.function if source else None
+
+
+def _stumbled(flow: Flow) -> bool:
+    """Whether the program ended because it got None for a gradient."""
+    return "NoneType" in flow.error_text
+
+
+def _not_optimizable(flow: Flow) -> Iterator[Case]:
+    """Yield the case of an optimizer that was given results instead of leaves."""
+    error = flow.error
+    if error is None:
+        return
+    suspects = [
+        (row, tensor)
+        for tensor in range(len(flow.tensors))
+        if (row := _made(flow, tensor)) is not None and _meant_as_leaf(flow, tensor, row)
+    ]
+    row, tensor = suspects[-1] if suspects else (None, None)
+    name = flow.name(tensor) if tensor is not None else "a tensor"
+    source = flow.events[row].source if row is not None else error.source
+    yield Case(
+        kind="nonleaf-grad",
+        message=f"{name} is no leaf{at(source)}, so the optimizer{at(error.source)} cannot train it.",
+        remedy="make it a leaf: (...).detach().requires_grad_(), or torch.nn.Parameter(...)",
+        source=source,
+        explains_error=True,
+    )
+
+
+def _leaf_written(flow: Flow) -> Iterator[Case]:
+    """Yield the case of an exception that says a leaf was written into."""
+    text = flow.error_text
+    if "leaf Variable that requires grad" not in text or flow.error is None:
+        return
+    source = flow.error.source
+    line = flow.spelling.text(source)
+    name = written_name(line) or "a leaf"
+    yield Case(
+        kind="leaf-inplace",
+        message=f"{name} is a leaf that requires grad, and it is changed in place{at(source)} while gradients are on.",
+        remedy=f"with torch.no_grad(): {line}" if line else "wrap the update in torch.no_grad()",
+        source=source,
+        op=flow.error.op,
+        explains_error=True,
+    )
+
+
+def _deep_copied(flow: Flow) -> Iterator[Case]:
+    """Yield the case of an exception that says a result was copied deeply."""
+    if "support the deepcopy protocol" not in flow.error_text or flow.error is None:
+        return
+    copied = [event for _, event in flow.of_kind("cut", reason="deepcopy") if event.data.get("inputs")]
+    tensor = copied[-1].data["inputs"][0] if copied else None
+    name = flow.name(tensor) if tensor is not None else "a tensor inside"
+    made = _made(flow, tensor) if tensor is not None else None
+    origin = f", the result of {flow.events[made].op}{at(flow.events[made].source)}" if made is not None else ""
+    yield Case(
+        kind="deepcopy-nonleaf",
+        message=f"deepcopy{at(flow.error.source)} meets {name}{origin}: it has a history, "
+        "and only leaves can be copied.",
+        remedy=f"keep {name}.detach() there, or copy before the forward pass"
+        if tensor is not None
+        else "store tensors with .detach() on objects that are copied, or copy state_dict() instead",
+        source=flow.error.source,
+        op="deepcopy",
+        explains_error=True,
+    )

@@ -1,0 +1,117 @@
+"""How a program spells its tensors: names from the recording, and words of its source lines."""
+
+from __future__ import annotations
+
+import ast
+from collections import defaultdict
+from functools import lru_cache
+
+from ..events import Recording
+from ..snapshot import SourceLine
+from .words import shape_text
+
+
+class Spelling:
+    """Names of tensors, by the function that uses them."""
+
+    def __init__(self, recording: Recording) -> None:
+        self._recording = recording
+        self._spelled: dict[int, dict[str, str]] = defaultdict(dict)
+        for event in recording.events:
+            function = event.source.function if event.source else ""
+            data = event.data
+            self._note(function, data.get("outputs", ()), data.get("output_names", ()))
+            self._note(function, data.get("inputs", ()), data.get("names", ()))
+
+    def _note(self, function: str, tensors: list[int], names: list[str]) -> None:
+        """Keep the first plain name of each tensor in a function."""
+        for tensor, name in zip(tensors, names, strict=False):
+            if is_name(name):
+                self._spelled[tensor].setdefault(function, name)
+
+    def name(self, tensor: int, function: str | None = None) -> str:
+        """Return the best name of a tensor, or words such as ``a (3, 4) tensor``.
+
+        A parameter goes by its own name, any other tensor by how ``function`` spells it if it does.
+        """
+        facts = self._recording.tensors[tensor]
+        spelled = self._spelled.get(tensor, {})
+        if facts.name and facts.parameter:
+            return facts.name
+        if function in spelled:
+            return spelled[function]
+        return facts.name or next(iter(spelled.values()), "") or f"a {shape_text(facts.shape)} tensor"
+
+    def has_name(self, tensor: int) -> bool:
+        """Whether the program has a name for a tensor."""
+        return bool(self._recording.tensors[tensor].name or self._spelled.get(tensor))
+
+    def names(self, tensor: int) -> set[str]:
+        """Return every name that a tensor goes by."""
+        found = set(self._spelled.get(tensor, {}).values())
+        if self._recording.tensors[tensor].name:
+            found.add(self._recording.tensors[tensor].name)
+        return found
+
+    def text(self, source: SourceLine | None) -> str:
+        """Return the user's line, without indentation."""
+        if source is None:
+            return ""
+        return self._recording.sources.get(source.file, {}).get(source.line, "").strip()
+
+
+@lru_cache(maxsize=4096)
+def is_name(text: str) -> bool:
+    """Whether a spelling is a variable, attribute or entry, and no expression that computes."""
+    tree = _parsed(text)
+    while isinstance(tree, ast.Attribute | ast.Subscript):
+        if isinstance(tree, ast.Subscript) and not isinstance(tree.slice, ast.Constant | ast.Name):
+            return False
+        tree = tree.value
+    return isinstance(tree, ast.Name)
+
+
+def _parsed(text: str) -> ast.expr | None:
+    """Return an expression, or nothing for what is none."""
+    try:
+        return ast.parse(text.strip(), mode="eval").body
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return None
+
+
+def statement(text: str) -> ast.stmt | None:
+    """Return the statement that a line holds, or nothing where it is only a part of one."""
+    stripped = text.strip()
+    for attempt in (stripped, f"{stripped}\n    pass"):
+        try:
+            body = ast.parse(attempt).body
+        except (SyntaxError, ValueError, RecursionError, MemoryError):
+            continue
+        return body[0] if body else None
+    return None
+
+
+def written_name(text: str) -> str:
+    """Return what a line changes in place: ``p`` of ``p -= x``, ``h.data`` of ``h.data.clamp_(0)``, or nothing."""
+    node = statement(text)
+    if isinstance(node, ast.AugAssign):
+        return ast.unparse(node.target)
+    if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Subscript):
+        return ast.unparse(node.targets[0])
+    for call in _calls(node):
+        if isinstance(call.func, ast.Attribute) and call.func.attr.endswith("_") and call.func.attr[0] != "_":
+            return ast.unparse(call.func.value)
+    return ""
+
+
+def receiver(text: str, method: str) -> str:
+    """Return what a line calls a method of: ``pred`` of ``history.append(pred.numpy())``, or nothing."""
+    for call in _calls(statement(text)):
+        if isinstance(call.func, ast.Attribute) and call.func.attr == method:
+            return ast.unparse(call.func.value)
+    return ""
+
+
+def _calls(node: ast.stmt | None) -> list[ast.Call]:
+    """Return the calls in a statement, outermost first."""
+    return [] if node is None else [part for part in ast.walk(node) if isinstance(part, ast.Call)]

@@ -1,0 +1,37 @@
+"""What every form of telling findings has in common."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from retrograd.inspect.events import Recording
+from retrograd.inspect.findings import Finding
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """A diagnosis as it is told."""
+
+    recording: Recording
+    findings: list[Finding]
+    seconds: float = 0.0
+    """From the program's start to the end of the diagnosis."""
+    meanings: Mapping[str, str] = field(default_factory=dict)
+    """Kind -> what it means."""
+
+    def line_text(self, finding: Finding) -> str:
+        """Return the user's line that a finding is about, or nothing when the recording does not hold it."""
+        return self.recording.sources.get(finding.file, {}).get(finding.line, "")
+
+
+class Report(Protocol):
+    """One form: a name for ``--format``, the suffixes that mean it, and how it is written."""
+
+    name: str
+    suffixes: tuple[str, ...]
+
+    def write(self, outcome: Outcome) -> str:
+        """Return the findings as text."""
+        ...

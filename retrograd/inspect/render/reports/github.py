@@ -1,0 +1,51 @@
+"""Findings as workflow commands, which GitHub shows beside the changed lines."""
+
+from __future__ import annotations
+
+import os
+
+from retrograd.inspect.findings import Finding
+
+from .base import Outcome
+
+_COMMANDS = {"error": "error", "warning": "warning", "note": "notice"}
+
+
+class GithubReport:
+    """Writes one ``::error file=…,line=…::message`` a finding."""
+
+    name = "github"
+    suffixes = ()
+
+    def write(self, outcome: Outcome) -> str:
+        """Return one line for each finding."""
+        return "".join(f"{_command(finding)}\n" for finding in outcome.findings)
+
+
+def _command(finding: Finding) -> str:
+    """Return one workflow command."""
+    properties = {"title": f"retrograd: {finding.kind}"}
+    if finding.file:
+        properties = {"file": _relative(finding.file), "line": str(max(finding.line, 1)), **properties}
+    written = ",".join(f"{key}={_property(value)}" for key, value in properties.items())
+    text = finding.message + (f"\nWrite instead: {finding.remedy}" if finding.remedy else "")
+    return f"::{_COMMANDS[finding.severity]} {written}::{_data(text)}"
+
+
+def _relative(path: str) -> str:
+    """Return a path as the repository has it: from the current folder, when it lies below."""
+    below = os.path.relpath(path)
+    return path if below.startswith(os.pardir) else below.replace(os.sep, "/")
+
+
+def _data(text: str) -> str:
+    """Escape the text of a workflow command."""
+    return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+
+
+def _property(text: str) -> str:
+    """Escape a property of a workflow command."""
+    return _data(text).replace(":", "%3A").replace(",", "%2C")
+
+
+REPORT = GithubReport()

@@ -1,0 +1,36 @@
+"""Findings as JSON, schema 1: ``{"schema", "script", "seconds", "findings": [...]}``, most important first."""
+
+from __future__ import annotations
+
+import json
+
+from retrograd.inspect.events import Event
+
+from .base import Outcome
+
+SCHEMA = 1
+
+
+class JsonReport:
+    """Writes strict JSON; numbers that JSON cannot say are null."""
+
+    name = "json"
+    suffixes = (".json",)
+
+    def write(self, outcome: Outcome) -> str:
+        """Return the findings as one JSON object."""
+        plain = {
+            "schema": SCHEMA,
+            "script": outcome.recording.script,
+            "seconds": round(outcome.seconds, 3),
+            "findings": [_strict(finding.to_plain()) for finding in outcome.findings],
+        }
+        return json.dumps(plain, ensure_ascii=False, allow_nan=False, indent=1) + "\n"
+
+
+def _strict(plain: dict[str, object]) -> object:
+    """Return JSON values only: evidence may hold NaN, tuples or NumPy numbers."""
+    return Event("finding", data=plain).to_plain()["data"]
+
+
+REPORT = JsonReport()

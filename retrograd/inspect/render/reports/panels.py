@@ -1,0 +1,117 @@
+"""Findings as panels for a terminal: the sentence, the user's line with carets, and what to write instead."""
+
+from __future__ import annotations
+
+import ast
+import os
+from collections.abc import Iterator
+from typing import IO, TYPE_CHECKING
+
+from retrograd.inspect.findings import Finding
+from retrograd.inspect.render.console_page import page_text, print_page
+
+from .base import Outcome
+
+if TYPE_CHECKING:
+    from rich.panel import Panel
+    from rich.text import Text
+
+_STYLES = {"error": "red", "warning": "yellow", "note": "cyan"}
+_WIDTH = 110
+"""Widest panel that reads well."""
+
+
+class PanelReport:
+    """Writes panels as plain text; ``print_findings`` prints them in colour."""
+
+    name = "text"
+    suffixes = (".txt",)
+
+    def write(self, outcome: Outcome) -> str:
+        """Return the findings as plain text."""
+        return page_text(_parts(outcome), width=_WIDTH)
+
+
+REPORT = PanelReport()
+
+
+def print_findings(outcome: Outcome, file: IO[str] | None = None) -> None:
+    """Print the findings to ``file`` (standard output), in colour on a terminal; ``NO_COLOR`` is heeded."""
+    print_page(_parts(outcome), file)
+
+
+def _parts(outcome: Outcome) -> Iterator[Panel | Text]:
+    """Yield a panel for each finding, and the sum."""
+    from rich.text import Text
+
+    for finding in outcome.findings:
+        yield _panel(finding, outcome.line_text(finding))
+    count = len(outcome.findings)
+    words = f"{count} finding{'s' * (count != 1)}" if count else "no findings"
+    yield Text(f"retrograd: {words}", style="bold" if count else "green")
+
+
+def _panel(finding: Finding, line: str) -> Panel:
+    """Return one finding in a frame; names stand in ``Text``, so that no markup in them is obeyed."""
+    from rich.console import Group
+    from rich.panel import Panel
+    from rich.text import Text
+
+    style = _STYLES[finding.severity]
+    parts = [Text(_printable(finding.message))]
+    if finding.file:
+        where = f"{_shown_path(finding.file)}:{finding.line}"
+        parts += [Text(""), Text(_printable(where), style="dim")]
+    if line.strip():
+        parts += _quoted(line, finding)
+    if finding.remedy:
+        parts += [Text(""), Text("write instead  ", style="bold green") + Text(_printable(finding.remedy))]
+    title = Text(f" {finding.severity}: {finding.kind} ", style=f"bold {style}")
+    return Panel(Group(*parts), title=title, title_align="left", border_style=style, width=_WIDTH)
+
+
+def _shown_path(path: str) -> str:
+    """Return a path from the current folder on when it lies below."""
+    below = os.path.relpath(path)
+    return path if below.startswith(os.pardir) else below
+
+
+def _quoted(line: str, finding: Finding) -> list[Text]:
+    """Return the user's line and carets below the part that did it."""
+    from rich.text import Text
+
+    shown = _printable(line.strip())
+    start, length = caret(shown, finding.op)
+    number = f"{finding.line} | "
+    source = Text(number, style="dim") + Text(shown)
+    source.no_wrap, source.overflow = True, "ellipsis"
+    style = _STYLES[finding.severity]
+    return [source, Text(" " * (len(number) + start) + "^" * length, style=style, no_wrap=True, overflow="crop")]
+
+
+def caret(line: str, op: str) -> tuple[int, int]:
+    """Return where in a line without indentation an operator's call stands: column and length; else all of it."""
+    spelled = {op, op.strip("_"), f"{op.strip('_')}_"} - {"", "_"}
+    for part in _expressions(line):
+        if isinstance(part, ast.Call) and ast.unparse(part.func).rpartition(".")[2] in spelled:
+            raw = line.encode()
+            start = len(raw[: part.col_offset].decode(errors="replace"))
+            end = len(raw[: part.end_col_offset].decode(errors="replace"))
+            return start, max(end - start, 1)
+    code = line.split("  #")[0].rstrip()
+    return 0, max(len(code), 1)
+
+
+def _expressions(line: str) -> list[ast.expr]:
+    """Return the expressions in a line, or nothing for a line that is only a part of a statement."""
+    for attempt in (line, f"{line}\n    pass"):
+        try:
+            return [part for part in ast.walk(ast.parse(attempt)) if isinstance(part, ast.expr)]
+        except (SyntaxError, ValueError, RecursionError, MemoryError):
+            continue
+    return []
+
+
+def _printable(text: str) -> str:
+    """Return text without control characters, which could move the cursor of a terminal."""
+    return "".join(char if char.isprintable() else char.encode("unicode_escape").decode() for char in text)

@@ -1,0 +1,71 @@
+"""Findings as SARIF 2.1.0 (OASIS), which code hosts and editors read."""
+
+from __future__ import annotations
+
+import json
+import os
+from typing import Any
+from urllib.parse import quote
+
+from retrograd.inspect.findings import Finding
+
+from .base import Outcome
+
+_SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/os/schemas/sarif-schema-2.1.0.json"
+
+
+class SarifReport:
+    """Writes one run with one result a finding and one rule a kind."""
+
+    name = "sarif"
+    suffixes = (".sarif", ".sarif.json")
+
+    def write(self, outcome: Outcome) -> str:
+        """Return a SARIF log."""
+        kinds = sorted({finding.kind for finding in outcome.findings})
+        driver = {
+            "name": "retrograd",
+            "rules": [_rule(kind, outcome.meanings.get(kind, kind)) for kind in kinds],
+        }
+        results = [_result(finding, kinds.index(finding.kind), outcome) for finding in outcome.findings]
+        log = {
+            "$schema": _SCHEMA,
+            "version": "2.1.0",
+            "runs": [{"tool": {"driver": driver}, "columnKind": "unicodeCodePoints", "results": results}],
+        }
+        return json.dumps(log, ensure_ascii=False, allow_nan=False, indent=1) + "\n"
+
+
+def _rule(kind: str, meaning: str) -> dict[str, Any]:
+    """Return what a kind means."""
+    return {"id": kind, "shortDescription": {"text": meaning}}
+
+
+def _result(finding: Finding, rule: int, outcome: Outcome) -> dict[str, Any]:
+    """Return one finding."""
+    text = finding.message + (f"\n\nWrite instead: {finding.remedy}" if finding.remedy else "")
+    result: dict[str, Any] = {
+        "ruleId": finding.kind,
+        "ruleIndex": rule,
+        "level": finding.severity,
+        "message": {"text": text},
+    }
+    if finding.file and not finding.file.startswith("<"):
+        region: dict[str, Any] = {"startLine": max(finding.line, 1)}
+        line = outcome.line_text(finding)
+        if line:
+            region["snippet"] = {"text": line}
+        location = {"artifactLocation": {"uri": _uri(finding.file)}, "region": region}
+        result["locations"] = [{"physicalLocation": location}]
+    return result
+
+
+def _uri(path: str) -> str:
+    """Return a path as a URI reference: relative to the current folder when it lies below."""
+    below = os.path.relpath(path)
+    if not below.startswith(os.pardir):
+        return quote(below.replace(os.sep, "/"))
+    return "file://" + quote(os.path.abspath(path).replace(os.sep, "/"))
+
+
+REPORT = SarifReport()

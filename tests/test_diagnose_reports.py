@@ -1,0 +1,174 @@
+"""Findings as JSON, SARIF, workflow commands and panels; the command that tells them."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from retrograd.inspect.diagnose import checks, diagnose, kinds
+from retrograd.inspect.events import Event, Recording
+from retrograd.inspect.findings import Finding
+from retrograd.inspect.render.reports import Outcome, report_for, reports
+from retrograd.inspect.render.reports.panels import caret
+from retrograd.inspect.snapshot import SourceLine
+
+HOSTILE = 'w["</script>"] [red]\x1b[2J%0A::error::\n"'
+ROOT = Path(__file__).resolve().parent.parent
+
+
+def leaf_written(file: str = "train.py", text: str = "w -= 1") -> Recording:
+    """The recording of a program that ended by a write into a leaf."""
+    message = "a leaf Variable that requires grad is being used in an in-place operation."
+    source = SourceLine(file, 3, "<module>")
+    event = Event("error", source=source, data={"type": "RuntimeError", "message": message})
+    return Recording(script=file, events=[event], sources={file: {3: text}})
+
+
+def outcome(recording: Recording, findings: list[Finding] | None = None) -> Outcome:
+    """What the reports are given."""
+    meanings = {kind: told.meaning for kind, told in kinds().items()}
+    return Outcome(recording, diagnose(recording) if findings is None else findings, 0.5, meanings)
+
+
+def hostile_outcome() -> Outcome:
+    """One finding whose every text is hostile."""
+    finding = Finding(
+        "leaf-inplace", HOSTILE, HOSTILE, file=f"/tmp/{HOSTILE}.py", line=3, evidence={"value": float("nan")}
+    )
+    recording = Recording(script=HOSTILE, sources={finding.file: {3: HOSTILE}})
+    return outcome(recording, [finding])
+
+
+def test_every_check_names_its_kinds_once() -> None:
+    """No kind belongs to two families, and every kind says what it means."""
+    listed = [kind for check in checks().values() for kind in check.kinds]
+
+    assert len(listed) == len(set(listed))
+    assert all(kind.meaning for kind in kinds().values())
+
+
+def test_json_contract() -> None:
+    """The JSON form has the agreed keys, also for hostile texts and numbers that JSON cannot say."""
+    for told in (outcome(leaf_written()), hostile_outcome()):
+        plain = json.loads(reports()["json"].write(told), parse_constant=pytest.fail)
+
+        assert plain["schema"] == 1
+        assert {"script", "seconds", "findings"} <= set(plain)
+        assert {"kind", "severity", "message", "remedy", "file", "line", "op", "nodes"} <= set(plain["findings"][0])
+        assert plain["findings"][0]["line"] == 3
+
+
+def test_sarif_is_shaped_as_the_standard_says() -> None:
+    """Required properties of SARIF 2.1.0: version, runs, driver, results with a message and a valid level."""
+    for told in (outcome(leaf_written()), hostile_outcome()):
+        log = json.loads(reports()["sarif"].write(told))
+        (run,) = log["runs"]
+        rules = run["tool"]["driver"]["rules"]
+
+        assert log["version"] == "2.1.0"
+        for result in run["results"]:
+            assert result["level"] in {"error", "warning", "note", "none"}
+            assert result["message"]["text"]
+            assert rules[result["ruleIndex"]]["id"] == result["ruleId"]
+            place = result["locations"][0]["physicalLocation"]
+            assert place["region"]["startLine"] == 3
+            assert not set(place["artifactLocation"]["uri"]) & set(' "<>\n\x1b')
+
+
+def test_workflow_commands_stay_on_their_line() -> None:
+    """A hostile message makes no second command: line breaks, colons and commas are escaped."""
+    text = reports()["github"].write(hostile_outcome())
+
+    assert text.count("\n") == 1
+    assert text.startswith("::error file=")
+    assert text.split("::")[1].count(",") == 2
+
+
+def test_panels_show_the_line_and_carets() -> None:
+    """The panel quotes the user's line, points at it, and lets no control character or markup through."""
+    text = reports()["text"].write(outcome(leaf_written()))
+    hostile = reports()["text"].write(hostile_outcome())
+
+    assert "3 | w -= 1" in text
+    assert "^^^^^^" in text
+    assert "with torch.no_grad(): w -= 1" in text
+    assert "\x1b" not in hostile
+    assert "[red]" in hostile
+
+
+def test_carets_point_at_the_operator() -> None:
+    """Carets stand below the call of the operator, or below the whole line."""
+    line = "y = torch.log(v) + torch.exp(v)"
+    start, length = caret(line, "log")
+
+    assert line[start : start + length] == "torch.log(v)"
+    assert caret("x += 1", "add_") == (0, 6)
+    assert caret("ünï = torch.exp(", "exp") == (0, 16)
+
+
+def test_suffix_says_the_form() -> None:
+    """A suffix chooses the form; text is for all others."""
+    names = [report_for(path).name for path in ("a.json", "a.sarif", "b.SARIF.json", "a.txt", "")]
+
+    assert names == ["json", "sarif", "sarif", "text", "text"]
+
+
+def run(*arguments: str, cwd: Path) -> subprocess.CompletedProcess[str]:
+    """Run the command."""
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "NO_COLOR": "1"}
+    command = [sys.executable, "-m", "retrograd", "diagnose", *arguments]
+    return subprocess.run(command, cwd=cwd, capture_output=True, text=True, env=environment, timeout=120, check=False)
+
+
+PROGRAM = """\
+import retrograd as torch
+import sys
+print("out", sys.argv[1:])
+w = torch.ones(3, requires_grad=True)
+w -= 1
+"""
+
+
+def test_command_tells_of_a_program_that_raises(tmp_path: Path) -> None:
+    """stdout and the traceback are the program's own; the finding follows on stderr; the exit code is 1."""
+    (tmp_path / "bad.py").write_text(PROGRAM)
+    alone = subprocess.run(
+        [sys.executable, "bad.py", "--x"], cwd=tmp_path, capture_output=True, text=True, check=False,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+    )  # fmt: skip
+    watched = run("bad.py", "--", "--x", cwd=tmp_path)
+
+    assert watched.returncode == 1
+    assert watched.stdout == alone.stdout
+    assert watched.stderr.startswith(alone.stderr)
+    assert "leaf-inplace" in watched.stderr
+
+
+def test_command_writes_whole_files(tmp_path: Path) -> None:
+    """-o writes the contract and nothing on stderr; an unwritable place is refused before the program runs."""
+    (tmp_path / "bad.py").write_text(PROGRAM)
+    run("bad.py", "-f", "json", "-o", "f.json", cwd=tmp_path)
+    found: dict[str, Any] = json.loads((tmp_path / "f.json").read_text())
+    refused = run("bad.py", "-o", "missing/f.json", cwd=tmp_path)
+
+    assert [(item["kind"], item["line"]) for item in found["findings"]] == [("leaf-inplace", 5)]
+    assert found["script"] == "bad.py"
+    assert refused.returncode == 3
+    assert refused.stdout == ""
+
+
+def test_exit_codes(tmp_path: Path) -> None:
+    """A healthy program keeps its exit code; its own code wins over ours."""
+    (tmp_path / "good.py").write_text("import retrograd as torch\ntorch.ones(2, requires_grad=True).sum().backward()\n")
+    (tmp_path / "leaves.py").write_text("import sys\nsys.exit(7)\n")
+    good = run("good.py", cwd=tmp_path)
+
+    assert good.returncode == 0
+    assert good.stderr == "retrograd: no findings\n"
+    assert run("leaves.py", cwd=tmp_path).returncode == 7
