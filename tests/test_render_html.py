@@ -1,20 +1,26 @@
-"""The HTML page: one offline file, data that cannot break out, several steps, real browsers where there is one."""
+"""The HTML page as a file: offline, data that cannot break out, plain or packed, boxes and places.
+
+test_page_browser.py drives it.
+"""
 
 from __future__ import annotations
 
+import base64
+import gzip
 import json
 import math
 import re
-import shutil
-import subprocess
 from html.parser import HTMLParser
-from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
+from recording_samples import chain, graph, hostile
 
-from retrograd.inspect.events import Recording
+from retrograd.inspect.events import Event, Recording
 from retrograd.inspect.render import RenderOptions, renderer_for
-from retrograd.inspect.render.html import script_json
+from retrograd.inspect.render.page.groups import groups_of
+from retrograd.inspect.render.page.packing import Packed, script_json
 from retrograd.inspect.snapshot import GraphSnapshot, SourceLine
 
 HOSTILE = '</script><img src=x onerror="alert(1)">&\u2028\u2029<!-- {{script}} \'\x00\x1b[31m \ud800 漢'
@@ -81,22 +87,44 @@ class Reader(HTMLParser):
             self.scripts[-1] += data
 
 
-def data_of(text: str) -> dict[str, object]:
-    """The data block of a page."""
-    return dict(json.loads(Reader(text).scripts[0]))
+def data_of(text: str) -> dict[str, Any]:
+    """The data block of a page, unpacked here by other means than the page's."""
+    data = json.loads(Reader(text).scripts[0])
+    if "packed" not in data:
+        return dict(data)
+    raw = gzip.decompress(base64.b64decode(data["packed"]))
+    length = int.from_bytes(raw[:4], "little")
+    return dict(json.loads(raw[4 : 4 + length], object_hook=lambda value: column(raw[4 + length :], value)))
+
+
+def column(raw: bytes, value: dict[str, Any]) -> Any:
+    """A packed column as a list."""
+    if "@" not in value:
+        return value
+    kind, offset, length, way = value["@"]
+    size = int(kind[1])
+    planes = np.frombuffer(raw, np.uint8, length * size, offset).reshape(size, length)
+    stored = np.frombuffer(planes.T.tobytes(), f"<{kind}")
+    return (np.cumsum(stored) if way == "d" else stored).tolist()
+
+
+def texts(step: dict[str, Any], name: str) -> list[Any]:
+    """A column of texts."""
+    return [step[name]["values"][row] for row in step[name]["rows"]]
 
 
 def test_page_holds_drawing_and_data() -> None:
     """The drawing, the details of every node and the mentioned source lines (no others) are in the file."""
     text = page(small())
     data = data_of(text)
-    step = data["steps"][0]  # type: ignore[index]
+    structure = data["structures"][0]
 
-    assert 'id="s0-n2"' in text
-    assert step["op"] == ["SumBackward0", "MulBackward0", "AccumulateGrad"]
-    assert step["edges"] == [[0, 1, 1], [1, 2, 2], [0, 0, 1], [0, 0, 0]]
-    assert step["saved"] == ["", "48 B", ""]
-    assert step["measures"] == {"grad_norm": ["1", "nan", "inf"]}
+    assert 'id="still-n2"' in text
+    assert texts(structure, "op") == ["SumBackward0", "MulBackward0", "AccumulateGrad"]
+    assert texts(structure, "shape") == ["scalar", "2×3", "2×3"]
+    assert list(structure["edges"].values()) == [[0, 1, 1], [1, 2, 2], [0, 0, 1], [0, 0, 0]]
+    assert structure["saved"] == [-1, 48, -1]
+    assert data["steps"][0]["measures"] == {"grad_norm": {"values": [1.0, 0.0, 0.0], "states": [0, 2, 3]}}
     assert data["sources"] == {"train.py": {"2": "y = w * w", "3": "loss = y.sum()"}}
 
 
@@ -106,18 +134,23 @@ def test_no_address_and_no_foreign_code() -> None:
 
     assert "http" not in text.replace('xmlns="http://www.w3.org/2000/svg"', "").replace("http-equiv", "")
     assert not re.search(r"\b(src|href|action)\s*=", text)
-    assert not re.search(r"@import|url\((?!#)|fetch\(|XMLHttpRequest|WebSocket|sendBeacon|eval\(", text)
+    assert not re.search(r"@import|url\((?!#)|fetch\(|XMLHttpRequest|WebSocket|sendBeacon|eval\(|innerHTML", text)
     assert "default-src 'none'" in text
+
+
+def hostile_page() -> str:
+    """A page with a hostile text in every field."""
+    snapshot = small(HOSTILE, label=HOSTILE)
+    snapshot.op[1] = snapshot.scope[1] = snapshot.root_names[0] = snapshot.dtype[1] = HOSTILE
+    snapshot.kind[1] = snapshot.engine = HOSTILE
+    snapshot.measures[HOSTILE] = [1.0, None, 2.0]
+    snapshot.source[1] = SourceLine(HOSTILE, 2, HOSTILE)
+    return page(snapshot, script=HOSTILE, text=HOSTILE, title=HOSTILE)
 
 
 def test_hostile_names_stay_data() -> None:
     """Names, labels, paths and source texts cannot end the script or add an element; data come back as they were."""
-    snapshot = small(HOSTILE, label=HOSTILE)
-    snapshot.op[1] = snapshot.scope[1] = snapshot.root_names[0] = HOSTILE
-    snapshot.kind[1] = HOSTILE
-    snapshot.measures[HOSTILE] = [1.0, None, 2.0]
-    snapshot.source[1] = SourceLine(HOSTILE, 2, HOSTILE)
-    text = page(snapshot, script=HOSTILE, text=HOSTILE, title=HOSTILE)
+    text = hostile_page()
     reader, plain = Reader(text), Reader(page(small()))
 
     text.encode("utf-8")
@@ -127,9 +160,21 @@ def test_hostile_names_stay_data() -> None:
     assert len(reader.scripts) == 2
     assert reader.scripts[1] == plain.scripts[1]
     assert not any(name.startswith("on") for _, attributes in reader.tags for name in attributes)
-    data = json.loads(reader.scripts[0])
-    assert data["steps"][0]["name"][2] == HOSTILE.replace("\ud800", "?")
+    assert texts(data_of(text)["structures"][0], "name")[2] == HOSTILE.replace("\ud800", "?")
     assert not re.search("[<>&\u2028\u2029]", reader.scripts[0])
+
+
+def test_findings_and_errors_stay_data() -> None:
+    """What a run ended with is told, with its place, and cannot break out either."""
+    recording = Recording(snapshots=[small()], events=[])
+    data = {"type": "RuntimeError", "message": HOSTILE}
+    recording.events.append(Event("error", source=SourceLine("train.py", 3, "step"), data=data))
+    text = renderer_for("html").render(recording, RenderOptions())
+    assert isinstance(text, str)
+    (finding,) = data_of(text)["findings"]
+
+    assert finding["message"] == "RuntimeError: " + HOSTILE.replace("\ud800", "?")
+    assert (finding["file"], finding["line"], finding["severity"]) == ("train.py", 3, "error")
 
 
 def test_script_json_round_trips() -> None:
@@ -139,50 +184,85 @@ def test_script_json_round_trips() -> None:
     assert json.loads(script_json(value)) == value
 
 
-def test_several_steps_get_drawings_of_their_own() -> None:
-    """Each step has its drawing; only the first shows at the start; ids are unique."""
-    text = page(small(label="backward 0"), small(label="backward 1"), step="all")
-    drawings = [attributes for tag, attributes in Reader(text).tags if tag == "svg"]
-    ids = [attributes["id"] for _, attributes in Reader(text).tags if "id" in attributes]
+def test_equal_graphs_are_stored_once() -> None:
+    """Steps of a training loop share their graph and have their own measures and labels; other graphs are apart."""
+    other = small()
+    other.measures["grad_norm"] = [2.0, 3.0, 4.0]
+    data = data_of(page(small(), other, chain(4), step="all"))
 
-    assert [("hidden" in drawing) for drawing in drawings] == [False, True]
-    assert len(ids) == len(set(ids))
-    assert [step["label"] for step in data_of(text)["steps"]] == ["backward 0", "backward 1"]  # type: ignore[attr-defined]
+    assert [step["structure"] for step in data["steps"]] == [0, 0, 1]
+    assert data["steps"][1]["measures"]["grad_norm"] == {"values": [2.0, 3.0, 4.0]}
 
 
 def test_same_recording_gives_the_same_page() -> None:
-    """Two renderings are equal."""
+    """Two renderings are equal, packed or not."""
     assert page(small()) == page(small())
+    assert page(chain(6000)) == page(chain(6000))
 
 
-DRIVER = """<script>
-  const press = (key) => document.body.dispatchEvent(new KeyboardEvent("keydown", { key, bubbles: true }));
-  const search = document.getElementById("search"), found = document.getElementById("found");
-  press("j"); press("j");
-  const details = document.getElementById("details").textContent, near = document.querySelectorAll(".near").length;
-  search.value = "accumulate"; search.dispatchEvent(new Event("input"));
-  const count = found.textContent;
-  search.dispatchEvent(new KeyboardEvent("keydown", { key: "Enter" }));
-  const said = JSON.stringify([details, near, count, document.querySelector(".chosen").id, document.images.length]);
-  const block = document.createElement("pre"); block.id = "said"; block.textContent = said; document.body.append(block);
-</script></body>"""
+def test_packed_data_are_the_plain_data() -> None:
+    """Above 5,000 nodes columns travel as typed arrays and come out as they went in."""
+    snapshot = chain(6000)
+    snapshot.measures["grad_norm"] = [None if node % 7 == 0 else node / 3 for node in range(6000)]
+    snapshot.saved_bytes[5] = 2**40
+    text = page(snapshot)
+    structure, measure = data_of(text)["structures"][0], data_of(text)["steps"][0]["measures"]["grad_norm"]
+
+    assert '"packed"' in text
+    assert len(text) < 300_000
+    assert texts(structure, "op") == snapshot.op
+    assert structure["edges"]["target"] == snapshot.edge_target
+    assert structure["saved"] == snapshot.saved_bytes
+    assert measure["values"][8] == pytest.approx(8 / 3)
+    assert measure["states"][:8] == [1, 0, 0, 0, 0, 0, 0, 1]
 
 
-@pytest.mark.skipif(shutil.which("chromium") is None, reason="no Chromium on this machine")
-def test_page_works_in_a_browser(tmp_path: Path) -> None:
-    """From file://, keys choose nodes, details show the source text, and the search finds and chooses."""
-    snapshot = small("<img src=x>")
-    file = tmp_path / "page.html"
-    file.write_text(page(snapshot).replace("</body>", DRIVER), encoding="utf-8")
-    flags = "--headless --no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking"
-    more = f"--disable-component-update --disable-sync --user-data-dir={tmp_path / 'profile'} --dump-dom"
-    command = ["chromium", *flags.split(), *more.split(), file.as_uri()]
-    dom = subprocess.run(command, capture_output=True, text=True, timeout=120, check=True).stdout
-    block = re.search(r'<pre id="said">(.*?)</pre>', dom, re.DOTALL)
+@pytest.mark.parametrize("values", [[], [0], [255, 0], [-1, 5], [2**31 - 1, -(2**31)], list(range(70000)), [2**50, 3]])
+def test_numbers_survive_packing(values: list[int]) -> None:
+    """Whole numbers of any size and order come back from their typed array."""
+    packed = Packed()
+    text = packed.text({"it": packed.numbers(values)})
+    raw = gzip.decompress(base64.b64decode(json.loads(text)["packed"]))
+    length = int.from_bytes(raw[:4], "little")
 
-    assert block is not None, dom[-2000:]
-    details, near, count, chosen, images = json.loads(block[1].replace("&lt;", "<").replace("&gt;", ">"))
-    assert "MulBackward0" in details
-    assert "y = w * w" in details
-    assert "<img src=x>" in details
-    assert (near, count, chosen, images) == (3, "1", "s0-n2", 0)
+    assert column(raw[4 + length :], json.loads(raw[4 : 4 + length])["it"]) == values
+
+
+def test_boxes_follow_scopes() -> None:
+    """Modules become boxes in boxes; tiny ones and those that only wrap another one do not."""
+    snapshot = chain(10)
+    snapshot.scope = ["", *["net/body/0"] * 4, *["net/body/1"] * 3, "net/body/1/drop", "net/head"]
+    groups = groups_of(snapshot)
+
+    assert groups.names == ["", "net", "body", "body.0", "body.1"]
+    assert groups.parents == [-1, 0, 1, 2, 2]
+    assert groups.of_node == [0, 3, 3, 3, 3, 4, 4, 4, 4, 1]
+
+
+def test_cards_stand_apart_inside_their_box() -> None:
+    """No two cards of one box overlap, all lie inside it, and lines begin and end on their cards."""
+    snapshot = graph([(0, 1), (0, 2), (1, 3), (2, 3), (3, 4), (4, 5), (0, 5), (5, 6), (6, 7)], leaves=(7,))
+    snapshot.scope = ["", "a", "a", "a", "b", "b", "b", ""]
+    made = data_of(page(snapshot))["structures"][0]
+    cards, boxes = made["cards"], made["boxes"]
+    around = [*boxes["ofNode"], *boxes["parent"]]
+    for one in range(len(around)):
+        for other in range(one):
+            if around[one] == around[other] >= 0:
+                left, right = sorted((one, other), key=lambda card: cards["x"][card])
+                upper, lower = sorted((one, other), key=lambda card: cards["y"][card])
+                apart_x = cards["x"][left] + cards["width"][left] <= cards["x"][right]
+                assert apart_x or cards["y"][upper] + cards["height"][upper] <= cards["y"][lower]
+        if around[one] >= 0:
+            assert 0 <= cards["x"][one] <= boxes["innerWidth"][around[one]] - cards["width"][one]
+            assert 0 <= cards["y"][one] <= boxes["innerHeight"][around[one]] - cards["height"][one]
+    outermost = [link for link, box in enumerate(made["links"]["box"]) if box == 0]
+    assert [made["links"]["count"][link] for link in outermost] == [2, 1, 1, 1]
+
+
+@pytest.mark.parametrize("make", [lambda: GraphSnapshot(), lambda: chain(1), hostile, lambda: chain(30_000)])
+def test_odd_graphs_make_pages(make: Any) -> None:
+    """Nothing, one node, hostile names in a box tree of their own, a graph too large for careful layout."""
+    made = data_of(page(make()))
+
+    assert len(made["structures"][0]["cards"]["x"]) == len(make()) + len(made["structures"][0]["boxes"]["parent"])

@@ -32,7 +32,7 @@ class RenderOptions:
 
 
 MOST_CARDS = 20_000
-"""Nodes that svg and html draw unless told otherwise: about 12 MB, near the end of what browsers open well."""
+"""Nodes that svg draws unless told otherwise: about 12 MB, near the end of what browsers open well."""
 
 
 class Renderer(Protocol):
@@ -107,7 +107,7 @@ def capped(snapshot: GraphSnapshot, max_nodes: int | None) -> tuple[GraphSnapsho
 
 
 def drawable(snapshot: GraphSnapshot, options: RenderOptions) -> tuple[GraphSnapshot, str]:
-    """Return what of a graph svg and html draw, and what a headline adds about the rest, if there is one.
+    """Return what of a graph svg draws, and what a headline adds about the rest, if there is one.
 
     A million cards would take gigabytes to make and no browser would open them.
     """

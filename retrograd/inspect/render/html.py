@@ -1,8 +1,7 @@
-"""HTML: one offline page with the drawing to pan, zoom, search and click, and the details of a node beside it."""
+"""HTML: one offline page to read a graph in: outline, drawing, details, search, filters, steps, keyboard."""
 
 from __future__ import annotations
 
-import json
 import re
 from importlib import resources
 from typing import Any
@@ -11,17 +10,24 @@ from retrograd.inspect.events import Recording
 from retrograd.inspect.snapshot import GraphSnapshot
 
 from . import labels, theme
-from .base import RenderOptions, chosen_snapshots, drawable
-from .drawing import Drawing, draw, number, text
-from .legend import legend
+from .base import RenderOptions, capped, chosen_snapshots
+from .drawing import draw, number, text
+from .page.account import findings_data, sources_data
+from .page.measures import measure_data
+from .page.packing import Packed, Packing, Plain
+from .page.structure import same_structure, structure_data
 
-_SLOT = re.compile(r"\{\{(\w+)\}\}")
-# Between script tags only these can end or confuse the script; JSON may spell any character as \uXXXX.
-_UNSAFE = {ord(char): f"\\u{ord(char):04x}" for char in "<>&\u2028\u2029"}
+_SLOT = re.compile(r"\{\{([\w.]+)\}\}")
+_MOST_NODES = 1_000_000
+"""Nodes of one graph that a page holds unless told otherwise."""
+_PLAIN_NODES = 5_000
+"""Nodes up to which a page's data are readable JSON."""
+_STILL_NODES = 60
+"""Nodes of the drawing for readers without scripts."""
 
 
 class HtmlRenderer:
-    """Draws the chosen graphs into one page; several get a step selector."""
+    """Writes the chosen graphs into one page; several get a slider."""
 
     name = "html"
     suffixes = (".html", ".htm")
@@ -31,32 +37,62 @@ class HtmlRenderer:
         """Return a whole page that needs no network and no other file."""
         snapshots = chosen_snapshots(recording, options)
         title = labels.clean(options.title or recording.script or "backward graph")
-        drawings = []
-        steps: list[dict[str, Any]] = []
-        for step, snapshot in enumerate(snapshots):
-            shown, rest = drawable(snapshot, options)
-            drawing = draw(shown, options, prefix=f"s{step}-")
-            drawings.append(_svg(step, drawing))
-            steps.append(_step_data(shown, labels.headline(snapshot) + rest, drawing))
-        data = {"title": title, "steps": steps, "sources": _sources(recording, snapshots)}
-        return _filled(
-            _asset("page.html"),
+        parts = {
+            "title": text(title),
+            "theme": options.theme if options.theme in ("light", "dark") else "auto",
+            "still": _still(snapshots[0], options),
+            "data": _data(recording, snapshots, title, options),
+        }
+        return _filled(_asset("page.html"), parts)
+
+
+def _data(recording: Recording, snapshots: list[GraphSnapshot], title: str, options: RenderOptions) -> str:
+    """Return the data block."""
+    shown = [capped(snapshot, options.max_nodes or _MOST_NODES)[0] for snapshot in snapshots]
+    large = sum(len(snapshot) for snapshot in shown) > _PLAIN_NODES
+    packing: Packing = Packed() if large else Plain()
+    structures: list[dict[str, Any]] = []
+    steps = []
+    for at, (snapshot, whole) in enumerate(zip(shown, snapshots, strict=True)):
+        if at == 0 or not same_structure(snapshot, shown[at - 1]):
+            structures.append(structure_data(snapshot, packing))
+        steps.append(
             {
-                "title": text(title),
-                "theme": options.theme if options.theme in ("light", "dark") else "auto",
-                "graph_css": _graph_css(),
-                "page_css": _asset("page.css"),
-                "drawings": "\n".join(drawings),
-                "data": script_json(data),
-                "script": _asset("page.js"),
-            },
+                "structure": len(structures) - 1,
+                "label": labels.clean(whole.label),
+                "headline": labels.headline(whole) + _rest(snapshot, whole),
+                "measures": measure_data(snapshot, packing),
+            }
         )
+    return packing.text(
+        {
+            "title": title,
+            "colorBy": options.color_by or "",
+            "palettes": {"light": theme.LIGHT, "dark": theme.DARK},
+            "structures": structures,
+            "steps": steps,
+            "findings": findings_data(recording),
+            "sources": sources_data(recording, shown),
+        }
+    )
 
 
-def script_json(data: Any) -> str:
-    """Return JSON that is safe between script tags, whatever the strings in it hold."""
-    # NaN and infinity are no JSON; measures may hold them, so they travel as text.
-    return json.dumps(data, ensure_ascii=False, separators=(",", ":"), allow_nan=False).translate(_UNSAFE)
+def _rest(shown: GraphSnapshot, whole: GraphSnapshot) -> str:
+    """Return what the headline adds when not all nodes are in the page."""
+    return "" if len(shown) == len(whole) else f" · only the first {len(shown):,} nodes are in this page"
+
+
+def _still(snapshot: GraphSnapshot, options: RenderOptions) -> str:
+    """Return the drawing for readers without scripts: the nodes nearest to the roots."""
+    shown, left_out = capped(snapshot, _STILL_NODES)
+    drawing = draw(shown, options, prefix="still-")
+    wide, high = number(drawing.width), number(drawing.height)
+    more = f"<p>{left_out:,} more nodes need JavaScript to be seen.</p>" if left_out else ""
+    return (
+        f"<style>{theme.style(options.theme)}</style>{more}"
+        f'<svg xmlns="http://www.w3.org/2000/svg" class="graph" role="img" width="{wide}" height="{high}" '
+        f'viewBox="0 0 {wide} {high}"><title>{text(labels.headline(snapshot))}</title>\n{drawing.markup}\n</svg>'
+    )
 
 
 def _asset(name: str) -> str:
@@ -65,74 +101,11 @@ def _asset(name: str) -> str:
 
 
 def _filled(page: str, parts: dict[str, str]) -> str:
-    """Fill the slots of the page in one pass, so that no part can smuggle a slot into another."""
-    return _SLOT.sub(lambda found: parts[found[1]], page)
+    """Fill the slots of the page in one pass, so that no part can smuggle a slot into another.
 
-
-def _graph_css() -> str:
-    """Return the drawing's rules: the reader's setting decides until the page's switch does."""
-    dark = theme.rules(theme.DARK, ':root[data-theme="dark"]')
-    system = theme.rules(theme.DARK, ':root[data-theme="auto"]')
-    return f"{theme.shapes()}{theme.rules(theme.LIGHT)}{dark}@media (prefers-color-scheme:dark){{{system}}}"
-
-
-def _svg(step: int, drawing: Drawing) -> str:
-    """Return one drawing; all but the first are hidden until they are chosen."""
-    hidden = " hidden" if step else ""
-    size = f'data-width="{number(drawing.width)}" data-height="{number(drawing.height)}"'
-    return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" class="graph step" data-step="{step}" {size}{hidden}>\n'
-        f'<g class="world">\n{drawing.markup}\n</g></svg>'
-    )
-
-
-def _step_data(snapshot: GraphSnapshot, headline: str, drawing: Drawing) -> dict[str, Any]:
-    """Return what the page knows of one graph, in columns."""
-    nodes = range(len(snapshot))
-    key, key_width = legend(drawing)
-    return {
-        "headline": headline,
-        "label": labels.clean(snapshot.label),
-        "op": [_safe(op) for op in snapshot.op],
-        "kind": [_safe(kind) for kind in snapshot.kind],
-        "name": [_safe(name or "") for name in snapshot.name],
-        "scope": [_safe(scope) for scope in snapshot.scope],
-        "shape": [labels.shape_text(shape) for shape in snapshot.shape],
-        "dtype": [_safe(dtype or "") for dtype in snapshot.dtype],
-        "source": [[_safe(at.file), at.line, _safe(at.function)] if at else None for at in snapshot.source],
-        "saved": [labels.bytes_text(count) for count in snapshot.saved_bytes],
-        "seq": snapshot.seq,
-        "roots": [[node, _safe(name or "")] for node, name in zip(snapshot.roots, snapshot.root_names, strict=False)],
-        "measures": {
-            _safe(key): [_figure(values[node]) for node in nodes] for key, values in snapshot.measures.items()
-        },
-        "edges": [snapshot.edge_source, snapshot.edge_target, snapshot.edge_input_nr, snapshot.edge_output_nr],
-        "legend": f'<svg class="graph" width="{number(key_width)}" height="14">{key}</svg>',
-    }
-
-
-def _safe(value: str) -> str:
-    """Return a string that UTF-8 can carry: lone surrogates (file names of unknown encoding) replaced."""
-    return value.encode("utf-8", "replace").decode("utf-8")
-
-
-def _figure(value: float | None) -> str:
-    """Return a measure as text (also NaN and infinity)."""
-    return "" if value is None else f"{value:.4g}"
-
-
-def _sources(recording: Recording, snapshots: list[GraphSnapshot]) -> dict[str, dict[str, str]]:
-    """Return the source lines that the drawn graphs mention, with the lines around them that are known."""
-    wanted: dict[str, set[int]] = {}
-    for snapshot in snapshots:
-        for at in snapshot.source:
-            if at is not None:
-                wanted.setdefault(at.file, set()).update(range(at.line - 2, at.line + 3))
-    return {
-        _safe(file): {str(line): _safe(known[line]) for line in sorted(lines) if line in known}
-        for file, lines in wanted.items()
-        if (known := recording.sources.get(file))
-    }
+    A slot with a dot is a file of ``assets``: the page itself lists its style sheets and scripts.
+    """
+    return _SLOT.sub(lambda found: _asset(found[1]) if "." in found[1] else parts[found[1]], page)
 
 
 RENDERER = HtmlRenderer()

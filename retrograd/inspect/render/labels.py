@@ -95,7 +95,9 @@ def headline(snapshot: GraphSnapshot, title: str = "") -> str:
     names = ", ".join(clean(name) for name in snapshot.root_names if name)
     nodes, edges = len(snapshot), snapshot.edge_count
     counts = [f"{nodes:,} node{'s' * (nodes != 1)}", f"{edges:,} edge{'s' * (edges != 1)}"]
-    return " · ".join(part for part in (clean(title), names, clean(snapshot.label), *counts, snapshot.engine) if part)
+    return " · ".join(
+        part for part in (clean(title), names, clean(snapshot.label), *counts, clean(snapshot.engine)) if part
+    )
 
 
 def edge_text(snapshot: GraphSnapshot, edge: int) -> str:

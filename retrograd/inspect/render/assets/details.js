@@ -1,0 +1,171 @@
+// ---- details: everything known about what is chosen. Every text enters the page through textContent, never as markup.
+
+const details = byId("details");
+const ROLES = { leaf: "gradient is accumulated here", function: "custom Function", copy: "write into a view" };
+const AROUND = 3, MOST_LINKS = 100;
+
+const say = (text) => { byId("say").textContent = text; };
+
+function quiet(text) {
+  const element = make("p", text);
+  element.className = "quiet";
+  return element;
+}
+
+function describe() {
+  const { chosen, graph } = state;
+  details.replaceChildren();
+  details.scrollTop = 0;
+  if (chosen < 0) describeGraph();
+  else if (graph.isBox(chosen)) describeBox(chosen - graph.nodes);
+  else describeNode(chosen);
+}
+
+function describeNode(node) {
+  const { graph } = state, root = graph.rootNames.has(node);
+  const about = findingsOf(node);
+  details.append(make("h2", graph.title(node)), quiet([`n${node}`, root ? "backward starts here" : ROLES[graph.of("kind", node)]].filter(Boolean).join(" · ")));
+  about.forEach((finding) => details.append(findingCard(finding)));
+  details.append(actions(node), facts(nodeFacts(node)));
+  const statistics = Object.keys(measures()).map((name) => [measureName(name), measured(name, node)]).filter(([, value]) => value !== undefined);
+  const named = Object.keys(measures()).filter((name) => measured(name, node) !== undefined);
+  if (statistics.length) details.append(make("h3", "Backward"), facts(named.map((name) => [measureName(name), measureText(name, measured(name, node)), unsound(name, node)])));
+  const place = graph.of("source", node);
+  if (place) details.append(make("h3", "Forward call"), ...sourceLines(...place));
+  if (state.way && state.way.at(-1) === node) listNodes("Way from the loss", state.way, (at) => [at, ""]);
+  neighbours(node);
+}
+
+const unsound = (name, node) => {
+  const value = measured(name, node);
+  return !Number.isFinite(value) || (/^(nan|inf)_count$/.test(name) && value > 0);
+};
+
+function nodeFacts(node) {
+  const { graph } = state, box = graph.boxes.ofNode[node];
+  return [
+    ["Operator", graph.of("op", node)], ["Name", graph.of("name", node)], ["Root", graph.rootNames.get(node)],
+    ["Shape", graph.of("shape", node)], ["Dtype", graph.of("dtype", node)], ["Scope", graph.of("scope", node) || graph.path(box)],
+    ["Saved", graph.saved[node] >= 0 ? `${bytesText(graph.saved[node])} (${plural(graph.saved[node], "byte")})` : ""],
+    ["Sequence", graph.seq[node] >= 0 ? String(graph.seq[node]) : ""],
+  ];
+}
+
+function facts(rows) {
+  const table = make("dl");
+  for (const [key, value, odd] of rows) {
+    if (!value) continue;
+    const entry = make("dd", value);
+    if (odd) entry.className = "odd";
+    table.append(make("dt", key), entry);
+  }
+  return table;
+}
+
+function actions(node) {
+  const shown = state.way && state.way.at(-1) === node;
+  const row = make("p", "", button(shown ? "hide the way from the loss" : "way from the loss", () => showWay(shown ? -1 : node), "p"));
+  row.className = "tools";
+  return row;
+}
+
+// The user's lines around a place, the place itself marked.
+function sourceLines(file, line, name) {
+  const at = make("p", `${file}:${line}${name ? ` in ${name}` : ""}`), block = make("pre");
+  const known = Object.hasOwn(state.data.sources, file) ? state.data.sources[file] : {};
+  const numbers = [];
+  for (let number = line - AROUND; number <= line + AROUND; number++) if (known[number] !== undefined) numbers.push(number);
+  const indents = numbers.filter((number) => known[number].trim()).map((number) => known[number].length - known[number].trimStart().length);
+  const indent = indents.length ? Math.min(...indents) : 0;
+  for (const number of numbers) {
+    const row = make("span", "", make("i", String(number)), known[number].slice(indent).replace(/\n$/, ""));
+    if (number === line) row.className = "here";
+    block.append(row);
+  }
+  return block.childElementCount ? [at, block] : [at];
+}
+
+function neighbours(node) {
+  const { graph } = state, { source, target, input, output } = graph.edges;
+  const port = (edge) => (output[edge] ? `, output ${output[edge]}` : "");
+  listNodes("Gradient goes to (next_functions)", graph.down.row(node), (edge) => [target[edge], `input ${input[edge]}${port(edge)}: `]);
+  listNodes("Gradient comes from", graph.up.row(node), (edge) => [source[edge], `input ${input[edge]}${port(edge)} of `]);
+}
+
+function listNodes(heading, items, entry) {
+  if (!items.length) return;
+  const list = make("ul"), { graph } = state;
+  [...items.slice(0, MOST_LINKS)].forEach((item) => {
+    const [node, before] = entry(item), words = graph.isBox(node) ? "" : graph.line(node);
+    list.append(make("li", "", before, button(graph.title(node), () => choose(node, true)), ` ${cardName(node)} `, make("small", words)));
+  });
+  if (items.length > MOST_LINKS) list.append(make("li", `and ${items.length - MOST_LINKS} more`));
+  details.append(make("h3", `${heading}: ${items.length}`), list);
+}
+
+function describeBox(box) {
+  const { graph } = state, { totals } = graph, card = graph.boxCard(box), open = state.open[box] === 1;
+  details.append(make("h2", graph.boxes.name[box]), quiet(graph.path(box)));
+  const tools = make("p", "", button(open ? "close" : "open", () => toggle(card), "Enter"));
+  tools.className = "tools";
+  details.append(tools, facts([
+    ["Nodes", totals.nodes[box].toLocaleString("en")], ["Parameters", totals.leaves[box] ? String(totals.leaves[box]) : ""],
+    ["Saved", totals.saved[box] ? bytesText(totals.saved[box]) : ""], ["Time", boxTime(box)],
+  ]));
+  operatorTable(nodesOf(box));
+  const inner = graph.inside.row(box);
+  listNodes("Inside", inner, (at) => [at, ""]);
+}
+
+// Nodes of a box and of all boxes in it.
+function nodesOf(box) {
+  const { graph } = state, within = new Uint8Array(graph.boxCount), nodes = [];
+  within[box] = 1;
+  for (let each = box + 1; each < graph.boxCount; each++) within[each] = within[graph.boxes.parent[each]];
+  for (let node = 0; node < graph.nodes; node++) if (within[graph.boxes.ofNode[node]]) nodes.push(node);
+  return nodes;
+}
+
+function boxTime(box) {
+  if (!("time_us" in measures())) return "";
+  const sum = nodesOf(box).reduce((total, node) => total + (measured("time_us", node) || 0), 0);
+  return measureText("time_us", sum);
+}
+
+function operatorTable(nodes) {
+  const { graph } = state, counts = new Map();
+  for (const node of nodes) counts.set(graph.op.rows[node], (counts.get(graph.op.rows[node]) || 0) + 1);
+  const most = [...counts].sort((a, b) => b[1] - a[1] || a[0] - b[0]).slice(0, 30), table = make("dl");
+  for (const [row, count] of most) {
+    const op = graph.op.values[row];
+    const searchOp = () => { search.value = `^${op.replace(/[.*+?^${}()|[\]\\]/g, "\\$&")}$`; runSearch(); };
+    table.append(make("dt", "", button(graph.shortOps[row] || op, searchOp, `search ${op}`)), make("dd", count.toLocaleString("en")));
+  }
+  details.append(make("h3", "Operators"), table);
+}
+
+function describeGraph() {
+  const { graph, data, step } = state;
+  details.append(make("h2", data.steps[step].label || "Backward graph"), quiet(data.steps[step].headline));
+  data.findings.forEach((finding) => details.append(findingCard(finding)));
+  details.append(quiet("Choose a card for its operator, tensors, source lines and neighbours; open a box with a double click. Press ? for all keys."));
+  operatorTable(Array.from({ length: graph.nodes }, (_, node) => node));
+}
+
+// ---- findings
+
+const findingsOf = (node) => state.data.findings.filter((finding) => (finding.nodes || []).includes(node));
+
+function findingCard(finding) {
+  const card = make("section", "", make("strong", finding.message || finding.kind));
+  card.className = `finding ${finding.severity === "error" ? "error" : "warning"}`;
+  if (finding.remedy) card.append(make("p", finding.remedy));
+  if (finding.file) card.append(...sourceLines(finding.file, finding.line, ""));
+  return card;
+}
+
+function describeFinding(finding) {
+  const [first] = finding.nodes || [];
+  if (first !== undefined) return;  // its node is described, with the finding
+  details.replaceChildren(findingCard(finding));
+}

@@ -1,0 +1,96 @@
+// ---- graph: one structure of the data with what is worked out from it. Cards are numbered: nodes first, then boxes.
+
+const OP_ENDING = /(?<=.)Backward\d*$/;
+const CONTROL = /[\u0000-\u001f\u007f-\u009f\u2028\u2029\u202a-\u202e\u2066-\u2069\ufeff]+/g;
+const ENTRY = -1, EXIT = -2;
+
+class Graph {
+  constructor(data) {
+    Object.assign(this, data);
+    this.nodes = data.op.rows.length;
+    this.boxCount = data.boxes.parent.length;
+    this.cardCount = this.nodes + this.boxCount;
+    this.inside = rowsBy(this.boxCount, this.cardCount, (card) => this.around(card));
+    this.linksIn = rowsBy(this.boxCount, data.links.box.length, (link) => data.links.box[link]);
+    this.rootNames = new Map(data.roots);
+    this.firstPoint = this.pointStarts();
+    this.shortOps = data.op.values.map((op) => clean(op).replace(OP_ENDING, ""));
+  }
+  of(column, node) { return this[column].values[this[column].rows[node]]; }
+  isBox(card) { return card >= this.nodes; }
+  boxCard(box) { return this.nodes + box; }
+  // The box around a card; -1 around the whole graph.
+  around(card) { return card < this.nodes ? this.boxes.ofNode[card] : this.boxes.parent[card - this.nodes]; }
+  isLeaf(node) { return this.of("kind", node) === "leaf"; }
+  title(card) {
+    if (this.isBox(card)) return this.boxes.name[card - this.nodes];
+    return (this.isLeaf(card) && clean(this.of("name", card))) || this.shortOps[this.op.rows[card]];
+  }
+  // Name, shape and dtype, as far as the title does not say them.
+  line(node) {
+    const name = this.rootNames.get(node) || (this.isLeaf(node) ? "" : this.of("name", node));
+    const tensor = this.tensor(node);
+    return clean(name ? (tensor ? `${name}: ${tensor}` : name) : tensor);
+  }
+  tensor(node) { return [this.of("shape", node), this.of("dtype", node)].filter(Boolean).join(" "); }
+  path(box) {
+    const names = [];
+    for (let at = box; at > 0; at = this.boxes.parent[at]) names.unshift(this.boxes.name[at]);
+    return names.join("/");
+  }
+  pointStarts() {
+    const { pieces } = this.links, starts = new Int32Array(pieces.length);
+    for (let link = 0, at = 0; link < pieces.length; link++) {
+      starts[link] = at;
+      if (pieces[link]) at += 6 * pieces[link] + 2;
+    }
+    return starts;
+  }
+  // Edges out of every node (along the gradient) and into it.
+  get down() { return (this.downRows ??= rowsBy(this.nodes, this.edges.source.length, (edge) => this.edges.source[edge])); }
+  get up() { return (this.upRows ??= rowsBy(this.nodes, this.edges.target.length, (edge) => this.edges.target[edge])); }
+  // How many nodes and parameters stand in each box or below it, and the bytes they save.
+  get totals() { return (this.totalsFound ??= boxTotals(this)); }
+}
+
+// Numbers 0..count-1 sorted into rows by a key, in compressed form: row(key) is a view, no array of its own.
+function rowsBy(rows, count, key) {
+  const starts = new Int32Array(rows + 1), items = new Int32Array(count);
+  for (let at = 0; at < count; at++) if (key(at) >= 0) starts[key(at) + 1]++;
+  for (let row = 0; row < rows; row++) starts[row + 1] += starts[row];
+  const next = starts.slice();
+  for (let at = 0; at < count; at++) if (key(at) >= 0) items[next[key(at)]++] = at;
+  return { row: (number) => items.subarray(starts[number], starts[number + 1]) };
+}
+
+function boxTotals(graph) {
+  const zeros = () => new Float64Array(graph.boxCount), totals = { nodes: zeros(), leaves: zeros(), saved: zeros() };
+  for (let node = 0; node < graph.nodes; node++) {
+    const box = graph.boxes.ofNode[node];
+    totals.nodes[box]++;
+    if (graph.isLeaf(node)) totals.leaves[box]++;
+    totals.saved[box] += Math.max(graph.saved[node], 0);
+  }
+  for (let box = graph.boxCount - 1; box > 0; box--) {
+    for (const column of Object.values(totals)) column[graph.boxes.parent[box]] += column[box];
+  }
+  return totals;
+}
+
+const clean = (text) => text.replace(CONTROL, " ").trim();
+
+function bytesText(count) {
+  if (count < 1000) return `${count} B`;
+  const units = ["kB", "MB", "GB", "TB"];
+  let size = count / 1000, unit = 0;
+  while (size >= 999.95 && unit < 3) { size /= 1000; unit++; }
+  return `${size.toFixed(1)} ${units[unit]}`;
+}
+
+function figure(value) {
+  if (!Number.isFinite(value)) return String(value);
+  if (value !== 0 && (Math.abs(value) < 1e-3 || Math.abs(value) >= 1e6)) return value.toExponential(2);
+  return String(+value.toPrecision(4));
+}
+
+const plural = (count, word) => `${count.toLocaleString("en")} ${word}${count === 1 ? "" : "s"}`;

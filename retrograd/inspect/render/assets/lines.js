@@ -1,0 +1,83 @@
+// ---- lines: the Bezier points of a link, as Python wrote them and as the open boxes move them.
+
+// Absolute points inside the link's box, [] for a link without a way of its own.
+function rawPoints(graph, link) {
+  const pieces = graph.links.pieces[link];
+  if (!pieces) return [];
+  const start = graph.firstPoint[link], { points } = graph.links, found = new Array(6 * pieces + 2);
+  let x = 0, y = 0;
+  for (let at = 0; at < found.length; at += 2) {
+    found[at] = x += points[start + at];
+    found[at + 1] = y += points[start + at + 1];
+  }
+  return found;
+}
+
+// Where a link begins and ends on the sheet: [x0, y0, x1, y1].
+function linkEnds(scene, link) {
+  const { graph } = scene, box = graph.links.box[link];
+  const [x0, y0] = linkEnd(scene, graph.links.source[link], box, true);
+  const [x1, y1] = linkEnd(scene, graph.links.target[link], box, false);
+  return [x0, y0, x1, y1];
+}
+
+function linkEnd(scene, card, box, leaves) {
+  const { graph, x, y, width, height } = scene;
+  if (card < 0) {
+    const around = graph.boxCard(box);
+    return card === EXIT ? [x[around] + scene.port(box, "exit"), y[around] + height[around]] : [x[around] + scene.port(box, "entry"), y[around]];
+  }
+  const port = scene.isOpen(card) ? scene.port(card - graph.nodes, leaves ? "exit" : "entry") : width[card] / 2;
+  return [x[card] + port, y[card] + (leaves ? height[card] : 0)];
+}
+
+// The points of a link on the sheet, ready to be drawn.
+function linkPoints(scene, link) {
+  const { graph } = scene, [x0, y0, x1, y1] = linkEnds(scene, link), found = rawPoints(graph, link);
+  if (found.length <= 8) return soft(graph, scene, link, found, x0, y0, x1, y1);
+  const box = graph.links.box[link], spots = scene.boxes.spots.get(box), [left, top] = scene.origin(box);
+  for (let at = 0; at < found.length; at += 2) {
+    const x = found[at], y = found[at + 1];
+    found[at] = left + (spots ? spots.mapX(x, y) : x);
+    found[at + 1] = top + (spots ? spots.mapY(y) : y);
+  }
+  return joined(scene, link, found, x0, y0, x1, y1);
+}
+
+// One piece: from end to end, leaving and arriving straight down; ports on closed cards stay where Python put them.
+function soft(graph, scene, link, found, x0, y0, x1, y1) {
+  if (found.length) [x0, x1] = keptPorts(scene, link, found, x0, x1);
+  const bend = y1 > y0 ? (y1 - y0) / 2 : Math.min(60, Math.abs(x1 - x0) / 4 + 30);
+  return [x0, y0, x0, y0 + bend, x1, y1 - bend, x1, y1];
+}
+
+function keptPorts(scene, link, found, x0, x1) {
+  const { graph } = scene, { source, target } = graph.links, { x, width } = graph.cards, last = found.length - 2;
+  const from = source[link], to = target[link];
+  if (from >= 0 && !scene.isOpen(from)) x0 += found[0] - (x[from] + width[from] / 2);
+  if (to >= 0 && !scene.isOpen(to)) x1 += found[last] - (x[to] + width[to] / 2);
+  return [x0, x1];
+}
+
+// Several pieces: the first and last reach from the cards to where the way begins and ends.
+function joined(scene, link, found, x0, y0, x1, y1) {
+  const raw = rawPoints(scene.graph, link), end = found.length - 2;
+  [x0, x1] = keptPorts(scene, link, raw, x0, x1);
+  found[0] = x0;
+  found[1] = y0;
+  found[end] = x1;
+  found[end + 1] = y1;
+  straighten(found, 0);
+  straighten(found, end - 6);
+  return found;
+}
+
+// Controls of a piece whose ends moved: straight down at both.
+function straighten(points, at) {
+  const middle = (points[at + 1] + points[at + 7]) / 2;
+  if (points[at + 7] < points[at + 1]) return;
+  points[at + 2] = points[at];
+  points[at + 3] = middle;
+  points[at + 4] = points[at + 6];
+  points[at + 5] = middle;
+}

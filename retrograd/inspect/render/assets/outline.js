@@ -1,0 +1,166 @@
+// ---- outline: findings, modules as a tree, parameters.
+
+const outline = byId("outline");
+const MOST_ROWS = 300;
+
+function make(tag, text, ...children) {
+  const element = document.createElement(tag);
+  if (text) element.textContent = text;
+  element.append(...children);
+  return element;
+}
+
+function button(text, act, title = "") {
+  const element = make("button", text);
+  element.type = "button";
+  element.className = "link";
+  if (title) element.title = title;
+  element.addEventListener("click", act);
+  return element;
+}
+
+function section(heading, ...children) {
+  const summary = make("summary", heading), details = make("details", "", summary, ...children);
+  details.open = true;
+  return details;
+}
+
+function fillOutline() {
+  const { data, graph } = state, parts = [];
+  if (data.findings.length) parts.push(section(`Findings ${data.findings.length}`, findingList(data.findings)));
+  if (graph.boxCount > 1) {
+    const tools = make("p", "", button("open all", openAll), " · ", button("close all", closeAll));
+    tools.className = "tools";
+    parts.push(section(`Modules ${graph.boxCount - 1}`, tools, moduleTree()));
+  }
+  const leaves = [];
+  for (let node = 0; node < graph.nodes; node++) if (graph.isLeaf(node)) leaves.push(node);
+  parts.push(section(`Parameters ${leaves.length}`, longList(leaves, parameterRow)));
+  outline.replaceChildren(...parts);
+  markOutline();
+}
+
+function findingList(findings) {
+  const list = make("ul");
+  list.className = "findings";
+  findings.forEach((finding, number) => {
+    const item = make("li"), [first] = finding.nodes || [];
+    item.className = finding.severity === "error" ? "error" : "warning";
+    item.append(button(finding.message || finding.kind, () => showFinding(number), finding.kind));
+    if (finding.file) item.append(make("small", `${finding.file.split(/[/\\]/).at(-1)}:${finding.line}`));
+    item.dataset.node = first ?? "";
+    list.append(item);
+  });
+  return list;
+}
+
+function showFinding(number) {
+  const finding = state.data.findings[number], [first] = finding.nodes || [];
+  choose(first !== undefined && first < state.graph.nodes ? first : -1, true);
+  describeFinding(finding);
+}
+
+// A list that shows its beginning, and more when asked.
+function longList(items, row) {
+  const list = make("ul");
+  let shown = 0;
+  const more = () => {
+    items.slice(shown, shown + MOST_ROWS).forEach((item) => list.append(row(item)));
+    shown += MOST_ROWS;
+    if (shown < items.length) {
+      const rest = make("li", "", button(`${(items.length - shown).toLocaleString("en")} more`, () => { rest.remove(); more(); }));
+      list.append(rest);
+    }
+  };
+  more();
+  return list;
+}
+
+function parameterRow(node) {
+  const { graph } = state, item = make("li"), name = graph.title(node);
+  item.append(button(name, () => choose(node, true), name), make("small", graph.tensor(node)));
+  item.dataset.card = cardName(node);
+  return item;
+}
+
+// ---- the tree of modules (an ARIA tree: arrow keys walk in it)
+
+function moduleTree() {
+  const tree = make("ul"), { graph } = state;
+  tree.setAttribute("role", "tree");
+  tree.setAttribute("aria-label", "Modules");
+  moduleRows(0).forEach((row) => tree.append(row));
+  const first = tree.querySelector("[role=treeitem]");
+  if (first) first.tabIndex = 0;
+  tree.addEventListener("keydown", treeKey);
+  state.boxNames = graph.boxes.name;
+  return tree;
+}
+
+const childBoxes = (box) => [...state.graph.inside.row(box)].filter((card) => state.graph.isBox(card)).map((card) => card - state.graph.nodes);
+
+const moduleRows = (box) => childBoxes(box).slice(0, MOST_ROWS).map(moduleRow);
+
+function moduleRow(box) {
+  const { graph } = state, item = make("li"), label = make("span", graph.boxes.name[box]), open = make("i");
+  const count = make("small", graph.totals.nodes[box].toLocaleString("en"));
+  item.setAttribute("role", "treeitem");
+  item.tabIndex = -1;
+  item.dataset.box = box;
+  label.title = graph.path(box);
+  item.append(make("div", "", open, label, count));
+  item.firstChild.addEventListener("click", (event) => {
+    if (event.target === open) toggleRow(item);
+    else { choose(graph.boxCard(box), true); }
+    item.focus();
+  });
+  return item;
+}
+
+function toggleRow(item, open = !state.open[+item.dataset.box]) { setOpen(+item.dataset.box, open ? 1 : 0); }
+
+// Rows follow what is open in the drawing.
+function markOutline() {
+  const { graph, chosen } = state;
+  for (const item of outline.querySelectorAll("[role=treeitem]")) {
+    const box = +item.dataset.box, open = state.open[box] === 1, inner = childBoxes(box);
+    item.setAttribute("aria-expanded", open);
+    item.setAttribute("aria-selected", chosen === graph.boxCard(box));
+    let list = item.querySelector(":scope > ul");
+    if (open && inner.length && !list) {
+      list = make("ul", "", ...moduleRows(box));
+      list.setAttribute("role", "group");
+      item.append(list);
+      if (list.querySelector("li")) { markOutline(); return; }
+    } else if (!open && list) list.remove();
+  }
+  for (const item of outline.querySelectorAll("[data-card]")) item.classList.toggle("chosen", chosen >= 0 && item.dataset.card === cardName(chosen));
+  if (!outline.querySelector("[role=treeitem][tabindex='0']")) {
+    const first = outline.querySelector("[role=treeitem]");
+    if (first) first.tabIndex = 0;
+  }
+}
+
+function treeKey(event) {
+  const item = event.target.closest("[role=treeitem]");
+  if (!item || event.ctrlKey || event.metaKey || event.altKey) return;
+  const items = [...outline.querySelectorAll("[role=treeitem]")], at = items.indexOf(item), open = state.open[+item.dataset.box] === 1;
+  const acts = {
+    ArrowDown: () => focusRow(items[at + 1]), ArrowUp: () => focusRow(items[at - 1]),
+    Home: () => focusRow(items[0]), End: () => focusRow(items.at(-1)),
+    ArrowRight: () => (open ? focusRow(item.querySelector("[role=treeitem]")) : toggleRow(item, true)),
+    ArrowLeft: () => (open ? toggleRow(item, false) : focusRow(item.parentElement.closest("[role=treeitem]"))),
+    Enter: () => choose(state.graph.boxCard(+item.dataset.box), true), " ": () => toggleRow(item),
+  };
+  if (!Object.hasOwn(acts, event.key)) return;
+  event.preventDefault();
+  event.stopPropagation();
+  acts[event.key]();
+}
+
+function focusRow(item) {
+  if (!item) return;
+  outline.querySelectorAll("[role=treeitem]").forEach((each) => { each.tabIndex = -1; });
+  item.tabIndex = 0;
+  item.focus();
+}

@@ -1,0 +1,239 @@
+// ---- paint: the scene on a canvas, with as much detail as can be read at the scale.
+
+const FONT = "-apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, 'Noto Sans', 'DejaVu Sans', sans-serif";
+const TEXT_FROM = 0.42, CURVES_FROM = 0.12, ROUND_FROM = 0.3, LABELS_FROM = 0.7;
+const MANY = 5000;  // cards on the screen above which the picture made ahead is shown instead
+const DIM = 0.22;
+
+function paint() {
+  const ratio = window.devicePixelRatio || 1, context = canvas.getContext("2d", { alpha: false });
+  const { scene } = state, rectangle = shown();
+  context.setTransform(ratio, 0, 0, ratio, 0, 0);
+  context.fillStyle = looks.colours.paper;
+  context.fillRect(0, 0, stage.clientWidth, stage.clientHeight);
+  context.setTransform(ratio * view.scale, 0, 0, ratio * view.scale, ratio * view.x, ratio * view.y);
+  if (scene.grid.countIn(...rectangle) > MANY) paintAhead(context, rectangle);
+  else paintScene(context, view.scale, rectangle);
+  paintChosen(context, view.scale);
+  stage.dataset.scale = view.scale.toFixed(4);
+}
+
+// What lies in a rectangle of the sheet; the context is set to the sheet's coordinates.
+function paintScene(context, scale, rectangle) {
+  const { scene, lit } = state;
+  paintOpenBoxes(context, scale, rectangle);
+  const cards = scene.grid.cardsIn(...rectangle), links = scene.grid.linksIn(...rectangle);
+  paintLinks(context, scale, links, lit ? DIM : 1);
+  if (scale >= LABELS_FROM && !lit) paintLabels(context, links);
+  if (!lit) { paintCards(context, scale, cards); return; }
+  context.globalAlpha = DIM;
+  paintCards(context, scale, cards.filter((card) => !lit[card]));
+  context.globalAlpha = 1;
+  paintCards(context, scale, cards.filter((card) => lit[card]));
+}
+
+function paintOpenBoxes(context, scale, [left, top, right, bottom]) {
+  const { scene, graph } = state, { colours } = looks;
+  scene.openBoxes.forEach((box) => {
+    const card = graph.boxCard(box), x = scene.x[card], y = scene.y[card], wide = scene.width[card], high = scene.height[card];
+    if (x > right || y > bottom || x + wide < left || y + high < top) return;
+    context.fillStyle = colours.muted;
+    context.globalAlpha = 0.07;
+    context.beginPath();
+    context.roundRect(x, y, wide, high, 8);
+    context.fill();
+    context.globalAlpha = 1;
+    context.lineWidth = Math.max(1, 0.7 / scale);
+    context.strokeStyle = colours.rim;
+    context.stroke();
+    if (scale < TEXT_FROM / 2) return;
+    context.fillStyle = colours.muted;
+    context.font = `600 12px ${FONT}`;
+    context.textAlign = "left";
+    // The name stays on the screen while its box is larger than the screen.
+    const at = Math.min(Math.max(x + 10, left + 10 / scale), x + wide - 60);
+    context.fillText(fitted(context, `▾ ${graph.title(card)}`, wide - 24), at, y + 20);
+  });
+}
+
+function paintLinks(context, scale, links, alpha) {
+  const { scene } = state;
+  context.globalAlpha = alpha;
+  context.strokeStyle = looks.colours.line;
+  context.lineWidth = clamp(1.3, 0.6 / scale, 3 / scale);
+  const curved = scale >= CURVES_FROM && links.length < 4000;
+  for (let from = 0; from < links.length; from += 1000) {
+    context.beginPath();
+    for (const link of links.slice(from, from + 1000)) {
+      if (curved) traceCurve(context, linkPoints(scene, link));
+      else traceStraight(context, scene, link);
+    }
+    context.stroke();
+  }
+  context.globalAlpha = 1;
+  if (scale >= ROUND_FROM) paintTips(context, links, alpha);
+}
+
+function traceCurve(context, points) {
+  context.moveTo(points[0], points[1]);
+  for (let at = 2; at < points.length; at += 6) {
+    context.bezierCurveTo(points[at], points[at + 1], points[at + 2], points[at + 3], points[at + 4], points[at + 5]);
+  }
+}
+
+function traceStraight(context, scene, link) {
+  if (scene.graph.links.pieces[link] > 1) { traceCurve(context, linkPoints(scene, link)); return; }
+  const [x0, y0, x1, y1] = linkEnds(scene, link);
+  context.moveTo(x0, y0);
+  context.lineTo(x1, y1);
+}
+
+function paintTips(context, links, alpha) {
+  const { scene } = state;
+  context.fillStyle = looks.colours.line;
+  context.globalAlpha = alpha;
+  context.beginPath();
+  for (const link of links) {
+    const points = linkPoints(scene, link), x = points.at(-2), y = points.at(-1);
+    context.moveTo(x - 3.5, y - 7);
+    context.lineTo(x + 3.5, y - 7);
+    context.lineTo(x, y);
+  }
+  context.fill();
+  context.globalAlpha = 1;
+}
+
+// The shape of the gradient at the start of a line, where it is not crowded.
+function paintLabels(context, links) {
+  const { scene } = state, { colours } = looks;
+  context.font = `9.5px ${FONT}`;
+  context.textAlign = "center";
+  context.lineWidth = 4;
+  context.lineJoin = "round";
+  const fan = new Map();
+  for (const link of links) fan.set(scene.graph.links.source[link], (fan.get(scene.graph.links.source[link]) || 0) + 1);
+  for (const link of links) {
+    const text = linkLabel(link);
+    if (!text || fan.get(scene.graph.links.source[link]) > 12) continue;
+    const [x, y] = labelPoint(linkPoints(scene, link));
+    context.strokeStyle = colours.paper;
+    context.strokeText(text, x, y + 3.5);
+    context.fillStyle = colours.muted;
+    context.fillText(text, x, y + 3.5);
+  }
+}
+
+function linkLabel(link) {
+  const { graph } = state, count = graph.links.count[link], edge = graph.links.edge[link];
+  if (count > 1) return `${count} edges`;
+  const output = graph.edges.output[edge];
+  return output ? `output ${output}` : graph.of("shape", graph.edges.target[edge]);
+}
+
+// A point of a line a little below its start.
+function labelPoint(points) {
+  const share = clamp(17 / Math.max(Math.abs(points[7] - points[1]), 17), 0, 0.5), rest = 1 - share;
+  const at = (axis) => rest ** 3 * points[axis] + 3 * rest * rest * share * points[axis + 2] + 3 * rest * share * share * points[axis + 4] + share ** 3 * points[axis + 6];
+  return [at(0), at(1)];
+}
+
+function paintCards(context, scale, cards) {
+  if (scale < ROUND_FROM) { paintBlocks(context, cards, scale); return; }
+  const { scene } = state;
+  for (const card of cards) {
+    const [fill, rim, strip] = cardColours(card), x = scene.x[card], y = scene.y[card], wide = scene.width[card], high = scene.height[card];
+    context.fillStyle = fill;
+    context.strokeStyle = rim;
+    context.lineWidth = 1;
+    context.beginPath();
+    if (state.graph.isBox(card)) { context.roundRect(x + 4, y + 4, wide, high, 6); context.stroke(); context.beginPath(); }
+    context.roundRect(x, y, wide, high, 6);
+    context.fill();
+    context.stroke();
+    context.fillStyle = strip;
+    context.fillRect(x, y + 4, 4, high - 8);
+    if (scale >= TEXT_FROM) paintWords(context, card, x, y, wide, high);
+  }
+}
+
+// Far away: rectangles, all of one colour at once.
+function paintBlocks(context, cards, scale) {
+  const { scene } = state, byColour = new Map(), least = 1 / scale;
+  for (const card of cards) {
+    const [fill, rim, strip] = cardColours(card), colour = looks.scale ? (looks.scale.steps[card] === 99 ? rim : fill) : strip;
+    if (!byColour.has(colour)) byColour.set(colour, []);
+    byColour.get(colour).push(card);
+  }
+  for (const [colour, group] of byColour) {
+    context.fillStyle = colour;
+    for (const card of group) context.fillRect(scene.x[card], scene.y[card], Math.max(scene.width[card], least), Math.max(scene.height[card], least));
+  }
+}
+
+function paintWords(context, card, x, y, wide, high) {
+  const { graph } = state, { colours } = looks, line = graph.isBox(card) ? boxLine(card) : graph.line(card);
+  const room = wide - 20, flagged = state.flags && state.flags[card];
+  context.textAlign = "left";
+  context.fillStyle = colours.ink;
+  context.font = `600 13px ${FONT}`;
+  const title = graph.isBox(card) ? `▸ ${graph.title(card)}` : graph.title(card);
+  context.fillText(fitted(context, title, room - (flagged ? 14 : 0)), x + 11, line ? y + 19 : y + high / 2 + 5);
+  if (flagged) { context.fillStyle = colours.odd; context.fillText("!", x + wide - 12, y + 19); }
+  if (!line) return;
+  context.fillStyle = graph.isBox(card) ? colours.muted : colours.ink;
+  context.font = `11px ${FONT}`;
+  context.fillText(fitted(context, line, room), x + 11, y + 36);
+}
+
+function boxLine(card) {
+  const { totals, nodes } = state.graph, box = card - nodes, parts = [plural(totals.nodes[box], "node")];
+  if (totals.leaves[box]) parts.push(plural(totals.leaves[box], "parameter"));
+  if (totals.saved[box]) parts.push(bytesText(totals.saved[box]));
+  return parts.join(" · ");
+}
+
+// A text that fits: its middle gives way, because names are told apart by their ends.
+const fits = new Map();
+function fitted(context, text, room) {
+  const key = `${context.font[0]}${Math.round(room)} ${text}`;
+  if (fits.has(key)) return fits.get(key);
+  let made = text.slice(0, 400);
+  for (let keep = made.length; keep > 1 && context.measureText(made).width > room; keep--) {
+    const head = Math.ceil(keep / 3);
+    made = `${text.slice(0, head)}…${text.slice(text.length - (keep - head - 1))}`;
+  }
+  if (fits.size > 20000) fits.clear();
+  fits.set(key, made);
+  return made;
+}
+
+// The chosen card, its lines, and the way from the loss, above everything else.
+function paintChosen(context, scale) {
+  const { scene, graph, chosen, way } = state, accent = looks.colours.root;
+  context.strokeStyle = accent;
+  if (way) {
+    context.lineWidth = Math.max(3, 2.5 / scale);
+    context.beginPath();
+    for (const link of linksOfWay(way)) traceCurve(context, linkPoints(scene, link));
+    context.stroke();
+  }
+  if (chosen < 0) return;
+  const card = scene.visible(chosen);
+  if (!way && !scene.isOpen(card)) {
+    context.lineWidth = Math.max(2.2, 1.4 / scale);
+    context.beginPath();
+    for (const link of linksAt(card)) traceCurve(context, linkPoints(scene, link));
+    context.stroke();
+  }
+  const border = Math.max(3, 2 / scale), wide = Math.max(scene.width[card], 6 / scale), high = Math.max(scene.height[card], 6 / scale);
+  context.lineWidth = border;
+  context.strokeRect(scene.x[card] - border / 2, scene.y[card] - border / 2, wide + border, high + border);
+  if (graph.isBox(card) || scale >= ROUND_FROM) return;
+}
+
+// Links that begin or end at a card, at most a few hundred.
+function linksAt(card) {
+  const { scene, graph } = state, { x, y, width, height } = scene;
+  const near = scene.grid.linksIn(x[card] - 1, y[card] - 1, x[card] + width[card] + 1, y[card] + height[card] + 1);
+  return near.filter((link) => graph.links.source[link] === card || graph.links.target[link] === card).slice(0, 400);
+}

@@ -1,0 +1,131 @@
+// ---- scene: everything to be seen now, in absolute places, with a grid that finds what lies in a rectangle.
+
+class Scene {
+  constructor(graph, open) {
+    this.graph = graph;
+    this.boxes = new Boxes(graph, open);
+    Object.assign(this, { x: this.boxes.x, y: this.boxes.y, width: this.boxes.width, height: this.boxes.height });
+    const root = graph.boxCard(0);
+    this.x[root] = this.y[root] = 0;
+    this.sheet = { width: this.boxes.inner[0][0], height: this.boxes.inner[1][0] };
+    this.openBoxes = this.boxes.seen.slice(1);
+    this.cards = [];
+    this.links = [];
+    for (const box of this.boxes.seen) this.addBox(box);
+    this.cards = Int32Array.from(this.cards);
+    this.links = Int32Array.from(this.links);
+    this.grid = new Grid(this);
+  }
+  isOpen(card) { return this.boxes.isOpen(card); }
+  // The place on the sheet that coordinates inside a box count from.
+  origin(box) {
+    const card = this.graph.boxCard(box);
+    return [this.x[card], this.y[card] + (box ? HEADER : 0)];
+  }
+  port(box, side) {
+    const at = this.graph.boxes[side][box], spots = this.boxes.spots.get(box);
+    if (!spots) return at;
+    return spots.mapX(at, side === "entry" ? 0 : this.graph.boxes.innerHeight[box]);
+  }
+  addBox(box) {
+    const [left, top] = this.origin(box), moved = left || top;
+    for (const card of this.graph.inside.row(box)) {
+      if (moved) { this.x[card] += left; this.y[card] += top; }
+      if (!this.isOpen(card)) this.cards.push(card);
+    }
+    for (const link of this.graph.linksIn.row(box)) this.links.push(link);
+  }
+  // The card that stands for a node now: itself, or the outermost closed box around it.
+  visible(card) {
+    let seen = card;
+    for (let box = this.graph.around(card); box > 0; box = this.graph.boxes.parent[box]) {
+      if (!this.boxes.open[box]) seen = this.graph.boxCard(box);
+    }
+    return seen;
+  }
+  cardAt(x, y) {
+    const inside = (card) => x >= this.x[card] && x <= this.x[card] + this.width[card] &&
+      y >= this.y[card] && y <= this.y[card] + this.height[card];
+    const found = this.grid.cardsIn(x, y, x, y).find(inside);
+    if (found !== undefined) return found;
+    const box = this.openBoxes.findLast((each) => inside(this.graph.boxCard(each)));
+    return box === undefined ? -1 : this.graph.boxCard(box);
+  }
+}
+
+const FEW = 8;  // cards in a cell of the grid
+
+class Grid {
+  constructor(scene) {
+    this.scene = scene;
+    const { width, height } = scene.sheet;
+    this.cell = Math.max(300, Math.sqrt((width * height * FEW) / Math.max(scene.cards.length, 1)));
+    this.columns = Math.max(1, Math.ceil(width / this.cell));
+    this.rows = Math.max(1, Math.ceil(height / this.cell));
+    const cells = this.columns * this.rows, { x, y, width: wide, height: high } = scene;
+    this.cards = rowsBy(cells, scene.cards.length, (at) => {
+      const card = scene.cards[at];
+      return this.cellOf(x[card] + wide[card] / 2, y[card] + high[card] / 2);
+    });
+    this.boundLinks();
+    this.links = rowsBy(cells, scene.links.length, (at) => (this.isLong(at) ? -1 : this.cellOf(this.spans[4 * at], this.spans[4 * at + 1])));
+    this.long = [];
+    for (let at = 0; at < scene.links.length; at++) if (this.isLong(at)) this.long.push(at);
+  }
+  cellOf(x, y) {
+    const column = Math.min(Math.max(Math.floor(x / this.cell), 0), this.columns - 1);
+    return Math.min(Math.max(Math.floor(y / this.cell), 0), this.rows - 1) * this.columns + column;
+  }
+  // Left, top, right, bottom of every link.
+  boundLinks() {
+    const { scene } = this, spans = (this.spans = new Float32Array(4 * scene.links.length));
+    for (let at = 0; at < scene.links.length; at++) {
+      const link = scene.links[at];
+      const points = scene.graph.links.pieces[link] > 1 ? linkPoints(scene, link) : linkEnds(scene, link);
+      let left = Infinity, top = Infinity, right = -Infinity, bottom = -Infinity;
+      for (let point = 0; point < points.length; point += 2) {
+        if (points[point] < left) left = points[point];
+        if (points[point] > right) right = points[point];
+        if (points[point + 1] < top) top = points[point + 1];
+        if (points[point + 1] > bottom) bottom = points[point + 1];
+      }
+      spans.set([left, top, right, bottom], 4 * at);
+    }
+  }
+  isLong(at) {
+    const { spans } = this;
+    return spans[4 * at + 2] - spans[4 * at] > this.cell || spans[4 * at + 3] - spans[4 * at + 1] > this.cell;
+  }
+  // Cells that may hold something of a rectangle: one more on every side, since things reach out of their cell.
+  *cells(left, top, right, bottom) {
+    const edge = this.cell;
+    const first = Math.max(Math.floor((left - edge) / edge), 0), last = Math.min(Math.floor((right + edge) / edge), this.columns - 1);
+    const upper = Math.max(Math.floor((top - edge) / edge), 0), lower = Math.min(Math.floor((bottom + edge) / edge), this.rows - 1);
+    for (let row = upper; row <= lower; row++) for (let column = first; column <= last; column++) yield row * this.columns + column;
+  }
+  cardsIn(left, top, right, bottom) {
+    const { cards, x, y, width, height } = this.scene, found = [];
+    for (const cell of this.cells(left, top, right, bottom)) {
+      for (const at of this.cards.row(cell)) {
+        const card = cards[at];
+        if (x[card] <= right && x[card] + width[card] >= left && y[card] <= bottom && y[card] + height[card] >= top) found.push(card);
+      }
+    }
+    return found;
+  }
+  linksIn(left, top, right, bottom) {
+    const { spans, scene } = this, found = [];
+    const meets = (at) => spans[4 * at] <= right && spans[4 * at + 2] >= left && spans[4 * at + 1] <= bottom && spans[4 * at + 3] >= top;
+    for (const cell of this.cells(left, top, right, bottom)) {
+      for (const at of this.links.row(cell)) if (meets(at)) found.push(scene.links[at]);
+    }
+    for (const at of this.long) if (meets(at)) found.push(scene.links[at]);
+    return found;
+  }
+  // About how many cards a rectangle holds.
+  countIn(left, top, right, bottom) {
+    const { width, height } = this.scene.sheet;
+    const wide = Math.max(Math.min(right, width) - Math.max(left, 0), 0), high = Math.max(Math.min(bottom, height) - Math.max(top, 0), 0);
+    return (this.scene.cards.length * wide * high) / Math.max(width * height, 1);
+  }
+}

@@ -1,0 +1,46 @@
+// ---- start
+
+async function start() {
+  state.data = await readData();
+  state.measure = state.data.colorBy;
+  state.flags = null;
+  when("chosen", describe);
+  when("chosen", markOutline);
+  when("boxes", markOutline);
+  when("boxes", () => { if (state.chosen >= 0 && state.graph.isBox(state.chosen)) describe(); });
+  sizeCanvas();
+  watchPointer();
+  watchSearch();
+  watchFilters();
+  watchSteps();
+  watchPrint();
+  watchKeys();
+  const { hash } = location;
+  showStep(state.data.start || 0);
+  byId("theme").textContent = `Theme: ${document.documentElement.dataset.theme}`;
+  fromAddress(hash);
+  window.addEventListener("hashchange", () => fromAddress(location.hash));
+  systemDark.addEventListener("change", () => { refreshLooks(); schedule(); });
+  new ResizeObserver(sizeCanvas).observe(stage);
+  paint();
+  // For people who script the page, and for its tests: places of cards on the screen, "n12" or "b3".
+  const cardOf = (name) => (name[0] === "b" ? state.graph.boxCard(+name.slice(1)) : +name.slice(1));
+  window.retrograd = {
+    place: (name) => toScreen(cardOf(name)),
+    choose: (name) => choose(cardOf(name), true),
+    cards: () => [...state.scene.cards, ...state.scene.openBoxes.map((box) => state.graph.boxCard(box))].map(spotOf),
+    move, zoom, fit, paint, pending: () => overview.jobs.length,
+  };
+  document.documentElement.dataset.ready = "yes";
+}
+
+// Name, name of the box around, left, top, right, bottom on the sheet.
+function spotOf(card) {
+  const { graph, scene } = state, around = graph.around(card), x = scene.x[card], y = scene.y[card];
+  return [cardName(card), around > 0 ? `b${around}` : "", x, y, x + scene.width[card], y + scene.height[card]];
+}
+
+start().catch((error) => {
+  byId("say").textContent = `This page cannot be shown: ${error.message}`;
+  throw error;
+});

@@ -1,0 +1,30 @@
+// ---- state: what is shown now. Changes go through the functions of the files below, which then call `changed`.
+
+const state = {
+  data: null,
+  graphs: [],
+  step: 0,
+  graph: null,
+  open: null,        // per box: 1 while it is open
+  scene: null,       // places of everything that is visible
+  chosen: -1,        // card
+  lit: null,         // per card: 1 when search, filter or path let it stand out; null when nothing is asked
+  way: null,         // nodes from the loss to a chosen one
+  matches: [],
+  matchAt: -1,
+  measure: "",
+};
+
+const listeners = {};
+const when = (what, act) => (listeners[what] ??= []).push(act);
+const changed = (what) => (listeners[what] || []).forEach((act) => act());
+
+const measures = () => state.data.steps[state.step].measures;
+
+// A measured value: undefined when it was not measured.
+function measured(name, node) {
+  const column = measures()[name];
+  if (!column) return undefined;
+  const kind = column.states ? column.states[node] : 0;
+  return kind === 0 ? column.values[node] : [0, undefined, NaN, Infinity, -Infinity][kind];
+}

@@ -1,0 +1,52 @@
+// ---- steps: the backward runs of one recording, along a slider.
+
+const slider = byId("step");
+
+function showStep(number) {
+  const { data } = state, chosen = state.chosen;
+  state.step = clamp(number, 0, data.steps.length - 1);
+  const graph = graphOf(data.steps[state.step].structure), other = graph !== state.graph;
+  state.graph = graph;
+  if (other) { resetOpen(); state.chosen = -1; state.way = null; }
+  byId("headline").textContent = data.steps[state.step].headline;
+  slider.value = String(state.step);
+  byId("step-label").textContent = `${data.steps[state.step].label || state.step} (${state.step + 1} of ${data.steps.length})`;
+  stage.dataset.step = state.step;
+  fillMeasures();
+  fillFilters();
+  refreshLooks();
+  markFindings();
+  if (other) {
+    state.scene = new Scene(graph, state.open);
+    stage.dataset.cards = state.scene.cards.length;
+    stage.dataset.open = state.scene.openBoxes.length;
+    openingView();
+    fillOutline();
+  }
+  runSearch();
+  applyFilter();
+  choose(other ? -1 : chosen);
+}
+
+function graphOf(structure) {
+  return (state.graphs[structure] ??= new Graph(state.data.structures[structure]));
+}
+
+// Cards that a finding speaks of, and the boxes around them.
+function markFindings() {
+  const { graph } = state, flags = (state.flags = new Uint8Array(graph.cardCount));
+  for (const finding of state.data.findings) {
+    for (const node of finding.nodes || []) {
+      if (node >= graph.nodes) continue;
+      flags[node] = 1;
+      for (let box = graph.around(node); box > 0; box = graph.boxes.parent[box]) flags[graph.boxCard(box)] = 1;
+    }
+  }
+}
+
+function watchSteps() {
+  const count = state.data.steps.length;
+  byId("steps").hidden = count < 2;
+  slider.max = String(count - 1);
+  slider.addEventListener("input", () => showStep(+slider.value));
+}

@@ -1,0 +1,54 @@
+// ---- way: the shortest way of a gradient from the loss to a node.
+
+function wayTo(node) {
+  const { graph } = state, from = new Int32Array(graph.nodes).fill(-2), queue = [];
+  for (const [root] of graph.roots) if (from[root] === -2) { from[root] = -1; queue.push(root); }
+  for (let at = 0; at < queue.length && from[node] === -2; at++) {
+    for (const edge of graph.down.row(queue[at])) {
+      const target = graph.edges.target[edge];
+      if (from[target] === -2) { from[target] = queue[at]; queue.push(target); }
+    }
+  }
+  if (from[node] === -2) return null;
+  const way = [];
+  for (let at = node; at >= 0; at = from[at]) way.push(at);
+  return way.reverse();
+}
+
+function showWay(node) {
+  state.way = node < 0 || state.graph.isBox(node) ? null : wayTo(node);
+  stage.dataset.way = state.way ? state.way.length : "";
+  if (state.way) say(`${state.way.length} nodes from the loss to ${state.graph.title(node)}`);
+  relight();
+  changed("chosen");
+}
+
+// The lines to be seen that a way runs along.
+function linksOfWay(way) {
+  const { scene } = state, pairs = new Set(), found = [];
+  if (state.wayLinks && state.wayLinks.way === way && state.wayLinks.scene === scene) return state.wayLinks.links;
+  for (let at = 1; at < way.length; at++) for (const pair of hops(way[at - 1], way[at])) pairs.add(pair);
+  const { box, source, target } = scene.graph.links;
+  for (const link of scene.links) if (pairs.has(`${box[link]} ${source[link]} ${target[link]}`)) found.push(link);
+  state.wayLinks = { way, scene, links: found };
+  return found;
+}
+
+// The links that stand for one edge, box by box (as in links.py).
+function hops(source, target) {
+  const { graph } = state, depth = (box) => { let count = 0; for (; box > 0; box = graph.boxes.parent[box]) count++; return count; };
+  const pairs = [];
+  let upper = graph.boxes.ofNode[source], lower = graph.boxes.ofNode[target];
+  while (upper !== lower) {
+    if (depth(upper) >= depth(lower)) {
+      pairs.push(`${upper} ${source} ${EXIT}`);
+      source = graph.boxCard(upper);
+      upper = graph.boxes.parent[upper];
+    } else {
+      pairs.push(`${lower} ${ENTRY} ${target}`);
+      target = graph.boxCard(lower);
+      lower = graph.boxes.parent[lower];
+    }
+  }
+  return [...pairs, `${upper} ${source} ${target}`];
+}

@@ -1,0 +1,82 @@
+"""Edges lifted to the boxes: inside every box, which of its cards are joined, and which lead in or out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from retrograd.inspect.snapshot import GraphSnapshot
+
+from .groups import Groups
+
+ENTRY, EXIT = -1, -2
+"""Ends of a link at its own box: where gradients come in, and where they leave."""
+
+Ints = NDArray[np.int64]
+
+
+@dataclass(slots=True)
+class Links:
+    """One row per pair of cards that are joined inside one box, sorted by box.
+
+    A card is a node's number, or the number of nodes plus a box's number.
+    """
+
+    box: Ints
+    source: Ints
+    target: Ints
+    edge: Ints
+    """The first edge that the link stands for."""
+    count: Ints
+    """How many edges it stands for."""
+
+
+def links_of(snapshot: GraphSnapshot, groups: Groups) -> Links:
+    """Return the links of all boxes."""
+    boxes = np.asarray(groups.of_node, dtype=np.int64)
+    sources = np.asarray(snapshot.edge_source, dtype=np.int64)
+    targets = np.asarray(snapshot.edge_target, dtype=np.int64)
+    edges = np.arange(len(sources), dtype=np.int64)
+    inside = boxes[sources] == boxes[targets]
+    rows = np.stack([boxes[sources], sources, targets, edges], axis=1)[inside & (sources != targets)]
+    across = edges[~inside]
+    if len(across):
+        depths = groups.depths()
+        lifted = [row for edge in across.tolist() for row in _lifted(snapshot, groups, depths, edge)]
+        rows = np.concatenate([rows, np.asarray(lifted, dtype=np.int64)])
+    return _joined(rows)
+
+
+def _lifted(snapshot: GraphSnapshot, groups: Groups, depths: list[int], edge: int) -> Iterator[tuple[int, ...]]:
+    """Yield the links that one edge passes through on its way out of boxes and into others."""
+    source, target = snapshot.edge_source[edge], snapshot.edge_target[edge]
+    nodes, parents = len(snapshot), groups.parents
+    upper, lower = groups.of_node[source], groups.of_node[target]
+    while upper != lower:
+        if depths[upper] >= depths[lower]:
+            yield upper, source, EXIT, edge
+            source, upper = nodes + upper, parents[upper]
+        else:
+            yield lower, ENTRY, target, edge
+            target, lower = nodes + lower, parents[lower]
+    yield upper, source, target, edge
+
+
+def _joined(rows: Ints) -> Links:
+    """Return rows (box, source, target, edge) with equal ones joined, in the order of their first edges."""
+    if not len(rows):
+        nothing = np.zeros(0, dtype=np.int64)
+        return Links(nothing, nothing, nothing, nothing, nothing)
+    order = np.lexsort((rows[:, 3], rows[:, 2], rows[:, 1], rows[:, 0]))
+    rows = rows[order]
+    fresh = np.ones(len(rows), dtype=bool)
+    fresh[1:] = (rows[1:, :3] != rows[:-1, :3]).any(axis=1)
+    starts = np.flatnonzero(fresh)
+    counts = np.diff(np.append(starts, len(rows)))
+    firsts = rows[starts]
+    order = np.lexsort((firsts[:, 3], firsts[:, 0]))
+    box, source, target, edge = firsts[order].T
+    return Links(box, source, target, edge, counts[order])

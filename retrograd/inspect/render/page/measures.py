@@ -1,0 +1,32 @@
+"""Measured columns of one step as the page reads them: NaN, infinities and "not measured" told apart."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from retrograd.inspect.snapshot import GraphSnapshot
+
+from .packing import Packing
+from .structure import safe
+
+_NUMBER, _ABSENT, _NAN, _PLUS, _MINUS = range(5)
+
+
+def measure_data(snapshot: GraphSnapshot, packing: Packing) -> dict[str, Any]:
+    """Return name -> numbers and, where not all are finite numbers, what each entry is (0 is a number)."""
+    return {safe(name): _column(values, packing) for name, values in snapshot.measures.items()}
+
+
+def _column(measured: list[float | None], packing: Packing) -> dict[str, Any]:
+    """Return one measure."""
+    absent = np.asarray([value is None for value in measured], dtype=bool)
+    values = np.asarray([0.0 if value is None else value for value in measured], dtype=np.float64)
+    states = np.select(
+        [absent, np.isnan(values), values == np.inf, values == -np.inf], [_ABSENT, _NAN, _PLUS, _MINUS], _NUMBER
+    )
+    column: dict[str, Any] = {"values": packing.floats(np.where(states == _NUMBER, values, 0.0))}
+    if states.any():
+        column["states"] = packing.numbers(states)
+    return column

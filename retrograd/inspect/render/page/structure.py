@@ -1,0 +1,97 @@
+"""One drawn graph as the page reads it: columns of its nodes and edges, its boxes, and where everything stands."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from retrograd.inspect.render import labels
+from retrograd.inspect.snapshot import EDGE_COLUMNS, NODE_COLUMNS, GraphSnapshot, SourceLine
+
+from .faces import group_sizes, node_sizes
+from .groups import Groups, groups_of
+from .interiors import interiors_of
+from .links import links_of
+from .packing import Packing, table
+
+
+def same_structure(one: GraphSnapshot, other: GraphSnapshot) -> bool:
+    """Return whether two graphs differ in their measures and labels at most, as steps of a training loop do."""
+    columns = (*NODE_COLUMNS, *EDGE_COLUMNS, "roots", "root_names", "engine")
+    return all(getattr(one, column) == getattr(other, column) for column in columns)
+
+
+def structure_data(snapshot: GraphSnapshot, packing: Packing) -> dict[str, Any]:
+    """Return everything that steps with the same graph share."""
+    groups = groups_of(snapshot)
+    return {
+        "engine": safe(snapshot.engine),
+        "op": table(packing, snapshot.op, safe),
+        "kind": table(packing, snapshot.kind, safe),
+        "name": table(packing, snapshot.name, _or_nothing),
+        "scope": table(packing, snapshot.scope, safe),
+        "shape": table(packing, snapshot.shape, labels.shape_text),
+        "dtype": table(packing, snapshot.dtype, _or_nothing),
+        "source": table(packing, snapshot.source, _place),
+        "saved": packing.numbers(_known(snapshot.saved_bytes)),
+        "seq": packing.numbers(_known(snapshot.seq)),
+        "edges": {
+            "source": packing.numbers(snapshot.edge_source),
+            "target": packing.numbers(snapshot.edge_target),
+            "input": packing.numbers(snapshot.edge_input_nr),
+            "output": packing.numbers(snapshot.edge_output_nr),
+        },
+        "roots": [[node, safe(name or "")] for node, name in zip(snapshot.roots, snapshot.root_names, strict=False)],
+        **_drawing_data(snapshot, groups, packing),
+    }
+
+
+def _drawing_data(snapshot: GraphSnapshot, groups: Groups, packing: Packing) -> dict[str, Any]:
+    """Return boxes, links and places."""
+    links = links_of(snapshot, groups)
+    places = interiors_of(snapshot, groups, links, [*node_sizes(snapshot), *group_sizes(groups)])
+    return {
+        "boxes": {
+            "name": [safe(labels.clean(name)) for name in groups.names],
+            "parent": groups.parents,
+            "ofNode": packing.numbers(groups.of_node),
+            "open": groups.open_at_first(),
+            "innerWidth": packing.numbers(places.inner_width),
+            "innerHeight": packing.numbers(places.inner_height),
+            "entry": packing.numbers(places.entry),
+            "exit": packing.numbers(places.exit),
+        },
+        "cards": {
+            "x": packing.numbers(places.x),
+            "y": packing.numbers(places.y),
+            "width": packing.numbers(places.width),
+            "height": packing.numbers(places.height),
+        },
+        "links": {
+            "box": packing.numbers(links.box),
+            "source": packing.numbers(links.source),
+            "target": packing.numbers(links.target),
+            "edge": packing.numbers(links.edge),
+            "count": packing.numbers(links.count),
+            "pieces": packing.numbers(places.pieces),
+            "points": packing.numbers(places.points),
+        },
+    }
+
+
+def safe(value: str) -> str:
+    """Return a string that UTF-8 can carry: lone surrogates (file names of unknown encoding) replaced."""
+    return value.encode("utf-8", "replace").decode("utf-8")
+
+
+def _or_nothing(value: str | None) -> str:
+    return safe(value or "")
+
+
+def _place(source: SourceLine | None) -> list[str | int] | None:
+    """Return a line of the user's program as JSON values."""
+    return [safe(source.file), source.line, safe(source.function)] if source else None
+
+
+def _known(values: list[int | None]) -> list[int]:
+    """Return numbers with -1 for what is not known."""
+    return [-1 if value is None else value for value in values]

@@ -1,0 +1,292 @@
+"""The HTML page in a real browser, from file://: opening boxes, search, filters, way, steps, keys, silence."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from browser import Browser, browser
+from recording_samples import HOSTILE, chain, graph, hostile
+
+from retrograd.inspect.events import Event, Recording
+from retrograd.inspect.render import RenderOptions, renderer_for
+from retrograd.inspect.snapshot import GraphSnapshot, SourceLine
+
+
+@pytest.fixture(scope="module")
+def chromium(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
+    """One browser for all tests of this file."""
+    with browser(tmp_path_factory.mktemp("chromium")) as opened:
+        yield opened
+
+
+def write(folder: Path, *snapshots: GraphSnapshot, events: list[Event] | None = None, **options: object) -> Path:
+    """The page of a recording of these graphs, as a file."""
+    sources = {"loop.py": {6: "def step(x):", 7: "    return x.sin() * 2  # <b>", 8: ""}}
+    recording = Recording(script="loop.py", snapshots=list(snapshots), sources=sources, events=events or [])
+    text = renderer_for("html").render(recording, RenderOptions(**options))  # type: ignore[arg-type]
+    assert isinstance(text, str)
+    file = folder / "page.html"
+    file.write_text(text, encoding="utf-8")
+    return file
+
+
+def network(seed: float = 1.0) -> GraphSnapshot:
+    """Three blocks of six operators with two parameters each below a loss, and measures with holes in them."""
+    blocks, size = 3, 8
+    edges, scopes, leaves = [(0, 1)], [""], []
+    for block in range(blocks):
+        first = 1 + block * size
+        scopes += [f"net/block{block}"] * size
+        edges += [(first + at, first + at + 1) for at in range(5)]
+        edges += [(first, first + 6), (first + 2, first + 7)]
+        leaves += [first + 6, first + 7]
+        if block + 1 < blocks:
+            edges += [(first + 5, first + size), (first + 1, first + size)]
+    made = graph(edges, leaves=tuple(leaves))
+    made.scope = scopes
+    made.source = [SourceLine("loop.py", 7, "step")] * len(made)
+    made.saved_bytes = [10 * node if node % 3 == 0 else None for node in range(len(made))]
+    norms: list[float | None] = [seed * node for node in range(len(made))]
+    norms[3], norms[4], norms[leaves[0]] = math.nan, 0.0, None
+    made.measures = {"grad_norm": norms, "time_us": [float(node) for node in range(len(made))]}
+    return made
+
+
+def quiet(page: Browser) -> None:
+    """Nothing was written to the console, and nothing but the file itself was asked for."""
+    assert page.logs("browser") == []
+    assert [address for address in page.requests() if not address.startswith("file:")] == []
+
+
+def data(page: Browser, name: str) -> str:
+    """What the page says of itself in an attribute of the drawing's element."""
+    return str(page.run(f"document.getElementById('stage').dataset.{name} || ''"))
+
+
+def text(page: Browser, name: str) -> str:
+    """The text of an element."""
+    return str(page.run(f"document.getElementById('{name}').textContent"))
+
+
+COPY = """(() => {
+  const canvas = document.getElementById("canvas"), copy = new OffscreenCanvas(canvas.width, canvas.height);
+  const context = copy.getContext("2d", { willReadFrequently: true });
+  context.drawImage(canvas, 0, 0);
+  const bytes = context.getImageData(0, 0, copy.width, copy.height).data, words = new Uint32Array(bytes.buffer);
+  return [[...bytes.slice(0, 3)], words.reduce((sum, word) => sum + (word !== words[0]), 0)];
+})()"""
+
+
+def pixels(page: Browser) -> int:
+    """How many pixels of the drawing are not of the background's colour."""
+    page.run("retrograd.paint()")
+    return int(page.run(COPY)[1])
+
+
+def paper(page: Browser) -> list[int]:
+    """The background's colour."""
+    page.run("retrograd.paint()")
+    return list(page.run(COPY)[0])
+
+
+def test_boxes_open_and_close(chromium: Browser, tmp_path: Path) -> None:
+    """Keys and a double click open boxes, what they hold is drawn, and closing gives the first picture back."""
+    chromium.open(write(tmp_path, network()))
+    chromium.press("C")
+    closed, before = data(chromium, "cards"), pixels(chromium)
+    chromium.press("O")
+    opened, after = data(chromium, "cards"), pixels(chromium)
+    chromium.press("C")
+
+    assert (closed, opened) == ("2", "25")
+    assert after > 1.5 * before > 0
+    assert pixels(chromium) == before
+    x, y = chromium.run("retrograd.place('b1')")
+    chromium.click(x + chromium.run("document.getElementById('stage').getBoundingClientRect().left"), y + 60, 2)
+    chromium.wait("document.getElementById('stage').dataset.cards === '4'", 10)
+    assert data(chromium, "chosen") == "b1"
+    quiet(chromium)
+
+
+def test_open_cards_do_not_overlap(chromium: Browser, tmp_path: Path) -> None:
+    """With all boxes open every card lies in its box and none on another, in the drawing as the page places it."""
+    chromium.open(write(tmp_path, network()))
+    chromium.press("O")
+    cards = chromium.run("retrograd.cards()")
+
+    assert len(cards) == 25 + 4
+    for name, around, *spot in cards:
+        for other, beside, *place in cards:
+            if other == around:
+                assert place[0] <= spot[0] <= spot[2] <= place[2], name
+                assert place[1] <= spot[1] <= spot[3] <= place[3], name
+            elif beside == around and other != name:
+                apart = spot[2] <= place[0] or place[2] <= spot[0] or spot[3] <= place[1] or place[3] <= spot[1]
+                assert apart, (name, other)
+
+
+def test_search_with_regular_expressions(chromium: Browser, tmp_path: Path) -> None:
+    """A pattern counts its nodes, Enter walks through them and opens their boxes, a broken one is taken as text."""
+    chromium.open(write(tmp_path, network()))
+    chromium.press("C", "/")
+    chromium.type("#search", "^w(7|8)$")
+    counted = text(chromium, "found")
+    chromium.press("Enter")
+    first = data(chromium, "chosen")
+    chromium.press("Enter")
+
+    assert (counted, first, data(chromium, "chosen")) == ("2", "n7", "n8")
+    assert text(chromium, "found") == "2 of 2"
+    assert int(data(chromium, "cards")) > 4
+    chromium.press("Escape", "/")
+    chromium.type("#search", "w(")
+    assert text(chromium, "found") == "0 as plain text"
+    quiet(chromium)
+
+
+def test_details_tell_everything(chromium: Browser, tmp_path: Path) -> None:
+    """The chosen node's operator, tensor, bytes, statistics, source lines and neighbours; markup in them stays text."""
+    chromium.open(write(tmp_path, network()), "#s0-n3")
+    said = text(chromium, "details")
+
+    for part in ("Op3Backward0", "2×3", "float32", "30 B", "NaN", "return x.sin() * 2  # <b>", "loop.py:7 in step"):
+        assert part in said
+    assert "input 0: Op4" in said
+    assert "input 0 of Op2" in said
+    assert chromium.run("document.querySelectorAll('#details b, img').length") == 0
+    chromium.press("j", "k", "k")
+    assert data(chromium, "chosen") == "n2"
+    quiet(chromium)
+
+
+def test_filters_by_key(chromium: Browser, tmp_path: Path) -> None:
+    """Number keys show parameters without gradient, NaN, zero, slowest, largest; a missing measure is said."""
+    chromium.open(write(tmp_path, network()))
+    said = []
+    for key in "12345":
+        chromium.press(key)
+        said.append(text(chromium, "say"))
+
+    assert said == [
+        "parameters without gradient: 1 node",
+        "NaN or infinity: 1 node",
+        "gradient all zero: 2 nodes",
+        "slowest 20: 20 nodes",
+        "largest saved 20: 8 nodes",
+    ]
+    chromium.open(write(tmp_path, chain(5)))
+    chromium.press("2")
+    assert "not recorded" in text(chromium, "say")
+    quiet(chromium)
+
+
+def test_way_from_the_loss(chromium: Browser, tmp_path: Path) -> None:
+    """p shows the shortest way from the loss to a parameter, box by box, and p again hides it."""
+    chromium.open(write(tmp_path, network()), "#s0-n15")
+    chromium.press("p")
+
+    assert data(chromium, "way") == "5"
+    assert "Way from the loss: 5" in text(chromium, "details")
+    chromium.press("p")
+    assert data(chromium, "way") == ""
+    quiet(chromium)
+
+
+def test_steps_along_a_slider(chromium: Browser, tmp_path: Path) -> None:
+    """Steps of one graph keep what is chosen and open and change the figures; another graph starts afresh."""
+    chromium.open(write(tmp_path, network(), network(7.0), chain(6), step="all"), "#s0-n9")
+    before = text(chromium, "details")
+    chromium.press("]")
+    after = text(chromium, "details")
+
+    assert ("gradient norm9" in before, "gradient norm63" in after) == (True, True)
+    assert data(chromium, "chosen") == "n9"
+    chromium.press("]", "]")
+    assert (data(chromium, "step"), data(chromium, "cards"), data(chromium, "chosen")) == ("2", "6", "")
+    chromium.press("[")
+    assert data(chromium, "step") == "1"
+    quiet(chromium)
+
+
+def test_outline_by_keyboard(chromium: Browser, tmp_path: Path) -> None:
+    """The tree of modules opens and closes with arrow keys, as the drawing does; ? shows the keys."""
+    chromium.open(write(tmp_path, network()))
+    chromium.press("C", "g", "ArrowRight", "ArrowRight", "ArrowRight")
+
+    assert data(chromium, "open") == "2"
+    assert chromium.run("document.activeElement.dataset.box") == "2"
+    chromium.press("ArrowLeft", "ArrowLeft", "ArrowLeft")
+    assert data(chromium, "open") == "0"
+    chromium.press("?")
+    assert "along the gradient" in text(chromium, "help")
+    assert chromium.run("document.getElementById('help').open") is True
+    quiet(chromium)
+
+
+def test_colours_themes_and_findings(chromium: Browser, tmp_path: Path) -> None:
+    """A measure brings its legend, the theme its paper, an error of the run its own card."""
+    error = Event("error", source=SourceLine("loop.py", 7, "step"), data={"type": "ValueError", "message": "<i>no</i>"})
+    chromium.open(write(tmp_path, network(), events=[error], color_by="grad_norm", theme="dark"))
+
+    assert "gradient norm" in text(chromium, "legend")
+    assert "NaN or infinity" in text(chromium, "legend")
+    assert "ValueError: <i>no</i>" in text(chromium, "outline")
+    assert paper(chromium) == [0x14, 0x18, 0x1E]
+    chromium.press("t", "t")
+    assert paper(chromium) == [255, 255, 255]
+    quiet(chromium)
+
+
+def test_packed_page_reads_like_a_plain_one(chromium: Browser, tmp_path: Path) -> None:
+    """Above 5,000 nodes the page unpacks its data, draws, searches and finds its way as before."""
+    chromium.open(write(tmp_path, chain(5500)), "#s0-n5000")
+    chromium.press("p")
+
+    assert pixels(chromium) > 1000
+    assert data(chromium, "way") == "5001"
+    assert "return x.sin() * 2" in text(chromium, "details")
+    quiet(chromium)
+
+
+def test_hostile_names_do_nothing(chromium: Browser, tmp_path: Path) -> None:
+    """Markup, quotes and control characters in every field reach the page as text only."""
+    chromium.open(write(tmp_path, hostile(), title=HOSTILE[0]))
+    for node in range(len(HOSTILE)):
+        chromium.run(f"retrograd.choose('n{node}')")
+    chromium.press("O")
+
+    assert chromium.run("document.querySelectorAll('main b, main script, img').length") == 0
+    assert "</script><b>x</b>" in text(chromium, "outline") + str(chromium.run("document.title"))
+    quiet(chromium)
+
+
+def test_printing_draws_pages(chromium: Browser, tmp_path: Path) -> None:
+    """Before printing the drawing is put on pages in light colours; the PDF has them."""
+    chromium.open(write(tmp_path, network(), theme="dark"))
+    pdf = chromium.call("POST", "/print", {})
+    chromium.run("dispatchEvent(new Event('beforeprint'))")
+
+    assert pdf.startswith("JVBERi0")
+    assert chromium.run("document.querySelectorAll('#print canvas').length") >= 1
+    assert chromium.run("document.documentElement.dataset.theme") == "light"
+    chromium.run("dispatchEvent(new Event('afterprint'))")
+    assert chromium.run("document.documentElement.dataset.theme") == "dark"
+
+
+def test_without_scripts_there_is_a_drawing(tmp_path: Path) -> None:
+    """A reader that runs no scripts sees the static drawing and no dead controls."""
+    page = write(tmp_path, network())
+    settings = '{"profile": {"managed_default_content_settings": {"javascript": 2}}}'
+    profile = tmp_path / "chromium" / "profile" / "Default"
+    profile.mkdir(parents=True)
+    (profile / "Preferences").write_text(settings, encoding="utf-8")
+    with browser(tmp_path / "chromium") as plain:
+        plain.call("POST", "/url", {"url": page.as_uri()})
+        plain.picture(tmp_path / "plain.png")
+        source = str(plain.call("GET", "/source"))
+
+    assert 'id="still-n3"' in source
+    assert 'data-ready="yes"' not in source
