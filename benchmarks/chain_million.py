@@ -1,4 +1,4 @@
-"""A chain of 1,000,000 operations on our own engine: built, walked, run backward and freed.
+"""A chain of 1,000,000 operations on our own engine: built, walked, run backward, differentiated twice, and freed.
 
     python benchmarks/chain_million.py [--length 1000000]
 
@@ -54,6 +54,27 @@ def peak_megabytes() -> float:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 
 
+def twice(length: int) -> None:
+    """Second derivative of ``f ** length`` at a depth of ``length``, and both graphs let go with the usual stack."""
+    factor = rg.tensor(0.999999, dtype=rg.float64, requires_grad=True)
+    state = factor
+    for _ in range(length - 1):
+        state = state * factor
+    last = [state]
+    del state
+    (gradient,), _ = timed("create_graph", length, lambda: rg.autograd.grad(last[0], factor, create_graph=True))
+    last.append(gradient)
+    del gradient
+    timed("second order", length, lambda: last[1].backward())
+    expected = length * (length - 1) * 0.999999 ** (length - 2)
+    np.testing.assert_allclose(factor.grad.numpy(), expected, rtol=1e-6)
+    watched = [weakref.ref(tensor.grad_fn) for tensor in last]
+    gc.disable()
+    timed("free both", length, last.clear)
+    gc.enable()
+    assert [ref() for ref in watched] == [None, None], "a graph was not freed when its last tensor went"
+
+
 def run(length: int) -> None:
     """All steps one after the other, each checked."""
     base = peak_megabytes()
@@ -75,6 +96,7 @@ def run(length: int) -> None:
     gc.enable()
     assert watched() is None, "the graph was not freed when its last tensor went"
 
+    twice(length)
     print(f"build / numpy loop {built / floor:.2f}   backward / build {ran / built:.2f}", end="   ")
     print(f"walk / build {walked / built:.2f}   free / build {freed / built:.2f}")
     print(f"peak memory: {base:.0f} MB at the start, {after_build:.0f} MB built, {peak_megabytes():.0f} MB in all")

@@ -42,15 +42,14 @@ class Facts(Protocol):
     """What the walk asks an engine about its nodes; nothing here may unpack a saved value."""
 
     engine: str
+    plain_tensors: frozenset[type]
+    """Types of tensors whose shape and dtype are read from them; a subclass may run the user's code."""
 
     def kind(self, node_type: type) -> str:
         """One of the kinds of ``GraphSnapshot.kind``."""
 
     def saved_bytes(self, order: list[Node]) -> list[int | None]:
         """Bytes that each node keeps for backward, where known."""
-
-    def leaves(self, order: list[Node], kinds: list[str]) -> dict[int, Any]:
-        """Index of a leaf node -> its tensor, where the tensor still lives."""
 
 
 class Source(Protocol):

@@ -9,7 +9,7 @@ from __future__ import annotations
 import gc
 import threading
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from ..snapshot import GraphSnapshot
 from .base import Facts, Node
@@ -17,11 +17,23 @@ from .base import Facts, Node
 LEAF_NUMBER = 2**64 - 1
 """Sequence number of AccumulateGrad in both engines: not a time."""
 
+_HEAP_TYPE = 1 << 9  # Py_TPFLAGS_HEAPTYPE: a class that somebody made and that may go again
+
 _dtypes: dict[Any, str] = {}
+_lasting: dict[type, tuple[str, str]] = {}
+"""Shown name and kind of node types that live as long as the process, such as PyTorch's own."""
 
 
-def collect(roots: Sequence[Node], facts: Facts) -> tuple[GraphSnapshot, list[Node]]:
-    """Return the picture of everything behind the roots, and the nodes in its order.
+class Collected(NamedTuple):
+    """What a walk gives: the picture, the nodes in its order, and the tensor of each leaf by its place."""
+
+    shot: GraphSnapshot
+    order: list[Node]
+    leaves: dict[int, Any]
+
+
+def collect(roots: Sequence[Node], facts: Facts) -> Collected:
+    """Return the picture of everything behind the roots.
 
     Columns that need more than the nodes (names, scopes, sources) are left empty for the caller.
     """
@@ -29,6 +41,7 @@ def collect(roots: Sequence[Node], facts: Facts) -> tuple[GraphSnapshot, list[No
     for root in roots:
         places.setdefault(root, len(places))
     order = list(places)
+    leaves: dict[int, Any] = {}
     shot = GraphSnapshot(engine=facts.engine, roots=[places[root] for root in roots])
     # A walk makes no garbage: the collector need not go through the growing heap again and again. With other
     # threads around it stays as it is, for one of them might be switching it at this moment.
@@ -36,41 +49,46 @@ def collect(roots: Sequence[Node], facts: Facts) -> tuple[GraphSnapshot, list[No
     try:
         if rest:
             gc.disable()
-        _walk(order, places, shot, facts)
+        _walk(order, places, leaves, shot, facts)
     finally:
         if rest:
             gc.enable()
-    shot.seq = [None if number == LEAF_NUMBER else number for number in shot.seq]
+    shot.seq = [None if (number := node._sequence_nr()) == LEAF_NUMBER else number for node in order]
     shot.saved_bytes = facts.saved_bytes(order)
-    return shot, order
+    return Collected(shot, order, leaves)
 
 
-def _walk(order: list[Node], index: dict[Node, int], shot: GraphSnapshot, facts: Facts) -> None:
+def _walk(order: list[Node], index: dict[Node, int], leaves: dict[int, Any], shot: GraphSnapshot, facts: Facts) -> None:
     """Extend ``order`` by everything reachable and fill the columns that the nodes themselves tell.
 
     This loop is most of what a walk costs, and reads accordingly.
     """
     types: dict[type, tuple[str, str]] = {}  # of this walk only: a user's Function classes may be made anew each step
     op, kind, shape, dtype = shot.op.append, shot.kind.append, shot.shape.append, shot.dtype.append
-    seq, enqueue, place_of = shot.seq.append, order.append, index.setdefault
+    enqueue, place_of = order.append, index.setdefault
     source, target = shot.edge_source.append, shot.edge_target.append
     input_nr, output_nr = shot.edge_input_nr.append, shot.edge_output_nr.append
     shapes: dict[tuple[int, ...], tuple[int, ...]] = {}  # equal ones are one object
+    plain = facts.plain_tensors
     here, count = 0, len(order)
     for node in order:  # grows while it is read
-        shown = types.get(type(node)) or _judge(node, facts, types)
-        op(shown[0])
-        kind(shown[1])
+        shown, sort = types.get(type(node)) or _judge(node, facts, types)
+        op(shown)
+        kind(sort)
         try:
-            first = node._input_metadata[0]
+            if sort == "leaf":  # the tensor tells at a tenth of what the metadata cost
+                leaves[here] = first = node.variable
+                if type(first) not in plain:
+                    first = node._input_metadata[0]
+            else:
+                first = node._input_metadata[0]
             known = _dtypes.get(first.dtype) or _dtype_name(first.dtype)
             extent = tuple(first.shape)
-            shape(shapes[extent] if extent in shapes else _checked(extent, shapes))
+            shape(shapes.get(extent) or _checked(extent, shapes))
             dtype(known)
         except Exception:  # no output, or a nested tensor that has no one shape
             shape(None)
             dtype(None)
-        seq(node._sequence_nr())
         position = 0
         for child, number in node.next_functions:
             if child is not None:
@@ -88,7 +106,7 @@ def _walk(order: list[Node], index: dict[Node, int], shot: GraphSnapshot, facts:
 
 def _checked(extent: tuple[Any, ...], shapes: dict[tuple[int, ...], tuple[int, ...]]) -> tuple[int, ...]:
     """Note a shape seen for the first time; one with symbolic sizes is refused."""
-    if not all(type(size) is int for size in extent):
+    if not all(type(length) is int for length in extent):
         raise TypeError
     shapes[extent] = extent
     return extent
@@ -97,10 +115,15 @@ def _checked(extent: tuple[Any, ...], shapes: dict[tuple[int, ...], tuple[int, .
 def _judge(node: Node, facts: Facts, types: dict[type, tuple[str, str]]) -> tuple[str, str]:
     """Return shown name and kind of a node, and note them for its type unless that stands for many operators."""
     node_type = type(node)
+    if node_type in _lasting:
+        found = types[node_type] = _lasting[node_type]
+        return found
     name = str(node.name())
     found = (short_name(name), facts.kind(node_type))
     if node_type.__name__ == name.rpartition("::")[2]:
         types[node_type] = found
+        if not node_type.__flags__ & _HEAP_TYPE:
+            _lasting[node_type] = found
     return found
 
 

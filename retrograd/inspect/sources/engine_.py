@@ -20,6 +20,7 @@ from ...engine.node import GraphNode, edge_parts
 from ...engine.opnode import OpNode
 from ...engine.saved import SavedTensor
 from ...engine.state import peek_number
+from ...engine.tensor import Tensor
 from ...engine.views import CopySlices, gradient_edge
 from ...errors import NoGraphError
 from ..events import Event
@@ -40,6 +41,7 @@ class _Facts:
     """What the walk asks about our nodes."""
 
     engine = "retrograd"
+    plain_tensors: frozenset[type] = frozenset({Tensor})
 
     def kind(self, node_type: type) -> str:
         """Tell leaves, custom Functions and CopySlices from operators."""
@@ -52,10 +54,6 @@ class _Facts:
     def saved_bytes(self, order: list[Node]) -> list[int | None]:
         """Add up the arrays that each node holds; None where hooks packed one, whose size only they know."""
         return [_bytes_of(node) for node in order]
-
-    def leaves(self, order: list[Node], kinds: list[str]) -> dict[int, Any]:
-        """Return the tensor of each AccumulateGrad."""
-        return {place: node.variable for place, node in enumerate(order) if kinds[place] == "leaf"}
 
 
 def _bytes_of(node: Node) -> int | None:
@@ -103,18 +101,18 @@ class EngineSource:
     ) -> GraphSnapshot:
         """Picture the graph behind these objects."""
         facts = _Facts()
-        shot, order = collect([_start(root)[0] for root in roots], facts)
+        shot, order, leaves = collect([_start(root)[0] for root in roots], facts)
         shot.label = label
         add_origins(shot, _WATCHER.tables)
         naming = Naming(TensorBase, roots, frame if find_names else None, params)
         naming.memory = _WATCHER.memory
-        naming.add_to(shot, order, facts.leaves(order, shot.kind))
+        naming.add_to(shot, order, leaves)
         return shot
 
     @contextmanager
     def log_hooks(self, roots: list[Any], log: Callable[[str], None], *, verbose: bool) -> Iterator[None]:
         """Log each node behind these objects as it executes, until the block ends."""
-        _, order = collect([_start(root)[0] for root in roots], _Facts())
+        order = collect([_start(root)[0] for root in roots], _Facts()).order
         remove = attach(order, current_node, log, verbose=verbose)
         del roots, order  # the hooks need neither, and the user's tensors may die inside the block
         try:

@@ -36,6 +36,7 @@ class _Facts:
 
     def __init__(self, torch: Any) -> None:
         self._function = torch.autograd.function.BackwardCFunction
+        self.plain_tensors = frozenset({torch.Tensor, torch.nn.Parameter})
 
     def kind(self, node_type: type) -> str:
         """Tell leaves, custom Functions and CopySlices from ordinary operators."""
@@ -48,10 +49,6 @@ class _Facts:
     def saved_bytes(self, order: list[Node]) -> list[int | None]:
         """PyTorch does not tell without unpacking."""
         return [None] * len(order)
-
-    def leaves(self, order: list[Node], kinds: list[str]) -> dict[int, Any]:
-        """Return the tensor of each AccumulateGrad."""
-        return {place: node.variable for place, node in enumerate(order) if kinds[place] == "leaf"}
 
 
 class TorchSource:
@@ -86,13 +83,13 @@ class TorchSource:
         torch = loaded_torch()
         with torch._C.DisableTorchFunction():
             facts = _Facts(torch)
-            shot, order = collect([_start(torch, root)[0] for root in roots], facts)
+            shot, order, leaves = collect([_start(torch, root)[0] for root in roots], facts)
             protect(order, shot)
             shot.label = label
             add_origins(shot, WATCHER.origins())
             naming = Naming(torch.Tensor, roots, frame if find_names else None, params)
             naming.modules, naming.memory = WATCHER.modules(), WATCHER.memory
-            naming.add_to(shot, order, facts.leaves(order, shot.kind))
+            naming.add_to(shot, order, leaves)
         return shot
 
     @contextmanager
@@ -100,9 +97,9 @@ class TorchSource:
         """Log each node behind these objects as it executes, until the block ends."""
         torch = loaded_torch()
         with torch._C.DisableTorchFunction():
-            shot, order = collect([_start(torch, root)[0] for root in roots], _Facts(torch))
+            shot, order, _ = collect([_start(torch, root)[0] for root in roots], _Facts(torch))
             protect(order, shot)
-            del shot
+            del shot, _
         remove = attach(order, torch._C._current_autograd_node, log, verbose=verbose)
         del roots, order  # the hooks need neither, and the user's tensors may die inside the block
         try:
