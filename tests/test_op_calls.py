@@ -5,6 +5,7 @@ Each is evaluated by both engines: values, dtypes, shapes, gradients and the kin
 
 from __future__ import annotations
 
+import re
 import warnings
 from typing import Any
 
@@ -134,6 +135,29 @@ x.argmax(1,True) | x.argmax(dim=0,keepdim=True) | x.all() | x.any(1) | x.any((0,
 x.logcumsumexp(dim=1) | x.cummin(0).indices | torch.cummax(x,dim=1).values | x.sum_to_size(3,1)
 x.sum_to_size((1,4)) | torch.triu_indices(3,3) | torch.tril_indices(3,4,-1) | x.adjoint()
 torch.unravel_index(i,(2,3))[0]
+i<<2 | i>>1 | 2<<i | i32<<i32 | i.__rrshift__(9) | u8-7 | 3-u8 | torch.rsub(u8,-1) | u8.add(u8,alpha=-1)
+u8.clamp(-1,2)
+u8.pow(-1) | i.pow(-1) | (i+1)**-i | (i-1)**(-iv[:1]) | (-1)**-i | 2**-i | bb**True | bb.clamp(0,1) | bb.clamp(min=-1)
+x//2 | x.floor_divide(y) | torch.heaviside(x,y) | torch.heaviside(x,y.float()) | torch.heaviside(x,1.)
+torch.atan2(x,1.)
+x.maximum(2) | torch.fmin(x,1.) | x.logical_and(1) | i.gcd(2) | x.hypot(1.) | x.ldexp(2) | x.logaddexp(1.)
+x.isclose(f)
+torch.allclose(x,f) | x.isclose(1.) | torch.polar(x,f) | torch.complex(i,i) | torch.polar(i,i) | c.conj().real
+x.conj()
+i[:0]%iv[:1]*0 | (i[:0]//(iv[:1]*0)) | c.ceil() | c.fmod(2) | c//2 | c%2 | ~x | x&1 | x.bitwise_and(1) | c.trunc()
+o.mT | o.mH | o.adjoint() | c[0,0].H | bb.any([]) | m.all(()) | x.max((0,1)) | x.median((0,)) | x.mode(None)
+x.prod((0,1))
+x.aminmax(dim=(0,)) | x.cummax(None) | f.nanmean(dtype=torch.int64) | o.quantile(.5,0) | o.quantile(.5,1)
+o.flatten(3)
+o.unflatten(0,(1,1)) | x.unflatten(0,()) | o.movedim(0,0) | o.tensor_split(2) | x.tensor_split(-1) | x.split(-1)
+x.tensor_split(iv[:2])[0] | x.tensor_split(iv[1])[0] | o.split_with_sizes([1]) | o.unfold(0,2,1) | o.unfold(0,5,1)
+o.unfold(0,1,1) | x.unfold(0,-1,1) | torch.cat([o,o]) | torch.cat([x,o]) | x.rot90(1,(0,0)) | x.rot90(1,(0,-2))
+x.squeeze(())
+x.sum_to_size(5,3,4) | torch.block_diag() | torch.meshgrid(x,x) | torch.cartesian_prod(x) | torch.cartesian_prod(o,o)
+x.contiguous(memory_format=torch.channels_last) | torch.linalg.vander(o,N=3) | torch.vander(u8)
+torch.as_strided_scatter(o,v[:2],(2,),(1,)) | torch.as_strided_scatter(e,v[:2],(2,),(1,)) | e.__bool__()
+torch.relu(n)
+torch.cosine_similarity(c,c) | x.equal(1)
 """
 WRITES = """
 z[0]=1. | z[i]=v | z[m]=0. | z[m]=v[0] | z[:,1]=v[:3] | z[:,[0,2]]=y[:,:2] | z[...,0]=o | z[None]=y | z[1:]=y[:2]
@@ -152,6 +176,7 @@ z.unfold(1,2,2).add_(1) | z.split(2)[0].mul_(2) | z.chunk(2,1)[1].exp_() | z.unb
 z.expand(3,4)[0]=1 | z.as_strided((2,),(1,)).mul_(3) | z.copy_(y) | z.copy_(v) | z.fill_(o)
 z.index_copy_(1,iv[:2],y[:,:2]) | z.movedim(0,1)[0]=1 | z.unflatten(1,(2,2))[:,0]=1. | z[..., None][0]=1.
 z.hsplit(2)[0].zero_() | z[i[:0]]=1. | z[m&False]=v
+z//=2 | z.maximum_(1) | z.atan2_(2.) | z.clamp_(max=1j) | z%=1j | z//=1j | z&=1 | z<<=1j | z.squeeze_(())
 """
 """Statements that write into ``z``, which is ``x * 1``."""
 
@@ -237,6 +262,24 @@ def test_gradient_of_the_determinant_of_a_singular_matrix(a: Any) -> None:
     t.det().backward()
 
     np.testing.assert_allclose(t.grad.numpy(), slope(np.linalg.det, np.array(a)), 1e-6, 1e-8)
+
+
+@pytest.mark.parametrize("call", ["torch.float_power(a, b)", "a ** c", "a / c", "torch.nn.functional.softsign(d)"])
+def test_second_order_of_numbers_in_mixed_precision(call: str) -> None:
+    """Gradients of 0-dim tensors that were converted on the way can be differentiated again."""
+    found = []
+    for engine in (retrograd, torch):
+        values = {"a": (1.5, "float32"), "b": (0.7, "float64"), "c": (0.4, "float64"), "d": (1 + 2j, "complex64")}
+        leaves = {
+            key: engine.tensor(value, dtype=getattr(engine, dtype), requires_grad=True)
+            for key, (value, dtype) in values.items()
+        }
+        out = eval(call, {"torch": engine, **leaves})
+        used = [t for key, t in leaves.items() if re.search(rf"\b{key}\b", call)]
+        first = engine.autograd.grad(out.abs(), used, create_graph=True)
+        second = engine.autograd.grad(sum(g.abs() for g in first), used, allow_unused=True)
+        found.append([complex(g) for g in second])
+    np.testing.assert_allclose(found[0], found[1], 1e-5)
 
 
 def test_gradient_of_as_strided_scatter() -> None:

@@ -172,7 +172,9 @@ def to_bool(t: Any) -> bool:
     """The truth of the only element."""
     if t._array.size > 1:
         raise RuntimeError("Boolean value of Tensor with more than one value is ambiguous")
-    return bool(t._array.any()) if t._array.size else False
+    if not t._array.size:
+        raise RuntimeError("Boolean value of Tensor with no values is ambiguous")
+    return bool(t._array.any())
 
 
 # -- copies

@@ -36,7 +36,10 @@ def dispatch(op: OpDef, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         if short is _UNKNOWN:
             short = _plain_calls[op] = plain_call(op)
         if short is not None:
-            result = short(args)
+            try:
+                result = short(args)
+            except (TypeError, OverflowError) as error:
+                raise kernel_refusal(op, args, error) from None
             if result is not None:
                 return result
     if kwargs or len(args) != len(op.params):
@@ -83,10 +86,23 @@ def compute(op: OpDef, args: tuple[Any, ...]) -> Any:
     """The forward on arrays; like PyTorch, without NumPy's floating-point warnings."""
     try:
         return quietly(op.forward, arrays_of(op, args))
+    except (TypeError, OverflowError) as error:
+        raise kernel_refusal(op, args, error) from None
     except ValueError as error:
         if "broadcast" not in str(error):
             raise
         raise size_mismatch([t._sig.shape for t in tensors_in(op, args)], error) from None
+
+
+def kernel_refusal(op: OpDef, args: tuple[Any, ...], error: Exception) -> Exception:
+    """What PyTorch says where NumPy has no such operation for a dtype, or a number does not fit into it."""
+    text = str(error)
+    if isinstance(error, OverflowError) or "must be a string or a real number" in text:
+        return RuntimeError(f"{op.name}(): value cannot be converted to the tensor's dtype without overflow: {text}")
+    if text.startswith(("ufunc ", "The numpy boolean", "numpy boolean")) or "Cannot cast" in text:
+        dtypes = dict.fromkeys(str(t.dtype) for t in tensors_in(op, args))
+        return NotImplementedError(f'"{op.name}" not implemented for {", ".join(dtypes)}')
+    return error
 
 
 def size_mismatch(shapes: list[tuple[int, ...]], error: Exception) -> Exception:

@@ -23,7 +23,9 @@ from .registry import OPS
 Rule = Callable[..., Any]
 
 
-_QUALIFIED = {"CopyBackwards": "torch::autograd::CopyBackwards"}
+_QUALIFIED = {
+    "CopyBackwards": "torch::autograd::CopyBackwards", "NotImplemented": "torch::autograd::NotImplemented",
+}  # fmt: skip
 """Nodes whose ``name()`` differs from their class name."""
 
 
@@ -81,6 +83,7 @@ class OpDef:
         self.jvp: Rule | None = facts.pop("jvp", None)
         self.in_place_node: str | None = facts.pop("in_place_node", None)
         self.public: bool = facts.pop("public", not name.startswith("_"))
+        self.numbers: bool = facts.pop("numbers", True)
         if facts:
             raise RowError(f"row {name!r}: unknown facts {sorted(facts)}")
         self._read_signature(tensors)
@@ -214,7 +217,10 @@ def _row(name: str, forward: Any, kind: str, node: str | None, tensors: str | No
     return _add(OpDef(name, forward, kind=kind, node=node, rules=rest, joint=joint, tensors=tensors, facts=facts))
 
 
-_FACTS = ("view", "inplace", "promote", "outputs", "nondiff", "aux", "jvp", "public", "constant", "in_place_node")
+_FACTS = (
+    "view", "inplace", "promote", "outputs", "nondiff", "aux", "jvp", "public", "constant", "in_place_node", "numbers",
+)  # fmt: skip
+"""What a row may say besides its rules; ``numbers=False``: no operand may be a Python number."""
 
 
 def elementwise(
@@ -250,6 +256,22 @@ def listwise(name: str, forward: Any, rule: Rule, *, node: str | None = None, **
     return _add(
         OpDef(name, forward, kind="linear", node=node, rules={"tensors": rule}, tensors="tensors*", facts=facts)
     )
+
+
+def underivable(name: str, forward: Any, *, tensors: str = "self", **facts: Any) -> OpDef:
+    """A row whose result depends smoothly on its tensors, but whose derivative nobody wrote: going back says so."""
+
+    def rule(g: Any) -> Any:
+        raise RuntimeError(f"derivative for aten::{name.lstrip('_')} is not implemented")
+
+    def jvp(primal: Any, tangents: Any, results: Any) -> Any:
+        raise NotImplementedError(
+            f"Trying to use forward AD with {name.lstrip('_')} that does not support it because it has not been "
+            "implemented yet."
+        )
+
+    rules: dict[str, Any] = dict.fromkeys(tensors.split(), rule)
+    return _row(name, forward, "function", "NotImplemented", tensors, {**rules, "jvp": jvp, **facts})
 
 
 def nondifferentiable(name: str, forward: Any, *, tensors: str = "self", **facts: Any) -> OpDef:

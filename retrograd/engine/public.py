@@ -6,6 +6,8 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from . import observe
 from .base import TensorBase, set_array, wrap
 from .inplace import bump_version, call_inplace, prepare_write
@@ -54,6 +56,12 @@ def check_tensor(function: str, value: Any, position: int = 1, name: str = "inpu
         )
 
 
+def check_dim(function: str, dim: Any, *, optional: bool = True) -> None:
+    """``TypeError`` in torch's words for a dimension that is no whole number (or, if ``optional``, ``None``)."""
+    if not (isinstance(dim, (int, np.integer)) or (optional and dim is None) or hasattr(dim, "__index__")):
+        raise TypeError(f"{function}(): argument 'dim' must be int, not {type_name_of(dim)}")
+
+
 def _check_row_arguments(op: OpDef, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
     first = args[0] if args else kwargs.get(op.params[0])
     if op.list_positions and op.tensor_positions[0] in op.list_positions:
@@ -67,6 +75,16 @@ def _check_row_arguments(op: OpDef, args: tuple[Any, ...], kwargs: dict[str, Any
                 raise TypeError(f"expected Tensor as element {i} in argument 0, but got {type_name_of(v)}")
     elif op.tensor_positions and op.tensor_positions[0] == 0:
         check_tensor(op.name, first)
+        if not op.numbers:
+            check_operands(op, args, kwargs)
+
+
+def check_operands(op: OpDef, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+    """``TypeError`` for a number where only tensors will do."""
+    for place in op.tensor_positions[1:]:
+        name = op.params[place]
+        if place < len(args) or name in kwargs:
+            check_tensor(op.name, args[place] if place < len(args) else kwargs[name], place + 1, name)
 
 
 _NUMBER_FIRST = frozenset(
@@ -152,7 +170,11 @@ def inplace_of(op: OpDef) -> Callable[..., Any]:
     """The in-place method of a row."""
 
     def call(self: Any, *args: Any, **kwargs: Any) -> Any:
-        return call_inplace(op.in_place, (self, *args), renamed(kwargs, op.params) if kwargs else kwargs)
+        if kwargs:
+            kwargs = renamed(kwargs, op.params)
+        if not op.numbers:
+            check_operands(op, (self, *args), kwargs)
+        return call_inplace(op.in_place, (self, *args), kwargs)
 
     call.__name__ = call.__qualname__ = op.name + "_"
     call.__doc__ = f"In-place {op.name}."

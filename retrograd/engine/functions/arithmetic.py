@@ -97,10 +97,15 @@ def clamp(input: Any, min: Any = None, max: Any = None) -> Any:  # noqa: A002
 
 
 def _fit_for_bounds(input: Any, *bounds: Any) -> Any:  # noqa: A002
-    """Integers become floating when a bound is."""
-    if input._sig.numpy.kind in "fc" or not any(isinstance(b, float) for b in bounds):
+    """Integers become floating when a bound is, truth values become integers."""
+    kind = input._sig.numpy.kind
+    if kind in "fc":
         return input
-    return F._to_copy(input, get_default_dtype().numpy)
+    if any(isinstance(b, float) for b in bounds):
+        return F._to_copy(input, get_default_dtype().numpy)
+    if kind == "b" and any(isinstance(b, int) and not isinstance(b, bool) for b in bounds):
+        return F._to_copy(input, np.dtype(np.int64))
+    return input
 
 
 def _bounds(low: Any, high: Any) -> list[Any]:
@@ -113,7 +118,7 @@ def clamp_(self: Any, min: Any = None, max: Any = None) -> Any:  # noqa: A002
     if isinstance(min, TensorBase) or isinstance(max, TensorBase):
         return call_inplace(OPS["_clamp_tensors"], (self, *_bounds(min, max)), {})
     if _fit_for_bounds(self, min, max) is not self:
-        raise RuntimeError(f"result type Float can't be cast to the desired output type {self.dtype}")
+        raise RuntimeError(f"result type of the bounds can't be cast to the desired output type {self.dtype}")
     return call_inplace(OPS["_clamp_scalar"], (self, min, max), {})
 
 
@@ -171,7 +176,8 @@ def _operators() -> dict[str, Callable[..., Any]]:
     found: dict[str, Callable[..., Any]] = {}
     for symbol, name in {"add": "add", "sub": "sub", "mul": "mul", "truediv": "div", "floordiv": "floor_divide",
                          "and": "bitwise_and", "or": "bitwise_or",
-                         "xor": "bitwise_xor"}.items():  # fmt: skip
+                         "xor": "bitwise_xor", "lshift": "bitwise_left_shift",
+                         "rshift": "bitwise_right_shift"}.items():  # fmt: skip
         row = OPS[name]
         found[f"__{symbol}__"] = _binary(lambda a, b, row=row: row(a, b))  # type: ignore[misc]
         found[f"__r{symbol}__"] = _binary(lambda a, b, row=row: _reflected(row, a, b))  # type: ignore[misc]
@@ -187,8 +193,14 @@ def _operators() -> dict[str, Callable[..., Any]]:
     found["__neg__"] = lambda self: F.neg(self)
     found["__pos__"] = lambda self: self
     found["__abs__"] = lambda self: F.abs(self)
-    found["__invert__"] = lambda self: F.bitwise_not(self)
+    found["__invert__"] = _inverted
     return found
+
+
+def _inverted(self: Any) -> Any:
+    if self._sig.numpy.kind in "fc":
+        raise TypeError("~ (operator.invert) is only implemented on integer and Boolean-type tensors")
+    return F.bitwise_not(self)
 
 
 def _reflected(row: Any, a: Any, b: Any) -> Any:

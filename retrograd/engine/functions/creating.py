@@ -11,7 +11,7 @@ from .. import observe
 from ..base import LAZY, TensorBase, wrap
 from ..convert import array_from, dtype_of_type
 from ..dtypes import Size, device, dtype, get_default_dtype, to_numpy_dtype
-from ..public import as_tensor_operand, check_tensor, property_, public
+from ..public import check_tensor, property_, public
 from ..registry import F
 from ..state import STATE
 from ..strided import Geometry, zeros_like_layout
@@ -246,16 +246,27 @@ def detach(input: Any) -> Any:  # noqa: A002
 @public("allclose")
 def allclose(input: Any, other: Any, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False) -> bool:  # noqa: A002
     """Whether all elements agree within ``atol + rtol * |other|``."""
+    _check_alike("allclose", input, other)
     return bool(np.allclose(input._array, other._array, rtol, atol, equal_nan))
 
 
 @public("equal")
 def equal(input: Any, other: Any) -> bool:  # noqa: A002
     """Whether shape and all elements are equal."""
+    check_tensor("equal", input)
+    check_tensor("equal", other, 2, "other")
     return input._sig.shape == other._sig.shape and bool(np.array_equal(input._array, other._array))
 
 
 @public("isclose")
 def isclose(input: Any, other: Any, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False) -> Any:  # noqa: A002
     """Element-wise ``allclose``."""
-    return wrap(np.isclose(input._array, as_tensor_operand(other)._array, rtol, atol, equal_nan))
+    _check_alike("isclose", input, other)
+    return wrap(np.isclose(input._array, other._array, rtol, atol, equal_nan))
+
+
+def _check_alike(name: str, input: Any, other: Any) -> None:  # noqa: A002
+    check_tensor(name, input)
+    check_tensor(name, other, 2, "other")
+    if input._sig.numpy != other._sig.numpy:
+        raise RuntimeError(f"{input.dtype} did not match {other.dtype}")

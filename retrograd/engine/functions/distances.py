@@ -44,6 +44,8 @@ def cosine_similarity(x1: Any, x2: Any, dim: int = 1, eps: float = 1e-8) -> Any:
     """The cosine of the angle between vectors along ``dim``."""
     check_tensor("cosine_similarity", x1, name="x1")
     a, b = broadcast_pair(x1, x2)
+    if "c" in (a._sig.numpy.kind, b._sig.numpy.kind):
+        raise RuntimeError(f"expected common dtype to be floating point, yet common dtype is {a.dtype}")
     if a._sig.numpy != b._sig.numpy:
         common = promote_types(a._sig.numpy, b._sig.numpy)
         a, b = F._to_copy(a, common), F._to_copy(b, common)

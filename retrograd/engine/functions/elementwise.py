@@ -82,6 +82,9 @@ two_operands("xlog1py", _by_either("_xlog1py"), inplace=False, namespaces=("spec
 def heaviside(input: Any, values: Any) -> Any:  # noqa: A002
     """0 where ``input < 0``, ``values`` where it is 0, 1 where it is above."""
     check_tensor("heaviside", input)
+    check_tensor("heaviside", values, 2, "values")
+    if input._sig.numpy.kind == "c":
+        raise RuntimeError("heaviside is not yet implemented for complex tensors.")
     if input._sig.numpy != values._sig.numpy:
         raise RuntimeError("heaviside is not yet implemented for tensors with different dtypes.")
     return F._heaviside(input, values)
@@ -242,14 +245,28 @@ def frexp(input: Any) -> Frexp:  # noqa: A002
 @public("complex", method=False, out=True)
 def complex(real: Any, imag: Any) -> Any:  # noqa: A001
     """Complex tensor from its real and imaginary part."""
-    check_tensor("complex", real, name="real")
+    _check_parts("complex", real, imag, ("real", "imag"))
     return F._complex(real, imag)
+
+
+def _check_parts(name: str, first: Any, second: Any, names: tuple[str, str]) -> None:
+    check_tensor(name, first, name=names[0])
+    check_tensor(name, second, 2, names[1])
+    a, b = first._sig.numpy, second._sig.numpy
+    if a.kind != "f" or b.kind != "f":
+        raise RuntimeError(
+            f"Expected both inputs to be Half, Float or Double tensors but got {first.dtype} and {second.dtype}"
+        )
+    if a != b:
+        raise RuntimeError(
+            f"Expected object of scalar type {first.dtype} but got scalar type {second.dtype} for second argument"
+        )
 
 
 @public("polar", method=False, out=True)
 def polar(abs: Any, angle: Any) -> Any:  # noqa: A002
     """Complex tensor from absolute value and angle."""
-    check_tensor("polar", abs, name="abs")
+    _check_parts("polar", abs, angle, ("abs", "angle"))
     return F._polar(abs, angle)
 
 
@@ -266,6 +283,13 @@ def _same(name: str, doc: str) -> None:
 _same("positive", "``+input``: the tensor itself.")
 _same("resolve_conj", "The tensor itself: conjugation is never lazy here.")
 _same("resolve_neg", "The tensor itself: negation is never lazy here.")
+
+
+@public("conj")
+def conj(input: Any) -> Any:  # noqa: A002
+    """The complex conjugate; a real tensor itself."""
+    check_tensor("conj", input)
+    return F.conj(input) if input._sig.numpy.kind == "c" else input
 
 
 @public("conj_physical", out=True)

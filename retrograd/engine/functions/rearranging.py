@@ -9,10 +9,12 @@ import numpy as np
 
 from ..base import TensorBase, wrap
 from ..convert import checked_dim
-from ..dtypes import Size
+from ..dtypes import Size, get_default_dtype
+from ..fit import is_expandable_to
 from ..public import check_tensor, public
 from ..registry import F
 from ..strided import storage_offset as offset_of
+from .shaping import check_extent
 
 
 def ints_of(values: tuple[Any, ...]) -> tuple[int, ...]:
@@ -135,6 +137,8 @@ def diagflat(input: Any, offset: int = 0) -> Any:  # noqa: A002
 def sum_to_size(self: Any, *size: Any) -> Any:
     """Summed down to a size that broadcasts to the tensor's."""
     shape = ints_of(size)
+    if not is_expandable_to(shape, tuple(self.shape)):
+        raise RuntimeError(f"size {{{list(shape)}}} is not expandable to size {{{list(self.shape)}}}.")
     return self if shape == tuple(self.shape) else F.sum_to_size(self, shape)
 
 
@@ -160,6 +164,7 @@ def fill_diagonal_(self: Any, fill_value: Any, wrap: bool = False) -> Any:
 def as_strided_scatter(input: Any, src: Any, size: Any, stride: Any, storage_offset: int | None = None) -> Any:  # noqa: A002
     """A copy with ``src`` in a window given by sizes, strides and offset."""
     offset = 0 if storage_offset is None else storage_offset - offset_of(input)
+    check_extent(tuple(size), tuple(stride), offset, input.numel())
     return F._as_strided_scatter(input, src, tuple(size), tuple(stride), offset)
 
 
@@ -252,6 +257,8 @@ def column_stack(tensors: Any) -> Any:
 @public("block_diag", method=False)
 def block_diag(*tensors: Any) -> Any:
     """A matrix with the given ones along its diagonal."""
+    if not tensors:
+        return wrap(np.zeros((1, 0), get_default_dtype().numpy))
     return F._block_diag(_listed(tensors))
 
 
@@ -309,6 +316,9 @@ def meshgrid(*tensors: Any, indexing: str | None = None) -> Any:
     swapped = indexing == "xy" and len(listed) >= 2
     if swapped:
         listed[:2] = listed[1::-1]
+    for t in listed:
+        if t.ndim > 1:
+            raise RuntimeError(f"torch.meshgrid: Expected 0D or 1D tensor in the tensor list but got: {t}")
     shape = tuple(t.numel() for t in listed)
     grids = [F.expand(F._view(t, (1,) * i + (-1,) + (1,) * (len(listed) - i - 1)), shape) for i, t in enumerate(listed)]
     if swapped:
@@ -320,6 +330,9 @@ def meshgrid(*tensors: Any, indexing: str | None = None) -> Any:
 def cartesian_prod(*tensors: Any) -> Any:
     """All combinations of elements of the given vectors, as rows."""
     listed = _listed(tensors)
+    for t in listed:
+        if t.ndim != 1:
+            raise RuntimeError(f"Expect a 1D vector, but got shape {list(t.shape)}")
     if len(listed) == 1:
         return listed[0]
     return F.stack([g.reshape(-1) for g in meshgrid(*listed, indexing="ij")], 1)
@@ -346,6 +359,8 @@ def vander(x: Any, N: int | None = None, increasing: bool = False) -> Any:  # no
     if count < 0:
         raise RuntimeError("N must be non-negative.")
     powers = powers_of(x, count)
+    if x._sig.numpy.kind in "biu":
+        powers = F._to_copy(powers, np.dtype(np.int64))
     return powers if increasing else F.flip(powers, (1,))
 
 
@@ -361,6 +376,7 @@ def powers_of(x: Any, count: int) -> Any:
 @public("vander", namespace="linalg")
 def linalg_vander(x: Any, *, N: int | None = None) -> Any:  # noqa: N803
     """Rising powers of vectors in a new last dimension."""
+    x = x.reshape(1) if not x.ndim else x
     count = x.shape[-1] if N is None else N
     if count <= 1:
         raise RuntimeError("N must be greater than 1.")

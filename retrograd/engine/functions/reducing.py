@@ -6,7 +6,7 @@ from collections import namedtuple
 from typing import Any
 
 from ..base import TensorBase
-from ..public import as_tensor_operand, check_tensor, public
+from ..public import as_tensor_operand, check_dim, check_tensor, public
 from ..registry import F
 
 Extreme = namedtuple("Extreme", ["values", "indices"])
@@ -38,6 +38,7 @@ def _extreme(name: str, pairwise: str) -> Any:
         check_tensor(name, input)
         if isinstance(dim, TensorBase) or other is not None:
             return getattr(F, pairwise)(input, as_tensor_operand(dim if other is None else other))
+        check_dim(name, dim)
         if dim is None:
             return getattr(F, f"_{name}_all")(input)
         return Extreme(*getattr(F, f"_{name}_dim")(input, dim, keepdim))

@@ -60,9 +60,9 @@ def reshape_as(self: Any, other: Any) -> Any:
 def flatten(input: Any, start_dim: int = 0, end_dim: int = -1) -> Any:  # noqa: A002
     """Dimensions ``start_dim`` to ``end_dim`` joined into one."""
     check_tensor("flatten", input)
+    start, end = checked_dim(start_dim, input.ndim), checked_dim(end_dim, input.ndim)
     if input.ndim == 0:
         return reshape(input, 1)
-    start, end = checked_dim(start_dim, input.ndim), checked_dim(end_dim, input.ndim)
     if start > end:
         raise RuntimeError("flatten() has invalid args: start_dim cannot come after end_dim")
     if start == end:
@@ -81,6 +81,10 @@ def ravel(input: Any) -> Any:  # noqa: A002
 def unflatten(input: Any, dim: int, sizes: Any) -> Any:  # noqa: A002
     """One dimension divided into several."""
     axis = checked_dim(dim, input.ndim)
+    if not input.ndim:
+        raise RuntimeError(f"unflatten got an unexpected error: dim {dim} of a tensor that has no dimensions")
+    if not len(sizes):
+        raise RuntimeError("unflatten: sizes must be non-empty")
     shape = tuple(input.shape)
     return F._view(input, (*shape[:axis], *checked_size(sizes, shape[axis]), *shape[axis + 1 :]))
 
@@ -96,6 +100,8 @@ def movedim(input: Any, source: Any, destination: Any) -> Any:  # noqa: A002
     """Dimensions moved to other places, the rest in their order."""
     sources = [checked_dim(d, input.ndim) for d in ((source,) if isinstance(source, int) else source)]
     places = [checked_dim(d, input.ndim) for d in ((destination,) if isinstance(destination, int) else destination)]
+    if not input.ndim:
+        return F._permute(input, ())
     order = [d for d in range(input.ndim) if d not in sources]
     for place, s in sorted(zip(places, sources, strict=True)):
         order.insert(place, s)
@@ -161,9 +167,12 @@ def _check_window(t: Any, size: tuple[int, ...], stride: tuple[int, ...], offset
         raise RuntimeError("mismatch in length of strides and shape")
     if any(s < 0 for s in stride) or offset < 0:
         raise RuntimeError(f"as_strided: Negative strides are not supported at the moment, got strides: {list(stride)}")
-    root = storage_of(t).root
+    check_extent(size, stride, offset, Geometry.of(storage_of(t).root, 0).extent())
+
+
+def check_extent(size: tuple[int, ...], stride: tuple[int, ...], offset: int, whole: int) -> None:
+    """``RuntimeError`` for a window that ends beyond the ``whole`` elements that there are."""
     end = offset + Geometry(size, stride, 0).extent()
-    whole = Geometry.of(root, 0).extent()
     if end > whole:
         raise RuntimeError(
             f"setStorage: sizes {list(size)}, strides {list(stride)}, storage offset {offset} require {end} "
@@ -183,6 +192,8 @@ def split(tensor: Any, split_size_or_sections: Any, dim: int = 0, **kwargs: Any)
         raise RuntimeError("split expects at least a 1-dimensional tensor")
     size = kwargs.pop("split_size", split_size_or_sections)
     if isinstance(size, int):
+        if size < 0:
+            raise RuntimeError(f"split expects split_size be non-negative, but got split_size={size}")
         return F._split(tensor, size, dim)
     return F._split_with_sizes(tensor, tuple(int(s) for s in size), dim)
 
@@ -190,6 +201,8 @@ def split(tensor: Any, split_size_or_sections: Any, dim: int = 0, **kwargs: Any)
 @public("split_with_sizes")
 def split_with_sizes(input: Any, split_sizes: Any, dim: int = 0) -> Any:  # noqa: A002
     """Pieces of the given sizes."""
+    if not input.ndim:
+        raise RuntimeError("split expects at least a 1-dimensional tensor")
     return F._split_with_sizes(input, tuple(split_sizes), dim)
 
 
@@ -208,9 +221,15 @@ def chunk(input: Any, chunks: int, dim: int = 0) -> Any:  # noqa: A002
 @public("tensor_split")
 def tensor_split(input: Any, indices_or_sections: Any, dim: int = 0) -> Any:  # noqa: A002
     """Pieces at given places, or a given number of them; each is an ordinary slice."""
+    if not input.ndim:
+        raise RuntimeError("tensor_split expected at least a 1-dimensional tensor, but got a tensor with 0 dims")
     axis = checked_dim(dim, input.ndim)
     n = input.shape[axis]
+    if isinstance(indices_or_sections, TensorBase):
+        indices_or_sections = indices_or_sections.tolist()
     if isinstance(indices_or_sections, int):
+        if indices_or_sections <= 0:
+            raise RuntimeError(f"number of sections must be larger than 0, got {indices_or_sections}")
         small, extra = divmod(n, indices_or_sections)
         widths = [small + (i < extra) for i in range(indices_or_sections)]
         points = [0]
@@ -244,7 +263,9 @@ def transposed(self: Any) -> Any:
 
 @property_("mT")
 def matrix_transposed(self: Any) -> Any:
-    """The last two dimensions exchanged."""
+    """The last two dimensions exchanged; a number is its own transpose."""
+    if not self.ndim:
+        return self
     if self.ndim < 2:
         raise RuntimeError(f"tensor.mT is only supported on matrices or batches of matrices. Got {self.ndim}-D tensor.")
     return F.transpose(self, -2, -1)
@@ -253,9 +274,16 @@ def matrix_transposed(self: Any) -> Any:
 # -- contiguous
 
 
+def check_memory_format(t: Any, memory_format: Any) -> None:
+    """``RuntimeError`` for ``channels_last`` on a tensor that is no batch of images."""
+    if str(memory_format) == "torch.channels_last" and t.ndim != 4:
+        raise RuntimeError("required rank 4 tensor to use channels_last format")
+
+
 @public("contiguous", function=False)
 def contiguous(self: Any, memory_format: Any = None) -> Any:
     """Row-major; the tensor itself when it is so already."""
+    check_memory_format(self, memory_format)
     if self._array.flags.c_contiguous:
         return self
     return F._contiguous_copy(self)

@@ -9,7 +9,8 @@ import numpy as np
 
 from ..base import TensorBase, wrap
 from ..convert import checked_dim
-from ..public import check_tensor, public
+from ..dtypes import to_numpy_dtype
+from ..public import check_dim, check_tensor, public
 from ..registry import OPS, F
 from .matrix_norms import nuclear_norm
 from .reducing import Extreme
@@ -22,6 +23,7 @@ MinMax = namedtuple("MinMax", ["min", "max"])
 def prod(input: Any, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Any:  # noqa: A002
     """Product of all elements, or along ``dim``."""
     check_tensor("prod", input)
+    check_dim("prod", dim)
     return F._prod(input, dtype) if dim is None else F._prod_dim(input, int(dim), keepdim, dtype)
 
 
@@ -67,12 +69,14 @@ _spread("std_mean", "Standard deviation and mean.")
 def aminmax(input: Any, *, dim: Any = None, keepdim: bool = False) -> Any:  # noqa: A002
     """The smallest and the largest elements."""
     check_tensor("aminmax", input)
+    check_dim("aminmax", dim)
     return MinMax(*F._aminmax(input, dim, keepdim))
 
 
 def _picked(name: str) -> None:
     def call(input: Any, dim: Any = None, keepdim: bool = False) -> Any:  # noqa: A002
         check_tensor(name, input)
+        check_dim(name, dim)
         if dim is None:
             return OPS[f"_{name}_all"](input)
         return Extreme(*OPS[f"_{name}"](input, dim, keepdim))
@@ -90,6 +94,7 @@ _picked("nanmedian")
 def mode(input: Any, dim: int = -1, keepdim: bool = False) -> Any:  # noqa: A002
     """The most frequent values along ``dim``, and where they are."""
     check_tensor("mode", input)
+    check_dim("mode", dim, optional=False)
     return Extreme(*F._mode(input, dim, keepdim))
 
 
@@ -104,6 +109,11 @@ def nansum(input: Any, dim: Any = None, keepdim: bool = False, *, dtype: Any = N
 def nanmean(input: Any, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Any:  # noqa: A002
     """Mean of what is not NaN."""
     check_tensor("nanmean", input)
+    if dtype is not None and to_numpy_dtype(dtype).kind not in "fc":
+        raise RuntimeError(
+            "nanmean(): could not infer output dtype. Optional dtype must be either a floating point or complex "
+            f"dtype. Got: {dtype}"
+        )
     if input._sig.numpy.kind not in "fc":
         raise RuntimeError(f"nanmean(): expected input to have floating point or complex dtype but got {input.dtype}")
     count = F._sum_dim(F.logical_not(F.isnan(input.detach())), dim, keepdim)
@@ -139,6 +149,9 @@ def _quantile(input: Any, q: Any, dim: Any, keepdim: bool, interpolation: str, i
     if not input.numel():
         raise RuntimeError("quantile() input tensor must be non-empty")
     ndim = input.ndim
+    if not ndim and dim is not None:
+        checked_dim(dim, 0)
+        dim = None
     lines = input.reshape(-1) if dim is None else F.transpose(F.unsqueeze(input, -1), checked_dim(dim, ndim), -1)
     if dim is not None and not keepdim:
         lines = F._squeeze_dim(lines, checked_dim(dim, ndim))
@@ -221,6 +234,7 @@ def frobenius_norm(input: Any, dim: Any, keepdim: bool = False) -> Any:  # noqa:
 def _running(name: str) -> None:
     def call(input: Any, dim: int) -> Any:  # noqa: A002
         check_tensor(name, input)
+        check_dim(name, dim, optional=False)
         return Extreme(*OPS[f"_{name}"](input, dim))
 
     call.__name__ = call.__qualname__ = name

@@ -67,11 +67,11 @@ for _name in ("alias", "select", "slice", "transpose", "t", "unsqueeze", "unfold
 @public("adjoint")
 def adjoint(input: Any) -> Any:  # noqa: A002
     """The conjugate transpose of matrices."""
-    if input.ndim < 2:
+    if input.ndim == 1:
         raise RuntimeError(
             f"tensor.adjoint() is only supported on matrices or batches of matrices. Got {input.ndim}-D tensor."
         )
-    turned = F.transpose(input, -2, -1)
+    turned = F.transpose(input, -2, -1) if input.ndim else input
     return F.conj(turned) if input._sig.numpy.kind == "c" else turned
 
 
@@ -86,7 +86,7 @@ def hermitian_transpose(self: Any) -> Any:
     """The conjugate transpose of a matrix."""
     if self.ndim not in (0, 2):
         raise RuntimeError(f"tensor.H is only supported on matrices (2-D tensors). Got {self.ndim}-D tensor.")
-    return adjoint(self) if self.ndim else self
+    return adjoint(self)
 
 
 @public("ndimension", function=False)

@@ -21,7 +21,7 @@ def _to_copy(self: Any, numpy: Any) -> Any:
 
 def _cast_back(g: Any, self_options: Any) -> Any:
     numpy = self_options.numpy
-    have = g.dtype if isinstance(g, np.ndarray) else g._sig.numpy
+    have = g.dtype if isinstance(g, (np.ndarray, np.generic)) else g._sig.numpy
     if have.kind == "c" and numpy.kind != "c":
         g = F.real(g)
     return F._to_copy(g, numpy)

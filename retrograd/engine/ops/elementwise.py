@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ..op import elementwise, linear, nondifferentiable
+from ..op import elementwise, linear, nondifferentiable, underivable
 from ..registry import F
 
 # -- arithmetic
@@ -18,15 +18,29 @@ def _scaled(x: Any, alpha: Any) -> Any:
     return x if alpha == 1 else x * alpha
 
 
+def element(value: Any, dtype: Any) -> Any:
+    """A number in a dtype; integers wrap around as in C."""
+    try:
+        return dtype.type(value)
+    except OverflowError:
+        return np.asarray(value).astype(dtype)[()]
+
+
+def _times(x: Any, alpha: Any) -> Any:
+    if alpha == 1:
+        return x
+    return x * (element(alpha, x.dtype) if x.__class__ is np.ndarray and x.dtype.kind == "u" else alpha)
+
+
 def _add(self: Any, other: Any, alpha: Any = 1) -> Any:
     """``self + alpha * other``."""
-    return np.add(self, _scaled(other, alpha))
+    return np.add(self, _times(other, alpha))
 
 
 def _sub(self: Any, other: Any, alpha: Any = 1) -> Any:
     """``self - alpha * other``."""
     try:
-        return np.subtract(self, _scaled(other, alpha))
+        return np.subtract(self, _times(other, alpha))
     except TypeError:
         raise RuntimeError(
             "Subtraction, the `-` operator, with two bool tensors is not supported. Use the `^` or `logical_xor()` "
@@ -34,9 +48,13 @@ def _sub(self: Any, other: Any, alpha: Any = 1) -> Any:
         ) from None
 
 
+def _fitting(number: Any, x: Any) -> Any:
+    return element(number, x.dtype) if number.__class__ is int and x.dtype.kind == "u" else number
+
+
 def _rsub(self: Any, other: Any, alpha: Any = 1) -> Any:
     """``other - alpha * self``."""
-    return np.subtract(other, _scaled(self, alpha))
+    return np.subtract(_fitting(other, self), _times(self, alpha))
 
 
 def conj(x: Any) -> Any:
@@ -86,7 +104,7 @@ elementwise(
 
 def whole_divisor(self: Any, other: Any) -> Any:
     """The divisor of a division; ``RuntimeError`` where it is 0 and both are integers (floats give infinity)."""
-    if np.result_type(self, other).kind in "iu" and not np.all(other):
+    if np.result_type(self, other).kind in "iu" and not np.all(other) and np.size(self) and np.size(other):
         raise RuntimeError("ZeroDivisionError: integer division by zero")
     return other
 
@@ -166,7 +184,22 @@ def _pow_scalar(self: Any, exponent: Any) -> Any:
     """``self ** exponent`` for a number."""
     if exponent == 2:
         return self * self
+    if self.dtype.kind in "biu":
+        if exponent < 0:
+            raise RuntimeError("Integers to negative integer powers are not allowed.")
+        if self.dtype.kind == "b":
+            return self | (not exponent)
+        return np.power(self, element(exponent, self.dtype))
     return np.power(self, exponent)
+
+
+def integer_power(self: Any, exponent: Any) -> Any:
+    """Powers of integers; those with a negative exponent are cut off to 0, 1 or -1."""
+    if self.dtype.kind != "i" or not (np.asarray(exponent) < 0).any():
+        return np.power(self, exponent)
+    sign = np.where(np.asarray(exponent) % 2, self, np.ones_like(self))
+    cut = np.where(np.abs(self) == 1, sign, np.zeros_like(self))
+    return np.where(exponent < 0, cut, np.power(self, np.maximum(exponent, 0)))
 
 
 def _pow_self(g: Any, self: Any, exponent: Any) -> Any:
@@ -189,13 +222,13 @@ def _pow_exponent(g: Any, self: Any, exponent: Any, result: Any) -> Any:
 
 elementwise("_pow_scalar", _pow_scalar, node="PowBackward0", tensors="self", self=_pow_self)
 elementwise(
-    "_pow_tensor", lambda self, exponent: np.power(self, exponent), node="PowBackward1",
+    "_pow_tensor", integer_power, node="PowBackward1",
     self=_pow_tensor_self, exponent=_pow_exponent,
 )  # fmt: skip
 
 
 def _base_pow(self: Any, exponent: Any) -> Any:
-    return np.power(exponent.dtype.type(self), exponent)
+    return integer_power(np.asarray(element(self, exponent.dtype)), exponent)
 
 
 def _pow_base_slope(g: Any, self: Any, exponent: Any, result: Any) -> Any:
@@ -247,7 +280,7 @@ elementwise(
     self=lambda g, result: F._threshold_backward(g, result, 0),
 )  # fmt: skip
 elementwise(
-    "_threshold_backward", lambda grad_output, self, threshold: grad_output * (self > threshold),
+    "_threshold_backward", lambda grad_output, self, threshold: grad_output * ~(self <= threshold),
     node="ThresholdBackwardBackward0", tensors="grad_output self", promote="",
     grad_output=lambda g, self, threshold: F._threshold_backward(g, self, threshold), self=_zeros_rule,
 )  # fmt: skip
@@ -260,8 +293,8 @@ def _clamp(self: Any, min: Any = None, max: Any = None) -> Any:  # noqa: A002
     """Limit each element to ``[min, max]``."""
     if min is None and max is None:
         raise RuntimeError("torch.clamp: At least one of 'min' or 'max' must not be None")
-    out = self if min is None else np.maximum(self, self.dtype.type(min))
-    return out if max is None else np.minimum(out, self.dtype.type(max))
+    out = self if min is None else np.maximum(self, element(min, self.dtype))
+    return out if max is None else np.minimum(out, element(max, self.dtype))
 
 
 def _clamp_grad(g: Any, self: Any, min: Any, max: Any) -> Any:  # noqa: A002
@@ -280,12 +313,12 @@ def _tie(g: Any, loses: Any, ties: Any) -> Any:
 
 
 elementwise(
-    "maximum", np.maximum,
+    "maximum", np.maximum, numbers=False,
     self=lambda g, self, other: _tie(g, self < other, self == other),
     other=lambda g, self, other: _tie(g, other < self, self == other),
 )  # fmt: skip
 elementwise(
-    "minimum", np.minimum,
+    "minimum", np.minimum, numbers=False,
     self=lambda g, self, other: _tie(g, self > other, self == other),
     other=lambda g, self, other: _tie(g, other > self, self == other),
 )  # fmt: skip
@@ -341,7 +374,7 @@ for _name, _ufunc in {
 for _name, _ufunc in {
     "logical_and": np.logical_and, "logical_or": np.logical_or, "logical_xor": np.logical_xor,
 }.items():  # fmt: skip
-    nondifferentiable(_name, _ufunc, tensors="self other", inplace=True)
+    nondifferentiable(_name, _ufunc, tensors="self other", inplace=True, numbers=False)
 for _name, _ufunc in {
     "bitwise_and": np.bitwise_and, "bitwise_or": np.bitwise_or, "bitwise_xor": np.bitwise_xor,
 }.items():  # fmt: skip
@@ -360,7 +393,7 @@ def _floor_divide(self: Any, other: Any) -> Any:
     return np.floor_divide(self, whole_divisor(self, other))
 
 
-nondifferentiable("floor_divide", _floor_divide, tensors="self other", promote="common", inplace=True)
+underivable("floor_divide", _floor_divide, tensors="self other", promote="common", inplace=True)
 elementwise(
     "remainder", lambda self, other: np.remainder(self, whole_divisor(self, other)), node="RemainderBackward1",
     self=lambda g: g, other=lambda g, self, other: -g * F._div_floor(self, other), inplace=True,

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..op import elementwise, nondifferentiable
+from ..op import elementwise, nondifferentiable, underivable
 from ..registry import F
 from .elementwise import conj, whole_divisor
 
@@ -22,12 +22,12 @@ def _atan2_slope(g: Any, part: Any, self: Any, other: Any) -> Any:
 
 
 elementwise(
-    "atan2", np.arctan2, promote="float", inplace=True,
+    "atan2", np.arctan2, promote="float", inplace=True, numbers=False,
     self=lambda g, self, other: _atan2_slope(g, other, self, other),
     other=lambda g, self, other: _atan2_slope(g, -self, self, other),
 )  # fmt: skip
 elementwise(
-    "hypot", np.hypot, inplace=True,
+    "hypot", np.hypot, inplace=True, numbers=False,
     self=lambda g, self, result: g * (self / result), other=lambda g, other, result: g * (other / result),
 )  # fmt: skip
 
@@ -44,12 +44,12 @@ def _logaddexp(self: Any, other: Any) -> Any:
 
 
 elementwise(
-    "logaddexp", _logaddexp,
+    "logaddexp", _logaddexp, numbers=False,
     self=lambda g, self, other: g * conj(F.sigmoid(self - other)),
     other=lambda g, self, other: g * conj(F.sigmoid(other - self)),
 )  # fmt: skip
 elementwise(
-    "logaddexp2", np.logaddexp2, node="Logaddexp2Backward0",
+    "logaddexp2", np.logaddexp2, numbers=False, node="Logaddexp2Backward0",
     self=lambda g, self, other: g * F.sigmoid((self - other) * LOG2),
     other=lambda g, self, other: g * F.sigmoid((other - self) * LOG2),
 )  # fmt: skip
@@ -154,7 +154,7 @@ def _ldexp(self: Any, other: Any) -> Any:
 
 
 elementwise(
-    "ldexp", _ldexp, tensors="self other", promote="float", inplace=True,
+    "ldexp", _ldexp, tensors="self other", promote="float", inplace=True, numbers=False,
     self=lambda g, other: g * conj(F.exp2(other)), other=lambda g, result: g * conj(result) * LOG2,
 )  # fmt: skip
 
@@ -173,12 +173,12 @@ elementwise(
 # -- the larger and the smaller, NaN ignored
 
 elementwise(
-    "fmax", np.fmax,
+    "fmax", np.fmax, numbers=False,
     self=lambda g, self, other: F._where((self >= other) | F.isnan(other), g, F.zeros_like(g)),
     other=lambda g, self, other: F._where((self >= other) | F.isnan(other), F.zeros_like(g), g),
 )  # fmt: skip
 elementwise(
-    "fmin", np.fmin,
+    "fmin", np.fmin, numbers=False,
     self=lambda g, self, other: F._where((self <= other) | F.isnan(other), g, F.zeros_like(g)),
     other=lambda g, self, other: F._where((self <= other) | F.isnan(other), F.zeros_like(g), g),
 )  # fmt: skip
@@ -283,7 +283,7 @@ for _name, _compare in {
         f"_{_name}_inplace_tensor", _compare, node=_name.capitalize() + "Backward1",
         self=lambda g: F.zeros_like(g), other=lambda g: F.zeros_like(g),
     )  # fmt: skip
-elementwise("nextafter", np.nextafter, self=lambda g: g, other=lambda g: F.zeros_like(g), inplace=True)
+elementwise("nextafter", np.nextafter, self=lambda g: g, other=lambda g: F.zeros_like(g), inplace=True, numbers=False)
 
 # -- without gradient
 
@@ -294,8 +294,8 @@ def _heaviside(self: Any, other: Any) -> Any:
     return np.where(self == 0, other, np.where(self > 0, one, zero)).astype(self.dtype)
 
 
-nondifferentiable("_heaviside", _heaviside, tensors="self other")
-nondifferentiable("gcd", np.gcd, tensors="self other", promote="common", inplace=True)
-nondifferentiable("lcm", np.lcm, tensors="self other", promote="common", inplace=True)
+underivable("_heaviside", _heaviside, tensors="self other", promote="common")
+nondifferentiable("gcd", np.gcd, tensors="self other", promote="common", inplace=True, numbers=False)
+nondifferentiable("lcm", np.lcm, tensors="self other", promote="common", inplace=True, numbers=False)
 nondifferentiable("bitwise_left_shift", np.left_shift, tensors="self other", promote="common", inplace=True)
 nondifferentiable("bitwise_right_shift", np.right_shift, tensors="self other", promote="common", inplace=True)

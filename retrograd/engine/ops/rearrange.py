@@ -36,7 +36,10 @@ def _rot90(self: Any, k: int = 1, dims: Any = (0, 1)) -> Any:
         raise RuntimeError(f"expected total rotation dims == 2, but got dims = {len(dims)}")
     if self.ndim < 2:
         raise RuntimeError(f"expected total dims >= 2, but got total dims = {self.ndim}")
-    return np.array(np.rot90(self, k, tuple(dims)))
+    first, second = axes_of_each(tuple(dims), self.ndim)
+    if first == second:
+        raise RuntimeError(f"expected rotation dims to be different, but got dim0 = {dims[0]} and dim1 = {dims[1]}")
+    return np.array(np.rot90(self, k, (first, second)))
 
 
 linear("rot90", _rot90, self=lambda g, k, dims: F.rot90(g, -k, dims))
@@ -67,13 +70,16 @@ linear("repeat", _repeat, public=False, self=_repeat_back)
 
 def _unfold(self: Any, dimension: int, size: int, step: int) -> Any:
     """All windows of ``size`` elements along ``dimension``, ``step`` apart, in a new last dimension."""
+    axis = (*axes_of(dimension, self.ndim), 0)[0]
+    whole = self.shape[axis] if self.ndim else 1
+    if size < 0:
+        raise RuntimeError(f"size is {size} but must be >= 0")
+    if size > whole:
+        raise RuntimeError(f"maximum size for tensor at dimension {axis} is {whole} but size is {size}")
     if step <= 0:
         raise RuntimeError(f"step is {step} but must be > 0")
     if not self.ndim:
         return strided(self, (size,), (1,), 0)
-    axis = axes_of(dimension, self.ndim)[0]
-    if not 0 <= size <= self.shape[axis]:
-        raise RuntimeError(f"maximum size for tensor at dimension {axis} is {self.shape[axis]} but size is {size}")
     count = (self.shape[axis] - size) // step + 1
     shape = (*self.shape[:axis], count, *self.shape[axis + 1 :], size)
     strides = (*self.strides[:axis], self.strides[axis] * step, *self.strides[axis + 1 :], self.strides[axis])

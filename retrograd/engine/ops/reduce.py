@@ -216,12 +216,19 @@ def _truth(found: Any, self: Any) -> Any:
     return found.astype(np.uint8) if self.dtype == np.uint8 else found
 
 
+def _truth_axes(dim: Any, ndim: int) -> tuple[int, ...] | None:
+    """An empty list of dimensions is none of them here, unlike in ``sum``."""
+    if dim is None or (isinstance(dim, (tuple, list)) and not dim):
+        return dim if dim is None else ()
+    return axes_of(dim, ndim)
+
+
 def _all(self: Any, dim: Any = None, keepdim: bool = False) -> Any:
-    return _truth(np.all(self, axis=axes_of(dim, self.ndim) if dim is not None else None, keepdims=keepdim), self)
+    return _truth(np.all(self, axis=_truth_axes(dim, self.ndim), keepdims=keepdim), self)
 
 
 def _any(self: Any, dim: Any = None, keepdim: bool = False) -> Any:
-    return _truth(np.any(self, axis=axes_of(dim, self.ndim) if dim is not None else None, keepdims=keepdim), self)
+    return _truth(np.any(self, axis=_truth_axes(dim, self.ndim), keepdims=keepdim), self)
 
 
 nondifferentiable("all", _all)

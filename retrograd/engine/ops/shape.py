@@ -162,6 +162,8 @@ linear("_squeeze", lambda self: self.squeeze()[...], node="SqueezeBackward0", vi
 
 
 def _squeeze_dim(self: Any, dim: Any) -> Any:
+    if dim == ():  # none of them, unlike in reductions
+        return self.view()
     axes = tuple(a for a in axes_of(dim, self.ndim) if self.ndim and self.shape[a] == 1)
     return np.squeeze(self, axes)[...] if axes else self.view()
 
@@ -342,6 +344,9 @@ def _cat(tensors: Any, dim: int = 0) -> Any:
     """Join tensors along a dimension; empty 1-d tensors are skipped."""
     if not tensors:
         raise RuntimeError("torch.cat(): expected a non-empty list of Tensors")
+    for i, a in enumerate(tensors):
+        if not a.ndim:
+            raise RuntimeError(f"zero-dimensional tensor (at position {i}) cannot be concatenated")
     kept = [a for a in tensors if a.shape != (0,)] or list(tensors[:1])
     axis = axes_of(dim, kept[0].ndim)[0]
     try:

@@ -82,10 +82,10 @@ def _incomplete_slope(g: Any, self: Any, other: Any) -> Any:
     return g * F.exp((self - 1.0) * F.log(other) - other - F.lgamma(self))
 
 
-elementwise("igamma", lambda self, other: gamma.igamma(self, other), inplace=True, self=_underived("igamma"),
-            other=_incomplete_slope)  # fmt: skip
-elementwise("igammac", lambda self, other: gamma.igammac(self, other), inplace=True, self=_underived("igammac"),
-            other=lambda g, self, other: -_incomplete_slope(g, self, other))  # fmt: skip
+elementwise("igamma", lambda self, other: gamma.igamma(self, other), inplace=True, numbers=False,
+            self=_underived("igamma"), other=_incomplete_slope)  # fmt: skip
+elementwise("igammac", lambda self, other: gamma.igammac(self, other), inplace=True, numbers=False,
+            self=_underived("igammac"), other=lambda g, self, other: -_incomplete_slope(g, self, other))  # fmt: skip
 
 
 def _zeta_slope(g: Any, self: Any, other: Any) -> Any:
