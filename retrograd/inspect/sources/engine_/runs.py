@@ -92,7 +92,9 @@ class Runs(Observer):
         if not runs:
             return
         run = runs.pop()
-        data: dict[str, Any] = {"run": run.number, "seconds": time.perf_counter() - run.began}
+        data: dict[str, Any] = {"run": run.number}
+        if self.watching.wants("backward"):
+            data["seconds"] = time.perf_counter() - run.began
         if error is not None:
             data |= _described(error)
         if run.gathered is not None:
