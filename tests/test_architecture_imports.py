@@ -23,9 +23,10 @@ DATA = (
     "findings",
     "frames",
     "names",
-    "spelling",
-    "stacks",
     "fold",
+    "align",
+    "graph_diff",
+    "lineup",
     "compare",
     "stats",
 )

@@ -91,9 +91,7 @@ def compute(op: OpDef, args: tuple[Any, ...]) -> Any:
     except ValueError as error:
         if "broadcast" not in str(error):
             raise
-        mismatch = size_mismatch([t._sig.shape for t in tensors_in(op, args)], error)
-        observe.tell("refused", op.name, args, mismatch)
-        raise mismatch from None
+        raise size_mismatch([t._sig.shape for t in tensors_in(op, args)], error) from None
 
 
 def kernel_refusal(op: OpDef, args: tuple[Any, ...], error: Exception) -> Exception:

@@ -43,7 +43,7 @@ class ModeContext:
         return decorate(self.clone, func)
 
 
-def decorate(ctx_factory: Callable[[], Any], func: Any) -> Any:
+def decorate(fresh: Callable[[], Any], func: Any) -> Any:
     """Run ``func`` under a fresh context per call."""
     if inspect.isclass(func):
         warnings.warn(
@@ -54,59 +54,59 @@ def decorate(ctx_factory: Callable[[], Any], func: Any) -> Any:
             stacklevel=3,
         )
     if inspect.isgeneratorfunction(func):
-        return _decorate_generator(ctx_factory, func)
+        return _decorate_generator(fresh, func)
     if inspect.iscoroutinefunction(func):
-        return _decorate_coroutine(ctx_factory, func)
+        return _decorate_coroutine(fresh, func)
 
     @functools.wraps(func)
-    def decorate_context(*args: Any, **kwargs: Any) -> Any:
-        with ctx_factory():
+    def decorated(*args: Any, **kwargs: Any) -> Any:
+        with fresh():
             return func(*args, **kwargs)
 
-    return decorate_context
+    return decorated
 
 
-def _decorate_generator(ctx_factory: Callable[[], Any], func: Any) -> Any:
+def _decorate_generator(fresh: Callable[[], Any], func: Any) -> Any:
     @functools.wraps(func)
-    def decorate_context(*args: Any, **kwargs: Any) -> Any:
-        return (yield from _steps(ctx_factory, func(*args, **kwargs)))
+    def decorated(*args: Any, **kwargs: Any) -> Any:
+        return (yield from _steps(fresh, func(*args, **kwargs)))
 
-    return decorate_context
+    return decorated
 
 
-def _decorate_coroutine(ctx_factory: Callable[[], Any], func: Any) -> Any:
+def _decorate_coroutine(fresh: Callable[[], Any], func: Any) -> Any:
     @functools.wraps(func)
-    async def decorate_context(*args: Any, **kwargs: Any) -> Any:
-        return await _Awaitable(ctx_factory, func(*args, **kwargs))
+    async def decorated(*args: Any, **kwargs: Any) -> Any:
+        return await _Awaitable(fresh, func(*args, **kwargs))
 
-    return decorate_context
+    return decorated
 
 
 class _Awaitable:
-    def __init__(self, ctx_factory: Callable[[], Any], coroutine: Any) -> None:
-        self.ctx_factory, self.coroutine = ctx_factory, coroutine
+    def __init__(self, fresh: Callable[[], Any], coroutine: Any) -> None:
+        self.fresh, self.coroutine = fresh, coroutine
 
     def __await__(self) -> Any:
-        return (yield from _steps(self.ctx_factory, self.coroutine))
+        return (yield from _steps(self.fresh, self.coroutine))
 
 
-def _steps(ctx_factory: Callable[[], Any], gen: Any) -> Any:
+def _steps(fresh: Callable[[], Any], gen: Any) -> Any:
     """Resume ``gen`` under the mode; suspend outside of it."""
     try:
-        with ctx_factory():
+        with fresh():
             response = gen.send(None)
         while True:
             try:
                 request = yield response
             except GeneratorExit:
-                with ctx_factory():
+                with fresh():
                     gen.close()
                 raise
             except BaseException:
-                with ctx_factory():
+                with fresh():
                     response = gen.throw(*sys.exc_info())
             else:
-                with ctx_factory():
+                with fresh():
                     response = gen.send(request)
     except StopIteration as stop:
         return stop.value

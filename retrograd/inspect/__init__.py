@@ -11,6 +11,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from .compare import compare as compare
     from .debug import debug as debug
     from .diagnose import diagnose as diagnose
     from .events import Event as Event
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 _HOMES = {
     "walk": ("walk", "walk"),
     "log_hooks": ("hooks_log", "log_hooks"),
+    "compare": ("compare", "compare"),
     "debug": ("debug", "debug"),
     "diagnose": ("diagnose", "diagnose"),
     "recording": ("record", "recording"),
@@ -46,6 +48,7 @@ __all__ = [
     "GraphSnapshot",
     "Recording",
     "SourceLine",
+    "compare",
     "debug",
     "diagnose",
     "load",

@@ -14,6 +14,7 @@ from typing import Any
 from .columns import (
     Plain,
     entries_checked,
+    len_checked,
     nonfinite_value,
     nonfinite_word,
     snapshot_from_plain,
@@ -82,6 +83,10 @@ class Recording:
     """The tensors that events mention, by number."""
     level: str = "graph"
     """How much was recorded: one of ``event_data.LEVELS``."""
+    rank: int | None = None
+    """Which of several processes of one job this was; None for a program alone."""
+    world_size: int | None = None
+    """How many processes the job had."""
     sources: dict[str, dict[int, str]] = field(default_factory=dict)
     """File -> line number -> text, for the lines that snapshots and events mention."""
     schema: int = SCHEMA
@@ -97,6 +102,8 @@ class Recording:
             "events": [event.to_plain() for event in self.events],
             "tensors": [tensor.to_plain() for tensor in self.tensors],
             "level": self.level,
+            "rank": self.rank,
+            "world_size": self.world_size,
             "sources": {
                 file: {str(line): text for line, text in lines.items()} for file, lines in self.sources.items()
             },
@@ -113,9 +120,16 @@ class Recording:
             events=[Event.from_plain(event) for event in entries_checked(plain["events"])],
             tensors=[TensorFacts.from_plain(tensor) for tensor in entries_checked(plain.get("tensors", []))],
             level=text_checked(plain.get("level", "graph")),
+            rank=_whole(plain.get("rank")),
+            world_size=_whole(plain.get("world_size")),
             sources={file: _source_lines(lines) for file, lines in plain["sources"].items()},
             schema=plain["schema"],
         )
+
+
+def _whole(value: Plain) -> int | None:
+    """Return a count, or None."""
+    return None if value is None else len_checked(value)
 
 
 def _source_lines(plain: Plain) -> dict[int, str]:

@@ -11,7 +11,7 @@ from retrograd.inspect.layout.text_size import shortened, text_width
 from retrograd.inspect.snapshot import GraphSnapshot
 
 from . import labels
-from .theme import HEATS
+from .theme import HEATS, KINDS
 
 TITLE_SIZE = 13.0
 TEXT_SIZE = 11.0
@@ -99,7 +99,7 @@ def _picture(snapshot: GraphSnapshot, node: int, heat: str, below: float, roots:
     widths += [text_width(line, TEXT_SIZE) for line, _ in lines]
     width = min(max(*widths, below, _NARROWEST), _WIDEST) + 2 * PAD
     height = 30.0 + 15.0 * len(lines) + (2.0 if lines else 0.0)
-    kind = snapshot.kind[node] if snapshot.kind[node] in ("leaf", "function", "copy") else "op"
+    kind = snapshot.kind[node] if snapshot.kind[node] in KINDS else "op"
     css = " ".join(part for part in ("node", "root" if node in roots else kind, heat) if part)
     return Picture(title, ending, lines, css, Size(math.ceil(width), height))
 

@@ -16,7 +16,7 @@ from retrograd.inspect.snapshot import GraphSnapshot
 from .base import RenderOptions, capped, chosen_snapshots
 from .cards import scale
 from .labels import clean, edge_text, headline, source_text, tensor_text
-from .theme import LIGHT
+from .theme import KINDS, LIGHT
 
 _LONGEST = 120
 """Characters of one line of a label; older Graphviz cannot read very long strings."""
@@ -24,9 +24,7 @@ _HARMLESS = re.compile(r"[\w .,:/()×·-]*").fullmatch
 """Matches texts without control characters in which nothing has a meaning for Graphviz."""
 _BREAK = "\\n"
 """Joins the lines of a label, which Graphviz centres."""
-_LOOKS = {
-    kind: f' fillcolor="{LIGHT[f"{kind}-card"]}" color="{LIGHT[kind]}"' for kind in ("leaf", "function", "copy", "root")
-}
+_LOOKS = {kind: f' fillcolor="{LIGHT[f"{kind}-card"]}" color="{LIGHT[kind]}"' for kind in KINDS}
 _HEATS = {f"heat{step}": f' fillcolor="{colour}"' for step, colour in enumerate(LIGHT["heat"].split())}
 _HEATS["odd"] = f' color="{LIGHT["odd"]}" penwidth=3'
 

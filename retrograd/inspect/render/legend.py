@@ -13,6 +13,9 @@ _KINDS = {
     "leaf": "parameter or other leaf",
     "function": "custom Function",
     "copy": "write into a view",
+    "added": "added",
+    "removed": "removed",
+    "changed": "changed",
 }
 
 

@@ -11,7 +11,7 @@ from retrograd.inspect.snapshot import GraphSnapshot
 from .base import RenderOptions, capped, chosen_snapshots
 from .cards import scale
 from .labels import card, clean, edge_text, headline
-from .theme import LIGHT
+from .theme import KINDS, LIGHT
 
 MAX_EDGES = 500
 """Mermaid's default limit of edges."""
@@ -19,9 +19,8 @@ MAX_CHARACTERS = 50_000
 """Mermaid's default limit of text length."""
 _LONGEST = 80
 _SPECIAL = re.compile(r"[^\w .,/()×·…-]|_{2,}")
-_KINDS = ("leaf", "function", "copy", "root")
 _STYLES = {
-    **{kind: f"fill:{LIGHT[f'{kind}-card']},stroke:{LIGHT[kind]},color:{LIGHT['ink']}" for kind in _KINDS},
+    **{kind: f"fill:{LIGHT[f'{kind}-card']},stroke:{LIGHT[kind]},color:{LIGHT['ink']}" for kind in KINDS},
     **{f"heat{step}": f"fill:{fill},color:{LIGHT['ink']}" for step, fill in enumerate(LIGHT["heat"].split())},
     "odd": f"stroke:{LIGHT['odd']},stroke-width:3px",
 }
@@ -91,7 +90,7 @@ def _styles(snapshot: GraphSnapshot, options: RenderOptions) -> list[str]:
         colours = scale(snapshot, options.color_by)
         names = [colours.css(node) for node in range(len(snapshot))]
     else:
-        names = [kind if kind in _KINDS else "" for kind in snapshot.kind]
+        names = [kind if kind in KINDS else "" for kind in snapshot.kind]
         for root in snapshot.roots:
             names[root] = "root"
     return [f":::{name}" if name else "" for name in names]

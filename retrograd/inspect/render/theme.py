@@ -8,6 +8,9 @@ from __future__ import annotations
 
 FONT = "-apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, 'Noto Sans', 'DejaVu Sans', sans-serif"
 
+KINDS = ("leaf", "function", "copy", "root", "added", "removed", "changed")
+"""Kinds of cards with colours of their own: of nodes, and of differences between two graphs."""
+
 HEATS = 6
 """Steps of the scale for ``color_by``."""
 
@@ -31,6 +34,15 @@ LIGHT = {
     "root": "#2a62bd",
     "root-card": "#ecf2fc",
     "root-rim": "#a9c3ec",
+    "added": "#0072b2",
+    "added-card": "#dcedf8",
+    "added-rim": "#0072b2",
+    "removed": "#d55e00",
+    "removed-card": "#fde8d7",
+    "removed-rim": "#d55e00",
+    "changed": "#7a6a00",
+    "changed-card": "#fbf6cf",
+    "changed-rim": "#b8a300",
     "heat": "#fbf6ec #fae6bd #f8cf8d #f4b06a #ea8d58 #dc6d55",
     "odd": "#c2187a",
 }
@@ -54,6 +66,15 @@ DARK = {
     "root": "#6ba1f2",
     "root-card": "#172438",
     "root-rim": "#345587",
+    "added": "#56b4e9",
+    "added-card": "#0f2c40",
+    "added-rim": "#56b4e9",
+    "removed": "#f08a3c",
+    "removed-card": "#43220b",
+    "removed-rim": "#f08a3c",
+    "changed": "#d9c83a",
+    "changed-card": "#36310c",
+    "changed-rim": "#b5a52a",
     "heat": "#24221d #3f3520 #594323 #744d27 #8c502d #a05138",
     "odd": "#ff6fc0",
 }
@@ -69,7 +90,7 @@ def rules(palette: dict[str, str], prefix: str = "") -> str:
     kinds = "".join(
         f"{dot}{kind} .card{{fill:{palette[f'{kind}-card']};stroke:{palette[f'{kind}-rim']}}}"
         f"{dot}{kind} .strip{{fill:{palette[kind]}}}"
-        for kind in ("leaf", "function", "copy", "root")
+        for kind in KINDS
     )
     return (
         f"{dot}paper{{fill:{palette['paper']}}}"

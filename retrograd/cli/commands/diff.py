@@ -1,0 +1,125 @@
+"""``retrograd diff``: recordings held side by side, two runs of a program or any number of ranks."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+import click
+
+from retrograd.cli.options import ConfiguredCommand
+from retrograd.errors import UsageError
+from retrograd.inspect.compare import name_of
+from retrograd.inspect.events import Recording
+from retrograd.inspect.graph_diff import TOLERANCE
+from retrograd.inspect.lineup.lineup import Lineup, line_up
+from retrograd.inspect.output import STDOUT, check_writable, save, write_output
+from retrograd.inspect.render import RenderOptions, renderer_for
+from retrograd.inspect.render.chrome_trace import trace_json
+from retrograd.inspect.render.console_page import page_text, print_page
+from retrograd.inspect.render.diff_picture import chosen_diff, diff_recording
+from retrograd.inspect.render.diff_text import ROWS, diff_json, lineup_parts
+from retrograd.inspect.render.json_ import load_recording
+from retrograd.inspect.render.lineup_page import lineup_page
+
+DIFFERENT = 1
+"""Exit code when something differs."""
+TEXT = "text"
+"""Name of the format that the terminal shows."""
+
+
+@click.command(cls=ConfiguredCommand, name="diff", epilog="Exit codes: 0 no difference, 1 they differ, 2 usage.")
+@click.argument("recordings", nargs=-1, metavar="A B [MORE]...")
+@click.option("-o", "--output", type=click.Path(), metavar="FILE", help="Write FILE; its suffix tells the format.")
+@click.option(
+    "-f",
+    "--format",
+    "fmt",
+    envvar="RETROGRAD_DIFF_FORMAT",
+    metavar="FORMAT",
+    help="text, json, html, chrome-trace, or any format that draws graphs.",
+)
+@click.option("--step", type=int, help="Compare only this backward run, counted from 0 (negative: from the end).")
+@click.option(
+    "--rtol",
+    type=click.FloatRange(min=0.0),
+    default=TOLERANCE,
+    show_default=True,
+    help="Relative difference up to which figures are equal.",
+)
+@click.option("--rows", type=click.IntRange(min=1), default=ROWS, show_default=True, help="Lines of each list.")
+@click.option("--title", default="", metavar="TEXT", help="Headline of the drawing.")
+@click.option("--exit-zero", is_flag=True, help="End with 0 also when they differ.")
+@click.pass_context
+def command(ctx: click.Context, /, recordings: tuple[str, ...], **asked: Any) -> None:
+    """Hold recordings side by side: where they part, who agrees with whom, which figures differ.
+
+    Two recordings are taken for two runs of one program, and their graphs are compared node by node; recordings
+    of the ranks of one job are lined up step by step.
+    """
+    if len(recordings) < 2:
+        raise UsageError("There is nothing to compare.", "Name two recordings or more: retrograd diff a.json b.json")
+    output: str | None = asked["output"]
+    if output is not None:
+        check_writable(output)
+    fmt = _format(asked["fmt"], output)
+    loaded = [_only(load_recording(path), asked["step"], path) for path in recordings]
+    found = line_up(loaded, _names(loaded, recordings), asked["rtol"])
+    if fmt == TEXT:
+        parts = lineup_parts(found, asked["rows"])
+        if output in (None, STDOUT):
+            print_page(parts)
+        else:
+            write_output(page_text(parts), str(output))
+    else:
+        _write(found, fmt, output or STDOUT, asked["title"])
+    ctx.exit(DIFFERENT if found and not asked["exit_zero"] else 0)
+
+
+def _format(asked: str | None, output: str | None) -> str:
+    """Return the format; an unknown one is an error before anything is read."""
+    if asked == TEXT or (asked is None and (output in (None, STDOUT) or str(output).endswith(".txt"))):
+        return TEXT
+    return renderer_for(asked or output or "").name
+
+
+def _write(found: Lineup, fmt: str, output: str, title: str) -> None:
+    """Write the comparison to a file or standard output."""
+    options = RenderOptions(title=title)
+    if fmt == "json":
+        write_output(diff_json(found), output)
+    elif fmt == "html":
+        write_output(lineup_page(found, options), output)
+    elif fmt == "chrome-trace":
+        runs = [(run.name, [step.snapshot for step in run.steps if step.snapshot is not None]) for run in found.runs]
+        write_output(trace_json(runs), output)
+    else:
+        diff = chosen_diff(found)
+        save(diff_recording(diff, title or " → ".join(found.names[:2])), output, fmt, options)
+
+
+def _names(loaded: list[Recording], paths: tuple[str, ...]) -> list[str]:
+    """Return what to call the recordings: their ranks if all have different ones, else the files."""
+    ranks = [name_of(recording, number) for number, recording in enumerate(loaded)]
+    if all(recording.rank is not None for recording in loaded) and len(set(ranks)) == len(ranks):
+        return ranks
+    short = [os.path.basename(path) for path in paths]
+    return short if len(set(short)) == len(short) else list(paths)
+
+
+def _only(recording: Recording, step: int | None, path: str) -> Recording:
+    """Return a recording of one step only, if one was asked for."""
+    if step is None:
+        return recording
+    count = len(recording.snapshots)
+    if not -count <= step < count:
+        raise UsageError(
+            f"There is no step {step} in {path!r}, which has {count}.", "Ask for one that all of them have."
+        )
+    return Recording(
+        script=recording.script,
+        engine=recording.engine,
+        snapshots=[recording.snapshots[step]],
+        rank=recording.rank,
+        world_size=recording.world_size,
+    )

@@ -1,0 +1,244 @@
+"""``GraphDiff``: two graphs held against each other, node by node."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+from .align import align, plain_name
+from .columns import Plain, nonfinite_word
+from .snapshot import EDGE_COLUMNS, NODE_COLUMNS, GraphSnapshot, SourceLine
+
+TOLERANCE = 1e-5
+"""Relative difference up to which two figures count as equal."""
+MAY_DIFFER = frozenset({"time_us", "started_us", "thread"})
+"""Measures that are never the same twice."""
+STATUSES = ("removed", "added", "changed")
+"""What can be the matter with a node; the picture gives each a colour."""
+
+
+class Change(NamedTuple):
+    """One thing about a node that is not the same on both sides."""
+
+    what: str
+    """A column (``"shape"``) or measure (``"grad_norm"``), or ``"operand 1"``: where an edge leads."""
+    before: Any
+    after: Any
+
+
+@dataclass(frozen=True, slots=True)
+class NodeDiff:
+    """One node that was removed (``after`` is None), added (``before`` is None) or changed."""
+
+    before: int | None
+    after: int | None
+    op: str
+    name: str | None
+    source_before: SourceLine | None
+    source_after: SourceLine | None
+    changes: tuple[Change, ...] = ()
+
+    @property
+    def status(self) -> str:
+        """One of ``STATUSES``."""
+        if self.after is None:
+            return "removed"
+        return "added" if self.before is None else "changed"
+
+    def to_plain(self) -> dict[str, Plain]:
+        """Return the difference as JSON values."""
+        plain: dict[str, Plain] = {
+            "status": self.status,
+            "before": None if self.before is None else f"n{self.before}",
+            "after": None if self.after is None else f"n{self.after}",
+            "op": self.op,
+            "name": self.name,
+            "source_before": self.source_before and list(self.source_before),
+            "source_after": self.source_after and list(self.source_after),
+        }
+        pairs = [{"what": c.what, "before": _plain(c.before), "after": _plain(c.after)} for c in self.changes]
+        return {**plain, "changes": pairs}
+
+
+@dataclass(slots=True)
+class GraphDiff:
+    """What ``diff_graphs`` found."""
+
+    before: GraphSnapshot
+    after: GraphSnapshot
+    match: list[int | None]
+    """Node of ``before`` -> node of ``after``, or None."""
+    nodes: list[NodeDiff] = field(default_factory=list)
+    """All differences in the order in which the forward run made the nodes, oldest first."""
+
+    def __bool__(self) -> bool:
+        """Whether the graphs differ."""
+        return bool(self.nodes)
+
+    @property
+    def same(self) -> int:
+        """Number of nodes that are equal on both sides."""
+        return len(self.match) - self.match.count(None) - len(self.of("changed"))
+
+    def of(self, status: str) -> list[NodeDiff]:
+        """Return the differences of one status."""
+        return [node for node in self.nodes if node.status == status]
+
+    def to_plain(self) -> dict[str, Plain]:
+        """Return the comparison as JSON values; NaN and infinities are words."""
+        sides = {"before": self.before, "after": self.after}
+        return {
+            **{side: {"label": one.label, "nodes": len(one), "edges": one.edge_count} for side, one in sides.items()},
+            "same": self.same,
+            **{status: len(self.of(status)) for status in STATUSES},
+            "differences": [node.to_plain() for node in self.nodes],
+        }
+
+    def union(self) -> GraphSnapshot:
+        """Return one graph that holds both: all nodes of ``after``, then those removed from ``before``.
+
+        The kind of a node that differs is its status, and its name says what changed.
+        """
+        gone = [node for node, other in enumerate(self.match) if other is None]
+        places = {node: len(self.after) + row for row, node in enumerate(gone)}
+        places.update((node, other) for node, other in enumerate(self.match) if other is not None)
+        union = GraphSnapshot(engine=self.after.engine or self.before.engine, label=self.headline())
+        for column in NODE_COLUMNS:
+            ours = getattr(self.before, column)
+            setattr(union, column, [*getattr(self.after, column), *(ours[node] for node in gone)])
+        for node in self.nodes:
+            row = node.after if node.after is not None else places[node.before or 0]
+            union.kind[row] = node.status
+            words = map(change_text, node.changes) if node.changes else [node.status]
+            union.name[row] = " · ".join(filter(None, [union.name[row], *words]))
+        edges = dict.fromkeys(self.after.edges())
+        edges.update(dict.fromkeys((places[s], places[t], i, o) for s, t, i, o in self.before.edges()))
+        for column, values in zip(EDGE_COLUMNS, zip(*edges, strict=True) if edges else ((),) * 4, strict=True):
+            setattr(union, column, list(values))
+        pairs = list(zip(self.after.roots, self.after.root_names, strict=False))
+        # A root has a colour of its own, and the colour of a node that differs says more.
+        union.roots = [root for root, _ in pairs if union.kind[root] not in STATUSES]
+        union.root_names = [name for root, name in pairs if union.kind[root] not in STATUSES]
+        return union
+
+    def headline(self) -> str:
+        """Return ``2 added · 1 removed · 3 changed · 41 the same``."""
+        counts = {status: len(self.of(status)) for status in ("added", "removed", "changed")}
+        return " · ".join([*(f"{count:,} {status}" for status, count in counts.items()), f"{self.same:,} the same"])
+
+
+def diff_graphs(before: GraphSnapshot, after: GraphSnapshot, tolerance: float = TOLERANCE) -> GraphDiff:
+    """Return what differs between two graphs: nodes, operators, shapes, dtypes, parameter names, figures, edges.
+
+    Source lines, variable names and times do not count; figures count where both graphs have them, from a relative
+    difference of ``tolerance`` on.
+    """
+    found = GraphDiff(before, after, align(before, after))
+    measured = [name for name in before.measures if name in after.measures and name not in MAY_DIFFER]
+    operands, taken = (_operands(before), _operands(after)), set(found.match)
+    for left, right in enumerate(found.match):
+        if right is None:
+            found.nodes.append(NodeDiff(left, None, before.op[left], before.name[left], before.source[left], None))
+            continue
+        changes = [
+            *_column_changes(before, after, left, right),
+            *_measure_changes(before, after, (left, right), measured, tolerance),
+            *_operand_changes(operands[0][left], operands[1][right], found.match, taken),
+        ]
+        if changes:
+            lines = before.source[left], after.source[right]
+            name = after.name[right] or before.name[left]
+            found.nodes.append(NodeDiff(left, right, after.op[right], name, *lines, tuple(changes)))
+    for right in range(len(after)):
+        if right not in taken:
+            found.nodes.append(NodeDiff(None, right, after.op[right], after.name[right], None, after.source[right]))
+    found.nodes = _oldest_first(found)
+    return found
+
+
+def change_text(change: Change) -> str:
+    """Return ``shape (3, 4) → (3, 5)``."""
+    return f"{change.what} {_shown(change.before)} → {_shown(change.after)}"
+
+
+def figures_differ(before: float | None, after: float | None, tolerance: float) -> bool:
+    """Whether two figures are further apart than the tolerance; NaN equals NaN, unknown equals only unknown."""
+    if before is None or after is None:
+        return before is not after
+    if math.isnan(before) or math.isnan(after):
+        return math.isnan(before) != math.isnan(after)
+    return not math.isclose(before, after, rel_tol=tolerance, abs_tol=tolerance * 1e-3)
+
+
+def _column_changes(before: GraphSnapshot, after: GraphSnapshot, left: int, right: int) -> Iterator[Change]:
+    """Yield what differs in the columns."""
+    for column in ("op", "shape", "dtype", "saved_bytes"):
+        was, now = getattr(before, column)[left], getattr(after, column)[right]
+        if was != now and not (column == "saved_bytes" and None in (was, now)):
+            yield Change(column, was, now)
+    if before.kind[left] == "leaf":
+        was, now = before.name[left], after.name[right]
+        if was and now and plain_name(was) != plain_name(now):
+            yield Change("name", was, now)
+
+
+def _measure_changes(
+    before: GraphSnapshot, after: GraphSnapshot, pair: tuple[int, int], measured: list[str], tolerance: float
+) -> Iterator[Change]:
+    """Yield the figures that differ."""
+    left, right = pair
+    for name in measured:
+        was, now = before.measures[name][left], after.measures[name][right]
+        if was != now and figures_differ(was, now, tolerance):
+            yield Change(name, was, now)
+
+
+def _operands(snapshot: GraphSnapshot) -> list[dict[tuple[int, int], int]]:
+    """Return for each node where its edges lead, by input number and output number."""
+    operands: list[dict[tuple[int, int], int]] = [{} for _ in range(len(snapshot))]
+    for source, target, input_nr, output_nr in snapshot.edges():
+        operands[source][input_nr, output_nr] = target
+    return operands
+
+
+def _operand_changes(
+    left: dict[tuple[int, int], int],
+    right: dict[tuple[int, int], int],
+    match: Sequence[int | None],
+    matched: set[int | None],
+) -> Iterator[Change]:
+    """Yield the operands that are another node than before; a node that is new or gone is a difference of its own."""
+    for place in left | right if left.keys() != right.keys() else left:
+        was, now = left.get(place), right.get(place)
+        expected = None if was is None else match[was]
+        stayed = (was is None or expected is not None) and (now is None or now in matched)
+        if stayed and expected != now:
+            words = ["none" if node is None else f"n{node}" for node in (was, now)]
+            yield Change(f"operand {place[0]}", *words)
+
+
+def _oldest_first(found: GraphDiff) -> list[NodeDiff]:
+    """Return the differences in forward order: by sequence number, nodes without one at the end."""
+
+    def age(node: NodeDiff) -> tuple[bool, int, int]:
+        side, row = (found.before, node.before) if node.after is None else (found.after, node.after)
+        number = side.seq[row or 0]
+        return number is None, number or 0, -(row or 0)
+
+    return sorted(found.nodes, key=age)
+
+
+def _plain(value: Any) -> Plain:
+    """Return one side of a change as JSON takes it."""
+    if isinstance(value, float) and not math.isfinite(value):
+        return nonfinite_word(value)
+    return list(value) if isinstance(value, tuple) else value
+
+
+def _shown(value: Any) -> str:
+    """Return one side of a change for people."""
+    if isinstance(value, float):
+        return f"{value:.6g}"
+    return "×".join(map(str, value)) or "scalar" if isinstance(value, tuple) else str(value)

@@ -1,0 +1,186 @@
+"""Where runs part: the first step, and in it the first node, at which they are not the same."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable
+from dataclasses import dataclass, field
+
+from ..columns import Plain
+from ..graph_diff import GraphDiff, NodeDiff, change_text, diff_graphs
+from ..snapshot import GraphSnapshot
+from .run import Place, Run, gradient_order, hooks_run, leaves, ran
+
+STRUCTURE = ("op", "kind", "edge_source", "edge_target", "edge_input_nr", "edge_output_nr", "roots")
+
+
+@dataclass(slots=True)
+class Difference:
+    """How one group of runs differs from the largest group."""
+
+    runs: list[int]
+    what: str
+    """``operators``, ``shapes``, ``dtypes``, ``participation``, ``order of gradients`` (or ``hooks``), or ``steps``."""
+    here: Place | None
+    """Where the largest group is."""
+    there: Place | None
+    """Where these runs are instead."""
+    detail: str = ""
+    graphs: GraphDiff | None = None
+
+    def to_plain(self) -> dict[str, Plain]:
+        """Return the difference as JSON values."""
+        return {
+            "runs": self.runs,
+            "what": self.what,
+            "here": self.here and self.here.to_plain(),
+            "there": self.there and self.there.to_plain(),
+            "detail": self.detail,
+        }
+
+
+@dataclass(slots=True)
+class Divergence:
+    """The first step at which not all runs are alike."""
+
+    step: int
+    groups: list[list[int]]
+    """Runs that agree with each other, the largest group first."""
+    differences: list[Difference] = field(default_factory=list)
+
+    def to_plain(self) -> dict[str, Plain]:
+        """Return the divergence as JSON values."""
+        found = [difference.to_plain() for difference in self.differences]
+        return {"step": self.step, "groups": self.groups, "differences": found}
+
+
+def divergence(runs: list[Run]) -> Divergence | None:
+    """Return the first step at which the runs differ in what they did, or None."""
+    for step in range(max((len(run.steps) for run in runs), default=0)):
+        groups = _groups(runs, step)
+        if len(groups) > 1:
+            found = Divergence(step, groups)
+            found.differences = [_difference(runs, step, groups[0], group) for group in groups[1:]]
+            return found
+    return None
+
+
+def _groups(runs: list[Run], step: int) -> list[list[int]]:
+    """Return which runs agree at a step, the largest group first."""
+    groups: dict[Hashable, list[int]] = {}
+    for number, run in enumerate(runs):
+        groups.setdefault(_signature(run, step), []).append(number)
+    return sorted(groups.values(), key=lambda group: (-len(group), group))
+
+
+def _signature(run: Run, step: int) -> Hashable:
+    """Return what must be the same in runs that agree at a step."""
+    if step >= len(run.steps):
+        return None
+    here = run.steps[step]
+    return (*(part(here.snapshot) for part in _PARTS.values() if here.snapshot is not None), hooks_run(here))
+
+
+def _structure(snapshot: GraphSnapshot) -> Hashable:
+    return (*(tuple(getattr(snapshot, column)) for column in STRUCTURE), tuple(sorted(leaves(snapshot).items())))
+
+
+def _participation(snapshot: GraphSnapshot) -> Hashable:
+    return tuple(ran(snapshot, node) for node in range(len(snapshot)))
+
+
+_PARTS: dict[str, Callable[[GraphSnapshot], Hashable]] = {
+    "operators": _structure,
+    "shapes": lambda snapshot: tuple(snapshot.shape),
+    "dtypes": lambda snapshot: tuple(snapshot.dtype),
+    "participation": _participation,
+    "order of gradients": gradient_order,
+}
+"""What is compared of the graphs at one step, in the order in which a difference is named."""
+
+
+def _difference(runs: list[Run], step: int, most: list[int], group: list[int]) -> Difference:
+    """Say how a group differs from the largest one."""
+    here, there = runs[most[0]], runs[group[0]]
+    if step >= len(there.steps) or step >= len(here.steps):
+        return _missing_step(runs, step, most, group)
+    ours, theirs = here.steps[step].snapshot, there.steps[step].snapshot
+    if ours is None or theirs is None:
+        return Difference(group, "steps", None, None, "one of them recorded no graph at this step")
+    what = next((name for name, part in _PARTS.items() if part(ours) != part(theirs)), "order of hooks")
+    if what.startswith("order"):
+        if what == "order of hooks":
+            return _other_order(group, what, hooks_run(here.steps[step]), hooks_run(there.steps[step]))
+        return _other_order(group, what, gradient_order(ours), gradient_order(theirs))
+    graphs = diff_graphs(ours, theirs)
+    node = _first(graphs.nodes, what)
+    if node is None:  # only which nodes ran
+        return _other_participation((here, there), step, group, graphs)
+    places = _sides(graphs, node, (here, there), step)
+    detail = "; ".join(map(change_text, node.changes)) or f"{node.op} is {_side(node)} there"
+    return Difference(group, what, *places, detail, graphs)
+
+
+def _side(node: NodeDiff) -> str:
+    return "missing" if node.status == "removed" else "additional"
+
+
+def _first(nodes: Iterable[NodeDiff], what: str) -> NodeDiff | None:
+    """Return the oldest node that differs in what was asked for; nodes are in forward order."""
+    wanted = {"shapes": {"shape"}, "dtypes": {"dtype"}}.get(what)
+    for node in nodes:
+        kinds = {change.what for change in node.changes}
+        structural = not kinds or any(kind in ("op", "name") or kind.startswith("operand") for kind in kinds)
+        if (kinds & wanted) if wanted else (structural and what == "operators"):
+            return node
+    return None
+
+
+def _sides(graphs: GraphDiff, node: NodeDiff, runs: tuple[Run, Run], step: int) -> tuple[Place | None, Place | None]:
+    """Return where both sides are at a difference; where one lacks the node, the next older one that both have."""
+    here, there = node.before, node.after
+    if there is None and here is not None:
+        there = _neighbour(graphs.before, here, dict(enumerate(graphs.match)))
+    elif here is None and there is not None:
+        back = {other: row for row, other in enumerate(graphs.match) if other is not None}
+        here = _neighbour(graphs.after, there, back)
+    left = None if here is None else runs[0].place(step, here)
+    return left, None if there is None else runs[1].place(step, there)
+
+
+def _neighbour(snapshot: GraphSnapshot, node: int, match: dict[int, int | None] | dict[int, int]) -> int | None:
+    """Return the other side's node for the nearest user of a node (else its nearest operand) that both sides have."""
+    for ends, others in ((snapshot.edge_target, snapshot.edge_source), (snapshot.edge_source, snapshot.edge_target)):
+        found = [other for end, other in zip(ends, others, strict=True) if end == node]
+        for other in found:
+            there = match.get(other)
+            if there is not None:
+                return there
+    return None
+
+
+def _missing_step(runs: list[Run], step: int, most: list[int], group: list[int]) -> Difference:
+    """Say that some runs have no such step."""
+    present, absent = (most, group) if step < len(runs[most[0]].steps) else (group, most)
+    event = runs[present[0]].steps[step].event
+    place = Place(step, None, "backward", "", event.source)
+    names = ", ".join(runs[number].name for number in absent)
+    here, there = (place, None) if present is most else (None, place)
+    return Difference(group, "steps", here, there, f"{names} never began this backward run")
+
+
+def _other_order(group: list[int], what: str, ours: tuple[str, ...], theirs: tuple[str, ...]) -> Difference:
+    """Say where two orders part."""
+    pairs = list(zip(ours, theirs, strict=False))
+    at = next((place for place, (left, right) in enumerate(pairs) if left != right), len(pairs))
+    words = [names[at] if at < len(names) else "nothing" for names in (ours, theirs)]
+    return Difference(group, what, None, None, f"number {at + 1} is {words[0]} here and {words[1]} there")
+
+
+def _other_participation(runs: tuple[Run, Run], step: int, group: list[int], graphs: GraphDiff) -> Difference:
+    """Say which node ran on one side only."""
+    for left, right in enumerate(graphs.match):
+        if right is not None and ran(graphs.before, left) != ran(graphs.after, right):
+            places = runs[0].place(step, left), runs[1].place(step, right)
+            word = "ran here and not there" if ran(graphs.before, left) else "ran there and not here"
+            return Difference(group, "participation", *places, f"{places[0].op} {word}", graphs)
+    return Difference(group, "operators", None, None, "the same nodes stand in another order", graphs)

@@ -1,0 +1,90 @@
+"""How each run ended, and for one that hangs: what it finished last and what it would have done next."""
+
+from __future__ import annotations
+
+import heapq
+from dataclasses import dataclass
+
+from ..columns import Plain
+from ..snapshot import GraphSnapshot
+from .run import Place, Run
+
+
+@dataclass(frozen=True, slots=True)
+class Ending:
+    """The last that is known of one run."""
+
+    run: int
+    steps: int
+    """Backward runs that it began."""
+    state: str
+    """``"finished"``, ``"error"``, or ``"in backward"``: the file was written while one was under way."""
+    last: Place | None = None
+    """The last node that finished, or the line of the error."""
+    next: Place | None = None
+    """The node that would have run next."""
+    message: str = ""
+
+    def to_plain(self) -> dict[str, Plain]:
+        """Return the ending as JSON values."""
+        last, following = (place and place.to_plain() for place in (self.last, self.next))
+        plain = {"run": self.run, "steps": self.steps, "state": self.state, "message": self.message}
+        return {**plain, "last": last, "next": following}
+
+
+def endings(runs: list[Run]) -> list[Ending]:
+    """Return how each run ended."""
+    return [_ending(number, run) for number, run in enumerate(runs)]
+
+
+def _ending(number: int, run: Run) -> Ending:
+    count = len(run.steps)
+    if run.steps and not run.steps[-1].ended:
+        return _in_backward(number, run)
+    if run.error is not None:
+        data = run.error.data
+        message = f"{data.get('type', 'an error')}: {data.get('message', '')}"
+        return Ending(number, count, "error", Place(count - 1, None, "", "", run.error.source), None, message)
+    return Ending(number, count, "finished", _last_place(run))
+
+
+def _last_place(run: Run) -> Place | None:
+    """Return the last line that is known of a run that ended well."""
+    if not run.steps:
+        return None
+    step = len(run.steps) - 1
+    return Place(step, None, "backward", "", run.steps[step].event.source)
+
+
+def _in_backward(number: int, run: Run) -> Ending:
+    """Describe a run whose last backward never ended."""
+    step = len(run.steps) - 1
+    snapshot, source = run.steps[step].snapshot, run.steps[step].event.source
+    began = Place(step, None, "backward", "", source)
+    order = [] if snapshot is None else snapshot.measures.get("order", [])
+    done = {node for node, place in enumerate(order) if place is not None}
+    if snapshot is None or not order:
+        return Ending(number, step + 1, "in backward", began, None, "which nodes ran was not recorded")
+    last = max(done, key=lambda node: order[node] or 0.0, default=None)
+    following = next_node(snapshot, done)
+    return Ending(
+        number,
+        step + 1,
+        "in backward",
+        began if last is None else run.place(step, last),
+        None if following is None else run.place(step, following),
+        f"{len(done):,} of {len(snapshot):,} nodes ran",
+    )
+
+
+def next_node(snapshot: GraphSnapshot, done: set[int]) -> int | None:
+    """Return the node that the engine takes next: of those whose users all ran, a leaf, else the newest."""
+    waiting = [0] * len(snapshot)
+    for source, target, _, _ in snapshot.edges():
+        waiting[target] += source not in done
+    ready = [
+        (snapshot.kind[node] != "leaf", -(snapshot.seq[node] or 0), node)
+        for node in range(len(snapshot))
+        if node not in done and not waiting[node]
+    ]
+    return heapq.nsmallest(1, ready)[0][2] if ready else None

@@ -1,0 +1,189 @@
+"""What gradients say about runs side by side: who got one, who is not finite first, whose norms do not agree."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from ..align import plain_name
+from ..columns import Plain
+from ..graph_diff import figures_differ
+from .run import Place, Run, Step, leaves
+
+_COUNTS = ("nan_count", "inf_count", "out_nan_count", "out_inf_count")
+
+
+@dataclass(frozen=True, slots=True)
+class Partial:
+    """A parameter that got a gradient in some runs only."""
+
+    step: int
+    """The first step where that is so."""
+    name: str
+    runs: tuple[int, ...]
+    """Runs that had a gradient for it."""
+    without: tuple[int, ...]
+
+    def to_plain(self) -> dict[str, Plain]:
+        """Return it as JSON values."""
+        return {"step": self.step, "name": self.name, "runs": list(self.runs), "without": list(self.without)}
+
+
+@dataclass(frozen=True, slots=True)
+class NonFinite:
+    """The first value of a run that is NaN or infinite."""
+
+    run: int
+    place: Place
+    phase: str
+    """``"forward"`` or ``"backward"``."""
+    what: str
+
+    def to_plain(self) -> dict[str, Plain]:
+        """Return it as JSON values."""
+        return {"run": self.run, "place": self.place.to_plain(), "phase": self.phase, "what": self.what}
+
+
+@dataclass(frozen=True, slots=True)
+class NormGap:
+    """A parameter whose gradient norms are not the same in all runs."""
+
+    step: int
+    name: str
+    norms: tuple[float | None, ...]
+    """One entry for each run."""
+    expected: bool
+    """Whether they may differ: before the all-reduce each rank has the gradient of its own data."""
+
+    def to_plain(self) -> dict[str, Plain]:
+        """Return it as JSON values; norms that are not finite are words."""
+        norms = [norm if norm is None or math.isfinite(norm) else str(norm) for norm in self.norms]
+        return {"step": self.step, "name": self.name, "norms": norms, "expected": self.expected}
+
+
+def partial_gradients(runs: list[Run]) -> list[Partial]:
+    """Return the parameters that got a gradient in some runs only, each with its first such step."""
+    found: dict[str, Partial] = {}
+    for step in range(min((len(run.steps) for run in runs), default=0)):
+        graphs = [run.steps[step].snapshot for run in runs]
+        if any(graph is None for graph in graphs):
+            continue
+        reached = [leaves(graph).keys() for graph in graphs if graph is not None]
+        if all(names == reached[0] for names in reached):
+            continue
+        for name in sorted(set().union(*reached) - found.keys()):
+            having = tuple(number for number, names in enumerate(reached) if name in names)
+            lacking = tuple(number for number, names in enumerate(reached) if name not in names)
+            if lacking:
+                found[name] = Partial(step, name, having, lacking)
+    return list(found.values())
+
+
+def first_nonfinite(runs: list[Run]) -> list[NonFinite]:
+    """Return the first non-finite value of each run that has one, earliest step and node first."""
+    found = [(when, one) for number, run in enumerate(runs) for when, one in [_first_in(number, run)] if one]
+    return [one for _, one in sorted(found, key=lambda pair: (pair[0], pair[1].run))]
+
+
+def _first_in(number: int, run: Run) -> tuple[tuple[int, int, float], NonFinite | None]:
+    """Return when (step, forward before backward, order) and where a run is not finite for the first time."""
+    step = -1
+    for event in run.recording.events:
+        if event.kind == "backward" and not event.data.get("nested"):
+            step += 1
+            odd = _odd_node(run, step) if step < len(run.steps) else None
+            if odd is not None:
+                order, node, what = odd
+                return (step, 1, order), NonFinite(number, run.place(step, node), "backward", what)
+        what = _odd_values(event.data)
+        if what and event.kind == "operation":
+            place = Place(step + 1, None, event.op, " ".join(event.data.get("output_names", [])), event.source)
+            return (step + 1, 0, 0.0), NonFinite(number, place, "forward", what)
+    if step < 0:
+        for at in range(len(run.steps)):
+            if (odd := _odd_node(run, at)) is not None:
+                return (at, 1, odd[0]), NonFinite(number, run.place(at, odd[1]), "backward", odd[2])
+    return (0, 0, 0.0), None
+
+
+def _odd_values(data: dict[str, Any]) -> str:
+    """Return what is not finite among the values that an event summarizes."""
+    values = data.get("values")
+    rows = values.values() if isinstance(values, dict) else ()
+    counts = {word: sum(int(row.get(word) or 0) for row in rows if isinstance(row, dict)) for word in ("nan", "inf")}
+    return ", ".join(f"{count:,} {word}" for word, count in counts.items() if count)
+
+
+def _odd_node(run: Run, step: int) -> tuple[float, int, str] | None:
+    """Return order, node and kind of the first node of a step whose gradient is not finite."""
+    snapshot = run.steps[step].snapshot
+    if snapshot is None:
+        return None
+    order = snapshot.measures.get("order")
+    found = list(_odd_nodes(snapshot.measures))
+    if not found:
+        return None
+    placed = [((order[node] or 0.0) if order else float(node), node, what) for node, what in found]
+    return min(placed)
+
+
+def _odd_nodes(measures: dict[str, list[float | None]]) -> Iterator[tuple[int, str]]:
+    """Yield the nodes whose gradient is not finite, and what it holds."""
+    norms = measures.get("grad_norm", [])
+    yield from ((node, "norm") for node, norm in enumerate(norms) if norm is not None and not math.isfinite(norm))
+    for name in _COUNTS:
+        for node, count in enumerate(measures.get(name, [])):
+            if count:
+                yield node, f"{int(count):,} {'nan' if 'nan' in name else 'inf'}"
+
+
+def norm_gaps(runs: list[Run], tolerance: float, *, ranks: bool) -> list[NormGap]:
+    """Return the parameters whose gradient norms differ between runs, each with its first such step.
+
+    Runs of one program should have equal norms.  Ranks (``ranks``) have gradients of their own data at the nodes,
+    which may differ unless most of that step agree; what was left in ``.grad`` is reduced if any of it agrees.
+    """
+    found: dict[tuple[str, bool], NormGap] = {}
+    for step in range(min((len(run.steps) for run in runs), default=0)):
+        for kept in (False, True):
+            tables = [_kept_norms(run, run.steps[step]) if kept else _node_norms(run.steps[step]) for run in runs]
+            for gap in _gaps(step, tables, tolerance, kept=kept, ranks=ranks):
+                found.setdefault((gap.name, kept), gap)
+    unexpected = {name for (name, _), gap in found.items() if not gap.expected}
+    return [gap for (name, kept), gap in found.items() if not gap.expected or name not in unexpected]
+
+
+def _gaps(step: int, tables: list[dict[str, float]], tolerance: float, *, kept: bool, ranks: bool) -> Iterator[NormGap]:
+    """Yield the parameters of one step whose norms differ."""
+    names = [name for name in (tables[0] if tables else {}) if all(name in table for table in tables)]
+    rows = {name: tuple(table[name] for table in tables) for name in names}
+    gaps = {name: row for name, row in rows.items() if any(figures_differ(row[0], one, tolerance) for one in row)}
+    agreeing = len(rows) - len(gaps)
+    should_agree = not ranks or (agreeing > 0 if kept else agreeing > len(gaps))
+    for name, row in gaps.items():
+        yield NormGap(step, name, row, expected=not should_agree)
+
+
+def _node_norms(step: Step) -> dict[str, float]:
+    """Return the norm of the gradient that reached each parameter's node."""
+    if step.snapshot is None:
+        return {}
+    norms = step.snapshot.measures.get("grad_norm", [])
+    pairs = ((name, norms[node]) for name, node in leaves(step.snapshot).items() if norms)
+    return {name: norm for name, norm in pairs if norm is not None}
+
+
+def _kept_norms(run: Run, step: Step) -> dict[str, float]:
+    """Return the norm that ``.grad`` of each parameter had at the end of the step, where it was noted."""
+    norms: dict[str, float] = {}
+    tensors = run.recording.tensors
+    for event in step.events:
+        number, norm = event.data.get("tensor"), event.data.get("grad_norm")
+        if event.kind != "accumulate" or not isinstance(norm, float) or not isinstance(number, int):
+            continue
+        name = tensors[number].name if 0 <= number < len(tensors) else ""
+        if name:
+            norms[plain_name(name) or ""] = norm
+    return norms

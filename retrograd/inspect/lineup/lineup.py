@@ -1,0 +1,105 @@
+"""``Lineup``: what comes out when runs are held side by side."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from ..columns import Plain
+from ..events import Recording
+from ..graph_diff import MAY_DIFFER, TOLERANCE, GraphDiff, diff_graphs
+from ..snapshot import EDGE_COLUMNS, NODE_COLUMNS, GraphSnapshot
+from .divergence import Divergence, divergence
+from .endings import Ending, endings
+from .gradients import NonFinite, NormGap, Partial, first_nonfinite, norm_gaps, partial_gradients
+from .run import Run
+
+SCHEMA = 1
+"""Schema number of a comparison written as JSON."""
+
+
+@dataclass(slots=True)
+class Lineup:
+    """Runs side by side; their order is that of the names."""
+
+    runs: list[Run]
+    ranks: bool
+    """Whether the runs are ranks of one job, which work on different data."""
+    divergence: Divergence | None = None
+    partial: list[Partial] = field(default_factory=list)
+    nonfinite: list[NonFinite] = field(default_factory=list)
+    norms: list[NormGap] = field(default_factory=list)
+    endings: list[Ending] = field(default_factory=list)
+    graphs: GraphDiff | None = None
+    """Of two runs: their graphs at the first step where something differs, figures included."""
+    step: int | None = None
+    """That step."""
+
+    @property
+    def names(self) -> list[str]:
+        """What each run is called."""
+        return [run.name for run in self.runs]
+
+    def __bool__(self) -> bool:
+        """Whether the runs differ in something that should be the same."""
+        odd = {(one.place.step, one.place.node, one.phase) for one in self.nonfinite}
+        parted = bool(self.divergence or self.partial or (self.graphs and not self.ranks))
+        some_odd = bool(odd) and (len(odd) > 1 or len(self.nonfinite) < len(self.runs))
+        ends = {(one.state, one.steps, one.last, one.next) for one in self.endings}
+        hang = any(one.state != "finished" for one in self.endings) and len(ends) > 1
+        return parted or some_odd or hang or any(not gap.expected for gap in self.norms)
+
+    def to_plain(self) -> dict[str, Plain]:
+        """Return the comparison as JSON values."""
+        return {
+            "schema": SCHEMA,
+            "differ": bool(self),
+            "ranks": self.ranks,
+            "runs": [{"name": run.name, "script": run.recording.script, "steps": len(run.steps)} for run in self.runs],
+            "divergence": self.divergence and self.divergence.to_plain(),
+            "partial_gradients": [one.to_plain() for one in self.partial],
+            "nonfinite": [one.to_plain() for one in self.nonfinite],
+            "norms": [one.to_plain() for one in self.norms],
+            "endings": [one.to_plain() for one in self.endings],
+            "step": self.step,
+            "graphs": self.graphs and self.graphs.to_plain(),
+        }
+
+
+def line_up(recordings: Sequence[Recording], names: Sequence[str], tolerance: float = TOLERANCE) -> Lineup:
+    """Hold recordings side by side; ranks of one job are recognised by the rank that each of them notes."""
+    numbers = [recording.rank for recording in recordings]
+    ranks = None not in numbers and len(set(numbers)) == len(numbers) > 1
+    runs = [Run(recording, name) for recording, name in zip(recordings, names, strict=True)]
+    found = Lineup(runs, ranks, divergence(runs), partial_gradients(runs), first_nonfinite(runs))
+    found.norms = norm_gaps(runs, tolerance, ranks=ranks)
+    found.endings = endings(runs)
+    if len(runs) == 2:
+        found.step, found.graphs = _first_pair(runs[0], runs[1], found.divergence, tolerance)
+    return found
+
+
+def _first_pair(
+    before: Run, after: Run, parted: Divergence | None, tolerance: float
+) -> tuple[int | None, GraphDiff | None]:
+    """Return the first step at which two runs differ in anything, with their graphs there; else the last step."""
+    last = None
+    for step, pair in enumerate(zip(before.steps, after.steps, strict=False)):
+        left, right = pair[0].snapshot, pair[1].snapshot
+        if left is None or right is None or _alike(left, right):
+            continue
+        graphs = diff_graphs(left, right, tolerance)
+        if graphs or (parted is not None and parted.step == step):
+            return step, graphs
+        last = step, graphs
+    return last or (None, None)
+
+
+def _alike(left: GraphSnapshot, right: GraphSnapshot) -> bool:
+    """Whether two graphs are the same to the last figure, times apart."""
+    columns = (column for column in (*NODE_COLUMNS, *EDGE_COLUMNS, "roots") if column not in ("source", "scope"))
+    return all(getattr(left, column) == getattr(right, column) for column in columns) and all(
+        left.measures[name] == right.measures[name]
+        for name in left.measures.keys() & right.measures.keys()
+        if name not in MAY_DIFFER
+    )

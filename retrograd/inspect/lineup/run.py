@@ -1,0 +1,112 @@
+"""``Run``: one recording as the lineup reads it, cut into its steps (backward runs)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from ..align import plain_name
+from ..columns import Plain
+from ..events import Event, Recording
+from ..snapshot import GraphSnapshot, SourceLine
+
+
+class Place(NamedTuple):
+    """A node of one run, or a line of its program."""
+
+    step: int | None
+    """Number of the backward run, from 0."""
+    node: int | None
+    op: str
+    name: str
+    source: SourceLine | None
+
+    def to_plain(self) -> dict[str, Plain]:
+        """Return the place as JSON values."""
+        node = None if self.node is None else f"n{self.node}"
+        line = self.source and list(self.source)
+        return {"step": self.step, "node": node, "op": self.op, "name": self.name, "source": line}
+
+
+@dataclass(slots=True)
+class Step:
+    """One backward run."""
+
+    event: Event
+    snapshot: GraphSnapshot | None = None
+    """None where no graph could be taken (a nested run, a full recording)."""
+    events: list[Event] = field(default_factory=list)
+    """What happened until it ended."""
+    ended: bool = False
+
+
+class Run:
+    """One recording, cut into steps."""
+
+    def __init__(self, recording: Recording, name: str) -> None:
+        self.recording = recording
+        self.name = name
+        self.steps: list[Step] = []
+        self.error: Event | None = None
+        """What ended the program, if it was an error."""
+        for event in recording.events:
+            self._take(event)
+        if not self.steps:  # a recording made by hand or by walk() has graphs only
+            self.steps = [Step(Event("backward"), snapshot, ended=True) for snapshot in recording.snapshots]
+
+    def _take(self, event: Event) -> None:
+        nested = bool(event.data.get("nested"))
+        if event.kind == "backward" and not nested:
+            self.steps.append(Step(event, _snapshot(self.recording, event)))
+        elif event.kind == "backward-end" and not nested and self.steps:
+            self.steps[-1].ended = True
+        elif event.kind == "error":
+            self.error = event
+        elif self.steps and not self.steps[-1].ended:
+            self.steps[-1].events.append(event)
+
+    def place(self, step: int, node: int) -> Place:
+        """Return a node of one step."""
+        snapshot = self.steps[step].snapshot
+        assert snapshot is not None
+        return Place(step, node, snapshot.op[node], snapshot.name[node] or "", snapshot.source[node])
+
+
+def _snapshot(recording: Recording, event: Event) -> GraphSnapshot | None:
+    number = event.data.get("snapshot")
+    if isinstance(number, int) and 0 <= number < len(recording.snapshots):
+        return recording.snapshots[number]
+    return None
+
+
+def ran(snapshot: GraphSnapshot, node: int) -> bool:
+    """Whether a node ran, as far as the recording knows."""
+    order = snapshot.measures.get("order")
+    return order is None or order[node] is not None
+
+
+def leaves(snapshot: GraphSnapshot) -> dict[str, int]:
+    """Return the parameters that got a gradient: name without wrapper's prefix -> node."""
+    return {
+        plain_name(name) or f"n{node}": node
+        for node, (name, kind) in enumerate(zip(snapshot.name, snapshot.kind, strict=True))
+        if kind == "leaf" and ran(snapshot, node)
+    }
+
+
+def gradient_order(snapshot: GraphSnapshot) -> tuple[str, ...]:
+    """Return the parameters in the order in which their gradients were ready; empty where that is unknown."""
+    order = snapshot.measures.get("order")
+    if order is None:
+        return ()
+    found = [(order[node] or 0.0, name) for name, node in leaves(snapshot).items()]
+    return tuple(name for _, name in sorted(found))
+
+
+def hooks_run(step: Step) -> tuple[str, ...]:
+    """Return the hooks that ran in a step, in order."""
+    return tuple(
+        f"{event.op} {event.data.get('hook', '')}".strip()
+        for event in step.events
+        if event.kind == "hook" and event.data.get("action") == "ran"
+    )

@@ -1,0 +1,61 @@
+"""A comparison as one picture: both graphs in one, in every format that draws graphs."""
+
+from __future__ import annotations
+
+from retrograd.errors import NoGraphError
+from retrograd.inspect.events import Recording
+from retrograd.inspect.graph_diff import STATUSES, GraphDiff
+from retrograd.inspect.lineup.lineup import Lineup
+from retrograd.inspect.snapshot import EDGE_COLUMNS, NODE_COLUMNS, GraphSnapshot
+
+WHOLE = 400
+"""Nodes up to which all of both graphs is drawn; larger ones show only what lies around the differences."""
+AROUND = 2
+"""Edges that such a surrounding reaches."""
+
+
+def chosen_diff(found: Lineup | GraphDiff) -> GraphDiff:
+    """Return the two graphs to draw: of two runs those that differ, of many those of the first difference.
+
+    Raises ``NoGraphError`` when there is nothing to draw.
+    """
+    if isinstance(found, GraphDiff):
+        return found
+    parted = found.divergence.differences if found.divergence else []
+    graphs = found.graphs or next((one.graphs for one in parted if one.graphs is not None), None)
+    if graphs is None:
+        raise NoGraphError(
+            "The runs have no two graphs that differ, so there is no picture.",
+            "Write the comparison as .json or .html.",
+        )
+    return graphs
+
+
+def diff_recording(found: GraphDiff, title: str) -> Recording:
+    """Return a recording whose one graph holds both, ready for any renderer."""
+    union = found.union()
+    if len(union) > WHOLE:
+        union = around(union, [node for node, kind in enumerate(union.kind) if kind in STATUSES])
+    return Recording(script=title, engine=union.engine, snapshots=[union])
+
+
+def around(snapshot: GraphSnapshot, middle: list[int], reach: int = AROUND) -> GraphSnapshot:
+    """Return the part of a graph that lies at most ``reach`` edges from the nodes in the middle."""
+    chosen = set(middle or snapshot.roots)
+    for _ in range(reach):
+        ends = zip(snapshot.edge_source, snapshot.edge_target, strict=True)
+        chosen.update([node for pair in ends for node in pair if not chosen.isdisjoint(pair)])
+    rows = sorted(chosen)
+    place = {old: new for new, old in enumerate(rows)}
+    part = GraphSnapshot(engine=snapshot.engine, label=f"{snapshot.label} · around the differences")
+    for column in NODE_COLUMNS:
+        values = getattr(snapshot, column)
+        setattr(part, column, [values[row] for row in rows])
+    part.measures = {name: [values[row] for row in rows] for name, values in snapshot.measures.items()}
+    edges = [(place[s], place[t], i, o) for s, t, i, o in snapshot.edges() if s in place and t in place]
+    for number, column in enumerate(EDGE_COLUMNS):
+        setattr(part, column, [edge[number] for edge in edges])
+    part.roots = [place[root] for root in snapshot.roots if root in place]
+    named = zip(snapshot.roots, snapshot.root_names, strict=False)
+    part.root_names = [name for root, name in named if root in place]
+    return part

@@ -1,0 +1,164 @@
+"""Comparisons for reading in a terminal."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+from retrograd.inspect.graph_diff import GraphDiff, NodeDiff, change_text
+from retrograd.inspect.lineup.divergence import Divergence
+from retrograd.inspect.lineup.endings import Ending
+from retrograd.inspect.lineup.lineup import Lineup
+from retrograd.inspect.lineup.run import Place
+
+from .labels import clean, short_op, source_text, tensor_text
+
+if TYPE_CHECKING:
+    from rich.text import Text
+
+ROWS = 20
+"""Lines of one list unless told otherwise."""
+STYLES = {"added": "blue", "removed": "yellow", "changed": "magenta"}
+_SIGNS = {"added": "+", "removed": "-", "changed": "~"}
+
+
+def diff_json(found: Lineup | GraphDiff) -> str:
+    """Return a comparison as JSON text."""
+    return json.dumps(found.to_plain(), indent=1, allow_nan=False, ensure_ascii=False) + "\n"
+
+
+def lineup_parts(found: Lineup, rows: int = ROWS) -> Iterator[Any]:
+    """Yield what rich shows of runs side by side."""
+    for words, style in lineup_lines(found, rows):
+        yield _text(words, style)
+    if found.graphs and not (found.ranks and found.divergence is None):
+        yield _text(f"Graphs of {_step(found.step)}, {found.names[0]} → {found.names[1]}", "bold")
+        yield from graph_parts(found.graphs, rows)
+
+
+def graph_parts(found: GraphDiff, rows: int = ROWS) -> Iterator[Any]:
+    """Yield what rich shows of two graphs: a headline and a line for each difference."""
+    yield _text(found.headline(), "bold")
+    for node in found.nodes[:rows]:
+        yield _text(f"  {_SIGNS[node.status]} {node_words(found, node)}", STYLES[node.status])
+    if len(found.nodes) > rows:
+        yield _text(f"  … {len(found.nodes) - rows:,} more (--rows shows more)", "italic")
+
+
+def node_words(found: GraphDiff, node: NodeDiff) -> str:
+    """Return ``n3 Mm w: shape 3×4 → 3×5  (train.py:12 → train.py:14)``."""
+    side, row = (found.before, node.before) if node.after is None else (found.after, node.after)
+    at = f"n{row}" if node.status != "changed" or node.before == node.after else f"n{node.before} → n{node.after}"
+    tensor = tensor_text(side.shape[row or 0], side.dtype[row or 0]) if node.status != "changed" else ""
+    lines = dict.fromkeys(source_text(line) for line in (node.source_before, node.source_after) if line is not None)
+    head = " ".join(part for part in (at, short_op(clean(node.op)), clean(node.name or ""), tensor) if part)
+    changes = "; ".join(clean(change_text(change)) for change in node.changes)
+    where = f"  ({' → '.join(lines)})" if lines else ""
+    return f"{head}{': ' if changes else ''}{changes}{where}"
+
+
+def lineup_lines(found: Lineup, rows: int = ROWS) -> Iterator[tuple[str, str]]:
+    """Yield the sentences about runs side by side, each with its style."""
+    names = found.names
+    steps = [len(run.steps) for run in found.runs]
+    count = str(steps[0]) if len(set(steps)) == 1 else ", ".join(map(str, steps))
+    kind = "ranks" if found.ranks else "runs"
+    yield f"{len(names)} {kind}, backward runs: {count}. {'They differ.' if found else 'No difference.'}", "bold"
+    if found.divergence is not None:
+        yield from _divergence_lines(found.divergence, names)
+    yield from _odd_lines(found)
+    yield from _limited([*_partial_lines(found)], rows, "yellow")
+    yield from _limited([*_norm_lines(found)], rows, "yellow")
+    if any(one.state != "finished" for one in found.endings):
+        for one in found.endings:
+            yield f"{clean(names[one.run])}: {ending_words(one)}", "" if one.state == "finished" else "red"
+
+
+def _divergence_lines(found: Divergence, names: Sequence[str]) -> Iterator[tuple[str, str]]:
+    """Yield where the runs part and which agree."""
+    yield f"They part at {_step(found.step)}.", "bold red"
+    for group in found.groups:
+        yield f"  alike: {listed(names, group)}", ""
+    for one in found.differences:
+        yield f"  {listed(names, one.runs)}: other {one.what} — {clean(one.detail)}", "red"
+        for words, place in ((names[found.groups[0][0]], one.here), (names[one.runs[0]], one.there)):
+            if place is not None:
+                yield f"    {clean(words)} at {place_words(place)}", ""
+
+
+def _odd_lines(found: Lineup) -> Iterator[tuple[str, str]]:
+    """Yield the first values that are not finite."""
+    for number, one in enumerate(found.nonfinite):
+        first = "The first value that is not finite" if not number else "then"
+        name = clean(found.names[one.run])
+        yield f"{first}: {name}, {_step(one.place.step)}, {one.phase}: {place_words(one.place)} ({one.what})", "red"
+
+
+def _partial_lines(found: Lineup) -> Iterator[str]:
+    """Yield the parameters that only some runs have a gradient for."""
+    for one in found.partial:
+        names = listed(found.names, one.runs), listed(found.names, one.without)
+        yield f"{clean(one.name)} got a gradient on {names[0]}, not on {names[1]} (from {_step(one.step)} on)"
+
+
+def _norm_lines(found: Lineup) -> Iterator[str]:
+    """Yield the gradients whose norms should agree and do not; those that may differ are counted."""
+    for one in found.norms:
+        if not one.expected:
+            norms = ", ".join("none" if norm is None else f"{norm:.6g}" for norm in one.norms[:8])
+            yield f"gradient norms of {clean(one.name)} should be equal at {_step(one.step)} but are {norms}"
+    free = sum(one.expected for one in found.norms)
+    if free:
+        yield f"gradient norms of {free:,} parameters differ before the all-reduce, as they may"
+
+
+def ending_words(one: Ending) -> str:
+    """Return how a run ended: ``in backward run 3: last n7 Mm (model.py:4), next n9 AccumulateGrad w``."""
+    if one.state == "finished":
+        return f"finished, {one.steps} backward runs"
+    if one.state == "error":
+        line = "" if one.last is None or one.last.source is None else f" at {source_text(one.last.source)}"
+        return f"ended by {clean(one.message)}{line}, after {one.steps} backward runs"
+    last = "" if one.last is None else f" last finished {place_words(one.last)};"
+    following = " nothing was left to run" if one.next is None else f" next would be {place_words(one.next)}"
+    unknown = "not recorded" in one.message
+    return f"stopped in {_step(one.steps - 1)} ({one.message}):" + (f"{last}" if unknown else f"{last}{following}")
+
+
+def place_words(place: Place) -> str:
+    """Return ``n7 Mm h (model.py:4)``."""
+    node = "" if place.node is None else f"n{place.node}"
+    line = "" if place.source is None else f"({source_text(place.source)})"
+    words = (node, short_op(clean(place.op)), clean(place.name), line)
+    return " ".join(part for part in words if part) or "an unknown line"
+
+
+def listed(names: Sequence[str], numbers: Sequence[int]) -> str:
+    """Return names of runs, or their count when there are many: ``rank 0, rank 1``, ``rank 2 and 61 more``."""
+    words = [clean(names[number]) for number in numbers]
+    return ", ".join(words) if len(words) <= 8 else f"{', '.join(words[:4])} and {len(words) - 4} more"
+
+
+def norm_words(norm: float | None) -> str:
+    """Return a norm for a cell."""
+    return "" if norm is None else f"{norm:.4g}" if math.isfinite(norm) else str(norm)
+
+
+def _step(number: int | None) -> str:
+    return f"backward run {number}"
+
+
+def _limited(lines: list[str], rows: int, style: str) -> Iterator[tuple[str, str]]:
+    """Yield at most so many lines, and the number of the others."""
+    yield from ((line, style) for line in lines[:rows])
+    if len(lines) > rows:
+        yield f"… {len(lines) - rows:,} more (--rows shows more)", "italic"
+
+
+def _text(words: str, style: str = "") -> Text:
+    """Return one line in which no markup is obeyed."""
+    from rich.text import Text
+
+    return Text(words, style=style, overflow="fold")
