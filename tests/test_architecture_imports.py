@@ -23,6 +23,8 @@ DATA = (
     "findings",
     "frames",
     "names",
+    "spelling",
+    "stacks",
     "fold",
     "align",
     "graph_diff",

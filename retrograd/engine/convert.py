@@ -102,10 +102,18 @@ def _told(reason: str, t: TensorBase, result: Any) -> Any:
     return result
 
 
+def _refusal(name: str, t: TensorBase, text: str) -> RuntimeError:
+    error = RuntimeError(text)
+    observe.tell("refused", name, (t,), error)
+    return error
+
+
 def to_numpy(t: Any, *, force: bool = False) -> Any:
     """The array itself, sharing memory; ``RuntimeError`` for a tensor that requires grad."""
     if requires_grad(t) and not force:
-        raise RuntimeError("Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.")
+        raise _refusal(
+            "numpy", t, "Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead."
+        )
     return _told("numpy", t, t._array)
 
 
@@ -217,9 +225,11 @@ def deepcopy(t: Any, memo: dict[int, Any]) -> Any:
     if id(t) in memo:
         return memo[id(t)]
     if grad_fn_of(t) is not None:
-        raise RuntimeError(
+        raise _refusal(
+            "deepcopy",
+            t,
             "Only Tensors created explicitly by the user (graph leaves) support the deepcopy protocol at the moment. "
-            "Copy tensor.detach() instead."
+            "Copy tensor.detach() instead.",
         )
     made = wrap(_copied_array(t, memo))
     memo[id(t)] = made

@@ -91,7 +91,9 @@ def compute(op: OpDef, args: tuple[Any, ...]) -> Any:
     except ValueError as error:
         if "broadcast" not in str(error):
             raise
-        raise size_mismatch([t._sig.shape for t in tensors_in(op, args)], error) from None
+        mismatch = size_mismatch([t._sig.shape for t in tensors_in(op, args)], error)
+        observe.tell("refused", op.name, args, mismatch)
+        raise mismatch from None
 
 
 def kernel_refusal(op: OpDef, args: tuple[Any, ...], error: Exception) -> Exception:

@@ -40,7 +40,20 @@ def call_inplace(op: OpDef, args: tuple[Any, ...], kwargs: dict[str, Any]) -> An
     Raises ``RuntimeError`` where autograd forbids the write, for a result that does not fit the tensor's shape or
     dtype, and for a tensor whose elements overlap; nothing is written then.
     """
-    args = _announced(op, args, kwargs)
+    if kwargs or len(args) != len(op.params):
+        args = op.bind(args, kwargs)
+    if not observe.observers:
+        return _written(op, args)
+    observe.tell("writing", op, args)
+    try:
+        return _written(op, args)
+    except BaseException as error:
+        observe.tell("refused", op.name + "_", args, error)
+        raise
+
+
+def _written(op: OpDef, args: tuple[Any, ...]) -> Any:
+    """Do it, with all arguments in the row's order."""
     t = args[0]
     operands = tensors_in(op, args)
     recording = STATE.grad_enabled and not STATE.inference
@@ -77,15 +90,6 @@ def call_inplace(op: OpDef, args: tuple[Any, ...], kwargs: dict[str, Any]) -> An
     if observe.observers:
         observe.tell("inplace", op, args, node, t, operands)
     return t
-
-
-def _announced(op: OpDef, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:
-    """The arguments in the row's order, after telling observers what is about to be tried."""
-    if kwargs or len(args) != len(op.params):
-        args = op.bind(args, kwargs)
-    if observe.observers:
-        observe.tell("writing", op, args)
-    return args
 
 
 def _is_same_memory(t: Any, other: Any) -> bool:

@@ -43,7 +43,7 @@ class ModeContext:
         return decorate(self.clone, func)
 
 
-def decorate(fresh: Callable[[], Any], func: Any) -> Any:
+def decorate(ctx_factory: Callable[[], Any], func: Any) -> Any:
     """Run ``func`` under a fresh context per call."""
     if inspect.isclass(func):
         warnings.warn(
@@ -54,59 +54,59 @@ def decorate(fresh: Callable[[], Any], func: Any) -> Any:
             stacklevel=3,
         )
     if inspect.isgeneratorfunction(func):
-        return _decorate_generator(fresh, func)
+        return _decorate_generator(ctx_factory, func)
     if inspect.iscoroutinefunction(func):
-        return _decorate_coroutine(fresh, func)
+        return _decorate_coroutine(ctx_factory, func)
 
     @functools.wraps(func)
-    def decorated(*args: Any, **kwargs: Any) -> Any:
-        with fresh():
+    def decorate_context(*args: Any, **kwargs: Any) -> Any:
+        with ctx_factory():
             return func(*args, **kwargs)
 
-    return decorated
+    return decorate_context
 
 
-def _decorate_generator(fresh: Callable[[], Any], func: Any) -> Any:
+def _decorate_generator(ctx_factory: Callable[[], Any], func: Any) -> Any:
     @functools.wraps(func)
-    def decorated(*args: Any, **kwargs: Any) -> Any:
-        return (yield from _steps(fresh, func(*args, **kwargs)))
+    def decorate_context(*args: Any, **kwargs: Any) -> Any:
+        return (yield from _steps(ctx_factory, func(*args, **kwargs)))
 
-    return decorated
+    return decorate_context
 
 
-def _decorate_coroutine(fresh: Callable[[], Any], func: Any) -> Any:
+def _decorate_coroutine(ctx_factory: Callable[[], Any], func: Any) -> Any:
     @functools.wraps(func)
-    async def decorated(*args: Any, **kwargs: Any) -> Any:
-        return await _Awaitable(fresh, func(*args, **kwargs))
+    async def decorate_context(*args: Any, **kwargs: Any) -> Any:
+        return await _Awaitable(ctx_factory, func(*args, **kwargs))
 
-    return decorated
+    return decorate_context
 
 
 class _Awaitable:
-    def __init__(self, fresh: Callable[[], Any], coroutine: Any) -> None:
-        self.fresh, self.coroutine = fresh, coroutine
+    def __init__(self, ctx_factory: Callable[[], Any], coroutine: Any) -> None:
+        self.ctx_factory, self.coroutine = ctx_factory, coroutine
 
     def __await__(self) -> Any:
-        return (yield from _steps(self.fresh, self.coroutine))
+        return (yield from _steps(self.ctx_factory, self.coroutine))
 
 
-def _steps(fresh: Callable[[], Any], gen: Any) -> Any:
+def _steps(ctx_factory: Callable[[], Any], gen: Any) -> Any:
     """Resume ``gen`` under the mode; suspend outside of it."""
     try:
-        with fresh():
+        with ctx_factory():
             response = gen.send(None)
         while True:
             try:
                 request = yield response
             except GeneratorExit:
-                with fresh():
+                with ctx_factory():
                     gen.close()
                 raise
             except BaseException:
-                with fresh():
+                with ctx_factory():
                     response = gen.throw(*sys.exc_info())
             else:
-                with fresh():
+                with ctx_factory():
                     response = gen.send(request)
     except StopIteration as stop:
         return stop.value

@@ -6,12 +6,14 @@ An observer is any object; those of these methods that it has are called, on the
   ``created(tensor)`` and ``copied(data, tensor)`` for tensors made from nothing and from data;
 * writes: ``writing(op, args)`` when an in-place operation is tried and ``inplace(op, args, node, tensor, inputs)`` when
   it is done, ``writing_out(value, out)`` before one into ``out=``;
+* ``refused(name, args, error)`` when such a write, an operation or a way out of the graph raised;
 * the way out of the graph: ``cut(reason, tensor, result)`` (``detach``, ``data``, ``item``, ``numpy``, …);
 * leaves: ``leaf_changed(tensor, requires_grad)``, ``read(tensor)`` of ``.grad``, ``grad_set(tensor, value)``,
   ``data_set(tensor, value)``;
 * hooks: ``hooking(kind, target, hook)`` and then ``hooked(handle)``, ``unhooked(handle)``, and around each call
   ``hook_began(handle, hook, given)`` and ``hook_ended(handle, hook, given, result)``;
-* custom Functions: ``function_began(node, args)``, ``function_ended(node, args, results)``,
+* custom Functions: ``function_began(node, args)``, ``function_left(node)`` when its forward is over in whatever way,
+  ``function_ended(node, args, results)`` when it was applied,
   ``function_backward(node, grads, results)`` with what the user's ``backward`` returned, unchecked;
 * checkpoints: ``checkpoint(action, frame)`` with ``"forward"``, ``"recompute"`` or ``"ended"``;
 * modules and optimizers: ``module_began(module)``, ``module_ended(module)``, ``optimizer(action, optimizer)``;

@@ -69,6 +69,8 @@ class Values(TypedDict, total=False):
     """Index of the first NaN, else of the first infinity."""
     bad_rows: list[int]
     """Up to ten first indices (dimension 0) that hold a NaN or infinity."""
+    pole: list[int]
+    """Index of the first entry at which the operation's slope is infinite or undefined: 0 for ``sqrt``, ``log``, …"""
 
 
 class Stack(TypedDict, total=False):
@@ -79,6 +81,8 @@ class Stack(TypedDict, total=False):
     function: str
     grad_off: str
     """``"no_grad"``, ``"inference_mode"`` or ``"set_grad_enabled"`` if this line entered or called into it."""
+    entered: int
+    """Line of the ``with`` statement that switched gradients off, if that is how it was done."""
     callee: str
     """Name of the decorated function that this line called, if ``grad_off`` is a decorator's."""
 
@@ -115,6 +119,8 @@ class OperationData(TypedDict, total=False):
     duplicates: int
     """Repeated indices of an indexed write without accumulation, when there are any."""
     time_us: float
+    error: str
+    """``"Type: message"`` of the exception that the call raised."""
     # inplace:
     target: int
     version: list[int]

@@ -176,6 +176,8 @@ def _run_forward(cls: Any, node: BackwardCFunction, args: tuple[Any, ...], separ
             return raw
     finally:
         STATE.forward_grad_enabled = forward_ad
+        if observe.observers:
+            observe.tell("function_left", node)
 
 
 # -- arguments

@@ -1,0 +1,154 @@
+"""Observes custom Functions: what they were given, keep and return."""
+
+from __future__ import annotations
+
+import ast
+import functools
+import inspect
+import sys
+import textwrap
+from types import CodeType
+from typing import Any
+
+from ....engine.base import TensorBase
+from ....engine.function.node import user_backward
+from ....engine.views import has_history, requires_grad
+from ...events import Event
+from ...frames import is_foreign, source_line, user_frame
+from ...snapshot import SourceLine
+from .watching import Observer, Watching, guarded, version
+
+
+class Functions(Observer):
+    """Sends ``function`` for Functions of the user; those of the engine are its own business."""
+
+    def __init__(self, watching: Watching) -> None:
+        super().__init__(watching)
+        self._versions: dict[int, list[int]] = {}
+        """By id of a node whose forward is running: versions of its inputs."""
+
+    @guarded
+    def function_began(self, node: Any, args: Any) -> None:
+        """A forward is about to run."""
+        self.watching.here.forwards += 1
+        self._versions[id(node)] = [version(t) for t in args if isinstance(t, TensorBase)]
+
+    @guarded
+    def function_left(self, node: Any) -> None:
+        """A forward returned or raised."""
+        self.watching.here.forwards = max(0, self.watching.here.forwards - 1)
+
+    @guarded
+    def function_ended(self, node: Any, args: Any, results: Any) -> None:
+        """A Function was applied."""
+        before = self._versions.pop(id(node), [])
+        cls = node._forward_cls
+        code = _code(cls.forward)
+        if code is None or is_foreign(code):
+            return
+        watching = self.watching
+        line = source_line(user_frame(sys._getframe(1)))
+        inputs = [t for t in args if isinstance(t, TensorBase)]
+        outputs = [t for t in results if isinstance(t, TensorBase)]
+        given = [watching.number(t, line) for t in inputs]
+        data: dict[str, Any] = {"action": "forward", "inputs": given}
+        data["outputs"] = [watching.number(t, line) for t in outputs]
+        data["argument_count"] = len(args)
+        data["shapes"] = [list(a._sig.shape) if isinstance(a, TensorBase) else None for a in args]
+        if node._edges:
+            data["node"] = node._number - watching.begin
+        data |= _definition(cls) | _kept(node, inputs, outputs)
+        dirty = {id(t) for t in node.dirty_tensors or ()}
+        data["mutated"] = [
+            number
+            for t, number, was in zip(inputs, given, before, strict=False)
+            if version(t) != was and id(t) not in dirty
+        ]
+        if watching.run is not None:
+            data["run"] = watching.run.number
+        row = self._send(cls, line, data)
+        for t in outputs:  # seen when forward made it, as a tensor without history
+            if not any(t is one for one in inputs):
+                facts = watching.sink.tensors[watching.number(t)]
+                facts.made_by, facts.requires_grad, facts.leaf = row, requires_grad(t), not has_history(t)
+
+    @guarded
+    def function_backward(self, node: Any, grads: Any, given: Any) -> None:
+        """The user's backward returned, before anything is checked."""
+        cls = node._forward_cls
+        code = _code(cls.forward)
+        if code is None or is_foreign(code):
+            return
+        returned = list(given) if isinstance(given, tuple) else [given]
+        data: dict[str, Any] = {
+            "action": "backward",
+            "node": node._number - self.watching.begin,
+            "argument_count": len(node._is_tensor_input),
+            "gradient_count": len(returned),
+            "gradient_shapes": [list(g._sig.shape) if isinstance(g, TensorBase) else None for g in returned],
+        }
+        if self.watching.run is not None:
+            data["run"] = self.watching.run.number
+        definition = _definition(cls)
+        line = definition.get("backward_line")
+        self._send(cls, None if line is None else SourceLine(*line), data | definition)
+
+    def _send(self, cls: Any, line: SourceLine | None, data: dict[str, Any]) -> int:
+        return self.watching.send(Event("function", cls.__name__, line, data))
+
+
+def _code(function: Any) -> CodeType | None:
+    code = getattr(inspect.unwrap(function), "__code__", None)
+    return code if isinstance(code, CodeType) else None
+
+
+def _definition(cls: Any) -> dict[str, Any]:
+    """Where forward and backward are written, and what forward calls its arguments."""
+    found: dict[str, Any] = {}
+    forward = _code(cls.forward)
+    try:
+        backward = _code(user_backward(cls))
+    except RuntimeError:
+        backward = None
+    for key, code in (("forward_line", forward), ("backward_line", backward)):
+        if code is not None:
+            found[key] = [code.co_filename, code.co_firstlineno, code.co_name]
+    if forward is not None:
+        names = forward.co_varnames[: forward.co_argcount]
+        separate = cls.setup_context.__module__ != __name__ and not is_foreign(_code(cls.setup_context) or forward)
+        found["parameters"] = list(names if separate else names[1:])
+    return found
+
+
+def _kept(node: Any, inputs: list[Any], outputs: list[Any]) -> dict[str, Any]:
+    """Tensors that forward stored as attributes of ctx, and the lines that did it."""
+    attributes = {name: t for name, t in vars(node).items() if isinstance(t, TensorBase)}
+    if not attributes:
+        return {}
+    given, made = {id(t) for t in inputs}, {id(t) for t in outputs}
+    kinds = {
+        name: "input" if id(t) in given else "output" if id(t) in made else "intermediate"
+        for name, t in attributes.items()
+    }
+    lines: dict[str, int] = {}
+    for function in (node._forward_cls.forward, node._forward_cls.setup_context):
+        code = _code(function)
+        if code is not None and not is_foreign(code):
+            lines |= _stored_at(code)
+    return {"kept": kinds, "kept_lines": {name: lines[name] for name in kinds if name in lines}}
+
+
+@functools.lru_cache(maxsize=1000)
+def _stored_at(code: CodeType) -> dict[str, int]:
+    """Line of each ``ctx.name = ...`` in a function, by name."""
+    try:
+        tree = ast.parse(textwrap.dedent(inspect.getsource(code)))
+    except (OSError, SyntaxError, ValueError, TypeError):
+        return {}
+    context = code.co_varnames[0] if code.co_argcount else "ctx"
+    found: dict[str, int] = {}
+    for node in ast.walk(tree):
+        match node:
+            case ast.Attribute(value=ast.Name(id=holder), ctx=ast.Store()) if holder == context:
+                found.setdefault(node.attr, node.lineno + code.co_firstlineno - 1)
+    return found

@@ -1,0 +1,102 @@
+"""Which line of the user made which node, noted while anybody watches."""
+
+from __future__ import annotations
+
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import FrameType
+from typing import Any
+
+from ....engine import observe
+from ....engine.function.function import Function
+from ....engine.state import peek_number
+from ...frames import forget_judgements, user_frame
+from ..base import Node
+from ..naming import NameMemory
+from ..origins import OriginTables
+
+_APPLY_DEPTH = 12
+"""How far below ``Function.apply`` the first operation of a ``forward`` is looked for."""
+_FUNCTION_FILE = sys.modules[Function.__module__].__file__ or ""
+
+
+class Lines:
+    """Notes where nodes come from while anybody watches."""
+
+    def __init__(self) -> None:
+        self.tables: OriginTables | None = None
+        self.memory: NameMemory | None = None
+        self._begin = 0
+        """Number of the first node made under watch."""
+        self._watching = 0
+        self._lock = threading.Lock()
+
+    @contextmanager
+    def watch(self) -> Iterator[None]:
+        """Note lines until the block ends; what is known goes with the last watcher."""
+        with self._lock:
+            self._watching += 1
+            if self._watching == 1:
+                self.tables, self.memory, self._begin = OriginTables(), NameMemory(), peek_number()
+                observe.add(self)
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._watching -= 1
+                if not self._watching:
+                    observe.remove(self)
+                    self.tables = self.memory = None
+                    forget_judgements()
+
+    def operation(self, op: Any, args: Any, node: Node | None, inputs: Any, outputs: Any) -> None:
+        """Note the user's line of a new node; without one (in a ``forward``) only what was made before it."""
+        self._note(peek_number() if node is None else node._number, sys._getframe(1))
+
+    def inplace(self, op: Any, args: Any, node: Node | None, tensor: Any, inputs: Any) -> None:
+        """Note the user's line of the nodes of an in-place write."""
+        if self.tables is not None:
+            self._note(self.tables.here(self._begin).end, sys._getframe(1))
+
+    def backward_began(self, roots: list[tuple[Node, int]]) -> None:
+        """Nodes made from here on belong to the run."""
+        if self.tables is not None:
+            self.tables.here(self._begin).gap(peek_number(), None)
+
+    def backward_ended(self, error: BaseException | None) -> None:
+        """Note the line of the run for what it made: the graph of the gradients."""
+        if self.tables is not None:
+            self.tables.here(self._begin).gap(peek_number(), user_frame(sys._getframe(1)))
+
+    def enter(self, scope: str) -> None:
+        """Nodes made on this thread from here on belong to a module."""
+        if self.tables is not None:
+            marks = self.tables.here(self._begin)
+            marks.gap(peek_number(), marks.line)
+            marks.scope = scope
+
+    def _note(self, number: int, caller: FrameType) -> None:
+        """Give nodes from this number on to the caller's line, and those before it to ``Function.apply``'s."""
+        if self.tables is None:
+            return
+        marks = self.tables.here(self._begin)
+        if number > marks.end:
+            marks.gap(number, _applying_line(caller))
+        marks.note(number, peek_number(), user_frame(caller))
+
+
+def _applying_line(frame: FrameType | None) -> FrameType | None:
+    """Return the user's frame that called ``Function.apply``, if this frame runs inside one's ``forward``."""
+    for _ in range(_APPLY_DEPTH):
+        if frame is None:
+            return None
+        code = frame.f_code
+        if code.co_name == "apply" and code.co_filename == _FUNCTION_FILE:
+            return user_frame(frame)
+        frame = frame.f_back
+    return None
+
+
+LINES = Lines()

@@ -1,0 +1,44 @@
+"""Which observers a watcher needs, and how they come to the engine and go."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from ....engine import observe
+from .calls import Calls
+from .checkpoints import Checkpoints
+from .functions import Functions
+from .hooks import Hooks
+from .leaves import Leaves
+from .lines import LINES
+from .nodes import Nodes
+from .owners import Owners
+from .runs import Picture, Runs
+from .watching import Observer, Watching
+
+
+def observers_for(watching: Watching, picture: Picture) -> list[Observer]:
+    """The observers for a watcher's level, in the order in which they are told."""
+    runs = Runs(watching, picture)
+    found: list[Observer] = [runs, Owners(watching, LINES)]
+    if watching.wants("full"):
+        found += [Calls(watching), Leaves(watching)]
+    if watching.wants("backward"):
+        nodes = Nodes(watching)
+        runs.prepare = nodes.prepare
+        found += [Hooks(watching), Functions(watching), Checkpoints(watching), nodes]
+    return found
+
+
+@contextmanager
+def told(observers: list[Observer]) -> Iterator[None]:
+    """Let the engine tell these observers until the block ends."""
+    for observer in observers:
+        observe.add(observer)
+    try:
+        yield
+    finally:
+        for observer in reversed(observers):
+            observe.remove(observer)
+            observer.close()

@@ -1,0 +1,123 @@
+"""Observes modules and optimizers: whose parameters a program trains."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+from ....engine.views import requires_grad
+from ...events import Event
+from ...frames import is_foreign, source_line, user_frame, user_frames
+from ...names import frame_variables, search
+from ..torch_scopes import Root
+from .caller import note_internal, note_module
+from .lines import Lines
+from .watching import Observer, Watching, guarded
+
+
+class Owners(Observer):
+    """Sends ``module`` and ``optimizer``, and knows which module is running."""
+
+    def __init__(self, watching: Watching, lines: Lines) -> None:
+        super().__init__(watching)
+        self._lines = lines
+        self._roots: dict[int, Root] = {}
+        self._optimizers: dict[int, tuple[Any, int]] = {}
+
+    # -- modules
+    @guarded
+    def module_began(self, module: Any) -> None:
+        """A module is called."""
+        scopes = self.watching.here.scopes
+        note_module(type(module).__call__.__code__)
+        scope = self._inner(module, scopes[-1]) if scopes else self._outermost(module)
+        scopes.append(scope)
+        self._lines.enter(scope)
+
+    @guarded
+    def module_ended(self, module: Any) -> None:
+        """It is done."""
+        scopes = self.watching.here.scopes
+        if scopes:
+            scopes.pop()
+        self._lines.enter(scopes[-1] if scopes else "")
+
+    def modules(self) -> list[tuple[str, Any]]:
+        """The outermost modules that still live, with names."""
+        return [(root.name, module) for root in list(self._roots.values()) if (module := root.ref()) is not None]
+
+    def _inner(self, module: Any, parent: str) -> str:
+        top = parent.partition("/")[0]
+        holder = next((root for root in self._roots.values() if root.name == top), None)
+        if holder is None:
+            return f"{parent}/{type(module).__name__}"
+        known = holder.path(module)
+        if known is None:
+            holder.refresh()
+            known = holder.path(module)
+        return known or f"{parent}/{type(module).__name__}"
+
+    def _outermost(self, module: Any) -> str:
+        root = self._roots.get(id(module))
+        if root is not None and root.ref() is module:
+            return root.path(module) or root.name
+        for identity in [identity for identity, other in self._roots.items() if other.ref() is None]:
+            del self._roots[identity]
+        caller = sys._getframe(2)
+        root = Root(module, self._unused(_variable(module, caller)))
+        root.refresh()
+        self._roots[id(module)] = root
+        self._report(module, root.name, caller)
+        return root.name
+
+    def _unused(self, name: str) -> str:
+        taken = {root.name for root in self._roots.values()}
+        number, unused = 1, name
+        while unused in taken:
+            number += 1
+            unused = f"{name}_{number}"
+        return unused
+
+    def _report(self, module: Any, name: str, caller: Any) -> None:
+        watching = self.watching
+        line = source_line(user_frame(caller))
+        parameters, frozen = {}, []
+        for dotted, parameter in module.named_parameters():
+            parameters[dotted] = watching.number(parameter)
+            watching.sink.tensors.name(parameter, dotted, parameter=True)
+            if not requires_grad(parameter):
+                frozen.append(dotted)
+        data = {"name": name, "type": type(module).__name__, "parameters": parameters, "frozen": frozen}
+        watching.send(Event("module", type(module).__name__, line, data | {"owner": len(self._roots) - 1}))
+
+    # -- optimizers
+    @guarded
+    def optimizer(self, action: str, optimizer: Any) -> None:
+        """An optimizer was made, steps, or clears gradients."""
+        watching = self.watching
+        for cls in type(optimizer).__mro__:
+            for name in ("step", "zero_grad"):
+                code = getattr(vars(cls).get(name), "__code__", None)
+                if code is not None and is_foreign(code):
+                    note_internal(code)
+        known = self._optimizers.get(id(optimizer))
+        number = len(self._optimizers) if known is None else known[1]
+        self._optimizers[id(optimizer)] = (type(optimizer), number)
+        caller = sys._getframe(2)
+        data: dict[str, Any] = {"action": action, "type": type(optimizer).__name__, "owner": number}
+        if known is None:
+            data["name"] = _variable(optimizer, caller)
+        line = source_line(user_frame(caller))
+        data["parameters"] = {
+            f"{i}.{j}": watching.number(p, line)
+            for i, group in enumerate(optimizer.param_groups)
+            for j, p in enumerate(group["params"])
+        }
+        watching.send(Event("optimizer", type(optimizer).__name__, line, data))
+
+
+def _variable(value: Any, caller: Any) -> str:
+    """The user's variable that holds a module or optimizer, else the name of its class."""
+    found = search(frame_variables(user_frames(caller)), {id(value)}, lambda one: False)
+    name = found.variables.get(id(value), "").rpartition(".")[2].replace("/", "∕")
+    return type(value).__name__ if name in ("", "self") else name

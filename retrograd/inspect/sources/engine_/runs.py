@@ -1,0 +1,152 @@
+"""Observes backward runs: what was asked for, the graph it runs over, and how it ended."""
+
+from __future__ import annotations
+
+import sys
+import threading
+import time
+from collections.abc import Callable
+from types import FrameType
+from typing import Any
+
+from ....engine.base import TensorBase
+from ...events import Event
+from ...frames import source_line, user_frame
+from ...snapshot import GraphSnapshot
+from ..base import Node
+from .watching import Observer, Run, Watching, guarded
+
+Picture = Callable[[list[Any], FrameType | None], tuple[GraphSnapshot, list[Node]]]
+
+
+class _Call:
+    """One call of ``backward`` or ``grad``."""
+
+    __slots__ = ("data", "event", "retains")
+
+    def __init__(self, data: dict[str, Any]) -> None:
+        self.data = data
+        self.event: Event | None = None
+        """The event of its run, once it runs."""
+        self.retains = bool(data.get("create_graph"))
+
+
+class Runs(Observer):
+    """Sends ``backward`` and ``backward-end``, also for calls that were refused."""
+
+    def __init__(self, watching: Watching, picture: Picture) -> None:
+        super().__init__(watching)
+        self._picture = picture
+        self._calls = _Calls()
+        self.prepare: Callable[[Run, GraphSnapshot, list[Node]], None] | None = None
+        """Told of a run and its graph before it starts."""
+
+    @guarded
+    def backward_called(self, api: str, outputs: Any, given: Any, inputs: Any, retain: Any, create: Any) -> None:
+        """Note what was asked for; it is sent when the run begins, or was refused."""
+        data: dict[str, Any] = {"api": api, "retain_graph": bool(retain), "create_graph": bool(create)}
+        data["gradients_given"] = any(g is not None for g in _listed(given))
+        if self.watching.wants("full"):
+            line = source_line(user_frame(sys._getframe(1)))
+            for key, value in (("roots", outputs), ("inputs", inputs)):
+                data[key] = [self.watching.number(t, line) for t in _listed(value) if isinstance(t, TensorBase)]
+        data["root_shapes"] = [list(t._sig.shape) for t in _listed(outputs) if isinstance(t, TensorBase)]
+        self._calls.stack.append(_Call(data))
+
+    @guarded
+    def backward_began(self, roots: list[tuple[Node, int]]) -> None:
+        """Report a run and its graph; a run inside a run has none of its own."""
+        watching = self.watching
+        frame = user_frame(sys._getframe(1))
+        run = Run(watching.sink.begin_run(), source_line(frame))
+        event = Event("backward", source=run.line, data={"run": run.number})
+        call = self._calls.stack[-1] if self._calls.stack else None
+        if call is not None:
+            event.data |= call.data
+            call.event = event
+        event.data["thread"] = watching.thread()
+        shot = None
+        if watching.here.runs:
+            event.data["nested"] = True
+        else:
+            try:
+                shot = self._graph(run, roots, frame)
+            except Exception as failure:
+                event.data["problem"] = f"{type(failure).__name__}: {failure}"
+        watching.here.runs.append(run)
+        watching.send(event, shot)
+        run.began = time.perf_counter()
+
+    def _graph(self, run: Run, roots: list[tuple[Node, int]], frame: FrameType | None) -> GraphSnapshot:
+        shot, order = self._picture([node for node, _ in roots], frame)
+        shot.first_seq = -self.watching.begin
+        run.snapshot = shot
+        if self.prepare is not None:
+            self.prepare(run, shot, order)
+        return shot
+
+    @guarded
+    def backward_ended(self, error: BaseException | None) -> None:
+        """Report how a run ended."""
+        runs = self.watching.here.runs
+        if not runs:
+            return
+        run = runs.pop()
+        data: dict[str, Any] = {"run": run.number}
+        if self.watching.wants("backward"):
+            data["seconds"] = time.perf_counter() - run.began
+        if error is not None:
+            data |= _described(error)
+        if run.gathered is not None:
+            data |= run.gathered.finish(run.snapshot, failed=error is not None)
+        run.snapshot = run.gathered = None
+        self.watching.send(Event("backward-end", source=source_line(user_frame(sys._getframe(1))), data=data))
+
+    @guarded
+    def backward_left(self, results: list[Any] | None, error: BaseException | None) -> None:
+        """A call is over: one that never came to run is reported now, and gradients without a graph are cuts."""
+        if not self._calls.stack:
+            return
+        call = self._calls.stack.pop()
+        line = source_line(user_frame(sys._getframe(1)))
+        if call.event is None and error is not None:
+            run = {"run": self.watching.sink.begin_run()}
+            self.watching.send(Event("backward", source=line, data=run | call.data | _described(error)))
+            self.watching.send(Event("backward-end", source=line, data=run | _described(error)))
+        elif call.event is not None and error is not None:
+            call.event.data |= _described(error)
+        elif results is not None and self.watching.wants("full"):
+            self._note_results(call, [g for g in results if isinstance(g, TensorBase)], line)
+
+    def _note_results(self, call: _Call, results: list[Any], line: Any) -> None:
+        """Say where the gradients that ``grad`` returned come from."""
+        watching = self.watching
+        made = [g for g in results if watching.sink.tensors.known(g) is None]
+        numbers = [watching.number(g, line) for g in results]
+        data = {"inputs": call.data.get("inputs", []), "outputs": numbers, "grad": call.retains}
+        kind = "operation" if call.retains else "cut"
+        if kind == "cut":
+            data["reason"] = "create_graph"
+        row = watching.send(Event(kind, "grad", line, data))
+        for g in made:
+            watching.sink.tensors[watching.number(g)].made_by = row
+
+
+class _Calls(threading.local):
+    def __init__(self) -> None:
+        self.stack: list[_Call] = []
+
+
+def _listed(value: Any) -> list[Any]:
+    """What was given as one or several; an iterator is left alone, for it can be read only once."""
+    if isinstance(value, dict):
+        return list(value.values())
+    return list(value) if isinstance(value, (list, tuple)) else [] if value is None else [value]
+
+
+def _described(error: BaseException) -> dict[str, str]:
+    try:
+        text = str(error)
+    except Exception:
+        text = ""
+    return {"error": f"{type(error).__name__}: {text}", "error_type": type(error).__name__}

@@ -1,0 +1,107 @@
+"""Our engine as the walk, the hooks' log and the recorder use it."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from types import FrameType
+from typing import Any
+
+from ....engine.base import TensorBase
+from ....engine.edges import GradientEdge
+from ....engine.introspection import current_node
+from ....engine.node import GraphNode, edge_parts
+from ....engine.views import gradient_edge
+from ....errors import NoGraphError
+from ...snapshot import GraphSnapshot
+from ..base import Node, Sink
+from ..collect import collect
+from ..hook_lines import attach
+from ..naming import Naming, add_origins
+from .facts import Facts
+from .lines import LINES
+from .observers import observers_for, told
+from .watching import Watching
+
+
+class EngineSource:
+    """The source of our own graphs."""
+
+    name = "retrograd"
+
+    def owns(self, obj: object) -> bool:
+        """Whether an object is a tensor, node or gradient edge of our engine."""
+        return isinstance(obj, (TensorBase, GraphNode, GradientEdge))
+
+    def edges(self, obj: Any) -> list[tuple[Node, int]]:
+        """Return where a backward run from this object would start."""
+        return [_start(obj)]
+
+    def snapshot(
+        self,
+        roots: list[Any],
+        frame: FrameType | None,
+        *,
+        label: str = "walk",
+        params: Mapping[str, Any] | None = None,
+        find_names: bool = True,
+    ) -> GraphSnapshot:
+        """Picture the graph behind these objects."""
+        return self._picture(roots, frame, label, params, find_names=find_names)[0]
+
+    def _picture(
+        self,
+        roots: list[Any],
+        frame: FrameType | None,
+        label: str,
+        params: Mapping[str, Any] | None = None,
+        *,
+        find_names: bool = True,
+    ) -> tuple[GraphSnapshot, list[Node]]:
+        """The picture, and the nodes in its order."""
+        facts = Facts()
+        shot, order, leaves = collect([_start(root)[0] for root in roots], facts)
+        shot.label = label
+        add_origins(shot, LINES.tables)
+        naming = Naming(TensorBase, roots, frame if find_names else None, params)
+        naming.memory = LINES.memory
+        naming.add_to(shot, order, leaves)
+        return shot, order
+
+    @contextmanager
+    def log_hooks(self, roots: list[Any], log: Callable[[str], None], *, verbose: bool) -> Iterator[None]:
+        """Log each node behind these objects as it executes, until the block ends."""
+        order = collect([_start(root)[0] for root in roots], Facts()).order
+        remove = attach(order, current_node, log, verbose=verbose)
+        del roots, order  # the hooks need neither, and the user's tensors may die inside the block
+        try:
+            yield
+        finally:
+            remove()
+
+    @contextmanager
+    def watch(self, sink: Sink, *, every_thread: bool = True, level: str = "graph") -> Iterator[None]:
+        """Tell the sink what happens, until the block ends."""
+        watching = Watching(sink, None if every_thread else threading.get_ident(), level)
+        observers = observers_for(watching, lambda roots, frame: self._picture(roots, frame, "backward"))
+        with LINES.watch(), told(observers):
+            yield
+
+
+def _start(obj: Any) -> tuple[Node, int]:
+    """Return the node and input number at which a backward run from this object would start."""
+    if isinstance(obj, GradientEdge):
+        return obj.node, obj.output_nr
+    if not isinstance(obj, TensorBase):
+        return obj, 0
+    edge = gradient_edge(obj)
+    if edge is None:
+        raise NoGraphError(
+            "This tensor has no backward graph: it does not require gradients.",
+            "Compute it from tensors with requires_grad=True, outside no_grad() and detach().",
+        )
+    return edge_parts(edge)
+
+
+SOURCE = EngineSource()

@@ -1,0 +1,111 @@
+"""What the user's line calls the tensors of a call."""
+
+from __future__ import annotations
+
+import ast
+import functools
+import re
+from collections.abc import Collection
+from types import FrameType, ModuleType
+from typing import Any
+
+from ...event_data import Stack
+from ...spelling import Spelling, is_name, spelling_at
+from ...stacks import stack_of
+from .caller import Caller
+from .watching import Watching
+
+_DOTTED = re.compile(r"[\w.]+$")
+
+
+class Names:
+    """Names for the inputs and outputs of calls, for one watcher."""
+
+    def __init__(self, watching: Watching) -> None:
+        self._watching = watching
+
+    def of_inputs(self, caller: Caller, inputs: Any, within: Collection[int] = ()) -> list[str]:
+        """How the line spells the inputs, ``""`` where that is not known.
+
+        ``within`` are the numbers of tensors that the same call has made on its way: the line has no words for them.
+        """
+        unknown = [""] * len(inputs)
+        if caller.module or caller.frame is None:
+            return unknown
+        texts = _tensor_texts(caller.frame, spelling_at(caller.frame))
+        if len(texts) != len(inputs):
+            texts = self._matching(inputs, texts)
+        if not within:
+            return list(texts)
+        known = self._watching.sink.tensors.known
+        return ["" if known(t) in within else text for t, text in zip(inputs, texts, strict=True)]
+
+    def of_outputs(self, caller: Caller, outputs: Any) -> list[str]:
+        """What the line assigns the outputs to."""
+        unknown = [""] * len(outputs)
+        if caller.module or caller.frame is None:
+            return unknown
+        targets = spelling_at(caller.frame).targets
+        if len(targets) == len(outputs):
+            return list(targets)
+        return unknown
+
+    def form(self, caller: Caller) -> str:
+        """The name of the function as the line calls it."""
+        form = spelling_at(caller.frame).form
+        return form if form.islower() and not caller.module else ""
+
+    def worthy(self, text: str) -> str:
+        """The text if it is what a user would call a tensor."""
+        return text if text and _is_name(text) else ""
+
+    def stack(self, frame: FrameType | None) -> list[Stack]:
+        """The user's frames that lead to a call."""
+        return stack_of(frame)
+
+    def _matching(self, inputs: Any, texts: tuple[str, ...]) -> tuple[str, ...]:
+        """Names of inputs among more operands than there are inputs: those by which tensors are known."""
+        if len(inputs) == 1 and texts:
+            return texts[:1]
+        table = self._watching.sink.tensors
+        numbers = [table.known(t) for t in inputs]
+        names = ["" if number is None else table[number].name for number in numbers]
+        return tuple(name if name in texts else "" for name in names)
+
+
+@functools.lru_cache(maxsize=20_000)
+def _is_name(text: str) -> bool:
+    return is_name(text)
+
+
+def _tensor_texts(frame: FrameType, spelling: Spelling) -> tuple[str, ...]:
+    """Texts of the operands that may be tensors: no numbers and other constants, and no module in front of a call."""
+    texts: list[str] = []
+    if spelling.receiver and not (_DOTTED.match(spelling.receiver) and _is_module(frame, spelling.receiver)):
+        texts.append(spelling.receiver)
+    for place, operand in enumerate(spelling.operands):
+        texts.extend(spelling.parts.get(place, (operand,)))
+    texts.extend(spelling.keywords.values())
+    return tuple(text for text in texts if not _is_constant(text))
+
+
+def _is_module(frame: FrameType, receiver: str) -> bool:
+    """Whether the receiver of a call begins with a module's name (``torch.nn.functional``)."""
+    root = receiver.partition(".")[0]
+    code = frame.f_code
+    if root in code.co_varnames or root in code.co_cellvars:
+        return False
+    return isinstance(frame.f_globals.get(root), ModuleType)
+
+
+@functools.lru_cache(maxsize=20_000)
+def _is_constant(text: str) -> bool:
+    """Whether a text is a number, string, slice or a tuple of them."""
+    if not text:
+        return False
+    try:
+        node = ast.parse(text, mode="eval").body
+    except (SyntaxError, ValueError):
+        return ":" in text
+    kinds = (ast.Constant, ast.Slice, ast.UnaryOp, ast.Tuple, ast.List, ast.USub, ast.Load, ast.UAdd)
+    return all(isinstance(part, kinds) for part in ast.walk(node))

@@ -1,0 +1,166 @@
+"""One watcher of our engine: what it wants to see, where it sends it, and how it calls tensors."""
+
+from __future__ import annotations
+
+import functools
+import threading
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import numpy as np
+
+from ....engine.base import TensorBase
+from ....engine.state import peek_number
+from ....engine.views import has_history, requires_grad
+from ...event_data import LEVELS
+from ...events import Event
+from ...snapshot import SourceLine
+from ...tensors import TensorFacts
+from ..base import Sink
+
+F = TypeVar("F", bound=Callable[..., None])
+
+
+class Run:
+    """One backward run under way: its number, and what ``nodes`` keeps of it until it ends."""
+
+    __slots__ = ("began", "gathered", "line", "number", "snapshot")
+
+    def __init__(self, number: int, line: SourceLine | None) -> None:
+        self.number = number
+        self.line = line
+        self.began = 0.0
+        self.snapshot: Any = None
+        self.gathered: Any = None
+
+
+class _Thread(threading.local):
+    """What a watcher keeps for one thread."""
+
+    busy = False
+    """One of our observers is at work: what it does to tensors is not the program's."""
+    forwards = 0
+    """Forwards of custom Functions under way."""
+    before = "none"
+    """What a leaf's ``.grad`` was before the gradient that is being added."""
+
+    def __init__(self) -> None:
+        self.runs: list[Run] = []
+        """Backward runs under way, innermost last."""
+        self.scopes: list[str] = []
+
+
+class Watching:
+    """One watcher of the engine."""
+
+    def __init__(self, sink: Sink, thread: int | None, level: str) -> None:
+        self.sink = sink
+        self.level = level
+        self.only = thread
+        self.here = _Thread()
+        self.begin = peek_number()
+        """Sequence number that the recording counts from."""
+        self.gradients: dict[int, int] = {}
+        """Number of a tensor that is some leaf's ``.grad`` -> number of the leaf."""
+
+        self._threads: dict[int, int] = {}
+
+    def thread(self) -> int:
+        """A small number for the current thread."""
+        return self._threads.setdefault(threading.get_ident(), len(self._threads))
+
+    def wants(self, level: str) -> bool:
+        """Whether events of a level are recorded."""
+        return LEVELS.index(level) <= LEVELS.index(self.level)
+
+    def sees(self) -> bool:
+        """Whether the current thread is watched, and nobody of us is at work on it."""
+        return (self.only is None or self.only == threading.get_ident()) and not self.here.busy
+
+    @property
+    def run(self) -> Run | None:
+        """The innermost backward run of the current thread."""
+        runs = self.here.runs
+        return runs[-1] if runs else None
+
+    def send(self, event: Event, snapshot: Any = None) -> int:
+        """Hand an event to the recording; returns its row."""
+        return self.sink(event, snapshot)
+
+    def number(self, t: TensorBase, source: SourceLine | None = None, *, name: str = "", row: int | None = None) -> int:
+        """The number of a tensor, entered with what is known of it when it is new."""
+        table = self.sink.tensors
+        known = table.known(t)
+        if known is not None:
+            if name and not table[known].name:
+                table[known].name = name
+            return known
+        return table.add(t, self._facts(t, source, name, row), id(memory_of(t)))
+
+    def _facts(self, t: TensorBase, source: SourceLine | None, name: str, row: int | None) -> TensorFacts:
+        meta = t._meta
+        view = None if meta is None else meta.view
+        return TensorFacts(
+            shape=tuple(t._sig.shape),
+            dtype=t._sig.dtype.name,
+            requires_grad=requires_grad(t),
+            leaf=not has_history(t),
+            name=name,
+            parameter=meta is not None and meta.is_parameter,
+            made_by=row,
+            view_of=None if view is None else self.sink.tensors.known(view.base),
+            source=source,
+        )
+
+
+def memory_of(t: TensorBase) -> Any:
+    """The array that owns a tensor's memory, found without leaving a trace at the tensor."""
+    array = t._array
+    while array.base.__class__ is np.ndarray:
+        array = array.base
+    return array
+
+
+def version(t: TensorBase) -> int:
+    """How often a tensor's memory was written, without making a record of it."""
+    meta = t._meta
+    return 0 if meta is None or meta.storage is None else meta.storage.version
+
+
+class Observer:
+    """Base of the observers of one watcher."""
+
+    def __init__(self, watching: Watching) -> None:
+        self.watching = watching
+
+    def close(self) -> None:
+        """Nothing more will be told."""
+
+
+def guarded(method: F) -> F:
+    """Let an observer's method run only on watched threads, and keep its failures from the program."""
+
+    @functools.wraps(method)
+    def call(self: Observer, *args: Any) -> None:
+        watching = self.watching
+        if not watching.sees():
+            return
+        here = watching.here
+        here.busy = True
+        try:
+            method(self, *args)
+        except Exception as failure:  # never the program's business
+            report_problem(watching, failure)
+        finally:
+            here.busy = False
+
+    return call  # type: ignore[return-value]
+
+
+def report_problem(watching: Watching, failure: Exception) -> None:
+    """Say in the recording that something could not be recorded."""
+    try:
+        data = {"problem": f"{type(failure).__name__}: {failure}", "type": type(failure).__name__}
+        watching.send(Event("problem", data=data))
+    except Exception:  # a broken sink must not break the program
+        pass

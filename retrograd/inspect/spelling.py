@@ -1,0 +1,234 @@
+"""How a user's line spells the operation that runs at it: the texts of its operands and of what it assigns to.
+
+A running frame says which instruction it stands at, the code object where in the source that instruction was
+written, and the syntax tree of the file what stands there.  Each place is looked up once.
+"""
+
+from __future__ import annotations
+
+import ast
+import linecache
+from dataclasses import dataclass, field
+from itertools import islice
+from types import CodeType, FrameType
+
+_LONGEST = 80
+"""Longer texts of operands are cut."""
+_MAX_PLACES = 50_000
+"""Places remembered; then all are forgotten."""
+_MODES = ("no_grad", "inference_mode", "set_grad_enabled", "enable_grad")
+
+
+@dataclass(frozen=True, slots=True)
+class Spelling:
+    """One operation as its line writes it."""
+
+    form: str = ""
+    """``"relu"`` for a call of something of that name, else the syntax: ``"BinOp"``, ``"Subscript"``, …"""
+    receiver: str = ""
+    """What a method was called on, or a function's module: ``h`` in ``h.mean()``, ``torch`` in ``torch.log(v)``."""
+    operands: tuple[str, ...] = ()
+    """Texts of the operands, the receiver not among them; ``""`` after a starred one."""
+    parts: dict[int, tuple[str, ...]] = field(default_factory=dict)
+    """Position -> texts of the entries of an operand that is written as a list or tuple."""
+    keywords: dict[str, str] = field(default_factory=dict)
+    targets: tuple[str, ...] = ()
+    """What the line assigns the result to, if it does so directly: ``h``, ``self.state``, or several."""
+
+
+UNKNOWN = Spelling()
+_Position = tuple[int, int, int, int]
+
+_places: dict[tuple[int, int], tuple[CodeType, Spelling]] = {}
+"""(id of a code object, instruction) -> the code object, kept so that its id stays its own, and what stands there."""
+_files: dict[str, _Index] = {}
+
+
+class _Index:
+    """The expressions of one file by where they stand."""
+
+    def __init__(self, name: str) -> None:
+        self.exact: dict[_Position, list[ast.AST]] = {}
+        self.ends: dict[tuple[int, int], list[ast.AST]] = {}
+        self.parents: dict[ast.AST, ast.AST] = {}
+        self.blocks: list[ast.With] = []
+        lines = linecache.getlines(name)
+        try:
+            tree = ast.parse("".join(lines))
+        except (SyntaxError, ValueError, RecursionError, MemoryError):
+            return
+        for node in ast.walk(tree):
+            for child in ast.iter_child_nodes(node):
+                self.parents[child] = node
+            if isinstance(node, ast.With):
+                self.blocks.append(node)
+            elif isinstance(node, (ast.expr, ast.AugAssign)):
+                place = (node.lineno, node.end_lineno or 0, node.col_offset, node.end_col_offset or 0)
+                self.exact.setdefault(place, []).append(node)
+                self.ends.setdefault((place[1], place[3]), []).append(node)
+
+
+def spelling_at(frame: FrameType | None) -> Spelling:
+    """Return how the line at which a frame stands spells what runs there; ``UNKNOWN`` without its source."""
+    if frame is None:
+        return UNKNOWN
+    key = (id(frame.f_code), frame.f_lasti)
+    known = _places.get(key)
+    if known is None:
+        if len(_places) >= _MAX_PLACES:
+            _places.clear()
+        known = _places[key] = (frame.f_code, _look_up(frame.f_code, frame.f_lasti))
+    return known[1]
+
+
+def block_around(code: CodeType, line: int) -> tuple[str, int] | None:
+    """Return name and line of the innermost ``with`` of a grad mode around a line of this code, None without one."""
+    first = code.co_firstlineno
+    best: tuple[str, int] | None = None
+    for block in _index(code.co_filename).blocks:
+        if first <= block.lineno < line <= (block.end_lineno or 0) and (best is None or block.lineno > best[1]):
+            for item in block.items:
+                name = _mode_entered(item.context_expr)
+                if name:
+                    best = (name, block.lineno)
+    return best
+
+
+def _mode_entered(node: ast.expr) -> str:
+    """Return the name of the grad mode that a context expression enters, "" for anything else."""
+    if not isinstance(node, ast.Call):
+        return ""
+    name = getattr(node.func, "attr", None) or getattr(node.func, "id", "")
+    if name not in _MODES:
+        return ""
+    switched = ast.unparse(node.args[0]) if node.args else ""
+    if (name == "set_grad_enabled" and switched == "True") or (name == "inference_mode" and switched == "False"):
+        return "enable_grad"
+    return str(name)
+
+
+def forget_places() -> None:
+    """Hold no code objects and no files any longer."""
+    _places.clear()
+    _files.clear()
+
+
+def _index(name: str) -> _Index:
+    """Return the expressions of a file."""
+    index = _files.get(name)
+    if index is None:
+        index = _files[name] = _Index(name)
+    return index
+
+
+def _look_up(code: CodeType, instruction: int) -> Spelling:
+    """Find the syntax of an instruction."""
+    index = _index(code.co_filename)
+    place = next(islice(code.co_positions(), instruction // 2, None), None)
+    if place is None or None in place:
+        return UNKNOWN
+    line, end_line, column, end_column = place
+    found = index.exact.get((line, end_line, column, end_column))  # type: ignore[arg-type]
+    if found is None:  # a method call over several lines begins at its last part
+        found = [
+            node
+            for node in index.ends.get((end_line, end_column), ())  # type: ignore[arg-type]
+            if isinstance(node, ast.Call)
+        ]
+    return _describe(found[0], index.parents) if found else UNKNOWN
+
+
+def _describe(node: ast.AST, parents: dict[ast.AST, ast.AST]) -> Spelling:
+    """Describe an expression, or a statement that operates by itself."""
+    targets = _targets(node, parents)
+    match node:
+        case ast.Call():
+            return _describe_call(node, targets)
+        case ast.BinOp():
+            return Spelling("BinOp", operands=_texts([node.left, node.right]), targets=targets)
+        case ast.AugAssign():
+            return Spelling("AugAssign", operands=_texts([node.target, node.value]), targets=(text_of(node.target),))
+        case ast.Compare(left=left, comparators=[right]):
+            return Spelling("Compare", operands=_texts([left, right]), targets=targets)
+        case ast.UnaryOp():
+            return Spelling("UnaryOp", operands=_texts([node.operand]), targets=targets)
+        case ast.Subscript():
+            return _describe_item(node, parents, targets)
+        case ast.Attribute():
+            return Spelling(node.attr, operands=_texts([node.value]), targets=targets)
+        case _:
+            return Spelling(type(node).__name__, operands=(text_of(node),), targets=targets)
+
+
+def _describe_call(node: ast.Call, targets: tuple[str, ...]) -> Spelling:
+    """Describe a call."""
+    form, receiver = "", ""
+    if isinstance(node.func, ast.Attribute):
+        form, receiver = node.func.attr, text_of(node.func.value)
+    elif isinstance(node.func, ast.Name):
+        form = node.func.id
+    operands: list[str] = []
+    for operand in node.args:
+        if isinstance(operand, ast.Starred):
+            break
+        operands.append(text_of(operand))
+    parts = {
+        place: _texts(operand.elts)
+        for place, operand in enumerate(node.args)
+        if isinstance(operand, (ast.List, ast.Tuple))
+    }
+    keywords = {word.arg: text_of(word.value) for word in node.keywords if word.arg is not None}
+    return Spelling(form, receiver, tuple(operands), parts, keywords, targets)
+
+
+def _describe_item(node: ast.Subscript, parents: dict[ast.AST, ast.AST], targets: tuple[str, ...]) -> Spelling:
+    """Describe ``t[i]``, read or assigned to."""
+    operands: list[ast.expr] = [node.value, node.slice]
+    statement = parents.get(node)
+    if isinstance(node.ctx, ast.Store) and isinstance(statement, ast.Assign):
+        operands.append(statement.value)
+    elif isinstance(node.ctx, ast.Store) and isinstance(statement, ast.AugAssign):
+        operands.append(statement.target)  # t[i] += 1 puts back what it has read and changed
+    return Spelling("Subscript", operands=_texts(operands), targets=targets)
+
+
+def _targets(node: ast.AST, parents: dict[ast.AST, ast.AST]) -> tuple[str, ...]:
+    """Return the names that the value of an expression is assigned to at once."""
+    statement = parents.get(node)
+    if isinstance(statement, ast.Assign) and statement.value is node:
+        target = statement.targets[0]
+        return _texts(target.elts) if isinstance(target, (ast.Tuple, ast.List)) else (text_of(target),)
+    if isinstance(statement, (ast.AnnAssign, ast.NamedExpr)) and statement.value is node:
+        return (text_of(statement.target),)
+    if isinstance(statement, ast.Tuple):  # a, b = -x, x + y
+        targets = _targets(statement, parents)
+        if len(targets) == len(statement.elts):
+            return (targets[next(place for place, entry in enumerate(statement.elts) if entry is node)],)
+    return ()
+
+
+def _texts(nodes: list[ast.expr]) -> tuple[str, ...]:
+    """Return the texts of several expressions."""
+    return tuple(map(text_of, nodes))
+
+
+def text_of(node: ast.AST) -> str:
+    """Return an expression as source text, cut if it is very long."""
+    text = ast.unparse(node)
+    return text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…"
+
+
+def is_name(text: str) -> bool:
+    """Whether a text is a tensor's name: ``h``, ``self.weight``, ``fast['gate']``, but not ``h @ w`` or ``p[i]``."""
+    try:
+        node: ast.AST = ast.parse(text, mode="eval").body
+    except (SyntaxError, ValueError):
+        return False
+    while True:
+        match node:
+            case ast.Name():
+                return True
+            case ast.Attribute(value=inner) | ast.Subscript(value=inner, slice=ast.Constant()):
+                node = inner
+            case _:
+                return False
