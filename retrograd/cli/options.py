@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 
 import click
 
+from ..inspect.fold import STEPS
 from ..inspect.render import RenderOptions
 from .config import defaults_for
 
@@ -71,6 +72,22 @@ class StepType(click.ParamType):  # type: ignore[type-arg]  # no parameters befo
             self.fail(f"{value!r} is not 'last', 'all' or a whole number.", param, ctx)
 
 
+class StepsType(click.ParamType):  # type: ignore[type-arg]
+    """Steps of folding, divided by commas."""
+
+    name = "steps"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[str, ...]:
+        """Return the steps; an unknown one is refused with the list of those there are."""
+        if isinstance(value, tuple):
+            return value
+        wanted = tuple(word.strip() for word in str(value).split(",") if word.strip())
+        unknown = [word for word in wanted if word not in STEPS]
+        if unknown:
+            self.fail(f"There is no step {unknown[0]!r} of folding. There are: {', '.join(STEPS)}.", param, ctx)
+        return wanted
+
+
 def drawing_options(function: Function) -> Function:
     """Give a command the options that say how a graph is drawn; ``render_options`` reads them."""
     for option in reversed(
@@ -78,7 +95,22 @@ def drawing_options(function: Function) -> Function:
             click.option(
                 "--layout", type=click.Choice(["layered", "dot"]), default="layered", help="Who places nodes."
             ),
-            click.option("--color-by", metavar="MEASURE", help="Colour nodes by a measure, such as saved_bytes."),
+            click.option(
+                "--color-by",
+                metavar="MEASURE",
+                help="Colour by a measure: time, grad-norm, saved-bytes, nonfinite, zero-share.",
+            ),
+            click.option("--no-fold", is_flag=True, help="Draw every node, without modules and repeats."),
+            click.option("--fold", type=StepsType(), metavar="STEPS", help=f"Fold by these only: {','.join(STEPS)}."),
+            click.option(
+                "--expand",
+                multiple=True,
+                metavar="SCOPE",
+                help="Open this module or scope (or 'all'); may be repeated.",
+            ),
+            click.option(
+                "--max-boxes", type=click.IntRange(min=1), help="Open scopes up to this many boxes; default 20."
+            ),
             click.option("--max-nodes", type=click.IntRange(min=1), help="Draw this many nodes, nearest to the loss."),
             click.option("--title", default="", metavar="TEXT", help="Headline of the drawing."),
         )
@@ -89,4 +121,6 @@ def drawing_options(function: Function) -> Function:
 
 def render_options(asked: dict[str, Any]) -> RenderOptions:
     """Return what a command was asked for as the renderers take it."""
+    if asked.get("no_fold"):
+        asked = {**asked, "fold": ()}
     return RenderOptions(**{field.name: asked[field.name] for field in fields(RenderOptions) if field.name in asked})

@@ -85,7 +85,7 @@ def _format(asked: str | None, output: str | None) -> str:
 
 def _write(found: Lineup, fmt: str, output: str, title: str) -> None:
     """Write the comparison to a file or standard output."""
-    options = RenderOptions(title=title)
+    options = RenderOptions(title=title, fold=())
     if fmt == "json":
         write_output(diff_json(found), output)
     elif fmt == "html":

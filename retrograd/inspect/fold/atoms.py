@@ -15,6 +15,8 @@ from .folded import Folded
 from .order import execution_order
 from .plumbing import Edges, merge_plumbing
 
+_HANGING = ("leaf", "ghost")
+"""Kinds of nodes that hang on operators (a ghost stands for what an edge led to before it was cut)."""
 _NEAR = 2
 """Uses of a leaf at most so many operators apart share one atom."""
 
@@ -51,7 +53,7 @@ def _leaves(snapshot: GraphSnapshot) -> bytearray:
     """Return which nodes are leaves that something leads to: they hang on operators."""
     hanging = bytearray(len(snapshot))
     for source, target in zip(snapshot.edge_source, snapshot.edge_target, strict=True):
-        if snapshot.kind[target] == "leaf" and source != target:
+        if snapshot.kind[target] in _HANGING and source != target:
             hanging[target] = 1
     for source in snapshot.edge_source:
         hanging[source] = 0
@@ -76,7 +78,7 @@ def _arrange(snapshot: GraphSnapshot, edges: Edges, leaves: bytearray, order: li
         groups = _groups(leaf, positions, [place[sources[edges.first[position]]] for position in positions], parameters)
         for use in groups:
             node = order[use.last]
-            if parameters and len(use.edges) == 1:
+            if parameters and len(use.edges) == 1 and snapshot.kind[leaf] == "leaf":
                 arranged.rows.setdefault(node, []).append(use.edges[0])
             else:
                 arranged.behind.setdefault(node, []).append(use)

@@ -81,6 +81,8 @@ class Folded:
     scopes: list[Scope] = field(default_factory=list)
     copies: dict[int, int] = field(default_factory=dict)
     """Leaves that are drawn more than once: how often."""
+    _way_on: dict[int, int] = field(default_factory=dict, repr=False)
+    """Node -> an edge that leaves it; of a merged node, the only one."""
 
     def __len__(self) -> int:
         return len(self.heads)
@@ -106,13 +108,13 @@ class Folded:
 
     def via(self, edge: int) -> Iterator[int]:
         """Yield the nodes of the original that were merged into an edge, in the direction of the gradient."""
-        original = self.original
         here, last = self.first_edges[edge], self.last_edges[edge]
-        following = dict(zip(original.edge_source, range(original.edge_count), strict=True)) if here != last else {}
+        if here != last and not self._way_on:
+            self._way_on = {source: number for number, source in enumerate(self.original.edge_source)}
         while here != last:
-            node = original.edge_target[here]
+            node = self.original.edge_target[here]
             yield node
-            here = following[node]
+            here = self._way_on[node]
 
     def members(self) -> list[list[int]]:
         """Return per atom all nodes of the original that stand on it, its head first."""

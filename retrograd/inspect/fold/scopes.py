@@ -18,7 +18,13 @@ def add_scopes(folded: Folded, *, modules: bool, functions: bool) -> None:
     folded.scopes = [Scope("", "", "graph", -1, 0, len(folded))]
     paths = _paths(folded, modules, functions)
     _build(folded, paths)
-    drop_scopes(folded, {number for number, scope in enumerate(folded.scopes) if number and len(scope) == 1})
+    drop_scopes(folded, {number for number in range(1, len(folded.scopes)) if _says_nothing(folded, number)})
+
+
+def _says_nothing(folded: Folded, number: int) -> bool:
+    """Whether a scope tells no more than what it holds: one atom, or a function of the user around everything."""
+    scope = folded.scopes[number]
+    return len(scope) == 1 or (scope.kind == "function" and len(scope) == len(folded))
 
 
 def _paths(folded: Folded, modules: bool, functions: bool) -> list[str]:
@@ -28,7 +34,7 @@ def _paths(folded: Folded, modules: bool, functions: bool) -> list[str]:
     known: dict[object, str] = {}
     found: list[str] = []
     for node in folded.heads:
-        if kind[node] == "leaf" and found:
+        if kind[node] in ("leaf", "ghost") and found:
             found.append(found[-1])
             continue
         path = scope[node] if modules else ""

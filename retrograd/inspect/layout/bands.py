@@ -17,6 +17,11 @@ _TALLEST = 2400.0
 _SLACK = 0.3
 """Share of a page within which the place of a cut may move to where few lines pass."""
 _ROW_GAP = 44.0
+_GAP = 36.0
+"""Space between two layers: an edge's label and an arrow head."""
+_BELOW_PORTS = 8.0
+_ABOVE_PORTS = 22.0
+"""The same beside ports: lines that enter a frame have no label there, lines that leave it go straight on."""
 
 
 @dataclass(slots=True)
@@ -90,7 +95,7 @@ def stack(
             height = max((sizes[vertex].height for vertex in layer if vertex < layered.nodes), default=0.0)
         bands.tops.append(y)
         bands.bottoms.append(y + height)
-        y += height + _gap_below(layered, layer, centres)
+        y += height + _gap_below(layered, number, centres)
     return bands
 
 
@@ -107,16 +112,21 @@ def _fill(layered: Layered, number: int, grid: Grid, centres: list[float], rows:
     return grid.rows * grid.row_height - _ROW_GAP if index else 0.0
 
 
-def _gap_below(layered: Layered, layer: list[int], centres: list[float]) -> float:
-    """Return the space below a layer: more where lines run far sideways."""
+def _gap_below(layered: Layered, number: int, centres: list[float]) -> float:
+    """Return the space below a layer: more where lines run far sideways, less beside ports."""
     starts, items = layered.below.starts, layered.below.items
     farthest = 0.0
-    for vertex in layer:
+    for vertex in layered.layers[number]:
         for other in items[starts[vertex] : starts[vertex + 1]]:
             reach = abs(centres[vertex] - centres[other])
             if reach > farthest:
                 farthest = reach
-    return 40.0 + min(44.0, farthest * 0.05)
+    least = _GAP
+    if layered.tops and not number:
+        least = _BELOW_PORTS
+    elif layered.bottoms and number == len(layered.layers) - 2 and farthest < 1.0:
+        least = _ABOVE_PORTS
+    return least + min(44.0, farthest * 0.05)
 
 
 def cut_into_pages(bands: Bands, width: float, passing: Sequence[int]) -> None:

@@ -42,6 +42,9 @@ class Layered:
     """Edges that run in a side lane."""
     light: bytearray
     """Per vertex whether it should give way: leaves and the way points of skip connections."""
+    tops: bool = False
+    """Whether the first layer holds ports to the outside instead of nodes."""
+    bottoms: bool = False
 
     @property
     def count(self) -> int:
@@ -66,7 +69,7 @@ def build(net: Net) -> Layered:
     bundles, lanes = _bundle(net, ranks, light, _main_child(net, ranks, light))
     uppers, lowers = _links(net, ranks, bundles, lanes)
     below, above = Adjacency(len(ranks), uppers, lowers), Adjacency(len(ranks), lowers, uppers)
-    layered = Layered(count, ranks, [], below, above, bundles, lanes, light)
+    layered = Layered(count, ranks, [], below, above, bundles, lanes, light, net.tops > 0, net.bottoms > 0)
     layered.layers = _depth_first_layers(layered, net.roots)
     return layered
 

@@ -18,6 +18,8 @@ from .part import End, Part, Piece
 
 HEADER = 26.0
 """Room for the title of a frame."""
+_SPARED = 12.0
+"""What a frame needs less of a drawing's margin, above and below."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,7 +127,9 @@ class _Nested:
         self.layouts[number] = made
         width = max(made.width, self.title_widths[number])
         self.shifts[number] = (width - made.width) / 2
-        self.frame_sizes[number] = Size(round(width, 1), round(made.height + (HEADER if number else 0.0), 1))
+        self.frame_sizes[number] = Size(
+            round(width, 1), round(made.height + (HEADER - 2 * _SPARED if number else 0.0), 1)
+        )
 
     def _port(self, frame: int, kind: str, number: int) -> float:
         """Return where a port of a frame stands, from the left side of the frame."""
@@ -147,7 +151,7 @@ class _Nested:
         frames = [Box(0.0, 0.0, *size) for size in self.frame_sizes]
         origins: list[Point] = []
         for number, part in enumerate(self.parts):
-            x, y = frames[number].x + self.shifts[number], frames[number].y + (HEADER if number else 0.0)
+            x, y = frames[number].x + self.shifts[number], frames[number].y + (HEADER - _SPARED if number else 0.0)
             origins.append((x, y))
             for node, (kind, inner) in enumerate(part.members):
                 box = self.layouts[number].boxes[node]

@@ -8,6 +8,7 @@ from typing import Protocol
 
 from retrograd.errors import NoGraphError, UsageError
 from retrograd.inspect.events import Recording
+from retrograd.inspect.findings import Finding
 from retrograd.inspect.snapshot import EDGE_COLUMNS, NODE_COLUMNS, GraphSnapshot
 
 
@@ -29,6 +30,14 @@ class RenderOptions:
     """Headline of the drawing; empty takes it from the recording."""
     width: int | None = None
     """Columns of a text rendering; ``None`` lets the renderer choose."""
+    fold: tuple[str, ...] | None = None
+    """Steps of folding (``retrograd.inspect.fold.STEPS``); ``None`` does all, ``()`` draws every node."""
+    expand: tuple[str, ...] = ()
+    """Paths of scopes to open beyond those that are open at first: ``"model/layers/3"``; ``"all"`` opens all."""
+    max_boxes: int | None = None
+    """Open outer scopes up to this many boxes; ``None`` takes 20, and shows small graphs whole."""
+    findings: tuple[Finding, ...] = ()
+    """What a diagnosis found: drawn as marks on nodes, and as dashed edges where something was cut."""
 
 
 MOST_CARDS = 20_000
@@ -59,17 +68,22 @@ def chosen_snapshots(recording: Recording, options: RenderOptions) -> list[Graph
 
     Raises ``NoGraphError`` for a recording without graphs and ``UsageError`` for a step it does not have.
     """
-    snapshots = recording.snapshots
-    if not snapshots:
+    return [recording.snapshots[step] for step in chosen_steps(recording, options)]
+
+
+def chosen_steps(recording: Recording, options: RenderOptions) -> list[int]:
+    """Return the numbers of the snapshots that ``chosen_snapshots`` returns; raises what it raises."""
+    count = len(recording.snapshots)
+    if not count:
         raise NoGraphError(
             "The recording holds no backward graph.",
             "Call backward() in the script, or draw one with retrograd.inspect.walk(loss).",
         )
     if options.step == "all":
-        return list(snapshots)
+        return list(range(count))
     if options.step == "last":
-        return [snapshots[-1]]
-    return [snapshots[_step_index(options.step, len(snapshots))]]
+        return [count - 1]
+    return [_step_index(options.step, count) % count]
 
 
 def _step_index(step: str | int, count: int) -> int:

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from typing import NamedTuple
 
-from retrograd.errors import UsageError
 from retrograd.inspect.layout import Size
 from retrograd.inspect.layout.text_size import shortened, text_width
-from retrograd.inspect.snapshot import GraphSnapshot
 
 from . import labels
-from .theme import HEATS, KINDS
+from .scale import Scale
+from .scene import GHOST, Note, Scene
+from .theme import KINDS
 
 TITLE_SIZE = 13.0
 TEXT_SIZE = 11.0
@@ -20,97 +21,172 @@ PAD = 12.0
 _ROOM = 300.0
 _WIDEST = 900.0
 _NARROWEST = 84.0
+_MOST_ROWS = 6
+"""Parameters of one card that are listed; of more, the first ones and a count."""
+_BULLET = 11.0
+
+
+class Line(NamedTuple):
+    """One line below a card's title."""
+
+    text: str
+    css: str = ""
+    """``m`` for muted words, ``w`` for what a finding says."""
+    leaf: int = -1
+    """The parameter that the line shows."""
 
 
 @dataclass(frozen=True, slots=True)
 class Picture:
-    """One card to be drawn: a bold title with a muted ending, and lines below (muted or not)."""
+    """One card to be drawn: a bold title with a muted ending, and lines below."""
 
     title: str
     ending: str
-    lines: tuple[tuple[str, bool], ...]
+    lines: tuple[Line, ...]
     css: str
     """Classes of its group."""
     size: Size
+    stacked: bool = False
+    """Whether it is drawn as a pile: it stands for equal blocks."""
+
+    @property
+    def kind(self) -> str:
+        """The class that says what it is, for the legend."""
+        return self.css.split()[1]
 
 
-@dataclass(slots=True)
-class Scale:
-    """How ``color_by`` turns values into the steps of the colour scale."""
-
-    name: str = ""
-    values: list[float | None] = field(default_factory=list)
-    low: float = 0.0
-    high: float = 0.0
-    logarithmic: bool = False
-
-    def css(self, node: int) -> str:
-        """Return the colour class of a node: ``heat3``, ``odd`` for NaN and infinity, ``""`` when unknown."""
-        value = self.values[node] if self.values else None
-        if value is None:
-            return ""
-        if not math.isfinite(value):
-            return "odd"
-        low, high, here = (self._bent(number) for number in (self.low, self.high, value))
-        share = (here - low) / (high - low) if high > low else 0.0
-        return f"heat{min(int(share * HEATS), HEATS - 1)}"
-
-    def bounds(self) -> list[float]:
-        """Return the least value of every step."""
-        low, high = self._bent(self.low), self._bent(self.high)
-        steps = [low + (high - low) * step / HEATS for step in range(HEATS)]
-        return [math.exp(step) - 1 if self.logarithmic else step for step in steps]
-
-    def _bent(self, value: float) -> float:
-        return math.log1p(value) if self.logarithmic else value
-
-
-def scale(snapshot: GraphSnapshot, color_by: str | None) -> Scale:
-    """Return the colour scale for a numeric column; raises ``UsageError`` for one that the graph does not have."""
-    if color_by is None:
-        return Scale()
-    columns: dict[str, list[float | None]] = {"saved_bytes": list(snapshot.saved_bytes), **snapshot.measures}
-    if color_by not in columns:
-        raise UsageError(
-            f"The graph has no measure {color_by!r} to colour by.", f"It has: {', '.join(sorted(columns))}."
-        )
-    values = columns[color_by]
-    finite = [value for value in values if value is not None and math.isfinite(value)]
-    low, high = min(finite, default=0.0), max(finite, default=0.0)
-    return Scale(color_by, values, low, high, logarithmic=low >= 0 and high > 100)
-
-
-def pictures(snapshot: GraphSnapshot, colours: Scale, label_widths: list[float]) -> list[Picture]:
-    """Return the cards of all nodes, each wide enough for its text and for the labels of the edges it sends."""
-    below = [0.0] * len(snapshot)
-    for source, width in zip(snapshot.edge_source, label_widths, strict=True):
+def pictures(scene: Scene, colours: Scale, label_widths: list[float]) -> list[Picture]:
+    """Return the cards of all boxes, each wide enough for its text and for the labels of the edges it sends."""
+    below = [0.0] * len(scene.seen)
+    for source, width in zip(scene.seen.edge_source, label_widths, strict=True):
         below[source] += 0.8 * width + 8
-    roots = {node: labels.clean(name or "") for node, name in zip(snapshot.roots, snapshot.root_names, strict=False)}
-    return [_picture(snapshot, node, colours.css(node), below[node], roots) for node in range(len(snapshot))]
+    roots = {
+        node: labels.clean(name or "") for node, name in zip(scene.seen.roots, scene.seen.root_names, strict=False)
+    }
+    return [_picture(scene, box, colours, below[box], roots) for box in range(len(scene.seen))]
 
 
-def _picture(snapshot: GraphSnapshot, node: int, heat: str, below: float, roots: dict[int, str]) -> Picture:
-    """Return the card of one node."""
-    card = labels.card(snapshot, node)
-    title = shortened(card.title, TITLE_SIZE, _ROOM, bold=True)
-    ending = shortened(card.op[len(card.title) :], TEXT_SIZE, _ROOM) if card.op.startswith(card.title) else ""
-    lines = _lines(card, roots.get(node, ""))
+def _picture(scene: Scene, box: int, colours: Scale, below: float, roots: dict[int, str]) -> Picture:
+    """Return the card of one box."""
+    closed = scene.view.boxes[box].scope >= 0
+    title, ending, lines = _scope_words(scene, box) if closed else _atom_words(scene, box, roots.get(box, ""))
+    if colours.values and (value := colours.text(colours.values[box])):
+        lines.append(Line(value))
+    lines += [
+        Line(f"{'⚠' if note.severity != 'note' else '•'} {labels.clean(note.text)}", "w") for note in _notes(scene, box)
+    ]
+    title = shortened(title, TITLE_SIZE, _ROOM, bold=True)
+    ending = shortened(ending, TEXT_SIZE, _ROOM)
+    fitting = tuple(line._replace(text=shortened(line.text, TEXT_SIZE, _ROOM)) for line in lines if line.text)
     widths = [text_width(title, TITLE_SIZE, bold=True) + text_width(ending, TEXT_SIZE)]
-    widths += [text_width(line, TEXT_SIZE) for line, _ in lines]
+    widths += [text_width(line.text, TEXT_SIZE) + (_BULLET if line.leaf >= 0 else 0.0) for line in fitting]
     width = min(max(*widths, below, _NARROWEST), _WIDEST) + 2 * PAD
-    height = 30.0 + 15.0 * len(lines) + (2.0 if lines else 0.0)
-    kind = snapshot.kind[node] if snapshot.kind[node] in KINDS else "op"
-    css = " ".join(part for part in ("node", "root" if node in roots else kind, heat) if part)
-    return Picture(title, ending, lines, css, Size(math.ceil(width), height))
+    height = 30.0 + 15.0 * len(fitting) + (2.0 if fitting else 0.0)
+    css = " ".join(part for part in ("node", _kind(scene, box, roots), colours.css(box), _severity(scene, box)) if part)
+    many = closed and scene.view.folded.scopes[scene.view.boxes[box].scope].repeats > 1
+    return Picture(title, ending, fitting, css, Size(math.ceil(width), height), stacked=many)
 
 
-def _lines(card: labels.Card, root_name: str) -> tuple[tuple[str, bool], ...]:
-    """Return the lines below a card's title and whether they are muted."""
+def _notes(scene: Scene, box: int) -> list[Note]:
+    return scene.notes.get(box, [])[:3]
+
+
+def _kind(scene: Scene, box: int, roots: dict[int, str]) -> str:
+    """Return the class that says what a box is."""
+    if scene.view.boxes[box].scope >= 0:
+        return "closed"
+    kind = scene.seen.kind[box]
+    return "root" if box in roots and kind != GHOST else kind if kind in KINDS else "op"
+
+
+def _severity(scene: Scene, box: int) -> str:
+    """Return the class of a box that findings point at: of the most severe."""
+    notes = scene.notes.get(box)
+    return f"marked {notes[0].severity}" if notes else ""
+
+
+def _atom_words(scene: Scene, box: int, root_name: str) -> tuple[str, str, list[Line]]:
+    """Return title, ending and lines of an operator or leaf."""
+    seen, frame = scene.seen, scene.view.boxes[box].frame
+    card = labels.card(seen, box)
     named_by_title = card.title == card.name
+    inner = _below(card.scope, _frame_path(scene, frame))
+    ending = card.op[len(card.title) :] if card.op.startswith(card.title) else ""
+    if not scene.plain:
+        ending = f" {inner}" if inner and not named_by_title else ""
     name = root_name or ("" if named_by_title else card.name)
     tensor = ": ".join(part for part in (name, card.tensor) if part)
     # A parameter's full name usually ends its module path; saying both would only make the card wide.
-    scope = "" if named_by_title and card.scope.replace("/", ".") in card.name else card.scope
-    op = card.op if named_by_title else ""
-    lines = [(tensor, False), (op, True), (scope, True), (card.source, True)]
-    return tuple((shortened(text, TEXT_SIZE, _ROOM), muted) for text, muted in lines if text)
+    scope = "" if not scene.plain or (named_by_title and card.scope.replace("/", ".") in card.name) else card.scope
+    op = card.op if named_by_title and scene.plain else ""
+    source = "" if card.scope and not scene.plain else card.source
+    lines = [Line(tensor), Line(op, "m"), Line(scope, "m"), Line(source, "m")]
+    return card.title, ending, lines + _parameter_lines(scene, box)
+
+
+def _parameter_lines(scene: Scene, box: int) -> list[Line]:
+    """Return a line for each parameter on a card: its name as its module knows it, and its shape."""
+    original, leaves = scene.view.folded.original, scene.leaves(box)
+    lines = []
+    for leaf in leaves[:_MOST_ROWS]:
+        name = labels.clean(original.name[leaf] or "") or "leaf"
+        scope = labels.clean(original.scope[leaf]).replace("/", ".")
+        for start in range(len(scope.split("."))):
+            around = ".".join(scope.split(".")[start:]) + "."
+            if name.startswith(around) and name != around:
+                name = name[len(around) :]
+                break
+        uses = scene.view.folded.copies.get(leaf, 0)
+        shared = f" (1 of {uses} uses)" if uses else ""
+        lines.append(Line(f"{name} {labels.shape_text(original.shape[leaf])}{shared}", "p", leaf))
+    if len(leaves) > _MOST_ROWS:
+        lines.append(Line(f"… {len(leaves) - _MOST_ROWS:,} more", "m"))
+    return lines
+
+
+def _scope_words(scene: Scene, box: int) -> tuple[str, str, list[Line]]:
+    """Return title, ending and lines of a closed scope."""
+    view = scene.view
+    found = view.boxes[box]
+    scope = view.folded.scopes[found.scope]
+    ending = f"  × {scope.repeats}" if scope.repeats > 1 else ""
+    leaves = {leaf for atom in range(found.begin, found.end) for leaf in view.folded.rows.get(atom, ())}
+    operators = found.end - found.begin
+    counts = f"{operators:,} operator{'s' * (operators != 1)}"
+    if leaves:
+        held = sum(math.prod(view.folded.original.shape[leaf] or ()) for leaf in leaves)
+        counts += f" · {len(leaves):,} parameter{'s' * (len(leaves) != 1)} ({_count_text(held)})"
+    tensor = labels.tensor_text(scene.seen.shape[box], scene.seen.dtype[box])
+    return labels.clean(scope.label), ending, [Line(tensor), Line(counts, "m")]
+
+
+def _count_text(count: int) -> str:
+    """Return a count for people: ``640``, ``16.6k``, ``1.2M``."""
+    for size, unit in ((10**9, "G"), (10**6, "M"), (10**3, "k")):
+        if count >= size:
+            return f"{count / size:.3g}{unit}"
+    return str(count)
+
+
+def _frame_path(scene: Scene, frame: int) -> list[str]:
+    """Return the paths that the scopes around a box have, innermost first."""
+    found, folded = [], scene.view.folded
+    while frame > 0:
+        scope = folded.scopes[scene.view.frames[frame].scope]
+        found += [scope.path, *scope.aliases]
+        if scope.kind == "repeat" and scope.children:
+            block = folded.scopes[scope.children[0]]
+            found = [block.path, *block.aliases, *found]
+        frame = scene.view.frames[frame].parent
+    return found
+
+
+def _below(path: str, around: list[str]) -> str:
+    """Return what of a path lies below the scopes around it."""
+    for outer in around:
+        outer = labels.clean(outer)
+        if path == outer:
+            return ""
+        if path.startswith(f"{outer}/"):
+            return path[len(outer) + 1 :]
+    return path

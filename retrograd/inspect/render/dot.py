@@ -14,8 +14,8 @@ from retrograd.inspect.events import Recording
 from retrograd.inspect.snapshot import GraphSnapshot
 
 from .base import RenderOptions, capped, chosen_snapshots
-from .cards import scale
 from .labels import clean, edge_text, headline, source_text, tensor_text
+from .scale import scale
 from .theme import KINDS, LIGHT
 
 _LONGEST = 120

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from importlib import resources
 from typing import Any
 
@@ -16,14 +17,15 @@ from .page.account import findings_data, sources_data
 from .page.measures import measure_data
 from .page.packing import Packed, Packing, Plain
 from .page.structure import same_structure, structure_data
+from .scene import scene
 
 _SLOT = re.compile(r"\{\{([\w.]+)\}\}")
 _MOST_NODES = 1_000_000
 """Nodes of one graph that a page holds unless told otherwise."""
 _PLAIN_NODES = 5_000
 """Nodes up to which a page's data are readable JSON."""
-_STILL_NODES = 60
-"""Nodes of the drawing for readers without scripts."""
+_STILL_NODES = 20_000
+"""Nodes of the folded drawing for readers without scripts."""
 
 
 class HtmlRenderer:
@@ -83,9 +85,9 @@ def _rest(shown: GraphSnapshot, whole: GraphSnapshot) -> str:
 
 
 def _still(snapshot: GraphSnapshot, options: RenderOptions) -> str:
-    """Return the drawing for readers without scripts: the nodes nearest to the roots."""
+    """Return the drawing for readers without scripts: folded, of the nodes nearest to the roots."""
     shown, left_out = capped(snapshot, _STILL_NODES)
-    drawing = draw(shown, options, prefix="still-")
+    drawing = draw(scene(shown, replace(options, max_nodes=None)), options, prefix="still-")
     wide, high = number(drawing.width), number(drawing.height)
     more = f"<p>{left_out:,} more nodes need JavaScript to be seen.</p>" if left_out else ""
     return (

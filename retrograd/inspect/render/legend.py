@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from retrograd.inspect.layout.text_size import text_width
 
-from . import labels
 from .drawing import Drawing, number, text
 
 _KINDS = {
@@ -13,6 +12,8 @@ _KINDS = {
     "leaf": "parameter or other leaf",
     "function": "custom Function",
     "copy": "write into a view",
+    "closed": "module, function or repeat that can be opened",
+    "ghost": "cut off from the graph",
     "added": "added",
     "removed": "removed",
     "changed": "changed",
@@ -23,14 +24,13 @@ def legend(drawing: Drawing) -> tuple[str, float]:
     """Return the legend of a drawing and its width."""
     entries = [(kind, words) for kind, words in _KINDS.items() if kind in drawing.kinds]
     if drawing.scale.name:
-        sized = drawing.scale.name.endswith("bytes")
-        figures = [labels.bytes_text(round(low)) if sized else f"{low:.3g}" for low in drawing.scale.bounds()]
-        entries = [(f"heat{step}", f"≥ {figure}") for step, figure in enumerate(figures)]
+        entries = [(f"heat{step}", f"≥ {drawing.scale.text(low)}") for step, low in enumerate(drawing.scale.bounds())]
+        entries.append(("odd", "NaN or infinite"))
     x = 0.0
     parts = []
     if drawing.scale.name:
-        parts.append(f'<text class="m" x="0" y="10">{text(drawing.scale.name)}</text>')
-        x = text_width(labels.clean(drawing.scale.name), 11) + 16
+        parts.append(f'<text class="m" x="0" y="10">{text(drawing.scale.title)}</text>')
+        x = text_width(drawing.scale.title, 11) + 16
     for css, words in entries:
         parts.append(
             f'<g class="{css}" transform="translate({number(x)} 0)"><rect class="card" width="14" height="12" rx="3"/>'

@@ -9,8 +9,8 @@ from retrograd.inspect.events import Recording
 from retrograd.inspect.snapshot import GraphSnapshot
 
 from .base import RenderOptions, capped, chosen_snapshots
-from .cards import scale
 from .labels import card, clean, edge_text, headline
+from .scale import scale
 from .theme import KINDS, LIGHT
 
 MAX_EDGES = 500

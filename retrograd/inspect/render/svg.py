@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from retrograd.inspect.events import Recording
 from retrograd.inspect.layout.text_size import text_width
-from retrograd.inspect.snapshot import GraphSnapshot
 
 from . import labels, theme
-from .base import RenderOptions, chosen_snapshots, drawable
+from .base import RenderOptions, chosen_steps
 from .drawing import draw, number, text
 from .legend import legend
+from .scene import Scene, scene
 
 _SIDE = 24.0
 
@@ -23,16 +23,16 @@ class SvgRenderer:
 
     def render(self, recording: Recording, options: RenderOptions) -> str:
         """Return an SVG document."""
-        snapshots = chosen_snapshots(recording, options)
+        scenes = [scene(recording.snapshots[step], options, step) for step in chosen_steps(recording, options)]
         y = width = 0.0
         parts = []
-        for step, snapshot in enumerate(snapshots):
-            prefix = f"s{step}-" if len(snapshots) > 1 else ""
-            markup, wide, high = _block(snapshot, options, recording, prefix)
+        for step, shown in enumerate(scenes):
+            prefix = f"s{step}-" if len(scenes) > 1 else ""
+            markup, wide, high = _block(shown, options, recording, prefix)
             parts.append(f'<g class="step" transform="translate(0 {number(y)})">\n{markup}\n</g>')
             y, width = y + high, max(width, wide)
         title = text(options.title or recording.script or "backward graph")
-        described = "; ".join(text(labels.headline(snapshot)) for snapshot in snapshots)
+        described = "; ".join(text(shown.headline()) for shown in scenes)
         return (
             f'<svg xmlns="http://www.w3.org/2000/svg" width="{number(width)}" height="{number(y)}" '
             f'viewBox="0 0 {number(width)} {number(y)}" role="img" class="graph">\n'
@@ -42,14 +42,11 @@ class SvgRenderer:
         )
 
 
-def _block(
-    snapshot: GraphSnapshot, options: RenderOptions, recording: Recording, prefix: str
-) -> tuple[str, float, float]:
+def _block(shown: Scene, options: RenderOptions, recording: Recording, prefix: str) -> tuple[str, float, float]:
     """Return one graph with caption and legend, and the room it takes."""
-    shown, rest = drawable(snapshot, options)
     drawing = draw(shown, options, prefix)
     title = labels.clean(options.title or recording.script or "backward graph")
-    line = labels.headline(snapshot) + rest
+    line = shown.headline() + drawing.note
     key, key_width = legend(drawing)
     wide = max(drawing.width, text_width(title, 16, bold=True) + 2 * _SIDE, text_width(line, 11) + 2 * _SIDE)
     wide = max(wide, key_width + 2 * _SIDE)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 FONT = "-apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, 'Noto Sans', 'DejaVu Sans', sans-serif"
 
-KINDS = ("leaf", "function", "copy", "root", "added", "removed", "changed")
+KINDS = ("leaf", "function", "copy", "root", "closed", "ghost", "added", "removed", "changed")
 """Kinds of cards with colours of their own: of nodes, and of differences between two graphs."""
 
 HEATS = 6
@@ -43,6 +43,17 @@ LIGHT = {
     "changed": "#7a6a00",
     "changed-card": "#fbf6cf",
     "changed-rim": "#b8a300",
+    "closed": "#3f7f93",
+    "closed-card": "#eaf4f6",
+    "closed-rim": "#a9cdd6",
+    "ghost": "#98a2b0",
+    "ghost-card": "#ffffff",
+    "ghost-rim": "#98a2b0",
+    "frame": "#4a6285",
+    "frame-rim": "#c3ccd7",
+    "error": "#c22f2f",
+    "warning": "#a86500",
+    "note": "#2a62bd",
     "heat": "#fbf6ec #fae6bd #f8cf8d #f4b06a #ea8d58 #dc6d55",
     "odd": "#c2187a",
 }
@@ -75,6 +86,17 @@ DARK = {
     "changed": "#d9c83a",
     "changed-card": "#36310c",
     "changed-rim": "#b5a52a",
+    "closed": "#62b3c9",
+    "closed-card": "#16262c",
+    "closed-rim": "#2f5764",
+    "ghost": "#7c899b",
+    "ghost-card": "#14181e",
+    "ghost-rim": "#7c899b",
+    "frame": "#a9bedb",
+    "frame-rim": "#3a4553",
+    "error": "#ff7b72",
+    "warning": "#e0a33e",
+    "note": "#6ba1f2",
     "heat": "#24221d #3f3520 #594323 #744d27 #8c502d #a05138",
     "odd": "#ff6fc0",
 }
@@ -92,6 +114,11 @@ def rules(palette: dict[str, str], prefix: str = "") -> str:
         f"{dot}{kind} .strip{{fill:{palette[kind]}}}"
         for kind in KINDS
     )
+    marks = "".join(
+        f"{dot}{severity}>.card{{stroke:{palette[severity]};stroke-width:2.5}}"
+        f"{dot}graph .{severity} .w{{fill:{palette[severity]}}}"
+        for severity in ("note", "warning", "error")
+    )
     return (
         f"{dot}paper{{fill:{palette['paper']}}}"
         f"{dot}graph text{{fill:{palette['ink']}}}"
@@ -101,7 +128,10 @@ def rules(palette: dict[str, str], prefix: str = "") -> str:
         f"{dot}edge path{{stroke:{palette['line']}}}"
         f"{dot}tip{{fill:{palette['line']}}}"
         f"{dot}graph .edge text{{fill:{palette['muted']};stroke:{palette['paper']}}}"
-        f"{kinds}{heats}{dot}odd .card{{stroke:{palette['odd']};stroke-width:2.5}}"
+        f"{dot}frame{{fill:{palette['frame']};fill-opacity:.055;stroke:{palette['frame-rim']}}}"
+        f"{dot}dot{{fill:{palette['leaf']}}}{dot}graph a text{{text-decoration:underline dotted}}"
+        f"{dot}cut path{{stroke:{palette['error']}}}"
+        f"{kinds}{heats}{marks}{dot}odd .card{{stroke:{palette['odd']};stroke-width:2.5}}"
     )
 
 
@@ -110,7 +140,9 @@ def shapes() -> str:
     return (
         f".graph{{font-family:{FONT};font-size:11px}}"
         ".graph .b{font-size:13px;font-weight:600}.graph .h{font-size:16px;font-weight:600}"
-        ".graph .m{font-weight:400}.graph .b .m{font-size:11px}"
+        ".graph .m{font-weight:400}.graph .b .m,.graph .f .m{font-size:11px}"
+        ".graph .f{font-size:12px;font-weight:600}.frame{stroke-width:1.2}"
+        ".cut path{stroke-dasharray:5 4}.ghost .card{stroke-dasharray:5 4}.ghost .strip{display:none}"
         ".card{stroke-width:1}.edge path{fill:none;stroke-width:1.3}"
         ".graph .edge text{font-size:9.5px;text-anchor:middle;"
         "stroke-width:4px;paint-order:stroke;stroke-linejoin:round}"

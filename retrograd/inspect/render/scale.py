@@ -1,0 +1,108 @@
+"""``--color-by``: which measure colours the boxes, and how its values become steps of the colour scale."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+
+from retrograd.errors import UsageError
+from retrograd.inspect.snapshot import GraphSnapshot
+
+from .labels import bytes_text
+from .theme import HEATS
+
+MEASURES = {
+    "time": ("time_us",),
+    "grad-norm": ("grad_norm",),
+    "saved-bytes": ("saved_bytes",),
+    "nonfinite": ("nan_count", "inf_count"),
+    "zero-share": ("zero_share",),
+}
+"""Measures by the name that ``--color-by`` takes, and the columns that they add up."""
+_TITLES = {
+    "time_us": "time in backward",
+    "grad_norm": "norm of the gradient",
+    "saved_bytes": "saved for backward",
+    "nonfinite": "NaN and infinite entries",
+    "zero_share": "share of zeros in the gradient",
+}
+
+
+@dataclass(slots=True)
+class Scale:
+    """How ``color_by`` turns values into the steps of the colour scale."""
+
+    name: str = ""
+    values: list[float | None] = field(default_factory=list)
+    low: float = 0.0
+    high: float = 0.0
+    logarithmic: bool = False
+
+    def css(self, node: int) -> str:
+        """Return the colour class of a node: ``heat3``, ``odd`` for NaN and infinity, ``""`` when unknown."""
+        value = self.values[node] if self.values else None
+        if value is None:
+            return ""
+        if not math.isfinite(value):
+            return "odd"
+        low, high, here = (self._bent(number) for number in (self.low, self.high, value))
+        share = (here - low) / (high - low) if high > low else 0.0
+        return f"heat{min(int(share * HEATS), HEATS - 1)}"
+
+    def bounds(self) -> list[float]:
+        """Return the least value of every step."""
+        low, high = self._bent(self.low), self._bent(self.high)
+        steps = [low + (high - low) * step / HEATS for step in range(HEATS)]
+        return [math.exp(step) - 1 if self.logarithmic else step for step in steps]
+
+    @property
+    def title(self) -> str:
+        """What the colours say, in words."""
+        return _TITLES.get(self.name, self.name)
+
+    def text(self, value: float | None) -> str:
+        """Return one value with its unit; ``""`` when unknown."""
+        if value is None:
+            return ""
+        if not math.isfinite(value):
+            return str(value)
+        if self.name.endswith("bytes"):
+            return bytes_text(round(value))
+        if self.name == "time_us":
+            return f"{value / 1000:.3g} ms" if value >= 1000 else f"{value:.3g} µs"
+        return f"{value:.0%}" if self.name == "zero_share" else f"{value:.3g}"
+
+    def _bent(self, value: float) -> float:
+        return math.log1p(value) if self.logarithmic else value
+
+
+def known_measures(snapshot: GraphSnapshot) -> list[str]:
+    """Return what the nodes of a graph can be coloured by, short names first."""
+    columns = {"saved_bytes", *snapshot.measures}
+    short = [name for name, parts in MEASURES.items() if columns.issuperset(parts)]
+    return short + sorted(columns)
+
+
+def scale(snapshot: GraphSnapshot, color_by: str | None) -> Scale:
+    """Return the colour scale for a measure; raises ``UsageError`` for one that the graph does not have."""
+    if color_by is None:
+        return Scale()
+    if color_by not in known_measures(snapshot):
+        raise UsageError(
+            f"The graph has no measure {color_by!r} to colour by.",
+            f"It has: {', '.join(known_measures(snapshot))}. Times and gradients need --level nodes.",
+        )
+    parts = MEASURES.get(color_by, (color_by,))
+    values = _added(snapshot, parts)
+    finite = [value for value in values if value is not None and math.isfinite(value)]
+    low, high = min(finite, default=0.0), max(finite, default=0.0)
+    return Scale(parts[0] if len(parts) == 1 else color_by, values, low, high, logarithmic=low >= 0 and high > 100)
+
+
+def _added(snapshot: GraphSnapshot, parts: tuple[str, ...]) -> list[float | None]:
+    """Return the sum of some columns, ``None`` where one is unknown."""
+    columns: dict[str, list[float | None]] = {"saved_bytes": list(snapshot.saved_bytes), **snapshot.measures}
+    return [
+        None if any(value is None for value in row) else sum(value for value in row if value is not None)
+        for row in zip(*(columns[part] for part in parts), strict=True)
+    ]

@@ -1,0 +1,178 @@
+"""What a drawing shows of one graph: folded as asked for, with the places that findings point at."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from itertools import islice
+
+from retrograd.inspect.findings import SEVERITIES, Finding, Severity
+from retrograd.inspect.fold import Opening, View, everything, expand, first_opening, fold, view
+from retrograd.inspect.fold.seen import seen_snapshot
+from retrograd.inspect.snapshot import NODE_COLUMNS, GraphSnapshot
+
+from . import labels
+from .base import MOST_CARDS, RenderOptions, capped
+from .labels import shape_text
+
+GHOST = "ghost"
+"""Kind of a node that is not in the graph: what an edge led to before something cut it."""
+_MOST_MERGED = 8
+"""Nodes merged into one edge that are named."""
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """What a finding says about one box."""
+
+    severity: Severity
+    text: str
+
+
+@dataclass
+class Scene:
+    """One graph as it is drawn: ``seen`` has a row per box, in the order of ``view.boxes``."""
+
+    view: View
+    seen: GraphSnapshot
+    whole: GraphSnapshot
+    """The graph, of which ``seen`` may show a part."""
+    notes: dict[int, list[Note]] = field(default_factory=dict)
+    """Boxes that findings point at."""
+    rest: str = ""
+    """What a headline adds about what is left out."""
+    plain: bool = False
+    """Whether no step of folding was wanted, so that cards spell operators as the engine does."""
+
+    @cached_property
+    def ids(self) -> list[str]:
+        """Return every box's name in the output: ``n12`` after its (first) node, ``n12-2`` for the next copy of it."""
+        used: dict[int, int] = {}
+        found = []
+        for box in self.view.boxes:
+            head = self.view.folded.heads[box.begin]
+            used[head] = used.get(head, 0) + 1
+            found.append(f"n{head}" if used[head] == 1 else f"n{head}-{used[head]}")
+        return found
+
+    @cached_property
+    def labels(self) -> list[str]:
+        """Return every edge's label: the shape of the gradient that flows there, its output number, how many."""
+        folded, original = self.view.folded, self.view.folded.original
+        found = []
+        for edge, count in zip(self.view.edges, self.view.counts, strict=True):
+            last = folded.last_edges[edge]
+            number = original.edge_output_nr[last]
+            words = f"output {number}" if number else shape_text(original.shape[original.edge_target[last]])
+            found.append(f"{words} ×{count}".strip() if count > 1 else words)
+        return found
+
+    @cached_property
+    def heads(self) -> list[int]:
+        """Return per box the node of the graph that it shows, or shows first."""
+        return [self.view.folded.heads[box.begin] for box in self.view.boxes]
+
+    def via_text(self, edge: int) -> str:
+        """Return what was merged into an edge, in words."""
+        folded = self.view.folded
+        merged = islice(folded.via(self.view.edges[edge]), _MOST_MERGED)
+        words = ", ".join(folded.original.op[node] for node in merged)
+        return f" via {words}" if words else ""
+
+    def headline(self) -> str:
+        """Return the caption of the drawing: ``loss · backward 3 · 41 nodes · 47 edges · torch``."""
+        folded = f" · {len(self.view.boxes)} boxes" if self.folds else ""
+        return labels.headline(self.whole) + folded + self.rest
+
+    def row_counts(self) -> dict[int, int]:
+        """Return how often each leaf stands on a card that is drawn."""
+        counts: dict[int, int] = {}
+        for box in range(len(self.view.boxes)):
+            for leaf in self.leaves(box):
+                counts[leaf] = counts.get(leaf, 0) + 1
+        return counts
+
+    def tooltip(self, box: int) -> list[str]:
+        """Return what a pointer resting on a box shows: all of it unshortened, the whole path, the saved bytes."""
+        seen, found = self.seen, self.view.boxes[box]
+        card, source = labels.card(seen, box), seen.source[box]
+        saved = labels.bytes_text(seen.saved_bytes[box])
+        where = f"{source.file}:{source.line} in {source.function}" if source else ""
+        lines = [card.op, card.name, card.tensor, card.scope, where, f"{saved} saved for backward" if saved else ""]
+        if found.copies > 1:
+            lines.append(f"stands for {found.copies} of the same structure")
+        return lines + [f"{note.severity}: {note.text}" for note in self.notes.get(box, [])]
+
+    def leaves(self, box: int) -> tuple[int, ...]:
+        """Return the leaves on the card of a box that is an atom."""
+        found = self.view.boxes[box]
+        return self.view.folded.rows.get(found.begin, ()) if found.scope < 0 else ()
+
+    @property
+    def folds(self) -> bool:
+        """Whether anything is folded, so that boxes are not just the nodes."""
+        return len(self.view.boxes) != len(self.view.folded.original)
+
+
+def scene(snapshot: GraphSnapshot, options: RenderOptions, step: int = 0) -> Scene:
+    """Return what is drawn of a graph, the ``step``-th of its recording.
+
+    Raises ``UsageError`` for a step of folding or a scope to expand that there is not.
+    """
+    shown, left_out = capped(snapshot, options.max_nodes)
+    marked, notes = with_ghosts(shown, options.findings, step)
+    made = _folded(marked, options)
+    if len(made.view.boxes) > (options.max_nodes or MOST_CARDS):
+        shown, left_out = capped(snapshot, MOST_CARDS)
+        marked, notes = with_ghosts(shown, options.findings, step)
+        made = _folded(marked, options)
+    made.whole = snapshot
+    if left_out:
+        more = "" if options.max_nodes else " (--max-nodes draws more)"
+        made.rest = f" · only the first {len(shown):,} nodes are drawn{more}"
+    for node, note in notes:
+        made.notes.setdefault(made.view.box_of_node(node), []).append(note)
+    for found in made.notes.values():
+        found.sort(key=lambda note: SEVERITIES.index(note.severity))
+    return made
+
+
+def _folded(snapshot: GraphSnapshot, options: RenderOptions) -> Scene:
+    """Fold a graph as asked for and open what is to be open."""
+    folded = fold(snapshot) if options.fold is None else fold(snapshot, options.fold)
+    chosen = Opening(everything(folded).opened) if options.fold == () else first_opening(folded, options.max_boxes)
+    expand(folded, chosen, options.expand)
+    seen = view(folded, chosen.opened, chosen.unrolled)
+    return Scene(seen, seen_snapshot(seen), snapshot, plain=options.fold == ())
+
+
+def with_ghosts(
+    snapshot: GraphSnapshot, findings: Iterable[Finding], step: int
+) -> tuple[GraphSnapshot, list[tuple[int, Note]]]:
+    """Return the graph with a node for every edge that something cut, and the notes that belong to nodes."""
+    notes: list[tuple[int, Note]] = []
+    ghosts: list[tuple[int, str]] = []
+    for finding in findings:
+        for mark in finding.marks:
+            if mark.snapshot == step and 0 <= mark.node < len(snapshot):
+                notes.append((mark.node, Note(finding.severity, mark.text or finding.message)))
+                ghosts += [(mark.node, mark.ghost)] if mark.ghost else []
+    if not ghosts:
+        return snapshot, notes
+    made = replace(snapshot)
+    extra = {"op": "", "kind": GHOST, "scope": ""}
+    for column in NODE_COLUMNS:
+        setattr(made, column, getattr(snapshot, column) + [extra.get(column)] * len(ghosts))
+    made.measures = {name: values + [None] * len(ghosts) for name, values in snapshot.measures.items()}
+    used = {node: 0 for node, _ in ghosts}
+    for source, number in zip(snapshot.edge_source, snapshot.edge_input_nr, strict=True):
+        if source in used:
+            used[source] = max(used[source], number + 1)
+    start = len(snapshot)
+    made.op[start:] = [text for _, text in ghosts]
+    made.edge_source = snapshot.edge_source + [node for node, _ in ghosts]
+    made.edge_target = snapshot.edge_target + list(range(start, len(made)))
+    made.edge_input_nr = snapshot.edge_input_nr + [used[node] for node, _ in ghosts]
+    made.edge_output_nr = snapshot.edge_output_nr + [0] * len(ghosts)
+    return made, notes

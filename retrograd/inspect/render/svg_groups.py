@@ -1,0 +1,167 @@
+"""The SVG groups of a drawing: one function for each kind of thing, text escaped, ids stable."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from xml.sax.saxutils import escape
+
+from retrograd.inspect.layout import Box, Point
+
+from . import labels
+from .cards import PAD, TEXT_SIZE, Line, Picture
+
+_QUOTE = {'"': "&quot;"}
+
+
+@dataclass(slots=True)
+class Links:
+    """Ids of parameters that stand on cards, and where each link of a shared one leads: to its next use."""
+
+    prefix: str
+    total: dict[int, int]
+    """Shared leaf -> how often it is drawn."""
+    used: dict[int, int] = field(default_factory=dict)
+
+    def row(self, leaf: int) -> tuple[str, str]:
+        """Return id and link target of the next row of a leaf; no target if it is used once."""
+        count = self.used[leaf] = self.used.get(leaf, 0) + 1
+        total = self.total.get(leaf, 1)
+        following = count % total + 1
+        return self._name(leaf, count), self._name(leaf, following) if total > 1 else ""
+
+    def _name(self, leaf: int, count: int) -> str:
+        return f"{self.prefix}n{leaf}" if count == 1 else f"{self.prefix}n{leaf}-{count}"
+
+
+def number(value: float) -> str:
+    """Return a coordinate with at most one decimal."""
+    text = f"{value:.1f}"
+    return text[:-2] if text.endswith(".0") else text
+
+
+def text(value: str) -> str:
+    """Return a text for use between tags or in a quoted attribute."""
+    return escape(labels.clean(value), _QUOTE)
+
+
+def tip(prefix: str) -> str:
+    """Return the arrow head."""
+    return (
+        f'<defs><marker id="{prefix}tip" viewBox="0 0 10 10" refX="9.5" refY="5" markerWidth="7" markerHeight="7" '
+        'markerUnits="userSpaceOnUse" orient="auto"><path class="tip" d="M0 1L10 5L0 9z"/></marker></defs>'
+    )
+
+
+def node_group(name: str, box: Box, card: Picture, tooltip: str, links: Links, link: str = "") -> str:
+    """Return the group of one card; ``link`` is the id that its title leads to."""
+    wide, high = number(box.width), number(box.height)
+    pile = ""
+    if card.stacked:
+        pile = "".join(
+            f'<rect class="card" x="{shift}" y="{shift}" width="{wide}" height="{high}" rx="6"/>' for shift in (8, 4)
+        )
+    title = f'<text class="b" x="{number(PAD)}" y="20">{text(card.title)}{_ending(card.ending)}</text>'
+    if link:
+        title = f'<a href="#{link}">{title}</a>'
+    rows = "".join(_rows(card, links))
+    return (
+        f'<g class="{card.css}" id="{name}" transform="translate({number(box.x)} {number(box.y)})">'
+        f"<title>{tooltip}</title>{pile}"
+        f'<rect class="card" width="{wide}" height="{high}" rx="6"/>'
+        f'<path class="strip" d="M6 0H4V{high}H6A6 6 0 0 1 0 {number(box.height - 6)}V6A6 6 0 0 1 6 0z"/>'
+        f"{title}{rows}</g>"
+    )
+
+
+def _ending(words: str) -> str:
+    """Return the muted end of a title; a blank before it is kept as a space on the line."""
+    if not words:
+        return ""
+    gap = ' dx="6"' if words.startswith(" ") else ""
+    return f'<tspan class="m"{gap}>{text(words)}</tspan>'
+
+
+def _rows(card: Picture, links: Links) -> Iterator[str]:
+    """Yield the lines of a card below its title."""
+    for row, line in enumerate(card.lines):
+        y = 37 + 15 * row
+        if line.leaf >= 0:
+            yield _parameter(line, y, links)
+            continue
+        mark = f' class="{line.css}"' if line.css else ""
+        yield f'<text{mark} x="{number(PAD)}" y="{y}">{text(line.text)}</text>'
+
+
+def _parameter(line: Line, y: int, links: Links) -> str:
+    """Return the line of a parameter; one that is used elsewhere as well leads to its next use."""
+    name, following = links.row(line.leaf)
+    words = f'<text x="{number(PAD + TEXT_SIZE)}" y="{y}">{text(line.text)}</text>'
+    if following:
+        words = f'<a href="#{following}">{words}</a>'
+    bullet = f'<circle class="dot" cx="{number(PAD + 3.5)}" cy="{y - 4}" r="3.5"/>'
+    return f'<g class="parameter" id="{name}">{bullet}{words}</g>'
+
+
+def frame_group(name: str, box: Box, title: str, ending: str, tooltip: str) -> str:
+    """Return the group of an open scope: the frame that is drawn around what it holds."""
+    x, y = number(box.x), number(box.y)
+    return (
+        f'<g class="scope" id="{name}"><title>{tooltip}</title>'
+        f'<rect class="frame" x="{x}" y="{y}" width="{number(box.width)}" height="{number(box.height)}" rx="10"/>'
+        f'<text class="f" x="{number(box.x + 12)}" y="{number(box.y + 19)}">{text(title)}{_ending(ending)}</text></g>'
+    )
+
+
+def edge_group(
+    ends: tuple[int, int], points: list[Point], label: str, tooltip: str, prefix: str, css: str = "edge", link: str = ""
+) -> str:
+    """Return the group of one edge: what it joins, its line, its label (which may lead to an id)."""
+    x, y = _label_point(points)
+    written = f'<text x="{number(x)}" y="{number(y + 3.5)}">{text(label)}</text>' if label else ""
+    if link and written:
+        written = f'<a href="#{link}">{written}</a>'
+    return (
+        f'<g class="{css}" data-edge="{ends[0]} {ends[1]}"><title>{tooltip}</title>'
+        f'<path d="{path_data(points)}" marker-end="url(#{prefix}tip)"/>{written}</g>'
+    )
+
+
+def path_data(points: list[Point]) -> str:
+    """Return Bezier points as path data, vertical pieces written short."""
+    (x, y), *rest = points
+    parts = [f"M{number(x)} {number(y)}"]
+    for index in range(0, len(rest), 3):
+        first, second, end = rest[index : index + 3]
+        if first[0] == second[0] == end[0] == x:
+            parts.append(f"V{number(end[1])}")
+        else:
+            parts.append("C" + " ".join(f"{number(a)} {number(b)}" for a, b in (first, second, end)))
+        x = end[0]
+    return "".join(parts)
+
+
+def _label_point(points: list[Point]) -> Point:
+    """Return the place of an edge's label: on the line, a little below its start."""
+    goal = points[0][1] + 17.0
+    for index in range(0, len(points) - 1, 3):
+        p0, p1, p2, p3 = points[index : index + 4]
+        if p3[1] < goal and p3[1] > p0[1]:
+            continue
+        if p0[0] == p1[0] == p2[0] == p3[0]:
+            return p0[0], goal
+        low, high = 0.0, 1.0
+        for _ in range(12):
+            middle = (low + high) / 2
+            if _bezier(p0[1], p1[1], p2[1], p3[1], middle) < goal:
+                low = middle
+            else:
+                high = middle
+        return _bezier(p0[0], p1[0], p2[0], p3[0], low), goal
+    return points[-1]
+
+
+def _bezier(p0: float, p1: float, p2: float, p3: float, t: float) -> float:
+    """Return one coordinate of a cubic Bezier curve at ``t``."""
+    s = 1 - t
+    return s * s * s * p0 + 3 * s * s * t * p1 + 3 * s * t * t * p2 + t * t * t * p3
