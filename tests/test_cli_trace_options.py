@@ -106,7 +106,10 @@ def test_environment_never_names_the_program(monkeypatch: pytest.MonkeyPatch) ->
         ("[tool.retrograd]\ntrace = 3", "must be a table"),
         ("[tool.retrograd.trace]\ntilte = 'x'", "unknown key 'tilte'"),
         ("[tool.retrograd]\ntitle = ['x']", "must be one value"),
-        ("[tool.retrograd.trace]\nmodule = 'antigravity'", "unknown key 'module'. Keys: color-by, format, layout"),
+        (
+            "[tool.retrograd.trace]\nmodule = 'antigravity'",
+            "unknown key 'module'. Keys: color-by, expand, fold, format",
+        ),
     ],
 )
 def test_settings_that_make_no_sense(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str, words: str) -> None:

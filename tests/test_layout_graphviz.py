@@ -11,7 +11,9 @@ import pytest
 from recording_samples import chain, diamond, graph
 
 from retrograd.errors import LayoutError
-from retrograd.inspect.layout import Layout, Size, graphviz_
+from retrograd.inspect.fold import View, everything, fold, view
+from retrograd.inspect.layout import Size, graphviz_
+from retrograd.inspect.layout.nested import NestedLayout
 from retrograd.inspect.snapshot import GraphSnapshot
 
 needs_dot = pytest.mark.skipif(shutil.which("dot") is None, reason="Graphviz is not installed")
@@ -30,7 +32,15 @@ def sizes(made: GraphSnapshot) -> list[Size]:
     return [Size(60.0 + 10 * (node % 5), 30.0 + 5 * (node % 3)) for node in range(len(made))]
 
 
-def check(made: GraphSnapshot, found: Layout) -> None:
+def whole(made: GraphSnapshot) -> View:
+    """Every node as a box of its own, in the order of the graph."""
+    folded = fold(made, ())
+    seen = view(folded, everything(folded).opened)
+    assert folded.heads == list(range(len(made)))
+    return seen
+
+
+def check(made: GraphSnapshot, found: NestedLayout) -> None:
     """Every box has its size and room of its own; every edge runs from its source down to its target."""
     for box, size in zip(found.boxes, sizes(made), strict=True):
         assert (box.width, box.height) == size
@@ -53,13 +63,13 @@ def check(made: GraphSnapshot, found: Layout) -> None:
 )
 def test_boxes_and_edges(made: GraphSnapshot) -> None:
     """Cards keep their sizes, edges begin at the bottom of their source and end at the top of their target."""
-    check(made, graphviz_.layout(made, sizes(made)))
+    check(made, graphviz_.layout(whole(made), sizes(made)))
 
 
 @needs_dot
 def test_parallel_edges_are_apart() -> None:
     """The two edges of ``x * x`` do not hide each other."""
-    found = graphviz_.layout(diamond(), sizes(diamond()))
+    found = graphviz_.layout(whole(diamond()), sizes(diamond()))
 
     assert found.edges[1] != found.edges[2]
 
@@ -68,14 +78,14 @@ def test_nothing_to_place(monkeypatch: pytest.MonkeyPatch) -> None:
     """An empty graph needs no Graphviz."""
     monkeypatch.setenv("PATH", "")
 
-    assert graphviz_.layout(GraphSnapshot(), []) == Layout([], [], 0.0, 0.0)
+    assert graphviz_.layout(whole(GraphSnapshot()), []).boxes == []
 
 
 def test_missing(monkeypatch: pytest.MonkeyPatch) -> None:
     """Without ``dot`` the error says what to install and what works without."""
     monkeypatch.setenv("PATH", "")
     with pytest.raises(LayoutError, match="no 'dot' on PATH.*--layout layered"):
-        graphviz_.layout(diamond(), sizes(diamond()))
+        graphviz_.layout(whole(diamond()), sizes(diamond()))
 
 
 def test_too_slow(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -83,7 +93,7 @@ def test_too_slow(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     fake_dot(tmp_path, monkeypatch, "exec sleep 60")
     start = time.monotonic()
     with pytest.raises(LayoutError, match=r"longer than 0\.3 seconds.*--max-nodes"):
-        graphviz_.layout(diamond(), sizes(diamond()), time_limit=0.3)
+        graphviz_.layout(whole(diamond()), sizes(diamond()), time_limit=0.3)
 
     assert time.monotonic() - start < 20
 
@@ -102,7 +112,7 @@ def test_failures(script: str, said: str, tmp_path: Path, monkeypatch: pytest.Mo
     """A ``dot`` that fails or answers nonsense is a layout error, not a traceback."""
     fake_dot(tmp_path, monkeypatch, f"cat > /dev/null; {script}")
     with pytest.raises(LayoutError, match=said):
-        graphviz_.layout(diamond(), sizes(diamond()))
+        graphviz_.layout(whole(diamond()), sizes(diamond()))
 
 
 def test_no_word_of_the_program_reaches_graphviz(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -111,7 +121,7 @@ def test_no_word_of_the_program_reaches_graphviz(tmp_path: Path, monkeypatch: py
     made.op = ["secret"] * 3
     fake_dot(tmp_path, monkeypatch, f"cat > '{tmp_path}/seen'")
     with pytest.raises(LayoutError):
-        graphviz_.layout(made, sizes(made))
+        graphviz_.layout(whole(made), sizes(made))
 
     seen = (tmp_path / "seen").read_text()
     assert "n1 -> n2" in seen

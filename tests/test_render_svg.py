@@ -56,7 +56,7 @@ def small(name: str = "w", label: str = "backward 0") -> GraphSnapshot:
 def drawn(*snapshots: GraphSnapshot, **options: object) -> str:
     """The SVG text of a recording of these graphs."""
     recording = Recording(script="train.py", engine="retrograd", snapshots=list(snapshots))
-    made = renderer_for("svg").render(recording, RenderOptions(**options))  # type: ignore[arg-type]
+    made = renderer_for("svg").render(recording, RenderOptions(**{"fold": (), **options}))  # type: ignore[arg-type]
     assert isinstance(made, str)
     return made
 
@@ -109,7 +109,8 @@ def test_hostile_names_are_harmless(name: str) -> None:
     text = drawn(snapshot, title=name)
     root = ET.fromstring(text.encode("utf-8"))
 
-    allowed = {"svg", "title", "desc", "style", "rect", "g", "path", "text", "tspan", "defs", "marker"}
+    allowed = {"svg", "title", "desc", "style", "rect", "g", "path", "text", "tspan", "defs", "marker", "a"}
+    assert all(element.get("href", "#").startswith("#n") for element in root.iter() if element.tag == f"{SVG}a")
     assert {element.tag.removeprefix(SVG) for element in root.iter()} <= allowed
     assert len(groups(root, "node")) == 5
 
@@ -155,7 +156,8 @@ def test_colour_by_a_measure() -> None:
     assert "heat5" in css["n4"]
     assert "odd" in css["n2"]
     assert "heat" not in css["n3"]
-    assert "time_us" in words(root)
+    assert "time in backward" in words(root)
+    assert "900 µs" in words(root)
     with pytest.raises(UsageError, match="saved_bytes, time_us"):
         drawn(small(), color_by="heat")
 
@@ -206,7 +208,7 @@ def test_huge_graphs_are_capped_unless_asked() -> None:
     edges = {"edge_source": list(range(count - 1)), "edge_target": list(range(1, count))}
     edges |= {"edge_input_nr": [0] * (count - 1), "edge_output_nr": [0] * (count - 1)}
     made = GraphSnapshot(**columns, **edges, roots=[0])  # type: ignore[arg-type]
-    text = renderer_for("svg").render(Recording(snapshots=[made]), RenderOptions())
+    text = renderer_for("svg").render(Recording(snapshots=[made]), RenderOptions(fold=()))
     assert isinstance(text, str)
     assert len(re.findall(r'<g class="[^"]*" id="n\d+"', text)) == 20_000
     assert "200,000 nodes" in text

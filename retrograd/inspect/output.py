@@ -10,10 +10,11 @@ import stat
 import sys
 from pathlib import Path
 
-from retrograd.errors import OutputError, UsageError
+from retrograd.errors import OutputError
 
 from .events import Recording
 from .render import RenderOptions, renderer_for
+from .render.scale import known_measures, scale
 
 STDOUT = "-"
 """The output path that means standard output."""
@@ -35,11 +36,11 @@ def save(recording: Recording, path: str, fmt: str | None = None, options: Rende
 
 def check_measure(recording: Recording, options: RenderOptions) -> None:
     """Raise ``UsageError`` if the nodes are to be coloured by something that the recording does not hold."""
-    known = {"saved_bytes"}.union(*(snapshot.measures for snapshot in recording.snapshots))
-    if options.color_by is not None and options.color_by not in known:
-        raise UsageError(
-            f"The recording holds no measure {options.color_by!r}.", f"It has: {', '.join(sorted(known))}."
-        )
+    for snapshot in recording.snapshots if options.color_by is not None else ():
+        if options.color_by in known_measures(snapshot):
+            return
+    if options.color_by is not None and recording.snapshots:
+        scale(recording.snapshots[-1], options.color_by)
 
 
 def write_output(content: str | bytes, path: str) -> None:

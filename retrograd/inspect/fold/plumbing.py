@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from dataclasses import dataclass
 
@@ -9,7 +10,7 @@ from retrograd.inspect.snapshot import GraphSnapshot
 
 _NAMES = (
     "T MT Transpose Permute Movedim View UnsafeView Reshape ReshapeAlias ViewAs Squeeze Unsqueeze Flatten Unflatten "
-    "Alias Clone Contiguous ToCopy Detach Swapaxes Lift LiftFresh ViewCopy TCopy TransposeCopy"
+    "Alias Clone Contiguous Expand ToCopy Detach Swapaxes Lift LiftFresh ViewCopy TCopy TransposeCopy"
 )
 PLUMBING = frozenset(name.lower() for name in _NAMES.split())
 """Operators that pass on the same numbers in another shape, order or type, by their names without ``Backward``."""
@@ -33,8 +34,11 @@ def plumbing_nodes(snapshot: GraphSnapshot) -> bytearray:
     """Return which nodes can merge into an edge: plumbing with one way on, and no root."""
     verdicts = {op: is_plumbing(op) for op in set(snapshot.op)}
     degree, reached = [0] * len(snapshot), bytearray(len(snapshot))
+    broadcasts = {op for op in verdicts if op.startswith("Expand")}
     for source, target in zip(snapshot.edge_source, snapshot.edge_target, strict=True):
         degree[source] += 1
+        if snapshot.op[source] in broadcasts and not _same_size(snapshot.shape[source], snapshot.shape[target]):
+            degree[source] += 1  # it repeats numbers, so its gradient is a sum: an operator like any other
         if source != target:
             reached[target] = 1
     found = bytearray(
@@ -43,6 +47,11 @@ def plumbing_nodes(snapshot: GraphSnapshot) -> bytearray:
     for root in snapshot.roots:
         found[root] = 0
     return found
+
+
+def _same_size(one: tuple[int, ...] | None, other: tuple[int, ...] | None) -> bool:
+    """Whether two shapes are known and hold equally many numbers."""
+    return one is not None and other is not None and math.prod(one) == math.prod(other)
 
 
 def merge_plumbing(snapshot: GraphSnapshot, merged: bytearray) -> Edges:

@@ -62,7 +62,8 @@ def gathered(name: str, values: Sequence[float | None], boxes: np.ndarray, count
         np.add.at(found, places, numbers)
     else:
         found = np.full(count, -math.inf)
-        np.maximum.at(found, places, numbers)
+        with np.errstate(invalid="ignore"):  # NaN is larger than everything, which is what is wanted
+            np.maximum.at(found, places, numbers)
     has = np.zeros(count, dtype=bool)
     has[places] = True
     return [value if here else None for value, here in zip(found.tolist(), has.tolist(), strict=True)]

@@ -14,6 +14,8 @@ _WIDEST = 4000.0
 """Layers wider than this (or than a square of the whole area) are wrapped into rows."""
 _TALLEST = 2400.0
 """Drawings taller than this and far from square are cut into pages that stand side by side."""
+_MOST_OF_IT = 0.66
+"""Share of the whole height above which a page makes a cut useless."""
 _SLACK = 0.3
 """Share of a page within which the place of a cut may move to where few lines pass."""
 _ROW_GAP = 44.0
@@ -139,6 +141,11 @@ def cut_into_pages(bands: Bands, width: float, passing: Sequence[int]) -> None:
     if height > max(_TALLEST, 3 * width):
         count = max(1, round(math.sqrt(height / (1.5 * (width + 80)))))
     last_layers = _page_ends(bands, height / count, passing) if count > 1 else []
+    firsts, lasts = [0, *(number + 1 for number in last_layers)], [*last_layers, len(bands.tops) - 1]
+    pages = zip(firsts, lasts, strict=True)
+    tallest = max((bands.bottoms[last] - bands.tops[first] for first, last in pages), default=0.0)
+    if last_layers and tallest > _MOST_OF_IT * height:
+        last_layers = []  # one tall frame fills nearly all: pages beside it would be empty paper
     start, page = 0.0, 0
     for number, bottom in enumerate(bands.bottoms):
         if page < len(last_layers) and number > last_layers[page]:

@@ -173,10 +173,10 @@ def _frame_path(scene: Scene, frame: int) -> list[str]:
     found, folded = [], scene.view.folded
     while frame > 0:
         scope = folded.scopes[scene.view.frames[frame].scope]
-        found += [scope.path, *scope.aliases]
         if scope.kind == "repeat" and scope.children:
             block = folded.scopes[scope.children[0]]
-            found = [block.path, *block.aliases, *found]
+            found += [block.path, *block.aliases]
+        found += [scope.path, *scope.aliases]
         frame = scene.view.frames[frame].parent
     return found
 
