@@ -61,3 +61,21 @@ class UsageError(RetrogradError, ValueError):
     """The command line or an option does not make sense."""
 
     code = "usage"
+
+
+class MissingPackageError(RetrogradError, ImportError):
+    """A package that an optional part stands on is not there."""
+
+    code = "missing-package"
+
+
+class UnreadyParametersError(RetrogradError, RuntimeError):
+    """Parameters of data-parallel training got no gradient on some rank, or two in one run."""
+
+    code = "unready-parameters"
+
+
+class ReductionTimeoutError(RetrogradError, TimeoutError):
+    """Another rank did not take part in a reduction within the time limit."""
+
+    code = "reduction-timeout"

@@ -28,11 +28,14 @@ def pytest_configure(config: pytest.Config) -> None:
         raise pytest.UsageError("RETROGRAD_REQUIRE_ORACLE=1 but torch is not installed: pip install '.[oracle]'")
 
 
+NEEDED = ("could not import 'torch", "could not import 'mpi4py")
+
+
 def _fail_if_oracle_was_skipped(report: pytest.TestReport | pytest.CollectReport) -> None:
-    """Turn "skipped: could not import 'torch'" into a failure."""
-    if ORACLE_REQUIRED and report.skipped and "could not import 'torch" in str(report.longrepr):
+    """Turn "skipped: could not import 'torch'" into a failure, and the same for MPI."""
+    if ORACLE_REQUIRED and report.skipped and any(reason in str(report.longrepr) for reason in NEEDED):
         report.outcome = "failed"
-        report.longrepr = f"{report.nodeid} was skipped although PyTorch is required here: {report.longrepr}"
+        report.longrepr = f"{report.nodeid} was skipped although it is required here: {report.longrepr}"
 
 
 @pytest.hookimpl(wrapper=True)

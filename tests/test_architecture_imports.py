@@ -55,6 +55,7 @@ ALLOWED: dict[str, tuple[str, ...]] = {
     "retrograd.inspect.diagnose": ("retrograd.errors", *DATA_MODULES),
     "retrograd.inspect.layout": ("retrograd.errors", *DATA_MODULES),
     "retrograd.inspect.render": ("retrograd.errors", "retrograd.inspect.layout", *DATA_MODULES),
+    "retrograd.distributed": ("retrograd.errors", "retrograd.engine"),
     "retrograd.cli": ("retrograd.errors", "retrograd.inspect", "retrograd", *FACE),
 }
 
@@ -65,11 +66,12 @@ THIRD_PARTY: dict[str, tuple[str, ...]] = {
     "graphviz": ("retrograd.inspect.render", "retrograd.inspect.layout"),
     "rich": ("retrograd.inspect", "retrograd.cli"),
     "click": ("retrograd.cli",),
-    "torch": ("retrograd.inspect.sources",),
+    "torch": ("retrograd.inspect.sources", "retrograd.distributed.torch_"),
+    "mpi4py": ("retrograd.distributed.mpi_",),
 }
 
 # Third-party modules that cost too much to load for everybody: only inside functions, except where noted.
-LATE = {"networkx": (), "graphviz": (), "rich": (), "torch": (), "click": ("retrograd.cli",)}
+LATE = {"networkx": (), "graphviz": (), "rich": (), "torch": (), "mpi4py": (), "click": ("retrograd.cli",)}
 
 # Imports of our own modules inside functions, each with its reason.
 LAZY_OWN: dict[str, str] = {

@@ -35,6 +35,13 @@ def queue_callback(fn: Callable[[], Any]) -> None:
     task.callbacks.append(fn)
 
 
+def queue_outermost_callback(fn: Callable[[], Any]) -> None:
+    """Run ``fn`` after the outermost of the tasks that run inside each other on this thread."""
+    if not STATE.tasks:
+        raise RuntimeError("Final callbacks can only be installed during backward pass.")
+    STATE.tasks[0].callbacks.append(fn)
+
+
 def will_execute(node: Any) -> bool:
     """Whether the current task executes ``node`` (a captured non-leaf counts)."""
     task = current_task()

@@ -1,0 +1,26 @@
+"""Data-parallel training on several processes, over an engine that is already there: MPI or ``torch.distributed``.
+
+::
+
+    import retrograd as rg
+
+    ranks = rg.distributed.connect()                  # from the launcher: mpirun, torchrun, or neither
+    parallel = rg.distributed.DataParallel({"w": w, "b": b}, ranks)
+    loss = model(rows[ranks.rank :: ranks.world_size])
+    loss.backward()                                   # w.grad and b.grad are now the mean over all ranks
+
+Nothing here speaks a network protocol of its own; a ``Communicator`` is all that ``DataParallel`` needs.
+"""
+
+from __future__ import annotations
+
+from .communicator import Communicator, Pending
+from .connect import connect
+from .data_parallel import DataParallel
+from .mpi_ import MpiCommunicator
+from .single import SingleProcess
+from .torch_ import TorchCommunicator
+
+__all__ = [
+    "Communicator", "DataParallel", "MpiCommunicator", "Pending", "SingleProcess", "TorchCommunicator", "connect",
+]  # fmt: skip

@@ -1,0 +1,187 @@
+"""``DataParallel``: the mean of all ranks' gradients, reduced while backward still runs."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+from ..engine.introspection import queue_outermost_callback
+from ..errors import ReductionTimeoutError, UnreadyParametersError
+from .buckets import Bucket, Named, plan
+from .communicator import Communicator, wait_until
+from .connect import connect
+
+_SHOWN = 8
+"""Names listed in a message."""
+
+
+class DataParallel:
+    """Lets every backward run leave in ``.grad`` the mean of the gradients of all ranks.
+
+    ``parameters`` is a module, a mapping or list of pairs from names to leaf tensors, or a list of leaf tensors.
+    Each of them must get a gradient on every rank in every run (unless ``unused="zero"``, where a rank without one
+    counts as zero); the ranks must give the same parameters in the same order.
+
+    Gradients travel in buckets of about ``bucket_bytes`` bytes; a bucket is sent as soon as its last gradient has
+    been accumulated and all buckets before it are on their way, so that all ranks send in one order.
+    With ``broadcast`` the values of rank 0 are given to all ranks at once.
+
+    At the end of a run raises ``UnreadyParametersError``, on all ranks alike, naming parameters that got no
+    gradient on some ranks, or on this rank twice; and ``ReductionTimeoutError`` when another rank has not come
+    within ``time_limit`` seconds.  ``remove()`` takes the hooks off again.
+    """
+
+    def __init__(
+        self,
+        parameters: Any,
+        communicator: Communicator | None = None,
+        *,
+        bucket_bytes: int = 2**20,
+        time_limit: float | None = 60.0,
+        broadcast: bool = True,
+        unused: str = "error",
+    ) -> None:
+        if unused not in ("error", "zero"):
+            raise ValueError(f"unused is {unused!r}; it can be 'error' or 'zero'")
+        named = _named(parameters)
+        self.communicator = connect() if communicator is None else communicator
+        self.time_limit = time_limit
+        self.unused = unused
+        self._buckets = plan(named, bucket_bytes)
+        self._launched = 0
+        self._ready: set[str] = set()
+        self._twice: list[str] = []
+        self._reducing = True
+        self._handles = list(self._hooks(dict(named)))
+        if broadcast:
+            for _, tensor in named:
+                values = tensor.detach().numpy().copy()
+                self.communicator.broadcast(values)
+                tensor.detach().copy_(type(tensor)(values))
+
+    def remove(self) -> None:
+        """Take the hooks off the parameters."""
+        while self._handles:
+            self._handles.pop().remove()
+
+    @contextmanager
+    def no_sync(self) -> Iterator[None]:
+        """Accumulate in each rank alone, inside the block; the first run after it reduces the sum."""
+        before, self._reducing = self._reducing, False
+        try:
+            yield
+        finally:
+            self._reducing = before
+
+    # -- while backward runs
+    def _hooks(self, tensors: Mapping[str, Any]) -> Iterator[Any]:
+        """Hang a hook on every parameter."""
+        for bucket in self._buckets:
+            for place, name in enumerate(bucket.names):
+                yield tensors[name].register_post_accumulate_grad_hook(functools.partial(self._take, bucket, place))
+
+    def _take(self, bucket: Bucket, place: int, tensor: Any) -> None:
+        """A parameter's gradient is there: send its bucket if that was the last one."""
+        if not self._reducing:
+            return
+        if not self._ready:
+            queue_outermost_callback(self._finish)
+        name = bucket.names[place]
+        if name in self._ready:
+            self._twice.append(name)
+            return
+        self._ready.add(name)
+        bucket.put(place, tensor.grad.detach().numpy())
+        while self._launched < len(self._buckets) and self._buckets[self._launched].full:
+            self._launch()
+
+    def _launch(self) -> None:
+        """Send the next bucket, and let those under way go on."""
+        for bucket in self._buckets[: self._launched]:
+            if bucket.pending is not None:
+                bucket.pending.done()
+        self._buckets[self._launched].launch(self.communicator)
+        self._launched += 1
+
+    # -- at its end
+    def _finish(self) -> None:
+        """Send what is left, wait for everything, and give the parameters their means."""
+        try:
+            while self._launched < len(self._buckets):
+                self._launch()
+            for bucket in self._buckets:
+                self._wait(bucket)
+            self._judge()
+            for bucket in self._buckets:
+                bucket.spread(self.communicator.world_size)
+        finally:
+            for bucket in self._buckets:
+                bucket.clear()
+            self._ready.clear()
+            self._twice.clear()
+            self._launched = 0
+
+    def _wait(self, bucket: Bucket) -> None:
+        """Wait for one reduction, but not for ever."""
+        pending = bucket.pending
+        assert pending is not None
+        if not wait_until(pending.done, self.time_limit):
+            pending.abandon()
+            raise ReductionTimeoutError(
+                f"Rank {self.communicator.rank} waited {self.time_limit:g} s for the other ranks' gradients of "
+                f"{_listed(bucket.names)}: a rank has not come to the end of its backward run.",
+                "Look for a rank that raised, or that took another branch or fewer steps; "
+                "record each rank with: retrograd trace -o run.json",
+            )
+
+    def _judge(self) -> None:
+        """Refuse gradients that are no mean over all ranks; every rank comes to the same verdict."""
+        world, rank = self.communicator.world_size, self.communicator.rank
+        if self._twice:
+            raise UnreadyParametersError(
+                f"On rank {rank} the gradient of {_listed(self._twice)} was accumulated twice in one backward run.",
+                "Use each parameter in one part of the run, or reduce by hand after backward, inside no_sync().",
+            )
+        short = [
+            (name, count)
+            for bucket in self._buckets
+            for name, count in zip(bucket.names, bucket.counts(), strict=True)
+            if count < world
+        ]
+        if short and self.unused == "error":
+            counts = ", ".join(
+                f"{name} on {count} of {world} ranks ({'this one too' if name in self._ready else 'not on this one'})"
+                for name, count in short[:_SHOWN]
+            )
+            raise UnreadyParametersError(
+                f"Some parameters got no gradient on every rank: {counts}"
+                f"{'' if len(short) <= _SHOWN else f' and {len(short) - _SHOWN} more'}.",
+                "Let the loss depend on them on every rank, leave them out, or pass unused='zero'.",
+            )
+
+
+def _named(parameters: Any) -> list[Named]:
+    """Return the parameters with their names, each once; raises ``ValueError`` for what cannot be reduced."""
+    if callable(getattr(parameters, "named_parameters", None)):
+        pairs: Iterable[Any] = parameters.named_parameters()
+    else:
+        pairs = parameters.items() if isinstance(parameters, Mapping) else parameters
+    named: dict[int, Named] = {}
+    for place, entry in enumerate(pairs):
+        name, tensor = entry if isinstance(entry, tuple) else (f"parameter {place}", entry)
+        if not tensor.requires_grad or not tensor.is_leaf:
+            raise ValueError(f"{name} is no leaf that requires gradients; give only what is trained")
+        named.setdefault(id(tensor), (str(name), tensor))
+    if not named:
+        raise ValueError("DataParallel got no parameters; give a module, a mapping or a list of leaf tensors")
+    if len({name for name, _ in named.values()}) < len(named):
+        raise ValueError("two parameters have one name; names must tell them apart")
+    return list(named.values())
+
+
+def _listed(names: list[str]) -> str:
+    """Return the first few names."""
+    rest = len(names) - _SHOWN
+    return ", ".join(names[:_SHOWN]) + (f" and {rest} more" if rest > 0 else "")
