@@ -29,7 +29,7 @@ ASKED_FOR = {
     "shared_weight",
     "view_and_inplace",
 }
-RANDOM = {"attention_head", "custom_function", "detached_target", "digits", "double_backward"}
+RANDOM = {"attention_head", "custom_function", "detached_target", "digits", "digits_parallel", "double_backward"}
 RANDOM |= {"residual_block", "shared_weight"}  # the two engines draw other numbers from the same seed
 
 # PyTorch has a node of its own for the derivative of tanh's derivative; here it is the operations of tanh's rule.
@@ -46,6 +46,9 @@ def build(path: Path) -> Any:
 def build_with_torch(path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     """The same with PyTorch standing in for retrograd."""
     torch = pytest.importorskip("torch")
+    # Data-parallel training is for our engine only, and over one process leaves everything as it is.
+    monkeypatch.setattr(torch.distributed, "connect", retrograd.distributed.SingleProcess, raising=False)
+    monkeypatch.setattr(torch.distributed, "DataParallel", lambda parameters, ranks: None, raising=False)
     monkeypatch.setitem(sys.modules, "retrograd", torch)
     monkeypatch.setitem(sys.modules, "retrograd.nn", torch.nn)
     monkeypatch.setitem(sys.modules, "retrograd.nn.functional", torch.nn.functional)
