@@ -52,7 +52,7 @@ def mpirun(ranks: int, *program: str) -> subprocess.CompletedProcess[str]:
 @pytest.mark.parametrize("ranks", [2, 4])
 def test_digits_on_several_mpi_ranks(ranks: int) -> None:
     """The sample trains and reaches the gradients of the whole batch."""
-    ended = mpirun(ranks, str(SAMPLE), "3")
+    ended = mpirun(ranks, str(SAMPLE))
 
     assert ended.returncode == 0, ended.stderr
     first, *_, last = ended.stdout.splitlines()
@@ -69,7 +69,7 @@ def test_digits_under_torchrun() -> None:
         port = str(probe.getsockname()[1])
     launcher = [sys.executable, "-m", "torch.distributed.run", "--nproc-per-node", "2"]
 
-    ended = run([*launcher, "--master-addr", "127.0.0.1", "--master-port", port, str(SAMPLE), "1"])
+    ended = run([*launcher, "--master-addr", "127.0.0.1", "--master-port", port, str(SAMPLE)])
 
     assert ended.returncode == 0, ended.stderr
     first = ended.stdout.splitlines()[0]
