@@ -1,17 +1,20 @@
 """Sees every PyTorch function a thread calls and notes which user line made which nodes.
 
-The mode never touches a node: it reads the thread's counter of nodes before and after the call.
+The mode never touches a node: it reads the thread's counter of nodes before and after the call.  Recordings at level
+``full`` listen to the calls themselves.
 """
 
 from __future__ import annotations
 
 import functools
 import sys
+import threading
 from types import FrameType
 from typing import Any
 
 from ..frames import user_frame
 from .origins import Marks
+from .torch_calls import Caller, Listener
 
 _APPLY_DEPTH = 12
 """How far below ``Function.apply`` the first operation of a ``forward`` is looked for."""
@@ -23,13 +26,16 @@ def _mode_class() -> type:
     torch: Any = sys.modules["torch"]
     counter = torch.autograd._get_sequence_nr
     is_compiling = torch.compiler.is_compiling
+    caller = Caller()
 
     class OriginMode(torch.overrides.TorchFunctionMode):
         """Notes lines for one thread; passes every call on unchanged."""
 
-        def __init__(self, marks: Marks) -> None:
+        def __init__(self, marks: Marks, thread: int) -> None:
             self.marks = marks
+            self.thread = thread
             self.active = True
+            self.listeners: tuple[Listener, ...] = ()
 
         def __torch_function__(
             self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
@@ -37,12 +43,29 @@ def _mode_class() -> type:
             if is_compiling() or not self.active:
                 return func(*args, **(kwargs or {}))
             before = counter()
+            heard = self._begin(func, args, kwargs or {}) if self.listeners else None
             try:
-                return func(*args, **(kwargs or {}))
+                result = func(*args, **(kwargs or {}))
+            except BaseException as error:
+                if heard is not None:
+                    heard.error = error
+                raise
+            else:
+                if heard is not None:
+                    heard.result = result
+                return result
             finally:
                 after = counter()
                 if after != self.marks.end:
                     _note(self.marks, before, after, sys._getframe(1))
+                if heard is not None:
+                    caller.end(heard, sys._getframe(1), self.listeners)
+                    heard = result = None
+
+        def _begin(self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+            """Note what goes into a call that somebody listens to."""
+            rule = caller.rule(func)
+            return None if rule.kind == "ignored" else caller.begin(rule, args, kwargs)
 
     return OriginMode
 
@@ -69,7 +92,7 @@ def _applying_line(frame: FrameType | None) -> FrameType | None:
 def push_mode(marks: Marks) -> Any:
     """Put a new mode on the current thread's stack of modes and return it."""
     torch: Any = sys.modules["torch"]
-    mode = _mode_class()(marks)
+    mode = _mode_class()(marks, threading.get_ident())
     torch.overrides._push_mode(mode)
     return mode
 

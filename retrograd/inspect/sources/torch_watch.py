@@ -18,10 +18,13 @@ from typing import Any
 
 from ..events import Event
 from ..frames import forget_judgements, source_line, user_frame
+from ..spelling import forget_places
+from ..stacks import forget_stacks
 from .base import Origins, Sink, Source
 from .naming import NameMemory
 from .origins import OriginTables
 from .patches import Patches
+from .torch_forward import ForwardWriter, Inside
 from .torch_import import AfterImport
 from .torch_mode import push_mode, take_off
 from .torch_scopes import Running, Scopes
@@ -38,6 +41,7 @@ class _Thread(threading.local):
 
     def __init__(self) -> None:
         self.stack: list[Running] = []
+        self.inside = Inside()
 
 
 class _Watch:
@@ -48,6 +52,8 @@ class _Watch:
         self.source = source
         self.thread = thread
         self.level = level
+        self.forward: ForwardWriter | None = None
+        """Who listens to calls, at level ``full``."""
 
     def sees(self, thread: int) -> bool:
         """Whether it wants to know of this thread."""
@@ -98,12 +104,14 @@ class Watcher:
             if "torch" in sys.modules and hasattr(sys.modules["torch"], "autograd"):
                 self._install()
                 self._join_thread()
+                self._listen()
             elif len(self._watches) == 1:
                 self._import.begin()
 
     def _end(self, watch: _Watch) -> None:
         with self._lock:
             self._watches.remove(watch)
+            self._listen()
             if not any(other.sees(threading.get_ident()) for other in self._watches):
                 self._leave_thread()
             if not self._watches:
@@ -117,6 +125,7 @@ class Watcher:
             if self._watches and os.getpid() == self._process:
                 self._install()
                 self._join_thread()
+                self._listen()
 
     def _install(self) -> None:
         if self._patches is not None:
@@ -146,6 +155,8 @@ class Watcher:
             self._modes.pop().active = False  # one of another thread stays there until that thread is watched again
         self._tables = self._scopes = self.memory = None
         forget_judgements()
+        forget_places()
+        forget_stacks()
 
     def _join_thread(self) -> None:
         """Note the lines of the current thread from now on."""
@@ -156,6 +167,22 @@ class Watcher:
             marks = self._tables.here(torch.autograd._get_sequence_nr())
             self._thread.mode = push_mode(marks)
             self._modes.add(self._thread.mode)
+            self._tune(self._thread.mode)
+
+    def _listen(self) -> None:
+        """Let every mode tell the recordings at level ``full`` that watch its thread of its calls."""
+        if self._tables is None:
+            return
+        for watch in self._watches:
+            if watch.level == "full" and watch.forward is None:
+                watch.forward = ForwardWriter(watch.sink, self._tables.here, lambda: self._thread.inside)
+        for mode in list(self._modes):
+            self._tune(mode)
+
+    def _tune(self, mode: Any) -> None:
+        """Tell a mode who listens to its thread."""
+        forward = (watch.forward for watch in self._watches if watch.sees(mode.thread))
+        mode.listeners = tuple(writer for writer in forward if writer is not None)
 
     def _leave_thread(self) -> None:
         """Stop noting the lines of the current thread."""

@@ -1,0 +1,163 @@
+"""Turns the calls that a thread's mode sees into events of the recordings that want them."""
+
+from __future__ import annotations
+
+import sys
+import traceback
+from collections.abc import Callable
+from types import FrameType
+from typing import Any
+
+from ..frames import is_foreign, user_frame
+from .torch_rules import Rule, judge
+
+Listener = Callable[["Call"], None]
+_HANDLER = "handle_torch_function"
+_TOO_MANY = 10_000
+"""Arguments of one call that are looked at."""
+
+
+class Call:
+    """One call of a PyTorch function: what went in, what came out, and where it stands."""
+
+    __slots__ = (
+        *("after", "args", "before", "direct", "error", "frame", "grad", "inference", "inputs", "kwargs"),
+        *("places", "required", "result", "rule", "versions"),
+    )
+
+    def __init__(self, rule: Rule, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        self.rule = rule
+        self.args = args
+        self.kwargs = kwargs
+        self.inputs: list[Any] = []
+        """Tensors among the arguments, lists flattened."""
+        self.places: list[tuple[int | str, int]] = []
+        """Where each stands: position or keyword, and place in the list there (-1 for none)."""
+        self.versions: list[int] = []
+        self.required: list[bool] = []
+        """Which of them required a gradient."""
+        self.before = self.after = 0
+        """The thread's counter of nodes."""
+        self.grad, self.inference = True, False
+        self.result: Any = None
+        self.error: BaseException | None = None
+        self.frame: FrameType | None = None
+        """The user's frame."""
+        self.direct = False
+        """Whether that frame made this very call, not one of a library's function that made it."""
+
+    def read_inputs(self, tensor_type: type) -> None:
+        """Find the tensors among the arguments and note their versions."""
+        inputs, places = self.inputs, self.places
+        for position, argument in enumerate(self.args):
+            if isinstance(argument, tensor_type):
+                inputs.append(argument)
+                places.append((position, -1))
+            elif type(argument) in (list, tuple):
+                self._read_list(position, argument, tensor_type)
+        for key, argument in self.kwargs.items():
+            if isinstance(argument, tensor_type):
+                inputs.append(argument)
+                places.append((key, -1))
+            elif type(argument) in (list, tuple):
+                self._read_list(key, argument, tensor_type)
+        self.versions = [version_of(tensor) for tensor in inputs]
+        self.required = [tensor.requires_grad for tensor in inputs]
+
+    def _read_list(self, position: int | str, entries: Any, tensor_type: type) -> None:
+        for place, entry in enumerate(entries):
+            if isinstance(entry, tensor_type) and len(self.inputs) < _TOO_MANY:
+                self.inputs.append(entry)
+                self.places.append((position, place))
+
+    def outputs(self, tensor_type: type) -> list[Any]:
+        """Return the tensors that came out."""
+        result = self.result
+        if isinstance(result, tensor_type):
+            return [result]
+        if isinstance(result, (list, tuple)):
+            return [entry for entry in result[:_TOO_MANY] if isinstance(entry, tensor_type)]
+        return []
+
+    def written(self) -> list[int]:
+        """Return the places among the inputs of tensors that the call wrote to, that of ``out=`` first."""
+        found = [
+            place
+            for place, (tensor, before) in enumerate(zip(self.inputs, self.versions, strict=True))
+            if version_of(tensor) != before
+        ]
+        return sorted(found, key=lambda place: self.places[place][0] != "out") if len(found) > 1 else found
+
+
+def version_of(tensor: Any) -> int:
+    """Return a tensor's version; one of inference mode has none."""
+    try:
+        return int(tensor._version)
+    except Exception:
+        return -1
+
+
+class Caller:
+    """Calls functions for a mode and tells the listeners; what goes wrong with telling is no business of theirs."""
+
+    def __init__(self) -> None:
+        torch: Any = sys.modules["torch"]
+        self._rules: dict[Any, Rule] = {}
+        self._tensor: type = torch.Tensor
+        self._counter = torch.autograd._get_sequence_nr
+        self._grad_mode = torch.is_grad_enabled
+        self._inference = torch.is_inference_mode_enabled
+        self._unseen = torch._C.DisableTorchFunction
+
+    def rule(self, func: Any) -> Rule:
+        """Return what a function is."""
+        try:
+            found = self._rules.get(func)
+            if found is None:
+                found = self._rules[func] = judge(func)
+        except Exception:  # not hashable, or without a name
+            return judge(None)
+        return found
+
+    def begin(self, rule: Rule, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Call | None:
+        """Note what goes into a call."""
+        try:
+            call = Call(rule, args, kwargs)
+            with self._unseen():
+                call.read_inputs(self._tensor)
+            call.grad, call.inference = self._grad_mode(), self._inference()
+            call.before = self._counter()
+        except Exception:
+            return None
+        return call
+
+    def end(self, call: Call, frame: FrameType | None, listeners: tuple[Listener, ...]) -> None:
+        """Tell the listeners of a call that has ended, well or with an error."""
+        try:
+            call.after = self._counter()
+            call.direct = _is_direct(frame)
+            call.frame = user_frame(frame)
+            with self._unseen():
+                for listener in listeners:
+                    listener(call)
+        except Exception as problem:
+            note_problem(problem)
+
+
+def _is_direct(frame: FrameType | None) -> bool:
+    """Whether the user's code made a call itself; functions of PyTorch written in Python pass it on first."""
+    if frame is not None and frame.f_code.co_name == _HANDLER:
+        frame = frame.f_back.f_back if frame.f_back is not None else None
+        if frame is not None and frame.f_code.co_name == "wrapped":
+            frame = frame.f_back
+    return frame is not None and not is_foreign(frame.f_code)
+
+
+PROBLEMS: list[str] = []
+"""What went wrong in here, for our own tests; the program is not bothered with it."""
+
+
+def note_problem(problem: BaseException) -> None:
+    """Remember a few of our own errors."""
+    if len(PROBLEMS) < 20:
+        PROBLEMS.append("".join(traceback.format_exception(problem)))

@@ -1,0 +1,143 @@
+"""What an event says about one call beyond its tensors: plain arguments, values, repeated indices, shared memory."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+from ..event_data import OperationData, Values
+from .torch_calls import Call
+from .torch_rules import FLAT, POLES
+from .torch_tensors import dtype_name
+from .torch_values import Readable, first_true, is_bad, range_and_sum, summary
+
+_PLAIN = (bool, int, float, str)
+_MAX_TEXT = 100
+_MAX_VALUED = 16
+"""Results of one call whose values are looked at."""
+
+
+def arguments_of(call: Call) -> dict[str, object]:
+    """Return the plain arguments by position or keyword."""
+    found: dict[str, object] = {}
+    for key, value in [*enumerate(call.args), *call.kwargs.items()]:
+        kind = type(value)
+        if kind in _PLAIN:
+            found[str(key)] = value[:_MAX_TEXT] if kind is str else value
+        elif kind in (tuple, list) and value and len(value) <= 8 and all(type(entry) in _PLAIN for entry in value):
+            found[str(key)] = list(value)
+        elif kind.__name__ in ("dtype", "device"):
+            found[str(key)] = dtype_name(value) if kind.__name__ == "dtype" else str(value)
+        elif kind.__name__ == "Size":
+            found[str(key)] = [int(size) for size in value]
+    return found
+
+
+def reads_values(data: OperationData, call: Call, outputs: list[Any], readable: Readable) -> None:
+    """Add ranges, sums and summaries of what came out, and of what went in where that is telling."""
+    if not readable.now():
+        return
+    ranges: list[list[float] | None] = []
+    sums: list[float | None] = []
+    values: dict[str, Values] = {}
+    for place, tensor in enumerate(outputs[:_MAX_VALUED]):
+        extent, total = None, None
+        if readable.floating(tensor):
+            plain = tensor.detach()
+            extent, total = range_and_sum(plain)
+            if is_bad(extent):
+                values[str(data["outputs"][place])] = summary(plain)
+            if place == 0 and extent is not None:
+                _add_flat_share(data, call, plain, extent)
+        ranges.append(extent)
+        sums.append(total)
+    if any(extent is not None for extent in ranges):
+        data["range"], data["checksum"] = ranges, sums
+    _summarize_inputs(data, call, values, readable)
+    if values:
+        data["values"] = values
+
+
+def _summarize_inputs(data: OperationData, call: Call, values: dict[str, Values], readable: Readable) -> None:
+    """Add the inputs of a call that made something not finite, and those at which its slope is infinite."""
+    made_bad = bool(values)
+    pole = POLES.get(call.rule.op)
+    if not made_bad and pole is None:
+        return
+    written = set(call.written())
+    for place, tensor in enumerate(call.inputs):
+        number = str(data["inputs"][place])
+        if place in written or number in values or not readable.floating(tensor) or not tensor.numel():
+            continue
+        plain = tensor.detach()
+        if made_bad:
+            values[number] = summary(plain)
+        if pole is not None and call.places[place] == (pole[0], -1):
+            where = _pole(call, plain, pole[1])
+            if where is not None:
+                values.setdefault(number, summary(plain))["pole"] = where
+
+
+def _pole(call: Call, plain: Any, at: float | None) -> list[int] | None:
+    """Return the index of the first entry at which the slope is infinite."""
+    if call.rule.op == "pow":
+        power = call.args[1] if len(call.args) > 1 else None
+        if not isinstance(power, float) or power >= 1.0:
+            return None
+    if "norm" in call.rule.op:
+        return None if int(plain.count_nonzero()) else [0] * plain.dim()
+    hit = plain.abs() == 1 if at is None else plain == at
+    return first_true(hit) if bool(hit.any()) else None
+
+
+def _add_flat_share(data: OperationData, call: Call, plain: Any, extent: list[float]) -> None:
+    """Add the share of entries at which the function has slope zero."""
+    flat = FLAT.get(call.rule.op)
+    if flat is None or not plain.numel():
+        return
+    low, high = flat
+    count = 0
+    if low is not None and extent[0] <= low:
+        count += plain.numel() - int(plain.count_nonzero()) if low == 0.0 else int((plain <= low).sum())
+    if high is not None and extent[1] >= high:
+        count += int((plain >= high).sum())
+    if count:
+        data["flat_share"] = count / plain.numel()
+
+
+def overlaps(tensor: Any) -> bool:
+    """Whether entries of a tensor share memory with each other, as after ``expand``."""
+    try:
+        return any(step == 0 and size > 1 for step, size in zip(tensor.stride(), tensor.shape, strict=True))
+    except Exception:
+        return False
+
+
+def duplicates_in(call: Call, readable: Readable) -> int:
+    """Return how many places an indexed write hits more than once, if it does not add them up."""
+    if not readable.now() or call.kwargs.get("accumulate") or call.kwargs.get("reduce"):
+        return 0
+    if call.rule.op == "index_put_" and len(call.args) > 3 and call.args[3]:
+        return 0
+    index = _index_of(call)
+    torch: Any = sys.modules["torch"]
+    if not index or any(not isinstance(part, torch.Tensor) or part.dtype == torch.bool for part in index):
+        return 0
+    try:
+        rows = torch.stack([part.flatten() for part in torch.broadcast_tensors(*index)])
+    except RuntimeError:
+        return 0
+    return int(rows.shape[1] - torch.unique(rows, dim=1).shape[1])
+
+
+def _index_of(call: Call) -> list[Any]:
+    """Return the index tensors of an indexed write; a full slice counts for nothing."""
+    if call.rule.op in ("scatter_",):
+        return []  # an index tensor of scatter repeats along other dimensions by design
+    if call.rule.op == "index_copy_":
+        return [call.args[2]] if len(call.args) > 2 else []
+    if len(call.args) < 2:
+        return []
+    index = call.args[1]
+    parts = list(index) if isinstance(index, (tuple, list)) else [index]
+    return [part for part in parts if not (isinstance(part, slice) and part == slice(None)) and part is not Ellipsis]

@@ -1,0 +1,277 @@
+"""Writes calls of PyTorch functions into one recording: operations, in-place writes, cuts, reads, changed leaves."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from types import FrameType
+from typing import Any
+
+from ..event_data import OperationData, Stack
+from ..events import Event
+from ..snapshot import SourceLine
+from ..spelling import UNKNOWN, Spelling, spelling_at
+from ..stacks import stack_of
+from .base import Sink
+from .origins import Marks
+from .torch_calls import Call, version_of
+from .torch_facts import arguments_of, duplicates_in, overlaps, reads_values
+from .torch_names import assigned, forms_match, spelled
+from .torch_rules import IN_PLACE_INDEXED, NONDIFFERENTIABLE_CASTS
+from .torch_saved import SavedSizes, saves_of
+from .torch_tensors import number_of
+from .torch_values import Readable
+
+
+class Inside:
+    """What one thread is in the middle of."""
+
+    def __init__(self) -> None:
+        self.run: int | None = None
+        """Backward run."""
+        self.functions = 0
+        """Custom Functions whose forward runs."""
+        self.optimizers = 0
+        """Optimizers that step."""
+
+
+class ForwardWriter:
+    """The listener of one recording at level ``full``."""
+
+    def __init__(self, sink: Sink, marks_here: Callable[[], Marks], inside_here: Callable[[], Inside]) -> None:
+        torch: Any = sys.modules["torch"]
+        self.sink = sink
+        self.table = sink.tensors
+        self.saved = SavedSizes()
+        self._marks = marks_here
+        self._inside = inside_here
+        self._tensor: type = torch.Tensor
+        self._parameter: type = torch.nn.Parameter
+        self._readable = Readable()
+        self._through: dict[int, str] = {}
+        """Number of a tensor that shares memory behind the version counter's back -> how it came to be."""
+        self._grad_of: dict[int, int] = {}
+        """Number of a gradient -> its leaf."""
+        self._lines: dict[tuple[int, int], SourceLine] = {}
+
+    def __call__(self, call: Call) -> None:
+        """Take one call."""
+        inside = self._inside()
+        if inside.optimizers or not self.sink.wants():
+            return
+        kind = call.rule.kind
+        if kind == "read":
+            self._read(call)
+        elif kind == "leaf":
+            self._leaf(call)
+        else:
+            self._operation(call, inside)
+
+    # -- operations
+    def _operation(self, call: Call, inside: Inside) -> None:
+        outputs = call.outputs(self._tensor)
+        written = call.written()
+        reason = self._reason(call, outputs, inside)
+        if not outputs and not written and call.error is None and call.rule.kind != "cut":
+            return
+        spelling = self._spelling(call)
+        line = self._line(call.frame)
+        data = OperationData(grad=call.grad)
+        data["names"] = spelled(call, spelling)
+        data["inputs"] = [
+            number_of(self.table, tensor, name, source=line)
+            for tensor, name in zip(call.inputs, data["names"], strict=True)
+        ]
+        self._add_circumstances(data, call, inside)
+        kind = "operation"
+        if reason:
+            kind, data["reason"], data["stack"] = "cut", reason, self._stack(call.frame)
+        elif written:
+            kind = "inplace"
+            self._add_write(data, call, written[0])
+        self._add_outputs(data, call, outputs, spelling, line)
+        event = Event(kind, op=call.rule.op, source=line, data=data)  # type: ignore[arg-type]
+        reads_values(data, call, outputs, self._readable)
+        row = self.sink(event)
+        self._made(data, call.rule.reason, row)
+        if written:
+            self._write_beside(data, call, written[kind == "inplace" :], line)
+
+    def _add_circumstances(self, data: OperationData, call: Call, inside: Inside) -> None:
+        """Add what was in force around the call, and what it was told."""
+        plain = arguments_of(call)
+        if plain:
+            data["arguments"] = plain
+        if call.inference:
+            data["inference"] = True
+        if call.error is not None:
+            data["error"] = f"{type(call.error).__name__}: {call.error}"
+        marks = self._marks()
+        if marks.scope:
+            data["scope"] = marks.scope
+        if inside.run is not None:
+            data["run"] = inside.run
+        if call.after > call.before:
+            data["nodes"] = [call.before - marks.begin, call.after - marks.begin]
+
+    def _add_write(self, data: OperationData, call: Call, place: int) -> None:
+        """Add what an in-place write hit."""
+        target = call.inputs[place]
+        number = data["target"] = data["inputs"][place]
+        data["version"] = [call.versions[place], version_of(target)]
+        data["through"] = self._way(call, place, number)
+        data["stack"] = self._stack(call.frame)
+        if overlaps(target):
+            data["overlap"] = True
+        if call.rule.op in IN_PLACE_INDEXED:
+            repeated = duplicates_in(call, self._readable)
+            if repeated:
+                data["duplicates"] = repeated
+        leaf = self._grad_of.get(number)
+        if leaf is not None and call.rule.op in ("zero_", "fill_"):
+            self._change(leaf, "grad-zeroed", call)
+
+    def _way(self, call: Call, place: int, number: int) -> str:
+        """Return how a write reached the memory."""
+        if call.places[place][0] == "out":
+            return "out"
+        way = self._through.get(number, "")
+        return way or ("view" if self.table[number].view_of is not None else "")
+
+    def _write_beside(self, data: OperationData, call: Call, written: list[int], line: SourceLine | None) -> None:
+        """Report what a call wrote to besides its result: running statistics, lists of tensors."""
+        hit = {self.table[data["target"]].storage} if "target" in data else set()
+        for place in written:
+            number = data["inputs"][place]
+            memory = self.table[number].storage
+            if memory in hit:  # a view of what is known to be written
+                continue
+            hit.add(memory)
+            beside = OperationData(inputs=[number], names=[data["names"][place]], outputs=[], grad=call.grad)
+            self._add_write(beside, _only(call, place), 0)
+            self.sink(Event("inplace", op=call.rule.op, source=line, data=beside))  # type: ignore[arg-type]
+
+    def _add_outputs(
+        self, data: OperationData, call: Call, outputs: list[Any], spelling: Spelling, line: SourceLine | None
+    ) -> None:
+        """Number the results and note what is kept for backward."""
+        names = data["output_names"] = assigned(call, spelling, outputs)
+        data["outputs"] = [
+            number_of(self.table, tensor, name, source=line) for tensor, name in zip(outputs, names, strict=True)
+        ]
+        if call.after > call.before and outputs:
+            kept = saves_of(call, outputs, self._marks().begin, self.saved)
+            if kept:
+                numbers = [*data["inputs"], *data["outputs"]]
+                data["saves"] = sorted({numbers[place] for place in kept})
+
+    def _made(self, data: OperationData, way: str, row: int) -> None:
+        """Let new results know the event that made them, and what they share memory with."""
+        known = set(data["inputs"])
+        for number in data["outputs"]:
+            facts = self.table[number]
+            if facts.made_by is None and number not in known:
+                facts.made_by = row
+            if way in ("data", "detach") and data["inputs"]:
+                facts.view_of = data["inputs"][0]
+                self._through[number] = way
+            elif facts.view_of is None and data["inputs"] and number not in known:
+                self._follow(number, data["inputs"][0])
+
+    def _follow(self, number: int, first: int) -> None:
+        """A view of a tensor that shares memory unseen shares it, too."""
+        facts, source = self.table[number], self.table[first]
+        if facts.storage is not None and facts.storage == source.storage:
+            facts.view_of = first
+            if first in self._through:
+                self._through[number] = self._through[first]
+
+    # -- cuts
+    def _reason(self, call: Call, outputs: list[Any], inside: Inside) -> str:
+        """Return why the results have no history although an input has one; "" if they have, or none had."""
+        if not any(call.required) or inside.functions or (inside.run is not None and not call.grad):
+            return ""
+        if any(tensor.requires_grad for tensor in outputs):
+            return ""
+        if call.rule.kind == "cut":
+            return call.rule.reason
+        if not outputs or call.written():
+            return ""
+        if call.inference:
+            return "inference"
+        if not call.grad:
+            return "no_grad"
+        return "integer" if call.rule.op in NONDIFFERENTIABLE_CASTS else "nondifferentiable"
+
+    # -- leaves
+    def _read(self, call: Call) -> None:
+        """Note a look at ``.grad`` that finds nothing, or that of a tensor which is no leaf."""
+        tensor = call.inputs[0]
+        found = call.result
+        if found is not None:
+            if not isinstance(found, self._tensor):
+                return
+            number = number_of(self.table, tensor, spelled(call, self._spelling(call))[0])
+            self._grad_of[number_of(self.table, found)] = number
+            if tensor.is_leaf:
+                return
+        elif not call.direct:
+            return
+        self._report_leaf("read", call, {"leaf": tensor.is_leaf, "retains_grad": tensor.retains_grad})
+
+    def _leaf(self, call: Call) -> None:
+        """Note that a leaf was changed."""
+        change = call.rule.reason
+        if call.error is not None and not call.inputs:
+            return
+        more: dict[str, Any] = {}
+        if change == "requires_grad":
+            value = call.args[1] if len(call.args) > 1 else call.kwargs.get("requires_grad", True)
+            more["value"] = bool(value)
+        elif change == "grad-set":
+            given = call.args[1] if len(call.args) > 1 else None
+            change = "grad-cleared" if given is None else "grad-set"
+            if isinstance(given, self._tensor):
+                self._grad_of[number_of(self.table, given)] = number_of(self.table, call.inputs[0])
+        self._report_leaf("leaf", call, {"change": change, **more})
+
+    def _report_leaf(self, kind: str, call: Call, more: dict[str, Any]) -> None:
+        """Report what happened to the first argument."""
+        line = self._line(call.frame)
+        name = spelled(call, self._spelling(call))[0]
+        data = {"tensor": number_of(self.table, call.inputs[0], name, source=line), "names": [name], **more}
+        data["stack"] = self._stack(call.frame)
+        if call.error is not None:
+            data["error"] = f"{type(call.error).__name__}: {call.error}"
+        self.sink(Event(kind, op=call.rule.op, source=line, data=data))
+
+    def _change(self, leaf: int, change: str, call: Call) -> None:
+        data = {"tensor": leaf, "change": change, "stack": self._stack(call.frame)}
+        self.sink(Event("leaf", op=call.rule.op, source=self._line(call.frame), data=data))
+
+    # -- places
+    def _spelling(self, call: Call) -> Spelling:
+        """Return how the user's line spells the call; a line of which a library made it does not."""
+        spelling = spelling_at(call.frame)
+        return spelling if call.direct or forms_match(call.rule.op, spelling.form) else UNKNOWN
+
+    def _line(self, frame: FrameType | None) -> SourceLine | None:
+        if frame is None:
+            return None
+        code = frame.f_code
+        key = (id(code), frame.f_lasti)
+        line = self._lines.get(key)
+        if line is None or line.file != code.co_filename:
+            line = self._lines[key] = SourceLine(code.co_filename, frame.f_lineno or code.co_firstlineno, code.co_name)
+        return line
+
+    def _stack(self, frame: FrameType | None) -> list[Stack]:
+        return stack_of(frame)
+
+
+def _only(call: Call, place: int) -> Call:
+    """Return the call as if it had that one input only."""
+    one = Call(call.rule, call.args, call.kwargs)
+    one.inputs, one.places = [call.inputs[place]], [call.places[place]]
+    one.versions, one.frame = [call.versions[place]], call.frame
+    return one

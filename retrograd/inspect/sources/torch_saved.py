@@ -1,0 +1,169 @@
+"""What PyTorch's nodes keep for backward, told from their classes and the call that made them, without unpacking."""
+
+from __future__ import annotations
+
+import math
+import threading
+from collections.abc import Hashable
+from typing import Any
+
+from .torch_calls import Call
+from .torch_release import raise_stack_limit
+from .torch_tensors import memory_of
+
+_PREFIX = "_raw_saved_"
+_MAX_NODES = 40
+"""Nodes of one call that are looked at."""
+_SAFE_TOUCHES = 15_000
+_SAFE_TOUCHES_THREAD = 800
+_MAX_SIZES = 500_000
+
+_RESULTS = frozenset({"result", "result0", "output", "out"})
+_FIRST = frozenset({"self", "input", "mat1", "batch1", "tensor1", "query", "condition"})
+_SECOND = frozenset(
+    {"other", "mat2", "weight", "batch2", "tensor2", "exponent", "target", "vec", "key", "mask", "index"}
+)
+_THIRD = frozenset({"value", "end"})
+_NEEDED_BY = {
+    "MulBackward0": {"self": 1, "other": 0},
+    "MmBackward0": {"self": 1, "mat2": 0},
+    "BmmBackward0": {"self": 1, "mat2": 0},
+    "MvBackward0": {"self": 1, "vec": 0},
+    "DotBackward0": {"self": 1, "tensor": 0},
+    "DivBackward0": {"self": 1},
+    "AddmmBackward0": {"mat1": 2, "mat2": 1},
+    "AddbmmBackward0": {"batch1": 2, "batch2": 1},
+    "BaddbmmBackward0": {"batch1": 2, "batch2": 1},
+    "AddcmulBackward0": {"tensor1": 2, "tensor2": 1},
+    "ConvolutionBackward0": {"input": 1, "weight": 0},
+    "PowBackward1": {"result": 1},
+}
+"""Node -> saved value -> the edge for whose sake alone it is kept."""
+_ADDING = ("Add", "Baddbmm")
+"""Nodes of products whose first input is what the product is added to."""
+_VIEWS = ("T", "View", "Reshape", "UnsafeView", "Transpose", "Permute", "Expand", "Unsqueeze", "Squeeze", "Alias")
+
+_saved_names: dict[type, tuple[str, ...]] = {}
+
+
+class SavedSizes:
+    """Which memory the nodes of a recording keep: sequence number from the beginning -> (storage, bytes) pairs."""
+
+    def __init__(self) -> None:
+        self.of_node: dict[int, dict[Hashable, int]] = {}
+        self._touched = threading.local()
+
+    def add(self, number: int, storage: Hashable, size: int) -> None:
+        """Note what one node keeps."""
+        if storage is None:
+            return
+        if len(self.of_node) >= _MAX_SIZES:
+            self.of_node.clear()
+        self.of_node.setdefault(number, {})[storage] = size
+
+    def may_touch(self, nodes: int) -> bool:
+        """Whether that many more nodes may be looked at: deep graphs that were cannot be freed on a small stack."""
+        count = self._touched.count = getattr(self._touched, "count", 0) + nodes
+        main = threading.current_thread() is threading.main_thread()
+        if count <= (_SAFE_TOUCHES if main else _SAFE_TOUCHES_THREAD):
+            return True
+        if not main:
+            return False
+        if count > getattr(self._touched, "allowed", 0):
+            if not raise_stack_limit(2 * count):
+                return False
+            self._touched.allowed = 2 * count
+        return True
+
+    def begin_anew(self) -> None:
+        """The graph at hand is taken care of by a walk."""
+        self._touched.count = 0
+
+
+def saves_of(call: Call, outputs: list[Any], begin: int, sizes: SavedSizes) -> set[int]:
+    """Return the places, among inputs and then outputs, of the tensors that the nodes of a call keep."""
+    made = call.after - call.before
+    if made > _MAX_NODES or not sizes.may_touch(made):
+        return set()
+    kept: set[int] = set()
+    tensors = [*call.inputs, *outputs]
+    roots = {tensor.grad_fn for tensor in outputs[:1] if tensor.requires_grad and not _is_stale_view(tensor)}
+    for node in _nodes_of(roots, call):
+        number = node._sequence_nr() - begin
+        for name in _kept_names(node):
+            place = _place_of(name, node, call, node in roots)
+            if place is not None:
+                kept.add(place)
+                tensor = tensors[place]
+                sizes.add(number, memory_of(tensor), tensor.numel() * tensor.element_size())
+            elif name in _RESULTS:
+                sizes.add(number, ("result", number), _output_size(node))
+    return kept
+
+
+def _nodes_of(roots: set[Any], call: Call) -> list[Any]:
+    """Return the nodes that a call made, from its results on."""
+    found = [node for node in roots if node is not None and _is_inside(node, call)]
+    seen = set(found)
+    for node in found:  # grows while it is read
+        for following, _ in node.next_functions:
+            if following is not None and following not in seen and _is_inside(following, call):
+                seen.add(following)
+                found.append(following)
+    return found
+
+
+def _is_inside(node: Any, call: Call) -> bool:
+    return bool(call.before <= node._sequence_nr() < call.after)
+
+
+def _output_size(node: Any) -> int:
+    """Return the bytes of a node's first output, 0 if that cannot be told."""
+    try:
+        first = node._input_metadata[0]
+        return math.prod(int(size) for size in first.shape) * int(first.dtype.itemsize)
+    except Exception:
+        return 0
+
+
+def _is_stale_view(tensor: Any) -> bool:
+    """Whether asking for a tensor's node would make the engine build one."""
+    return bool(tensor._is_view() and tensor._version)
+
+
+def _kept_names(node: Any) -> list[str]:
+    """Return the names of the tensors that a node keeps, given which of its inputs need a gradient."""
+    names = _saved_names.get(type(node))
+    if names is None:
+        names = tuple(name[len(_PREFIX) :] for name in dir(type(node)) if name.startswith(_PREFIX))
+        _saved_names[type(node)] = names
+    needs = _NEEDED_BY.get(type(node).__name__)
+    if needs is None:
+        return list(names)
+    edges = node.next_functions
+    return [
+        name for name in names if name not in needs or (needs[name] < len(edges) and edges[needs[name]][0] is not None)
+    ]
+
+
+def _place_of(name: str, node: Any, call: Call, last: bool) -> int | None:
+    """Return which tensor of a call a saved value is, inputs first, then outputs; None for what the call made itself.
+
+    ``last`` says that the node is the one of the call's result.
+    """
+    if name in _RESULTS:
+        return len(call.inputs) if last else None
+    position = 0 if name in _FIRST else 1 if name in _SECOND else 2 if name in _THIRD else None
+    if position is None:
+        return None
+    adding = 1 if type(node).__name__.startswith(_ADDING) else 0
+    edges = node.next_functions
+    if position + adding < len(edges):
+        made = edges[position + adding][0]
+        if made is not None and _is_inside(made, call) and not type(made).__name__.startswith(_VIEWS):
+            return None
+    position += adding if call.rule.op.startswith("add") or call.rule.op == "baddbmm" else 0
+    for place, where in enumerate(call.places):
+        if where == (position, -1):
+            return place
+    return None

@@ -1,0 +1,247 @@
+"""Recordings of PyTorch programs at level ``full``: every call with its tensors, names and values."""
+
+from __future__ import annotations
+
+import gc
+import weakref
+
+import pytest
+
+from retrograd.inspect import recording
+from retrograd.inspect.sources import torch_calls
+
+torch = pytest.importorskip("torch")
+
+
+@pytest.fixture(autouse=True)
+def _no_problem_of_ours():
+    """Nothing went wrong behind the program's back."""
+    torch_calls.PROBLEMS.clear()
+    yield
+    assert torch_calls.PROBLEMS == []
+
+
+def events_of(run, *kinds, level="full"):
+    """The events of some kinds that a program leaves, and the recording."""
+    with recording(level=level) as recorded:
+        run()
+    return [event for event in recorded.events if not kinds or event.kind in kinds], recorded
+
+
+def test_operation():
+    """Inputs and outputs by number, as the line spells them; nodes, saved tensors, ranges and sums."""
+
+    def run():
+        v = torch.tensor([1.0, 4.0], requires_grad=True)
+        h = torch.sqrt(v) * v
+        h.sum()
+
+    events, recorded = events_of(run, "operation")
+    made, root, product, total = events
+    names = [facts.name for facts in recorded.tensors]
+
+    assert [event.op for event in events] == ["tensor", "sqrt", "mul", "sum"]
+    assert names == ["v", "", "h", ""]
+    assert root.data["names"] == ["v"]
+    assert product.data["names"] == ["torch.sqrt(v)", "v"]
+    assert product.data["inputs"] == [*root.data["outputs"], *made.data["outputs"]]
+    assert (root.data["nodes"], product.data["nodes"]) == ([0, 1], [1, 2])
+    assert root.data["saves"] == root.data["outputs"]  # sqrt keeps its result
+    assert product.data["saves"] == sorted(product.data["inputs"])
+    assert product.data["range"] == [[1.0, 8.0]]
+    assert product.data["checksum"] == [9.0]
+    assert recorded.tensors[2].made_by == recorded.events.index(product)
+    assert total.source.function == "run"
+
+
+@pytest.mark.parametrize(
+    ("cut", "reason"),
+    [
+        (lambda h: h.detach(), "detach"),
+        (lambda h: h.data, "data"),
+        (lambda h: h.sum().item(), "item"),
+        (lambda h: h.tolist(), "tolist"),
+        (lambda h: h.argmax(), "nondifferentiable"),
+        (lambda h: h.long(), "integer"),
+        (lambda h: torch.no_grad()(torch.relu)(h), "no_grad"),
+        (lambda h: torch.inference_mode()(torch.relu)(h), "inference"),
+    ],
+)
+def test_cuts(cut, reason):
+    """Whatever leaves the graph says how."""
+    weight = torch.ones(3, requires_grad=True)
+    cuts, _ = events_of(lambda: cut(weight * 2), "cut")
+
+    assert [event.data["reason"] for event in cuts] == [reason]
+    assert cuts[0].data["stack"][0]["function"] == "<lambda>"
+
+
+@torch.no_grad()
+def frozen(v):
+    """A function that never records."""
+    return v * 2
+
+
+def test_who_switched_gradients_off():
+    """A decorator is blamed on the line that called the function, a block on the line of its ``with``."""
+    weight = torch.ones(3, requires_grad=True)
+
+    def run():
+        frozen(weight)
+        with torch.no_grad():
+            weight * 3
+
+    (decorated, block), _ = events_of(run, "cut")
+    first = run.__code__.co_firstlineno
+
+    assert "grad_off" not in decorated.data["stack"][0]
+    caller = decorated.data["stack"][1]
+    assert (caller["grad_off"], caller["callee"], caller["line"]) == ("no_grad", "frozen", first + 1)
+    assert (block.data["stack"][0]["grad_off"], block.data["stack"][0]["entered"]) == ("no_grad", first + 2)
+
+
+def test_writes():
+    """In-place writes say what they hit, how they got there, and what the version counter made of it."""
+
+    def run():
+        h = torch.ones(4)
+        h += 1
+        h.data.clamp_(0.0, 1.0)
+        h[:2].mul_(3)
+        torch.add(h, 1, out=h)
+        h.expand(3, 4)[0] = 5.0
+
+    events, recorded = events_of(run, "inplace")
+    hit = [recorded.tensors[event.data["target"]] for event in events]
+
+    assert [event.op for event in events] == ["add_", "clamp_", "mul_", "add", "setitem"]
+    assert [event.data["through"] for event in events] == ["", "data", "view", "out", "view"]
+    assert len({facts.storage for facts in hit}) == 1
+    assert events[0].data["version"] == [0, 1]
+    assert [event.data.get("overlap", False) for event in events] == [False] * 4 + [True]
+
+
+def test_repeated_indices():
+    """A write that hits a place twice says so; one that adds up does not."""
+
+    def run():
+        table, index = torch.zeros(4), torch.tensor([0, 0, 1])
+        table[index] = torch.ones(3)
+        table[torch.tensor([0, 1, 2])] = torch.ones(3)
+        table.index_put_((index,), torch.ones(3), accumulate=True)
+
+    events, _ = events_of(run, "inplace")
+
+    assert [event.data.get("duplicates") for event in events] == [1, None, None]
+
+
+def test_values_that_tell():
+    """Where a NaN is born, what went in, where the slope is infinite, and how much is flat."""
+
+    def run():
+        rate = torch.tensor([[1.0, 0.0], [2.0, -1.0]])
+        torch.log(rate)
+        torch.tanh(torch.tensor([0.1, 50.0]))
+
+    (_, log, _, tanh), _ = events_of(run, "operation")
+    given, result = (log.data["values"][str(log.data[key][0])] for key in ("inputs", "outputs"))
+
+    assert (result["nan"], result["inf"], result["first_bad"], result["bad_rows"]) == (1, 1, [1, 1], [0, 1])
+    assert (given["min"], given["zero"], given["pole"]) == (-1.0, 1, [0, 1])
+    assert tanh.data["flat_share"] == 0.5
+
+
+def test_leaves():
+    """Frozen parameters, cleared gradients, and looks at gradients that are not there."""
+    parameter = torch.ones(2, requires_grad=True)
+
+    def run():
+        h = parameter * 2
+        h.sum().backward()
+        parameter.grad.zero_()
+        parameter.grad = None
+        parameter.requires_grad_(False)
+        assert parameter.grad is None
+
+    events, recorded = events_of(run, "leaf", "read")
+
+    assert [event.data.get("change", "read") for event in events] == [
+        "grad-zeroed",
+        "grad-cleared",
+        "requires_grad",
+        "read",
+    ]
+    assert events[2].data["value"] is False
+    assert {recorded.tensors[event.data["tensor"]].name for event in events} == {"parameter"}
+
+
+def test_failed_call():
+    """A call that raises is told with its message, and raises as ever."""
+    leaf = torch.ones(2, requires_grad=True)
+    with recording(level="full") as recorded, pytest.raises(RuntimeError, match="leaf Variable"):
+        leaf.add_(1)
+
+    (call,) = [event for event in recorded.events if event.op == "add_"]
+    assert "leaf Variable" in call.data["error"]
+    assert call.data["names"] == ["leaf"]
+
+
+def test_nothing_is_kept_alive():
+    """Tensors and graphs die when the program lets them go, also while they are being recorded."""
+    with recording(level="full") as recorded:
+        weight = torch.ones(2, requires_grad=True)
+        h = weight * 2
+        seen = [weakref.ref(weight), weakref.ref(h)]
+        del weight, h
+        gc.collect()
+
+        assert [reference() for reference in seen] == [None] * 2
+    assert len(recorded.tensors) == 2
+
+
+def test_transforms_are_left_alone():
+    """Inside ``vmap`` and under dispatch modes no value is read."""
+    from torch.utils._python_dispatch import TorchDispatchMode
+
+    class Counting(TorchDispatchMode):
+        ops: list[str] = []
+
+        def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+            self.ops.append(str(func))
+            return func(*args, **(kwargs or {}))
+
+    def run():
+        torch.func.vmap(torch.log)(torch.ones(3, 2))
+        with Counting():
+            torch.ones(2) + 1
+
+    run()
+    alone = list(Counting.ops)
+    Counting.ops.clear()
+    events_of(run)
+
+    assert Counting.ops == alone
+
+
+def training():
+    """A few steps of everything usual, and the gradients they end with."""
+    torch.manual_seed(0)
+    model = torch.nn.Sequential(torch.nn.Linear(4, 8), torch.nn.ReLU(), torch.nn.BatchNorm1d(8), torch.nn.Linear(8, 2))
+    optimizer = torch.optim.Adam(model.parameters())
+    for _ in range(3):
+        optimizer.zero_grad()
+        loss = torch.nn.functional.cross_entropy(model(torch.randn(6, 4)), torch.randint(0, 2, (6,)))
+        loss.backward()
+        torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+        optimizer.step()
+    return [parameter.grad.clone() for parameter in model.parameters()] + [torch.rand(3)]
+
+
+@pytest.mark.parametrize("level", ["graph", "backward", "full"])
+def test_results_are_the_same_to_the_bit(level):
+    """Gradients, parameters and random numbers do not change by being watched."""
+    alone = training()
+    with recording(level=level):
+        watched = training()
+
+    assert all(torch.equal(one, other) for one, other in zip(alone, watched, strict=True))
