@@ -35,10 +35,24 @@ class AccumulateGrad(GraphNode):
     def __init__(self, variable: TensorBase) -> None:
         self._number = LEAF_NUMBER
         self._edges = ()
-        self._sigs = (variable._sig,)
+        self._sigs = variable._sig.alone
         self._extra = None
         self._pending = None
         self.variable = variable
+        self.expect_dtype()
+
+    def expect_dtype(self) -> None:
+        """A leaf with a ``grad_dtype`` of its own has gradients fitted that have its shape and dtype already."""
+        meta = self.variable._meta
+        if meta is not None and meta.grad_dtype is not ...:
+            self._sigs = (self.variable._sig,)  # equal, but not the object that needs no fitting
+
+    def __lt__(self, other: Any) -> bool:
+        return False  # accumulators are equal in a heap
+
+    def _sweep(self, g: Any, heap: Any, task: Any) -> None:
+        self._pending = g
+        task.leaves.append(self)  # filled at the end, when everything has arrived
 
     def __call__(self, *grads: Any, **kwargs: Any) -> Any:
         """Accumulate a gradient directly."""
@@ -63,6 +77,13 @@ class AccumulateGrad(GraphNode):
             for handle, hook in list(meta.post_accumulate_hooks.items()):
                 _check_returned_nothing(call_hook(handle, hook, variable))
         return ()
+
+
+def expect_dtype(meta: Any) -> None:
+    """Tell a leaf's accumulator, if there is one, that its ``grad_dtype`` was set."""
+    node = meta.accumulator() if meta.accumulator is not None else None
+    if node is not None:
+        node.expect_dtype()
 
 
 def _check_returned_nothing(result: Any) -> None:

@@ -163,10 +163,12 @@ def storage_of(t: TensorBase) -> Storage:
 
 def _storage_through_node(edge: Any) -> Storage:
     node, nr = (edge.node, edge.nr) if hasattr(edge, "nr") else (edge, 0)
-    slots = getattr(node, "output_storages", None)
-    if slots is None:
+    op = getattr(node, "op", None)
+    if op is None or not op.saves_result:
         return Storage()
-    storage: Storage = slots.setdefault(nr, Storage())
+    if node.output_storages is None:
+        node.output_storages = {}
+    storage: Storage = node.output_storages.setdefault(nr, Storage())
     return storage
 
 

@@ -238,17 +238,29 @@ CPU: Final = device("cpu")
 class Sig:
     """An interned (shape, dtype) pair, so that "same shape and dtype" is an identity test."""
 
-    __slots__ = ("differentiable", "numpy", "shape")
+    __slots__ = ("alone", "differentiable", "floats", "ints", "numpy", "shape")
 
     def __init__(self, shape: tuple[int, ...], numpy: np.dtype[Any]) -> None:
         self.shape = Size(shape)
         self.numpy = numpy
         self.differentiable = numpy.kind in "fc"
+        self.alone = (self,)
+        """What a node with one output has as ``_sigs``: one object for all, so that "fits" is an identity test."""
+        self.floats, self.ints = _numbers_of(numpy)
 
     @property
     def dtype(self) -> dtype:
         """The torch-shaped dtype."""
         return from_numpy_dtype(self.numpy)
+
+
+Numbers = dict[Any, Any]
+_numbers: dict[np.dtype[Any], tuple[Numbers, Numbers]] = {}
+
+
+def _numbers_of(numpy: np.dtype[Any]) -> tuple[Numbers | None, Numbers | None]:
+    """The Python floats and integers met beside tensors of a dtype, as arrays; ``None`` unless it is real."""
+    return _numbers.setdefault(numpy, ({}, {})) if numpy.kind == "f" else (None, None)
 
 
 _sigs: dict[tuple[tuple[int, ...], np.dtype[Any]], Sig] = {}

@@ -8,7 +8,7 @@ import numpy as np
 
 from .base import TensorBase
 from .dtypes import Sig
-from .node import GraphNode, Port
+from .node import NOTHING, GraphNode, Port
 from .opnode import OpNode
 from .registry import OPS
 
@@ -35,9 +35,12 @@ def fit_results(node: GraphNode, results: tuple[Any, ...], tensors: bool) -> tup
     return tuple(fitted)
 
 
-def fit_one(node: GraphNode, i: int, g: Any, target: GraphNode, sig: Sig) -> Any:
-    """One array, made to fit the input that receives it."""
-    return _fit_array(node, i, g, _expected(target, sig))
+def fit_one(node: GraphNode, i: int, g: Any, target: Any) -> Any:
+    """One array, made to fit the input (a node with one, or a port) that receives it in a sweep."""
+    if g is None:
+        return NOTHING
+    sig = target._sigs[0]
+    return g if sig is None else _fit_array(node, i, g, _expected(target, sig))
 
 
 def _expected(target: GraphNode, sig: Sig) -> tuple[tuple[int, ...], Any]:
@@ -119,7 +122,25 @@ def _sum_tensor_to(g: Any, shape: tuple[int, ...]) -> Any:
 
 def sum_to(g: Any, shape: tuple[int, ...]) -> Any:
     """Sum a broadcast array down to ``shape``."""
+    if len(shape) == 1 and g.ndim > 1 and g.shape[-1] == shape[0] != 1 and g.dtype.char in "fd":
+        return column_sum(g.reshape(-1, shape[0]))
     axes = _broadcast_axes(g.shape, shape)
     if axes:
         g = np.add.reduce(g, axes, keepdims=True)
     return np.asarray(g).reshape(shape)
+
+
+_ones: dict[tuple[int, str], Any] = {}
+
+
+def column_sum(rows: Any) -> Any:
+    """The sum of the rows of a matrix of float32 or float64; as a product with ones, BLAS takes half the time."""
+    key = (rows.shape[0], rows.dtype.char)
+    ones = _ones.get(key)
+    if ones is None:
+        if len(_ones) > 64:
+            _ones.clear()
+        ones = np.ones(rows.shape[0], rows.dtype)
+        if rows.shape[0] <= 100_000:
+            _ones[key] = ones
+    return ones @ rows

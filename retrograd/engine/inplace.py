@@ -8,6 +8,7 @@ from typing import Any
 from . import observe, state
 from .base import TensorBase, storage_of, wrap
 from .dispatch import (
+    arrays_of,
     compute,
     edges_of,
     pack_saved,
@@ -22,6 +23,7 @@ from .fit import is_expandable_to
 from .forward_ad import carries_tangent, keep_for_node, keep_tangent, tangent_of
 from .forward_rules import output_tangents
 from .op import OpDef
+from .quiet import quietly
 from .registry import F
 from .saved import SavedTensor
 from .state import STATE
@@ -56,12 +58,13 @@ def _written(op: OpDef, args: tuple[Any, ...]) -> Any:
     """Do it, with all arguments in the row's order."""
     t = args[0]
     operands = tensors_in(op, args)
-    recording = STATE.grad_enabled and not STATE.inference
-    records = recording and bool(op.diff_positions) and any(requires_grad(x) for x in operands)
+    records = _records(op, operands)
     check_inplace(t, records)
     if op.name not in _IDEMPOTENT and not (op.name == "_copy" and _is_same_memory(t, args[1])):
         check_overlap(t._array, operands)
-    cast_args = promoted(op, args) if op.promote and not same_dtype(op, args) else args
+    cast_args = _of_one_dtype(op, args)
+    if not records and cast_args[0] is t and _fits_in_place(op, cast_args):
+        return _computed_in_place(op, t, cast_args)
     computed = compute(op, cast_args)
     outputs, aux = split_aux(op, computed)
     new = _fitting(op, t, outputs[0])
@@ -78,8 +81,8 @@ def _written(op: OpDef, args: tuple[Any, ...]) -> Any:
         if node is not None:
             if early and node.saved is not None:
                 node.saved = tuple([early.get(id(v), v) for v in node.saved])
-            if node.output_storages is not None:
-                node.output_storages[0] = storage_of(t)
+            if op.saves_result:
+                node.output_storages = {0: storage_of(t)}
             rebase_history(t, node)
             if STATE.saved_hooks:
                 pack_saved(op, node, [t])
@@ -90,6 +93,39 @@ def _written(op: OpDef, args: tuple[Any, ...]) -> Any:
     if observe.observers:
         observe.tell("inplace", op, args, node, t, operands)
     return t
+
+
+def _records(op: OpDef, operands: list[Any]) -> bool:
+    """Whether the write gets a node."""
+    recording = STATE.grad_enabled and not STATE.inference
+    return recording and bool(op.diff_positions) and any(requires_grad(x) for x in operands)
+
+
+def _of_one_dtype(op: OpDef, args: tuple[Any, ...]) -> tuple[Any, ...]:
+    return promoted(op, args) if op.promote and not same_dtype(op, args) else args
+
+
+def _computed_in_place(op: OpDef, t: Any, args: tuple[Any, ...]) -> Any:
+    """The same without a record and without an array for the result: half the memory traffic of an optimizer step."""
+    assert op.into is not None
+    prepare_write(t)
+    quietly(op.into, arrays_of(op, args))
+    bump_version(t)
+    return t
+
+
+def _fits_in_place(op: OpDef, args: tuple[Any, ...]) -> bool:
+    """Whether a row can write to its first operand at once: the result surely has its shape and dtype."""
+    if op.into is None or state.FORWARD_LEVELS or observe.observers:
+        return False
+    t, other = args[:2]
+    a = t._sig
+    if not a.differentiable or any(v.__class__ is complex for v in args):
+        return False
+    if not isinstance(other, TensorBase):
+        return other.__class__ in (int, float)
+    b = other._sig
+    return a is b or (a.numpy is b.numpy and is_expandable_to(b.shape, a.shape))
 
 
 def _is_same_memory(t: Any, other: Any) -> bool:

@@ -209,18 +209,53 @@ class GraphNode:
         """One gradient per outgoing edge; arrays, or tensors when ``task.create_graph``."""
         raise NotImplementedError
 
+    _sweep: Any
+    """``sweep.run_in_general``, put here by the sweep; classes made from rows have their own."""
+
     def _release(self) -> None:
         """Drop what was saved for backward."""
 
 
-class Port:
-    """Input ``nr`` of a node that has several."""
+class _Nothing:
+    """What a rule without gradient passes on in a sweep: the receiver runs, and adding it changes nothing."""
 
-    __slots__ = ("node", "nr")
+    __array_ufunc__ = None  # so that array + NOTHING asks it
+
+    def __add__(self, other: Any) -> Any:
+        return other
+
+    __radd__ = __add__
+
+
+NOTHING = _Nothing()
+
+
+class Port:
+    """Input ``nr`` of a node that has several; in a sweep it takes gradients as a node does and runs just before it."""
+
+    __slots__ = ("_number", "_pending", "_sigs", "node", "nr")
+    accumulates = False
 
     def __init__(self, node: GraphNode, nr: int) -> None:
         self.node = node
         self.nr = nr
+        self._number = node._number + 0.5
+        self._pending: Any = None
+        sig = node._sigs[nr]
+        self._sigs = (None,) if sig is None else sig.alone
+
+    def __lt__(self, other: Any) -> bool:
+        return False  # ports of one node are equal in a heap
+
+    def _sweep(self, g: Any, heap: Any, task: Any) -> Any:
+        node, nr = self.node, self.nr
+        first = node._pending is None
+        if first:
+            node._pending = [None] * len(node._sigs)
+        if g is not NOTHING:
+            have = node._pending[nr]
+            node._pending[nr] = g if have is None else have + g
+        return node if first else None
 
 
 def edge_parts(edge: Any) -> tuple[GraphNode, int]:

@@ -19,6 +19,7 @@ import numpy as np
 from .node import NODE_CLASSES
 from .opnode import OpNode
 from .registry import OPS
+from .row_node import make_node_class
 
 Rule = Callable[..., Any]
 
@@ -81,6 +82,8 @@ class OpDef:
         self.aux: tuple[str, ...] = facts.pop("aux", ())
         self.nondiff_names = frozenset(str(facts.pop("constant", "")).split())
         self.jvp: Rule | None = facts.pop("jvp", None)
+        self.into: Callable[..., Any] | None = facts.pop("into", None)
+        """For element-wise rows: the forward that writes its result into the first operand's array."""
         self.in_place_node: str | None = facts.pop("in_place_node", None)
         self.public: bool = facts.pop("public", not name.startswith("_"))
         self.numbers: bool = facts.pop("numbers", True)
@@ -148,10 +151,15 @@ class OpDef:
     @functools.cached_property
     def node_class(self) -> type[OpNode]:
         """The class of this row's nodes; made on first use, since a program uses few of the rows."""
-        cls: type[OpNode] = type(self.node_name, (OpNode,), {"__slots__": (), "op": self, "__module__": __name__})
+        cls = make_node_class(self)
         cls.qualified_name = _QUALIFIED.get(self.node_name)
         NODE_CLASSES.setdefault(self.node_name, cls)  # several rows may show the same node, as torch's overloads do
         return cls
+
+    @functools.cached_property
+    def general_node_class(self) -> type[OpNode]:
+        """The same for complex values: without the formulas, which are right for real ones."""
+        return type(self.node_name, (self.node_class,), {"__slots__": (), "_sweep": OpNode._sweep})
 
     @functools.cached_property
     def in_place(self) -> OpDef:
@@ -161,7 +169,7 @@ class OpDef:
     def with_node(self, node_name: str) -> OpDef:
         """The same operator under another node name (torch's in-place changes of shape have their own)."""
         twin = copy.copy(self)
-        for made in ("node_class", "in_place"):
+        for made in ("call", "node_class", "general_node_class", "in_place"):
             twin.__dict__.pop(made, None)
         twin.node_name, twin.in_place_node = node_name, None
         return twin
@@ -189,19 +197,24 @@ class OpDef:
 
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         """Run on tensors (recording) or, where no argument is a tensor, on bare arrays."""
-        return _dispatch(self, args, kwargs)
+        return self.call(*args, **kwargs)
+
+    @functools.cached_property
+    def call(self) -> Callable[..., Any]:
+        """What calling the row does, as a function."""
+        return _caller_of(self)
 
     def __repr__(self) -> str:
         return f"<operator {self.name}>"
 
 
-_dispatch: Callable[[OpDef, tuple[Any, ...], dict[str, Any]], Any]
+_caller_of: Callable[[OpDef], Callable[..., Any]]
 
 
-def set_dispatcher(dispatch: Callable[[OpDef, tuple[Any, ...], dict[str, Any]], Any]) -> None:
-    """Tell rows how calls are dispatched (called once, by the dispatcher)."""
-    global _dispatch
-    _dispatch = dispatch
+def set_dispatcher(caller_of: Callable[[OpDef], Callable[..., Any]]) -> None:
+    """Tell how a row's calls are dispatched (called once, by the dispatcher)."""
+    global _caller_of
+    _caller_of = caller_of
 
 
 def _add(op: OpDef) -> OpDef:
@@ -219,6 +232,7 @@ def _row(name: str, forward: Any, kind: str, node: str | None, tensors: str | No
 
 _FACTS = (
     "view", "inplace", "promote", "outputs", "nondiff", "aux", "jvp", "public", "constant", "in_place_node", "numbers",
+    "into",
 )  # fmt: skip
 """What a row may say besides its rules; ``numbers=False``: no operand may be a Python number."""
 

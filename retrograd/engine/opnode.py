@@ -149,16 +149,22 @@ class OpNode(GraphNode):
         if isinstance(value, SavedTensor):
             t = value.value(self)
             return t if tensors or t is None else t._array
-        storages = self.output_storages
-        if storages is None or value is None:
+        if value is None:
             return value
+        storages = self.output_storages
         if storages and storage.LAST_WRITE > self._number:
             check_output(storages.get(nr), self, nr)
         if not tensors:
             return value
         if self._sigs[nr] is None:
             return wrap(value)
-        return unpack_output(value, self, nr, storages)
+        return unpack_output(value, self, nr, self._need_storages())
+
+    def _need_storages(self) -> dict[int, Storage]:
+        """The version counters of outputs that are saved, by output number."""
+        if self.output_storages is None:
+            self.output_storages = {}
+        return self.output_storages
 
     def __call__(self, *grads: Any, **kwargs: Any) -> Any:
         """Run just this node: one gradient (or ``None``) per input; a tensor, or a tuple of several."""
@@ -229,9 +235,7 @@ class OpNode(GraphNode):
             edge = value._fn if isinstance(value._fn, GraphNode) or hasattr(value._fn, "nr") else None
             return SavedTensor(value, edge=edge)
         if name == "result" and value is not None:
-            storages = self.output_storages
-            assert storages is not None
-            return SavedTensor(unpack_output(value, self, 0, storages), is_output=True)
+            return SavedTensor(unpack_output(value, self, 0, self._need_storages()), is_output=True)
         return SavedTensor(None if value is None else wrapped_number(value))
 
 

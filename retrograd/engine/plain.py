@@ -1,145 +1,283 @@
-"""The short way through the dispatcher for the commonest calls.
+"""The short way through the dispatcher: a function generated for each row that records the commonest calls itself.
 
-An element-wise row called on one or two tensors of the same floating dtype and shape (or a tensor and a number), with
-nothing special switched on, needs no promotion, no broadcasting and no modes.  ``plain_call`` makes a function for
-such a row that returns ``None`` when a call is not of that kind; what it records is what the dispatcher would record.
+It serves tensors of one dtype (and, in element-wise rows, Python numbers) while nothing special is switched on; every
+other call goes to the general way, ``dispatch`` or a public function, which does the same for all.  What is generated
+is ordinary Python (tracebacks and profilers show it) and is made when a row is first called.
+
+What its lines buy, in ns for an operation on small arrays: the test of ``MODE`` in place of asking for each switch 150;
+``__class__ is Tensor`` in place of ``isinstance`` 20; storing to slots in place of calling ``__init__`` 250; a leaf's
+accumulator found here 120; setting NumPy's context variable in place of ``np.errstate`` 700; a number's array 290.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from types import FunctionType
 from typing import Any
 
 import numpy as np
 
-from .base import LAZY, new_tensor, tensor_class
+from . import state
+from .base import LAZY, TensorBase, tensor_class
 from .dtypes import sig_of
-from .op import OpDef
-from .quiet import quietly
+from .formula import Formula, formula_of
+from .numbers_ import number_operand
+from .quiet import QUIET, reset_quiet, set_quiet
+from .row_node import execute, is_plain, keep_numbers, ufuncs
 from .views import gradient_edge
 
-PlainCall = Callable[[tuple[Any, ...]], Any]
-_ndarray = np.ndarray
+
+class _Missing:
+    """Stands for an argument that was not given."""
 
 
-def plain_call(op: OpDef) -> PlainCall | None:
-    """The short call of a row, or ``None`` for rows that are not simple enough."""
-    tensors = op.tensor_positions
-    simple = op.kind == "elementwise" and op.outputs == 1 and not (op.aux or op.view or op.lists or op.joint)
-    if not simple or tensors not in ((0,), (0, 1)) or op.diff_positions != tensors:
-        return None
-    if any(name.endswith(("_sizes", "_options")) for name in op.saved_names):
-        return None
-    return _unary(op) if tensors == (0,) else _binary(op)
+MISSING = _Missing()
 
 
-def _unary(op: OpDef) -> PlainCall:
-    forward, tail, count = op.forward, op.defaults, len(op.params)
-    needs_all = op.required == 1
-    keep = _keeper(op)
-    tensor = tensor_class()
+def leaf_edge(t: Any) -> Any:
+    """The accumulator of a leaf, or the edge of a view; ``None`` where the general way has to look."""
+    meta = t._meta
+    if meta.view is None:
+        if meta.accumulator is not None:
+            node = meta.accumulator()
+            if node is not None:
+                return node
+        return gradient_edge(t) if meta.requires_grad else None
+    return None if meta.view.fn is None else gradient_edge(t)
 
-    def call(args: tuple[Any, ...]) -> Any:
-        x = args[0]
-        if x.__class__ is not tensor or not x._sig.differentiable or (x._meta is not None and _is_special(x._meta)):
-            return None
-        if len(args) != count:
-            if len(args) != 1 or not needs_all:
-                return None
-            args = (x, *tail)
-        edge = x._fn
-        if edge is LAZY:
-            edge = gradient_edge(x)
-            if edge is None:
-                return None
-        result = _wrapped(quietly(forward, (x._array, *args[1:])), x._sig)
-        if edge is not None:
-            result._fn = keep(result, (edge,), args)
-        return result
+
+_NAMES: dict[str, Any] = {
+    "state": state, "LAZY": LAZY, "leaf_edge": leaf_edge, "sig_of": sig_of, "number_operand": number_operand,
+    "QUIET": QUIET, "set_quiet": set_quiet, "reset_quiet": reset_quiet, "ndarray": np.ndarray, "asarray": np.asarray,
+    "TensorBase": TensorBase, "MISSING": MISSING, "next_number": state.next_number, "new": TensorBase.__new__,
+}  # fmt: skip
+
+
+def has_short_way(op: Any) -> bool:
+    """Whether a row's commonest calls can be served by a generated function."""
+    first = op.tensor_positions[:1]
+    return QUIET is not None and is_plain(op) and not op.view and not op.nondiff and first < (op.required,)
+
+
+def deferred(op: Any, general: Callable[..., Any], form: str) -> Any:
+    """A function that becomes the row's short way when it is first called; ``general`` itself where there is none.
+
+    ``form`` says what it takes: ``"row"`` all the row's arguments; ``"function"`` whatever ``general`` takes, where
+    more than the required ones makes it the general way; ``"operator"`` just the required ones.
+    """
+    if not has_short_way(op):
+        return general
+    function: Any = FunctionType(_first_call.__code__, {"__builtins__": __builtins__}, general.__name__)
+
+    def become(args: Any, kwargs: Any) -> Any:
+        _become_short(function, op, general, form)
+        return function(*args, **kwargs)
+
+    function.__globals__["become"] = become
+    function.__doc__, function.__module__ = general.__doc__, general.__module__
+    return function
+
+
+def _first_call(*args: Any, **kwargs: Any) -> Any:
+    return become(args, kwargs)  # type: ignore[name-defined]  # noqa: F821 - the function's globals are its own
+
+
+def _become_short(function: FunctionType, op: Any, general: Callable[..., Any], form: str) -> None:
+    """Exchange the code of ``function``, which is bound under many names already."""
+    namespace = function.__globals__
+    namespace.update(_NAMES, Tensor=tensor_class(), Node=op.node_class, ComplexNode=op.general_node_class)
+    namespace.update(_forward=op.forward, general=_without_missing(general) if form == "function" else general)
+    text = "\n".join(_CallText(op, namespace, form).lines()) + "\n"
+    execute(text, f"<calls of {op.name}>", namespace)
+    made = namespace["call"]
+    function.__code__, function.__defaults__ = made.__code__, made.__defaults__
+
+
+def _without_missing(general: Callable[..., Any]) -> Callable[..., Any]:
+    def call(*args: Any, **kwargs: Any) -> Any:
+        return general(*[a for a in args if a is not MISSING], **kwargs)
 
     return call
 
 
-def _binary(op: OpDef) -> PlainCall:
-    forward, tail, count = op.forward, op.defaults, len(op.params)
-    short = op.required == 2
-    keep = _keeper(op)
-    tensor = tensor_class()
+class _CallText:
+    """Writes the source of a row's short way; what it refers to is put into ``namespace``."""
 
-    def call(args: tuple[Any, ...]) -> Any:
-        x = args[0]
-        if x.__class__ is not tensor or (x._meta is not None and _is_special(x._meta)):
+    def __init__(self, op: Any, namespace: dict[str, Any], form: str) -> None:
+        self.op, self.namespace, self.form = op, namespace, form
+        required = list(op.params[: op.required])
+        self.given = list(op.params) if form == "row" else required
+        self.tensors = [name for name in op.tensor_names if name in self.given]
+        self.optional = [name for name in self.tensors if name not in required]
+        self.formula = self._formula()
+        self.numbers = self.formula is not None and len(self.tensors) == 2
+        """Whether the second operand may be a number."""
+        self.leave = f"return general({', '.join(self.given)}{', *_rest, **_named' if form == 'function' else ''})"
+        for name, value in zip(op.params[op.required :], op.defaults, strict=True):
+            namespace[f"default_{name}"] = value
+            if form != "row":
+                namespace[name] = value
+
+    def _formula(self) -> Formula | None:
+        """The forward as formula; only element-wise rows of tensors alone have one."""
+        op = self.op
+        if op.kind != "elementwise" or not op.promote or op.aux or len(op.tensor_names) != op.required:
             return None
-        sig = x._sig
-        if not sig.differentiable:
+        if self.form == "row" and op.defaults:
             return None
-        if len(args) != count:
-            if len(args) != 2 or not short:
-                return None
-            args = (*args, *tail)
-        o = args[1]
-        if o.__class__ is tensor:
-            if o._sig is not sig or (o._meta is not None and _is_special(o._meta)):
-                return None
-            value, second = o._array, o._fn
-        elif o.__class__ is float or o.__class__ is int:
-            value, second = o, None
+        arrays = {f"_{name}": len(op.tensor_names) == 1 for name in op.tensor_names}
+        formula = formula_of(op.forward, arrays, op.defaults)
+        if formula is not None:
+            self.namespace.update(ufuncs(formula))
+            keep_numbers(formula)
+        return formula
+
+    def lines(self) -> list[str]:
+        """The whole function."""
+        parts = self._tests, self._second_operand, self._edges, self._computing, self._result, self._node
+        return [f"def call({self._head()}):", *["    " + line for part in parts for line in part()]]
+
+    def _head(self) -> str:
+        if self.form == "function":
+            return ", ".join(f"{name}=MISSING" for name in self.given) + ", /, *_rest, **_named"
+        defaulted = self.op.params[self.op.required :]
+        return ", ".join(f"{name}=default_{name}" if name in defaulted else name for name in self.given)
+
+    def _tests(self) -> list[str]:
+        """Leave for everything that is not common."""
+        tests = ["_rest", "_named"] if self.form == "function" else []
+        tests.append("state.MODE")
+        for name in self.tensors[:1] if self.numbers else self.tensors:
+            test = f"{name}.__class__ is not Tensor"
+            tests.append(f"({name} is not None and {test})" if name in self.optional else test)
+        lines = [
+            f"if {' or '.join(tests)}:",
+            *self._bare_arrays(),
+            f"    {self.leave}",
+            f"sig = {self.tensors[0]}._sig",
+        ]
+        if self.op.promote and not self.numbers:
+            differ = ["sig.floats is None" if self.formula is not None else "not sig.differentiable"]
+            for name in self.tensors[1:]:
+                test = f"{name}._sig.numpy is not sig.numpy"
+                differ.append(f"({name} is not None and {test})" if name in self.optional else test)
+            lines.append(f"if {' or '.join(differ)}: {self.leave}")
+        return lines
+
+    def _bare_arrays(self) -> list[str]:
+        """Rules on bare arrays call rows too: those compute at once."""
+        if self.form != "row" or self.op.aux:
+            return []
+        first, *others = self.tensors
+        test = " and ".join([f"{first}.__class__ is ndarray", *[f"not isinstance({t}, TensorBase)" for t in others]])
+        return [f"    if {test}: return _forward({', '.join(self.op.params)})"]
+
+    def _second_operand(self) -> list[str]:
+        """Beside a tensor: a tensor of the same dtype, or a number, in whose place its array is put."""
+        if not self.numbers:
+            return []
+        other = self.given[1]
+        tensor = [
+            f"if {other}.__class__ is Tensor:",
+            f"    if {other}._sig.numpy is not sig.numpy or sig.floats is None: {self.leave}",
+        ]
+        if not self.op.numbers:
+            return [*tensor, f"else: {self.leave}"]
+        return [
+            *tensor,
+            "else:",
+            f"    if {other}.__class__ is float: _known = sig.floats",
+            f"    elif {other}.__class__ is int: _known = sig.ints",
+            f"    else: {self.leave}",
+            f"    try: _number = _known[{other}]",
+            f"    except (KeyError, TypeError): _number = number_operand(sig, {other})",
+            f"    if _number is None: {self.leave}",
+            f"    {other} = _number",
+        ]
+
+    def _edges(self) -> list[str]:
+        leave = self._leave_later()
+        lines = []
+        for i, name in enumerate(self.op.diff_names):
+            if name not in self.given:
+                lines.append(f"_e{i} = None")
+                continue
+            found = f"None if {name} is None else {name}._fn" if name in self.optional else f"{name}._fn"
+            lines += [f"_e{i} = {found}", f"if _e{i} is LAZY:", f"    _e{i} = leaf_edge({name})"]
+            lines.append(f"    if _e{i} is None: {leave}")
+        for name in self.op.saved_names:
+            if name in self.tensors:
+                given = f"{name} is not None and " if name in self.optional else ""
+                lines.append(f"if {given}{name}._meta is not None and {name}._meta.inference: {leave}")
+        return lines
+
+    def _leave_later(self) -> str:
+        """Leave for the general way when a number's array may have taken the place of the second operand."""
+        if not self.numbers:
+            return self.leave
+        other = self.given[1]
+        return self.leave.replace(f", {other}", f", {other} if {other}.__class__ is Tensor else {other}.value", 1)
+
+    def _computing(self) -> list[str]:
+        """The forward, without NumPy's warnings; what does not fit is said by the general way."""
+        if self.formula is not None:
+            inner = [f"_{name} = {name}._array" for name in self.tensors] + self.formula.lines("_d")
         else:
-            return None
-        first = x._fn
-        if first is LAZY or second is LAZY:
-            first = gradient_edge(x)
-            second = None if second is None else gradient_edge(o)
-            if first is None and second is None:
-                return None
-        result = _wrapped(quietly(forward, (x._array, value, *args[2:])), sig)
-        if first is not None or second is not None:
-            result._fn = keep(result, (first, second), args)
-        return result
+            inner = [f"_d = _forward({', '.join(self._argument(name) for name in self.op.params)})"]
+        lines = ["_token = set_quiet(QUIET)", "try:", *["    " + line for line in inner]]
+        lines += [
+            f"except (ValueError, TypeError, OverflowError): {self._leave_later()}",
+            "finally: reset_quiet(_token)",
+        ]
+        if self.op.aux:
+            lines.append(f"_d, {', '.join('_aux_' + name for name in self.op.aux)} = _d")
+        return [*lines, "if _d.__class__ is not ndarray: _d = asarray(_d)"]
 
-    return call
+    def _argument(self, name: str) -> str:
+        if name not in self.tensors:
+            return name
+        return f"None if {name} is None else {name}._array" if name in self.optional else f"{name}._array"
 
+    def _result(self) -> list[str]:
+        lines = ["_t = new(Tensor)", "_t._array = _d", "_t._meta = None"]
+        if self.formula is None:
+            lines.append("sig = sig_of(_d)")
+        elif self.numbers:
+            other = self.given[1]
+            lines.append(f"if {other}.__class__ is Tensor and {other}._sig is not sig: sig = sig_of(_d)")
+        none = " and ".join(f"_e{i} is None" for i in range(len(self.op.diff_names)))
+        plain = none if self.formula is not None else f"({none}) or not sig.differentiable"
+        return [*lines, "_t._sig = sig", f"if {plain}:", "    _t._fn = None", "    return _t"]
 
-def _is_special(meta: Any) -> bool:
-    """Inference tensors, and views whose node is not known, take the long way."""
-    return meta.inference or (meta.view is not None and meta.view.fn is None)
+    def _node(self) -> list[str]:
+        """The node, with what the rules of operands with an edge ask for."""
+        made = "Node"
+        if self.op.kind == "elementwise" and self.formula is None:
+            made = "Node if sig.floats is not None else ComplexNode"
+        lines = [
+            f"_t._fn = _n = new({made})",
+            "_n._number = next_number()",
+            "_n._sigs = sig.alone",
+            "_n._extra = _n._pending = None",
+            *[f"_n.edge_{i} = _e{i}" for i in range(len(self.op.diff_names))],
+            *[f"_n.kept_{name} = {self._saved(i, name)}" for i, name in enumerate(self.op.saved_names)],
+        ]
+        return [*lines, *(["_n.output_storages = None"] if self.op.saves_result else []), "return _t"]
 
+    def _saved(self, i: int, name: str) -> str:
+        op = self.op
+        if op.joint is not None or len(op.diff_names) == 1:
+            return self._value(name)
+        askers = [k for k, diff in enumerate(op.diff_names) if i in op.rule_args[diff]]
+        return f"{self._value(name)} if {' or '.join(f'_e{k} is not None' for k in askers)} else None"
 
-def _wrapped(array: Any, sig: Any) -> Any:
-    if array.__class__ is not _ndarray:
-        array = np.asarray(array)
-    t = new_tensor()
-    t._array = array
-    t._fn = None
-    t._meta = None
-    t._sig = sig if array.dtype is sig.numpy and array.shape == sig.shape else sig_of(array)
-    return t
-
-
-def _keeper(op: OpDef) -> Callable[[Any, tuple[Any, ...], tuple[Any, ...]], Any]:
-    """Makes the node of a call: each saved value only if the rule of an active edge asks for it."""
-    places = tuple(
-        (op.params.index(name) if name != "result" else -1, tuple(_askers(op, i)))
-        for i, name in enumerate(op.saved_names)
-    )
-    saves_result = op.saves_result
-
-    def keep(result: Any, edges: tuple[Any, ...], args: tuple[Any, ...]) -> Any:
-        if not result._sig.differentiable:
-            return None
-        node = op.node_class(edges, (result._sig,))
-        node.output_storages = {} if saves_result else None
-        node.saved = tuple(
-            [
-                (result._array if place < 0 else args[place]) if any(edges[k] is not None for k in askers) else None
-                for place, askers in places
-            ]
-        )
-        return node
-
-    return keep
-
-
-def _askers(op: OpDef, saved_index: int) -> list[int]:
-    """Numbers of the edges whose rules ask for a saved value."""
-    return [k for k, name in enumerate(op.diff_names) if saved_index in op.rule_args[name]]
+    def _value(self, name: str) -> str:
+        if name == "result":
+            return "_d"
+        if name in self.op.aux:
+            return "_aux_" + name
+        if name in self.op.params:
+            return name
+        operand = name.removesuffix("_sizes").removesuffix("_options")
+        found = f"{operand}._sig.shape" if name.endswith("_sizes") else f"{operand}._sig"
+        return f"(() if {operand} is None else {found})" if operand in self.optional else found

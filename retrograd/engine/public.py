@@ -12,6 +12,7 @@ from . import observe
 from .base import TensorBase, set_array, wrap
 from .inplace import bump_version, call_inplace, prepare_write
 from .op import OpDef
+from .plain import deferred
 from .registry import OPS
 from .state import STATE
 from .views import check_inplace, requires_grad
@@ -124,7 +125,8 @@ def function_of(op: OpDef) -> Callable[..., Any]:
 
     call.__name__ = call.__qualname__ = op.name
     call.__doc__ = op.forward.__doc__ if not hasattr(op.forward, "nin") else f"Element-wise {op.name}."
-    return call
+    made: Callable[..., Any] = deferred(op, call, "function")
+    return made
 
 
 def write_out(function: Callable[..., Any], out: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

@@ -36,3 +36,13 @@ if _extobj_contextvar is not None:
         _QUIET = _make_extobj(all="ignore")
     if _QUIET is None:
         _extobj_contextvar = None
+
+
+def _nothing(token: Any = None) -> None:
+    """Where NumPy has no context variable: the whole call goes the long way."""
+
+
+set_quiet: Any = _nothing if _extobj_contextvar is None else _extobj_contextvar.set
+reset_quiet: Any = _nothing if _extobj_contextvar is None else _extobj_contextvar.reset
+QUIET: Any = _QUIET
+"""What ``set_quiet`` takes; the token that it returns goes to ``reset_quiet``. ``None`` where there is none."""

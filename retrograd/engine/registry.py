@@ -20,7 +20,7 @@ class Functions:
             op = OPS[name]
         except KeyError:
             raise AttributeError(f"no operator row {name!r}") from None
-        found = _either(op, COMPOSITES[name]) if name in COMPOSITES else op
+        found = _either(op, COMPOSITES[name]) if name in COMPOSITES else op.call
         setattr(self, name, found)
         return found
 

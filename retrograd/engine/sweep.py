@@ -3,25 +3,26 @@
 A node's consumers are always newer than the node, so that taking the newest node first is a valid order.  It is not
 the order of ``execute.GraphTask`` in every detail (leaves come last), which nobody can see as long as no code of the
 user runs; ``possible`` says when that is so.  One sweep at a time: gradients wait in a slot of the node.
+
+A node takes its gradient by ``node._sweep(g, heap, task)``, which computes, passes on to the nodes it leads to, queues
+those on ``heap`` on their first arrival, and returns one of them in place of queueing it: if that is the newest one,
+it runs next without having been in the heap (60 ns less).
 """
 
 from __future__ import annotations
 
 import threading
-from heapq import heappop, heappush
+from heapq import heappop, heappush, heappushpop
 from typing import Any
 
 import numpy as np
 
 from . import observe, state, storage, watchers
-from .base import tensor_class
 from .fit import fit_one
-from .node import GraphNode, Port
-from .opnode import OpNode
-from .saved import SavedTensor
+from .node import NOTHING, GraphNode, Port
 
 _busy = threading.Lock()
-_ndarray = np.ndarray
+Heap = list[tuple[float, Any]]
 
 
 def possible() -> bool:
@@ -38,87 +39,110 @@ class Sweep:
 
     def __init__(self, keep_graph: bool) -> None:
         self.keep_graph = keep_graph
-        self.heap: list[tuple[int, GraphNode]] = []
-        self.leaves: dict[Any, Any] = {}
-        """Accumulator -> gradient so far, in the order of their last arrival."""
+        self.frees = not keep_graph
+        self.heap: Heap = []
+        self.leaves: list[Any] = []
+        """Accumulators that a gradient has reached."""
+        self.failed: Any = None
+        """The node that raised."""
 
     def wants(self, edge: Any) -> bool:
         """Everything is wanted."""
         return True
 
-    def deliver(self, edge: Any, g: Any) -> None:
-        """Add a gradient to a node's input and queue the node on its first arrival."""
-        if edge.__class__ is Port:
-            self._deliver_to_port(edge.node, edge.nr, g)
-            return
-        if edge.accumulates:
-            have = self.leaves.pop(edge, None)
-            self.leaves[edge] = g if have is None else have if g is None else have + g
-            return
-        have = edge._pending
-        if have is None:
-            edge._pending = (g,)
-            heappush(self.heap, (-edge._number, edge))
-        elif g is not None:
-            edge._pending = (g if have[0] is None else have[0] + g,)
-
-    def _deliver_to_port(self, node: Any, nr: int, g: Any) -> None:
-        if node._pending is None:
-            node._pending = [None] * len(node._sigs)
-            heappush(self.heap, (-node._number, node))
-        if g is not None:
-            have = node._pending[nr]
-            node._pending[nr] = g if have is None else have + g
-
     def run(self) -> None:
-        """Run until no gradient waits, then fill the leaves."""
-        heap, keep = self.heap, self.keep_graph
-        while heap:
-            node: Any = heappop(heap)[1]
-            grads = node._pending
-            node._pending = None
-            runner = _runners.get(node.__class__)
-            if runner is None:
-                runner = _runners[node.__class__] = _runner_for(node.__class__)
-            try:
-                results = runner(node, grads, self)
-            except BaseException:
-                node._pending = grads
-                heappush(heap, (-node._number, node))  # unfinished: what waits below it is not complete
-                raise
-            if not keep:
-                node._release()
-            for i, edge in enumerate(node._edges):
-                if edge is not None:
-                    self._pass_on(node, i, results[i], edge)
-            results = grads = None
-
-    def _pass_on(self, node: Any, i: int, g: Any, edge: Any) -> None:
-        """Deliver one result, made to fit where it goes."""
-        target, nr = (edge.node, edge.nr) if edge.__class__ is Port else (edge, 0)
-        sig = target._sigs[nr]
-        fits = g.__class__ is _ndarray and sig is not None and g.dtype is sig.numpy and g.shape == sig.shape
-        if g is not None and sig is not None and (not fits or target.accumulates):
-            g = fit_one(node, i, g, target, sig)
-        self.deliver(edge, g)
+        """Run until no gradient waits but at the leaves."""
+        heap = self.heap
+        last = storage.LAST_WRITE
+        node = heappop(heap)[1]
+        try:
+            while True:
+                g = node._pending
+                node._pending = None
+                # a node that is older than the latest write looks at the versions of what it saved
+                if node._number >= last and g is not NOTHING:
+                    node = node._sweep(g, heap, self)
+                else:
+                    node = run_closely(node, g, heap, self)
+                if node is None:
+                    if not heap:
+                        return
+                    node = heappop(heap)[1]
+                elif heap:
+                    node = heappushpop(heap, (-node._number, node))[1]
+        except BaseException:
+            self.failed = node
+            raise
 
     def fill_leaves(self) -> None:
-        """Accumulate, in the order in which the leaves became complete."""
+        """Accumulate in the leaves what waits there."""
         leaves = self.leaves
-        while leaves:
-            accumulator = next(iter(leaves))
-            accumulator._run([leaves.pop(accumulator)], self)
+        for i, accumulator in enumerate(leaves):
+            waiting = [None if accumulator._pending is NOTHING else accumulator._pending]
+            accumulator._pending = None
+            leaves[i] = None
+            if waiting[0].__class__ is not np.ndarray and waiting[0] is not None:
+                waiting[0] = np.asarray(waiting[0])
+            accumulator._run(waiting, self)
 
     def clean_up(self) -> None:
         """After an error: leaves that are complete are filled, everything else is forgotten."""
-        incomplete = _reachable([node for _, node in self.heap])
-        for _, node in self.heap:
-            node._pending = None
+        unfinished = [node for _, node in self.heap if not node.accumulates]
+        failed = [] if self.failed is None else [self.failed]
+        incomplete = _reachable([*unfinished, *failed])
+        leaves = [n for n in dict.fromkeys([*self.leaves, *[n for _, n in self.heap]]) if n is not None]
+        complete = [n for n in leaves if n.accumulates and n not in incomplete]
+        for node in (*leaves, *incomplete):
+            if node not in complete:
+                node._pending = None
         self.heap.clear()
-        for accumulator in list(self.leaves):
-            if accumulator in incomplete:
-                del self.leaves[accumulator]
+        self.leaves = complete
         self.fill_leaves()
+
+
+def deliver(node: GraphNode, i: int, g: Any, edge: Any, heap: Heap) -> None:
+    """Pass the ``i``-th result of a node on along an edge."""
+    sig = edge._sigs[0]
+    if (
+        g.__class__ is not np.ndarray
+        or sig is None
+        or g.dtype is not sig.numpy
+        or g.shape != sig.shape
+        or edge.accumulates
+    ):
+        g = fit_one(node, i, g, edge)
+    arrive(edge, g, heap)
+
+
+def arrive(edge: Any, g: Any, heap: Heap) -> None:
+    """Add a gradient to what waits at a node or port, and queue it on its first arrival."""
+    waiting = edge._pending
+    if waiting is None:
+        edge._pending = g
+        heappush(heap, (-edge._number, edge))
+    else:
+        edge._pending = waiting + g
+
+
+def run_in_general(node: Any, g: Any, heap: Heap, task: Sweep) -> None:
+    """Run a node of any kind: what it saved is checked and unpacked as in a full run."""
+    grads = g if len(node._sigs) > 1 else [None if g is NOTHING else g]
+    results = node._run(grads, task)
+    if task.frees:
+        node._release()
+    for i, edge in enumerate(node._edges):
+        if edge is not None:
+            deliver(node, i, results[i], edge, heap)
+
+
+GraphNode._sweep = run_in_general
+
+
+def run_closely(node: Any, g: Any, heap: Heap, task: Sweep) -> Any:
+    """Run a node that may not take the short way."""
+    if node.__class__ is Port or node.accumulates:
+        return node._sweep(g, heap, task)
+    return run_in_general(node, g, heap, task)
 
 
 def sweep(roots: list[Any], grads: list[Any], keep_graph: bool) -> bool:
@@ -129,7 +153,7 @@ def sweep(roots: list[Any], grads: list[Any], keep_graph: bool) -> bool:
     try:
         with np.errstate(all="ignore"):
             for edge, g in zip(roots, grads, strict=True):
-                task.deliver(edge, g)
+                arrive(edge, NOTHING if g is None else g, task.heap)
             try:
                 task.run()
             except BaseException:
@@ -141,57 +165,14 @@ def sweep(roots: list[Any], grads: list[Any], keep_graph: bool) -> bool:
     return True
 
 
-def _reachable(nodes: list[Any]) -> set[Any]:
-    seen = set(nodes)
+def _reachable(nodes: list[Any]) -> dict[Any, None]:
+    """Nodes and ports that these lead to, with themselves."""
+    seen = dict.fromkeys(nodes)
     stack = list(nodes)
     while stack:
-        for edge in stack.pop()._edges:
-            if edge is not None:
-                target = edge.node if edge.__class__ is Port else edge
-                if target not in seen:
-                    seen.add(target)
-                    stack.append(target)
+        node = stack.pop()
+        for edge in (node.node,) if node.__class__ is Port else node._edges:
+            if edge is not None and edge not in seen:
+                seen[edge] = None
+                stack.append(edge)
     return seen
-
-
-# -- how a node of each class is run
-
-
-_runners: dict[type[Any], Any] = {}
-
-
-def _runner_for(cls: type[Any]) -> Any:
-    op = getattr(cls, "op", None) if issubclass(cls, OpNode) else None
-    if op is None or op.outputs != 1 or op.joint is not None or op.lists:
-        return _run_generally
-    return _runner_of_rules(op)
-
-
-def _run_generally(node: Any, grads: Any, task: Sweep) -> Any:
-    return node._run(list(grads), task)
-
-
-def _runner_of_rules(op: Any) -> Any:
-    """One rule per edge, called with saved values that need no unpacking beyond ``tensor -> array``."""
-    rules = tuple([(op.rules[name], op.rule_args[name]) for name in op.diff_names])
-    count = len(rules)
-    tensor = tensor_class()
-
-    def run(node: Any, grads: Any, task: Sweep) -> Any:
-        saved, g = node.saved, grads[0]
-        if g is None or saved is None or storage.LAST_WRITE > node._number:
-            return node._run([g], task)
-        values = [v._array if v.__class__ is tensor else v for v in saved]
-        for v in saved:
-            if v.__class__ is SavedTensor:
-                return node._run([g], task)
-        if count == 1:
-            rule, places = rules[0]
-            return (rule(g, *[values[p] for p in places]),)
-        edges = node._edges
-        return [
-            rule(g, *[values[p] for p in places]) if edges[i] is not None else None
-            for i, (rule, places) in enumerate(rules)
-        ]
-
-    return run

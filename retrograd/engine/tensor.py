@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from . import convert, observe
-from .accumulate import AccumulateGrad
+from .accumulate import AccumulateGrad, expect_dtype
 from .backward import backward as run_backward_from
 from .base import (
     LAZY,
@@ -211,6 +211,7 @@ class Tensor(TensorBase):
                 f"'{meta.grad._sig.dtype}'. Set .grad to None first."
             )
         meta.grad_dtype = value
+        expect_dtype(meta)
 
     @property
     def retains_grad(self) -> bool:

@@ -10,6 +10,7 @@ import numpy as np
 from ..base import TensorBase, wrap
 from ..dtypes import get_default_dtype, result_dtype
 from ..inplace import call_inplace
+from ..plain import deferred
 from ..public import METHODS, as_tensor_operand, check_tensor, public
 from ..registry import OPS, F
 
@@ -179,8 +180,9 @@ def _operators() -> dict[str, Callable[..., Any]]:
                          "xor": "bitwise_xor", "lshift": "bitwise_left_shift",
                          "rshift": "bitwise_right_shift"}.items():  # fmt: skip
         row = OPS[name]
-        found[f"__{symbol}__"] = _binary(lambda a, b, row=row: row(a, b))  # type: ignore[misc]
-        found[f"__r{symbol}__"] = _binary(lambda a, b, row=row: _reflected(row, a, b))  # type: ignore[misc]
+        found[f"__{symbol}__"] = deferred(row, _binary(lambda a, b, row=row: row(a, b)), "operator")  # type: ignore[misc]
+        reflected = _binary(lambda a, b, row=row: _reflected(row, a, b))  # type: ignore[misc]
+        found[f"__r{symbol}__"] = deferred(row, reflected, "operator") if name in _COMMUTATIVE else reflected
         found[f"__i{symbol}__"] = _binary(lambda a, b, row=row: call_inplace(row, (a, b), {}))  # type: ignore[misc]
     found["__rmod__"] = _binary(lambda a, b: F.remainder(as_tensor_operand(b), a))
     found["__rsub__"] = _binary(rsub)
@@ -190,7 +192,7 @@ def _operators() -> dict[str, Callable[..., Any]]:
     found["__ipow__"] = _binary(pow_)
     for symbol in ("eq", "ne", "lt", "le", "gt", "ge"):
         found[f"__{symbol}__"] = _binary(lambda a, b, row=OPS[symbol]: row(a, b))  # type: ignore[misc]
-    found["__neg__"] = lambda self: F.neg(self)
+    found["__neg__"] = deferred(OPS["neg"], lambda self: F.neg(self), "operator")
     found["__pos__"] = lambda self: self
     found["__abs__"] = lambda self: F.abs(self)
     found["__invert__"] = _inverted
@@ -203,9 +205,12 @@ def _inverted(self: Any) -> Any:
     return F.bitwise_not(self)
 
 
+_COMMUTATIVE = ("add", "mul", "bitwise_and", "bitwise_or", "bitwise_xor")
+
+
 def _reflected(row: Any, a: Any, b: Any) -> Any:
     """``b op a`` for a number ``b``: commutative rows keep the tensor first, as torch does."""
-    if row.name in ("add", "mul", "bitwise_and", "bitwise_or", "bitwise_xor"):
+    if row.name in _COMMUTATIVE:
         return row(a, b)
     return row(as_tensor_operand(b), a)
 

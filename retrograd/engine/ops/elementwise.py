@@ -59,20 +59,22 @@ def _rsub(self: Any, other: Any, alpha: Any = 1) -> Any:
 
 def conj(x: Any) -> Any:
     """The complex conjugate; real values are returned as they are."""
-    kind = x.dtype.kind if isinstance(x, (np.ndarray, np.generic)) else getattr(getattr(x, "_sig", None), "numpy", None)
-    if isinstance(kind, np.dtype):
-        kind = kind.kind
-    if kind is None:
-        return x.conjugate() if isinstance(x, complex) else x
-    return F.conj(x) if kind == "c" else x
+    if x.__class__ is np.ndarray:
+        return np.conjugate(x) if x.dtype.kind == "c" else x
+    sig = getattr(x, "_sig", None)
+    if sig is not None:
+        return F.conj(x) if sig.numpy.kind == "c" else x
+    return x.conjugate() if isinstance(x, (complex, np.complexfloating)) else x
 
 
 linear(
     "conj", lambda self: np.conjugate(self) if self.dtype.kind == "c" else self, node="ConjBackward0",
     self=lambda g: F.conj(g),
 )  # fmt: skip
-elementwise("add", _add, self=lambda g: g, other=lambda g, alpha: _scaled(g, conj(alpha)), inplace=True)
-elementwise("sub", _sub, self=lambda g: g, other=lambda g, alpha: _scaled(-g, conj(alpha)), inplace=True)
+elementwise("add", _add, self=lambda g: g, other=lambda g, alpha: _scaled(g, conj(alpha)), inplace=True,
+            into=lambda self, other, alpha: np.add(self, _scaled(other, alpha), out=self))  # fmt: skip
+elementwise("sub", _sub, self=lambda g: g, other=lambda g, alpha: _scaled(-g, conj(alpha)), inplace=True,
+            into=lambda self, other, alpha: np.subtract(self, _scaled(other, alpha), out=self))  # fmt: skip
 elementwise(
     "_rsub_number",
     _rsub,
@@ -86,7 +88,12 @@ elementwise(
     self=lambda g, alpha: _scaled(-g, conj(alpha)), other=lambda g: g,
 )  # fmt: skip
 elementwise(
-    "mul", np.multiply, self=lambda g, other: g * conj(other), other=lambda g, self: g * conj(self), inplace=True
+    "mul",
+    np.multiply,
+    self=lambda g, other: g * conj(other),
+    other=lambda g, self: g * conj(self),
+    inplace=True,
+    into=lambda self, other: np.multiply(self, other, out=self),
 )
 
 
@@ -96,7 +103,7 @@ def _div(self: Any, other: Any) -> Any:
 
 
 elementwise(
-    "div", _div, promote="float", inplace=True,
+    "div", _div, promote="float", inplace=True, into=lambda self, other: np.true_divide(self, other, out=self),
     self=lambda g, other: g / conj(other),
     other=lambda g, self, other: -g * conj((self / other) / other),
 )  # fmt: skip

@@ -19,17 +19,18 @@ def _need(condition: bool, message: str) -> None:
 def _mm(self: Any, mat2: Any) -> Any:
     """Matrix product of two matrices."""
     _need(self.ndim == 2 and mat2.ndim == 2, "mat1 and mat2 must be matrices: self must be a matrix")
-    _need(
-        self.shape[1] == mat2.shape[0],
-        f"mat1 and mat2 shapes cannot be multiplied ({self.shape[0]}x{self.shape[1]} and "
-        f"{mat2.shape[0]}x{mat2.shape[1]})",
-    )
+    if self.shape[1] != mat2.shape[0]:
+        raise RuntimeError(
+            f"mat1 and mat2 shapes cannot be multiplied ({self.shape[0]}x{self.shape[1]} and "
+            f"{mat2.shape[0]}x{mat2.shape[1]})"
+        )
     _same_dtype(self, mat2)
     return self @ mat2
 
 
 def _same_dtype(a: Any, b: Any) -> None:
-    _need(a.dtype == b.dtype, f"expected m1 and m2 to have the same dtype, but got: {a.dtype} != {b.dtype}")
+    if a.dtype is not b.dtype and a.dtype != b.dtype:
+        raise RuntimeError(f"expected m1 and m2 to have the same dtype, but got: {a.dtype} != {b.dtype}")
 
 
 multilinear(
@@ -42,11 +43,11 @@ multilinear(
 def _bmm(self: Any, mat2: Any) -> Any:
     """Batched matrix product of two 3-d tensors."""
     _need(self.ndim == 3 and mat2.ndim == 3, "batch1 must be a 3D tensor")
-    _need(
-        self.shape[0] == mat2.shape[0] and self.shape[2] == mat2.shape[1],
-        f"Expected size for first two dimensions of batch2 tensor to be: [{self.shape[0]}, {self.shape[2]}] but got: "
-        f"[{mat2.shape[0]}, {mat2.shape[1]}].",
-    )
+    if self.shape[0] != mat2.shape[0] or self.shape[2] != mat2.shape[1]:
+        raise RuntimeError(
+            f"Expected size for first two dimensions of batch2 tensor to be: [{self.shape[0]}, {self.shape[2]}] but "
+            f"got: [{mat2.shape[0]}, {mat2.shape[1]}]."
+        )
     _same_dtype(self, mat2)
     return np.matmul(self, mat2)
 
@@ -110,6 +111,9 @@ def _addmm(self: Any, mat1: Any, mat2: Any, beta: Any = 1, alpha: Any = 1) -> An
     if beta == 0:
         return product
     bias = self if beta == 1 else self * product.dtype.type(beta)
+    total = product.__class__ is np.ndarray and np.broadcast_shapes(product.shape, bias.shape) == product.shape
+    if total and bias.dtype == product.dtype:
+        return np.add(product, bias, out=product)
     return product + bias
 
 

@@ -17,7 +17,7 @@ from ..base import Node
 from ..naming import NameMemory
 from ..origins import OriginTables
 
-_APPLY_DEPTH = 12
+_APPLY_DEPTH = 20
 """How far below ``Function.apply`` the first operation of a ``forward`` is looked for."""
 _FUNCTION_FILE = sys.modules[Function.__module__].__file__ or ""
 
