@@ -101,7 +101,7 @@ def test_boxes_open_and_close(chromium: Browser, tmp_path: Path) -> None:
     opened, after = data(chromium, "cards"), pixels(chromium)
     chromium.press("C")
 
-    assert (closed, opened) == ("2", "25")
+    assert (closed, opened) == ("2", "19")
     assert after > 1.5 * before > 0
     assert pixels(chromium) == before
     x, y = chromium.run("retrograd.place('b1')")
@@ -117,7 +117,7 @@ def test_open_cards_do_not_overlap(chromium: Browser, tmp_path: Path) -> None:
     chromium.press("O")
     cards = chromium.run("retrograd.cards()")
 
-    assert len(cards) == 25 + 4
+    assert len(cards) == 19 + 4
     for name, around, *spot in cards:
         for other, beside, *place in cards:
             if other == around:

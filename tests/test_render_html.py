@@ -18,6 +18,7 @@ import pytest
 from recording_samples import chain, graph, hostile
 
 from retrograd.inspect.events import Event, Recording
+from retrograd.inspect.fold import fold
 from retrograd.inspect.render import RenderOptions, renderer_for
 from retrograd.inspect.render.page.groups import groups_of
 from retrograd.inspect.render.page.packing import Packed, script_json
@@ -229,14 +230,27 @@ def test_numbers_survive_packing(values: list[int]) -> None:
 
 
 def test_boxes_follow_scopes() -> None:
-    """Modules become boxes in boxes; tiny ones and those that only wrap another one do not."""
+    """Modules become boxes in boxes, named so that one knows which; boxes of one node do not exist."""
     snapshot = chain(10)
+    snapshot.op = [f"Op{node}Backward0" for node in range(10)]
     snapshot.scope = ["", *["net/body/0"] * 4, *["net/body/1"] * 3, "net/body/1/drop", "net/head"]
-    groups = groups_of(snapshot)
+    groups = groups_of(fold(snapshot))
 
     assert groups.names == ["", "net", "body", "body.0", "body.1"]
+    assert groups.paths[3] == "net/body/0"
     assert groups.parents == [-1, 0, 1, 2, 2]
-    assert groups.of_node == [0, 3, 3, 3, 3, 4, 4, 4, 4, 1]
+    assert groups.of_atom == [0, 3, 3, 3, 3, 4, 4, 4, 4, 1]
+
+
+def test_few_cards_at_first() -> None:
+    """A page opens the largest boxes while at most twenty cards are to be seen."""
+    snapshot = graph([(node, node + 1) for node in range(99)])
+    snapshot.scope = [f"part{node // 10}" for node in range(100)]
+    groups = groups_of(fold(snapshot))
+
+    assert len(groups) > 10
+    assert sum(1 for group in groups.parents if group == 0) <= 20
+    assert groups.open_at_first() == [0, 1]
 
 
 def test_cards_stand_apart_inside_their_box() -> None:
@@ -245,7 +259,7 @@ def test_cards_stand_apart_inside_their_box() -> None:
     snapshot.scope = ["", "a", "a", "a", "b", "b", "b", ""]
     made = data_of(page(snapshot))["structures"][0]
     cards, boxes = made["cards"], made["boxes"]
-    around = [*boxes["ofNode"], *boxes["parent"]]
+    around = [*boxes["ofAtom"], *boxes["parent"]]
     for one in range(len(around)):
         for other in range(one):
             if around[one] == around[other] >= 0:
@@ -257,7 +271,7 @@ def test_cards_stand_apart_inside_their_box() -> None:
             assert 0 <= cards["x"][one] <= boxes["innerWidth"][around[one]] - cards["width"][one]
             assert 0 <= cards["y"][one] <= boxes["innerHeight"][around[one]] - cards["height"][one]
     outermost = [link for link, box in enumerate(made["links"]["box"]) if box == 0]
-    assert [made["links"]["count"][link] for link in outermost] == [2, 1, 1, 1]
+    assert [made["links"]["count"][link] for link in outermost] == [2, 1, 1]
 
 
 @pytest.mark.parametrize("make", [lambda: GraphSnapshot(), lambda: chain(1), hostile, lambda: chain(30_000)])
@@ -265,4 +279,6 @@ def test_odd_graphs_make_pages(make: Any) -> None:
     """Nothing, one node, hostile names in a box tree of their own, a graph too large for careful layout."""
     made = data_of(page(make()))
 
-    assert len(made["structures"][0]["cards"]["x"]) == len(make()) + len(made["structures"][0]["boxes"]["parent"])
+    structure = made["structures"][0]
+    assert len(structure["atoms"]["ofNode"]) == len(make())
+    assert len(structure["cards"]["x"]) == len(structure["atoms"]["head"]) + len(structure["boxes"]["parent"])

@@ -41,10 +41,9 @@ class Boxes {
   }
   grownCards(box) {
     if (this.graph.boxCount === 1) return [];
-    const start = this.graph.nodes;
-    return [...this.graph.inside.row(box)].filter((card) => card >= start && this.isOpen(card));
+    return [...this.graph.inside.row(box)].filter((card) => this.isOpen(card));
   }
-  isOpen(card) { return card >= this.graph.nodes && this.open[card - this.graph.nodes] === 1; }
+  isOpen(card) { return card >= this.graph.atomCount && this.open[card - this.graph.atomCount] === 1; }
 }
 
 // New places inside one box: rows of cards keep their order; a row with an open box becomes taller and wider.

@@ -19,10 +19,10 @@ function palette() {
 }
 
 const kindOf = (card) => {
-  const { graph } = state;
+  const { graph } = state, head = graph.atoms.head[card];
   if (graph.isBox(card)) return "box";
-  if (graph.rootNames.has(card)) return "root";
-  const kind = graph.of("kind", card);
+  if (graph.rootNames.has(head)) return "root";
+  const kind = graph.of("kind", head);
   return kind in KINDS ? kind : "op";
 };
 
@@ -38,34 +38,38 @@ function measureText(name, value) {
   return name === "zero_share" && Number.isFinite(value) ? `${figure(100 * value)} %` : figure(value);
 }
 
-// The scale of the chosen measure: every card's step, -1 for unknown, 99 for NaN and infinity. A closed box has the
-// highest of the nodes in it.
+// The scale of the chosen measure: the step of every card and node, -1 for unknown, ODD for NaN and infinity. A card
+// has the value of its operator, a closed box the highest in it, with whatever is odd.
+const ODD = 99;
+
 function makeScale() {
   const name = state.measure, { graph } = state;
   if (!name) return null;
-  const values = new Float64Array(graph.cardCount).fill(-Infinity), odd = new Uint8Array(graph.cardCount);
+  const nodes = new Float64Array(graph.nodes), cards = new Float64Array(graph.cardCount).fill(-Infinity);
+  for (let node = 0; node < graph.nodes; node++) nodes[node] = ranked(valueOf(name, node));
+  for (let node = 0; node < graph.nodes; node++) raise(cards, graph.boxCard(graph.around(graph.atoms.ofNode[node])), nodes[node]);
+  for (let atom = 0; atom < graph.atomCount; atom++) cards[atom] = nodes[graph.atoms.head[atom]];
+  for (let box = graph.boxCount - 1; box > 0; box--) raise(cards, graph.boxCard(graph.boxes.parent[box]), cards[graph.boxCard(box)]);
+  const [low, high] = limits(nodes), log = low >= 0 && high > 100, bent = log ? Math.log1p : (value) => value;
+  const share = (value) => (high > low ? (bent(value) - bent(low)) / (bent(high) - bent(low)) : 0);
+  const stepOf = (value) => (value === Infinity ? ODD : value === -Infinity ? -1 : Math.min(Math.floor(6 * share(value)), 5));
+  const bounds = [0, 1, 2, 3, 4, 5].map((step) => bent(low) + ((bent(high) - bent(low)) * step) / 6).map(log ? Math.expm1 : (value) => value);
+  return { name, bounds, cards: Int8Array.from(cards, stepOf), nodes: Int8Array.from(nodes, stepOf), known: high >= low, odd: nodes.includes(Infinity) };
+}
+
+// Not measured below everything, NaN and infinity above everything.
+const ranked = (value) => (value === undefined ? -Infinity : Number.isFinite(value) ? value : Infinity);
+
+function raise(values, at, value) { if (value > values[at]) values[at] = value; }
+
+function limits(values) {
   let low = Infinity, high = -Infinity;
-  for (let node = 0; node < graph.nodes; node++) {
-    const value = valueOf(name, node);
-    if (value === undefined) continue;
-    if (!Number.isFinite(value)) { odd[node] = 1; continue; }
-    values[node] = value;
+  for (const value of values) {
+    if (!Number.isFinite(value)) continue;
     if (value < low) low = value;
     if (value > high) high = value;
   }
-  for (let node = 0; node < graph.nodes; node++) raise(graph, values, odd, node);
-  for (let card = graph.cardCount - 1; card > graph.nodes; card--) raise(graph, values, odd, card);
-  const log = low >= 0 && high > 100, bent = log ? Math.log1p : (value) => value;
-  const stepOf = (value) => (high > low ? Math.min(Math.floor((6 * (bent(value) - bent(low))) / (bent(high) - bent(low))), 5) : 0);
-  const steps = Int8Array.from(values, (value, card) => (odd[card] ? 99 : value === -Infinity ? -1 : stepOf(value)));
-  const bounds = [0, 1, 2, 3, 4, 5].map((step) => bent(low) + ((bent(high) - bent(low)) * step) / 6).map(log ? Math.expm1 : (value) => value);
-  return { name, steps, bounds, known: high >= low, odd: odd.includes(1) };
-}
-
-function raise(graph, values, odd, card) {
-  const around = graph.boxCard(graph.around(card));
-  if (values[card] > values[around]) values[around] = values[card];
-  if (odd[card]) odd[around] = 1;
+  return [low, high];
 }
 
 const looks = { scale: null, colours: null, heat: [] };
@@ -79,12 +83,20 @@ function refreshLooks() {
 
 // Fill, rim and strip of a card.
 function cardColours(card) {
-  const { scale, colours, heat } = looks, kind = kindOf(card), step = scale ? scale.steps[card] : -1;
+  const { scale, colours, heat } = looks, kind = kindOf(card), step = scale ? scale.cards[card] : -1;
   const of = (part) => colours[kind === "op" || kind === "box" ? part : `${kind}-${part}`];
   const strip = kind === "box" ? colours.muted : colours[kind];
   if (!scale) return [of("card"), of("rim"), strip];
-  if (step === 99) return [of("card"), colours.odd, colours.odd];
+  if (step === ODD) return [of("card"), colours.odd, colours.odd];
   return step < 0 ? [colours.card, colours.rim, colours.rim] : [heat[step], colours.rim, strip];
+}
+
+// The mark before a parameter in the row of a card.
+function rowColour(leaf) {
+  const { scale, colours, heat } = looks;
+  if (!scale) return colours.leaf;
+  const step = scale.nodes[leaf];
+  return step === ODD ? colours.odd : step < 0 ? colours.rim : heat[step];
 }
 
 function swatch(fill, rim, words) {

@@ -17,7 +17,7 @@ function describe() {
   details.replaceChildren();
   details.scrollTop = 0;
   if (chosen < 0) describeGraph();
-  else if (graph.isBox(chosen)) describeBox(chosen - graph.nodes);
+  else if (!graph.isNode(chosen)) describeBox(chosen - graph.nodes);
   else describeNode(chosen);
 }
 
@@ -34,6 +34,8 @@ function describeNode(node) {
   if (place) details.append(make("h3", "Forward call"), ...sourceLines(...place));
   if (state.way && state.way.at(-1) === node) listNodes("Way from the loss", state.way, (at) => [at, ""]);
   neighbours(node);
+  const atom = graph.atoms.ofNode[node], mates = graph.onCard.row(atom);
+  listNodes("On the same card", mates.filter((mate) => mate !== node), (mate) => [mate, ""]);
 }
 
 const unsound = (name, node) => {
@@ -42,10 +44,10 @@ const unsound = (name, node) => {
 };
 
 function nodeFacts(node) {
-  const { graph } = state, box = graph.boxes.ofNode[node];
+  const { graph } = state, box = graph.around(graph.atoms.ofNode[node]);
   return [
     ["Operator", graph.of("op", node)], ["Name", graph.of("name", node)], ["Root", graph.rootNames.get(node)],
-    ["Shape", graph.of("shape", node)], ["Dtype", graph.of("dtype", node)], ["Scope", graph.of("scope", node) || graph.path(box)],
+    ["Shape", graph.of("shape", node)], ["Dtype", graph.of("dtype", node)], ["Scope", graph.of("scope", node) || graph.boxes.path[box]],
     ["Saved", graph.saved[node] >= 0 ? `${bytesText(graph.saved[node])} (${plural(graph.saved[node], "byte")})` : ""],
     ["Sequence", graph.seq[node] >= 0 ? String(graph.seq[node]) : ""],
   ];
@@ -96,8 +98,8 @@ function listNodes(heading, items, entry) {
   if (!items.length) return;
   const list = make("ul"), { graph } = state;
   [...items.slice(0, MOST_LINKS)].forEach((item) => {
-    const [node, before] = entry(item), words = graph.isBox(node) ? "" : graph.line(node);
-    list.append(make("li", "", before, button(graph.title(node), () => choose(node, true)), ` ${cardName(node)} `, make("small", words)));
+    const [node, before] = entry(item), words = graph.isNode(node) ? graph.line(node) : "";
+    list.append(make("li", "", before, button(graph.title(node), () => choose(node, true)), ` ${thingName(node)} `, make("small", words)));
   });
   if (items.length > MOST_LINKS) list.append(make("li", `and ${items.length - MOST_LINKS} more`));
   details.append(make("h3", `${heading}: ${items.length}`), list);
@@ -105,7 +107,8 @@ function listNodes(heading, items, entry) {
 
 function describeBox(box) {
   const { graph } = state, { totals } = graph, card = graph.boxCard(box), open = state.open[box] === 1;
-  details.append(make("h2", graph.boxes.name[box]), quiet(graph.path(box)));
+  const repeats = graph.boxes.repeats[box];
+  details.append(make("h2", graph.boxes.name[box]), quiet([graph.boxes.path[box], repeats ? `${repeats} equal blocks` : ""].filter(Boolean).join(" · ")));
   const tools = make("p", "", button(open ? "close" : "open", () => toggle(card), "Enter"));
   tools.className = "tools";
   details.append(tools, facts([
@@ -114,7 +117,7 @@ function describeBox(box) {
   ]));
   operatorTable(nodesOf(box));
   const inner = graph.inside.row(box);
-  listNodes("Inside", inner, (at) => [at, ""]);
+  listNodes("Inside", inner, (at) => [graph.thingOf(at), ""]);
 }
 
 // Nodes of a box and of all boxes in it.
@@ -122,7 +125,7 @@ function nodesOf(box) {
   const { graph } = state, within = new Uint8Array(graph.boxCount), nodes = [];
   within[box] = 1;
   for (let each = box + 1; each < graph.boxCount; each++) within[each] = within[graph.boxes.parent[each]];
-  for (let node = 0; node < graph.nodes; node++) if (within[graph.boxes.ofNode[node]]) nodes.push(node);
+  for (let node = 0; node < graph.nodes; node++) if (within[graph.around(graph.atoms.ofNode[node])]) nodes.push(node);
   return nodes;
 }
 

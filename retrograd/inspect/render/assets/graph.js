@@ -1,4 +1,7 @@
-// ---- graph: one structure of the data with what is worked out from it. Cards are numbered: nodes first, then boxes.
+// ---- graph: one structure of the data with what is worked out from it.
+//
+// Nodes stand on cards. A card is an atom (an operator, with its parameters and what only passes its gradient on) or a
+// box; cards are numbered atoms first, then boxes. What can be chosen is a thing: nodes first, then boxes.
 
 const OP_ENDING = /(?<=.)Backward\d*$/;
 const CONTROL = /[\u0000-\u001f\u007f-\u009f\u2028\u2029\u202a-\u202e\u2066-\u2069\ufeff]+/g;
@@ -9,7 +12,9 @@ class Graph {
     Object.assign(this, data);
     this.nodes = data.op.rows.length;
     this.boxCount = data.boxes.parent.length;
-    this.cardCount = this.nodes + this.boxCount;
+    this.atomCount = data.atoms.head.length;
+    this.cardCount = this.atomCount + this.boxCount;
+    this.rows = new Map(data.atoms.rows.map(([atom, ...leaves]) => [atom, leaves]));
     this.inside = rowsBy(this.boxCount, this.cardCount, (card) => this.around(card));
     this.linksIn = rowsBy(this.boxCount, data.links.box.length, (link) => data.links.box[link]);
     this.rootNames = new Map(data.roots);
@@ -17,14 +22,24 @@ class Graph {
     this.shortOps = data.op.values.map((op) => clean(op).replace(OP_ENDING, ""));
   }
   of(column, node) { return this[column].values[this[column].rows[node]]; }
-  isBox(card) { return card >= this.nodes; }
-  boxCard(box) { return this.nodes + box; }
+  isBox(card) { return card >= this.atomCount; }
+  boxCard(box) { return this.atomCount + box; }
+  boxOf(card) { return card - this.atomCount; }
   // The box around a card; -1 around the whole graph.
-  around(card) { return card < this.nodes ? this.boxes.ofNode[card] : this.boxes.parent[card - this.nodes]; }
+  around(card) { return card < this.atomCount ? this.boxes.ofAtom[card] : this.boxes.parent[card - this.atomCount]; }
+  cardOf(thing) { return thing < this.nodes ? this.atoms.ofNode[thing] : thing - this.nodes + this.atomCount; }
+  thingOf(card) { return card < this.atomCount ? this.atoms.head[card] : card - this.atomCount + this.nodes; }
+  boxThing(box) { return this.nodes + box; }
+  isNode(thing) { return thing < this.nodes; }
   isLeaf(node) { return this.of("kind", node) === "leaf"; }
-  title(card) {
-    if (this.isBox(card)) return this.boxes.name[card - this.nodes];
-    return (this.isLeaf(card) && clean(this.of("name", card))) || this.shortOps[this.op.rows[card]];
+  title(thing) {
+    if (!this.isNode(thing)) return this.boxes.name[thing - this.nodes];
+    return (this.isLeaf(thing) && clean(this.of("name", thing))) || this.shortOps[this.op.rows[thing]];
+  }
+  // A parameter in the row of a card: the end of its name, since the boxes around say the rest.
+  rowText(leaf) {
+    const name = clean(this.of("name", leaf)) || "leaf";
+    return `${name.slice(name.lastIndexOf(".") + 1)} ${this.of("shape", leaf)}`;
   }
   // Name, shape and dtype, as far as the title does not say them.
   line(node) {
@@ -33,11 +48,6 @@ class Graph {
     return clean(name ? (tensor ? `${name}: ${tensor}` : name) : tensor);
   }
   tensor(node) { return [this.of("shape", node), this.of("dtype", node)].filter(Boolean).join(" "); }
-  path(box) {
-    const names = [];
-    for (let at = box; at > 0; at = this.boxes.parent[at]) names.unshift(this.boxes.name[at]);
-    return names.join("/");
-  }
   pointStarts() {
     const { pieces } = this.links, starts = new Int32Array(pieces.length);
     for (let link = 0, at = 0; link < pieces.length; link++) {
@@ -49,6 +59,8 @@ class Graph {
   // Edges out of every node (along the gradient) and into it.
   get down() { return (this.downRows ??= rowsBy(this.nodes, this.edges.source.length, (edge) => this.edges.source[edge])); }
   get up() { return (this.upRows ??= rowsBy(this.nodes, this.edges.target.length, (edge) => this.edges.target[edge])); }
+  // The nodes that stand on each atom.
+  get onCard() { return (this.cardRows ??= rowsBy(this.atomCount, this.nodes, (node) => this.atoms.ofNode[node])); }
   // How many nodes and parameters stand in each box or below it, and the bytes they save.
   get totals() { return (this.totalsFound ??= boxTotals(this)); }
 }
@@ -66,7 +78,7 @@ function rowsBy(rows, count, key) {
 function boxTotals(graph) {
   const zeros = () => new Float64Array(graph.boxCount), totals = { nodes: zeros(), leaves: zeros(), saved: zeros() };
   for (let node = 0; node < graph.nodes; node++) {
-    const box = graph.boxes.ofNode[node];
+    const box = graph.boxes.ofAtom[graph.atoms.ofNode[node]];
     totals.nodes[box]++;
     if (graph.isLeaf(node)) totals.leaves[box]++;
     totals.saved[box] += Math.max(graph.saved[node], 0);

@@ -3,7 +3,7 @@
 function along(forward) {
   const { graph, chosen } = state;
   if (chosen < 0) { if (graph.roots.length) choose(graph.roots[0][0], true); return; }
-  if (graph.isBox(chosen)) { alongBoxes(forward); return; }
+  if (!graph.isNode(chosen)) { alongBoxes(forward); return; }
   const edges = forward ? graph.down.row(chosen) : graph.up.row(chosen), ends = forward ? graph.edges.target : graph.edges.source;
   // A weight is a dead end: follow the trunk where there is one.
   const next = edges.find((edge) => !graph.isLeaf(ends[edge])) ?? edges[0];
@@ -12,25 +12,24 @@ function along(forward) {
 
 // From a box along the lines to be seen.
 function alongBoxes(forward) {
-  const { graph, chosen } = state, { source, target } = graph.links;
-  const links = linksAt(chosen).filter((link) => (forward ? source[link] : target[link]) === chosen);
+  const { graph } = state, card = graph.cardOf(state.chosen), { source, target } = graph.links;
+  const links = linksAt(card).filter((link) => (forward ? source[link] : target[link]) === card);
   const ends = links.map((link) => (forward ? target[link] : source[link])).filter((card) => card >= 0);
-  const next = ends.find((card) => graph.isBox(card) || !graph.isLeaf(card)) ?? ends[0];
-  if (next !== undefined) choose(next, true);
+  if (ends.length) choose(graph.thingOf(ends[0]), true);
 }
 
 // To the next card on the same level, in walk order.
 function aside(by) {
   const { graph, chosen } = state;
   if (chosen < 0) { along(true); return; }
-  const cards = graph.inside.row(graph.around(chosen)), at = cards.indexOf(chosen);
-  choose(cards[(at + by + cards.length) % cards.length], true);
+  const card = graph.cardOf(chosen), cards = graph.inside.row(graph.around(card)), at = cards.indexOf(card);
+  choose(graph.thingOf(cards[(at + by + cards.length) % cards.length]), true);
 }
 
 function enter() {
   const { graph, chosen, scene } = state;
   if (chosen < 0) { along(true); return; }
-  const card = scene.visible(chosen);
+  const card = scene.visible(graph.cardOf(chosen));
   if (graph.isBox(card)) toggle(card);
 }
 

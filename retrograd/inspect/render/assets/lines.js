@@ -27,7 +27,7 @@ function linkEnd(scene, card, box, leaves) {
     const around = graph.boxCard(box);
     return card === EXIT ? [x[around] + scene.port(box, "exit"), y[around] + height[around]] : [x[around] + scene.port(box, "entry"), y[around]];
   }
-  const port = scene.isOpen(card) ? scene.port(card - graph.nodes, leaves ? "exit" : "entry") : width[card] / 2;
+  const port = scene.isOpen(card) ? scene.port(graph.boxOf(card), leaves ? "exit" : "entry") : width[card] / 2;
   return [x[card] + port, y[card] + (leaves ? height[card] : 0)];
 }
 

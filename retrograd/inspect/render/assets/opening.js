@@ -28,17 +28,17 @@ function setOpen(box, open) {
 }
 
 const toggle = (card) => {
-  const box = card - state.graph.nodes;
+  const box = state.graph.boxOf(card);
   setOpen(box, state.open[box] ? 0 : 1);
 };
 
-// Close the box around the chosen card, and choose it.
+// Close the box around what is chosen, and choose the box.
 function closeAround() {
-  const { graph, chosen } = state;
+  const { graph, chosen, scene } = state;
   if (chosen < 0) return;
-  const own = graph.isBox(chosen) && state.scene.isOpen(chosen) ? chosen - graph.nodes : graph.around(state.scene.visible(chosen));
+  const card = scene.visible(graph.cardOf(chosen)), own = scene.isOpen(card) ? graph.boxOf(card) : graph.around(card);
   if (own < 1) return;
-  choose(graph.boxCard(own));
+  choose(graph.boxThing(own));
   setOpen(own, 0);
 }
 
@@ -74,31 +74,36 @@ function resetOpen() {
   for (const box of state.graph.boxes.open) state.open[box] = 1;
 }
 
-// Choose a card (-1 for none); with `look`, open the boxes around it and bring it onto the screen.
-function choose(card, look = false) {
-  state.chosen = card;
-  if (card >= 0 && look) {
-    openTo(card);
-    reveal(card);
+// Choose a node or box (-1 for none); with `look`, open the boxes around it and bring it onto the screen.
+function choose(thing, look = false) {
+  state.chosen = thing;
+  if (thing >= 0 && look) {
+    openTo(state.graph.cardOf(thing));
+    reveal(state.graph.cardOf(thing));
   }
-  stage.dataset.chosen = card < 0 ? "" : cardName(card);
+  stage.dataset.chosen = thing < 0 ? "" : thingName(thing);
   remember();
   changed("chosen");
   schedule();
 }
 
-const cardName = (card) => (state.graph.isBox(card) ? `b${card - state.graph.nodes}` : `n${card}`);
+const thingName = (thing) => (state.graph.isNode(thing) ? `n${thing}` : `b${thing - state.graph.nodes}`);
+
+function thingNamed(name) {
+  const number = +name.slice(1), { graph } = state;
+  if (name[0] === "b") return number < graph.boxCount ? graph.boxThing(number) : -1;
+  return number < graph.nodes ? number : -1;
+}
 
 // The address names what is chosen, so that a link to a node can be sent.
 function remember() {
   const { step, chosen } = state;
-  try { history.replaceState(null, "", chosen < 0 ? "#" : `#s${step}-${cardName(chosen)}`); } catch (refused) { /* some readers forbid it on file:// */ }
+  try { history.replaceState(null, "", chosen < 0 ? "#" : `#s${step}-${thingName(chosen)}`); } catch (refused) { /* some readers forbid it on file:// */ }
 }
 
 function fromAddress(hash) {
-  const mark = /^#s(\d+)-([nb])(\d+)$/.exec(hash);
+  const mark = /^#s(\d+)-([nb]\d+)$/.exec(hash);
   if (!mark || +mark[1] >= state.data.steps.length) return;
   if (+mark[1] !== state.step) showStep(+mark[1]);
-  const limit = mark[2] === "n" ? state.graph.nodes : state.graph.boxCount;
-  if (+mark[3] < limit) choose(mark[2] === "n" ? +mark[3] : state.graph.boxCard(+mark[3]), true);
+  choose(thingNamed(mark[2]), true);
 }

@@ -78,26 +78,27 @@ function longList(items, row) {
 
 function parameterRow(node) {
   const { graph } = state, item = make("li"), name = graph.title(node);
-  item.append(button(name, () => choose(node, true), name), make("small", graph.tensor(node)));
-  item.dataset.card = cardName(node);
+  const cut = name.lastIndexOf(".") + 1, row = button("", () => choose(node, true), name);
+  row.append(make("span", name.slice(0, cut)), name.slice(cut));
+  item.append(row, make("small", graph.of("shape", node)));
+  item.dataset.thing = thingName(node);
   return item;
 }
 
 // ---- the tree of modules (an ARIA tree: arrow keys walk in it)
 
 function moduleTree() {
-  const tree = make("ul"), { graph } = state;
+  const tree = make("ul");
   tree.setAttribute("role", "tree");
   tree.setAttribute("aria-label", "Modules");
   moduleRows(0).forEach((row) => tree.append(row));
   const first = tree.querySelector("[role=treeitem]");
   if (first) first.tabIndex = 0;
   tree.addEventListener("keydown", treeKey);
-  state.boxNames = graph.boxes.name;
   return tree;
 }
 
-const childBoxes = (box) => [...state.graph.inside.row(box)].filter((card) => state.graph.isBox(card)).map((card) => card - state.graph.nodes);
+const childBoxes = (box) => [...state.graph.inside.row(box)].filter((card) => state.graph.isBox(card)).map((card) => state.graph.boxOf(card));
 
 const moduleRows = (box) => childBoxes(box).slice(0, MOST_ROWS).map(moduleRow);
 
@@ -107,11 +108,11 @@ function moduleRow(box) {
   item.setAttribute("role", "treeitem");
   item.tabIndex = -1;
   item.dataset.box = box;
-  label.title = graph.path(box);
+  label.title = graph.boxes.path[box];
   item.append(make("div", "", open, label, count));
   item.firstChild.addEventListener("click", (event) => {
     if (event.target === open) toggleRow(item);
-    else { choose(graph.boxCard(box), true); }
+    else { choose(graph.boxThing(box), true); }
     item.focus();
   });
   return item;
@@ -125,7 +126,7 @@ function markOutline() {
   for (const item of outline.querySelectorAll("[role=treeitem]")) {
     const box = +item.dataset.box, open = state.open[box] === 1, inner = childBoxes(box);
     item.setAttribute("aria-expanded", open);
-    item.setAttribute("aria-selected", chosen === graph.boxCard(box));
+    item.setAttribute("aria-selected", chosen === graph.boxThing(box));
     let list = item.querySelector(":scope > ul");
     if (open && inner.length && !list) {
       list = make("ul", "", ...moduleRows(box));
@@ -134,7 +135,7 @@ function markOutline() {
       if (list.querySelector("li")) { markOutline(); return; }
     } else if (!open && list) list.remove();
   }
-  for (const item of outline.querySelectorAll("[data-card]")) item.classList.toggle("chosen", chosen >= 0 && item.dataset.card === cardName(chosen));
+  for (const item of outline.querySelectorAll("[data-thing]")) item.classList.toggle("chosen", chosen >= 0 && item.dataset.thing === thingName(chosen));
   if (!outline.querySelector("[role=treeitem][tabindex='0']")) {
     const first = outline.querySelector("[role=treeitem]");
     if (first) first.tabIndex = 0;
@@ -150,7 +151,7 @@ function treeKey(event) {
     Home: () => focusRow(items[0]), End: () => focusRow(items.at(-1)),
     ArrowRight: () => (open ? focusRow(item.querySelector("[role=treeitem]")) : toggleRow(item, true)),
     ArrowLeft: () => (open ? toggleRow(item, false) : focusRow(item.parentElement.closest("[role=treeitem]"))),
-    Enter: () => choose(state.graph.boxCard(+item.dataset.box), true), " ": () => toggleRow(item),
+    Enter: () => choose(state.graph.boxThing(+item.dataset.box), true), " ": () => toggleRow(item),
   };
   if (!Object.hasOwn(acts, event.key)) return;
   event.preventDefault();

@@ -38,7 +38,7 @@ function paintOpenBoxes(context, scale, [left, top, right, bottom]) {
     const card = graph.boxCard(box), x = scene.x[card], y = scene.y[card], wide = scene.width[card], high = scene.height[card];
     if (x > right || y > bottom || x + wide < left || y + high < top) return;
     context.fillStyle = colours.muted;
-    context.globalAlpha = 0.07;
+    context.globalAlpha = 0.045;
     context.beginPath();
     context.roundRect(x, y, wide, high, 8);
     context.fill();
@@ -52,7 +52,7 @@ function paintOpenBoxes(context, scale, [left, top, right, bottom]) {
     context.textAlign = "left";
     // The name stays on the screen while its box is larger than the screen.
     const at = Math.min(Math.max(x + 10, left + 10 / scale), x + wide - 60);
-    context.fillText(fitted(context, `▾ ${graph.title(card)}`, wide - 24), at, y + 20);
+    context.fillText(fitted(context, `▾ ${graph.boxes.name[box]}`, wide - 24), at, y + 20);
   });
 }
 
@@ -111,8 +111,10 @@ function paintLabels(context, links) {
   context.lineWidth = 4;
   context.lineJoin = "round";
   const fan = new Map();
-  for (const link of links) fan.set(scene.graph.links.source[link], (fan.get(scene.graph.links.source[link]) || 0) + 1);
-  for (const link of links) {
+  // A line that passes the edge of an open box has its label where it began.
+  const begun = links.filter((link) => scene.graph.links.source[link] >= 0 && !scene.isOpen(scene.graph.links.source[link]));
+  for (const link of begun) fan.set(scene.graph.links.source[link], (fan.get(scene.graph.links.source[link]) || 0) + 1);
+  for (const link of begun) {
     const text = linkLabel(link);
     if (!text || fan.get(scene.graph.links.source[link]) > 12) continue;
     const [x, y] = labelPoint(linkPoints(scene, link));
@@ -160,7 +162,7 @@ function paintCards(context, scale, cards) {
 function paintBlocks(context, cards, scale) {
   const { scene } = state, byColour = new Map(), least = 1 / scale;
   for (const card of cards) {
-    const [fill, rim, strip] = cardColours(card), colour = looks.scale ? (looks.scale.steps[card] === 99 ? rim : fill) : strip;
+    const [fill, rim, strip] = cardColours(card), colour = looks.scale ? (looks.scale.cards[card] === ODD ? rim : fill) : strip;
     if (!byColour.has(colour)) byColour.set(colour, []);
     byColour.get(colour).push(card);
   }
@@ -171,22 +173,44 @@ function paintBlocks(context, cards, scale) {
 }
 
 function paintWords(context, card, x, y, wide, high) {
-  const { graph } = state, { colours } = looks, line = graph.isBox(card) ? boxLine(card) : graph.line(card);
+  const { graph } = state, { colours } = looks, thing = graph.thingOf(card), box = graph.isBox(card);
+  const line = box ? boxLine(graph.boxOf(card)) : graph.line(thing), rows = graph.rows.get(card) || [];
   const room = wide - 20, flagged = state.flags && state.flags[card];
   context.textAlign = "left";
   context.fillStyle = colours.ink;
   context.font = `600 13px ${FONT}`;
-  const title = graph.isBox(card) ? `▸ ${graph.title(card)}` : graph.title(card);
-  context.fillText(fitted(context, title, room - (flagged ? 14 : 0)), x + 11, line ? y + 19 : y + high / 2 + 5);
+  const title = box ? `▸ ${graph.title(thing)}` : graph.title(thing), single = !line && !rows.length;
+  context.fillText(fitted(context, title, room - (flagged ? 14 : 0)), x + 11, single ? y + high / 2 + 5 : y + 19);
   if (flagged) { context.fillStyle = colours.odd; context.fillText("!", x + wide - 12, y + 19); }
-  if (!line) return;
-  context.fillStyle = graph.isBox(card) ? colours.muted : colours.ink;
+  context.fillStyle = box ? colours.muted : colours.ink;
   context.font = `11px ${FONT}`;
-  context.fillText(fitted(context, line, room), x + 11, y + 36);
+  if (line) context.fillText(fitted(context, line, room), x + 11, y + 36);
+  rowsOf(card).forEach(([text, leaf], row) => {
+    const at = rowTop(card, y, row);
+    if (leaf >= 0) {
+      context.fillStyle = rowColour(leaf);
+      context.fillRect(x + 11, at + 4, 8, 8);
+      if (state.chosen === leaf) { context.strokeStyle = colours.root; context.strokeRect(x + 7.5, at + 0.5, wide - 12, 15); }
+    }
+    context.fillStyle = colours.ink;
+    context.fillText(fitted(context, text, room - 14), x + 25, at + 12);
+  });
 }
 
-function boxLine(card) {
-  const { totals, nodes } = state.graph, box = card - nodes, parts = [plural(totals.nodes[box], "node")];
+// The rows of a card: its parameters, the last row counting those that have no room.
+const MOST_ROWS_SHOWN = 6, ROW = 16;
+
+function rowsOf(card) {
+  const { graph } = state, leaves = graph.rows.get(card) || [];
+  if (leaves.length <= MOST_ROWS_SHOWN) return leaves.map((leaf) => [graph.rowText(leaf), leaf]);
+  const shown = leaves.slice(0, MOST_ROWS_SHOWN - 1).map((leaf) => [graph.rowText(leaf), leaf]);
+  return [...shown, [`and ${leaves.length - shown.length} more`, -1]];
+}
+
+const rowTop = (card, y, row) => y + (state.graph.line(state.graph.thingOf(card)) ? 46 : 28) - 3 + ROW * row;
+
+function boxLine(box) {
+  const { totals } = state.graph, parts = [plural(totals.nodes[box], "node")];
   if (totals.leaves[box]) parts.push(plural(totals.leaves[box], "parameter"));
   if (totals.saved[box]) parts.push(bytesText(totals.saved[box]));
   return parts.join(" · ");
@@ -218,7 +242,7 @@ function paintChosen(context, scale) {
     context.stroke();
   }
   if (chosen < 0) return;
-  const card = scene.visible(chosen);
+  const card = scene.visible(graph.cardOf(chosen));
   if (!way && !scene.isOpen(card)) {
     context.lineWidth = Math.max(2.2, 1.4 / scale);
     context.beginPath();
@@ -228,7 +252,6 @@ function paintChosen(context, scale) {
   const border = Math.max(3, 2 / scale), wide = Math.max(scene.width[card], 6 / scale), high = Math.max(scene.height[card], 6 / scale);
   context.lineWidth = border;
   context.strokeRect(scene.x[card] - border / 2, scene.y[card] - border / 2, wide + border, high + border);
-  if (graph.isBox(card) || scale >= ROUND_FROM) return;
 }
 
 // Links that begin or end at a card, at most a few hundred.

@@ -32,6 +32,17 @@ function wheelTurned(event) {
   zoom(Math.exp(-turn * (event.ctrlKey ? 0.01 : 0.0018)), event.clientX - frame.left, event.clientY - frame.top);
 }
 
+// The parameter or the card at a point of the sheet.
+function thingAt(x, y) {
+  const { scene, graph } = state, card = scene.cardAt(x, y);
+  if (card < 0) return -1;
+  const row = graph.isBox(card) ? undefined : rowsOf(card).find((_, index) => {
+    const top = rowTop(card, scene.y[card], index);
+    return y >= top && y < top + ROW;
+  });
+  return row && row[1] >= 0 ? row[1] : graph.thingOf(card);
+}
+
 function watchPointer() {
   stage.addEventListener("pointerdown", (event) => {
     if (event.button > 1) return;
@@ -41,7 +52,7 @@ function watchPointer() {
   stage.addEventListener("pointermove", pointerMoved);
   stage.addEventListener("pointerup", pointerReleased);
   stage.addEventListener("pointercancel", pointerReleased);
-  stage.addEventListener("click", (event) => { if (travelled < 4) choose(state.scene.cardAt(...toSheet(event))); });
+  stage.addEventListener("click", (event) => { if (travelled < 4) choose(thingAt(...toSheet(event))); });
   stage.addEventListener("dblclick", (event) => {
     const card = state.scene.cardAt(...toSheet(event));
     if (card >= 0 && state.graph.isBox(card)) toggle(card);

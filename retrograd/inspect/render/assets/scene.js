@@ -35,7 +35,7 @@ class Scene {
     }
     for (const link of this.graph.linksIn.row(box)) this.links.push(link);
   }
-  // The card that stands for a node now: itself, or the outermost closed box around it.
+  // The card that stands for another now: itself, or the outermost closed box around it.
   visible(card) {
     let seen = card;
     for (let box = this.graph.around(card); box > 0; box = this.graph.boxes.parent[box]) {

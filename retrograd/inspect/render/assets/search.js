@@ -58,7 +58,7 @@ function watchSearch() {
   });
 }
 
-// What stands out: nodes that search, filter and way all let through, and the boxes around them.
+// What stands out: the cards of nodes that search, filter and way all let through, and the boxes around them.
 function relight() {
   const { graph, searched, filtered, way } = state;
   state.litVersion = (state.litVersion || 0) + 1;
@@ -66,9 +66,9 @@ function relight() {
   if (searched || filtered || way) {
     const lit = (state.lit = new Uint8Array(graph.cardCount)), onWay = way && new Set(way);
     for (let node = 0; node < graph.nodes; node++) {
-      lit[node] = (!searched || searched[node]) && (!filtered || filtered[node]) && (!onWay || onWay.has(node)) ? 1 : 0;
-      if (lit[node]) lit[graph.boxCard(graph.boxes.ofNode[node])] = 1;
+      if ((!searched || searched[node]) && (!filtered || filtered[node]) && (!onWay || onWay.has(node))) lit[graph.atoms.ofNode[node]] = 1;
     }
+    for (let atom = 0; atom < graph.atomCount; atom++) if (lit[atom]) lit[graph.boxCard(graph.around(atom))] = 1;
     for (let box = graph.boxCount - 1; box > 0; box--) if (lit[graph.boxCard(box)]) lit[graph.boxCard(graph.boxes.parent[box])] = 1;
   }
   schedule();

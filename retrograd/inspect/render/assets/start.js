@@ -7,7 +7,7 @@ async function start() {
   when("chosen", describe);
   when("chosen", markOutline);
   when("boxes", markOutline);
-  when("boxes", () => { if (state.chosen >= 0 && state.graph.isBox(state.chosen)) describe(); });
+  when("boxes", () => { if (state.chosen >= 0 && !state.graph.isNode(state.chosen)) describe(); });
   sizeCanvas();
   watchPointer();
   watchSearch();
@@ -24,10 +24,9 @@ async function start() {
   new ResizeObserver(sizeCanvas).observe(stage);
   paint();
   // For people who script the page, and for its tests: places of cards on the screen, "n12" or "b3".
-  const cardOf = (name) => (name[0] === "b" ? state.graph.boxCard(+name.slice(1)) : +name.slice(1));
   window.retrograd = {
-    place: (name) => toScreen(cardOf(name)),
-    choose: (name) => choose(cardOf(name), true),
+    place: (name) => toScreen(state.graph.cardOf(thingNamed(name))),
+    choose: (name) => choose(thingNamed(name), true),
     cards: () => [...state.scene.cards, ...state.scene.openBoxes.map((box) => state.graph.boxCard(box))].map(spotOf),
     move, zoom, fit, paint, pending: () => overview.jobs.length,
   };
@@ -37,7 +36,7 @@ async function start() {
 // Name, name of the box around, left, top, right, bottom on the sheet.
 function spotOf(card) {
   const { graph, scene } = state, around = graph.around(card), x = scene.x[card], y = scene.y[card];
-  return [cardName(card), around > 0 ? `b${around}` : "", x, y, x + scene.width[card], y + scene.height[card]];
+  return [thingName(graph.thingOf(card)), around > 0 ? `b${around}` : "", x, y, x + scene.width[card], y + scene.height[card]];
 }
 
 start().catch((error) => {

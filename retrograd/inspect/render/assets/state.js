@@ -7,7 +7,7 @@ const state = {
   graph: null,
   open: null,        // per box: 1 while it is open
   scene: null,       // places of everything that is visible
-  chosen: -1,        // card
+  chosen: -1,        // thing
   lit: null,         // per card: 1 when search, filter or path let it stand out; null when nothing is asked
   way: null,         // nodes from the loss to a chosen one
   matches: [],

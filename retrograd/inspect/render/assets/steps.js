@@ -38,8 +38,8 @@ function markFindings() {
   for (const finding of state.data.findings) {
     for (const node of finding.nodes || []) {
       if (node >= graph.nodes) continue;
-      flags[node] = 1;
-      for (let box = graph.around(node); box > 0; box = graph.boxes.parent[box]) flags[graph.boxCard(box)] = 1;
+      flags[graph.atoms.ofNode[node]] = 1;
+      for (let box = graph.around(graph.atoms.ofNode[node]); box > 0; box = graph.boxes.parent[box]) flags[graph.boxCard(box)] = 1;
     }
   }
 }

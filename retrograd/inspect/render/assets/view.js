@@ -26,7 +26,7 @@ function openingView() {
   const scale = clamp((stage.clientWidth - PAD) / width, 0.55, 1);
   centre(scale);
   if (height * scale > stage.clientHeight) view.y = 8;
-  const root = state.graph.roots.length ? state.scene.visible(state.graph.roots[0][0]) : -1;
+  const root = state.graph.roots.length ? state.scene.visible(state.graph.cardOf(state.graph.roots[0][0])) : -1;
   if (width * scale > stage.clientWidth && root >= 0) view.x = stage.clientWidth / 2 - (state.scene.x[root] + state.scene.width[root] / 2) * scale;
 }
 

@@ -16,7 +16,7 @@ function wayTo(node) {
 }
 
 function showWay(node) {
-  state.way = node < 0 || state.graph.isBox(node) ? null : wayTo(node);
+  state.way = node < 0 || !state.graph.isNode(node) ? null : wayTo(node);
   stage.dataset.way = state.way ? state.way.length : "";
   if (state.way) say(`${state.way.length} nodes from the loss to ${state.graph.title(node)}`);
   relight();
@@ -25,20 +25,21 @@ function showWay(node) {
 
 // The lines to be seen that a way runs along.
 function linksOfWay(way) {
-  const { scene } = state, pairs = new Set(), found = [];
+  const { scene, graph } = state, pairs = new Set(), found = [];
   if (state.wayLinks && state.wayLinks.way === way && state.wayLinks.scene === scene) return state.wayLinks.links;
-  for (let at = 1; at < way.length; at++) for (const pair of hops(way[at - 1], way[at])) pairs.add(pair);
+  for (let at = 1; at < way.length; at++) for (const pair of hops(graph.atoms.ofNode[way[at - 1]], graph.atoms.ofNode[way[at]])) pairs.add(pair);
   const { box, source, target } = scene.graph.links;
   for (const link of scene.links) if (pairs.has(`${box[link]} ${source[link]} ${target[link]}`)) found.push(link);
   state.wayLinks = { way, scene, links: found };
   return found;
 }
 
-// The links that stand for one edge, box by box (as in links.py).
+// The links between two atoms, box by box (as in links.py).
 function hops(source, target) {
   const { graph } = state, depth = (box) => { let count = 0; for (; box > 0; box = graph.boxes.parent[box]) count++; return count; };
   const pairs = [];
-  let upper = graph.boxes.ofNode[source], lower = graph.boxes.ofNode[target];
+  if (source === target) return pairs;
+  let upper = graph.boxes.ofAtom[source], lower = graph.boxes.ofAtom[target];
   while (upper !== lower) {
     if (depth(upper) >= depth(lower)) {
       pairs.push(`${upper} ${source} ${EXIT}`);

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 
+from retrograd.inspect.fold import Folded
 from retrograd.inspect.layout import Size
 from retrograd.inspect.layout.text_size import text_width
 from retrograd.inspect.render import labels
@@ -15,39 +16,55 @@ from .groups import Groups
 _TITLE, _LINE = 13.0, 11.0
 _PAD = 22.0
 _NARROW, _WIDE = 70.0, 250.0
-_TALL, _LOW = 46.0, 28.0
+_TALL, _LOW, _ROW = 46.0, 28.0, 16.0
+_MOST_ROWS = 6
+"""Parameters that a card lists; for more, its last row counts the rest."""
 _GROUP_TALL = 54.0
 
 
-def node_sizes(snapshot: GraphSnapshot) -> list[Size]:
-    """Return the size of every node's card: a title, and a line for name, shape and dtype where there is one."""
+def atom_sizes(folded: Folded) -> list[Size]:
+    """Return the size of every atom's card: a title, a line for name, shape and dtype, a row per parameter."""
     known: dict[tuple[str, str], Size] = {}
     sizes = []
-    for words in _words(snapshot):
+    for atom, words in enumerate(_words(folded)):
         size = known.get(words)
         if size is None:
             size = known[words] = _card(*words)
-        sizes.append(size)
+        rows = folded.rows.get(atom)
+        sizes.append(_with_rows(size, folded.original, rows) if rows else size)
     return sizes
 
 
-def _words(snapshot: GraphSnapshot) -> Iterator[tuple[str, str]]:
+def _words(folded: Folded) -> Iterator[tuple[str, str]]:
     """Yield title and line of every card."""
-    columns = (snapshot.op, snapshot.kind, snapshot.name, snapshot.shape, snapshot.dtype)
+    snapshot = folded.original
     root_names = dict(zip(snapshot.roots, snapshot.root_names, strict=False))
-    for node, (op, kind, name, shape, dtype) in enumerate(zip(*columns, strict=True)):
-        tensor = labels.tensor_text(shape, dtype)
-        if kind == "leaf" and name:
+    for node in folded.heads:
+        name = snapshot.name[node]
+        tensor = labels.tensor_text(snapshot.shape[node], snapshot.dtype[node])
+        if snapshot.kind[node] == "leaf" and name:
             yield name, tensor
         else:
             said = root_names.get(node) or name or ""
-            yield labels.short_op(op), f"{said}: {tensor}" if said else tensor
+            yield labels.short_op(snapshot.op[node]), f"{said}: {tensor}" if said else tensor
 
 
 def _card(title: str, line: str) -> Size:
     """Return the size of a card with these texts; the page shortens what is wider."""
     wide = max(text_width(title[:200], _TITLE, bold=True), text_width(line[:200], _LINE)) + _PAD
     return Size(math.ceil(min(max(wide, _NARROW), _WIDE)), _TALL if line else _LOW)
+
+
+def _with_rows(size: Size, snapshot: GraphSnapshot, rows: tuple[int, ...]) -> Size:
+    """Return the size of a card with rows for these leaves."""
+    words = (f"{_short(snapshot.name[leaf] or '')} {labels.shape_text(snapshot.shape[leaf])}" for leaf in rows)
+    wide = max(text_width(text[:200], _LINE) for text in words) + _PAD + 14.0
+    return Size(math.ceil(min(max(size.width, wide), _WIDE)), size.height + _ROW * min(len(rows), _MOST_ROWS) + 4.0)
+
+
+def _short(name: str) -> str:
+    """Return the end of a parameter's name; the boxes around say the rest."""
+    return name.rpartition(".")[2]
 
 
 def group_sizes(groups: Groups) -> list[Size]:

@@ -1,17 +1,17 @@
-"""The tree of boxes that the page opens and closes: modules and scopes, from the nodes' scope paths."""
+"""The boxes that the page opens and closes: the scopes of a folded graph, without those too small to be worth one."""
 
 from __future__ import annotations
 
 import heapq
 from dataclasses import dataclass
 
-from retrograd.inspect.snapshot import GraphSnapshot
+from retrograd.inspect.fold import Folded, Scope
+from retrograd.inspect.render import labels
 
-_LEAST = 3
-"""Nodes of the smallest module that gets a box; the nodes of smaller ones stand in the box around it."""
+_LEAST = 2
+"""Atoms of the smallest scope that gets a box; those of smaller ones stand in the box around it."""
 _MOST = 4000
 """Boxes of one page; above that the smallest are left out."""
-_DEEPEST = 24
 _OPEN_AT_FIRST = 20
 """Most cards that a page shows when it opens."""
 
@@ -21,11 +21,13 @@ class Groups:
     """Boxes in boxes: box 0 is the whole graph, and a box has a higher number than the one around it."""
 
     names: list[str]
-    """The part of the scope path that a box adds to the one around it."""
+    paths: list[str]
+    repeats: list[int]
+    """How many equal blocks a box holds; 1 for most."""
     parents: list[int]
     """Box around each box; -1 for box 0."""
-    of_node: list[int]
-    """Box of every node."""
+    of_atom: list[int]
+    """Box directly around every atom."""
 
     def __len__(self) -> int:
         return len(self.names)
@@ -41,7 +43,7 @@ class Groups:
         """Return the boxes that a page opens by itself: the largest first, while few cards are to be seen."""
         cards, totals = [0] * len(self), [0] * len(self)
         inner: list[list[int]] = [[] for _ in cards]
-        for group in self.of_node:
+        for group in self.of_atom:
             cards[group] += 1
             totals[group] += 1
         for group in range(len(self) - 1, 0, -1):
@@ -61,72 +63,33 @@ class Groups:
         return sorted(opened)
 
 
-def groups_of(snapshot: GraphSnapshot) -> Groups:
-    """Return the boxes of a graph."""
-    tree = _Tree()
-    places = {scope: tree.place(scope) for scope in dict.fromkeys(snapshot.scope)}
-    return tree.thinned([places[scope] for scope in snapshot.scope])
+def groups_of(folded: Folded) -> Groups:
+    """Return the boxes of a folded graph."""
+    scopes = folded.scopes
+    sizes = sorted((len(scope) for scope in scopes), reverse=True)
+    least = max(_LEAST, sizes[_MOST] + 1 if len(sizes) > _MOST else 0)
+    groups = Groups([""], [""], [1], [-1], [])
+    box_of = [0] * len(scopes)
+    for number, scope in enumerate(scopes):
+        if number and len(scope) >= least:
+            box_of[number] = len(groups)
+            groups.names.append(_name(scope))
+            groups.paths.append(labels.clean(scope.path))
+            groups.repeats.append(scope.repeats)
+            groups.parents.append(box_of[scope.parent])
+        elif number:
+            box_of[number] = box_of[scope.parent]
+    groups.of_atom = [box_of[scope] for scope in folded.scope_of_atoms().tolist()]
+    return groups
 
 
-class _Tree:
-    """All scope paths as a tree of their parts."""
-
-    def __init__(self) -> None:
-        self.parents = [-1]
-        self.parts = [""]
-        self._children: dict[tuple[int, str], int] = {}
-
-    def place(self, scope: str) -> int:
-        """Return the number of a scope path, added if it is new."""
-        here = 0
-        for part in scope.split("/", _DEEPEST) if scope else ():
-            child = self._children.setdefault((here, part), len(self.parts))
-            if child == len(self.parts):
-                self.parts.append(part)
-                self.parents.append(here)
-            here = child
-        return here
-
-    def thinned(self, of_node: list[int]) -> Groups:
-        """Return the parts that deserve a box of their own."""
-        totals = self._totals(of_node)
-        keep = self._kept(totals, set(of_node))
-        names, parents, box_of = [""], [-1], [0] * len(self.parts)
-        pending = [""] * len(self.parts)
-        for number in range(1, len(self.parts)):
-            around = self.parents[number]
-            name = self._name(number, pending[around])
-            if keep[number]:
-                box_of[number] = len(names)
-                names.append(name)
-                parents.append(box_of[around])
-            else:
-                box_of[number] = box_of[around]
-                pending[number] = name
-        return Groups(names, parents, [box_of[number] for number in of_node])
-
-    def _name(self, number: int, skipped: str) -> str:
-        """Return what a part is called: a bare number says of what, ``layers.11``; parts without a box go before."""
-        part = self.parts[number]
-        if skipped:
-            return f"{skipped}/{part}"
-        return f"{self.parts[self.parents[number]]}.{part}" if part.isdigit() and self.parents[number] else part
-
-    def _totals(self, of_node: list[int]) -> list[int]:
-        """Return how many nodes stand in each part or below it."""
-        totals = [0] * len(self.parts)
-        for number in of_node:
-            totals[number] += 1
-        for number in range(len(totals) - 1, 0, -1):
-            totals[self.parents[number]] += totals[number]
-        return totals
-
-    def _kept(self, totals: list[int], holders: set[int]) -> list[bool]:
-        """Return which parts get a box: not the small ones, and not those that only hold one other part."""
-        least = max(_LEAST, sorted(totals, reverse=True)[_MOST] + 1 if len(totals) > _MOST else 0)
-        keep = [total >= least for total in totals]
-        for number in range(1, len(totals)):
-            around = self.parents[number]
-            if around and around not in holders and totals[number] == totals[around]:
-                keep[around] = False
-        return keep
+def _name(scope: Scope) -> str:
+    """Return what a box is called: a bare number says of what (``layers.11``), a repeat how often."""
+    before, _, last = scope.path.rpartition("/")
+    of = before.rpartition("/")[2]
+    name = scope.label
+    if of and name == last and name.isdigit():
+        name = f"{of}.{name}"
+    elif of and scope.kind == "repeat":
+        name = f"{of} {name}"
+    return labels.clean(f"{name} × {scope.repeats}" if scope.repeats > 1 else name)

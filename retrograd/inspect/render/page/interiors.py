@@ -11,16 +11,19 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from retrograd.inspect.fold import Folded
 from retrograd.inspect.layout import Layout, Point, Size, coarse, layered
+from retrograd.inspect.layout.net import Net
 from retrograd.inspect.layout.text_size import text_width
 from retrograd.inspect.render import labels
-from retrograd.inspect.snapshot import GraphSnapshot
 
 from .groups import Groups
 from .links import ENTRY, EXIT, Links
 
 _CAREFUL = 12_000
 """Cards of one box up to which lines are routed and crossings reduced."""
+_EFFORT = 16_000
+"""Cards and links laid out carefully in one graph, outer boxes first; equal boxes are laid out once."""
 _LABEL_SIZE = 9.5
 _BRIM = 16
 """Space between the edge of an open box and the cards in it, above and below."""
@@ -30,7 +33,7 @@ Ints = NDArray[np.int64]
 
 @dataclass(slots=True)
 class Interiors:
-    """Places of all cards (nodes, then boxes), ports and sizes of all boxes, and the shapes of all links."""
+    """Places of all cards (atoms, then boxes), ports and sizes of all boxes, and the shapes of all links."""
 
     x: Ints
     y: Ints
@@ -48,26 +51,23 @@ class Interiors:
     """Their points, x and y in turn: first point, then three a piece, each relative to the one before."""
 
 
-def interiors_of(snapshot: GraphSnapshot, groups: Groups, links: Links, sizes: list[Size]) -> Interiors:
-    """Lay out every box; ``sizes`` are those of the cards of all nodes and then of all boxes, closed."""
+def interiors_of(folded: Folded, groups: Groups, links: Links, sizes: list[Size]) -> Interiors:
+    """Lay out every box; ``sizes`` are those of the cards of all atoms and then of all boxes, closed."""
     made = _empty(len(sizes), len(groups), len(links.box), sizes)
-    parents = np.asarray([*groups.of_node, -2, *groups.parents[1:]], dtype=np.int64)
+    parents = np.asarray([*groups.of_atom, -2, *groups.parents[1:]], dtype=np.int64)
     order = np.argsort(parents, kind="stable")
     bounds = np.searchsorted(parents[order], np.arange(len(groups) + 1))
     link_bounds = np.searchsorted(links.box, np.arange(len(groups) + 1))
     local = np.empty(len(sizes) + 2, dtype=np.int64)
-    shapes = []
+    layouter = _Layouter(made, sizes)
     for box in range(len(groups)):
         cards = order[bounds[box] : bounds[box + 1]]
         rows = slice(int(link_bounds[box]), int(link_bounds[box + 1]))
         local[cards] = np.arange(len(cards))
         local[ENTRY], local[EXIT] = len(cards), len(cards) + 1
         inside = _Inside(box, cards, local[links.source[rows]], local[links.target[rows]], rows)
-        if len(cards) > _CAREFUL:
-            _place_coarsely(made, inside, sizes)
-        else:
-            shapes.append(_place(made, inside, sizes, snapshot, links))
-    made.points = np.concatenate(shapes) if shapes else np.zeros(0, dtype=np.int64)
+        layouter.place(inside, [_label(folded, links, row) for row in range(rows.start, rows.stop)])
+    made.points = np.concatenate([np.zeros(0, dtype=np.int64), *layouter.shapes])
     return made
 
 
@@ -103,35 +103,51 @@ def _empty(cards: int, boxes: int, links: int, sizes: list[Size]) -> Interiors:
     )
 
 
-def _place_coarsely(made: Interiors, inside: _Inside, sizes: list[Size]) -> None:
-    """Place very many cards; lines run straight."""
-    count = len(inside.cards)
-    own = (inside.sources < count) & (inside.targets < count)
-    cards = [sizes[card] for card in inside.cards.tolist()]
-    found = coarse.layout(cards, inside.sources[own].tolist(), inside.targets[own].tolist())
-    made.x[inside.cards], made.y[inside.cards] = found.x, found.y
-    made.inner_width[inside.box], made.inner_height[inside.box] = round(found.width), round(found.height)
-    made.entry[inside.box] = made.exit[inside.box] = round(found.width / 2)
+class _Layouter:
+    """Lays out one box after the other."""
 
+    def __init__(self, made: Interiors, sizes: list[Size]) -> None:
+        self.made, self.sizes = made, sizes
+        self.shapes: list[Ints] = []
+        """The points of the lines of all boxes so far."""
+        self._effort = _EFFORT
+        self._known: dict[tuple[object, ...], tuple[Net, Layout]] = {}
 
-def _place(made: Interiors, inside: _Inside, sizes: list[Size], snapshot: GraphSnapshot, links: Links) -> Ints:
-    """Place the cards of one box with the layered layout; return the points of its lines."""
-    ported = inside.box > 0
-    cards = [*(sizes[card] for card in inside.cards.tolist()), *([Size(2.0, 2.0)] * 2 * ported)]
-    graph = _graph(len(cards), inside, ported)
-    widths = [
-        text_width(_label(snapshot, links, row), _LABEL_SIZE) for row in range(inside.links.start, inside.links.stop)
-    ]
-    found = layered.layout(graph, cards, widths)
-    boxes = np.asarray(found.boxes, dtype=np.float64).reshape(len(cards), 4)
-    count = len(inside.cards)
-    top, height = _cropped(boxes[:count]) if ported else (0, round(found.height))
-    made.x[inside.cards], made.y[inside.cards] = np.round(boxes[:count, 0]), np.round(boxes[:count, 1]) - top
-    made.inner_width[inside.box], made.inner_height[inside.box] = round(found.width), height
-    if ported:
-        made.entry[inside.box], made.exit[inside.box] = np.round(boxes[count:, 0] + 1)
-    made.pieces[inside.links], points = _shape(found, top)
-    return points
+    def place(self, inside: _Inside, texts: list[str]) -> None:
+        """Place the cards of one box and shape its lines."""
+        cards = [self.sizes[card] for card in inside.cards.tolist()]
+        if len(cards) > _CAREFUL or self._effort <= 0:
+            self._place_coarsely(inside, cards)
+            return
+        widths = [text_width(text, _LABEL_SIZE) for text in texts]
+        key = (*cards, *widths, inside.sources.tobytes(), inside.targets.tobytes())
+        if key not in self._known:
+            net = _net(inside)
+            sizes = [*cards, *([Size(0.0, 0.0)] * (len(net) - len(cards)))]
+            self._known[key] = net, layered.layout_net(net, sizes, widths)
+            self._effort -= len(cards) + len(widths)
+        self._place_carefully(inside, *self._known[key])
+
+    def _place_coarsely(self, inside: _Inside, cards: list[Size]) -> None:
+        """Place cards without a look at crossings; lines run straight."""
+        made, count = self.made, len(cards)
+        own = (inside.sources < count) & (inside.targets < count)
+        found = coarse.layout(cards, inside.sources[own].tolist(), inside.targets[own].tolist())
+        made.x[inside.cards], made.y[inside.cards] = found.x, found.y
+        made.inner_width[inside.box], made.inner_height[inside.box] = round(found.width), round(found.height)
+        made.entry[inside.box] = made.exit[inside.box] = round(found.width / 2)
+
+    def _place_carefully(self, inside: _Inside, net: Net, found: Layout) -> None:
+        """Put cards and lines where the layered layout has them."""
+        made, count = self.made, len(inside.cards)
+        boxes = np.asarray(found.boxes, dtype=np.float64).reshape(len(found.boxes), 4)
+        top, height = _cropped(boxes[:count]) if inside.box else (0, round(found.height))
+        made.x[inside.cards], made.y[inside.cards] = np.round(boxes[:count, 0]), np.round(boxes[:count, 1]) - top
+        made.inner_width[inside.box], made.inner_height[inside.box] = round(found.width), height
+        made.entry[inside.box] = round(boxes[count, 0] if net.tops else found.width / 2)
+        made.exit[inside.box] = round(boxes[-1, 0] if net.bottoms else found.width / 2)
+        made.pieces[inside.links], points = _shape(found, top)
+        self.shapes.append(points)
 
 
 def _cropped(boxes: NDArray[np.float64]) -> tuple[int, int]:
@@ -140,22 +156,26 @@ def _cropped(boxes: NDArray[np.float64]) -> tuple[int, int]:
     return top, round(float((boxes[:, 1] + boxes[:, 3]).max())) + _BRIM - top
 
 
-def _graph(count: int, inside: _Inside, ported: bool) -> GraphSnapshot:
-    """Return the cards of one box as a graph that can be laid out."""
-    edges = len(inside.sources)
-    return GraphSnapshot(
-        op=[""] * count,
-        edge_source=inside.sources.tolist(),
-        edge_target=inside.targets.tolist(),
-        edge_input_nr=[0] * edges,
-        edge_output_nr=[0] * edges,
-        roots=[count - 2] if ported else [],
+def _net(inside: _Inside) -> Net:
+    """Return the cards of one box as a net, with a port at its top and its bottom where lines come in and go out."""
+    count = len(inside.cards)
+    comes, goes = bool((inside.sources == count).any()), bool((inside.targets == count + 1).any())
+    targets = inside.targets if comes else np.where(inside.targets > count, count, inside.targets)
+    return Net(
+        count + comes + goes,
+        inside.sources.tolist(),
+        targets.tolist(),
+        [0] * len(targets),
+        roots=[count] if comes else [],
+        tops=int(comes),
+        bottoms=int(goes),
     )
 
 
-def _label(snapshot: GraphSnapshot, links: Links, row: int) -> str:
+def _label(folded: Folded, links: Links, row: int) -> str:
     """Return what the page writes at a link: the shape of its gradient, or how many edges it stands for."""
-    return f"{links.count[row]} edges" if links.count[row] > 1 else labels.edge_text(snapshot, int(links.edge[row]))
+    count, edge = int(links.count[row]), int(links.edge[row])
+    return f"{count} edges" if count > 1 else labels.edge_text(folded.original, folded.first_edges[edge])
 
 
 def _shape(layout: Layout, top: int) -> tuple[Ints, Ints]:

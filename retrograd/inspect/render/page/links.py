@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from retrograd.inspect.snapshot import GraphSnapshot
+from retrograd.inspect.fold import Folded
 
 from .groups import Groups
 
@@ -22,46 +22,46 @@ Ints = NDArray[np.int64]
 class Links:
     """One row per pair of cards that are joined inside one box, sorted by box.
 
-    A card is a node's number, or the number of nodes plus a box's number.
+    A card is an atom's number, or the number of atoms plus a box's number.
     """
 
     box: Ints
     source: Ints
     target: Ints
     edge: Ints
-    """The first edge that the link stands for."""
+    """The first edge of the folded graph that the link stands for."""
     count: Ints
     """How many edges it stands for."""
 
 
-def links_of(snapshot: GraphSnapshot, groups: Groups) -> Links:
+def links_of(folded: Folded, groups: Groups) -> Links:
     """Return the links of all boxes."""
-    boxes = np.asarray(groups.of_node, dtype=np.int64)
-    sources = np.asarray(snapshot.edge_source, dtype=np.int64)
-    targets = np.asarray(snapshot.edge_target, dtype=np.int64)
+    boxes = np.asarray(groups.of_atom, dtype=np.int64)
+    sources = np.asarray(folded.sources, dtype=np.int64)
+    targets = np.asarray(folded.targets, dtype=np.int64)
     edges = np.arange(len(sources), dtype=np.int64)
     inside = boxes[sources] == boxes[targets]
     rows = np.stack([boxes[sources], sources, targets, edges], axis=1)[inside & (sources != targets)]
     across = edges[~inside]
     if len(across):
         depths = groups.depths()
-        lifted = [row for edge in across.tolist() for row in _lifted(snapshot, groups, depths, edge)]
+        lifted = [row for edge in across.tolist() for row in _lifted(folded, groups, depths, edge)]
         rows = np.concatenate([rows, np.asarray(lifted, dtype=np.int64)])
     return _joined(rows)
 
 
-def _lifted(snapshot: GraphSnapshot, groups: Groups, depths: list[int], edge: int) -> Iterator[tuple[int, ...]]:
+def _lifted(folded: Folded, groups: Groups, depths: list[int], edge: int) -> Iterator[tuple[int, ...]]:
     """Yield the links that one edge passes through on its way out of boxes and into others."""
-    source, target = snapshot.edge_source[edge], snapshot.edge_target[edge]
-    nodes, parents = len(snapshot), groups.parents
-    upper, lower = groups.of_node[source], groups.of_node[target]
+    source, target = folded.sources[edge], folded.targets[edge]
+    atoms, parents = len(folded), groups.parents
+    upper, lower = groups.of_atom[source], groups.of_atom[target]
     while upper != lower:
         if depths[upper] >= depths[lower]:
             yield upper, source, EXIT, edge
-            source, upper = nodes + upper, parents[upper]
+            source, upper = atoms + upper, parents[upper]
         else:
             yield lower, ENTRY, target, edge
-            target, lower = nodes + lower, parents[lower]
+            target, lower = atoms + lower, parents[lower]
     yield upper, source, target, edge
 
 

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
+from retrograd.inspect.fold import Folded, fold
 from retrograd.inspect.render import labels
 from retrograd.inspect.snapshot import EDGE_COLUMNS, NODE_COLUMNS, GraphSnapshot, SourceLine
 
-from .faces import group_sizes, node_sizes
-from .groups import Groups, groups_of
+from .faces import atom_sizes, group_sizes
+from .groups import groups_of
 from .interiors import interiors_of
 from .links import links_of
 from .packing import Packing, table
@@ -22,7 +25,6 @@ def same_structure(one: GraphSnapshot, other: GraphSnapshot) -> bool:
 
 def structure_data(snapshot: GraphSnapshot, packing: Packing) -> dict[str, Any]:
     """Return everything that steps with the same graph share."""
-    groups = groups_of(snapshot)
     return {
         "engine": safe(snapshot.engine),
         "op": table(packing, snapshot.op, safe),
@@ -41,19 +43,27 @@ def structure_data(snapshot: GraphSnapshot, packing: Packing) -> dict[str, Any]:
             "output": packing.numbers(snapshot.edge_output_nr),
         },
         "roots": [[node, safe(name or "")] for node, name in zip(snapshot.roots, snapshot.root_names, strict=False)],
-        **_drawing_data(snapshot, groups, packing),
+        **_drawing_data(fold(snapshot), packing),
     }
 
 
-def _drawing_data(snapshot: GraphSnapshot, groups: Groups, packing: Packing) -> dict[str, Any]:
-    """Return boxes, links and places."""
-    links = links_of(snapshot, groups)
-    places = interiors_of(snapshot, groups, links, [*node_sizes(snapshot), *group_sizes(groups)])
+def _drawing_data(folded: Folded, packing: Packing) -> dict[str, Any]:
+    """Return atoms, boxes, links and places."""
+    groups = groups_of(folded)
+    links = links_of(folded, groups)
+    places = interiors_of(folded, groups, links, [*atom_sizes(folded), *group_sizes(groups)])
     return {
+        "atoms": {
+            "head": packing.numbers(folded.heads),
+            "ofNode": packing.numbers(folded.atom_of),
+            "rows": [[atom, *leaves] for atom, leaves in sorted(folded.rows.items())],
+        },
         "boxes": {
-            "name": [safe(labels.clean(name)) for name in groups.names],
+            "name": groups.names,
+            "path": groups.paths,
+            "repeats": {box: count for box, count in enumerate(groups.repeats) if count > 1},
             "parent": groups.parents,
-            "ofNode": packing.numbers(groups.of_node),
+            "ofAtom": packing.numbers(groups.of_atom),
             "open": groups.open_at_first(),
             "innerWidth": packing.numbers(places.inner_width),
             "innerHeight": packing.numbers(places.inner_height),
@@ -70,7 +80,7 @@ def _drawing_data(snapshot: GraphSnapshot, groups: Groups, packing: Packing) -> 
             "box": packing.numbers(links.box),
             "source": packing.numbers(links.source),
             "target": packing.numbers(links.target),
-            "edge": packing.numbers(links.edge),
+            "edge": packing.numbers(np.asarray(folded.first_edges, dtype=np.int64)[links.edge]),
             "count": packing.numbers(links.count),
             "pieces": packing.numbers(places.pieces),
             "points": packing.numbers(places.points),
