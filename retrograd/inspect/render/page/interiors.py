@@ -22,7 +22,7 @@ from .links import ENTRY, EXIT, Links
 
 _CAREFUL = 12_000
 """Cards of one box up to which lines are routed and crossings reduced."""
-_EFFORT = 16_000
+_EFFORT = 10_000
 """Cards and links laid out carefully in one graph, outer boxes first; equal boxes are laid out once."""
 _LABEL_SIZE = 9.5
 _BRIM = 16
