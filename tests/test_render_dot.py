@@ -22,7 +22,7 @@ needs_dot = pytest.mark.skipif(DOT is None, reason="compares with what Graphviz 
 
 def text_of(*snapshots: GraphSnapshot, **asked: object) -> str:
     """The DOT text of some graphs."""
-    written = renderer_for("dot").render(recording(*snapshots), RenderOptions(**asked))  # type: ignore[arg-type]
+    written = renderer_for("dot").render(recording(*snapshots), RenderOptions(**{"fold": (), **asked}))  # type: ignore[arg-type]
     assert isinstance(written, str)
     return written
 

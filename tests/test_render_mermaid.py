@@ -17,7 +17,7 @@ EDGE = re.compile(r'  ((?:s\d+_)?n\d+) -->(?:\|"(.*)"\|)? ((?:s\d+_)?n\d+)')
 
 def text_of(*snapshots: GraphSnapshot, **asked: object) -> str:
     """The Mermaid text of some graphs."""
-    written = renderer_for("mermaid").render(recording(*snapshots), RenderOptions(**asked))  # type: ignore[arg-type]
+    written = renderer_for("mermaid").render(recording(*snapshots), RenderOptions(**{"fold": (), **asked}))  # type: ignore[arg-type]
     assert isinstance(written, str)
     return written
 

@@ -18,7 +18,7 @@ from retrograd.inspect.snapshot import GraphSnapshot
 
 def lines_of(*snapshots: GraphSnapshot, **asked: object) -> list[str]:
     """The lines of the tree of some graphs."""
-    written = renderer_for("tree").render(recording(*snapshots), RenderOptions(**asked))  # type: ignore[arg-type]
+    written = renderer_for("tree").render(recording(*snapshots), RenderOptions(**{"fold": (), **asked}))  # type: ignore[arg-type]
     assert isinstance(written, str)
     assert written.endswith("\n")
     return written.splitlines()

@@ -60,16 +60,13 @@ def pictures(scene: Scene, colours: Scale, label_widths: list[float]) -> list[Pi
     below = [0.0] * len(scene.seen)
     for source, width in zip(scene.seen.edge_source, label_widths, strict=True):
         below[source] += 0.8 * width + 8
-    roots = {
-        node: labels.clean(name or "") for node, name in zip(scene.seen.roots, scene.seen.root_names, strict=False)
-    }
-    return [_picture(scene, box, colours, below[box], roots) for box in range(len(scene.seen))]
+    return [_picture(scene, box, colours, below[box], scene.root_names) for box in range(len(scene.seen))]
 
 
 def _picture(scene: Scene, box: int, colours: Scale, below: float, roots: dict[int, str]) -> Picture:
     """Return the card of one box."""
     closed = scene.view.boxes[box].scope >= 0
-    title, ending, lines = _scope_words(scene, box) if closed else _atom_words(scene, box, roots.get(box, ""))
+    title, ending, lines = box_words(scene, box, roots.get(box, ""))
     if colours.values and (value := colours.text(colours.values[box])):
         lines.append(Line(value))
     lines += [
@@ -85,6 +82,30 @@ def _picture(scene: Scene, box: int, colours: Scale, below: float, roots: dict[i
     css = " ".join(part for part in ("node", _kind(scene, box, roots), colours.css(box), _severity(scene, box)) if part)
     many = closed and scene.view.folded.scopes[scene.view.boxes[box].scope].repeats > 1
     return Picture(title, ending, fitting, css, Size(math.ceil(width), height), stacked=many)
+
+
+def box_words(scene: Scene, box: int, root_name: str = "") -> tuple[str, str, list[Line]]:
+    """Return what the card of a box says: title, muted ending, lines below."""
+    if scene.view.boxes[box].scope >= 0:
+        return _scope_words(scene, box)
+    return _atom_words(scene, box, root_name)
+
+
+def full_title(scene: Scene, box: int) -> str:
+    """Return a box's name where it is looked for by it: an operator's as the engine spells it."""
+    card = labels.card(scene.seen, box)
+    return card.title if scene.view.boxes[box].scope >= 0 or card.title == card.name else card.op
+
+
+def plain_words(scene: Scene, box: int) -> list[str]:
+    """Return the lines of a card as plain text, for formats without looks of their own."""
+    _, ending, lines = box_words(scene, box, scene.root_names.get(box, ""))
+    below = [f"● {line.text}" if line.leaf >= 0 else line.text for line in lines]
+    return [
+        f"{full_title(scene, box)}{ending}",
+        *below,
+        *(f"⚠ {labels.clean(note.text)}" for note in _notes(scene, box)),
+    ]
 
 
 def _notes(scene: Scene, box: int) -> list[Note]:

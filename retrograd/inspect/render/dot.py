@@ -13,9 +13,11 @@ from collections.abc import Iterator
 from retrograd.inspect.events import Recording
 from retrograd.inspect.snapshot import GraphSnapshot
 
-from .base import RenderOptions, capped, chosen_snapshots
+from .base import RenderOptions, capped, chosen_steps
+from .cards import plain_words
 from .labels import clean, edge_text, headline, source_text, tensor_text
 from .scale import scale
+from .scene import GHOST, Scene, outline, scene
 from .theme import KINDS, LIGHT
 
 _LONGEST = 120
@@ -38,13 +40,14 @@ class DotRenderer:
 
     def render(self, recording: Recording, options: RenderOptions) -> str:
         """Return the chosen snapshots as DOT text."""
-        snapshots = chosen_snapshots(recording, options)
+        steps = chosen_steps(recording, options)
         head, tail = _frame()
-        if len(snapshots) == 1:
-            return "".join([head, *_statements(snapshots[0], options, "n"), tail])
+        if len(steps) == 1:
+            return "".join([head, *_statements(recording.snapshots[steps[0]], options, steps[0], ""), tail])
         parts = [head]
-        for step, snapshot in enumerate(snapshots):
-            parts += [f"\tsubgraph cluster_{step} {{\n", *_statements(snapshot, options, f"s{step}_n"), "\t}\n"]
+        for place, step in enumerate(steps):
+            body = _statements(recording.snapshots[step], options, step, f"s{place}_")
+            parts += [f"\tsubgraph cluster_{place} {{\n", *body, "\t}\n"]
         return "".join([*parts, tail])
 
 
@@ -63,12 +66,49 @@ def _frame() -> tuple[str, str]:
     return head, brace + end
 
 
-def _statements(snapshot: GraphSnapshot, options: RenderOptions, prefix: str) -> Iterator[str]:
+def _statements(snapshot: GraphSnapshot, options: RenderOptions, step: int, prefix: str) -> Iterator[str]:
     """Yield the DOT statements of one graph, the braces around them excepted."""
-    shown, _ = capped(snapshot, options.max_nodes)
     yield f'\tlabel="{_BREAK.join(map(_line, _captions(snapshot, options)))}"\n'
-    yield from _node_lines(shown, options, prefix)
-    yield from _edge_lines(shown, prefix)
+    if options.fold == () and not options.findings:
+        shown, _ = capped(snapshot, options.max_nodes)
+        yield from _node_lines(shown, options, f"{prefix}n")
+        yield from _edge_lines(shown, f"{prefix}n")
+    else:
+        made = scene(snapshot, options, step, most=None)
+        yield from _box_lines(made, options, prefix)
+        yield from _joining_lines(made, prefix)
+
+
+def _box_lines(scene: Scene, options: RenderOptions, prefix: str) -> Iterator[str]:
+    """Yield a statement for each box, in clusters for the open scopes."""
+    looks = _looks(scene.seen, options)
+    for what, number in outline(scene.view, len(scene.view.boxes)):
+        if what == "open":
+            frame = scene.view.frames[number]
+            times = f" × {frame.repeats}" if frame.repeats > 1 else ""
+            title = _line(scene.view.folded.scopes[frame.scope].label + times)
+            yield f'\tsubgraph cluster_{prefix}f{frame.scope} {{\n\tlabel="{title}" style="rounded"\n'
+        elif what == "close":
+            yield "\t}\n"
+        else:
+            words = [_line(words) for words in plain_words(scene, number)]
+            label = _BREAK.join(word for word in words if word)
+            yield f'\t{prefix}{_id(scene, number)} [label="{label}"{looks[number]}]\n'
+
+
+def _joining_lines(scene: Scene, prefix: str) -> Iterator[str]:
+    """Yield a statement for each edge between boxes."""
+    seen = scene.seen
+    for edge, (source, target) in enumerate(zip(seen.edge_source, seen.edge_target, strict=True)):
+        text = _line(scene.labels[edge])
+        dashed = ' style="dashed"' if seen.kind[target] == GHOST else ""
+        attributes = f' [label="{text}"{dashed}]' if text or dashed else ""
+        yield f"\t{prefix}{_id(scene, source)} -> {prefix}{_id(scene, target)}{attributes}\n"
+
+
+def _id(scene: Scene, box: int) -> str:
+    """Return a box's name in letters that need no quotes."""
+    return scene.ids[box].replace("-", "_")
 
 
 def _node_lines(snapshot: GraphSnapshot, options: RenderOptions, prefix: str) -> Iterator[str]:

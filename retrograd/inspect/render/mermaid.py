@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 
 from retrograd.inspect.events import Recording
 from retrograd.inspect.snapshot import GraphSnapshot
 
-from .base import RenderOptions, capped, chosen_snapshots
-from .labels import card, clean, edge_text, headline
+from .base import RenderOptions, chosen_steps
+from .cards import plain_words
+from .labels import card, clean, headline
 from .scale import scale
+from .scene import GHOST, Scene, outline, scene
 from .theme import KINDS, LIGHT
 
 MAX_EDGES = 500
@@ -35,53 +38,74 @@ class MermaidRenderer:
 
     def render(self, recording: Recording, options: RenderOptions) -> str:
         """Return the chosen snapshots as Mermaid text within the limits of its viewers."""
-        snapshots = chosen_snapshots(recording, options)
+        if options.fold == ():  # of a graph too large for any viewer, no more is worked on than could be shown
+            most = min(options.max_nodes or MAX_EDGES + 1, MAX_EDGES + 1)
+            options = replace(options, max_nodes=most)
+        scenes = [
+            scene(recording.snapshots[step], options, step, most=None) for step in chosen_steps(recording, options)
+        ]
         room = MAX_EDGES
-        text = _flowchart(snapshots, options, room)
+        text = _flowchart(scenes, options, room)
         while len(text) > MAX_CHARACTERS and room > 1:
             room = min(room - 1, room * MAX_CHARACTERS // len(text))
-            text = _flowchart(snapshots, options, room)
+            text = _flowchart(scenes, options, room)
         return text
 
 
 RENDERER = MermaidRenderer()
 
 
-def _flowchart(snapshots: list[GraphSnapshot], options: RenderOptions, room: int) -> str:
+def _flowchart(scenes: list[Scene], options: RenderOptions, room: int) -> str:
     """Return the flowchart with at most ``room`` edges; graphs that get none of them are only counted."""
     lines = ["flowchart TD\n"]
-    shown = snapshots[:room]
-    for step, snapshot in enumerate(shown):
-        prefix = "n" if len(snapshots) == 1 else f"s{step}_n"
-        body = _graph_lines(snapshot, prefix, options, room // len(shown))
-        if len(snapshots) == 1:
-            lines += [f"  %% {_escape(headline(snapshot, options.title))}\n", *body]
+    shown = scenes[:room]
+    for step, made in enumerate(shown):
+        prefix = "" if len(scenes) == 1 else f"s{step}_"
+        body = _graph_lines(made, prefix, options, room // len(shown))
+        title = _escape(headline(made.whole, options.title))
+        if len(scenes) == 1:
+            lines += [f"  %% {title}\n", *body]
         else:
-            lines += [f'  subgraph s{step}["{_escape(headline(snapshot, options.title))}"]\n', *body, "  end\n"]
-    if len(shown) < len(snapshots):
-        lines.append(f'  graphs["… {len(snapshots) - len(shown):,} more graphs not drawn"]\n')
+            lines += [f'  subgraph s{step}["{title}"]\n', *body, "  end\n"]
+    if len(shown) < len(scenes):
+        lines.append(f'  graphs["… {len(scenes) - len(shown):,} more graphs not drawn"]\n')
     text = "".join(lines)
     styles = (f"  classDef {name} {style}\n" for name, style in _STYLES.items() if f":::{name}\n" in text)
     return text + "".join(styles)
 
 
-def _graph_lines(snapshot: GraphSnapshot, prefix: str, options: RenderOptions, room: int) -> Iterator[str]:
-    """Yield the statements of one graph: its first nodes, as many as leave at most ``room`` edges."""
-    keep = _nodes_within(snapshot, room)
-    if options.max_nodes is not None:
-        keep = min(keep, options.max_nodes)
-    part, hidden = capped(snapshot, keep)
-    styles = _styles(part, options)
-    for node in range(len(part)):
-        text = "<br/>".join(_escape(line) for line in card(part, node).lines())
-        shape = f'(["{text}"])' if part.kind[node] == "leaf" else f'["{text}"]'
-        yield f"  {prefix}{node}{shape}{styles[node]}\n"
-    for edge, (source, target, _, _) in enumerate(part.edges()):
-        text = _escape(edge_text(part, edge))
-        label = f'|"{text}"|' if text else ""
-        yield f"  {prefix}{source} -->{label} {prefix}{target}\n"
-    if hidden:
-        yield f'  {prefix}_more["… {hidden:,} more nodes not drawn"]\n'
+def _graph_lines(made: Scene, prefix: str, options: RenderOptions, room: int) -> Iterator[str]:
+    """Yield the statements of one graph: its first boxes, as many as leave at most ``room`` edges."""
+    seen = made.seen
+    keep = _nodes_within(seen, room)
+    styles = _styles(seen, options)
+    ids = [prefix + name.replace("-", "_") for name in made.ids]
+    for what, number in outline(made.view, keep):
+        if what == "open":
+            frame = made.view.frames[number]
+            times = f" × {frame.repeats}" if frame.repeats > 1 else ""
+            title = _escape(made.view.folded.scopes[frame.scope].label + times) or " "
+            yield f'  subgraph {prefix}f{frame.scope}["{title}"]\n'
+        elif what == "close":
+            yield "  end\n"
+        else:
+            text = "<br/>".join(_escape(line) for line in _lines(made, number) if line)
+            shape = f'(["{text}"])' if seen.kind[number] == "leaf" else f'["{text}"]'
+            yield f"  {ids[number]}{shape}{styles[number]}\n"
+    for edge, (source, target, _, _) in enumerate(seen.edges()):
+        if source < keep and target < keep:
+            text = _escape(made.labels[edge])
+            label = f'|"{text}"|' if text else ""
+            arrow = "-.->" if seen.kind[target] == GHOST else "-->"
+            yield f"  {ids[source]} {arrow}{label} {ids[target]}\n"
+    hidden = len(made.whole) - made.nodes_within(keep)
+    if hidden > 0:
+        yield f'  {prefix}n_more["… {hidden:,} more nodes not drawn"]\n'
+
+
+def _lines(made: Scene, box: int) -> list[str]:
+    """Return the lines of one box."""
+    return card(made.seen, box).lines() if made.plain else plain_words(made, box)
 
 
 def _styles(snapshot: GraphSnapshot, options: RenderOptions) -> list[str]:

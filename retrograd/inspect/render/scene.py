@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import islice
+
+import numpy as np
 
 from retrograd.inspect.findings import SEVERITIES, Finding, Severity
 from retrograd.inspect.fold import Opening, View, everything, expand, first_opening, fold, view
@@ -69,6 +71,12 @@ class Scene:
         return found
 
     @cached_property
+    def root_names(self) -> dict[int, str]:
+        """Return the boxes where backward starts, with the names of their variables or "" where unknown."""
+        pairs = zip(self.seen.roots, self.seen.root_names, strict=False)
+        return {box: labels.clean(name or "") for box, name in pairs}
+
+    @cached_property
     def heads(self) -> list[int]:
         """Return per box the node of the graph that it shows, or shows first."""
         return [self.view.folded.heads[box.begin] for box in self.view.boxes]
@@ -79,6 +87,13 @@ class Scene:
         merged = islice(folded.via(self.view.edges[edge]), _MOST_MERGED)
         words = ", ".join(folded.original.op[node] for node in merged)
         return f" via {words}" if words else ""
+
+    def nodes_within(self, count: int) -> int:
+        """Return how many nodes of the graph are seen in the first ``count`` boxes."""
+        folded = self.view.folded
+        real = min(len(folded.original), len(self.whole))  # ghosts come after all nodes
+        boxes = self.view.box_of[np.asarray(folded.atom_of[:real], dtype=np.int64)] if len(folded) else np.zeros(0)
+        return int(np.count_nonzero(boxes < count))
 
     def headline(self) -> str:
         """Return the caption of the drawing: ``loss · backward 3 · 41 nodes · 47 edges · torch``."""
@@ -115,16 +130,35 @@ class Scene:
         return len(self.view.boxes) != len(self.view.folded.original)
 
 
-def scene(snapshot: GraphSnapshot, options: RenderOptions, step: int = 0) -> Scene:
-    """Return what is drawn of a graph, the ``step``-th of its recording.
+def outline(view: View, count: int) -> Iterator[tuple[str, int]]:
+    """Yield the first ``count`` boxes in order, as ("box", number), between ("open", frame) and ("close", frame)."""
+    inside: list[int] = []
+    for number, box in enumerate(view.boxes[:count]):
+        around: list[int] = []
+        frame = box.frame
+        while frame > 0:
+            around.append(frame)
+            frame = view.frames[frame].parent
+        while inside and inside[-1] not in around:
+            yield "close", inside.pop()
+        for frame in reversed(around[: len(around) - len(inside)]):
+            inside.append(frame)
+            yield "open", frame
+        yield "box", number
+    while inside:
+        yield "close", inside.pop()
+
+
+def scene(snapshot: GraphSnapshot, options: RenderOptions, step: int = 0, most: int | None = MOST_CARDS) -> Scene:
+    """Return what is drawn of a graph, the ``step``-th of its recording: no more than ``most`` boxes unless asked for.
 
     Raises ``UsageError`` for a step of folding or a scope to expand that there is not.
     """
     shown, left_out = capped(snapshot, options.max_nodes)
     marked, notes = with_ghosts(shown, options.findings, step)
     made = _folded(marked, options)
-    if len(made.view.boxes) > (options.max_nodes or MOST_CARDS):
-        shown, left_out = capped(snapshot, MOST_CARDS)
+    if most is not None and options.max_nodes is None and len(made.view.boxes) > most:
+        shown, left_out = capped(snapshot, most)
         marked, notes = with_ghosts(shown, options.findings, step)
         made = _folded(marked, options)
     made.whole = snapshot

@@ -8,9 +8,10 @@ from typing import IO, TYPE_CHECKING
 from retrograd.inspect.events import Recording
 from retrograd.inspect.snapshot import GraphSnapshot
 
-from .base import RenderOptions, chosen_snapshots
+from .base import RenderOptions, chosen_steps
 from .console_page import FILE_WIDTH, page_text, print_page
 from .labels import bytes_text, card, headline, node_id
+from .tree_folded import folded_tree
 from .tree_rows import Outline, Row
 
 if TYPE_CHECKING:
@@ -48,12 +49,13 @@ def print_tree(recording: Recording, options: RenderOptions | None = None, file:
 
 def _trees(recording: Recording, options: RenderOptions) -> Iterator[Tree]:
     """Yield the tree of each chosen graph."""
-    for snapshot in chosen_snapshots(recording, options):
-        yield tree(snapshot, options)
+    for step in chosen_steps(recording, options):
+        snapshot = recording.snapshots[step]
+        yield tree(snapshot, options) if options.fold == () else folded_tree(snapshot, options, step)
 
 
 def tree(snapshot: GraphSnapshot, options: RenderOptions | None = None) -> Tree:
-    """Return one graph as a ``rich.tree.Tree``, capped at ``options.max_nodes`` rows (default 200)."""
+    """Return every node of a graph as a ``rich.tree.Tree``, capped at ``options.max_nodes`` rows (default 200)."""
     from rich.text import Text
     from rich.tree import Tree
 

@@ -1,0 +1,105 @@
+"""The folded graph as an indented text: modules as branches, operators in the order of backward, each shown once."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from retrograd.inspect.snapshot import GraphSnapshot
+
+from . import labels
+from .base import RenderOptions
+from .cards import box_words, full_title
+from .scale import Scale, scale
+from .scene import GHOST, Scene, outline, scene
+
+if TYPE_CHECKING:
+    from rich.text import Text
+    from rich.tree import Tree
+
+ROWS = 200
+"""Rows of one graph when nobody asks for another number: more help no reader."""
+
+
+def folded_tree(snapshot: GraphSnapshot, options: RenderOptions, step: int = 0) -> Tree:
+    """Return one graph, folded, as a ``rich.tree.Tree``, capped at ``options.max_nodes`` rows (default 200).
+
+    A row leads to the row below it unless it says where to: ``→ n12``.
+    """
+    from rich.text import Text
+    from rich.tree import Tree
+
+    made = scene(snapshot, replace(options, max_nodes=None), step, most=None)
+    limit = options.max_nodes or ROWS
+    keep = min(limit, len(made.seen))
+    headline = Text(f"{labels.clean(options.title)} · " * bool(options.title) + made.headline(), style="bold")
+    open_trees = [Tree(_one_line(headline), guide_style="dim", highlight=False)]
+    ways, colours = _ways(made), scale(made.seen, options.color_by)
+    for what, number in outline(made.view, keep):
+        if what == "close":
+            open_trees.pop()
+        elif what == "open":
+            open_trees.append(open_trees[-1].add(_frame_text(made, number)))
+        else:
+            open_trees[-1].add(_box_text(made, number, ways[number], colours))
+    hidden = len(snapshot) - made.nodes_within(keep)
+    if hidden:
+        open_trees[0].add(Text(f"… {hidden:,} more node{'s' * (hidden != 1)} not shown", style="italic"))
+    return open_trees[0]
+
+
+def _ways(made: Scene) -> list[list[int]]:
+    """Return per box the edges that leave it, unless there is one only and it leads to the row below."""
+    ways: list[list[int]] = [[] for _ in made.view.boxes]
+    for edge, source in enumerate(made.seen.edge_source):
+        ways[source].append(edge)
+    targets = made.seen.edge_target
+    return [[] if [targets[edge] for edge in edges] == [box + 1] else edges for box, edges in enumerate(ways)]
+
+
+def _frame_text(made: Scene, number: int) -> Text:
+    """Return the row of an open scope."""
+    from rich.text import Text
+
+    frame = made.view.frames[number]
+    text = Text(labels.clean(made.view.folded.scopes[frame.scope].label) or "…", style="bold blue")
+    if frame.repeats > 1:
+        text.append(f" × {frame.repeats}", style="bold magenta")
+    return _one_line(text)
+
+
+def _box_text(made: Scene, box: int, ways: list[int], colours: Scale) -> Text:
+    """Return the row of a box; names stand in ``Text``, so that no markup in them is obeyed."""
+    from rich.text import Text
+
+    _, ending, lines = box_words(made, box, made.root_names.get(box, ""))
+    closed, kind = made.view.boxes[box].scope >= 0, made.seen.kind[box]
+    text = Text(full_title(made, box), style="bold cyan" if closed else "bold green" if kind == "leaf" else "bold")
+    text.append(f"{'  ' if ending else ''}{ending.strip()}", style="bold magenta" if closed else "dim")
+    text.append(f" {made.ids[box]}", style="dim")
+    for line in lines:
+        if line.text:
+            text.append("  ● " if line.leaf >= 0 else "  ")
+            text.append(line.text, style="green" if line.leaf >= 0 else "dim" if line.css else "cyan")
+    value = colours.text(colours.values[box]) if colours.values else ""
+    text.append(f"  {colours.title} {value}" if value else "", style="yellow")
+    for note in made.notes.get(box, []):
+        text.append(f"  {'⚠' if note.severity != 'note' else '•'} {labels.clean(note.text)}", style="bold red")
+    if ways:
+        text.append("  → " + ", ".join(_way_text(made, edge) for edge in ways), style="dim")
+    return _one_line(text)
+
+
+def _way_text(made: Scene, edge: int) -> str:
+    """Return where an edge leads: the id of its target, with the output it enters if that is not the first."""
+    seen = made.seen
+    target, number = seen.edge_target[edge], seen.edge_output_nr[edge]
+    if seen.kind[target] == GHOST:
+        return "cut: " + labels.clean(seen.op[target])
+    return made.ids[target] + (f" output {number}" if number else "")
+
+
+def _one_line(text: Text) -> Text:
+    """Make a text stay on one line: cut, not wrapped, where the console is too narrow."""
+    text.no_wrap, text.overflow = True, "ellipsis"
+    return text
