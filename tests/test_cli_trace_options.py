@@ -188,7 +188,7 @@ def test_refused_before_the_program_runs(place: Path, name: str, monkeypatch: py
     """What can be known to fail is one sentence on stderr and an exit code, and the program has not run."""
     arguments, code, words = REFUSED[name]
     monkeypatch.chdir(place)
-    monkeypatch.setattr(trace, "run_and_report", lambda target, _report: pytest.fail(f"{target.label} was run"))
+    monkeypatch.setattr(trace, "run_and_report", lambda target, *_: pytest.fail(f"{target.label} was run"))
     outcome = CliRunner().invoke(cli, ["trace", *arguments])
 
     assert outcome.exit_code == code, outcome.output

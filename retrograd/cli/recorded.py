@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
+from contextlib import nullcontext
+from dataclasses import dataclass
+from functools import partial
 from typing import NoReturn
 
-from ..inspect.events import Recording
+from ..inspect.events import Event, Recording
+from ..inspect.frames import source_line, user_frame
 from ..inspect.record import recording
 from . import results
+from .launcher import Launch
+from .lifeline import lifeline, main_frame
 from .runner import Ending, leave, own_ground, run
 from .target import Target
 
@@ -15,30 +22,71 @@ INTERRUPTED = 130
 """Exit code after a Ctrl-C while results are made, as shells count it."""
 
 
-def run_recorded(target: Target, level: str = "graph") -> tuple[Recording, Ending]:
-    """Run the program to its end, recorded at one of ``event_data.LEVELS``.
+@dataclass(frozen=True, slots=True)
+class Recorded:
+    """How a program is recorded."""
+
+    level: str = "graph"
+    """One of ``event_data.LEVELS``."""
+    launch: Launch | None = None
+    """Which process of a job this is; what it has is then also saved when a signal ends it."""
+    every: int | None = None
+    """Save after so many backward runs."""
+    save: Callable[[Recording], None] = lambda recording: None
+    """Saves what there is while the program runs; must not raise."""
+
+
+def run_recorded(target: Target, how: Recorded) -> tuple[Recording, Ending]:
+    """Run the program to its end and return its recording and how it ended.
 
     The recording also notes the error that ended it, which has been shown by then.
     """
     recorded, ending = Recording(), Ending()
+    flushes = _Flushes(how) if how.every else None
     try:
-        with recording(script=target.label, level=level) as recorded:
-            ending = run(target)
+        with recording(script=target.label, level=how.level, after_run=flushes) as recorded:
+            recorded.complete = False
+            if how.launch is not None:
+                recorded.rank, recorded.world_size = how.launch.rank, how.launch.world_size
+            with lifeline(partial(_stopped, recorded, how)) if how.launch is not None else nullcontext():
+                ending = run(target)
             if ending.error is not None:
                 raise ending.error
     except BaseException as error:
         if error is not ending.error:
             raise
+    recorded.complete = True
     return recorded, ending
 
 
-def run_and_report(target: Target, report: Callable[[Recording, Ending], int], *, level: str = "graph") -> NoReturn:
+class _Flushes:
+    """Saves after every so many backward runs of this process."""
+
+    def __init__(self, how: Recorded) -> None:
+        self._how = how
+        self._process = os.getpid()
+        self._runs = 0
+
+    def __call__(self, recorded: Recording) -> None:
+        self._runs += 1
+        if self._how.every and self._runs % self._how.every == 0 and os.getpid() == self._process:
+            self._how.save(recorded)
+
+
+def _stopped(recorded: Recording, how: Recorded, name: str) -> None:
+    """Save what there is, with the line at which a signal found the program."""
+    line = source_line(user_frame(main_frame()))
+    recorded.events.append(Event("error", source=line, data={"type": name, "message": "stopped by the signal"}))
+    how.save(recorded)
+
+
+def run_and_report(target: Target, report: Callable[[Recording, Ending], int], how: Recorded | None = None) -> NoReturn:
     """Run the program, let ``report`` write its results, and end the process as the program ended.
 
     ``report`` returns our exit code, which counts if the program went well; what it raises is said in one line.
     A child that the program forked leaves the results to its parent.
     """
-    recorded, ending = run_recorded(target, level)
+    recorded, ending = run_recorded(target, how or Recorded())
     failure = 0
     if not ending.forked:
         with own_ground():

@@ -12,6 +12,7 @@ from ..inspect.events import Recording
 from ..inspect.output import STDOUT, check_writable, save
 from ..inspect.render import RenderOptions, renderer_for
 from ..inspect.render.tree import print_tree
+from .launcher import Launch
 from .main import one_line
 from .runner import Ending
 from .target import Target
@@ -27,12 +28,17 @@ class Output:
     fmt: str
 
 
-def plan(paths: tuple[str, ...], fmt: str | None) -> list[Output]:
-    """Return what to write, or raise what would go wrong: an unknown format, a folder that is not there."""
+def plan(paths: tuple[str, ...], fmt: str | None, launch: Launch | None = None) -> list[Output]:
+    """Return what to write, or raise what would go wrong: an unknown format, a folder that is not there.
+
+    One of several processes of a job writes files of its own: ``run.rank0.json``.
+    """
     if fmt is not None and len(paths) > 1:
         raise UsageError("-f names the format of one output, but -o was given more than once.", "Use suffixes instead.")
     outputs = []
     for shown in paths:
+        if launch is not None and shown != STDOUT:
+            shown = launch.own(shown, renderer_for(fmt or shown).suffixes)
         path = shown if shown == STDOUT else os.path.abspath(shown)
         if os.path.isdir(path):
             check_writable(path)  # says so; its name needs no suffix for that

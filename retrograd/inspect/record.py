@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import linecache
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from datetime import UTC, datetime
 from types import TracebackType
@@ -25,17 +25,24 @@ _SHARED = (*NODE_COLUMNS, *EDGE_COLUMNS, "roots", "root_names")
 
 
 @contextmanager
-def recording(script: str = "", *, every_thread: bool = True, level: str = "graph") -> Iterator[Recording]:
+def recording(
+    script: str = "",
+    *,
+    every_thread: bool = True,
+    level: str = "graph",
+    after_run: Callable[[Recording], None] | None = None,
+) -> Iterator[Recording]:
     """Record every backward run of both engines until the block ends; the program does what it would do alone.
 
     ``level`` says how much: ``"graph"`` for structure only, ``"backward"`` for times and statistics of each node
     as well, ``"full"`` for every call of forward on top of that.  Yields the ``Recording``; it is complete when the
     block has ended.  An exception is noted as an ``"error"`` event and goes on its way, without our frames in its
-    traceback.  PyTorch may be imported inside the block.  Raises ``UsageError`` for a level there is not.
+    traceback.  PyTorch may be imported inside the block.  ``after_run`` is called whenever a backward run has ended.
+    Raises ``UsageError`` for a level there is not.
     """
     if level not in LEVELS:
         raise UsageError(f"There is no level {level!r} of recording.", f"Choose one of {', '.join(LEVELS)}.")
-    recorder = Recorder(script, level)
+    recorder = Recorder(script, level, after_run)
     with ExitStack() as stack:
         stack.callback(recorder.tensors.close)
         for source in sources():
@@ -53,10 +60,13 @@ def recording(script: str = "", *, every_thread: bool = True, level: str = "grap
 class Recorder:
     """The sink that fills one recording."""
 
-    def __init__(self, script: str = "", level: str = "graph") -> None:
+    def __init__(
+        self, script: str = "", level: str = "graph", after_run: Callable[[Recording], None] | None = None
+    ) -> None:
         created = datetime.now(UTC).isoformat(timespec="seconds")
         self.recording = Recording(script=script, created=created, level=level)
         self.tensors = TensorTable(self.recording.tensors)
+        self._after_run = after_run
         self._lock = threading.Lock()
         self._runs = 0
         self._graphs = 0
@@ -75,6 +85,8 @@ class Recorder:
             self.recording.events.append(event)
             if event.source is not None:
                 self._read_line(event.source)
+        if self._after_run is not None and event.kind == "backward-end":
+            self._after_run(self.recording)
         return row
 
     def begin_run(self) -> int:

@@ -19,7 +19,7 @@ from ...inspect.render.reports import Outcome, Report, report_for, reports
 from ...inspect.render.reports.panels import print_findings
 from .. import results
 from ..options import ScriptCommand
-from ..recorded import run_and_report
+from ..recorded import Recorded, run_and_report
 from ..runner import Ending
 from ..target import Target, choose
 
@@ -101,7 +101,7 @@ def _run(target: Target, wanted: Asked) -> NoReturn:
     def report(recorded: Recording, _ending: Ending) -> int:
         return _tell(recorded, wanted, to_stderr=True)
 
-    run_and_report(target, report, level="full")
+    run_and_report(target, report, Recorded("full"))
 
 
 def _tell(recording: Recording, wanted: Asked, *, to_stderr: bool = False) -> int:

@@ -18,7 +18,7 @@ from ...inspect.render.stats_tables import chosen_statistics, stats_json, stats_
 from ...inspect.stats import ROWS
 from .. import results
 from ..options import ScriptCommand, StepType
-from ..recorded import run_and_report
+from ..recorded import Recorded, run_and_report
 from ..runner import Ending
 from ..target import Target, choose
 
@@ -76,7 +76,7 @@ def _run(target: Target, asked: dict[str, Any]) -> NoReturn:
             results.say(results.nothing_recorded(target, ending, output or ""))
         return 0
 
-    run_and_report(target, report)
+    run_and_report(target, report, Recorded("backward"))
 
 
 def _show(recording: Recording, asked: dict[str, Any], *, to_stderr: bool = False) -> None:

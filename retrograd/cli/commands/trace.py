@@ -11,8 +11,9 @@ from ...errors import UsageError
 from ...inspect.event_data import LEVELS
 from ...inspect.events import Recording
 from .. import results
+from ..launcher import launched
 from ..options import ScriptCommand, StepType, drawing_options, render_options
-from ..recorded import run_and_report
+from ..recorded import Recorded, run_and_report
 from ..runner import Ending
 from ..target import choose
 
@@ -43,6 +44,12 @@ from ..target import choose
     show_default=True,
     help="How much is recorded: structure; also times and statistics of backward; also every call of forward.",
 )
+@click.option(
+    "--flush-every",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="Write the results after every N backward runs too, so that a killed program leaves them.",
+)
 @drawing_options
 @click.option("-q", "--quiet", is_flag=True, help="Do not say what was written.")
 @click.pass_context
@@ -52,22 +59,28 @@ def command(ctx: click.Context, /, words: tuple[str, ...], **asked: Any) -> None
     SCRIPT is a file, a folder or zip with __main__.py, or '-' for standard input; use -m or -c instead to run a
     module or a piece of code.  Without -o the tree of the last graph is printed on stderr.  The exit code is
     the script's; 3 says that it went well but a result could not be written.  A program that ends by os._exit or
-    is killed leaves no results.
+    is killed leaves no results.  Under torchrun or mpirun each rank writes a file of its own: run.rank0.json.
     """
     target = choose(words, module=asked["module"], code=asked["code"])
     if ctx.get_parameter_source("fmt") is ParameterSource.COMMANDLINE and not asked["output"]:
         raise UsageError("-f names the format of a file, but there is no -o.", "Add -o FILE, or -o - for stdout.")
-    outputs = results.plan(asked["output"], asked["fmt"] if asked["output"] else None)
+    launch = launched()
+    outputs = results.plan(asked["output"], asked["fmt"] if asked["output"] else None, launch)
     options = render_options(asked)
     target.check()
     if target.kind == "script":
         results.spare(outputs, target.text)
 
     def report(recorded: Recording, ending: Ending) -> int:
-        if recorded.snapshots:
+        # The recording of a rank says where it stopped, also when that was before its first graph.
+        if recorded.snapshots or (launch is not None and outputs):
             return results.write(recorded, outputs, options, quiet=asked["quiet"])
         files = ", ".join(output.shown for output in outputs)
         results.say(results.nothing_recorded(target, ending, files))
         return 0
 
-    run_and_report(target, report, level=asked["level"])
+    def keep(recorded: Recording) -> None:
+        results.write(recorded, outputs, options, quiet=True)
+
+    watched = launch if outputs else None
+    run_and_report(target, report, Recorded(asked["level"], watched, asked["flush_every"] if outputs else None, keep))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable
+from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import dataclass, field
 
 from ..columns import Plain
@@ -136,26 +136,26 @@ def _first(nodes: Iterable[NodeDiff], what: str) -> NodeDiff | None:
 
 
 def _sides(graphs: GraphDiff, node: NodeDiff, runs: tuple[Run, Run], step: int) -> tuple[Place | None, Place | None]:
-    """Return where both sides are at a difference; where one lacks the node, the next older one that both have."""
+    """Return where both sides are at a difference; where one lacks the node, at what both did before it."""
     here, there = node.before, node.after
     if there is None and here is not None:
-        there = _neighbour(graphs.before, here, dict(enumerate(graphs.match)))
+        there = _last_common(graphs.before, here, dict(enumerate(graphs.match)))
     elif here is None and there is not None:
         back = {other: row for row, other in enumerate(graphs.match) if other is not None}
-        here = _neighbour(graphs.after, there, back)
+        here = _last_common(graphs.after, there, back)
     left = None if here is None else runs[0].place(step, here)
     return left, None if there is None else runs[1].place(step, there)
 
 
-def _neighbour(snapshot: GraphSnapshot, node: int, match: dict[int, int | None] | dict[int, int]) -> int | None:
-    """Return the other side's node for the nearest user of a node (else its nearest operand) that both sides have."""
-    for ends, others in ((snapshot.edge_target, snapshot.edge_source), (snapshot.edge_source, snapshot.edge_target)):
-        found = [other for end, other in zip(ends, others, strict=True) if end == node]
-        for other in found:
-            there = match.get(other)
-            if there is not None:
-                return there
-    return None
+def _last_common(snapshot: GraphSnapshot, node: int, match: Mapping[int, int | None]) -> int | None:
+    """Return the other side's node for the last operation before a node, in forward order, that both sides have."""
+    age = snapshot.seq[node]
+    older = [
+        (number, row)
+        for row, number in enumerate(snapshot.seq)
+        if number is not None and (age is None or number < age) and match.get(row) is not None
+    ]
+    return match[max(older)[1]] if older else None
 
 
 def _missing_step(runs: list[Run], step: int, most: list[int], group: list[int]) -> Difference:

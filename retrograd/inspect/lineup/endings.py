@@ -18,7 +18,7 @@ class Ending:
     steps: int
     """Backward runs that it began."""
     state: str
-    """``"finished"``, ``"error"``, or ``"in backward"``: the file was written while one was under way."""
+    """``"finished"``, ``"error"``, ``"in backward"`` (it never ended) or ``"cut off"`` (killed in between)."""
     last: Place | None = None
     """The last node that finished, or the line of the error."""
     next: Place | None = None
@@ -45,6 +45,8 @@ def _ending(number: int, run: Run) -> Ending:
         data = run.error.data
         message = f"{data.get('type', 'an error')}: {data.get('message', '')}"
         return Ending(number, count, "error", Place(count - 1, None, "", "", run.error.source), None, message)
+    if not run.recording.complete:
+        return Ending(number, count, "cut off", _last_place(run), None, "the file was written on the way")
     return Ending(number, count, "finished", _last_place(run))
 
 
@@ -64,7 +66,7 @@ def _in_backward(number: int, run: Run) -> Ending:
     order = [] if snapshot is None else snapshot.measures.get("order", [])
     done = {node for node, place in enumerate(order) if place is not None}
     if snapshot is None or not order:
-        return Ending(number, step + 1, "in backward", began, None, "which nodes ran was not recorded")
+        return Ending(number, step + 1, "in backward", began, None, f"which nodes ran was not recorded{_at(run)}")
     last = max(done, key=lambda node: order[node] or 0.0, default=None)
     following = next_node(snapshot, done)
     return Ending(
@@ -73,8 +75,17 @@ def _in_backward(number: int, run: Run) -> Ending:
         "in backward",
         began if last is None else run.place(step, last),
         None if following is None else run.place(step, following),
-        f"{len(done):,} of {len(snapshot):,} nodes ran",
+        f"{len(done):,} of {len(snapshot):,} nodes ran{_at(run)}",
     )
+
+
+def _at(run: Run) -> str:
+    """Return what is known of the signal or error that ended a run."""
+    if run.error is None:
+        return ""
+    line = run.error.source
+    where = "" if line is None else f" at {line.file}:{line.line}"
+    return f"; {run.error.data.get('type', 'an error')}{where}"
 
 
 def next_node(snapshot: GraphSnapshot, done: set[int]) -> int | None:

@@ -47,6 +47,8 @@ class Run:
         self.recording = recording
         self.name = name
         self.steps: list[Step] = []
+        self._nested = 0
+        """Runs under way inside the last step."""
         self.error: Event | None = None
         """What ended the program, if it was an error."""
         for event in recording.events:
@@ -58,7 +60,11 @@ class Run:
         nested = bool(event.data.get("nested"))
         if event.kind == "backward" and not nested:
             self.steps.append(Step(event, _snapshot(self.recording, event)))
-        elif event.kind == "backward-end" and not nested and self.steps:
+        elif event.kind == "backward":
+            self._nested += 1
+        elif event.kind == "backward-end" and self._nested:
+            self._nested -= 1
+        elif event.kind == "backward-end" and self.steps:
             self.steps[-1].ended = True
         elif event.kind == "error":
             self.error = event

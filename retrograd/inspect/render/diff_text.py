@@ -118,6 +118,8 @@ def ending_words(one: Ending) -> str:
     """Return how a run ended: ``in backward run 3: last n7 Mm (model.py:4), next n9 AccumulateGrad w``."""
     if one.state == "finished":
         return f"finished, {one.steps} backward runs"
+    if one.state == "cut off":
+        return f"cut off after {one.steps} backward runs; {clean(one.message)}"
     if one.state == "error":
         line = "" if one.last is None or one.last.source is None else f" at {source_text(one.last.source)}"
         return f"ended by {clean(one.message)}{line}, after {one.steps} backward runs"

@@ -1,0 +1,47 @@
+"""Which of several processes of one job this one is, as the launcher's environment says: torchrun, mpirun, srun."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+_VARIABLES = (
+    ("RANK", "WORLD_SIZE"),  # torchrun and everything shaped like it
+    ("OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"),  # Open MPI
+    ("PMI_RANK", "PMI_SIZE"),  # MPICH, Intel MPI
+    ("SLURM_PROCID", "SLURM_STEP_NUM_TASKS"),  # srun
+)
+"""Names of rank and world size, the most telling first."""
+
+
+@dataclass(frozen=True, slots=True)
+class Launch:
+    """One process of a job."""
+
+    rank: int
+    world_size: int
+
+    def own(self, path: str, suffixes: tuple[str, ...]) -> str:
+        """Return the path that this rank writes instead of one that all would write: ``run.rank0.json``.
+
+        ``suffixes`` are those of the format; a job of one process keeps the path.
+        """
+        if self.world_size == 1:
+            return path
+        fitting = [suffix for suffix in suffixes if path.lower().endswith(suffix)]
+        end = len(max(fitting, key=len)) if fitting else len(os.path.splitext(path)[1])
+        stem, suffix = path[: len(path) - end], path[len(path) - end :]
+        return f"{stem}.rank{self.rank}{suffix}"
+
+
+def launched(environment: Mapping[str, str] | None = None) -> Launch | None:
+    """Return which process of a job this is, or None for one that no launcher started."""
+    environment = os.environ if environment is None else environment
+    for rank, size in _VARIABLES:
+        numbers = (environment.get(rank, ""), environment.get(size, ""))
+        if all(number.isascii() and number.isdigit() for number in numbers):
+            found = Launch(*map(int, numbers))
+            if found.rank < found.world_size:
+                return found
+    return None

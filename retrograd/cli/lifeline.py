@@ -1,0 +1,114 @@
+"""Saves what was recorded when a signal ends the process, also while it hangs inside a collective.
+
+Python runs signal handlers on the main thread between two instructions, so never while that thread waits in C++ for
+other ranks.  The interpreter's wakeup descriptor is written by the signal itself: a thread of ours reads it, saves,
+and lets the process die of the signal as it would have alone.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import signal
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from types import FrameType
+
+WATCHED = (signal.SIGTERM, signal.SIGINT)
+"""Signals after which the recording is saved."""
+
+
+@contextmanager
+def lifeline(save: Callable[[str], None]) -> Iterator[None]:
+    """Call ``save`` with the name of a signal that arrives inside the block.
+
+    SIGTERM then ends the process, unless the program handles it; SIGINT stays what it is in Python.  Nothing is
+    done where the program (or its host) uses the wakeup descriptor itself, or away from the main thread.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    line = _Lifeline(save)
+    line.attach()
+    try:
+        yield
+    finally:
+        line.detach()
+
+
+class _Lifeline:
+    """The descriptor, the thread that reads it, and the handler that makes SIGTERM reach it."""
+
+    def __init__(self, save: Callable[[str], None]) -> None:
+        self._save = save
+        self._process = os.getpid()
+        self._reading, self._writing = os.pipe()
+        os.set_blocking(self._writing, False)
+        self._handler: Callable[[int, FrameType | None], None] | None = None
+        self._attached = False
+
+    def attach(self) -> None:
+        """Begin to listen."""
+        self._before = signal.set_wakeup_fd(self._writing, warn_on_full_buffer=False)
+        if self._before != -1:
+            signal.set_wakeup_fd(self._before)
+            return
+        self._attached = True
+        os.register_at_fork(after_in_child=self._forget)
+        if signal.getsignal(signal.SIGTERM) == signal.SIG_DFL:
+            self._handler = _wait_for_the_end
+            signal.signal(signal.SIGTERM, self._handler)
+        threading.Thread(target=self._listen, name="retrograd-lifeline", daemon=True).start()
+
+    def detach(self) -> None:
+        """Stop listening and put everything back as it was."""
+        if self._attached and os.getpid() == self._process:
+            self._forget()
+            os.write(self._writing, b"\0")  # ends the thread
+
+    def _forget(self) -> None:
+        """Let go of the signals; in a forked child too, whose signals are no business of ours."""
+        if not self._attached:
+            return
+        self._attached = False
+        now = signal.set_wakeup_fd(-1)
+        if now not in (self._writing, -1):
+            signal.set_wakeup_fd(now)
+        if self._handler is not None and signal.getsignal(signal.SIGTERM) is self._handler:
+            signal.signal(signal.SIGTERM, signal.SIG_DFL)
+
+    def _listen(self) -> None:
+        """Wait for signals, on a thread of its own."""
+        while True:
+            number = os.read(self._reading, 1)[0]
+            if number == 0:
+                os.close(self._reading)
+                os.close(self._writing)
+                return
+            if number in WATCHED:
+                self._save(signal.Signals(number).name)
+            if number == signal.SIGTERM and signal.getsignal(signal.SIGTERM) is self._handler:
+                _die_of(signal.SIGTERM)
+
+
+def _wait_for_the_end(number: int, frame: FrameType | None) -> None:
+    """Hold the main thread while the other one saves and ends the process."""
+    threading.Event().wait()
+
+
+def _die_of(number: signal.Signals) -> None:
+    """End the process by the signal's own action, which only the main thread could ask Python for."""
+    try:
+        ctypes.CDLL(None).signal(int(number), 0)
+        os.kill(os.getpid(), number)
+        threading.Event().wait(1.0)
+    except (OSError, AttributeError, TypeError):
+        pass
+    os._exit(128 + number)
+
+
+def main_frame() -> FrameType | None:
+    """Return the frame in which the main thread is now."""
+    return sys._current_frames().get(threading.main_thread().ident or 0)

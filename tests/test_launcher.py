@@ -1,0 +1,156 @@
+"""Ranks of a job: who they are, what each writes, and what is left when a signal or a kill ends one."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from retrograd.cli.launcher import Launch, launched
+from retrograd.inspect.compare import compare
+from retrograd.inspect.lineup.lineup import Lineup
+from retrograd.inspect.render.json_ import load_recording
+
+PROGRAM = """
+import sys, time
+import retrograd as rg
+w = rg.ones(3, requires_grad=True)
+for step in range(4):
+    (w * w).sum().backward()
+print("ready", flush=True)
+mode = sys.argv[1]
+if mode == "raise":
+    raise ValueError("bad batch")
+if mode == "sleep":
+    time.sleep(100)
+if mode == "stuck":
+    import ctypes
+    ctypes.CDLL(None).sleep(100)
+if mode == "own":
+    import signal
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(7))
+    print("set", flush=True)
+    while True:
+        time.sleep(0.05)
+if mode == "fork":
+    import os, signal
+    if (child := os.fork()) == 0:
+        assert signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
+        os._exit(0)
+    print(os.waitpid(child, 0)[1], signal.getsignal(signal.SIGINT) is signal.default_int_handler)
+"""
+
+
+@pytest.mark.parametrize(
+    ("environment", "found"),
+    [
+        ({}, None),
+        ({"RANK": "3"}, None),
+        ({"RANK": "x", "WORLD_SIZE": "4"}, None),
+        ({"RANK": "4", "WORLD_SIZE": "4"}, None),
+        ({"RANK": "3", "WORLD_SIZE": "4", "LOCAL_RANK": "1"}, Launch(3, 4)),
+        ({"OMPI_COMM_WORLD_RANK": "0", "OMPI_COMM_WORLD_SIZE": "2"}, Launch(0, 2)),
+        ({"PMI_RANK": "1", "PMI_SIZE": "2"}, Launch(1, 2)),
+    ],
+)
+def test_environment_of_launchers(environment: dict[str, str], found: Launch | None) -> None:
+    """Rank and world size are read from torchrun's, Open MPI's and MPICH's variables; nonsense is nobody's rank."""
+    assert launched(environment) == found
+
+
+def test_names_of_files() -> None:
+    """The rank stands before the whole suffix; a job of one process keeps its file."""
+    assert Launch(2, 4).own("a.b/run.json", (".json",)) == "a.b/run.rank2.json"
+    assert Launch(0, 2).own("t.trace.json", (".trace.json",)) == "t.rank0.trace.json"
+    assert Launch(1, 2).own("x.dir/plain", (".json",)) == "x.dir/plain.rank1"
+    assert Launch(0, 1).own("run.json", (".json",)) == "run.json"
+
+
+def start(place: Path, mode: str, *options: str, rank: int = 1) -> subprocess.Popen[str]:
+    """Start one rank of two and wait until its backward runs are done."""
+    (place / "train.py").write_text(PROGRAM)
+    environment = {**os.environ, "RANK": str(rank), "WORLD_SIZE": "2"}
+    command = [sys.executable, "-m", "retrograd", "trace", "train.py", "-o", "run.json", *options, "--", mode]
+    started = subprocess.Popen(
+        command, cwd=place, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    assert started.stdout is not None
+    assert started.stdout.readline() == "ready\n"
+    return started
+
+
+def ended(started: subprocess.Popen[str]) -> tuple[int, str, str]:
+    """Wait for a process, at most a minute, and leave none behind."""
+    try:
+        out, err = started.communicate(timeout=60)
+    finally:
+        started.kill()
+    return started.returncode, out, err
+
+
+@pytest.mark.parametrize("mode", ["sleep", "stuck"])
+def test_sigterm_saves_what_there_is(mode: str, tmp_path: Path) -> None:
+    """A rank that is told to end dies of that signal and leaves its recording, also while it is stuck in C."""
+    started = start(tmp_path, mode)
+    time.sleep(0.3)
+    started.send_signal(signal.SIGTERM)
+    code, _, err = ended(started)
+    found = load_recording(str(tmp_path / "run.rank1.json"))
+
+    assert (code, err) == (-signal.SIGTERM, "")
+    assert (found.rank, found.world_size, len(found.snapshots), found.complete) == (1, 2, 4, False)
+    assert found.events[-1].data["type"] == "SIGTERM"
+    assert found.events[-1].source is not None
+    assert found.events[-1].source.line > 10
+    assert list(tmp_path.glob(".retrograd*")) == []
+
+
+def test_sigint_and_a_handler_of_the_program(tmp_path: Path) -> None:
+    """Ctrl-C ends the program as ever, with its results; a SIGTERM handler of the program's own is what decides."""
+    started = start(tmp_path, "sleep", rank=0)
+    time.sleep(0.3)
+    started.send_signal(signal.SIGINT)
+    code, _, err = ended(started)
+    assert code == -signal.SIGINT
+    assert "KeyboardInterrupt" in err
+    assert load_recording(str(tmp_path / "run.rank0.json")).complete
+    started = start(tmp_path, "own")
+    assert started.stdout is not None
+    started.stdout.readline()
+    started.send_signal(signal.SIGTERM)
+    assert ended(started)[0] == 7
+    assert load_recording(str(tmp_path / "run.rank1.json")).complete
+
+
+def test_a_killed_rank_leaves_what_it_flushed(tmp_path: Path) -> None:
+    """After SIGKILL the file holds the runs up to the last flush, and the comparison says that it was cut off."""
+    started = start(tmp_path, "sleep", "--flush-every", "3")
+    started.kill()
+    ended(started)
+    killed = load_recording(str(tmp_path / "run.rank1.json"))
+    ended(start(tmp_path, "end", rank=0))
+    found = compare([load_recording(str(tmp_path / "run.rank0.json")), killed])
+
+    assert (len(killed.snapshots), killed.complete) == (3, False)
+    assert isinstance(found, Lineup)
+    assert [one.state for one in found.endings] == ["finished", "cut off"]
+    assert found.divergence is not None
+    assert found.divergence.step == 3
+
+
+def test_a_rank_that_raises_and_one_that_forks(tmp_path: Path) -> None:
+    """The traceback and exit code of an error stay; a forked child has none of our signals and writes nothing."""
+    code, _, err = ended(start(tmp_path, "raise"))
+    assert code == 1
+    assert err.endswith(
+        "ValueError: bad batch\nretrograd: wrote run.rank1.json (4 backward runs were recorded; --step chooses)\n"
+    )
+    assert load_recording(str(tmp_path / "run.rank1.json")).events[-1].data["message"] == "bad batch"
+    code, out, err = ended(start(tmp_path, "fork"))
+    assert (code, out) == (0, "0 True\n")
+    assert err.count("wrote") == 1

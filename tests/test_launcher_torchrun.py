@@ -1,0 +1,135 @@
+"""Real ranks: torchrun with gloo on the loopback, recorded, and explained from their files alone."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from retrograd.inspect.compare import compare
+from retrograd.inspect.lineup.lineup import Lineup
+from retrograd.inspect.render.json_ import load_recording
+
+torch = pytest.importorskip("torch")
+pytestmark = pytest.mark.skipif(not torch.distributed.is_available(), reason="this PyTorch has no torch.distributed")
+
+PROGRAM = """
+import sys, time
+import torch
+import torch.distributed as dist
+from torch.nn.parallel import DistributedDataParallel
+dist.init_process_group("gloo")
+rank, mode = dist.get_rank(), sys.argv[1]
+torch.manual_seed(0)
+torch.set_num_threads(1)
+model = DistributedDataParallel(torch.nn.Sequential(torch.nn.Linear(4, 8), torch.nn.Tanh(), torch.nn.Linear(8, 1)))
+x = torch.ones(4, 4) * (rank + 1)
+for step in range(3):
+    loss = model(x).pow(2).mean()
+    if mode == "branch" and rank == 1 and step == 1:
+        loss = loss + model.module[0].weight.exp().sum()
+    if mode == "hang" and rank == 3 and step == 2:
+        open("hanging", "w").close()
+        while True:
+            time.sleep(0.1)
+    loss.backward()
+total = float(sum(p.grad.double().sum() for p in model.parameters()))
+print("grads", rank, total, flush=True)
+dist.destroy_process_group()
+"""
+
+
+def free_port() -> int:
+    """A port that nobody uses now."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+def torchrun(place: Path, ranks: int, *program: str) -> subprocess.Popen[str]:
+    """Start a job in a process group of its own."""
+    (place / "train.py").write_text(PROGRAM)
+    command = [sys.executable, "-m", "torch.distributed.run", "--master-addr", "127.0.0.1"]
+    command += ["--master-port", str(free_port()), "--nproc-per-node", str(ranks), *program]
+    environment = {**os.environ, "GLOO_SOCKET_IFNAME": "lo", "OMP_NUM_THREADS": "1"}
+    with (place / "out.txt").open("a") as out:
+        return subprocess.Popen(
+            command, cwd=place, env=environment, stdout=out, stderr=subprocess.STDOUT, text=True, start_new_session=True
+        )
+
+
+def line_of(words: str) -> int:
+    """The line of the program that holds these words."""
+    (found,) = (number for number, line in enumerate(PROGRAM.splitlines(), 1) if words in line)
+    return found
+
+
+def finish(job: subprocess.Popen[str], seconds: float = 150.0) -> int:
+    """Wait for a job and leave none of its processes behind."""
+    try:
+        return job.wait(timeout=seconds)
+    finally:
+        try:
+            os.killpg(job.pid, signal.SIGKILL)
+        except ProcessLookupError:
+            pass
+
+
+def lineup(place: Path, ranks: int) -> Lineup:
+    """Compare the files of all ranks."""
+    found = compare([load_recording(str(place / f"run.rank{number}.json")) for number in range(ranks)])
+    assert isinstance(found, Lineup)
+    return found
+
+
+def gradients(place: Path) -> list[str]:
+    """What the ranks printed of their gradients."""
+    return sorted(line for line in (place / "out.txt").read_text().splitlines() if line.startswith("grads"))
+
+
+def test_a_branch_on_one_of_two_ranks(tmp_path: Path) -> None:
+    """The step, the node and the line are found; gradients and exit code are those of the job without us."""
+    trace = ["-m", "retrograd", "trace", "train.py", "-o", "run.json", "--", "branch"]
+    assert finish(torchrun(tmp_path, 2, *trace)) == 0, (tmp_path / "out.txt").read_text()
+    recorded = gradients(tmp_path)
+    (tmp_path / "out.txt").unlink()
+    assert finish(torchrun(tmp_path, 2, "train.py", "branch")) == 0
+    found = lineup(tmp_path, 2)
+    assert found.divergence is not None
+    (one,) = found.divergence.differences
+
+    assert recorded == gradients(tmp_path)
+    assert len(recorded) == 2
+    assert (found.ranks, found.divergence.step, found.divergence.groups) == (True, 1, [[0], [1]])
+    assert one.there is not None
+    assert one.there.source is not None
+    assert (one.there.op, one.there.source.line) == ("ExpBackward0", line_of(".exp()"))
+    assert not (tmp_path / "run.json").exists()
+
+
+def test_a_hang_of_four_ranks(tmp_path: Path) -> None:
+    """Three ranks wait in a collective for the fourth; ended by SIGTERM, their files say who waited where."""
+    trace = ["-m", "retrograd", "trace", "train.py", "-o", "run.json", "--", "hang"]
+    job = torchrun(tmp_path, 4, *trace)
+    limit = time.monotonic() + 150
+    while not (tmp_path / "hanging").exists() and job.poll() is None and time.monotonic() < limit:
+        time.sleep(0.2)
+    time.sleep(2)
+    job.send_signal(signal.SIGTERM)
+    finish(job)
+    found = lineup(tmp_path, 4)
+
+    assert [one.state for one in found.endings] == ["in backward"] * 3 + ["error"]
+    waiting = f"train.py:{line_of('loss.backward()')}"
+    assert all("SIGTERM at" in one.message and one.message.endswith(waiting) for one in found.endings[:3])
+    assert found.endings[3].last is not None
+    assert found.endings[3].last.source is not None
+    assert found.endings[3].last.source.line in (line_of("while True"), line_of("time.sleep"))
+    assert found.divergence is not None
+    assert (found.divergence.step, found.divergence.groups) == (2, [[0, 1, 2], [3]])
