@@ -28,11 +28,10 @@ class Optimizer:
 
     def zero_grad(self, set_to_none: bool = True) -> None:
         """Clear the gradients of all parameters."""
-        if observe.observers:
-            observe.tell("optimizer", "zero_grad", self)
-        for group in self.param_groups:
-            for p in group["params"]:
-                p.grad = None if set_to_none or p.grad is None else p.grad.detach() * 0
+        with observe.optimizer_call("zero_grad", self):
+            for group in self.param_groups:
+                for p in group["params"]:
+                    p.grad = None if set_to_none or p.grad is None else p.grad.detach() * 0
 
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
         """Update every parameter that has a gradient; returns what ``closure`` (re-evaluation) returned."""
@@ -40,9 +39,7 @@ class Optimizer:
         if closure is not None:
             with enable_grad():
                 loss = closure()
-        if observe.observers:
-            observe.tell("optimizer", "step", self)
-        with no_grad():
+        with observe.optimizer_call("step", self), no_grad():
             for group in self.param_groups:
                 for p in group["params"]:
                     if p.grad is not None:

@@ -16,7 +16,8 @@ An observer is any object; those of these methods that it has are called, on the
   ``function_ended(node, args, results)`` when it was applied,
   ``function_backward(node, grads, results)`` with what the user's ``backward`` returned, unchecked;
 * checkpoints: ``checkpoint(action, frame)`` with ``"forward"``, ``"recompute"`` or ``"ended"``;
-* modules and optimizers: ``module_began(module)``, ``module_ended(module)``, ``optimizer(action, optimizer)``;
+* modules and optimizers: ``module_began(module)``, ``module_ended(module)``, ``optimizer(action, optimizer)`` with
+  ``"made"``, ``"step"`` or ``"zero_grad"``, and ``optimizer_done(optimizer)`` when one of the latter two is over;
 * backward: ``backward_called(api, outputs, gradients, inputs, retain_graph, create_graph)`` when it is asked for and
   ``backward_left(results, error)`` when it is over; ``backward_began(roots)`` with ``(node, input number)`` pairs just
   before a run and ``backward_ended(error)``; ``node_began(node, grads)`` and ``node_ended(node, grads, results)``
@@ -28,16 +29,20 @@ Observers must not keep what they are given, and must not raise, unless they mea
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from .state import enter_mode, leave_mode
 
 observers: list[Any] = []
+_told: dict[str, tuple[Callable[..., None], ...]] = {}
+"""Event -> the methods of the present observers, as far as they were looked up."""
 
 
 def add(observer: Any) -> None:
     """Start telling ``observer``."""
     observers.append(observer)
+    _told.clear()
     enter_mode()
 
 
@@ -45,15 +50,19 @@ def remove(observer: Any) -> None:
     """Stop telling ``observer``; unknown observers are ignored."""
     if observer in observers:
         observers.remove(observer)
+        _told.clear()
         leave_mode()
 
 
 def tell(event: str, *args: Any) -> None:
     """Call the method named ``event`` of every observer that has it."""
-    for observer in tuple(observers):
-        method = getattr(observer, event, None)
-        if method is not None:
-            method(*args)
+    methods = _told.get(event)
+    if methods is None:
+        methods = _told[event] = tuple(
+            [getattr(observer, event) for observer in tuple(observers) if hasattr(observer, event)]
+        )
+    for method in methods:
+        method(*args)
 
 
 class BackwardCall:
@@ -86,3 +95,28 @@ def backward_call(api: str, *arguments: Any) -> BackwardCall:
         return _UNWATCHED
     tell("backward_called", api, *arguments)
     return BackwardCall(watched=True)
+
+
+class _OptimizerCall:
+    """A step of an optimizer, or its clearing of gradients, as a context manager."""
+
+    def __init__(self, optimizer: Any) -> None:
+        self.optimizer = optimizer
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, *exc: object) -> None:
+        if self.optimizer is not None:
+            tell("optimizer_done", self.optimizer)
+
+
+_UNSEEN = _OptimizerCall(None)
+
+
+def optimizer_call(action: str, optimizer: Any) -> _OptimizerCall:
+    """What optimizers do their work in, so that observers can tell it from the program's own."""
+    if not observers:
+        return _UNSEEN
+    tell("optimizer", action, optimizer)
+    return _OptimizerCall(optimizer)

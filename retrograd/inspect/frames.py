@@ -62,9 +62,13 @@ def forget_judgements() -> None:
 
 def user_frame(frame: FrameType | None) -> FrameType | None:
     """Return the innermost frame of the user, beginning with the given one."""
-    while frame is not None and is_foreign(frame.f_code):
+    judged = _judged
+    while frame is not None:
+        known = judged.get(id(frame.f_code))
+        if not (is_foreign(frame.f_code) if known is None else known[1]):
+            return frame
         frame = frame.f_back
-    return frame
+    return None
 
 
 def user_frames(frame: FrameType | None) -> Iterator[FrameType]:

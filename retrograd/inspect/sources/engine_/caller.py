@@ -55,23 +55,42 @@ class Caller(NamedTuple):
     """A module's ``forward`` of ours stands between."""
 
 
+_USER = "<user>"
+_kinds: dict[int, tuple[CodeType, str]] = {}
+"""Id of a code object -> the code, kept so that its id stays its own, and ``_USER``, a public name or ``""``."""
+
+
 def caller_of(frame: FrameType | None) -> Caller:
     """Return who called, beginning with a frame inside the engine."""
-    names, function, module = _names or _public_names(), "", False
+    kinds, function, module = _kinds, "", False
     while frame is not None:
         code = frame.f_code
-        if not is_foreign(code):
-            return Caller(frame, function, False, module)
-        known = names.get(id(code))
-        if known is not None:
-            if known is _INTERNAL:
+        known = kinds.get(id(code))
+        kind = _judge(code) if known is None else known[1]
+        if kind:
+            if kind is _USER:
+                return Caller(frame, function, False, module)
+            if kind is _INTERNAL:
                 return Caller(None, "", True, module)
-            if known is _MODULE:
+            if kind is _MODULE:
                 module = True
             else:
-                function = known
+                function = kind
         frame = frame.f_back
     return Caller(None, function, False, module)
+
+
+def forget_callers() -> None:
+    """Hold no code objects any longer."""
+    _kinds.clear()
+
+
+def _judge(code: CodeType) -> str:
+    """Say whose code object this is."""
+    names = _names or _public_names()
+    kind = names.get(id(code), "") if is_foreign(code) else _USER
+    _kinds[id(code)] = (code, kind)
+    return kind
 
 
 _names: dict[int, str] = {}
@@ -100,14 +119,10 @@ def _public_names() -> dict[int, str]:
     return _names
 
 
-def note_internal(code: CodeType) -> None:
-    """Let what runs below this function count as the engine's own doing."""
-    _public_names()[id(code)] = _INTERNAL
-
-
 def note_module(code: CodeType) -> None:
     """Let this function count as the call of a module."""
-    _public_names()[id(code)] = _MODULE
+    (_names or _public_names())[id(code)] = _MODULE
+    _kinds.pop(id(code), None)
 
 
 def _own_code(function: Any) -> CodeType | None:

@@ -293,9 +293,10 @@ class Calls(Observer):
         self._measure(data, outputs, op)
 
     def _measure(self, data: dict[str, Any], outputs: Any, op: Any) -> None:
-        limits = [values.value_range(t._array) for t in outputs]
+        measured = [values.range_and_sum(t._array) for t in outputs]
+        limits = [limit for limit, _ in measured]
         data["range"] = limits
-        data["checksum"] = [values.checksum(t._array) for t in outputs]
+        data["checksum"] = [total for _, total in measured]
         flat = None if op is None or not limits else values.flat_share(op.name, outputs[0]._array, limits[0])
         if flat is not None:
             data["flat_share"] = flat
@@ -318,8 +319,10 @@ class Calls(Observer):
 
     def _arguments(self, op: Any, args: Any) -> dict[str, Any]:
         """Plain arguments by position, without those that are as usual."""
-        usual = dict(enumerate(op.defaults, op.required))
-        plain = {str(i): a for i, a in enumerate(args) if _is_plain(a) and not (i in usual and a == usual[i])}
+        plain = {}
+        for i, value in enumerate(args):
+            if _is_plain(value) and not (i >= op.required and value == op.defaults[i - op.required]):
+                plain[str(i)] = value
         return {"arguments": plain} if plain else {}
 
     def _send(self, event: Event) -> None:
@@ -333,6 +336,8 @@ class Calls(Observer):
 
 def _is_plain(value: Any) -> bool:
     """Whether an argument is a number or text, or a few of them."""
+    if isinstance(value, TensorBase):
+        return False
     if isinstance(value, float):
         return math.isfinite(value)
     if isinstance(value, (tuple, list)):

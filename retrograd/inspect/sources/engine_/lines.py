@@ -16,6 +16,7 @@ from ...frames import forget_judgements, user_frame
 from ..base import Node
 from ..naming import NameMemory
 from ..origins import OriginTables
+from .caller import forget_callers
 
 _APPLY_DEPTH = 20
 """How far below ``Function.apply`` the first operation of a ``forward`` is looked for."""
@@ -50,6 +51,7 @@ class Lines:
                     observe.remove(self)
                     self.tables = self.memory = None
                     forget_judgements()
+                    forget_callers()
 
     def operation(self, op: Any, args: Any, node: Node | None, inputs: Any, outputs: Any) -> None:
         """Note the user's line of a new node; without one (in a ``forward``) only what was made before it."""

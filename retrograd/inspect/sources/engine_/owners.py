@@ -7,10 +7,10 @@ from typing import Any
 
 from ....engine.views import requires_grad
 from ...events import Event
-from ...frames import is_foreign, source_line, user_frame, user_frames
+from ...frames import source_line, user_frame, user_frames
 from ...names import frame_variables, search
 from ..torch_scopes import Root
-from .caller import note_internal, note_module
+from .caller import note_module
 from .lines import Lines
 from .watching import Observer, Watching, guarded
 
@@ -21,6 +21,7 @@ class Owners(Observer):
     def __init__(self, watching: Watching, lines: Lines) -> None:
         super().__init__(watching)
         self._lines = lines
+        self._call: Any = None
         self._roots: dict[int, Root] = {}
         self._optimizers: dict[int, tuple[Any, int]] = {}
 
@@ -29,7 +30,10 @@ class Owners(Observer):
     def module_began(self, module: Any) -> None:
         """A module is called."""
         scopes = self.watching.here.scopes
-        note_module(type(module).__call__.__code__)
+        call = type(module).__call__.__code__
+        if call is not self._call:
+            self._call = call
+            note_module(call)
         scope = self._inner(module, scopes[-1]) if scopes else self._outermost(module)
         scopes.append(scope)
         self._lines.enter(scope)
@@ -95,11 +99,6 @@ class Owners(Observer):
     def optimizer(self, action: str, optimizer: Any) -> None:
         """An optimizer was made, steps, or clears gradients."""
         watching = self.watching
-        for cls in type(optimizer).__mro__:
-            for name in ("step", "zero_grad"):
-                code = getattr(vars(cls).get(name), "__code__", None)
-                if code is not None and is_foreign(code):
-                    note_internal(code)
         known = self._optimizers.get(id(optimizer))
         number = len(self._optimizers) if known is None else known[1]
         self._optimizers[id(optimizer)] = (type(optimizer), number)
@@ -114,6 +113,21 @@ class Owners(Observer):
             for j, p in enumerate(group["params"])
         }
         watching.send(Event("optimizer", type(optimizer).__name__, line, data))
+        if action == "zero_grad":
+            for group in optimizer.param_groups:
+                for p in group["params"]:
+                    self._cleared(p, line)
+        watching.here.quiet = action != "made"
+
+    def _cleared(self, leaf: Any, line: Any) -> None:
+        """Say that an optimizer is about to clear a leaf's gradient."""
+        if leaf._meta is not None and leaf._meta.grad is not None and self.watching.wants("full"):
+            data = {"tensor": self.watching.number(leaf, line), "change": "grad-cleared", "value": False}
+            self.watching.send(Event("leaf", "zero_grad", line, data))
+
+    def optimizer_done(self, optimizer: Any) -> None:
+        """It is done."""
+        self.watching.here.quiet = False
 
 
 def _variable(value: Any, caller: Any) -> str:

@@ -15,6 +15,7 @@ from ...stacks import stack_of
 from .caller import Caller
 from .watching import Watching
 
+_MAX_TEXTS = 50_000
 _DOTTED = re.compile(r"[\w.]+$")
 
 
@@ -23,6 +24,8 @@ class Names:
 
     def __init__(self, watching: Watching) -> None:
         self._watching = watching
+        self._texts: dict[int, tuple[Spelling, tuple[str, ...]]] = {}
+        """Id of a spelling -> the spelling, kept so that its id stays its own, and texts of its operands."""
 
     def of_inputs(self, caller: Caller, inputs: Any, within: Collection[int] = ()) -> list[str]:
         """How the line spells the inputs, ``""`` where that is not known.
@@ -32,13 +35,19 @@ class Names:
         unknown = [""] * len(inputs)
         if caller.module or caller.frame is None:
             return unknown
-        texts = _tensor_texts(caller.frame, spelling_at(caller.frame))
+        spelling = spelling_at(caller.frame)
+        known = self._texts.get(id(spelling))
+        if known is None:
+            if len(self._texts) >= _MAX_TEXTS:
+                self._texts.clear()
+            known = self._texts[id(spelling)] = (spelling, _tensor_texts(caller.frame, spelling))
+        texts = known[1]
         if len(texts) != len(inputs):
             texts = self._matching(inputs, texts)
         if not within:
             return list(texts)
-        known = self._watching.sink.tensors.known
-        return ["" if known(t) in within else text for t, text in zip(inputs, texts, strict=True)]
+        number = self._watching.sink.tensors.known
+        return ["" if number(t) in within else text for t, text in zip(inputs, texts, strict=True)]
 
     def of_outputs(self, caller: Caller, outputs: Any) -> list[str]:
         """What the line assigns the outputs to."""

@@ -12,21 +12,31 @@ from ...event_data import Values
 
 Array = np.ndarray[Any, Any]
 _ROWS = 10
+_PIECE = 4_096
+_ONES = np.ones(_PIECE, np.float32)
+_SAFE = 1e18
+"""Sums and sums of squares of entries up to here do not overflow in single precision."""
+_MIN, _MAX, _SUM = np.minimum.reduce, np.maximum.reduce, np.add.reduce
+
+
+def range_and_sum(array: Array) -> tuple[list[float] | None, float | None]:
+    """``[min, max]`` (NaN if there is one) and the sum of a real floating array; None for what there is not."""
+    if array.dtype.kind != "f":
+        return None, None
+    if not array.size:
+        return None, 0.0
+    low, high = float(_MIN(array, None)), float(_MAX(array, None))
+    if array.dtype.itemsize >= 4 and -_SAFE < low * array.size and high * array.size < _SAFE:
+        return [low, high], float(_SUM(array, None))
+    with np.errstate(all="ignore"):
+        return [low, high], float(_SUM(array, None, np.float64))
 
 
 def value_range(array: Array) -> list[float] | None:
-    """Minimum and maximum of a real floating array, NaN if there is one; None for other arrays and empty ones."""
+    """``[min, max]`` of a real floating array, NaN if there is one; None for other arrays and empty ones."""
     if array.dtype.kind != "f" or not array.size:
         return None
-    return [float(np.minimum.reduce(array, axis=None)), float(np.maximum.reduce(array, axis=None))]
-
-
-def checksum(array: Array) -> float | None:
-    """Sum of the entries of a real floating array, in double precision for small dtypes."""
-    if array.dtype.kind != "f":
-        return None
-    with np.errstate(all="ignore"):
-        return float(np.add.reduce(array, axis=None, dtype=np.float64 if array.dtype.itemsize < 4 else None))
+    return [float(_MIN(array, None)), float(_MAX(array, None))]
 
 
 def is_finite(limits: list[float] | None) -> bool:
@@ -119,17 +129,27 @@ def gradient_figures(array: Array) -> tuple[float, ...] | None:
     elif array.dtype.itemsize < 4:
         array = array.astype(np.float32)
     flat = array.ravel(order="K")
-    with np.errstate(all="ignore"):
-        low, high = float(np.minimum.reduce(flat)), float(np.maximum.reduce(flat))
-        mean = float(np.add.reduce(flat)) / size
-        if not (math.isfinite(low) and math.isfinite(high)):
-            return _bad_figures(flat)
-        squares = float(np.dot(flat, flat))
-        if not math.isfinite(squares) or squares < 1e-30:  # outside of what squares can be added up in
-            wide = flat.astype(np.float64)
-            squares = float(np.dot(wide, wide))
+    low, high = float(_MIN(flat)), float(_MAX(flat))
+    if not (math.isfinite(low) and math.isfinite(high)):
+        return _bad_figures(flat)
+    if -_SAFE < low * size and high * size < _SAFE:
+        squares, mean = float(np.dot(flat, flat)), _total(flat) / size
+    else:
+        squares, mean = math.inf, float(np.mean(flat, dtype=np.float64))
+    if squares < 1e-30 or squares > 1e37:  # outside of what squares of single precision can be added up in
+        wide = flat.astype(np.float64)
+        squares = float(np.dot(wide, wide))
     zeros = 0 if low > 0 or high < 0 else size if low == high == 0 else int(np.count_nonzero(flat == 0))
     return math.sqrt(squares), low, high, mean, zeros / size, 0, 0
+
+
+def _total(flat: Array) -> float:
+    """Sum of a flat array; for a long one as a product with ones, at a third of the time."""
+    if flat.size < 16 * _PIECE or flat.dtype != np.float32:
+        return float(np.add.reduce(flat))
+    whole = flat.size - flat.size % _PIECE
+    sums = flat[:whole].reshape(-1, _PIECE) @ _ONES
+    return float(np.add.reduce(sums, dtype=np.float64)) + float(np.add.reduce(flat[whole:]))
 
 
 def _bad_figures(flat: Array) -> tuple[float, ...]:

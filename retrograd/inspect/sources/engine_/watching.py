@@ -41,6 +41,8 @@ class _Thread(threading.local):
     """One of our observers is at work: what it does to tensors is not the program's."""
     forwards = 0
     """Forwards of custom Functions under way."""
+    quiet = False
+    """An optimizer is at work: its updates are one event, not many."""
     before = "none"
     """What a leaf's ``.grad`` was before the gradient that is being added."""
 
@@ -75,7 +77,8 @@ class Watching:
 
     def sees(self) -> bool:
         """Whether the current thread is watched, and nobody of us is at work on it."""
-        return (self.only is None or self.only == threading.get_ident()) and not self.here.busy
+        here = self.here
+        return not (here.busy or here.quiet) and (self.only is None or self.only == threading.get_ident())
 
     @property
     def run(self) -> Run | None:
@@ -102,7 +105,7 @@ class Watching:
         view = None if meta is None else meta.view
         return TensorFacts(
             shape=tuple(t._sig.shape),
-            dtype=t._sig.dtype.name,
+            dtype=_dtype_name(t),
             requires_grad=requires_grad(t),
             leaf=not has_history(t),
             name=name,
@@ -111,6 +114,17 @@ class Watching:
             view_of=None if view is None else self.sink.tensors.known(view.base),
             source=source,
         )
+
+
+_dtype_names: dict[Any, str] = {}
+
+
+def _dtype_name(t: TensorBase) -> str:
+    numpy = t._array.dtype
+    name = _dtype_names.get(numpy)
+    if name is None:
+        name = _dtype_names[numpy] = t._sig.dtype.name
+    return name
 
 
 def memory_of(t: TensorBase) -> Any:
