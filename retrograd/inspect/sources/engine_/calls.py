@@ -22,6 +22,7 @@ from .spellings import Names
 from .watching import Observer, Watching, guarded, memory_of, version
 
 _MAX_LINES = 50_000
+_SCALARS = ("float", "int", "bool", "complex")
 _PLAIN = (bool, int, float, str)
 _SATURATED = 0.5
 """Share of flat entries from which a summary of the inputs is kept."""
@@ -64,16 +65,20 @@ class Calls(Observer):
             self._pending.whole = self._pending.whole or weakref.ref(inputs[0])
             return
         line = self._line(caller.frame)
-        name = caller.function or spelled(op.name)
+        name = self._names.cast(caller, op.name) or caller.function or spelled(op.name)
         within = self._within_call(caller) if spelled(op.name) != name else ()
         data = self._given(inputs, self._names.of_inputs(caller, inputs, within), line)
-        self._results(data, outputs, op, self._names.of_outputs(caller, outputs), line)
+        self._results(data, outputs, self._names.of_outputs(caller, outputs), line)
+        share = values.flat_share(name, outputs[0]._array, data["range"][0])
+        if share:
+            data["flat_share"] = share
         data |= self._arguments(op, args)
         if node is not None:
             number = node._number - self.watching.begin
             data["nodes"] = [number, number + 1]
             data["saves"] = _saved_numbers(node, inputs, data["inputs"], data["outputs"])
         self._judge(data, op, inputs, outputs)
+        self._note_pole(data, spelled(op.name), args)
         kind, reason = self._kind(op, node, inputs, outputs)
         if kind == "cut":
             data["reason"] = reason
@@ -97,7 +102,7 @@ class Calls(Observer):
             return
         line = self._line(caller.frame)
         data = self._given([], [], line)
-        self._results(data, [t], None, self._names.of_outputs(caller, [t]), line)
+        self._results(data, [t], self._names.of_outputs(caller, [t]), line)
         self._judge(data, None, [], [t])
         self._send(Event("operation", caller.function or self._names.form(caller) or "tensor", line, data))
 
@@ -121,7 +126,7 @@ class Calls(Observer):
         line = self._line(caller.frame)
         data = self._given([t], self._names.of_inputs(caller, [t]), line)
         made = [result] if isinstance(result, TensorBase) and result is not t else []
-        self._results(data, made, None, self._names.of_outputs(caller, made), line)
+        self._results(data, made, self._names.of_outputs(caller, made), line)
         if reason in ("data", "detach") and made:
             self._aliases[data["outputs"][0]] = reason
             self.watching.sink.tensors[data["outputs"][0]].view_of = data["inputs"][0]
@@ -129,11 +134,14 @@ class Calls(Observer):
         if kind == "cut":
             data["reason"] = reason
             data["stack"] = self._names.stack(caller.frame)
-        self._send(Event(kind, reason, line, data))
+        form = self._names.form(caller)
+        self._send(Event(kind, form if reason == "item" and form in _SCALARS else reason, line, data))
 
     def _kind(self, op: Any, node: Any, inputs: Any, outputs: Any) -> tuple[str, str]:
         """Whether a call's result left the graph, and why."""
         if node is not None or self.watching.here.forwards or not any(requires_grad(t) for t in inputs):
+            return "operation", ""
+        if any(requires_grad(t) for t in outputs):  # a view of a leaf counts as the leaf, grad mode or not
             return "operation", ""
         if STATE.inference:
             return "cut", "inference"
@@ -141,7 +149,7 @@ class Calls(Observer):
             return "cut", "no_grad"
         if not all(t._sig.differentiable for t in outputs):
             return "cut", "integer"
-        return ("cut", "nondifferentiable") if not any(requires_grad(t) for t in outputs) else ("operation", "")
+        return "cut", "nondifferentiable"
 
     # -- writes
     @guarded
@@ -152,11 +160,12 @@ class Calls(Observer):
             return
         t = self._written_tensor(args[0], caller)
         line = self._line(caller.frame)
-        inputs = [t, *[a for a in args[1:] if isinstance(a, TensorBase)]]
+        inputs = [t, *self._values_written(args, caller)]
         data = self._given(inputs, self._names.of_inputs(caller, inputs), line)
         target = data["inputs"][0]
         before = version(t)
         data |= {"target": target, "version": [before, before], "through": self._through(target, t)}
+        data |= {"outputs": [target], "output_names": [""]}
         if _overlaps(t._array):
             data["overlap"] = True
         data |= self._arguments(op, args)
@@ -177,13 +186,13 @@ class Calls(Observer):
         if node is not None:
             begin = self.watching.begin
             data["nodes"] = [node._number - begin, peek_number() - begin]
-            given = [t, *[a for a in args[1:] if isinstance(a, TensorBase)]]
+            given = [t, *[a for a in args[1:] if isinstance(a, TensorBase)]][: len(data["inputs"])]
             data["saves"] = _saved_numbers(node, given, data["inputs"], [data["target"]])
         if op.name == "_index_put" and not (len(args) > 3 and args[3]):
             count = values.repeated(args[1], args[0]._array.shape)
             if count:
                 data["duplicates"] = count
-        self._measure(data, [t], None)
+        self._measure(data, [t])
         self._judge(data, op, inputs, [t])
         self._note_gradient(event, t)
 
@@ -206,7 +215,7 @@ class Calls(Observer):
         text = f"{type(error).__name__}: {error}"
         event, self._pending.write = self._pending.write, None
         if event is not None:
-            event.data["error"] = text
+            event.kind, event.data["error"] = "operation", text
             return
         caller = self._caller()
         if caller is None:
@@ -216,6 +225,12 @@ class Calls(Observer):
         data = self._given(inputs, self._names.of_inputs(caller, inputs), line)
         name = caller.function or spelled(name)
         self.watching.send(Event("operation", name, line, data | {"outputs": [], "error": text}))
+
+    def _values_written(self, args: Any, caller: Caller) -> list[TensorBase]:
+        """The other operands of a write; a number that ``t[i] = 0.0`` was made a tensor of is not the user's."""
+        known = self.watching.sink.tensors.known
+        given = [a for a in args[1:] if isinstance(a, TensorBase)]
+        return [a for a in given if caller.function != "setitem" or requires_grad(a) or known(a) is not None]
 
     def _written_tensor(self, t: TensorBase, caller: Caller) -> TensorBase:
         """The tensor that the user's line writes to: ``t[i] = v`` writes to a view that nobody else sees."""
@@ -240,7 +255,7 @@ class Calls(Observer):
         target = event.data["target"]
         leaf = self.watching.gradients.get(target)
         if leaf is not None and event.data["range"] == [[0.0, 0.0]]:
-            data = {"tensor": leaf, "change": "grad-zeroed", "value": False}
+            data = {"tensor": leaf, "change": "grad-zeroed"}
             self.watching.send(Event("leaf", event.op, event.source, data))
 
     # -- parts of an event
@@ -282,24 +297,20 @@ class Calls(Observer):
             self._note_values(data, t, only_bad=True)
         return data
 
-    def _results(self, data: dict[str, Any], outputs: Any, op: Any, names: list[str], line: SourceLine | None) -> None:
+    def _results(self, data: dict[str, Any], outputs: Any, names: list[str], line: SourceLine | None) -> None:
         watching = self.watching
         numbers = []
         for t, name in zip(outputs, names, strict=True):
             numbers.append(watching.number(t, line, name=self._names.worthy(name)))
         data["outputs"] = numbers
-        if any(names):
-            data["output_names"] = names
-        self._measure(data, outputs, op)
+        data["output_names"] = names
+        self._measure(data, outputs)
 
-    def _measure(self, data: dict[str, Any], outputs: Any, op: Any) -> None:
+    def _measure(self, data: dict[str, Any], outputs: Any) -> None:
         measured = [values.range_and_sum(t._array) for t in outputs]
         limits = [limit for limit, _ in measured]
         data["range"] = limits
         data["checksum"] = [total for _, total in measured]
-        flat = None if op is None or not limits else values.flat_share(op.name, outputs[0]._array, limits[0])
-        if flat is not None:
-            data["flat_share"] = flat
 
     def _judge(self, data: dict[str, Any], op: Any, inputs: Any, outputs: Any) -> None:
         """Keep summaries where the values tell something."""
@@ -309,6 +320,14 @@ class Calls(Observer):
             return
         for t in [*inputs, *outputs]:
             self._note_values(data, t)
+
+    def _note_pole(self, data: dict[str, Any], name: str, args: Any) -> None:
+        """Keep where an argument lies at a value at which the slope is infinite."""
+        found = values.pole(name, args)
+        if found is not None:
+            t = args[found[0]]
+            self._note_values(data, t)
+            data["values"][str(self.watching.number(t))]["pole"] = found[1]
 
     def _note_values(self, data: dict[str, Any], t: TensorBase, *, only_bad: bool = False) -> None:
         if t._array.dtype.kind not in "fc":

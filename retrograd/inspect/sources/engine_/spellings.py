@@ -15,6 +15,7 @@ from ...stacks import stack_of
 from .caller import Caller
 from .watching import Watching
 
+_CASTS = ("half", "float", "double", "bfloat16", "int", "long", "short", "bool", "cfloat", "cdouble", "type")
 _MAX_TEXTS = 50_000
 _DOTTED = re.compile(r"[\w.]+$")
 
@@ -63,6 +64,11 @@ class Names:
         """The name of the function as the line calls it."""
         form = spelling_at(caller.frame).form
         return form if form.islower() and not caller.module else ""
+
+    def cast(self, caller: Caller, row: str) -> str:
+        """``half`` and the like, which are one row."""
+        form = self.form(caller) if row == "_to_copy" else ""
+        return form if form in _CASTS else ""
 
     def worthy(self, text: str) -> str:
         """The text if it is what a user would call a tensor."""

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from ...event_data import Values
+from ..torch_rules import FLAT, POLES
 
 Array = np.ndarray[Any, Any]
 _ROWS = 10
@@ -68,36 +68,37 @@ def summary(array: Array) -> Values:
 # -- slopes
 
 
-def _ones(out: Array, limits: list[float]) -> Array | None:
-    return None if -1 < limits[0] and limits[1] < 1 else np.abs(out) == 1
+def flat_share(name: str, out: Array, limits: list[float] | None) -> float:
+    """Share of the entries of a result where the function's slope is zero in this dtype."""
+    ends = FLAT.get(name)
+    if ends is None or limits is None or not out.size:
+        return 0.0
+    low, high = ends
+    count = 0
+    if low is not None and limits[0] <= low:
+        count += int(np.count_nonzero(out <= low))
+    if high is not None and limits[1] >= high:
+        count += int(np.count_nonzero(out >= high))
+    return count / out.size
 
 
-def _ends(out: Array, limits: list[float]) -> Array | None:
-    return None if limits[0] > 0 and limits[1] < 1 else (out == 0) | (out == 1)
-
-
-def _zeros(out: Array, limits: list[float]) -> Array | None:
-    return None if limits[0] > 0 else out == 0
-
-
-_FLAT: dict[str, Callable[[Array, list[float]], Array | None]] = {
-    "tanh": _ones,
-    "sigmoid": _ends,
-    "_softmax": _ends,
-    "hardsigmoid": _ends,
-    "relu": _zeros,
-    "exp": _zeros,
-}
-"""Row -> which entries of its result lie where the slope is zero; None: none of them."""
-
-
-def flat_share(name: str, out: Array, limits: list[float] | None) -> float | None:
-    """Share of the entries where a row's slope is zero in this dtype, read off its result; None for other rows."""
-    rule = _FLAT.get(name)
-    if rule is None or limits is None or not out.size:
+def pole(name: str, args: Any) -> tuple[int, list[int]] | None:
+    """Position of the argument that has an entry at which the slope is infinite or undefined, and its index."""
+    known = POLES.get(name)
+    if known is None or known[0] >= len(args):
         return None
-    flat = rule(out, limits)
-    return 0.0 if flat is None else float(np.count_nonzero(flat)) / out.size
+    place, at = known
+    array = getattr(args[place], "_array", None)
+    if array is None or array.dtype.kind != "f" or not array.size:
+        return None
+    if name == "pow" and not (isinstance(args[1], float) and args[1] < 1.0):
+        return None
+    if "norm" in name:
+        return None if array.any() else (place, [0] * array.ndim)
+    hit = np.abs(array) == 1 if at is None else array == at
+    if not hit.any():
+        return None
+    return place, [int(i) for i in np.unravel_index(int(np.argmax(hit)), array.shape)]
 
 
 def repeated(places: Any, shape: tuple[int, ...]) -> int:

@@ -1,0 +1,118 @@
+"""What a recording at level full says of calls on our engine, held against that of the same program on PyTorch."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+from recorded_pair import calls, of_kind, record
+
+PROGRAMS = {
+    "layers": """import torch
+x = torch.ones(3, 4)
+w = torch.ones(4, 2).requires_grad_(True)
+b = torch.zeros(2, requires_grad=True)
+h = torch.tanh(x @ w + b)
+scale = h.abs().mean()
+loss = ((h / scale - 1.0) ** 2).sum()
+loss.backward()
+""",
+    "cut": """import torch
+w = torch.ones(3, requires_grad=True)
+hidden = torch.exp(w)
+code = hidden.detach()
+loss = (code * 2.0).sum()
+""",
+    "no grad": """import torch
+w = torch.ones(3, requires_grad=True)
+@torch.no_grad()
+def infer(v):
+    return torch.sigmoid(w * v)
+def train(v):
+    return infer(v) + 1.0
+out = train(torch.ones(3))
+""",
+    "writes": """import torch
+w = torch.ones(4, requires_grad=True)
+h = torch.exp(w)
+h += 0.5
+h[1:3] = 0.0
+table = torch.zeros(4)
+table[torch.tensor([0, 0, 1, 2])] = w * 1.0
+h.data.clamp_(0.0, 1.0)
+""",
+    "integers": """import torch
+w = torch.ones(3, requires_grad=True)
+best = torch.argmax(w * 2.0)
+count = (w * 2.0).long()
+""",
+}
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_calls_are_those_of_torch(name):
+    """Kind, function, line, names of operands and results, and the number of nodes agree with PyTorch."""
+    pytest.importorskip("torch")
+    ours, error = record(PROGRAMS[name], "retrograd")
+    theirs, _ = record(PROGRAMS[name], "torch")
+
+    assert error is None
+    assert not of_kind(ours, "problem")
+    assert calls(ours) == calls(theirs)
+
+
+def test_reasons_and_stacks_of_cuts():
+    """A cut names its reason, and the user's line that switched gradients off or called what did."""
+    recorded, _ = record(PROGRAMS["no grad"], "retrograd")
+    (cut,) = of_kind(recorded, "cut")
+    off = [entry for entry in cut.data["stack"] if "grad_off" in entry]
+
+    assert (cut.op, cut.data["reason"], cut.source.line) == ("mul", "no_grad", 5)
+    assert [(entry["line"], entry["grad_off"], entry["callee"]) for entry in off] == [(7, "no_grad", "infer")]
+
+
+def test_writes():
+    """An in-place write tells versions, the way to the memory, and repeated indices."""
+    recorded, _ = record(PROGRAMS["writes"], "retrograd")
+    writes = {event.source.line: event.data for event in of_kind(recorded, "inplace")}
+    target = recorded.tensors[writes[8]["target"]]
+
+    assert [writes[line]["version"] for line in (4, 5, 7, 8)] == [[0, 1], [1, 2], [0, 1], [0, 1]]
+    assert writes[7]["duplicates"] == 1
+    assert writes[8]["through"] == "data"
+    assert target.storage == recorded.tensors[writes[4]["target"]].storage
+
+
+def test_refused_write():
+    """A write that autograd forbids is there with its error, and the program gets the error as ever."""
+    program = "import torch\nw = torch.ones(3, requires_grad=True)\nw += 1.0\n"
+    recorded, error = record(program, "retrograd")
+    event = recorded.events[-2]
+
+    assert "leaf Variable" in str(error)
+    assert (event.op, event.source.line, event.data["names"]) == ("add_", 3, ["w"])
+    assert event.data["version"] == [0, 0]
+    assert event.data["error"].startswith("RuntimeError: a leaf Variable")
+
+
+def test_values_where_something_is_born_that_is_not_finite():
+    """The call that made the first infinity has summaries of what went in and came out, and the place."""
+    program = "import torch\nrate = torch.tensor([1.0, 0.0, 2.0], requires_grad=True)\nraw = torch.log(rate)\n"
+    recorded, _ = record(program, "retrograd")
+    event = recorded.events[-1]
+    given, made = event.data["values"]["0"], event.data["values"]["1"]
+
+    assert event.data["range"][0][0] == -math.inf
+    assert (given["min"], given["zero"], given["pole"]) == (0.0, 1, [1])
+    assert (made["inf"], made["first_bad"], made["bad_rows"]) == (1, [1], [1])
+
+
+def test_what_nodes_save():
+    """Exactly the tensors that backward will need: the result of exp, both factors, nothing for a sum."""
+    program = "import torch\nw = torch.ones(3, requires_grad=True)\na = torch.exp(w)\nb = a * w\nc = b.sum()\n"
+    recorded, _ = record(program, "retrograd")
+    saved = {event.op: [recorded.tensors[n].name for n in event.data.get("saves", ())] for event in recorded.events}
+
+    assert saved["exp"] == ["a"]
+    assert sorted(saved["mul"]) == ["a", "w"]
+    assert saved["sum"] == []
