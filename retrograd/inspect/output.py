@@ -8,16 +8,20 @@ import os
 import secrets
 import stat
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 from retrograd.errors import OutputError
 
+from .diagnose import diagnose
 from .events import Recording
 from .render import RenderOptions, renderer_for
 from .render.scale import known_measures, scale
 
 STDOUT = "-"
 """The output path that means standard output."""
+_MARKED = ("html",)
+"""Formats that show what a diagnosis finds unless they are given findings."""
 
 
 def save(recording: Recording, path: str, fmt: str | None = None, options: RenderOptions | None = None) -> None:
@@ -31,6 +35,8 @@ def save(recording: Recording, path: str, fmt: str | None = None, options: Rende
     check_writable(path)
     renderer = renderer_for(fmt or ("tree" if path == STDOUT else path))
     check_measure(recording, options)
+    if renderer.name in _MARKED and not options.findings:
+        options = replace(options, findings=tuple(diagnose(recording)))
     write_output(renderer.render(recording, options), path)
 
 

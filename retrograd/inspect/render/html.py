@@ -11,19 +11,21 @@ from retrograd.inspect.events import Recording
 from retrograd.inspect.snapshot import GraphSnapshot
 
 from . import labels, theme
-from .base import RenderOptions, capped, chosen_snapshots
+from .base import RenderOptions, capped, chosen_steps
 from .drawing import draw, number, text
 from .page.account import findings_data, sources_data
 from .page.measures import measure_data
 from .page.packing import Packed, Packing, Plain
 from .page.structure import same_structure, structure_data
-from .scene import scene
+from .scene import scene, with_ghosts
 
 _SLOT = re.compile(r"\{\{([\w.]+)\}\}")
 _MOST_NODES = 1_000_000
 """Nodes of one graph that a page holds unless told otherwise."""
 _PLAIN_NODES = 5_000
 """Nodes up to which a page's data are readable JSON."""
+_TOGETHER = 5_000
+"""Nodes of all graphs of a page that was asked for the last one only."""
 _STILL_NODES = 20_000
 """Nodes of the folded drawing for readers without scripts."""
 
@@ -37,44 +39,59 @@ class HtmlRenderer:
 
     def render(self, recording: Recording, options: RenderOptions) -> str:
         """Return a whole page that needs no network and no other file."""
-        snapshots = chosen_snapshots(recording, options)
+        numbers = _steps(recording, options)
         title = labels.clean(options.title or recording.script or "backward graph")
         parts = {
             "title": text(title),
             "theme": options.theme if options.theme in ("light", "dark") else "auto",
-            "still": _still(snapshots[0], options),
-            "data": _data(recording, snapshots, title, options),
+            "still": _still(recording.snapshots[numbers[-1]], options, numbers[-1]),
+            "data": _data(recording, numbers, title, options),
         }
         return _filled(_asset("page.html"), parts)
 
 
-def _data(recording: Recording, snapshots: list[GraphSnapshot], title: str, options: RenderOptions) -> str:
+def _steps(recording: Recording, options: RenderOptions) -> list[int]:
+    """Return the numbers of the graphs in the page: before the last one those that make it no heavy file."""
+    numbers = chosen_steps(recording, options)
+    room = _TOGETHER - len(recording.snapshots[numbers[-1]])
+    while options.step == "last" and numbers[0] > 0 and room >= len(recording.snapshots[numbers[0] - 1]):
+        numbers = [numbers[0] - 1, *numbers]
+        room -= len(recording.snapshots[numbers[0]])
+    return numbers
+
+
+def _data(recording: Recording, numbers: list[int], title: str, options: RenderOptions) -> str:
     """Return the data block."""
-    shown = [capped(snapshot, options.max_nodes or _MOST_NODES)[0] for snapshot in snapshots]
+    wholes = [recording.snapshots[number] for number in numbers]
+    shown = [capped(snapshot, options.max_nodes or _MOST_NODES)[0] for snapshot in wholes]
     large = sum(len(snapshot) for snapshot in shown) > _PLAIN_NODES
     packing: Packing = Packed() if large else Plain()
+    marked = [
+        with_ghosts(snapshot, options.findings, number)[0] for number, snapshot in zip(numbers, shown, strict=True)
+    ]
     structures: list[dict[str, Any]] = []
     steps = []
-    for at, (snapshot, whole) in enumerate(zip(shown, snapshots, strict=True)):
-        if at == 0 or not same_structure(snapshot, shown[at - 1]):
-            structures.append(structure_data(snapshot, packing))
+    for at, (snapshot, whole) in enumerate(zip(marked, wholes, strict=True)):
+        if at == 0 or not same_structure(snapshot, marked[at - 1]):
+            structures.append(structure_data(snapshot, options, packing))
         steps.append(
             {
                 "structure": len(structures) - 1,
                 "label": labels.clean(whole.label),
-                "headline": labels.headline(whole) + _rest(snapshot, whole),
+                "headline": labels.headline(whole) + _rest(shown[at], whole),
                 "measures": measure_data(snapshot, packing),
             }
         )
     return packing.text(
         {
             "title": title,
+            "start": len(steps) - 1 if options.step == "last" else 0,
             "colorBy": options.color_by or "",
             "palettes": {"light": theme.LIGHT, "dark": theme.DARK},
             "structures": structures,
             "steps": steps,
-            "findings": findings_data(recording),
-            "sources": sources_data(recording, shown),
+            "findings": findings_data(recording, options.findings, numbers),
+            "sources": sources_data(recording, options.findings, shown),
         }
     )
 
@@ -84,10 +101,10 @@ def _rest(shown: GraphSnapshot, whole: GraphSnapshot) -> str:
     return "" if len(shown) == len(whole) else f" · only the first {len(shown):,} nodes are in this page"
 
 
-def _still(snapshot: GraphSnapshot, options: RenderOptions) -> str:
+def _still(snapshot: GraphSnapshot, options: RenderOptions, step: int) -> str:
     """Return the drawing for readers without scripts: folded, of the nodes nearest to the roots."""
     shown, left_out = capped(snapshot, _STILL_NODES)
-    drawing = draw(scene(shown, replace(options, max_nodes=None)), options, prefix="still-")
+    drawing = draw(scene(shown, replace(options, max_nodes=None), step), options, prefix="still-")
     wide, high = number(drawing.width), number(drawing.height)
     more = f"<p>{left_out:,} more nodes need JavaScript to be seen.</p>" if left_out else ""
     return (

@@ -2,14 +2,19 @@
 
 const KINDS = {
   root: "root (backward starts here)", op: "operator", leaf: "parameter or other leaf",
-  function: "custom Function", copy: "write into a view", box: "box (Enter or a double click opens it)",
+  function: "custom Function", ghost: "cut off (not in the graph)", copy: "write into a view", box: "box (Enter or a double click opens it)",
 };
 const MEASURE_NAMES = {
   time_us: "time", grad_norm: "gradient norm", grad_min: "smallest gradient", grad_max: "largest gradient",
   grad_mean: "mean gradient", zero_share: "share of zeros", nan_count: "NaN count", inf_count: "infinity count",
-  saved_bytes: "saved bytes",
+  saved_bytes: "saved bytes", order: "order of running", thread: "thread", started_us: "started after",
+  out_norm: "norm", out_zero_share: "share of zeros", out_nan_count: "NaN count", out_inf_count: "infinity count",
+  out_tiny_share: "share of tiny values",
 };
 const measureName = (name) => MEASURE_NAMES[name] || name;
+const isOutput = (name) => name.startsWith("out_");
+// The name where it stands alone.
+const fullName = (name) => (isOutput(name) && name in MEASURE_NAMES ? `forward: ${MEASURE_NAMES[name]}` : measureName(name));
 const systemDark = matchMedia("(prefers-color-scheme: dark)");
 
 function palette() {
@@ -34,8 +39,8 @@ function valueOf(name, node) {
 
 function measureText(name, value) {
   if (name === "saved_bytes") return bytesText(value);
-  if (name === "time_us") return value < 1000 ? `${figure(value)} µs` : `${figure(value / 1000)} ms`;
-  return name === "zero_share" && Number.isFinite(value) ? `${figure(100 * value)} %` : figure(value);
+  if (/_us$/.test(name)) return value < 1000 ? `${figure(value)} µs` : `${figure(value / 1000)} ms`;
+  return /_share$/.test(name) && Number.isFinite(value) ? `${figure(100 * value)} %` : figure(value);
 }
 
 // The scale of the chosen measure: the step of every card and node, -1 for unknown, ODD for NaN and infinity. A card
@@ -84,8 +89,8 @@ function refreshLooks() {
 // Fill, rim and strip of a card.
 function cardColours(card) {
   const { scale, colours, heat } = looks, kind = kindOf(card), step = scale ? scale.cards[card] : -1;
-  const of = (part) => colours[kind === "op" || kind === "box" ? part : `${kind}-${part}`];
-  const strip = kind === "box" ? colours.muted : colours[kind];
+  const of = (part) => colours[colours[`${kind}-${part}`] ? `${kind}-${part}` : part];
+  const strip = colours[kind] || colours.muted;
   if (!scale) return [of("card"), of("rim"), strip];
   if (step === ODD) return [of("card"), colours.odd, colours.odd];
   return step < 0 ? [colours.card, colours.rim, colours.rim] : [heat[step], colours.rim, strip];
@@ -111,7 +116,7 @@ function showLegend() {
   const { scale, colours, heat } = looks, legend = byId("legend");
   legend.replaceChildren();
   if (scale) {
-    legend.append(make("b", measureName(scale.name)));
+    legend.append(make("b", fullName(scale.name)));
     if (scale.known) scale.bounds.forEach((bound, step) => legend.append(swatch(heat[step], colours.rim, `≥ ${measureText(scale.name, bound)}`)));
     if (scale.odd) legend.append(swatch(colours.card, colours.odd, "NaN or infinity"));
     legend.append(swatch(colours.card, colours.rim, "not measured"));
@@ -122,7 +127,6 @@ function showLegend() {
   if (graph.boxCount > 1) present.add("box");
   for (const [kind, words] of Object.entries(KINDS)) {
     if (!present.has(kind)) continue;
-    const plain = kind === "op" || kind === "box";
-    legend.append(swatch(kind === "box" ? colours.muted : colours[kind], plain ? colours.rim : colours[`${kind}-rim`], words));
+    legend.append(swatch(colours[kind] || colours.muted, colours[`${kind}-rim`] || colours.rim, words));
   }
 }

@@ -1,7 +1,7 @@
 // ---- details: everything known about what is chosen. Every text enters the page through textContent, never as markup.
 
 const details = byId("details");
-const ROLES = { leaf: "gradient is accumulated here", function: "custom Function", copy: "write into a view" };
+const ROLES = { ghost: "not in the graph: it was cut off", leaf: "gradient is accumulated here", function: "custom Function", copy: "write into a view" };
 const AROUND = 3, MOST_LINKS = 100;
 
 const say = (text) => { byId("say").textContent = text; };
@@ -27,9 +27,9 @@ function describeNode(node) {
   details.append(make("h2", graph.title(node)), quiet([`n${node}`, root ? "backward starts here" : ROLES[graph.of("kind", node)]].filter(Boolean).join(" · ")));
   about.forEach((finding) => details.append(findingCard(finding)));
   details.append(actions(node), facts(nodeFacts(node)));
-  const statistics = Object.keys(measures()).map((name) => [measureName(name), measured(name, node)]).filter(([, value]) => value !== undefined);
-  const named = Object.keys(measures()).filter((name) => measured(name, node) !== undefined);
-  if (statistics.length) details.append(make("h3", "Backward"), facts(named.map((name) => [measureName(name), measureText(name, measured(name, node)), unsound(name, node)])));
+  const known = Object.keys(measures()).filter((name) => name !== "saved_bytes" && measured(name, node) !== undefined);
+  statistics("Backward", node, known.filter((name) => !isOutput(name)));
+  statistics("Forward output", node, known.filter(isOutput));
   const place = graph.of("source", node);
   if (place) details.append(make("h3", "Forward call"), ...sourceLines(...place));
   if (state.way && state.way.at(-1) === node) listNodes("Way from the loss", state.way, (at) => [at, ""]);
@@ -38,15 +38,21 @@ function describeNode(node) {
   listNodes("On the same card", mates.filter((mate) => mate !== node), (mate) => [mate, ""]);
 }
 
+function statistics(heading, node, names) {
+  if (!names.length) return;
+  const rows = names.map((name) => [measureName(name), measureText(name, measured(name, node)), unsound(name, node)]);
+  details.append(make("h3", heading), facts(rows));
+}
+
 const unsound = (name, node) => {
   const value = measured(name, node);
-  return !Number.isFinite(value) || (/^(nan|inf)_count$/.test(name) && value > 0);
+  return !Number.isFinite(value) || (/(nan|inf)_count$/.test(name) && value > 0);
 };
 
 function nodeFacts(node) {
   const { graph } = state, box = graph.around(graph.atoms.ofNode[node]);
   return [
-    ["Operator", graph.of("op", node)], ["Name", graph.of("name", node)], ["Root", graph.rootNames.get(node)],
+    ["Operator", graph.of("op", node)], ["Name", graph.of("name", node)], ["Root", graph.rootNames.get(node) === graph.of("name", node) ? "" : graph.rootNames.get(node)],
     ["Shape", graph.of("shape", node)], ["Dtype", graph.of("dtype", node)], ["Scope", graph.of("scope", node) || graph.boxes.path[box]],
     ["Saved", graph.saved[node] >= 0 ? `${bytesText(graph.saved[node])} (${plural(graph.saved[node], "byte")})` : ""],
     ["Sequence", graph.seq[node] >= 0 ? String(graph.seq[node]) : ""],
@@ -157,18 +163,19 @@ function describeGraph() {
 
 // ---- findings
 
-const findingsOf = (node) => state.data.findings.filter((finding) => (finding.nodes || []).includes(node));
+const marksHere = (finding) => finding.marks.filter(([step]) => step === state.step);
+const findingsOf = (node) => state.data.findings.filter((finding) => marksHere(finding).some(([, marked]) => marked === node));
 
 function findingCard(finding) {
   const card = make("section", "", make("strong", finding.message || finding.kind));
-  card.className = `finding ${finding.severity === "error" ? "error" : "warning"}`;
+  card.className = `finding ${finding.severity}`;
+  for (const [, node, words] of marksHere(finding)) if (words && node === state.chosen) card.append(make("p", words));
   if (finding.remedy) card.append(make("p", finding.remedy));
   if (finding.file) card.append(...sourceLines(finding.file, finding.line, ""));
   return card;
 }
 
+// A finding that is about no node of the graph.
 function describeFinding(finding) {
-  const [first] = finding.nodes || [];
-  if (first !== undefined) return;  // its node is described, with the finding
   details.replaceChildren(findingCard(finding));
 }

@@ -9,8 +9,8 @@ const FILTERS = {
     fits: (node) => state.graph.isLeaf(node) && measured("grad_norm", node) === undefined,
   },
   "non-finite": {
-    words: "NaN or infinity", needs: ["grad_norm", "nan_count", "inf_count"],
-    fits: (node) => measured("nan_count", node) > 0 || measured("inf_count", node) > 0 ||
+    words: "NaN or infinity", needs: ["grad_norm", "nan_count", "inf_count", "out_nan_count", "out_inf_count"],
+    fits: (node) => ["nan_count", "inf_count", "out_nan_count", "out_inf_count"].some((name) => measured(name, node) > 0) ||
       ["grad_norm", "grad_min", "grad_max"].some((name) => measured(name, node) !== undefined && !Number.isFinite(measured(name, node))),
   },
   zero: {
@@ -20,6 +20,9 @@ const FILTERS = {
   slowest: { words: `slowest ${TOP}`, needs: ["time_us"], top: (node) => measured("time_us", node) },
   largest: { words: `largest saved ${TOP}`, needs: [], top: (node) => (state.graph.saved[node] > 0 ? state.graph.saved[node] : undefined) },
 };
+
+// Measures that say nothing as a colour, or are a column already.
+const UNCOLOURED = ["saved_bytes", "order", "thread", "started_us"];
 
 const recorded = (filter) => !filter.needs.length || filter.needs.some((name) => name in measures());
 
@@ -54,12 +57,12 @@ function fillFilters() {
 }
 
 function fillMeasures() {
-  const select = byId("measure"), names = Object.keys(measures());
+  const select = byId("measure"), names = Object.keys(measures()).filter((name) => !UNCOLOURED.includes(name));
   if (state.graph.saved.some((bytes) => bytes >= 0)) names.unshift("saved_bytes");
   const kinds = make("option", "kind of node");
   kinds.value = "";
   select.replaceChildren(kinds, ...names.map((name) => {
-    const option = make("option", measureName(name));
+    const option = make("option", fullName(name));
     option.value = name;
     return option;
   }));

@@ -44,20 +44,20 @@ function findingList(findings) {
   const list = make("ul");
   list.className = "findings";
   findings.forEach((finding, number) => {
-    const item = make("li"), [first] = finding.nodes || [];
-    item.className = finding.severity === "error" ? "error" : "warning";
+    const item = make("li");
+    item.className = finding.severity;
     item.append(button(finding.message || finding.kind, () => showFinding(number), finding.kind));
     if (finding.file) item.append(make("small", `${finding.file.split(/[/\\]/).at(-1)}:${finding.line}`));
-    item.dataset.node = first ?? "";
     list.append(item);
   });
   return list;
 }
 
 function showFinding(number) {
-  const finding = state.data.findings[number], [first] = finding.nodes || [];
-  choose(first !== undefined && first < state.graph.nodes ? first : -1, true);
-  describeFinding(finding);
+  const finding = state.data.findings[number], [mark] = [...marksHere(finding), ...finding.marks];
+  if (!mark) { choose(-1); describeFinding(finding); return; }
+  if (mark[0] !== state.step) showStep(mark[0]);
+  choose(mark[1] < state.graph.nodes ? mark[1] : -1, true);
 }
 
 // A list that shows its beginning, and more when asked.

@@ -12,9 +12,9 @@ function paint() {
   context.fillStyle = looks.colours.paper;
   context.fillRect(0, 0, stage.clientWidth, stage.clientHeight);
   context.setTransform(ratio * view.scale, 0, 0, ratio * view.scale, ratio * view.x, ratio * view.y);
-  if (scene.grid.countIn(...rectangle) > MANY) paintAhead(context, rectangle);
+  if (scene.grid.countIn(...rectangle) > MANY) { paintAhead(context, rectangle); paintAccent(context, view.scale); }
   else paintScene(context, view.scale, rectangle);
-  paintChosen(context, view.scale);
+  paintBorder(context, view.scale);
   stage.dataset.scale = view.scale.toFixed(4);
 }
 
@@ -24,6 +24,7 @@ function paintScene(context, scale, rectangle) {
   paintOpenBoxes(context, scale, rectangle);
   const cards = scene.grid.cardsIn(...rectangle), links = scene.grid.linksIn(...rectangle);
   paintLinks(context, scale, links, lit ? DIM : 1);
+  paintAccent(context, scale);
   if (scale >= LABELS_FROM && !lit) paintLabels(context, links);
   if (!lit) { paintCards(context, scale, cards); return; }
   context.globalAlpha = DIM;
@@ -151,7 +152,9 @@ function paintCards(context, scale, cards) {
     if (state.graph.isBox(card)) { context.roundRect(x + 4, y + 4, wide, high, 6); context.stroke(); context.beginPath(); }
     context.roundRect(x, y, wide, high, 6);
     context.fill();
+    context.setLineDash(kindOf(card) === "ghost" ? [5, 4] : []);
     context.stroke();
+    context.setLineDash([]);
     context.fillStyle = strip;
     context.fillRect(x, y + 4, 4, high - 8);
     if (scale >= TEXT_FROM) paintWords(context, card, x, y, wide, high);
@@ -190,6 +193,9 @@ function paintWords(context, card, x, y, wide, high) {
     if (leaf >= 0) {
       context.fillStyle = rowColour(leaf);
       context.fillRect(x + 11, at + 4, 8, 8);
+      context.strokeStyle = looks.scale ? colours.muted : colours.leaf;
+      context.lineWidth = 0.7;
+      context.strokeRect(x + 11, at + 4, 8, 8);
       if (state.chosen === leaf) { context.strokeStyle = colours.root; context.strokeRect(x + 7.5, at + 0.5, wide - 12, 15); }
     }
     context.fillStyle = colours.ink;
@@ -231,25 +237,25 @@ function fitted(context, text, room) {
   return made;
 }
 
-// The chosen card, its lines, and the way from the loss, above everything else.
-function paintChosen(context, scale) {
-  const { scene, graph, chosen, way } = state, accent = looks.colours.root;
-  context.strokeStyle = accent;
-  if (way) {
-    context.lineWidth = Math.max(3, 2.5 / scale);
-    context.beginPath();
-    for (const link of linksOfWay(way)) traceCurve(context, linkPoints(scene, link));
-    context.stroke();
-  }
+// The way from the loss, or the lines of the chosen card.
+function paintAccent(context, scale) {
+  const { scene, graph, chosen, way } = state;
+  if (chosen < 0 && !way) return;
+  const card = chosen < 0 ? -1 : scene.visible(graph.cardOf(chosen));
+  const links = way ? linksOfWay(way) : scene.isOpen(card) ? [] : linksAt(card);
+  context.strokeStyle = looks.colours.root;
+  context.lineWidth = way ? Math.max(3, 2.5 / scale) : Math.max(2.2, 1.4 / scale);
+  context.beginPath();
+  for (const link of links) traceCurve(context, linkPoints(scene, link));
+  context.stroke();
+}
+
+function paintBorder(context, scale) {
+  const { scene, graph, chosen } = state;
   if (chosen < 0) return;
-  const card = scene.visible(graph.cardOf(chosen));
-  if (!way && !scene.isOpen(card)) {
-    context.lineWidth = Math.max(2.2, 1.4 / scale);
-    context.beginPath();
-    for (const link of linksAt(card)) traceCurve(context, linkPoints(scene, link));
-    context.stroke();
-  }
-  const border = Math.max(3, 2 / scale), wide = Math.max(scene.width[card], 6 / scale), high = Math.max(scene.height[card], 6 / scale);
+  const card = scene.visible(graph.cardOf(chosen)), border = Math.max(3, 2 / scale);
+  const wide = Math.max(scene.width[card], 6 / scale), high = Math.max(scene.height[card], 6 / scale);
+  context.strokeStyle = looks.colours.root;
   context.lineWidth = border;
   context.strokeRect(scene.x[card] - border / 2, scene.y[card] - border / 2, wide + border, high + border);
 }

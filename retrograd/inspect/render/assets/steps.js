@@ -36,7 +36,7 @@ function graphOf(structure) {
 function markFindings() {
   const { graph } = state, flags = (state.flags = new Uint8Array(graph.cardCount));
   for (const finding of state.data.findings) {
-    for (const node of finding.nodes || []) {
+    for (const [, node] of marksHere(finding)) {
       if (node >= graph.nodes) continue;
       flags[graph.atoms.ofNode[node]] = 1;
       for (let box = graph.around(graph.atoms.ofNode[node]); box > 0; box = graph.boxes.parent[box]) flags[graph.boxCard(box)] = 1;

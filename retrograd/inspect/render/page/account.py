@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
-from retrograd.inspect.events import Recording
+from retrograd.inspect.events import Event, Recording
+from retrograd.inspect.findings import Finding
 from retrograd.inspect.snapshot import GraphSnapshot
 
 from .structure import safe
@@ -15,36 +16,45 @@ _AROUND = 3
 _FACTS = ("kind", "severity", "message", "remedy", "file", "op")
 
 
-def findings_data(recording: Recording) -> list[dict[str, Any]]:
-    """Return findings with their nodes, and the error that ended the run as one more."""
-    found = [_finding(finding) for finding in getattr(recording, "findings", ())]
+def findings_data(recording: Recording, findings: Sequence[Finding], steps: Sequence[int]) -> list[dict[str, Any]]:
+    """Return findings as JSON values, and the error that ended the run as one more if no finding tells it.
+
+    ``steps`` are the numbers of the graphs in the page; marks name them by their place in it.
+    """
+    places = {step: place for place, step in enumerate(steps)}
+    told = [_finding(finding, places) for finding in findings]
     errors = [event for event in recording.events if event.kind == "error"]
-    for event in errors[-1:]:
-        message = f"{event.data.get('type', 'Error')}: {event.data.get('message', '')}"
-        made: dict[str, Any] = {"kind": "error", "severity": "error", "message": safe(message), "nodes": []}
-        if event.source is not None:
-            made |= {"file": safe(event.source.file), "line": event.source.line}
-        found.append(made)
-    return found
+    told += [_error(event) for event in errors[-1:] if not findings]
+    return told
 
 
-def _finding(finding: Any) -> dict[str, Any]:
-    """Return one finding (a mapping, or an object with these attributes) as JSON values."""
-
-    def part(name: str) -> Any:
-        return finding.get(name) if isinstance(finding, dict) else getattr(finding, name, None)
-
-    made: dict[str, Any] = {name: safe(str(part(name))) for name in _FACTS if part(name)}
-    made["line"] = int(part("line") or 0)
-    made["nodes"] = [int(str(node).removeprefix("n")) for node in part("nodes") or ()]
+def _finding(finding: Finding, places: dict[int, int]) -> dict[str, Any]:
+    """Return one finding."""
+    plain = finding.to_plain()
+    made: dict[str, Any] = {name: safe(str(plain[name])) for name in _FACTS if plain[name]}
+    made["line"] = finding.line
+    made["marks"] = [
+        [places[mark.snapshot], mark.node, safe(mark.text)] for mark in finding.marks if mark.snapshot in places
+    ]
     return made
 
 
-def sources_data(recording: Recording, snapshots: Iterable[GraphSnapshot]) -> dict[str, dict[str, str]]:
+def _error(event: Event) -> dict[str, Any]:
+    """Return what ended the run."""
+    message = f"{event.data.get('type', 'Error')}: {event.data.get('message', '')}"
+    made: dict[str, Any] = {"kind": "error", "severity": "error", "message": safe(message), "line": 0, "marks": []}
+    if event.source is not None:
+        made |= {"file": safe(event.source.file), "line": event.source.line}
+    return made
+
+
+def sources_data(
+    recording: Recording, findings: Iterable[Finding], snapshots: Iterable[GraphSnapshot]
+) -> dict[str, dict[str, str]]:
     """Return the source lines that graphs, findings and errors mention, with those around them that are known."""
     places = {(at.file, at.line) for snapshot in snapshots for at in set(snapshot.source) if at is not None}
-    places |= {(event.source.file, event.source.line) for event in recording.events if event.source is not None}
-    places |= {(found["file"], found["line"]) for found in findings_data(recording) if "file" in found}
+    places |= {(at.file, at.line) for event in recording.events if event.kind == "error" and (at := event.source)}
+    places |= {(finding.file, finding.line) for finding in findings if finding.file}
     wanted: dict[str, set[int]] = {}
     for file, line in places:
         wanted.setdefault(file, set()).update(range(line - _AROUND, line + _AROUND + 1))

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import heapq
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-from retrograd.inspect.fold import Folded, Scope
+from retrograd.inspect.fold import Folded, Opening, Scope, expand
 from retrograd.inspect.render import labels
 
 _LEAST = 2
@@ -28,6 +29,8 @@ class Groups:
     """Box around each box; -1 for box 0."""
     of_atom: list[int]
     """Box directly around every atom."""
+    of_scope: list[int]
+    """Box of every scope: its own, or the one around it."""
 
     def __len__(self) -> int:
         return len(self.names)
@@ -39,7 +42,16 @@ class Groups:
             depths[group] = depths[self.parents[group]] + 1
         return depths
 
-    def open_at_first(self) -> list[int]:
+    def opened(self, folded: Folded, paths: Sequence[str] = (), most: int | None = None) -> list[int]:
+        """Return the boxes that are open when a page opens: ``open_at_first`` and those of ``paths`` (as ``--expand``).
+
+        Raises ``UsageError`` for a path that the graph does not have.
+        """
+        chosen = Opening()
+        expand(folded, chosen, paths)
+        return sorted({*self.open_at_first(most), *(self.of_scope[scope] for scope in chosen.opened)})
+
+    def open_at_first(self, most: int | None = None) -> list[int]:
         """Return the boxes that a page opens by itself: the largest first, while few cards are to be seen."""
         cards, totals = [0] * len(self), [0] * len(self)
         inner: list[list[int]] = [[] for _ in cards]
@@ -55,7 +67,7 @@ class Groups:
         heapq.heapify(waiting)
         while waiting:
             _, group = heapq.heappop(waiting)
-            if seen - 1 + cards[group] <= _OPEN_AT_FIRST:
+            if seen - 1 + cards[group] <= (most or _OPEN_AT_FIRST):
                 seen += cards[group] - 1
                 opened.append(group)
                 for each in inner[group]:
@@ -68,7 +80,7 @@ def groups_of(folded: Folded) -> Groups:
     scopes = folded.scopes
     sizes = sorted((len(scope) for scope in scopes), reverse=True)
     least = max(_LEAST, sizes[_MOST] + 1 if len(sizes) > _MOST else 0)
-    groups = Groups([""], [""], [1], [-1], [])
+    groups = Groups([""], [""], [1], [-1], [], [])
     box_of = [0] * len(scopes)
     for number, scope in enumerate(scopes):
         if number and len(scope) >= least:
@@ -79,6 +91,7 @@ def groups_of(folded: Folded) -> Groups:
             groups.parents.append(box_of[scope.parent])
         elif number:
             box_of[number] = box_of[scope.parent]
+    groups.of_scope = box_of
     groups.of_atom = [box_of[scope] for scope in folded.scope_of_atoms().tolist()]
     return groups
 

@@ -8,6 +8,7 @@ import numpy as np
 
 from retrograd.inspect.fold import Folded, fold
 from retrograd.inspect.render import labels
+from retrograd.inspect.render.base import RenderOptions
 from retrograd.inspect.snapshot import EDGE_COLUMNS, NODE_COLUMNS, GraphSnapshot, SourceLine
 
 from .faces import atom_sizes, group_sizes
@@ -23,7 +24,7 @@ def same_structure(one: GraphSnapshot, other: GraphSnapshot) -> bool:
     return all(getattr(one, column) == getattr(other, column) for column in columns)
 
 
-def structure_data(snapshot: GraphSnapshot, packing: Packing) -> dict[str, Any]:
+def structure_data(snapshot: GraphSnapshot, options: RenderOptions, packing: Packing) -> dict[str, Any]:
     """Return everything that steps with the same graph share."""
     return {
         "engine": safe(snapshot.engine),
@@ -43,11 +44,16 @@ def structure_data(snapshot: GraphSnapshot, packing: Packing) -> dict[str, Any]:
             "output": packing.numbers(snapshot.edge_output_nr),
         },
         "roots": [[node, safe(name or "")] for node, name in zip(snapshot.roots, snapshot.root_names, strict=False)],
-        **_drawing_data(fold(snapshot), packing),
+        **_drawing_data(_folded(snapshot, options), options, packing),
     }
 
 
-def _drawing_data(folded: Folded, packing: Packing) -> dict[str, Any]:
+def _folded(snapshot: GraphSnapshot, options: RenderOptions) -> Folded:
+    """Fold a graph by the steps that were asked for."""
+    return fold(snapshot) if options.fold is None else fold(snapshot, options.fold)
+
+
+def _drawing_data(folded: Folded, options: RenderOptions, packing: Packing) -> dict[str, Any]:
     """Return atoms, boxes, links and places."""
     groups = groups_of(folded)
     links = links_of(folded, groups)
@@ -64,7 +70,7 @@ def _drawing_data(folded: Folded, packing: Packing) -> dict[str, Any]:
             "repeats": {box: count for box, count in enumerate(groups.repeats) if count > 1},
             "parent": groups.parents,
             "ofAtom": packing.numbers(groups.of_atom),
-            "open": groups.open_at_first(),
+            "open": groups.opened(folded, options.expand, options.max_boxes),
             "innerWidth": packing.numbers(places.inner_width),
             "innerHeight": packing.numbers(places.inner_height),
             "entry": packing.numbers(places.entry),
