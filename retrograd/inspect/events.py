@@ -90,7 +90,7 @@ class Recording:
     complete: bool = True
     """Whether the program was recorded to its end; False in a file that was written on the way."""
     sources: dict[str, dict[int, str]] = field(default_factory=dict)
-    """File -> line number -> text, for the lines that snapshots and events mention."""
+    """File -> line number -> text, for the lines that snapshots and events mention and those beside them."""
     schema: int = SCHEMA
 
     def to_plain(self) -> dict[str, Plain]:

@@ -21,6 +21,8 @@ MAX_ROWS = 2_000_000
 """Nodes kept in one recording, about 1 GB; equal graphs count once.  Beyond that only the last graph is kept."""
 MAX_EVENTS = 1_000_000
 """Events after which level ``full`` notes no more calls of forward, about 1.5 GB."""
+_AROUND = 2
+"""Lines kept before and after one that is mentioned."""
 _SHARED = (*NODE_COLUMNS, *EDGE_COLUMNS, "roots", "root_names")
 
 
@@ -70,6 +72,7 @@ class Recorder:
         self._lock = threading.Lock()
         self._runs = 0
         self._graphs = 0
+        self._lines_read: set[tuple[str, int]] = set()
         self._rows = 0
         self._full_at: Event | None = None
         """The event whose snapshot gives way to the next one, once the recording is full."""
@@ -125,10 +128,15 @@ class Recorder:
         self.recording.engine = "+".join(sorted(engines))
 
     def _read_line(self, line: SourceLine) -> None:
-        """Keep the text of a user's line that is mentioned."""
+        """Keep the text of a user's line that is mentioned, and of its neighbours, which reports show around it."""
+        if (line.file, line.line) in self._lines_read:
+            return
+        self._lines_read.add((line.file, line.line))
+        known = linecache.getlines(line.file)
         texts = self.recording.sources.setdefault(line.file, {})
-        if line.line not in texts:
-            texts[line.line] = linecache.getline(line.file, line.line).rstrip("\r\n")
+        texts.setdefault(line.line, "")
+        for number in range(max(line.line - _AROUND, 1), min(line.line + _AROUND, len(known)) + 1):
+            texts[number] = known[number - 1].rstrip("\r\n")
 
 
 def _number_from_zero(snapshot: GraphSnapshot) -> None:

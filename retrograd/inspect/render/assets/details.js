@@ -2,7 +2,7 @@
 
 const details = byId("details");
 const ROLES = { ghost: "not in the graph: it was cut off", leaf: "gradient is accumulated here", function: "custom Function", copy: "write into a view" };
-const AROUND = 3, MOST_LINKS = 100;
+const AROUND = 2, MOST_LINKS = 100;
 
 const say = (text) => { byId("say").textContent = text; };
 

@@ -11,7 +11,7 @@ from retrograd.inspect.snapshot import GraphSnapshot
 
 from .structure import safe
 
-_AROUND = 3
+_AROUND = 2
 """Source lines shown before and after the one that made a node."""
 _FACTS = ("kind", "severity", "message", "remedy", "file", "op")
 
