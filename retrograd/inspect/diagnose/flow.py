@@ -146,6 +146,27 @@ class Flow:
         """Return what the recording knows of a tensor."""
         return self.tensors[tensor]
 
+    @cached_property
+    def _switched(self) -> dict[int, list[tuple[int, bool]]]:
+        """Tensor -> (row, new value) for each time its ``requires_grad`` was set."""
+        found: dict[int, list[tuple[int, bool]]] = defaultdict(list)
+        for row, event in self.of_kind("leaf", change="requires_grad"):
+            found[event.data.get("tensor", -1)].append((row, bool(event.data.get("value"))))
+        return found
+
+    def requires_grad(self, tensor: int, row: int | None = None) -> bool:
+        """Whether a tensor required grad just before a row; without one, whether it ever did."""
+        switched = self._switched.get(tensor, [])
+        if row is None:
+            return self.tensors[tensor].requires_grad or any(value for _, value in switched)
+        before = [value for at, value in switched if at < row]
+        return before[-1] if before else self.tensors[tensor].requires_grad
+
+    def switched_off(self, tensor: int, before: int) -> int | None:
+        """Return the row at which ``requires_grad`` of a tensor was switched off, if it still was before a row."""
+        switched = [(row, value) for row, value in self._switched.get(tensor, []) if row < before]
+        return switched[-1][0] if switched and not switched[-1][1] else None
+
     # -- walks
 
     def producers(self, tensor: int, before: int) -> Iterator[int]:
@@ -172,7 +193,7 @@ class Flow:
                 continue
             asked[tensor] = limit
             found.tensors.add(tensor)
-            if not gradients and self.is_leaf(tensor) and self.tensors[tensor].requires_grad:
+            if not gradients and self.requires_grad(tensor) and self.is_leaf(tensor):
                 continue
             for row in self.producers(tensor, limit):
                 if row not in found.calls and (not gradients or self.has_node(row)):
@@ -182,7 +203,7 @@ class Flow:
 
     def leaves_behind(self, found: Behind) -> set[int]:
         """Return the leaves that require grad among the tensors of a walk."""
-        return {t for t in found.tensors if self.tensors[t].requires_grad and self.is_leaf(t)}
+        return {t for t in found.tensors if self.requires_grad(t) and self.is_leaf(t)}
 
     def path_to(self, start: int, goals: set[int], *, after: int = -1, before: int | None = None) -> list[int] | None:
         """Return the rows of a shortest chain of calls by which the values of ``start`` reached one of ``goals``."""
@@ -240,6 +261,24 @@ class Flow:
             if run.inputs and not run.error:
                 found |= self.reached_by(run).tensors.intersection(run.inputs)
         return found
+
+    @cached_property
+    def _by_place(self) -> dict[tuple[SourceLine | None, str], list[int]]:
+        found: dict[tuple[SourceLine | None, str], list[int]] = defaultdict(list)
+        for row, event in enumerate(self.events):
+            if event.kind in CALLS:
+                found[event.source, event.op].append(row)
+        return found
+
+    def made_at(self, source: SourceLine | None, op: str) -> list[int]:
+        """Return the rows of all calls of an operator from one line."""
+        return self._by_place.get((source, op), [])
+
+    def root_name(self, run: Run | None) -> str:
+        """Return what to call the tensor that a run starts from, as the line spells it that called backward."""
+        if run is None or not run.roots:
+            return "the loss"
+        return self.name(run.roots[0], run.source.function if run.source else None)
 
     def run_after(self, row: int) -> Run | None:
         """Return the first run that began after a row."""

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from .base import Case, Check, Kind, Stage
 from .flow import Flow
+from .phrases import LEAF_WRITTEN, NO_DEEPCOPY, NOT_OPTIMIZABLE
 from .spelling import written_name
 from .words import at, listed, operator_word
 
@@ -33,7 +34,7 @@ def _gradients_read(flow: Flow) -> Iterator[Case]:
     read: dict[int, int] = {}
     for row, event in flow.of_kind("read", leaf=False):
         tensor = event.data.get("tensor")
-        if tensor is not None and not event.data.get("retains_grad") and flow.facts(tensor).requires_grad:
+        if tensor is not None and not event.data.get("retains_grad") and flow.requires_grad(tensor):
             read.setdefault(tensor, row)
     by_line: dict[object, list[int]] = {}
     for tensor in read:
@@ -44,7 +45,7 @@ def _gradients_read(flow: Flow) -> Iterator[Case]:
         )
     for tensors in by_line.values():
         yield _not_a_leaf(flow, tensors, read)
-    if "can't optimize a non-leaf" in flow.error_text:
+    if NOT_OPTIMIZABLE in flow.error_text:
         yield from _not_optimizable(flow)
 
 
@@ -91,7 +92,7 @@ def _made(flow: Flow, tensor: int) -> int | None:
 
 def _meant_as_leaf(flow: Flow, tensor: int, made: int) -> bool:
     """Whether a result stands where a leaf was meant: made of a leaf that has no name of its own, or has the same."""
-    sources = [given for given in flow.inputs(made) if flow.facts(given).requires_grad]
+    sources = [given for given in flow.inputs(made) if flow.requires_grad(given)]
     if not sources or not all(flow.is_leaf(given) for given in sources):
         return False
     names = flow.spelling.names(tensor)
@@ -103,7 +104,7 @@ def _meant_as_leaf(flow: Flow, tensor: int, made: int) -> bool:
 
 def _leaf_remedy(flow: Flow, made: int, names: str) -> str:
     """Return how to make a leaf of it."""
-    given = [t for t in flow.inputs(made) if flow.facts(t).requires_grad]
+    given = [t for t in flow.inputs(made) if flow.requires_grad(t)]
     if any(flow.spelling.names(t) & {names} for t in given):
         return f"update the leaf itself: with torch.no_grad(): {names} -= ..."
     return "compute first, then make it a leaf: (...).detach().requires_grad_(), without requires_grad=True inside"
@@ -149,7 +150,7 @@ def _not_optimizable(flow: Flow) -> Iterator[Case]:
 def _leaf_written(flow: Flow) -> Iterator[Case]:
     """Yield the case of an exception that says a leaf was written into."""
     text = flow.error_text
-    if "leaf Variable that requires grad" not in text or flow.error is None:
+    if LEAF_WRITTEN not in text or flow.error is None:
         return
     source = flow.error.source
     line = flow.spelling.text(source)
@@ -166,7 +167,7 @@ def _leaf_written(flow: Flow) -> Iterator[Case]:
 
 def _deep_copied(flow: Flow) -> Iterator[Case]:
     """Yield the case of an exception that says a result was copied deeply."""
-    if "support the deepcopy protocol" not in flow.error_text or flow.error is None:
+    if NO_DEEPCOPY not in flow.error_text or flow.error is None:
         return
     copied = [event for _, event in flow.of_kind("cut", reason="deepcopy") if event.data.get("inputs")]
     tensor = copied[-1].data["inputs"][0] if copied else None

@@ -42,6 +42,12 @@ class Spelling:
             return spelled[function]
         return facts.name or next(iter(spelled.values()), "") or f"a {shape_text(facts.shape)} tensor"
 
+    def spelled(self, tensor: int, row: int) -> str:
+        """Return how the line of a call spells one of its inputs, or nothing."""
+        data = self._recording.events[row].data
+        pairs = zip(data.get("inputs", ()), data.get("names", ()), strict=False)
+        return next((name for given, name in pairs if given == tensor and is_name(name)), "")
+
     def has_name(self, tensor: int) -> bool:
         """Whether the program has a name for a tensor."""
         return bool(self._recording.tensors[tensor].name or self._spelled.get(tensor))

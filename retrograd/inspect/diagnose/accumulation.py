@@ -1,0 +1,159 @@
+"""Gradients that add up in ``.grad`` although they should not."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from itertools import pairwise
+
+from ..snapshot import SourceLine
+from .base import Case, Check, Kind, Stage
+from .flow import Flow
+from .runs import Run
+from .words import at, listed, times
+
+KINDS = {
+    "missing-zero-grad": Kind("`.grad` is not cleared although the leaf was updated", "error", Stage.OMISSION),
+    "double-count": Kind("one loss, two backward calls into `.grad`", "error", Stage.STATEMENT),
+}
+
+
+def find(flow: Flow) -> Iterator[Case]:
+    """Yield the cases of this family."""
+    yield from _never_cleared(flow)
+    yield from _counted_twice(flow)
+
+
+CHECK = Check("accumulation", KINDS, find)
+
+
+@dataclass(slots=True)
+class _Pile:
+    """Leaves whose gradients pile up from one line that calls backward."""
+
+    source: SourceLine | None
+    leaves: list[int] = field(default_factory=list)
+    arrivals: int = 0
+    update: int | None = None
+
+
+def _never_cleared(flow: Flow) -> Iterator[Case]:
+    """Yield a case for each line whose gradients were added to old ones that an update had used, and used again."""
+    piles: dict[SourceLine | None, _Pile] = {}
+    runs = {run.number: run for run in flow.runs}
+    for leaf, arrivals in flow.accumulated.items():
+        updates = _updates(flow, leaf)
+        for stale in _stale_arrivals(flow, arrivals, updates):
+            run = runs.get(flow.events[stale].data.get("run", -1))
+            source = run.source if run else flow.events[stale].source
+            pile = piles.setdefault(source, _Pile(source))
+            if leaf not in pile.leaves:
+                pile.leaves.append(leaf)
+                pile.arrivals = max(pile.arrivals, len(arrivals))
+                pile.update = pile.update or next((row for row in updates if row < stale), None)
+    for pile in piles.values():
+        yield _pile_case(flow, pile)
+
+
+def _updates(flow: Flow, leaf: int) -> list[int]:
+    """Return the rows at which a leaf's values were changed."""
+    storage = flow.facts(leaf).storage
+    rows = set(flow.writes_to.get(storage, ())) if storage is not None else set()
+    rows.update(row for row, _ in flow.of_kind("leaf", tensor=leaf, change="written"))
+    for row, event in flow.of_kind("optimizer", action="step"):
+        if leaf in event.data.get("parameters", {}).values():
+            rows.add(row)
+    return sorted(rows)
+
+
+def _stale_arrivals(flow: Flow, arrivals: list[int], updates: list[int]) -> list[int]:
+    """Return the arrivals that were added to a gradient which an update had used, and that an update used in turn."""
+    found: list[int] = []
+    stale, last = False, -1
+    for place, row in enumerate(arrivals):
+        data = flow.events[row].data
+        if data.get("before") != "kept":
+            stale = False
+        elif any(last < update < row for update in updates) and place:
+            stale = True
+        following = arrivals[place + 1] if place + 1 < len(arrivals) else len(flow.events)
+        used = next((update for update in updates if row < update < following), None)
+        if stale and used is not None and not _cleared(flow, data.get("tensor"), row, used):
+            found.append(row)
+        last = row
+    return found
+
+
+def _cleared(flow: Flow, leaf: int | None, after: int, before: int) -> bool:
+    """Whether a gradient was cleared between two rows."""
+    for change in ("grad-cleared", "grad-zeroed", "grad-set"):
+        if any(after < row < before for row, _ in flow.of_kind("leaf", tensor=leaf, change=change)):
+            return True
+    zeroing = flow.of_kind("optimizer", action="zero_grad")
+    return any(after < row < before and leaf in event.data.get("parameters", {}).values() for row, event in zeroing)
+
+
+def _pile_case(flow: Flow, pile: _Pile) -> Case:
+    """Return the case of one line that piles up."""
+    names = listed(f"{flow.name(leaf)}.grad" for leaf in pile.leaves)
+    verb = "is" if len(pile.leaves) == 1 else "are"
+    update = at(flow.events[pile.update].source) if pile.update is not None else ""
+    optimizer = pile.update is not None and flow.events[pile.update].kind == "optimizer"
+    first = flow.name(pile.leaves[0])
+    return Case(
+        kind="missing-zero-grad",
+        message=f"{names} {verb} never cleared: {times(pile.arrivals)} backward{at(pile.source)} added to it, although "
+        f"the values were updated in between{update}; old gradients accumulate.",
+        remedy="optimizer.zero_grad() in every step"
+        if optimizer
+        else f"{first}.grad = None (or .zero_()) in every step",
+        source=pile.source,
+        op="backward",
+        subjects=frozenset(pile.leaves),
+        evidence={"leaves": [flow.name(leaf) for leaf in pile.leaves], "backward_calls": pile.arrivals},
+    )
+
+
+def _counted_twice(flow: Flow) -> Iterator[Case]:
+    """Yield a case for each loss whose gradient was added twice to the same leaves."""
+    told: set[tuple[SourceLine | None, SourceLine | None]] = set()
+    adding = [run for run in flow.runs if run.accumulates and not run.inputs and not run.nested and run.roots]
+    for earlier, later in pairwise(adding):
+        reached = flow.reached_by(later)
+        if not set(earlier.roots) <= reached.tensors | set(later.roots):
+            continue
+        leaves = _kept_in(flow, earlier, later)
+        places = (earlier.source, later.source)
+        if leaves and places not in told:
+            told.add(places)
+            yield _twice_case(flow, earlier, later, leaves)
+
+
+def _kept_in(flow: Flow, earlier: Run, later: Run) -> list[int]:
+    """Return the leaves that got both gradients into one sum."""
+    found = []
+    for leaf, arrivals in flow.accumulated.items():
+        runs = [flow.events[row].data.get("run") for row in arrivals]
+        if earlier.number in runs and later.number in runs:
+            second = arrivals[runs.index(later.number)]
+            cleared = _cleared(flow, leaf, arrivals[runs.index(earlier.number)], second)
+            if flow.events[second].data.get("before") == "kept" and not cleared:
+                found.append(leaf)
+    return found
+
+
+def _twice_case(flow: Flow, earlier: Run, later: Run, leaves: list[int]) -> Case:
+    """Return the case of one loss."""
+    root = flow.root_name(earlier)
+    names = listed(f"{flow.name(leaf)}.grad" for leaf in leaves)
+    same = set(earlier.roots) == set(later.roots)
+    other = "" if same else f" as a part of {flow.root_name(later)}"
+    return Case(
+        kind="double-count",
+        message=f"{root} was run backward twice,{at(earlier.source)} and{other}{at(later.source)}, without clearing in "
+        f"between: {names} counts it two times.",
+        remedy=f"use torch.autograd.grad({root}, ...) for what only looks at gradients, or call backward once",
+        source=earlier.source,
+        op="backward",
+        subjects=frozenset(leaves),
+    )

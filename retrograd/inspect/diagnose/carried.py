@@ -1,0 +1,62 @@
+"""Tensors that carry the graph of one backward run into the next."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ..snapshot import SourceLine
+from .flow import Flow
+from .runs import Run
+
+
+@dataclass(frozen=True, slots=True)
+class Carried:
+    """A tensor with a history that was made before a run ended and used after it."""
+
+    tensor: int
+    name: str
+    maker: int
+    user: int
+    made_at: SourceLine | None
+    """Where it was made, in the function in which it lives on."""
+    used_at: SourceLine | None
+    made_again: bool
+    """Its line makes one in each iteration."""
+
+
+def carried_over(flow: Flow, earlier: Run, later: Run) -> Carried | None:
+    """Return the tensor through which the graph of an earlier run hangs on to that of a later one."""
+    found: list[tuple[int, int, int]] = []
+    for user in flow.reached_by(later).calls:
+        if user < earlier.end:
+            continue
+        for tensor in flow.inputs(user):
+            makers = [row for row in flow.producers(tensor, user) if flow.has_node(row)]
+            if makers and max(makers) < earlier.begin and max(makers) in flow.reached_by(earlier).calls:
+                found.append((max(makers), user, tensor))
+    if not found:
+        return None
+    maker, user, tensor = max(found, key=lambda item: (item[0], -item[1]))
+    return described(flow, (tensor, maker, user), earlier)
+
+
+def described(flow: Flow, found: tuple[int, int, int], run: Run) -> Carried:
+    """Name a tensor, its making and its use as the function does in which it outlived a run."""
+    tensor, maker, user = found
+    made_at, used_at = living_line(flow, maker, run), living_line(flow, user, run)
+    spelled = flow.spelling.spelled(tensor, user)
+    if "." in spelled:  # an attribute outlives every function, so the line itself is the place
+        used_at = flow.events[user].source
+    name = spelled if "." in spelled else flow.name(tensor, used_at.function if used_at else None)
+    twins = [row for row in flow.made_at(flow.events[maker].source, flow.events[maker].op) if row != maker]
+    again = any(flow.has_node(row) and living_line(flow, row, run) == made_at for row in twins)
+    return Carried(tensor, name, maker, user, made_at, used_at, again)
+
+
+def living_line(flow: Flow, row: int, run: Run) -> SourceLine | None:
+    """Return where the function stood, during a call, that also called a backward run: what it holds outlives it."""
+    functions = {(frame.get("file"), frame.get("function")) for frame in run.began.get("stack", ())}
+    if not functions and run.source:
+        functions = {(run.source.file, run.source.function)}
+    lines = flow.lines(row)
+    return next((line for line in lines if (line.file, line.function) in functions), flow.events[row].source)

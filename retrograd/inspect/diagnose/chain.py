@@ -1,0 +1,176 @@
+"""Chains from the loss to a leaf that are cut: by leaving the graph, or by an operation without a derivative."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from ..events import Event
+from ..snapshot import SourceLine
+from .base import Case, Check, Kind, Stage
+from .flow import Flow
+from .phrases import NO_GRAPH
+from .runs import Run
+from .values_out import value_cut
+from .wanted import wanted_leaves
+from .words import at, listed, operator_word, place
+
+KINDS = {
+    "broken-chain": Kind(
+        "a tensor left the graph (`detach`, `item`, `numpy`, a `torch.tensor` copy, `no_grad`, reentrant checkpoint)",
+        "error",
+        Stage.STATEMENT,
+    ),
+    "nondifferentiable": Kind(
+        "an operation without derivative (`argmax`, a cast to integers, a comparison) ends the graph",
+        "error",
+        Stage.STATEMENT,
+    ),
+}
+_NO_DERIVATIVE = ("integer", "nondifferentiable")
+_OTHERS = ("create_graph", "deepcopy")
+"""Reasons that checks of their own explain."""
+
+
+@dataclass(slots=True)
+class _Cut:
+    """One line that cuts, with the leaves behind it."""
+
+    row: int
+    way: list[int]
+    leaves: list[int] = field(default_factory=list)
+
+
+def find(flow: Flow) -> Iterator[Case]:
+    """Yield a case for each line that cuts off a leaf whose gradient is wanted."""
+    failed = next((run for run in flow.runs if NO_GRAPH in run.error), None)
+    cuts: dict[tuple[SourceLine | None, str], _Cut] = {}
+    for leaf in _without_gradient(flow, failed):
+        found = _cut_of(flow, leaf, failed)
+        if found is not None:
+            event = flow.events[found.row]
+            cuts.setdefault((_cause(event)[0], event.data.get("reason", "")), found).leaves.append(leaf)
+    for cut in cuts.values():
+        yield _case(flow, cut, failed)
+
+
+CHECK = Check("chain", KINDS, find)
+
+
+def _without_gradient(flow: Flow, failed: Run | None) -> list[int]:
+    """Return the leaves to ask about: wanted ones without gradient, or all behind a loss without a graph."""
+    leaves = [leaf for leaf in wanted_leaves(flow) if leaf not in flow.got_gradient]
+    if failed is not None:
+        behind = flow.behind(failed.roots, failed.begin, gradients=False)
+        leaves += sorted(leaf for leaf in flow.leaves_behind(behind) if flow.requires_grad(leaf, failed.begin))
+    return list(dict.fromkeys(leaves))
+
+
+def _cut_of(flow: Flow, leaf: int, failed: Run | None) -> _Cut | None:
+    """Return where the values of a leaf left the graph on their way to a loss."""
+    runs = [failed] if failed else [run for run in flow.runs if not run.nested]
+    roots = {root for run in runs for root in run.roots}
+    way = flow.path_to(leaf, roots, before=max((run.begin for run in runs), default=None))
+    if way is None:
+        row = value_cut(flow, leaf, runs)
+        return None if row is None else _Cut(row, [row])
+    row = next((call for call in way if not flow.has_node(call)), None)
+    if row is None or flow.events[row].data.get("reason") in _OTHERS:
+        return None
+    return _Cut(row, way)
+
+
+def _cause(event: Event) -> tuple[SourceLine | None, str, str]:
+    """Return the line that is to blame, the mode that switched gradients off, and the decorated function."""
+    for frame in event.data.get("stack", ()):
+        if frame.get("grad_off"):
+            entered = frame.get("entered") or frame.get("line", 0)
+            line = SourceLine(frame.get("file", ""), entered, frame.get("function", ""))
+            return line, frame["grad_off"], frame.get("callee", "")
+    return event.source, "", ""
+
+
+def _case(flow: Flow, cut: _Cut, failed: Run | None) -> Case:
+    """Return the case of one line that cuts."""
+    event = flow.events[cut.row]
+    source, mode, callee = _cause(event)
+    reason = event.data.get("reason") or ("no_grad" if event.data.get("grad") is False else "")
+    run = failed or next((run for run in flow.runs if set(run.roots) & _ends(flow, cut)), None)
+    leaves = listed(flow.name(leaf) for leaf in cut.leaves)
+    ending = "s" if len(cut.leaves) == 1 else ""
+    root = flow.root_name(run)
+    return Case(
+        kind="nondifferentiable" if reason in _NO_DERIVATIVE else "broken-chain",
+        message=f"{leaves} get{ending} no gradient: {_what_cut(flow, cut, (root, reason, mode, callee))}.",
+        remedy=_remedy(flow, event, reason, callee),
+        source=source,
+        op=event.op,
+        subjects=frozenset(cut.leaves),
+        explains_error=failed is not None,
+        marks=_marks(flow, cut, run, operator_word(event.op)),
+        evidence={"leaves": [flow.name(leaf) for leaf in cut.leaves], "reason": reason, "path": _path(flow, cut.way)},
+    )
+
+
+def _ends(flow: Flow, cut: _Cut) -> set[int]:
+    return set(flow.outputs(cut.way[-1]))
+
+
+def _what_cut(flow: Flow, cut: _Cut, told: tuple[str, str, str, str]) -> str:
+    """Return the second half of the sentence."""
+    root, reason, mode, callee = told
+    event = flow.events[cut.row]
+    source = _cause(event)[0]
+    given = event.data.get("names") or [""]
+    name = given[0] or (flow.name(event.data["inputs"][0]) if event.data.get("inputs") else "a tensor")
+    if callee:
+        return f"{callee}, called at {place(source)}, runs under @torch.{mode or reason}(), so {root} has no history"
+    if mode or reason in ("no_grad", "inference"):
+        what = mode or {"inference": "inference_mode"}.get(reason, reason)
+        made = event.data.get("output_names") or [""]
+        result = made[0] or f"the result of {event.op}"
+        return f"{result}{at(event.source)} is computed under torch.{what}{at(source)}, so {root} has no history there"
+    if reason in _NO_DERIVATIVE:
+        return f"the chain from {root} ends at {event.op}{at(source)}, which has no derivative"
+    if reason in ("item", "tolist", "numpy"):
+        return (
+            f"the value of {name} leaves the graph as a plain number through .{event.op}(){at(source)}, and {root} is "
+            "a new leaf that is not connected to it"
+        )
+    if reason == "copy":
+        return (
+            f"torch.{event.op}({name}){at(source)} copies the values into a new leaf, which cuts the chain from {root}"
+        )
+    word = ".data" if reason == "data" else f".{event.op}()"
+    return f"the chain from {root} to it is cut by {word} of {name}{at(source)}"
+
+
+def _remedy(flow: Flow, event: Event, reason: str, callee: str) -> str:
+    """Return what to write instead."""
+    line = flow.spelling.text(event.source)
+    if callee:
+        return f"do not decorate {callee} with torch.no_grad() when it is used in training"
+    if reason in _NO_DERIVATIVE:
+        return f"use a differentiable function in place of {event.op}, such as softmax for argmax"
+    for text in (".detach()", ".data"):
+        if reason in ("detach", "data") and text in line:
+            return line.replace(text, "")
+    if reason in ("item", "tolist"):
+        return f"keep the tensors and add them up, without .{event.op}() and torch.tensor(...)"
+    if reason == "numpy":
+        return "compute with torch functions instead of NumPy"
+    if reason == "copy":
+        return "use the tensor itself, or .clone(), which keeps the history"
+    return "move this out of the block in which gradients are off"
+
+
+def _marks(flow: Flow, cut: _Cut, run: Run | None, word: str) -> tuple:  # type: ignore[type-arg]
+    """Mark the node that took what was cut off, with a dashed edge."""
+    after = cut.way[cut.way.index(cut.row) + 1 :]
+    taker = next((row for row in after if flow.has_node(row)), None)
+    return () if taker is None else flow.marks(run, [taker], ghost=f"cut by {word}")
+
+
+def _path(flow: Flow, way: list[int]) -> list[str]:
+    """Return the calls of a way as text."""
+    return [f"{flow.events[row].op}{at(flow.events[row].source)}" for row in way]

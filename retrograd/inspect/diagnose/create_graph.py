@@ -1,0 +1,103 @@
+"""Gradients that are used in a loss although they have no history: a penalty that is a constant."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from .base import Case, Check, Kind, Stage
+from .flow import Flow
+from .runs import Run
+from .words import at
+
+KINDS = {
+    "missing-create-graph": Kind("a gradient used in a loss has no history", "error", Stage.OMISSION),
+}
+_LINEAR = frozenset(
+    {"add", "sub", "rsub", "mean", "sum", "mul", "div", "neg", "reshape", "view", "squeeze", "stack", "cat"}
+)
+"""Operators behind which a constant summand is still a constant summand."""
+
+
+def find(flow: Flow) -> Iterator[Case]:
+    """Yield a case for each line whose gradients enter a loss only as a constant."""
+    told = set()
+    for row, outputs in _gradients(flow):
+        source = flow.events[row].source
+        if source in told:
+            continue
+        for tensor in outputs:
+            run = _constant_in(flow, tensor, row)
+            if run is not None:
+                told.add(source)
+                yield _case(flow, tensor, row, run)
+                break
+
+
+CHECK = Check("chain", KINDS, find)
+
+
+def _gradients(flow: Flow) -> Iterator[tuple[int, list[int]]]:
+    """Yield (row, gradients) for each call that returned gradients without history."""
+    for row, event in flow.of_kind("cut", reason="create_graph"):
+        yield row, list(event.data.get("outputs", ()))
+
+
+def _constant_in(flow: Flow, gradient: int, row: int) -> Run | None:
+    """Return the run whose loss has a summand that depends on nothing but this gradient."""
+    constants, todo = {gradient}, [(gradient, row)]
+    while todo:
+        tensor, since = todo.pop()
+        for call in flow.used_in.get(tensor, ()):
+            if call <= since:
+                continue
+            run = _joins(flow, call, constants)
+            if run is not None:
+                return run
+            if not flow.has_node(call) and flow.events[call].kind == "operation":
+                new = [made for made in flow.outputs(call) if made not in constants]
+                constants.update(new)
+                todo.extend((made, call) for made in new)
+    roots = {root: run for run in flow.runs for root in run.roots}
+    return next((roots[tensor] for tensor in constants if tensor in roots), None)
+
+
+def _joins(flow: Flow, row: int, constants: set[int]) -> Run | None:
+    """Return the run whose loss this call adds a constant to: with something computed, and linear from there on."""
+    event = flow.events[row]
+    if not flow.has_node(row) or event.op.strip("_") not in ("add", "sub", "rsub"):
+        return None
+    others = [given for given in flow.inputs(row) if given not in constants]
+    if not others or not all(flow.has_history(given, row) for given in others):
+        return None
+    todo, seen = [(made, row) for made in flow.outputs(row)], set()
+    while todo:
+        tensor, since = todo.pop()
+        for run in flow.runs:
+            if tensor in run.roots and run.begin > since:
+                return run
+        for call in flow.used_in.get(tensor, ()):
+            if call > since and call not in seen and flow.events[call].op.strip("_") in _LINEAR and flow.has_node(call):
+                seen.add(call)
+                todo.extend((made, call) for made in flow.outputs(call))
+    return None
+
+
+def _case(flow: Flow, tensor: int, row: int, run: Run) -> Case:
+    """Return the case of one gradient."""
+    event = flow.events[row]
+    function = event.source.function if event.source else None
+    name = flow.name(tensor, function)
+    line = flow.spelling.text(event.source)
+    root = flow.root_name(run)
+    fix = f"{line[:-1]}, create_graph=True)" if line.endswith(")") and "create_graph" not in line else ""
+    return Case(
+        kind="missing-create-graph",
+        message=f"{name}, a gradient taken{at(event.source)} without create_graph=True, has no history, so what {root} "
+        "gets from it is a constant that changes no gradient.",
+        remedy=fix.replace(", retain_graph=True", "") or "torch.autograd.grad(..., create_graph=True)",
+        source=event.source,
+        op="grad",
+        subjects=frozenset({tensor}),
+        explains_error=bool(run.error),
+        marks=flow.marks(run, [], ""),
+    )

@@ -1,0 +1,100 @@
+"""Graphs that a backward run needs and an earlier one has freed: which tensor carried the old graph over."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from .base import Case, Check, Kind, Stage
+from .carried import Carried, carried_over
+from .flow import Flow
+from .phrases import FREED
+from .runs import Run
+from .words import at, place
+
+KINDS = {
+    "freed-graph": Kind("backward needs saved tensors that an earlier backward has freed", "error", Stage.STATEMENT),
+}
+
+
+def find(flow: Flow) -> Iterator[Case]:
+    """Yield the case of a run that came too late."""
+    failed = next((run for run in flow.runs if FREED in run.error), None)
+    if failed is None:
+        return
+    earlier = [run for run in flow.runs if run.end < failed.begin and not run.error and not run.retains]
+    shared = [run for run in earlier if flow.reached_by(run).calls & flow.reached_by(failed).calls]
+    if not shared:
+        return
+    freeing = shared[-1]
+    carried = carried_over(flow, freeing, failed)
+    if set(freeing.roots) & set(failed.roots):
+        yield _twice(flow, freeing, failed)
+    elif carried is not None:
+        yield _carried(flow, carried, freeing, failed)
+    else:
+        yield _parallel(flow, freeing, failed)
+
+
+CHECK = Check("freed", KINDS, find)
+
+
+def _twice(flow: Flow, freeing: Run, failed: Run) -> Case:
+    """Return the case of one loss that is run backward twice."""
+    root = flow.root_name(failed)
+    return Case(
+        kind="freed-graph",
+        message=f"backward of {root} runs a second time{at(failed.source)}: the first{at(freeing.source)} freed what "
+        "the graph had saved.",
+        remedy=f"call {root}.backward() once, or {root}.backward(retain_graph=True) the first time",
+        source=failed.source,
+        op="backward",
+        explains_error=True,
+    )
+
+
+def _parallel(flow: Flow, freeing: Run, failed: Run) -> Case:
+    """Return the case of two losses of one forward pass, of which the first frees what the second needs."""
+    first, second = flow.root_name(freeing), flow.root_name(failed)
+    common = flow.reached_by(freeing).calls & flow.reached_by(failed).calls
+    row = max(common)
+    made = flow.events[row].data.get("outputs") or [None]
+    name = flow.name(made[0]) if made[0] is not None else flow.events[row].op
+    return Case(
+        kind="freed-graph",
+        message=f"{first}.backward(){at(freeing.source)} freed the graph of {name}{at(flow.events[row].source)}, which "
+        f"{second} also needs{at(failed.source)}.",
+        remedy=f"({first} + {second}).backward(), or {first}.backward(retain_graph=True)",
+        source=freeing.source,
+        op="backward",
+        explains_error=True,
+        marks=flow.marks(failed, [row], "freed"),
+    )
+
+
+def _carried(flow: Flow, carried: Carried, freeing: Run, failed: Run) -> Case:
+    """Return the case of a tensor that brought its old graph along."""
+    name, again = carried.name, carried.made_again
+    made, used = carried.made_at, carried.used_at
+    if again:
+        message = (
+            f"{name}, used again{at(used)}, still carries the graph of the iteration before, whose saved tensors were "
+            f"freed by backward{at(freeing.source)}."
+        )
+        remedy = f"{name} = {name}.detach() at the start of each iteration"
+    else:
+        message = (
+            f"{name} was computed only once{at(made)}, outside the loop; the first backward{at(freeing.source)} freed "
+            f"its graph, and{at(used)} it is used again."
+        )
+        remedy = f"compute {name} anew in each iteration, or use {name}.detach() if it needs no gradient"
+    return Case(
+        kind="freed-graph",
+        message=message,
+        remedy=remedy,
+        source=used if again else made,
+        op=flow.events[carried.user].op,
+        subjects=frozenset({carried.tensor}),
+        explains_error=True,
+        marks=flow.marks(failed, [carried.maker], f"freed by backward at {place(freeing.source)}"),
+        evidence={"tensor": name, "made": list(made or ()), "used": list(used or ())},
+    )

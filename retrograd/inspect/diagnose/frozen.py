@@ -1,0 +1,81 @@
+"""Parameters whose ``requires_grad`` was switched off although their gradient is wanted."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ..snapshot import SourceLine
+from .base import Case, Check, Kind, Stage
+from .flow import Flow
+from .phrases import NO_GRAPH
+from .runs import Run
+from .wanted import optimized
+from .words import at, counted, listed
+
+KINDS = {"frozen-parameter": Kind("`requires_grad` was switched off", "error", Stage.STATEMENT)}
+
+
+def find(flow: Flow) -> Iterator[Case]:
+    """Yield a case for each line that froze what a program goes on to train."""
+    failed = next((run for run in flow.runs if NO_GRAPH in run.error), None)
+    frozen = _behind(flow, failed) if failed is not None else _frozen_amid_training(flow)
+    by_line: dict[SourceLine | None, list[int]] = {}
+    for leaf, row in frozen.items():
+        by_line.setdefault(flow.events[row].source, []).append(leaf)
+    everything = len(by_line) == 1 and failed is not None
+    for source, leaves in by_line.items():
+        yield _case(flow, leaves, source, failed if everything or failed else None)
+
+
+CHECK = Check("chain", KINDS, find)
+
+
+def _behind(flow: Flow, run: Run) -> dict[int, int]:
+    """Return the frozen tensors behind a loss that has no graph, each with the row that froze it."""
+    tensors = flow.behind(run.roots, run.begin, gradients=False).tensors
+    if any(flow.requires_grad(tensor, run.begin) for tensor in tensors):
+        return {}
+    return _frozen(flow, sorted(tensors), run.begin)
+
+
+def _frozen(flow: Flow, tensors: list[int], before: int) -> dict[int, int]:
+    found = {tensor: flow.switched_off(tensor, before) for tensor in tensors}
+    return {tensor: row for tensor, row in found.items() if row is not None}
+
+
+def _frozen_amid_training(flow: Flow) -> dict[int, int]:
+    """Return the tensors that were trained, then frozen, and that an optimizer went on to step without a gradient."""
+    found: dict[int, int] = {}
+    held = optimized(flow)
+    last_step = max((row for row, _ in flow.of_kind("optimizer", action="step")), default=-1)
+    last_run = flow.runs[-1].begin if flow.runs else -1
+    for leaf, arrivals in flow.accumulated.items():
+        row = flow.switched_off(leaf, len(flow.events))
+        if row is not None and arrivals[0] < row < min(last_step, last_run) and leaf in held:
+            found[leaf] = row
+    never = [leaf for leaf in held if leaf not in flow.accumulated]
+    if never and len(never) == len(held) and last_run > 0:  # the optimizer has nothing at all to do
+        found |= _frozen(flow, never, last_run)
+    return found
+
+
+def _case(flow: Flow, leaves: list[int], source: SourceLine | None, failed: Run | None) -> Case:
+    """Return the case of one line that froze."""
+    names = listed(flow.name(leaf) for leaf in leaves)
+    root = flow.root_name(failed)
+    freezing = f"requires_grad was switched off{at(source)} for {counted(len(leaves), 'parameter')}: {names}"
+    if failed is not None:
+        message = f"nothing that {root} depends on requires grad: {freezing}, which is every one behind {root}."
+    else:
+        message = f"{freezing}; the optimizer steps on, but they get no gradient."
+    return Case(
+        kind="frozen-parameter",
+        message=message,
+        remedy="freeze only what is meant (compare whole names or prefixes with their dot), or switch it on again: "
+        "p.requires_grad_(True)",
+        source=source,
+        op="requires_grad_",
+        subjects=frozenset(leaves),
+        explains_error=failed is not None,
+        evidence={"frozen": [flow.name(leaf) for leaf in leaves]},
+    )

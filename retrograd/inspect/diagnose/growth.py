@@ -1,0 +1,168 @@
+"""Graphs that grow from step to step, or that nothing frees."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import pairwise
+
+from ..snapshot import SourceLine
+from .base import Case, Check, Kind, Stage
+from .carried import carried_over
+from .flow import Flow
+from .runs import Run
+from .words import at, counted
+
+KINDS = {
+    "graph-growth": Kind("a graph is kept or gets longer from step to step", "error", Stage.STATEMENT),
+    "ctx-leak": Kind("a custom Function stores an output on `ctx`", "warning", Stage.STATEMENT),
+    "create-graph-cycle": Kind(
+        "`backward(create_graph=True)` makes a cycle through `.grad` that nothing breaks", "warning", Stage.STATEMENT
+    ),
+}
+LINKS = 5
+"""Links of one line before a running sum without backward in between counts as growing."""
+
+
+def find(flow: Flow) -> Iterator[Case]:
+    """Yield the cases of this family."""
+    longer = _longer_runs(flow)
+    if longer is not None:
+        yield longer
+    yield from _running_sums(flow)
+    yield from _kept_on_ctx(flow)
+    yield from _cycles(flow)
+
+
+CHECK = Check("growth", KINDS, find)
+
+
+def _longer_runs(flow: Flow) -> Case | None:
+    """Return the case of a loop whose backward runs through all earlier steps."""
+    by_line: dict[SourceLine | None, list[Run]] = {}
+    for run in flow.runs:
+        if not run.nested and not run.error:
+            by_line.setdefault(run.source, []).append(run)
+    for runs in by_line.values():
+        sizes = [len(flow.reached_by(run).calls) for run in runs]
+        growing = len(runs) >= 3 and all(one < other for one, other in pairwise(sizes))
+        if not growing or sizes[-1] < 1.5 * sizes[0]:
+            continue
+        carried = carried_over(flow, runs[-2], runs[-1])
+        if carried is None:
+            continue
+        last = runs[-1]
+        nodes = [len(flow.recording.snapshots[run.snapshot]) for run in runs if run.snapshot is not None]
+        grown = f", from {nodes[0]:,} to {nodes[-1]:,} nodes in {counted(len(nodes), 'step')}" if nodes else ""
+        kept = ", kept alive by retain_graph=True" if runs[0].retains else ""
+        return Case(
+            kind="graph-growth",
+            message=f"each backward{at(last.source)} walks all earlier steps{grown}: {carried.name} is carried over"
+            f"{at(carried.used_at)} with its history{kept}.",
+            remedy=f"{carried.name} = {carried.name}.detach() before the step"
+            + (", and drop retain_graph=True" if kept else ""),
+            source=carried.used_at,
+            op=flow.events[carried.user].op,
+            subjects=frozenset({carried.tensor}),
+            marks=flow.marks(last, [carried.maker], "carried over from the step before"),
+            evidence={"nodes": nodes},
+        )
+    return None
+
+
+def _running_sums(flow: Flow) -> Iterator[Case]:
+    """Yield a case for each line that adds a result with history to a sum which nothing ever runs backward."""
+    used = set()
+    for run in flow.runs:
+        used |= flow.reached_by(run).calls
+    by_line: dict[SourceLine | None, list[int]] = {}
+    for kind in ("operation", "inplace"):
+        for row, event in flow.of_kind(kind):
+            if event.op.strip("_") in ("add", "sub") and flow.has_node(row) and row not in used:
+                by_line.setdefault(event.source, []).append(row)
+    for source, rows in by_line.items():
+        links = _links(flow, sorted(rows))
+        between = sum(1 for run in flow.runs if links and links[0] < run.begin < links[-1])
+        if len(links) >= LINKS or (between >= 2 and len(links) >= 2):
+            yield _sum_case(flow, source, links)
+
+
+def _links(flow: Flow, rows: list[int]) -> list[int]:
+    """Return the calls of one line, each of which takes what the one before it made, a single number."""
+    links: list[int] = []
+    for row in rows:
+        made = set(flow.outputs(links[-1])) if links else set()
+        out = flow.outputs(row)
+        if out and flow.facts(out[0]).shape in ((), (1,)) and (not links or made & set(flow.inputs(row))):
+            links.append(row)
+    return links
+
+
+def _sum_case(flow: Flow, source: SourceLine | None, links: list[int]) -> Case:
+    """Return the case of one running sum."""
+    function = source.function if source else None
+    total = flow.outputs(links[-1])[0]
+    name = flow.name(total, function)
+    calls = len(flow.behind([total], len(flow.events)).calls)
+    others = [t for t in flow.inputs(links[-1]) if t not in flow.outputs(links[-2])]
+    term = flow.name(others[-1], function) if others else "loss"
+    term = term if term.isidentifier() else "loss"
+    return Case(
+        kind="graph-growth",
+        message=f"the graph behind {name} grows with every step: line{at(source)[3:]} adds a tensor with its history "
+        f"({counted(calls, 'operation')} with all they saved after {counted(len(links), 'addition')}), and no backward "
+        "frees it.",
+        remedy=f"{name} += {term}.item(), or {term}.detach(); evaluate under torch.no_grad()",
+        source=source,
+        op=flow.events[links[-1]].op,
+        subjects=frozenset({total}),
+        evidence={"additions": len(links), "operations": calls},
+    )
+
+
+def _kept_on_ctx(flow: Flow) -> Iterator[Case]:
+    """Yield a case for each custom Function that keeps an output as an attribute of ctx."""
+    told = set()
+    for row, event in flow.of_kind("function", action="forward"):
+        kept = [name for name, what in event.data.get("kept", {}).items() if what == "output"]
+        if not kept or event.op in told:
+            continue
+        told.add(event.op)
+        line = event.data.get("kept_lines", {}).get(kept[0])
+        defined = event.data.get("forward_line") or []
+        source = SourceLine(defined[0], line, defined[2]) if line and len(defined) == 3 else event.source
+        yield Case(
+            kind="ctx-leak",
+            message=f"{event.op}.forward stores its output on ctx.{kept[0]}{at(source)}: output, node and ctx hold "
+            "each other in a cycle, and the memory stays until the garbage collector comes by.",
+            remedy="ctx.save_for_backward(...), which knows its own outputs",
+            source=source,
+            op=event.op,
+            marks=flow.marks(flow.run_after(row), [row], "kept by itself"),
+        )
+
+
+def _cycles(flow: Flow) -> Iterator[Case]:
+    """Yield a case for each line of ``backward(create_graph=True)`` whose gradients are never set to None."""
+    told = set()
+    for run in flow.runs:
+        if not run.began.get("create_graph") or not run.accumulates or run.error or run.source in told:
+            continue
+        leaves = [leaf for leaf, rows in flow.accumulated.items() if any(run.begin < row < run.end for row in rows)]
+        cleared = {
+            event.data.get("tensor") for row, event in flow.of_kind("leaf", change="grad-cleared") if row > run.end
+        }
+        for row, event in flow.of_kind("optimizer", action="zero_grad"):
+            cleared |= set(event.data.get("parameters", {}).values()) if row > run.end else set()
+        left = [leaf for leaf in leaves if leaf not in cleared]
+        if left:
+            told.add(run.source)
+            name = flow.name(left[0])
+            yield Case(
+                kind="create-graph-cycle",
+                message=f"backward(create_graph=True){at(run.source)} gives {name}.grad a history that leads back to "
+                f"{name}: a cycle that is never broken, so each step's graph stays in memory.",
+                remedy=f"torch.autograd.grad(..., create_graph=True), or {name}.grad = None after use",
+                source=run.source,
+                op="backward",
+                subjects=frozenset(left),
+            )

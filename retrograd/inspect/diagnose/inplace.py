@@ -1,0 +1,204 @@
+"""Writes in place that spoil what backward needs: who wrote, who had saved the values, and who sees it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from .base import Case, Check, Kind, Stage
+from .flow import Flow
+from .phrases import MODIFIED
+from .runs import Run
+from .spelling import statement, written_name
+from .words import at, listed, operator_word
+
+KINDS = {
+    "inplace-modified": Kind(
+        "a tensor that backward needs was changed in place; the version counter sees it", "error", Stage.STATEMENT
+    ),
+    "silent-inplace": Kind(
+        "a tensor that backward needs was changed through `.data` or shared memory; nothing sees it",
+        "error",
+        Stage.STATEMENT,
+    ),
+    "function-mutates-input": Kind(
+        "a custom Function changes its input without `mark_dirty`", "error", Stage.STATEMENT
+    ),
+}
+_SILENT = ("data", "numpy")
+
+
+def find(flow: Flow) -> Iterator[Case]:
+    """Yield the cases of this family."""
+    failed = next((run for run in flow.runs if MODIFIED in run.error), None)
+    if failed is not None:
+        yield from _modified(flow, failed)
+    yield from _silent(flow)
+    yield from _mutating_functions(flow)
+
+
+CHECK = Check("inplace", KINDS, find)
+
+
+@dataclass(frozen=True, slots=True)
+class _Clash:
+    """One write, and the calls that had saved what it overwrote."""
+
+    write: int
+    savers: list[int]
+    saved: int
+    """The tensor that they saved."""
+
+
+def _clashes(flow: Flow, run: Run, savers: set[int]) -> Iterator[_Clash]:
+    """Yield each write, before a run, into memory that calls of its graph had saved, last write first."""
+    found: dict[int, tuple[list[int], int]] = {}
+    for row in sorted(savers):
+        for tensor in flow.events[row].data.get("saves", ()):
+            storage = flow.facts(tensor).storage
+            for write in flow.writes_to.get(storage, ()) if storage is not None else ():
+                if row < write < run.begin:
+                    rows, _ = found.setdefault(write, ([], tensor))
+                    rows.append(row)
+    for write, (rows, tensor) in sorted(found.items(), reverse=True):
+        yield _Clash(write, list(dict.fromkeys(rows)), tensor)
+
+
+def _modified(flow: Flow, run: Run) -> Iterator[Case]:
+    """Yield the case of the write that the version counter caught."""
+    failed = flow.call_of_node(run.ended.get("failed_node"))
+    calls = flow.reached_by(run).calls
+    seen = [clash for clash in _clashes(flow, run, calls) if not _is_silent(flow, clash.write)]
+    exact = [clash for clash in seen if failed in clash.savers]
+    for clash in (exact or seen)[:1]:
+        yield _written(flow, clash, run)
+
+
+def _written(flow: Flow, clash: _Clash, run: Run) -> Case:
+    """Return the case of one write."""
+    event = flow.events[clash.write]
+    savers = [flow.events[row] for row in clash.savers]
+    name = _target_name(flow, clash.write)
+    saved = listed(f"{operator_word(saver.op)}{at(saver.source)}" for saver in savers)
+    return Case(
+        kind="inplace-modified",
+        message=f"{name}, saved by {saved} for backward, was changed in place by {event.op}{at(event.source)}.",
+        remedy=_out_of_place(flow, clash.write, name),
+        source=event.source,
+        op=event.op,
+        subjects=frozenset({clash.saved}),
+        explains_error=True,
+        marks=flow.marks(run, clash.savers, f"saved {name}, which was changed in place"),
+        evidence={"written": list(event.source or ()), "saved": [list(saver.source or ()) for saver in savers]},
+    )
+
+
+def _target_name(flow: Flow, write: int) -> str:
+    """Return what the writing line writes into, without ``.data`` and the like."""
+    event = flow.events[write]
+    target = flow.target(write)
+    text = written_name(flow.spelling.text(event.source)) if event.source else ""
+    for tail in (".data", ".detach()", ".numpy()"):
+        text = text.removesuffix(tail)
+    if text and not text.endswith(")"):
+        return text
+    return flow.name(target, event.source.function if event.source else None) if target is not None else "a tensor"
+
+
+def _out_of_place(flow: Flow, write: int, name: str) -> str:
+    """Return the statement that makes a new tensor instead."""
+    event = flow.events[write]
+    if _in_step(flow, write):
+        return "run backward before optimizer.step(), or compute the loss anew after it"
+    text = flow.spelling.text(event.source)
+    if "+=" in text or "-=" in text or "*=" in text or "/=" in text:
+        for sign in "+-*/":
+            left, found, right = text.partition(f" {sign}= ")
+            if found and "[" not in left:
+                return f"{left} = {left} {sign} {right}"
+        return f"change a copy: {name.split('[')[0]} = {name.split('[')[0]}.clone() before it"
+    if f".{event.op}(" in text and event.op.endswith("_") and statement(text) is not None:
+        return f"{name} = " + text.replace(f".{event.op}(", f".{event.op.rstrip('_')}(").replace(".data", "")
+    return f"change a copy: {name}.clone()"
+
+
+def _in_step(flow: Flow, write: int) -> bool:
+    """Whether an optimizer's step wrote."""
+    steps = {flow.events[row].source for row, _ in flow.of_kind("optimizer", action="step")}
+    return flow.events[write].source in steps
+
+
+def _is_silent(flow: Flow, write: int) -> bool:
+    return flow.events[write].data.get("through") in _SILENT
+
+
+def _silent(flow: Flow) -> Iterator[Case]:
+    """Yield a case for each line that wrote, unseen, what a run then used."""
+    lines = set()
+    silent = [row for rows in flow.writes_to.values() for row in rows if _is_silent(flow, row)]
+    if not silent:
+        return
+    for run in flow.runs:
+        for clash in _clashes(flow, run, flow.reached_by(run).calls):
+            line = flow.events[clash.write].source
+            if _is_silent(flow, clash.write) and line not in lines:
+                lines.add(line)
+                yield _unseen(flow, clash, run)
+
+
+def _unseen(flow: Flow, clash: _Clash, run: Run) -> Case:
+    """Return the case of one unseen write."""
+    event = flow.events[clash.write]
+    way = {"data": ".data", "numpy": "a NumPy array that shares it"}[event.data["through"]]
+    name = flow.name(clash.saved, event.source.function if event.source else None)
+    savers = listed(operator_word(flow.events[row].op) for row in clash.savers)
+    return Case(
+        kind="silent-inplace",
+        message=f"{name}, saved by {savers} for backward, was changed through {way}{at(event.source)}; the version "
+        "counter does not see it, so gradients are silently wrong.",
+        remedy=_out_of_place(flow, clash.write, name),
+        source=event.source,
+        op=event.op,
+        subjects=frozenset({clash.saved}),
+        marks=flow.marks(run, clash.savers, f"uses changed values of {name}"),
+    )
+
+
+def _mutating_functions(flow: Flow) -> Iterator[Case]:
+    """Yield a case for each custom Function that changed an input in forward and did not say so."""
+    told = set()
+    for row, event in flow.of_kind("function", action="forward"):
+        mutated = event.data.get("mutated", ())
+        if not mutated or event.op in told:
+            continue
+        told.add(event.op)
+        write = _write_inside(flow, row, set(mutated))
+        source = flow.events[write].source if write is not None else event.source
+        names = listed(_parameter_name(flow, event.data, tensor) for tensor in mutated)
+        yield Case(
+            kind="function-mutates-input",
+            message=f"{event.op}.forward changes its input {names} in place{at(source)} without ctx.mark_dirty, so "
+            "autograd goes on with the old values in mind.",
+            remedy=f"ctx.mark_dirty({names}) and return it, or work on {names}.clone()",
+            source=source,
+            op=event.op,
+            subjects=frozenset(mutated),
+            marks=flow.marks(flow.run_after(row), [row], "changes its input"),
+        )
+
+
+def _write_inside(flow: Flow, row: int, tensors: set[int]) -> int | None:
+    """Return the last write into one of the tensors before a Function's forward ended."""
+    storages = {flow.facts(tensor).storage for tensor in tensors} - {None}
+    return max((w for s in storages for w in flow.writes_to.get(s, ()) if w < row), default=None)  # type: ignore[arg-type]
+
+
+def _parameter_name(flow: Flow, data: dict[str, Any], tensor: int) -> str:
+    """Return what forward calls one of its inputs."""
+    parameters, shapes = data.get("parameters", []), data.get("shapes", [])
+    places = [place for place, shape in enumerate(shapes) if shape is not None]
+    inputs = list(data.get("inputs", ()))
+    if tensor in inputs and len(places) == len(inputs) and places[inputs.index(tensor)] < len(parameters):
+        return str(parameters[places[inputs.index(tensor)]])
+    return flow.name(tensor)

@@ -1,0 +1,108 @@
+"""Tensors in the wrong mode: made for inference, wanted by NumPy, or a target that gradients flow into."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ..snapshot import SourceLine
+from .base import Case, Check, Kind, Stage
+from .flow import Flow
+from .phrases import INFERENCE, NUMPY, VIEW_INFERENCE
+from .spelling import receiver
+from .words import at
+
+KINDS = {
+    "inference-tensor": Kind("a tensor made under `inference_mode` in a recorded operation", "error", Stage.STATEMENT),
+    "numpy-on-grad": Kind("`numpy()` of a tensor that has a history", "error", Stage.STATEMENT),
+}
+
+
+def find(flow: Flow) -> Iterator[Case]:
+    """Yield the case of the exception that ended the program, if it is one of this family."""
+    if NUMPY in flow.error_text:
+        yield _to_numpy(flow)
+    elif INFERENCE in flow.error_text and VIEW_INFERENCE not in flow.error_text:
+        yield _inference(flow)
+
+
+CHECK = Check("mode", KINDS, find)
+
+
+def _to_numpy(flow: Flow) -> Case:
+    """Return the case of ``numpy()`` on a tensor that requires grad."""
+    source = flow.error.source if flow.error else None
+    line = flow.spelling.text(source)
+    name = receiver(line, "numpy") or "the tensor"
+    made = _maker(flow, name)
+    history = f" (the result of {flow.events[made].op}{at(flow.events[made].source)})" if made is not None else ""
+    direct = f"{name}.numpy()"
+    return Case(
+        kind="numpy-on-grad",
+        message=f"{name}{history} requires grad, and an array{at(source)} cannot carry its history: numpy() needs "
+        "detach() first.",
+        remedy=line.replace(direct, f"{name}.detach().numpy()") if direct in line else "tensor.detach().numpy()",
+        source=source,
+        op="numpy",
+        explains_error=True,
+    )
+
+
+def _maker(flow: Flow, name: str) -> int | None:
+    """Return the last call that gave a history to a tensor of this name."""
+    rows = [
+        row
+        for tensor in range(len(flow.tensors))
+        if name in flow.spelling.names(tensor)
+        for row in flow.made_in.get(tensor, ())
+        if flow.has_node(row)
+    ]
+    return max(rows, default=None)
+
+
+def _inference(flow: Flow) -> Case:
+    """Return the case of an inference tensor in a graph."""
+    error = flow.error.source if flow.error else None
+    row = _made_for_inference(flow, error)
+    source, callee = (_entry(flow, row)) if row is not None else (error, "")
+    outputs = flow.events[row].data.get("outputs", []) if row is not None else []
+    function = error.function if error else None
+    name = flow.name(outputs[0], function) if outputs else "a tensor"
+    how = (
+        f"{callee}, which runs under @torch.inference_mode(),"
+        if callee
+        else "an operation under torch.inference_mode()"
+    )
+    return Case(
+        kind="inference-tensor",
+        message=f"{name} was made by {how}{at(source)}; an inference tensor cannot take part in a graph, as it does"
+        f"{at(error)}.",
+        remedy=f"use torch.no_grad() in place of inference_mode, or {name}.clone() outside of it",
+        source=source,
+        op=flow.events[row].op if row is not None else "",
+        explains_error=True,
+    )
+
+
+def _made_for_inference(flow: Flow, error: SourceLine | None) -> int | None:
+    """Return the call under inference mode whose result the failing line names, or else the last one."""
+    line = flow.spelling.text(error)
+    rows = [
+        row
+        for kind in ("operation", "cut", "inplace")
+        for row in flow.rows.get(kind, ())
+        if flow.events[row].data.get("inference") or flow.events[row].data.get("reason") == "inference"
+    ]
+    for row in sorted(rows, reverse=True):
+        names = {n for out in flow.events[row].data.get("outputs", ()) for n in flow.spelling.names(out)}
+        if any(name in line for name in names):
+            return row
+    return max(rows, default=None)
+
+
+def _entry(flow: Flow, row: int) -> tuple[SourceLine | None, str]:
+    """Return the line that made an inference tensor: the call of a decorated function, or the operation's own."""
+    for frame in flow.events[row].data.get("stack", ()):
+        if frame.get("grad_off") == "inference_mode" and frame.get("callee"):
+            line = SourceLine(frame.get("file", ""), frame.get("line", 0), frame.get("function", ""))
+            return line, frame["callee"]
+    return flow.events[row].source, ""

@@ -1,0 +1,87 @@
+"""Optimizers that hold other tensors than the graph does."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ..snapshot import SourceLine
+from .base import Case, Check, Kind, Stage
+from .flow import Flow
+from .wanted import optimized
+from .words import at, counted, listed
+
+KINDS = {
+    "optimizer-mismatch": Kind("optimizer and graph hold different parameters", "error", Stage.OMISSION),
+}
+
+
+def find(flow: Flow) -> Iterator[Case]:
+    """Yield a case when leaves get gradients that no optimizer uses, while optimizers hold what gets none."""
+    held = optimized(flow)
+    stepped = any(True for _ in flow.of_kind("optimizer", action="step"))
+    if not held or not stepped or not flow.accumulated:
+        return
+    stale = [leaf for leaf in held if leaf not in flow.got_gradient and not flow.used_in.get(leaf)]
+    missing = [leaf for leaf in flow.accumulated if leaf not in held and _meant_to_train(flow, leaf)]
+    made = max(held.values())
+    later = [leaf for leaf in missing if _born(flow, leaf) > min(held.values())]
+    if missing and (stale or later or _share_a_module(flow, missing, held)):
+        yield _case(flow, missing, stale, made, later)
+
+
+CHECK = Check("unused", KINDS, find)
+
+
+def _meant_to_train(flow: Flow, leaf: int) -> bool:
+    """Whether a leaf that gets gradients is a parameter that nobody updates by hand."""
+    storage = flow.facts(leaf).storage
+    first = flow.accumulated[leaf][0]
+    by_hand = storage is not None and any(row > first for row in flow.writes_to.get(storage, ()))
+    by_hand = by_hand or any(row > first for row, _ in flow.of_kind("leaf", tensor=leaf, change="written"))
+    return flow.facts(leaf).parameter and not by_hand
+
+
+def _born(flow: Flow, leaf: int) -> int:
+    """Return the row at which a leaf came to be, as far as known."""
+    made = flow.facts(leaf).made_by
+    return -1 if made is None else made
+
+
+def _share_a_module(flow: Flow, missing: list[int], held: dict[int, int]) -> bool:
+    """Whether one module holds parameters of both sorts."""
+    for _, event in flow.of_kind("module"):
+        own = set(event.data.get("parameters", {}).values())
+        if own & set(missing) and own & set(held):
+            return True
+    return False
+
+
+def _case(flow: Flow, missing: list[int], stale: list[int], made: int, later: list[int]) -> Case:
+    """Return the case."""
+    names = listed(flow.name(leaf) for leaf in missing)
+    one = len(missing) == 1
+    source = _line_of(flow, missing) or flow.events[made].source
+    optimizer = flow.events[made]
+    old = (
+        f"; {counted(len(stale), 'tensor')} that it holds {'is' if len(stale) == 1 else 'are'} in no graph"
+        if stale
+        else ""
+    )
+    message = (
+        f"{names} {'gets a gradient' if one else 'get gradients'} but {'is' if one else 'are'} in no group of the "
+        f"optimizer made{at(optimizer.source)}: made{at(source)}, it knows nothing of {'it' if one else 'them'}{old}."
+    )
+    return Case(
+        kind="optimizer-mismatch",
+        message=message,
+        remedy="build the optimizer after the model has all its parameters, or optimizer.add_param_group(...)",
+        source=source,
+        op=optimizer.data.get("type", ""),
+        subjects=frozenset([*missing, *stale]),
+        evidence={"missing": [flow.name(leaf) for leaf in missing], "stale": [flow.name(leaf) for leaf in stale]},
+    )
+
+
+def _line_of(flow: Flow, leaves: list[int]) -> SourceLine | None:
+    """Return the line that made the leaves."""
+    return next((flow.facts(leaf).source for leaf in leaves if flow.facts(leaf).source), None)

@@ -1,0 +1,90 @@
+"""Gradient hooks of one parameter that fire twice for one forward pass, which data-parallel reducers refuse."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import pairwise
+
+from ..events import Event
+from .base import Case, Check, Kind, Stage
+from .flow import Flow
+from .runs import Run
+from .words import at, listed, times
+
+KINDS = {"ddp-ready-twice": Kind("the gradient hook of one parameter fires twice", "error", Stage.STATEMENT)}
+
+
+def find(flow: Flow) -> Iterator[Case]:
+    """Yield a case when hooks on leaves ran more than once for one forward pass."""
+    fired: dict[int, list[int]] = {}
+    for row, event in flow.of_kind("hook", action="ran"):
+        if event.op == "post-accumulate" and event.data.get("tensor") is not None:
+            fired.setdefault(event.data["tensor"], []).append(row)
+    twice: dict[tuple[int, int], list[int]] = {}
+    for leaf, rows in fired.items():
+        pair = _pair(flow, rows)
+        if pair is not None:
+            twice.setdefault(pair, []).append(leaf)
+    for (first, second), leaves in list(twice.items())[:1]:
+        yield _case(flow, first, second, leaves)
+
+
+CHECK = Check("accumulation", KINDS, find)
+
+
+def _pair(flow: Flow, rows: list[int]) -> tuple[int, int] | None:
+    """Return the numbers of two runs that both fired a hook although one forward pass came before them."""
+    for one, other in pairwise(rows):
+        if flow.events[one].data.get("handle") != flow.events[other].data.get("handle"):
+            continue
+        first, second = _run(flow, one), _run(flow, other)
+        if first is None or second is None:
+            continue
+        if first is second or first.nested or second.nested or _one_forward(flow, first, second):
+            return first.number, second.number
+    return None
+
+
+def _run(flow: Flow, row: int) -> Run | None:
+    """Return the innermost run during which a row happened."""
+    number = flow.events[row].data.get("run")
+    named = next((run for run in flow.runs if run.number == number), None)
+    return named or next((run for run in reversed(flow.runs) if run.begin < row < run.end), None)
+
+
+def _one_forward(flow: Flow, first: Run, second: Run) -> bool:
+    """Whether the graphs of both runs were there before the first one began, and share calls."""
+    later = flow.reached_by(second).calls
+    return bool(later & flow.reached_by(first).calls) and all(row < first.begin for row in later)
+
+
+def _case(flow: Flow, first: int, second: int, leaves: list[int]) -> Case:
+    """Return the case of one pair of firings."""
+    runs = {run.number: run for run in flow.runs}
+    one, other = runs[first], runs[second]
+    names = listed(flow.name(leaf) for leaf in leaves)
+    block = _checkpoints(flow)
+    if (one.nested or other.nested) and block:
+        source = block[-1].source
+        function = block[-1].data.get("function") or "the block"
+        why = f"{function} is checkpointed {times(len(block))}{at(source)} with reentrant runs of their own"
+        remedy = "checkpoint(..., use_reentrant=False)"
+    else:
+        source = other.source
+        why = f"backward runs for each of two losses of one forward pass,{at(one.source)} and{at(other.source)}"
+        remedy = "add the losses and call backward once"
+    return Case(
+        kind="ddp-ready-twice",
+        message=f"the gradient hook of {names} fires twice for one forward pass: {why}; a reducer takes the parameter "
+        "for ready before its gradient is complete.",
+        remedy=remedy,
+        source=source,
+        op="backward",
+        subjects=frozenset(leaves),
+        explains_error=bool(flow.error and (one.error or other.error)),
+    )
+
+
+def _checkpoints(flow: Flow) -> list[Event]:
+    """Return the events that began checkpointed blocks."""
+    return [event for _, event in flow.of_kind("checkpoint", action="forward")]

@@ -1,0 +1,170 @@
+"""Shapes that fit by accident, or do not fit backward."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from math import prod
+
+from .base import Case, Check, Kind, Stage
+from .flow import Flow
+from .phrases import NOT_SCALAR
+from .spelling import receiver
+from .words import at, listed, shape_text
+
+KINDS = {
+    "broadcast": Kind("operands broadcast to a larger shape than either", "warning", Stage.STATEMENT),
+    "nonscalar-backward": Kind("backward on a vector", "error", Stage.STATEMENT),
+    "duplicate-index": Kind("indexed write with repeated indices", "error", Stage.STATEMENT),
+}
+_DIFFERENCES = frozenset({"sub", "rsub", "mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss", "eq", "dist"})
+_ELEMENTWISE = _DIFFERENCES | frozenset(
+    {"add", "mul", "div", "true_divide", "pow", "maximum", "minimum", "lerp", "where"}
+    | {"binary_cross_entropy", "binary_cross_entropy_with_logits", "gaussian_nll_loss", "poisson_nll_loss", "kl_div"}
+)
+_COLUMN_MAKERS = frozenset({"unsqueeze", "reshape", "view", "getitem", "expand", "expand_dims"})
+_REDUCTIONS = frozenset(
+    {"sum", "mean", "amax", "amin", "max", "min", "norm", "logsumexp", "prod", "nansum", "std", "var"}
+)
+
+
+def find(flow: Flow) -> Iterator[Case]:
+    """Yield the cases of this family."""
+    yield from _broadcasts(flow)
+    if NOT_SCALAR in flow.error_text or any(NOT_SCALAR in run.error for run in flow.runs):
+        yield _vector(flow)
+    yield from _duplicates(flow)
+
+
+CHECK = Check("shape", KINDS, find)
+
+
+def _broadcasts(flow: Flow) -> Iterator[Case]:
+    """Yield a case for each line of a loss at which a column and a vector of equal length made a square."""
+    told = set()
+    for row, event in flow.of_kind("operation"):
+        if event.op.strip("_") not in _ELEMENTWISE or event.source in told or not flow.has_node(row):
+            continue
+        pair = _accident(flow, row)
+        if pair is not None and _in_a_loss(flow, row):
+            told.add(event.source)
+            yield _broadcast_case(flow, row, *pair)
+
+
+def _accident(flow: Flow, row: int) -> tuple[int, int] | None:
+    """Return (column, vector) when their broadcast was hardly meant: shapes (N, 1) and (N,) with the same N > 1."""
+    inputs = flow.inputs(row)[:2]
+    if len(inputs) < 2:
+        return None
+    for column, vector in (inputs, inputs[::-1]):
+        tall, flat = flow.facts(column).shape, flow.facts(vector).shape
+        if len(flat) and tall == (*flat, 1) and flat[-1] > 1 and prod(flat) * flat[-1] > max(prod(tall), prod(flat)):
+            return None if _meant(flow, row, column) else (column, vector)
+    return None
+
+
+def _meant(flow: Flow, row: int, column: int) -> bool:
+    """Whether a column was made on purpose for this broadcast: by a view on the same line, or for a product."""
+    made = next((one for one in flow.made_in.get(column, ()) if flow.events[one].op in _COLUMN_MAKERS), None)
+    if made is None:
+        return False
+    event = flow.events[row]
+    return event.op.strip("_") not in _DIFFERENCES or flow.events[made].source == event.source
+
+
+def _in_a_loss(flow: Flow, row: int) -> bool:
+    """Whether a backward run went through a call."""
+    return any(row in flow.reached_by(run).calls for run in flow.runs if run.begin > row)
+
+
+def _broadcast_case(flow: Flow, row: int, column: int, vector: int) -> Case:
+    """Return the case of one line."""
+    event = flow.events[row]
+    function = event.source.function if event.source else None
+    first, second = flow.name(column, function), flow.name(vector, function)
+    tall, flat = flow.facts(column).shape, flow.facts(vector).shape
+    result = (*flat, flat[-1])
+    return Case(
+        kind="broadcast",
+        message=f"{event.op}{at(event.source)} broadcasts {first} of shape {shape_text(tall)} and {second} of shape "
+        f"{shape_text(flat)} to {shape_text(result)}, larger than either: every row meets every other row.",
+        remedy=f"{first}.squeeze(-1), or {second}.unsqueeze(-1), so that both have one shape",
+        source=event.source,
+        op=event.op,
+        subjects=frozenset({column, vector}),
+        marks=flow.marks(flow.run_after(row), [row], f"broadcast to {shape_text(result)}"),
+        evidence={"shapes": [list(tall), list(flat)], "result": list(result)},
+    )
+
+
+def _vector(flow: Flow) -> Case:
+    """Return the case of a loss that is no scalar."""
+    failed = next((run for run in flow.runs if NOT_SCALAR in run.error), None)
+    line = failed.source if failed else flow.error.source if flow.error else None
+    function = line.function if line else None
+    root = failed.roots[0] if failed and failed.roots else _named(flow, receiver(flow.spelling.text(line), "backward"))
+    name = flow.name(root, function) if root is not None else receiver(flow.spelling.text(line), "backward") or "loss"
+    shape = shape_text(flow.facts(root).shape) if root is not None else "more than one entry"
+    row = _last_reduction(flow, root) if root is not None else None
+    source = flow.events[row].source if row is not None else line
+    op = flow.events[row].op if row is not None else ""
+    left = f": {op}{at(source)} left one number a row, and no reduction follows" if op in _REDUCTIONS else ""
+    left = left or (f": {op}{at(source)} made it, and no reduction follows" if op else "")
+    return Case(
+        kind="nonscalar-backward",
+        message=f"{name}.backward(){at(line)} needs a scalar, but {name} has shape {shape}{left}.",
+        remedy=f"{name}.mean().backward(), or {name}.sum().backward()",
+        source=source,
+        op=op or "backward",
+        subjects=frozenset({root} if root is not None else ()),
+        explains_error=True,
+    )
+
+
+def _named(flow: Flow, name: str) -> int | None:
+    """Return the last tensor that goes by a name."""
+    found = [tensor for tensor in range(len(flow.tensors)) if name and name in flow.spelling.names(tensor)]
+    return found[-1] if found else None
+
+
+def _last_reduction(flow: Flow, root: int) -> int | None:
+    """Return the call that gave the root its shape: the nearest reduction behind it, or else its own."""
+    shape, rows = flow.facts(root).shape, flow.behind([root], len(flow.events)).calls
+    for row in sorted(rows, reverse=True):
+        outputs = flow.events[row].data.get("outputs", ())
+        if flow.events[row].op in _REDUCTIONS and outputs and flow.facts(outputs[0]).shape == shape:
+            return row
+    return max(flow.made_in.get(root, ()), default=None)
+
+
+def _duplicates(flow: Flow) -> Iterator[Case]:
+    """Yield a case for each line of a loss that wrote several values to one place."""
+    told = set()
+    for kind in ("inplace", "operation"):
+        for row, event in flow.of_kind(kind):
+            count = event.data.get("duplicates", 0)
+            if not count or event.source in told or not flow.has_node(row) or not _in_a_loss(flow, row):
+                continue
+            told.add(event.source)
+            yield _duplicate_case(flow, row, count)
+
+
+def _duplicate_case(flow: Flow, row: int, count: int) -> Case:
+    """Return the case of one indexed write."""
+    event = flow.events[row]
+    function = event.source.function if event.source else None
+    target = flow.target(row)
+    name = flow.name(target, function) if target is not None else "the tensor"
+    index = [t for t in flow.inputs(row) if flow.facts(t).dtype.startswith(("int", "uint", "long"))]
+    spelled = listed(flow.name(t, function) for t in index) or "index"
+    line = flow.spelling.text(event.source)
+    added = "+=" in line or "-=" in line
+    return Case(
+        kind="duplicate-index",
+        message=f"{spelled}, the index of the write into {name}{at(event.source)}, has {count} repeated (duplicate) "
+        "entries: only the last write to each place counts, yet backward sends gradient to all of them.",
+        remedy=f"{name}.index_add_(0, {spelled}, values)" if added else "make the indices unique, or use index_add_",
+        source=event.source,
+        op=event.op,
+        subjects=frozenset({target} if target is not None else ()),
+        marks=flow.marks(flow.run_after(row), [row], "repeated indices"),
+    )

@@ -1,0 +1,112 @@
+"""Gradients that flow into a target: what a prediction is compared with and that is not to be trained by it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from .base import Case, Check, Kind, Stage
+from .flow import Flow
+from .runs import Run
+from .wanted import optimized
+from .words import at, listed
+
+KINDS = {"missing-detach": Kind("gradient flows through a target", "warning", Stage.OMISSION)}
+_COMPARING = frozenset({"sub", "rsub", "mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss", "kl_div"})
+
+
+def find(flow: Flow) -> Iterator[Case]:
+    """Yield a case for each line that compares a prediction with a target which gradients flow into."""
+    told = set()
+    for run in flow.runs:
+        if not run.accumulates or run.error:
+            continue
+        for row in sorted(flow.reached_by(run).calls):
+            event = flow.events[row]
+            if event.op.strip("_") not in _COMPARING or event.source in told:
+                continue
+            target = _target(flow, row)
+            if target is not None:
+                told.add(event.source)
+                yield _case(flow, row, target, run)
+
+
+CHECK = Check("mode", KINDS, find)
+
+
+def _target(flow: Flow, row: int) -> int | None:
+    """Return the operand of a comparison that is a target and has a history."""
+    operands = flow.inputs(row)[:2]
+    if len(operands) < 2 or not all(flow.has_history(given, row) for given in operands):
+        return None
+    for target, prediction in (operands[::-1], operands):
+        if _bootstraps(flow, target, prediction, row) or _of_another_network(flow, target, prediction, row):
+            return target
+    return None
+
+
+def _bootstraps(flow: Flow, target: int, prediction: int, row: int) -> bool:
+    """Whether a target is data plus a scaled value of the same parameters, by the same lines, at other inputs."""
+    value = _value_in(flow, target, row)
+    if value is None or value == prediction:
+        return False
+    mine, theirs = flow.behind([prediction], row), flow.behind([value], row)
+    leaves = flow.leaves_behind(mine)
+    if not leaves or flow.leaves_behind(theirs) != leaves or mine.calls & theirs.calls:
+        return False
+    lines = [{(flow.events[call].source, flow.events[call].op) for call in part.calls} for part in (mine, theirs)]
+    return bool(lines[0] & lines[1])
+
+
+def _value_in(flow: Flow, target: int, row: int) -> int | None:
+    """Return the tensor with a history that was scaled and added to data without one, to make a target."""
+    added = False
+    tensor, before = target, row
+    while True:
+        made = max((call for call in flow.producers(tensor, before) if flow.has_node(call)), default=None)
+        if made is None:
+            return None
+        op = flow.events[made].op.strip("_")
+        inputs = flow.inputs(made)
+        histories = [given for given in inputs if flow.has_history(given, made) or flow.requires_grad(given, made)]
+        if op not in ("add", "mul", "sub", "rsub") or len(histories) != 1:
+            return tensor if added else None
+        data = [given for given in inputs if given not in histories]
+        added = added or (op == "add" and any(flow.facts(given).shape not in ((), (1,)) for given in data))
+        tensor, before = histories[0], made
+
+
+def _of_another_network(flow: Flow, target: int, prediction: int, row: int) -> bool:
+    """Whether a target depends on parameters only that no optimizer trains, and the prediction on some it does."""
+    held = _trained(flow)
+    if not held:
+        return False
+    leaves = flow.leaves_behind(flow.behind([target], row))
+    others = flow.leaves_behind(flow.behind([prediction], row))
+    return bool(leaves) and not leaves & held and bool(others & held)
+
+
+def _trained(flow: Flow) -> set[int]:
+    """Return the leaves that gradients train: held by optimizers, or else those whose ``.grad`` the program reads."""
+    held = set(optimized(flow))
+    return held or {event.data["tensor"] for _, event in flow.of_kind("read") if event.data.get("tensor") is not None}
+
+
+def _case(flow: Flow, row: int, target: int, run: Run) -> Case:
+    """Return the case of one comparison."""
+    event = flow.events[row]
+    function = event.source.function if event.source else None
+    made = max((call for call in flow.producers(target, row) if flow.has_node(call)), default=row)
+    source = flow.events[made].source
+    name = flow.name(target, function)
+    leaves = listed(flow.name(leaf) for leaf in sorted(flow.leaves_behind(flow.behind([target], row))))
+    text = flow.spelling.text(source)
+    return Case(
+        kind="missing-detach",
+        message=f"gradient flows through the target {name}, made{at(source)} and compared{at(event.source)}, into "
+        f"{leaves}: a target is to be a constant, so it needs detach().",
+        remedy=f"{name} = {name}.detach(), or compute it under torch.no_grad()" if name.isidentifier() else text,
+        source=source,
+        op=flow.events[made].op,
+        marks=flow.marks(run, [made], "a target that is not detached"),
+        evidence={"leaves": [flow.name(leaf) for leaf in flow.leaves_behind(flow.behind([target], row))]},
+    )

@@ -1,0 +1,64 @@
+"""Two leaves where one shared leaf was meant."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from .base import Case, Check, Kind, Stage
+from .flow import Flow
+from .words import at
+
+KINDS = {"broken-tie": Kind("two leaves where one shared leaf was meant", "warning", Stage.STATEMENT)}
+_COPYING = frozenset(
+    {"clone", "detach", "data", "t", "T", "transpose", "mT", "contiguous", "tensor", "requires_grad_", "Parameter"}
+    | {"as_tensor", "detach_", "copy", "alias", "view_as", "empty_like", "permute", "to"}
+)
+"""Calls that pass the values of a tensor on as they are."""
+
+
+def find(flow: Flow) -> Iterator[Case]:
+    """Yield a case for each pair of leaves of one graph of which one began as a copy of the other, or shares it."""
+    for run in flow.runs:
+        leaves = sorted(leaf for leaf in flow.leaves_behind(flow.reached_by(run)) if leaf in flow.accumulated)
+        for leaf in leaves:
+            original = _original(flow, leaf, set(leaves))
+            if original is not None:
+                yield _case(flow, original, leaf)
+        if leaves:
+            return
+
+
+CHECK = Check("unused", KINDS, find)
+
+
+def _original(flow: Flow, leaf: int, leaves: set[int]) -> int | None:
+    """Return the leaf of the same graph that another one was copied from, or lies in the memory of."""
+    sharing = [other for other in flow.same_memory(leaf) if other in leaves and other < leaf]
+    if sharing:
+        return sharing[0]
+    seen, tensor = {leaf}, leaf
+    while True:
+        rows = [row for row in flow.made_in.get(tensor, ()) if flow.events[row].op in _COPYING and flow.inputs(row)]
+        tensor = flow.inputs(rows[0])[0] if rows else (flow.facts(tensor).view_of if tensor != leaf else None) or -1
+        if tensor < 0 or tensor in seen:
+            return None
+        if tensor in leaves:
+            return tensor
+        seen.add(tensor)
+
+
+def _case(flow: Flow, original: int, copy: int) -> Case:
+    """Return the case of one pair."""
+    first, second = flow.name(original), flow.name(copy)
+    source = flow.facts(copy).source
+    shared = copy in flow.same_memory(original)
+    how = "lies in the memory of" if shared else "began as a copy of"
+    why = "each gets only its part of the gradient" if shared else "from the first step on they drift apart"
+    return Case(
+        kind="broken-tie",
+        message=f"{second}{at(source)} {how} {first} but is a leaf of its own: the two are not tied, and {why}.",
+        remedy=f"use the same parameter twice: {second} = {first}",
+        source=source,
+        subjects=frozenset({copy}),
+        evidence={"leaves": [first, second], "shared_memory": shared},
+    )

@@ -1,0 +1,134 @@
+"""Trainable leaves that no loss depends on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from ..snapshot import SourceLine
+from .base import Case, Check, Kind, Stage
+from .flow import Flow
+from .phrases import UNUSED
+from .runs import Run
+from .wanted import wanted_leaves
+from .words import at, listed
+
+KINDS = {
+    "unused-parameter": Kind("a trainable leaf is not reachable from the loss", "error", Stage.STRUCTURE),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class _End:
+    """Where the values of a leaf ended: the last call they reached, and what took its place."""
+
+    row: int | None = None
+    name: str = ""
+    instead: int | None = None
+    """The call that overwrote the name, if one did."""
+
+
+def find(flow: Flow) -> Iterator[Case]:
+    """Yield a case for each line at which results of trainable leaves were lost, or leaves never used."""
+    if not any(run.accumulates or run.inputs for run in flow.runs):
+        return
+    failed = next((run for run in flow.runs if UNUSED in run.error), None)
+    by_place: dict[tuple[SourceLine | None, str], tuple[_End, list[int]]] = {}
+    for leaf in _unreached(flow, failed):
+        end = _end_of(flow, leaf)
+        source = _source(flow, end, leaf)
+        by_place.setdefault((source, end.name), (end, []))[1].append(leaf)
+    for (source, _), (end, leaves) in by_place.items():
+        yield _case(flow, end, leaves, source, failed)
+
+
+CHECK = Check("unused", KINDS, find)
+
+
+def _unreached(flow: Flow, failed: Run | None) -> list[int]:
+    """Return the leaves that are wanted, get nothing and whose values reach no loss at all."""
+    if failed is not None:
+        reached = flow.reached_by(failed).tensors
+        return [leaf for leaf in failed.inputs if leaf not in reached]
+    if any(run.error for run in flow.runs) or not flow.got_gradient:
+        return []
+    roots = {root for run in flow.runs for root in run.roots}
+    wanted = wanted_leaves(flow)
+    return [
+        leaf
+        for leaf, why in wanted.items()
+        if leaf not in flow.got_gradient
+        and flow.path_to(leaf, roots) is None
+        and (why != "used" or flow.spelling.has_name(leaf))
+        and (flow.used_in.get(leaf) or why in ("optimizer", "asked") or flow.facts(leaf).parameter)
+    ]
+
+
+def _end_of(flow: Flow, leaf: int) -> _End:
+    """Follow the values of a leaf to the last call with a name, and look what the program did with that name."""
+    reached = sorted(row for tensor in flow.descendants(leaf) for row in flow.made_in.get(tensor, ()))
+    for row in reversed(reached):
+        outputs = flow.events[row].data.get("outputs", ())
+        name = next((name for name in flow.events[row].data.get("output_names", ()) if name), "")
+        if outputs and name:
+            return _End(row, name, _overwritten(flow, row, name))
+    return _End(reached[-1]) if reached else _End()
+
+
+def _overwritten(flow: Flow, row: int, name: str) -> int | None:
+    """Return the call of the same function that gave a name to something else before anyone read it."""
+    source = flow.events[row].source
+    for later in range(row + 1, len(flow.events)):
+        event = flow.events[later]
+        if name in event.data.get("output_names", ()) and _same_function(event.source, source):
+            return later if event.source != source else None
+    return None
+
+
+def _same_function(one: SourceLine | None, other: SourceLine | None) -> bool:
+    return one is not None and other is not None and (one.file, one.function) == (other.file, other.function)
+
+
+def _source(flow: Flow, end: _End, leaf: int) -> SourceLine | None:
+    """Return the line to blame."""
+    if end.instead is not None:
+        return flow.events[end.instead].source
+    return flow.events[end.row].source if end.row is not None else flow.facts(leaf).source
+
+
+def _case(flow: Flow, end: _End, leaves: list[int], source: SourceLine | None, failed: Run | None) -> Case:
+    """Return the case of leaves that one line lost."""
+    names = listed((_shown(flow, leaf, failed) for leaf in leaves), most=8)
+    are = "is" if len(leaves) == 1 else "are"
+    run = failed or next((run for run in reversed(flow.runs) if run.roots), None)
+    root = flow.root_name(run)
+    what = f"{names} {are} not reachable from {root} (unused)"
+    made = flow.events[end.row].source if end.row is not None else None
+    if end.instead is not None:
+        message = f"{what}: the result {end.name}{at(made)} is overwritten{at(source)} before anything reads it."
+        remedy = f"use {end.name} in {flow.spelling.text(source)!r}, or give one of the two another name"
+    elif end.row is not None:
+        result = end.name or f"the result of {flow.events[end.row].op}"
+        message = f"{what}: {result}{at(made)} is computed from {'it' if are == 'is' else 'them'} and never used."
+        remedy = f"use {result} in what follows, or leave it and its parameters out"
+    else:
+        message = f"{what}: made{at(source)}, and no forward computation uses {'it' if are == 'is' else 'them'}."
+        remedy = f"use {names} in forward, or leave {'it' if are == 'is' else 'them'} out"
+    if failed is not None:
+        remedy += "; allow_unused=True gives None for it"
+    return Case(
+        kind="unused-parameter",
+        message=message,
+        remedy=remedy,
+        source=source,
+        op=flow.events[end.row].op if end.row is not None else "",
+        subjects=frozenset(leaves),
+        explains_error=failed is not None,
+        evidence={"unused": [flow.name(leaf) for leaf in leaves]},
+    )
+
+
+def _shown(flow: Flow, leaf: int, failed: Run | None) -> str:
+    """Return a leaf's name, with its place among the inputs that were asked for."""
+    name = flow.name(leaf)
+    return f"input {failed.inputs.index(leaf)} ({name})" if failed is not None and leaf in failed.inputs else name

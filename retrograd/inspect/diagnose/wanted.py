@@ -1,0 +1,44 @@
+"""Which leaves a program means to train, as far as it shows: without that, a constant is no fault."""
+
+from __future__ import annotations
+
+from .flow import Flow
+
+
+def wanted_leaves(flow: Flow) -> dict[int, str]:
+    """Return leaf -> why its gradient is expected.
+
+    ``"optimizer"``: an optimizer has it.  ``"asked"``: ``autograd.grad`` was asked for it.  ``"read"``: the program
+    read its ``.grad``.  ``"used"``: there is no optimizer to tell, and it was used while gradients were recorded.
+    """
+    found = dict.fromkeys(optimized(flow), "optimizer")
+    for run in flow.runs:
+        for tensor in run.inputs:
+            found.setdefault(tensor, "asked")
+    for _, event in flow.of_kind("read"):
+        if event.data.get("leaf", True) and event.data.get("tensor") is not None:
+            found.setdefault(event.data["tensor"], "read")
+    if not flow.rows.get("optimizer"):
+        for tensor in range(len(flow.tensors)):
+            if tensor not in found and _used_for_gradients(flow, tensor):
+                found[tensor] = "used"
+    return {t: why for t, why in found.items() if flow.is_leaf(t) and flow.requires_grad(t)}
+
+
+def optimized(flow: Flow) -> dict[int, int]:
+    """Return tensor -> row at which the first optimizer that holds it was made."""
+    found: dict[int, int] = {}
+    for row, event in flow.of_kind("optimizer"):
+        for tensor in event.data.get("parameters", {}).values():
+            found.setdefault(tensor, row)
+    return found
+
+
+def _used_for_gradients(flow: Flow, tensor: int) -> bool:
+    """Whether a leaf was used while gradients were recorded, and nothing but gradients changes it."""
+    if not flow.requires_grad(tensor) or not flow.is_leaf(tensor):
+        return False
+    first_run = flow.runs[0].begin if flow.runs else len(flow.events)
+    storage = flow.facts(tensor).storage
+    copied = storage is not None and any(row > first_run for row in flow.writes_to.get(storage, ()))
+    return not copied and any(flow.has_node(row) for row in flow.used_in.get(tensor, ()))

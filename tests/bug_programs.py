@@ -1,0 +1,79 @@
+"""Programs with one bug each and their healthy twins, kept as one file a pair in ``tests/bug_programs/``.
+
+A file is the healthy program.  A line that ends in ``#! code`` reads ``code`` in the buggy one; the first such line
+is the cause, unless another ends in ``#< cause``.  The head says which kind of finding it is to give, which names its
+sentence must hold, and what a user sees.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import linecache
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+from retrograd.inspect import recording
+from retrograd.inspect.events import Recording
+
+FOLDER = Path(__file__).resolve().parent / "bug_programs"
+_HEAD = re.compile(r"# kind: (?P<kind>[\w-]+); symptom: (?P<symptom>.*); names: (?P<names>.*?)(?P<alone>; torch only)?$")
+
+
+@dataclass(frozen=True)
+class Pair:
+    """One buggy program and its healthy twin."""
+
+    name: str
+    kind: str
+    names: tuple[str, ...]
+    line: int
+    """The line of the cause."""
+    torch_only: bool
+    healthy: str
+    buggy: str
+
+
+def read_pair(path: Path) -> Pair:
+    """Read one file; both programs have the same line numbers."""
+    text = path.read_text(encoding="utf-8")
+    lines = text.splitlines()
+    head = _HEAD.match(lines[0])
+    assert head, f"{path.name} has no head"
+    changed = [number for number, line in enumerate(lines, 1) if "#! " in line]
+    marked = [number for number, line in enumerate(lines, 1) if line.rstrip().endswith("#< cause")]
+    names = tuple(name.strip() for name in head["names"].split(","))
+    line = (marked or changed)[0]
+    return Pair(path.stem, head["kind"], names, line, bool(head["alone"]), _healthy(lines), _buggy(lines))
+
+
+def _healthy(lines: list[str]) -> str:
+    return "\n".join(re.sub(r"\s*#[!<] .*", "", line) for line in lines) + "\n"
+
+
+def _buggy(lines: list[str]) -> str:
+    found = []
+    for line in lines:
+        kept, changed, code = line.partition("#! ")
+        indent = kept[: len(kept) - len(kept.lstrip())]
+        found.append(re.sub(r"\s*#< .*", "", f"{indent}{code}" if changed else line))
+    return "\n".join(found) + "\n"
+
+
+def pairs() -> list[Pair]:
+    """Every pair, by name."""
+    return [read_pair(path) for path in sorted(FOLDER.glob("*.py"))]
+
+
+def record(text: str, folder: Path, *, engine: str = "torch") -> Recording:
+    """Run a program in this process, recorded in full; what it raises is the recording's business."""
+    if engine == "retrograd":
+        text = text.replace("import torch\n", "import retrograd as torch\n", 1)
+    path = folder / "program.py"
+    path.write_text(text, encoding="utf-8")
+    linecache.checkcache(str(path))
+    held = Recording()
+    with contextlib.suppress(Exception), contextlib.redirect_stdout(io.StringIO()), recording("p", level="full") as held:
+        exec(compile(text, str(path), "exec"), {"__name__": "__main__", "__file__": str(path)})
+    return held
