@@ -82,6 +82,7 @@ class Calls(Observer):
         kind, reason = self._kind(op, node, inputs, outputs)
         if kind == "cut":
             data["reason"] = reason
+        if kind == "cut" or (line is not None and line.function != "<module>"):
             data["stack"] = self._names.stack(caller.frame)
         self._send(Event(kind, name, line, data))
         self._within_call(caller).update(data["outputs"])
