@@ -18,7 +18,7 @@ from retrograd.inspect import recording
 from retrograd.inspect.events import Recording
 
 FOLDER = Path(__file__).resolve().parent / "bug_programs"
-_HEAD = re.compile(r"# kind: (?P<kind>[\w-]+); symptom: (?P<symptom>.*); names: (?P<names>.*?)(?P<alone>; torch only)?$")
+_HEAD = re.compile(r"# kind: (?P<kind>[\w-]+); symptom: .*; names: (?P<names>.*?)(?P<alone>; torch only)?$")
 
 
 @dataclass(frozen=True)
@@ -73,7 +73,9 @@ def record(text: str, folder: Path, *, engine: str = "torch") -> Recording:
     path = folder / "program.py"
     path.write_text(text, encoding="utf-8")
     linecache.checkcache(str(path))
-    held = Recording()
-    with contextlib.suppress(Exception), contextlib.redirect_stdout(io.StringIO()), recording("p", level="full") as held:
+    with contextlib.ExitStack() as stack:
+        stack.enter_context(contextlib.suppress(Exception))
+        stack.enter_context(contextlib.redirect_stdout(io.StringIO()))
+        held = stack.enter_context(recording("program.py", level="full"))
         exec(compile(text, str(path), "exec"), {"__name__": "__main__", "__file__": str(path)})
     return held

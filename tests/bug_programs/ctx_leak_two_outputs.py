@@ -7,7 +7,7 @@ class Polar(torch.autograd.Function):
     def forward(ctx, x, y):
         radius = torch.sqrt(x * x + y * y)
         ctx.save_for_backward(x, y, radius)  #! ctx.save_for_backward(x, y)
-        square = radius * radius  #! square = radius * radius; ctx.radius = radius
+        square = radius * radius  #! square = radius * radius; ctx.radius = radius  #< cause
         return radius, square
 
     @staticmethod

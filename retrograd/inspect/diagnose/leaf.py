@@ -165,12 +165,20 @@ def _leaf_written(flow: Flow) -> Iterator[Case]:
     )
 
 
+def _refused_copy(flow: Flow) -> int | None:
+    """Return the tensor that could not be copied, if the recording tells."""
+    for kind in ("operation", "cut"):
+        for _, event in flow.of_kind(kind):
+            if NO_DEEPCOPY in str(event.data.get("error", "")) and event.data.get("inputs"):
+                return int(event.data["inputs"][0])
+    return None
+
+
 def _deep_copied(flow: Flow) -> Iterator[Case]:
     """Yield the case of an exception that says a result was copied deeply."""
     if NO_DEEPCOPY not in flow.error_text or flow.error is None:
         return
-    copied = [event for _, event in flow.of_kind("cut", reason="deepcopy") if event.data.get("inputs")]
-    tensor = copied[-1].data["inputs"][0] if copied else None
+    tensor = _refused_copy(flow)
     name = flow.name(tensor) if tensor is not None else "a tensor inside"
     made = _made(flow, tensor) if tensor is not None else None
     origin = f", the result of {flow.events[made].op}{at(flow.events[made].source)}" if made is not None else ""

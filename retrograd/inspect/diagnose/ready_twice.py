@@ -17,9 +17,10 @@ KINDS = {"ddp-ready-twice": Kind("the gradient hook of one parameter fires twice
 def find(flow: Flow) -> Iterator[Case]:
     """Yield a case when hooks on leaves ran more than once for one forward pass."""
     fired: dict[int, list[int]] = {}
-    for row, event in flow.of_kind("hook", action="ran"):
-        if event.op == "post-accumulate" and event.data.get("tensor") is not None:
-            fired.setdefault(event.data["tensor"], []).append(row)
+    for row, event in flow.of_kind("hook", action="registered"):
+        leaf = event.data.get("tensor")
+        if event.op == "post-accumulate" and leaf is not None:
+            fired[leaf] = [arrival for arrival in flow.accumulated.get(leaf, ()) if arrival > row]
     twice: dict[tuple[int, int], list[int]] = {}
     for leaf, rows in fired.items():
         pair = _pair(flow, rows)
@@ -35,8 +36,6 @@ CHECK = Check("accumulation", KINDS, find)
 def _pair(flow: Flow, rows: list[int]) -> tuple[int, int] | None:
     """Return the numbers of two runs that both fired a hook although one forward pass came before them."""
     for one, other in pairwise(rows):
-        if flow.events[one].data.get("handle") != flow.events[other].data.get("handle"):
-            continue
         first, second = _run(flow, one), _run(flow, other)
         if first is None or second is None:
             continue

@@ -18,6 +18,7 @@ from ...frames import source_line
 from ...snapshot import SourceLine
 from . import values
 from .caller import Caller, caller_of, spelled
+from .choosers import choosers
 from .spellings import Names
 from .watching import Observer, Watching, guarded, memory_of, version
 
@@ -84,6 +85,10 @@ class Calls(Observer):
             data["reason"] = reason
         if kind == "cut" or (line is not None and line.function != "<module>"):
             data["stack"] = self._names.stack(caller.frame)
+        for number in choosers(args, self.watching.sink.tensors):
+            if number not in data["inputs"]:
+                data["inputs"].append(number)
+                data["names"].append("")
         self._send(Event(kind, name, line, data))
         self._within_call(caller).update(data["outputs"])
 
