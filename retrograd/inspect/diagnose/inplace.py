@@ -83,7 +83,7 @@ def _written(flow: Flow, clash: _Clash, run: Run) -> Case:
     saved = listed(f"{operator_word(saver.op)}{at(saver.source)}" for saver in savers)
     return Case(
         kind="inplace-modified",
-        message=f"{name}, saved by {saved} for backward, was changed in place by {event.op}{at(event.source)}.",
+        message=f"{name}, saved by {saved} for backward, was changed by the in-place {event.op}{at(event.source)}.",
         remedy=_out_of_place(flow, clash.write, name),
         source=event.source,
         op=event.op,
