@@ -23,6 +23,7 @@ from .fit import fit_results
 from .hooks import run_post_hooks, run_pre_hooks, run_tensor_hooks
 from .node import GraphNode, Port, edge_parts
 from .state import STATE, set_grad_enabled_here
+from .sweep import capture as sweep_for
 from .sweep import possible as sweep_possible
 from .sweep import sweep
 
@@ -298,8 +299,14 @@ def run_backward(
     """
     tensors = create_graph or state.FORWARD_LEVELS > 0
     values = [g if tensors or g is None else g._array for g in grads]
-    if inputs is None and not create_graph and sweep_possible() and sweep(roots, values, keep_graph):
-        return []
+    if not create_graph and sweep_possible():
+        if inputs is None:
+            if sweep(roots, values, keep_graph):
+                return []
+        elif capture:
+            found = sweep_for(roots, values, keep_graph, inputs)
+            if found is not None:
+                return [as_tensor(v) for v in found]
     task = GraphTask(keep_graph=keep_graph, create_graph=create_graph, tensors=tensors)
     if inputs is not None:
         task.restrict(roots, inputs, capture)

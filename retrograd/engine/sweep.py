@@ -145,11 +145,11 @@ def run_closely(node: Any, g: Any, heap: Heap, task: Sweep) -> Any:
     return run_in_general(node, g, heap, task)
 
 
-def sweep(roots: list[Any], grads: list[Any], keep_graph: bool) -> bool:
+def sweep(roots: list[Any], grads: list[Any], keep_graph: bool, task: Sweep | None = None) -> bool:
     """Run a backward over root edges with arrays; ``False`` when another sweep is going on (in any thread)."""
     if not _busy.acquire(blocking=False):
         return False
-    task = Sweep(keep_graph)
+    task = Sweep(keep_graph) if task is None else task
     try:
         with np.errstate(all="ignore"):
             for edge, g in zip(roots, grads, strict=True):
@@ -162,6 +162,36 @@ def sweep(roots: list[Any], grads: list[Any], keep_graph: bool) -> bool:
             task.fill_leaves()
     finally:
         _busy.release()
+    return True
+
+
+class _Capturing(Sweep):
+    """A sweep whose gradients at the leaves are asked for and stay out of ``.grad``."""
+
+    def fill_leaves(self) -> None:
+        """Keep what waits at the leaves, by leaf."""
+        self.captured: dict[Any, Any] = {}
+        for leaf in self.leaves:
+            waiting, leaf._pending = leaf._pending, None
+            self.captured[leaf] = None if waiting is NOTHING else waiting
+
+
+def capture(roots: list[Any], grads: list[Any], keep_graph: bool, wanted: list[Any]) -> list[Any] | None:
+    """The gradients of leaves; ``None`` where a sweep would do what was not asked for, or another one is going on."""
+    if not all(edge.accumulates for edge in wanted) or not _leads_only_to(roots, wanted):
+        return None
+    task = _Capturing(keep_graph)
+    if not sweep(roots, grads, keep_graph, task):
+        return None
+    return [task.captured.get(edge) for edge in wanted]
+
+
+def _leads_only_to(roots: list[Any], wanted: list[Any]) -> bool:
+    """Whether every way from the roots ends at a leaf that is wanted."""
+    leaves = set(wanted)
+    for node in _reachable(roots):
+        if node not in leaves and node.__class__ is not Port and not any(e is not None for e in node._edges):
+            return False
     return True
 
 
