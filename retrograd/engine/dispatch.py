@@ -19,6 +19,7 @@ from .quiet import quietly
 from .registry import OPS
 from .saved import INFERENCE_SAVE, SavedTensor
 from .state import STATE
+from .view_calls import has_view_way, view_call
 from .views import gradient_edge, make_view, requires_grad
 
 Number = (bool, int, float, complex)
@@ -258,6 +259,8 @@ def _mark_inference(op: OpDef, results: list[Any]) -> None:
 
 def same_dtype(op: OpDef, args: tuple[Any, ...]) -> bool:
     """The common case: all tensors of one floating dtype and only real numbers beside them."""
+    if op.lists:
+        return op.kind == "linear" and _same_in_list(args[op.tensor_positions[0]])
     first: Any = None
     for i in op.tensor_positions:
         value = args[i]
@@ -272,6 +275,12 @@ def same_dtype(op: OpDef, args: tuple[Any, ...]) -> bool:
         elif value is not None and value.__class__ not in (int, float, bool):
             return False
     return True
+
+
+def _same_in_list(tensors: Any) -> bool:
+    """Whether all elements are tensors of one floating dtype."""
+    kinds = {t._sig.numpy.char if isinstance(t, TensorBase) else "" for t in tensors}
+    return len(kinds) == 1 and kinds.pop() in ("e", "f", "d", "F", "D")
 
 
 def promoted(op: OpDef, args: tuple[Any, ...]) -> tuple[Any, ...]:
@@ -343,6 +352,8 @@ def _row_call(op: OpDef) -> Any:
         return dispatch(op, args, kwargs)
 
     general.__name__ = op.name
+    if has_view_way(op):
+        return view_call(op, general)
     return deferred(op, general, "row")
 
 

@@ -12,7 +12,7 @@ it runs next without having been in the heap (60 ns less).
 from __future__ import annotations
 
 import threading
-from heapq import heappop, heappush, heappushpop
+from heapq import heapify, heappop, heappush, heappushpop
 from typing import Any
 
 import numpy as np
@@ -100,8 +100,8 @@ class Sweep:
         self.fill_leaves()
 
 
-def deliver(node: GraphNode, i: int, g: Any, edge: Any, heap: Heap) -> None:
-    """Pass the ``i``-th result of a node on along an edge."""
+def deliver(node: GraphNode, i: int, g: Any, edge: Any, first: list[Any]) -> None:
+    """Pass the ``i``-th result of a node on along an edge; ``first`` takes receivers that nothing had reached yet."""
     sig = edge._sigs[0]
     if (
         g.__class__ is not np.ndarray
@@ -111,15 +111,15 @@ def deliver(node: GraphNode, i: int, g: Any, edge: Any, heap: Heap) -> None:
         or edge.accumulates
     ):
         g = fit_one(node, i, g, edge)
-    arrive(edge, g, heap)
+    arrive(edge, g, first)
 
 
-def arrive(edge: Any, g: Any, heap: Heap) -> None:
-    """Add a gradient to what waits at a node or port, and queue it on its first arrival."""
+def arrive(edge: Any, g: Any, first: list[Any]) -> None:
+    """Add a gradient to what waits at a node or port."""
     waiting = edge._pending
     if waiting is None:
         edge._pending = g
-        heappush(heap, (-edge._number, edge))
+        first.append(edge)
     else:
         edge._pending = waiting + g
 
@@ -130,9 +130,12 @@ def run_in_general(node: Any, g: Any, heap: Heap, task: Sweep) -> None:
     results = node._run(grads, task)
     if task.frees:
         node._release()
+    first: list[Any] = []
     for i, edge in enumerate(node._edges):
         if edge is not None:
-            deliver(node, i, results[i], edge, heap)
+            deliver(node, i, results[i], edge, first)
+    for edge in reversed(first):  # newest last: the heap takes rising keys in one step each
+        heappush(heap, (-edge._number, edge))
 
 
 GraphNode._sweep = run_in_general
@@ -152,8 +155,11 @@ def sweep(roots: list[Any], grads: list[Any], keep_graph: bool, task: Sweep | No
     task = Sweep(keep_graph) if task is None else task
     try:
         with np.errstate(all="ignore"):
+            first: list[Any] = []
             for edge, g in zip(roots, grads, strict=True):
-                arrive(edge, NOTHING if g is None else g, task.heap)
+                arrive(edge, NOTHING if g is None else g, first)
+            task.heap.extend((-edge._number, edge) for edge in first)
+            heapify(task.heap)
             try:
                 task.run()
             except BaseException:

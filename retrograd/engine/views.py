@@ -12,7 +12,7 @@ import warnings
 import weakref
 from typing import Any
 
-from .base import LAZY, CreationTag, TensorBase, View, is_inference, share_storage, wrap
+from .base import LAZY, CreationTag, TensorBase, View, is_inference, storage_of, wrap
 from .node import NODE_CLASSES, GraphNode, Port, edge_parts
 from .opnode import RunContext
 from .registry import OPS
@@ -186,24 +186,21 @@ def has_geometry_of_base(t: TensorBase, candidate: TensorBase) -> bool:
 
 def make_view(t: TensorBase, operand: TensorBase, edge: Any, step: tuple[Any, tuple[Any, ...], int] | None) -> None:
     """Make ``t``, which shares memory with ``operand``, a view of the operand's root."""
-    share_storage(t, operand)
-    if operand._meta is not None and operand._meta.inference:
+    storage = storage_of(operand)
+    meta, whole = t.need_meta(), operand._meta
+    assert whole is not None
+    meta.storage = storage
+    if whole.inference:
         root_array(operand)  # a view in memory only: inference tensors know nothing of bases
-        t.need_meta().inference = True
+        meta.inference = True
         return
-    parent = operand._meta.view if operand._meta is not None else None
-    base = parent.base if parent is not None else operand
-    tag = _creation_tag(parent, step)
-    steps = parent.replay if parent is not None else ()
-    if step is not None:
-        op, args, nr = step
-        steps = (*steps, (op, tuple([HOLE if isinstance(a, TensorBase) else a for a in args]), nr))
-    else:
-        steps = ((OPS["as_strided"], (HOLE, *_region(t)), 0),)
+    parent = whole.view
+    op, args, nr = step or (OPS["as_strided"], (operand, *_region(t)), 0)
+    last = (op, tuple([HOLE if isinstance(a, TensorBase) else a for a in args]), nr)
+    steps = (last,) if step is None or parent is None else (*parent.replay, last)
+    base = operand if parent is None else parent.base
     t._fn = LAZY
-    assert t._meta is not None
-    assert t._meta.storage is not None
-    t._meta.view = View(base, edge, t._meta.storage.version, tag, steps)
+    meta.view = View(base, edge, storage.version, _creation_tag(parent, step), steps)
 
 
 def _region(t: TensorBase) -> tuple[Any, ...]:

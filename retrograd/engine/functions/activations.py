@@ -44,8 +44,12 @@ def activation(
         inplace = bool(given.pop("inplace", False))
         return (fixed or op.bind((None,), given)[1:]), inplace
 
+    row_call = op.call if not fixed and op.required == 1 and len(op.tensor_positions) == 1 else None
+
     def call(input: Any, *args: Any, **kwargs: Any) -> Any:  # noqa: A002
         check_tensor(name, input)
+        if row_call is not None and not args and not kwargs:
+            return row_call(input)
         values, inplace = arguments(args, kwargs)
         return call_inplace(op.in_place, (input, *values), {}) if inplace else op(input, *values)
 

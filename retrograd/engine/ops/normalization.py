@@ -30,7 +30,7 @@ def row_statistics(rows: Any, eps: float) -> tuple[Any, Any, Any]:
     width = rows.shape[1]
     mean = rows @ np.full((width, 1), 1.0 / max(width, 1), rows.dtype)
     centred = rows - mean
-    variance = np.einsum("ij,ij->i", centred, centred)[:, None] / rows.dtype.type(max(width, 1))
+    variance = np.vecdot(centred, centred)[:, None] / rows.dtype.type(max(width, 1))
     return centred, mean, 1 / np.sqrt(variance + rows.dtype.type(eps))
 
 
@@ -88,16 +88,20 @@ def _layer_norm_grads(
         return np.zeros(input.shape, g.dtype), empty, empty
     rows, grads = _single(input).reshape(-1, width), _single(g).reshape(-1, width)
     rstd = result2.reshape(-1, 1)
-    normal = (rows - result1.reshape(-1, 1)) * rstd
-    into_input = into_weight = into_bias = None
-    if needs[0]:
-        scaled = grads if weight is None else grads * _single(weight).reshape(-1)
-        into_input = _row_gradient(scaled, normal, rstd).reshape(input.shape)
-    if needs[1]:
-        into_weight = np.einsum("ij,ij->j", grads, normal).reshape(normalized_shape)
-    if needs[2]:
-        into_bias = _column_sum(grads).reshape(normalized_shape)
-    return into_input, into_weight, into_bias
+    normal = rows - result1.reshape(-1, 1)
+    normal *= rstd
+    products = grads * normal
+    into_weight = _column_sum(products).reshape(normalized_shape) if needs[1] else None
+    into_bias = _column_sum(grads).reshape(normalized_shape) if needs[2] else None
+    if not needs[0]:
+        return None, into_weight, into_bias
+    factor = np.ones(width, grads.dtype) if weight is None else _single(weight).reshape(-1)
+    along = (products @ factor)[:, None] / grads.dtype.type(width)
+    into_input = grads * factor
+    into_input -= into_input @ np.full((width, 1), 1.0 / width, grads.dtype)
+    into_input -= np.multiply(normal, along, out=products)
+    into_input *= rstd
+    return into_input.reshape(input.shape), into_weight, into_bias
 
 
 def _layer_norm_formula(g: Any, needs: Any, x: Any, shape: Sizes, weight: Any, eps: float) -> Any:

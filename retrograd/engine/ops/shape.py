@@ -379,13 +379,17 @@ def _stack(tensors: Any, dim: int = 0) -> Any:
     """Join tensors along a new dimension."""
     if not tensors:
         raise RuntimeError("stack expects a non-empty TensorList")
+    shape = tensors[0].shape
     for i, a in enumerate(tensors):
-        if a.shape != tensors[0].shape:
+        if a.shape != shape:
             raise RuntimeError(
-                f"stack expects each tensor to be equal size, but got {list(tensors[0].shape)} at entry 0 and "
+                f"stack expects each tensor to be equal size, but got {list(shape)} at entry 0 and "
                 f"{list(a.shape)} at entry {i}"
             )
-    return np.stack(tensors, axis=axes_of(dim, tensors[0].ndim + 1)[0])
+    axis = axes_of(dim, len(shape) + 1)[0]
+    if axis == 0 and shape:  # the same without an array for each of the tensors
+        return np.concatenate(tensors).reshape(len(tensors), *shape)
+    return np.stack(tensors, axis=axis)
 
 
 listwise("stack", _stack, lambda g, dim: list(F.unbind(g, dim)), promote="common")

@@ -1,0 +1,70 @@
+"""The short way of rows that make views of their first argument, while nothing special is switched on.
+
+It records what the general way records, in a third of the time: what a node keeps is known from the row.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from . import state
+from .base import LAZY, tensor_class, wrap
+from .node import Port
+from .plain import leaf_edge
+from .views import make_view
+
+
+def has_view_way(op: Any) -> bool:
+    """Whether a row makes views of its first argument, its only tensor."""
+    return bool(op.view) and op.tensor_positions == (0,) and not (op.aux or op.joint or op.lists or op.nondiff)
+
+
+def view_call(op: Any, general: Callable[..., Any]) -> Callable[..., Any]:
+    """The row's call: views of a tensor are made here, everything else by ``general``."""
+    tensor, forward, count = tensor_class(), op.forward, len(op.params)
+    keep = _keeper(op)
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        if kwargs or state.MODE or not args or args[0].__class__ is not tensor:
+            return general(*args, **kwargs)
+        if len(args) != count:
+            args = op.bind(args, {})
+        x = args[0]
+        edge = x._fn
+        if edge is LAZY:
+            edge = leaf_edge(x)
+            if edge is None:
+                return general(*args)
+        try:
+            computed = forward(x._array, *args[1:])
+        except (ValueError, TypeError, OverflowError):
+            return general(*args)  # which says what does not fit
+        results = [wrap(a) for a in (computed if op.outputs != 1 else (computed,))]
+        node = None
+        if edge is not None and x._sig.differentiable and results:
+            sigs = tuple([t._sig for t in results])
+            node = op.node_class((edge,), sigs if len(sigs) > 1 else sigs[0].alone)
+            node.output_storages = None
+            node.saved = keep(args)
+        several = len(results) > 1
+        for nr, t in enumerate(results):
+            make_view(t, x, node if node is None or not several else Port(node, nr), (op, args, nr))
+        return results[0] if op.outputs == 1 else tuple(results)
+
+    return call
+
+
+def _keeper(op: Any) -> Callable[[tuple[Any, ...]], tuple[Any, ...]]:
+    """What the rule of a view asks for, from the arguments: parameters, the shape or the kind of the first one."""
+    places = []
+    for name in op.saved_names:
+        kind = next((k for k in ("_sizes", "_options") if name.endswith(k) and name not in op.params), "")
+        places.append((op.params.index(name.removesuffix(kind)), kind))
+
+    def keep(args: tuple[Any, ...]) -> tuple[Any, ...]:
+        return tuple(
+            [args[i] if not kind else args[i]._sig.shape if kind == "_sizes" else args[i]._sig for i, kind in places]
+        )
+
+    return keep
