@@ -66,6 +66,7 @@ class _Inspector(ModuleType):
         home = _HOMES.get(name)
         if home is None:
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        importlib.import_module(f"{__name__}.notebook")  # whoever has a graph may want to see it
         value = getattr(importlib.import_module(f"{__name__}.{home[0]}"), home[1])
         super().__setattr__(name, value)
         return value

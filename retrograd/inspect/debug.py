@@ -11,6 +11,7 @@ from ..errors import NoGraphError
 from .diagnose import diagnose
 from .events import Recording
 from .findings import Finding
+from .notebook import recording_bundle
 from .output import save
 from .record import recording
 from .render import RenderOptions, renderer_for
@@ -88,14 +89,5 @@ class debug(ContextDecorator):  # noqa: N801 - lower-case, as context managers o
         return f"<retrograd.debug: {len(self.graphs)} backward graph{'' if len(self.graphs) == 1 else 's'}>"
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
-        """Show the last graph in a notebook; never raises, because a notebook would show a traceback instead."""
-        bundle = {"text/plain": repr(self)}
-        try:
-            bundle["text/plain"] = self.text()
-            bundle["image/svg+xml"] = self._svg()
-        except Exception:
-            pass
-        return bundle
-
-    def _svg(self) -> str:
-        return str(renderer_for("svg").render(self.recording, RenderOptions(max_nodes=2_000)))
+        """Show the last graph in a notebook."""
+        return recording_bundle(self.recording, repr(self))

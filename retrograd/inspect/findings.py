@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from html import escape
 from typing import Literal
 
 from .columns import Plain
@@ -40,6 +41,17 @@ class Finding:
     marks: tuple[Mark, ...] = ()
     evidence: dict[str, Plain] = field(default_factory=dict, hash=False)
     """Values, names and the path that show it, as JSON values."""
+
+    def _repr_mimebundle_(self, include: Plain = None, exclude: Plain = None) -> dict[str, str]:
+        """Show the finding in a notebook: severity and kind, the sentence, the remedy, the line."""
+        where = f"{self.file}:{self.line}" if self.file else ""
+        head = f"{self.severity}: {self.kind}"
+        plain = "\n".join(part for part in (f"{head} {where}".strip(), self.message, self.remedy) if part)
+        parts = [f"<b>{escape(head)}</b> <code>{escape(where)}</code>", escape(self.message)]
+        if self.remedy:
+            parts.append(f'<pre style="margin:4px 0">{escape(self.remedy)}</pre>')
+        html = f'<div style="border-left:4px solid #d55e00;padding:2px 10px">{"<br>".join(parts)}</div>'
+        return {"text/plain": plain, "text/html": html}
 
     def to_plain(self) -> dict[str, Plain]:
         """Return the finding as JSON values."""

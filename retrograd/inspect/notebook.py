@@ -1,0 +1,40 @@
+"""How graphs show themselves in a notebook: as a drawing, and as a tree where only text is shown.
+
+Loading this module is enough: it lends snapshots, which know no renderer, the way to draw themselves.
+"""
+
+from __future__ import annotations
+
+from . import snapshot as snapshots
+from .events import Recording
+from .render import RenderOptions, renderer_for
+from .snapshot import GraphSnapshot
+
+TEXT_ROWS = 60
+"""Rows of the tree."""
+
+
+def recording_bundle(recording: Recording, plain: str) -> dict[str, str]:
+    """Return the last graph of a recording by MIME type; ``plain`` is shown if there is none.
+
+    It never raises, because a notebook would show a traceback instead.
+    """
+    bundle = {"text/plain": plain}
+    for kind, name, options in (
+        ("text/plain", "tree", RenderOptions(max_nodes=TEXT_ROWS)),
+        ("image/svg+xml", "svg", RenderOptions()),
+    ):
+        try:
+            bundle[kind] = str(renderer_for(name).render(recording, options))
+        except Exception:
+            continue
+    return bundle
+
+
+def _snapshot_bundle(snapshot: GraphSnapshot) -> dict[str, str]:
+    """Return one graph by MIME type."""
+    plain = f"<GraphSnapshot {snapshot.label!r}: {len(snapshot)} nodes>"
+    return recording_bundle(Recording(snapshots=[snapshot], engine=snapshot.engine), plain)
+
+
+snapshots.show_by(_snapshot_bundle)

@@ -1,0 +1,77 @@
+"""Graphs, traces and findings in a notebook: a real kernel runs it, and the outputs are what a reader would see."""
+
+from __future__ import annotations
+
+import os
+import xml.etree.ElementTree as ElementTree
+from html.parser import HTMLParser
+
+import pytest
+from recording_samples import chain, hostile
+from source_tree import ROOT
+
+from retrograd.inspect.debug import debug
+from retrograd.inspect.findings import Finding
+from retrograd.inspect.snapshot import GraphSnapshot
+
+CELLS = (
+    "import retrograd as rg\nx = rg.ones(3, requires_grad=True)\nloss = (x * x).sum()\nrg.inspect.walk(loss)",
+    "with rg.debug() as trace:\n    loss.backward()\ntrace",
+    "rg.debug()",
+    (
+        "from retrograd.inspect.findings import Finding\n"
+        "Finding('dead', 'x < y & <script>', remedy='write <b>', file='a.py', line=3)"
+    ),
+)
+
+
+@pytest.mark.filterwarnings("default")
+def test_a_real_notebook_shows_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each cell's result arrives in the notebook as drawing and text; no cell fails."""
+    nbclient = pytest.importorskip("nbclient")
+    pytest.importorskip("ipykernel")
+    nbformat = pytest.importorskip("nbformat")
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")]))
+    notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(text) for text in CELLS])
+    nbclient.NotebookClient(notebook, timeout=120, kernel_name="python3").execute()
+    shown = [cell.outputs[-1].data for cell in notebook.cells]
+
+    for data in shown[:2]:
+        drawing = ElementTree.fromstring(data["image/svg+xml"])
+        assert drawing.tag.endswith("svg")
+        assert any("node" in element.get("class", "").split() for element in drawing.iter())
+        assert "Sum" in data["text/plain"]
+    assert "0 backward graphs" in shown[2]["text/plain"]
+    assert "image/svg+xml" not in shown[2]
+    assert "dead" in shown[3]["text/plain"]
+    assert "&lt;script&gt;" in shown[3]["text/html"]
+
+
+def test_displays_never_raise() -> None:
+    """Hostile, deep, empty and damaged graphs are shown as far as they can be, without an exception."""
+    broken = chain(5)
+    broken.edge_target = [99] * 4
+    for graph in (hostile(), chain(3000), GraphSnapshot(), broken):
+        bundle = graph._repr_mimebundle_()
+        assert bundle["text/plain"]
+        if "image/svg+xml" in bundle:
+            ElementTree.fromstring(bundle["image/svg+xml"])
+    trace = debug()
+    trace.recording.snapshots.append(broken)
+    assert trace._repr_mimebundle_()["text/plain"]
+
+
+def test_findings_are_escaped() -> None:
+    """A finding's words are words in HTML."""
+
+    class Tags(HTMLParser):
+        found: set[str] = set()
+
+        def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+            self.found.add(tag)
+
+    reader = Tags()
+    finding = Finding("<i>", "</div><script>", remedy='"><img>', file="<u>.py", line=1)
+    reader.feed(finding._repr_mimebundle_()["text/html"])
+
+    assert reader.found == {"div", "b", "code", "br", "pre"}
