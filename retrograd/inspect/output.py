@@ -15,6 +15,7 @@ from retrograd.errors import OutputError
 
 from .diagnose import diagnose
 from .events import Recording
+from .progress import progress
 from .render import RenderOptions, renderer_for
 from .render.scale import known_measures, scale
 
@@ -37,7 +38,10 @@ def save(recording: Recording, path: str, fmt: str | None = None, options: Rende
     check_measure(recording, options)
     if renderer.name in _MARKED and not options.findings:
         options = replace(options, findings=tuple(diagnose(recording)))
-    write_output(renderer.render(recording, options), path)
+    with progress(f"drawing {renderer.name}"):
+        content = renderer.render(recording, options)
+    with progress("writing"):
+        write_output(content, path)
 
 
 def check_measure(recording: Recording, options: RenderOptions) -> None:

@@ -14,6 +14,7 @@ from retrograd.inspect.events import Recording
 from retrograd.inspect.graph_diff import TOLERANCE
 from retrograd.inspect.lineup.lineup import Lineup, line_up
 from retrograd.inspect.output import STDOUT, check_writable, save, write_output
+from retrograd.inspect.progress import progress
 from retrograd.inspect.render import RenderOptions, renderer_for
 from retrograd.inspect.render.chrome_trace import trace_json
 from retrograd.inspect.render.console_page import page_text, print_page
@@ -63,8 +64,10 @@ def command(ctx: click.Context, /, recordings: tuple[str, ...], **asked: Any) ->
     if output is not None:
         check_writable(output)
     fmt = _format(asked["fmt"], output)
-    loaded = [_only(load_recording(path), asked["step"], path) for path in recordings]
-    found = line_up(loaded, _names(loaded, recordings), asked["rtol"])
+    with progress(f"reading {len(recordings)} recordings"):
+        loaded = [_only(load_recording(path), asked["step"], path) for path in recordings]
+    with progress("comparing"):
+        found = line_up(loaded, _names(loaded, recordings), asked["rtol"])
     if fmt == TEXT:
         parts = lineup_parts(found, asked["rows"])
         if output in (None, STDOUT):
