@@ -55,6 +55,11 @@ class View:
     counts: list[int]
     """Per edge how many edges of ``folded`` it stands for."""
 
+    def output_numbers(self) -> list[int]:
+        """Return per edge the number of the output that it enters."""
+        last, numbers = self.folded.last_edges, self.folded.original.edge_output_nr
+        return [numbers[last[edge]] for edge in self.edges]
+
     def box_of_node(self, node: int) -> int:
         """Return the box in which a node of the original is seen."""
         return int(self.box_of[self.folded.atom_of[node]])

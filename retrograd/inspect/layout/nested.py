@@ -14,6 +14,7 @@ from retrograd.inspect.fold import View
 
 from .base import Box, Layout, Point, Size, straight
 from .layered import layout_net
+from .net import Net
 from .part import End, Part, Piece
 
 HEADER = 26.0
@@ -44,11 +45,23 @@ def layout(
     ``label_widths`` keeps edges so far apart that their labels have room; frames are as wide as ``title_widths``.
     No recursion; linear but for the depth of frames.
     """
+    if len(view.frames) == 1:
+        return _flat(view, sizes, label_widths)
     work = _Nested(view, sizes, title_widths or [0.0] * len(view.frames))
     work.split_edges(label_widths or [0.0] * len(view.edges))
     for number in range(len(work.parts) - 1, -1, -1):  # parents come before their children
         work.lay_out(number)
     return work.assembled()
+
+
+def _flat(view: View, sizes: Sequence[Size], label_widths: Sequence[float] | None) -> NestedLayout:
+    """Return the drawing of a view without frames: one net."""
+    roots = list(range(len(view.boxes)))
+    made = layout_net(
+        Net(len(view.boxes), view.sources, view.targets, view.output_numbers(), roots), sizes, label_widths
+    )
+    sheet = Box(0.0, 0.0, made.width, made.height)
+    return NestedLayout(made.boxes, [sheet], made.edges, made.width, made.height)
 
 
 class _Nested:

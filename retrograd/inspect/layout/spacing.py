@@ -10,6 +10,8 @@ def spread(wishes: Sequence[float], weights: Sequence[float], gaps: Sequence[flo
 
     This is isotonic regression of ``wishes - offsets``, solved by pooling adjacent violators.
     """
+    if all(wishes[index + 1] - wishes[index] >= gap for index, gap in enumerate(gaps)):
+        return list(wishes)
     offset = 0.0
     offsets = [0.0]
     for gap in gaps:

@@ -60,7 +60,26 @@ def pictures(scene: Scene, colours: Scale, label_widths: list[float]) -> list[Pi
     below = [0.0] * len(scene.seen)
     for source, width in zip(scene.seen.edge_source, label_widths, strict=True):
         below[source] += 0.8 * width + 8
-    return [_picture(scene, box, colours, below[box], scene.root_names) for box in range(len(scene.seen))]
+    made: dict[tuple[object, ...], Picture] = {}
+    found = []
+    for box in range(len(scene.seen)):
+        key = _same_card(scene, box, colours, below[box])
+        card = made.get(key) if key else None
+        if card is None:
+            card = _picture(scene, box, colours, below[box], scene.root_names)
+            if key:
+                made[key] = card
+        found.append(card)
+    return found
+
+
+def _same_card(scene: Scene, box: int, colours: Scale, below: float) -> tuple[object, ...] | None:
+    """Return what the card of an operator depends on, or ``None`` for one that is like no other."""
+    seen, place = scene.seen, scene.view.boxes[box]
+    if place.scope >= 0 or box in scene.root_names or box in scene.notes or place.begin in scene.view.folded.rows:
+        return None
+    words = (seen.op[box], seen.kind[box], seen.name[box], seen.scope[box], seen.shape[box], seen.dtype[box])
+    return (*words, seen.source[box], place.frame, below, colours.values[box] if colours.values else None)
 
 
 def _picture(scene: Scene, box: int, colours: Scale, below: float, roots: dict[int, str]) -> Picture:

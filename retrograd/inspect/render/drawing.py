@@ -13,7 +13,7 @@ from .base import RenderOptions
 from .cards import LABEL_SIZE, Picture, pictures
 from .scale import Scale, scale
 from .scene import GHOST, Scene
-from .svg_groups import Links, edge_group, frame_group, node_group, number, path_data, text, tip
+from .svg_groups import Links, card_markup, edge_group, frame_group, node_group, number, path_data, text, tip
 
 __all__ = ["Drawing", "draw", "number", "path_data", "text"]
 
@@ -113,12 +113,12 @@ def _edges(scene: Scene, layout: nested.NestedLayout, words: list[str], cards: l
         tooltip = f"{ids[source]} input {seen.edge_input_nr[edge]} → {ids[target]}"
         if seen.edge_output_nr[edge]:
             tooltip += f" output {seen.edge_output_nr[edge]}"
-        tooltip += scene.via_text(edge)
+        tooltip += text(scene.via_text(edge))
         kind = seen.kind[target]
         css = "edge cut" if kind == GHOST else "edge"
         link = f"{prefix}{ids[target]}" if kind == "leaf" else ""
         ends = (scene.heads[source], scene.heads[target])
-        found.append(edge_group(ends, layout.edges[edge], words[edge], text(tooltip), prefix, css, link))
+        found.append(edge_group(ends, layout.edges[edge], words[edge], tooltip, prefix, css, link))
     return found
 
 
@@ -128,9 +128,14 @@ def _nodes(scene: Scene, layout: nested.NestedLayout, cards: list[Picture], pref
     for source, target in zip(scene.seen.edge_source, scene.seen.edge_target, strict=True):
         users.setdefault(target, source)
     links = Links(prefix, scene.row_counts())
+    made: dict[tuple[int, int | None, int], str] = {}  # equal cards are one picture, and written once
     found = []
     for box, card in enumerate(cards):
         link = f"{prefix}{scene.ids[users[box]]}" if card.kind == "leaf" and box in users else ""
-        tooltip = "\n".join(text(line) for line in scene.tooltip(box) if line)
-        found.append(node_group(f"{prefix}{scene.ids[box]}", layout.boxes[box], card, tooltip, links, link))
+        key = (id(card), scene.seen.saved_bytes[box], scene.view.boxes[box].copies)
+        inside = "" if link else made.get(key, "")
+        if not inside:
+            tooltip = "\n".join(text(line) for line in scene.tooltip(box) if line)
+            inside = made[key] = card_markup(card, tooltip, links, link)
+        found.append(node_group(f"{prefix}{scene.ids[box]}", layout.boxes[box], card, inside))
     return found

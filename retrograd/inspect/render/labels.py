@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 from dataclasses import dataclass
 
@@ -54,11 +55,13 @@ def node_id(node: int) -> str:
     return f"n{node}"
 
 
+@functools.lru_cache(maxsize=4096)
 def short_op(op: str) -> str:
     """Return an operator's name without the ending that all share: ``MulBackward0`` -> ``Mul``."""
     return _SUFFIX.sub("", op)
 
 
+@functools.lru_cache(maxsize=4096)
 def shape_text(shape: tuple[int, ...] | None) -> str:
     """Return ``32×64``; ``scalar`` for no dimensions and ``""`` when unknown."""
     if shape is None:
@@ -66,11 +69,13 @@ def shape_text(shape: tuple[int, ...] | None) -> str:
     return _TIMES.join(map(str, shape)) if shape else "scalar"
 
 
+@functools.lru_cache(maxsize=4096)
 def tensor_text(shape: tuple[int, ...] | None, dtype: str | None) -> str:
     """Return shape and dtype as on a card: ``32×64 float32``."""
     return f"{shape_text(shape)} {clean(dtype or '')}".strip()
 
 
+@functools.lru_cache(maxsize=4096)
 def source_text(source: SourceLine | None) -> str:
     """Return ``train.py:12`` (the file's last part; the whole path belongs in tooltips), or ``""``."""
     if source is None:
@@ -108,6 +113,7 @@ def edge_text(snapshot: GraphSnapshot, edge: int) -> str:
     return f"output {number}" if number else shape_text(snapshot.shape[target])
 
 
+@functools.lru_cache(maxsize=16384)
 def clean(text: str) -> str:
     """Return ``text`` without control characters, so that it is one harmless line in any format."""
     return _CONTROL.sub(" ", text).strip()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from xml.sax.saxutils import escape
@@ -34,12 +35,14 @@ class Links:
         return f"{self.prefix}n{leaf}" if count == 1 else f"{self.prefix}n{leaf}-{count}"
 
 
+@functools.lru_cache(maxsize=65536)
 def number(value: float) -> str:
     """Return a coordinate with at most one decimal."""
     text = f"{value:.1f}"
     return text[:-2] if text.endswith(".0") else text
 
 
+@functools.lru_cache(maxsize=16384)
 def text(value: str) -> str:
     """Return a text for use between tags or in a quoted attribute."""
     return escape(labels.clean(value), _QUOTE)
@@ -53,9 +56,14 @@ def tip(prefix: str) -> str:
     )
 
 
-def node_group(name: str, box: Box, card: Picture, tooltip: str, links: Links, link: str = "") -> str:
-    """Return the group of one card; ``link`` is the id that its title leads to."""
-    wide, high = number(box.width), number(box.height)
+def node_group(name: str, box: Box, card: Picture, inside: str) -> str:
+    """Return the group of one card around what ``card_markup`` made."""
+    return f'<g class="{card.css}" id="{name}" transform="translate({number(box.x)} {number(box.y)})">{inside}</g>'
+
+
+def card_markup(card: Picture, tooltip: str, links: Links, link: str = "") -> str:
+    """Return what stands in the group of a card; ``link`` is the id that its title leads to."""
+    wide, high = number(card.size.width), number(card.size.height)
     pile = ""
     if card.stacked:
         pile = "".join(
@@ -66,11 +74,10 @@ def node_group(name: str, box: Box, card: Picture, tooltip: str, links: Links, l
         title = f'<a href="#{link}">{title}</a>'
     rows = "".join(_rows(card, links))
     return (
-        f'<g class="{card.css}" id="{name}" transform="translate({number(box.x)} {number(box.y)})">'
         f"<title>{tooltip}</title>{pile}"
         f'<rect class="card" width="{wide}" height="{high}" rx="6"/>'
-        f'<path class="strip" d="M6 0H4V{high}H6A6 6 0 0 1 0 {number(box.height - 6)}V6A6 6 0 0 1 6 0z"/>'
-        f"{title}{rows}</g>"
+        f'<path class="strip" d="M6 0H4V{high}H6A6 6 0 0 1 0 {number(card.size.height - 6)}V6A6 6 0 0 1 6 0z"/>'
+        f"{title}{rows}"
     )
 
 
@@ -117,8 +124,10 @@ def edge_group(
     ends: tuple[int, int], points: list[Point], label: str, tooltip: str, prefix: str, css: str = "edge", link: str = ""
 ) -> str:
     """Return the group of one edge: what it joins, its line, its label (which may lead to an id)."""
-    x, y = _label_point(points)
-    written = f'<text x="{number(x)}" y="{number(y + 3.5)}">{text(label)}</text>' if label else ""
+    written = ""
+    if label:
+        x, y = _label_point(points)
+        written = f'<text x="{number(x)}" y="{number(y + 3.5)}">{text(label)}</text>'
     if link and written:
         written = f'<a href="#{link}">{written}</a>'
     return (
@@ -151,7 +160,7 @@ def _label_point(points: list[Point]) -> Point:
         if p0[0] == p1[0] == p2[0] == p3[0]:
             return p0[0], goal
         low, high = 0.0, 1.0
-        for _ in range(12):
+        for _ in range(9):
             middle = (low + high) / 2
             if _bezier(p0[1], p1[1], p2[1], p3[1], middle) < goal:
                 low = middle
