@@ -22,6 +22,11 @@ settings.load_profile("steady")
 ORACLE_REQUIRED = os.environ.get("RETROGRAD_REQUIRE_ORACLE") == "1"
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """``--accept`` writes what golden files should hold now; look at the difference before you commit it."""
+    parser.addoption("--accept", action="store_true", help="write the golden files anew instead of comparing")
+
+
 def pytest_configure(config: pytest.Config) -> None:
     """Stop at once if PyTorch must be there and is not."""
     if ORACLE_REQUIRED and importlib.util.find_spec("torch") is None:

@@ -1,0 +1,178 @@
+"""The folded graph in every format that shows it: golden drawings, the same boxes everywhere, hostile names, marks."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+import xml.etree.ElementTree as ET
+from pathlib import Path
+
+import pytest
+from folding_samples import snapshot, stack_of_layers
+from recording_samples import HOSTILE
+
+from retrograd.cli import samples
+from retrograd.errors import UsageError
+from retrograd.inspect.events import Recording
+from retrograd.inspect.findings import Finding, Mark
+from retrograd.inspect.render import RenderOptions, renderer_for
+from retrograd.inspect.render.theme import DARK, LIGHT
+from retrograd.inspect.snapshot import GraphSnapshot
+
+SVG = "{http://www.w3.org/2000/svg}"
+GOLDEN = Path(__file__).parent / "golden"
+SAMPLES = ("attention_head", "diamond", "double_backward", "residual_block", "shared_weight", "view_and_inplace")
+
+
+def rendered(fmt: str, *graphs: GraphSnapshot, **asked: object) -> str:
+    """A recording of some graphs in a format."""
+    recorded = Recording(script="train.py", engine="retrograd", snapshots=list(graphs))
+    made = renderer_for(fmt).render(recorded, RenderOptions(**asked))  # type: ignore[arg-type]
+    assert isinstance(made, str)
+    return made
+
+
+def groups(text: str, css: str) -> list[ET.Element]:
+    """All groups of a drawing with a class."""
+    return [group for group in ET.fromstring(text.encode()).iter(f"{SVG}g") if css in group.get("class", "").split()]
+
+
+@pytest.mark.parametrize("name", [*SAMPLES, "layers"])
+def test_golden(name: str, request: pytest.FixtureRequest) -> None:
+    """The drawing is, byte for byte, the one that was looked at and accepted (``pytest --accept`` writes it anew)."""
+    if name == "layers":
+        text = rendered("svg", stack_of_layers(12))
+    else:
+        recorded = samples.record(name)
+        text = str(renderer_for("svg").render(recorded, RenderOptions())).replace(str(samples.folder()), "SAMPLES")
+    path = GOLDEN / f"{name}.svg"
+    if request.config.getoption("--accept"):
+        path.write_text(text, encoding="utf-8")
+
+    assert path.read_text(encoding="utf-8") == text
+
+
+def test_every_drawn_thing_has_its_group() -> None:
+    """Boxes, frames and edges are groups with their class; ids are unique and no box is missing."""
+    text = rendered("svg", stack_of_layers(12))
+    ids = [element.get("id") for element in ET.fromstring(text).iter() if element.get("id")]
+
+    assert [group.get("id") for group in groups(text, "node")] == ["n0", "n1", "n2", "n3", "n4", "n50"]
+    assert [group.find(f"{SVG}text").text for group in groups(text, "scope")] == ["net", "layers 0–11"]  # type: ignore[union-attr]
+    assert len(groups(text, "edge")) == 6
+    assert len(groups(text, "parameter")) == 3
+    assert len(ids) == len(set(ids))
+
+
+def test_formats_show_the_same_boxes() -> None:
+    """DOT, Mermaid and the tree fold as the drawing does, with a cluster, subgraph or branch for every open scope."""
+    graph = stack_of_layers(12)
+    dot, mermaid, tree = (rendered(fmt, graph) for fmt in ("dot", "mermaid", "tree"))
+    boxes = ["n0", "n1", "n2", "n3", "n4", "n50"]
+
+    assert re.findall(r"^\t(n\d+) \[", dot, re.M) == boxes
+    assert (dot.count("subgraph cluster_"), dot.count("{"), dot.count("}")) == (2, 3, 3)
+    assert re.findall(r"^  (n\d+)[\[(]", mermaid, re.M) == boxes
+    assert (mermaid.count("  subgraph "), mermaid.count("  end\n")) == (2, 2)
+    assert re.findall(r" (n\d+)  ", tree) == boxes
+    assert "layers 0–11 × 12" in tree
+    assert "→ n3, n50" in tree
+
+
+def test_steps_and_scopes_are_chosen() -> None:
+    """Nothing folded shows every node; an opened layer its siblings; a limit of boxes keeps outer scopes closed."""
+    graph = stack_of_layers(12)
+
+    assert len(groups(rendered("svg", graph, fold=()), "node")) == len(graph)
+    assert len(groups(rendered("svg", graph, expand=("all",)), "node")) == 2 + 36 + 1
+    assert len(groups(rendered("svg", graph, expand=("net/layers/3",)), "node")) == 2 + 11 + 3 + 1
+    assert len(groups(rendered("svg", graph, max_boxes=2), "node")) == 2
+    assert groups(rendered("svg", graph, fold=("views",)), "scope") == []
+    with pytest.raises(UsageError, match="no scope 'net/nix'"):
+        rendered("svg", graph, expand=("net/nix",))
+
+
+@pytest.mark.parametrize("fmt", ["svg", "dot", "mermaid", "tree"])
+def test_the_same_graph_gives_the_same_text(fmt: str) -> None:
+    """Two renderings are equal, in every format."""
+    assert rendered(fmt, stack_of_layers(5)) == rendered(fmt, stack_of_layers(5))
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_hostile_names_everywhere(name: str) -> None:
+    """A name that holds markup stays a name in scope, operator, parameter, finding and cut edge; XML parses."""
+    graph = snapshot(
+        [("Sum", ""), (name, f"net/{name}"), ("Mul", f"net/{name}"), ("", "")], [(0, 1), (1, 2), (2, 3)], 1
+    )
+    graph.name[3] = name
+    finding = Finding("x", name, marks=(Mark(0, 1, name, ghost=name),))
+    for options in ({}, {"fold": ()}, {"max_boxes": 1}):
+        text = rendered("svg", graph, title=name, findings=(finding,), **options)
+        assert {element.tag.removeprefix(SVG) for element in ET.fromstring(text.encode("utf-8", "replace")).iter()} <= {
+            *("svg", "title", "desc", "style", "rect", "g", "path", "text", "tspan", "defs", "marker", "a", "circle")
+        }
+        mermaid = rendered("mermaid", graph, title=name, findings=(finding,), **options)
+        assert mermaid.count("  subgraph ") == mermaid.count("  end\n")
+        assert all(len(line) < 1000 for line in rendered("tree", graph, findings=(finding,), **options).splitlines())
+
+
+@pytest.mark.skipif(shutil.which("dot") is None, reason="reads DOT with Graphviz itself")
+def test_clusters_are_read_by_graphviz() -> None:
+    """Graphviz takes hostile labels of clusters, nodes and edges for words."""
+    rows = [("Sum", "")] + [(name, f"net/{name}") for name in HOSTILE if len(name) < 100 for _ in range(2)]
+    text = rendered("dot", snapshot(rows, [(n, n + 1) for n in range(len(rows) - 1)]), expand=("all",))
+    done = subprocess.run(["dot", "-Tcanon"], input=text.encode("utf-8", "replace"), capture_output=True, check=False)
+
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert done.stdout.count(b"subgraph cluster") == text.count("subgraph cluster")
+
+
+def test_findings_are_marked_and_cuts_are_dashed() -> None:
+    """A finding colours the box that shows its node, also a closed one; what was cut is a dashed edge."""
+    graph = stack_of_layers(12)
+    finding = Finding(
+        "cut", "m", marks=(Mark(0, 4, "weight has no gradient", ghost="cut by detach()"), Mark(1, 0, "no"))
+    )
+    text = rendered("svg", graph, findings=(finding,))
+    marked = groups(text, "marked")
+
+    assert [group.get("id") for group in marked] == ["n4"]
+    assert "⚠ weight has no gradient" in "".join(marked[0].itertext())
+    assert ["cut by detach()" in "".join(group.itertext()) for group in groups(text, "ghost")[:1]] == [True]
+    assert len(groups(text, "cut")) == 1
+    closed = rendered("svg", graph, findings=(finding,), max_boxes=2)
+    assert [group.get("class") for group in groups(closed, "marked")] == ["node closed marked error"]
+    assert 'style="dashed"' in rendered("dot", graph, findings=(finding,))
+    assert "-.->" in rendered("mermaid", graph, findings=(finding,))
+
+
+def test_measures_of_a_closed_scope_are_gathered() -> None:
+    """Times and bytes of a box add up over all that it stands for, norms show the largest; names are the short ones."""
+    graph = stack_of_layers(3)
+    graph.measures = {"time_us": [1.0] * len(graph), "grad_norm": [float(node) for node in range(len(graph))]}
+    graph.measures |= {"nan_count": [0.0] * len(graph), "inf_count": [2.0] * len(graph)}
+    closed = rendered("svg", graph, color_by="time", max_boxes=2)
+
+    assert f"{len(graph) - 1} µs" in "".join(groups(closed, "closed")[0].itertext())
+    assert "norm of the gradient" in rendered("svg", graph, color_by="grad-norm")
+    assert "NaN and infinite entries" in rendered("svg", graph, color_by="nonfinite")
+    with pytest.raises(UsageError, match="'zero-share'.*time, grad-norm"):
+        rendered("svg", graph, color_by="zero-share")
+
+
+@pytest.mark.parametrize("palette", [LIGHT, DARK], ids=["light", "dark"])
+def test_the_colour_scale_is_told_by_lightness_alone(palette: dict[str, str]) -> None:
+    """Steps get steadily darker (lighter on black), so that no eye needs red or green; text stays readable."""
+    steps = [luminance(colour) for colour in palette["heat"].split()]
+    ink = luminance(palette["ink"])
+
+    assert steps == sorted(steps, reverse=palette is LIGHT)
+    assert all((max(ink, step) + 0.05) / (min(ink, step) + 0.05) >= 4.5 for step in steps)
+
+
+def luminance(colour: str) -> float:
+    """Relative luminance after WCAG 2."""
+    parts = [int(colour[at : at + 2], 16) / 255 for at in (1, 3, 5)]
+    red, green, blue = (part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts)
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue
