@@ -86,7 +86,11 @@ def kernel_refusal(op: OpDef, args: tuple[Any, ...], error: Exception) -> Except
     text = str(error)
     if isinstance(error, OverflowError) or "must be a string or a real number" in text:
         return RuntimeError(f"{op.name}(): value cannot be converted to the tensor's dtype without overflow: {text}")
-    if text.startswith(("ufunc ", "The numpy boolean", "numpy boolean")) or "Cannot cast" in text:
+    if (
+        text.startswith(("ufunc ", "The numpy boolean", "numpy boolean"))
+        or "Cannot cast" in text
+        or "is unsupported in linalg" in text
+    ):
         dtypes = dict.fromkeys(str(t.dtype) for t in tensors_in(op, args))
         return NotImplementedError(f'"{op.name}" not implemented for {", ".join(dtypes)}')
     return error
@@ -105,7 +109,7 @@ def size_mismatch(shapes: list[tuple[int, ...]], error: Exception) -> Exception:
                     f"dimension {dim}"
                 )
         whole = tuple([n if m == 1 else m for m, n in zip(a, b, strict=True)])
-    return error
+    return RuntimeError(str(error))
 
 
 def tensors_in(op: OpDef, args: tuple[Any, ...]) -> list[Any]:

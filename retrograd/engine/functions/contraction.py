@@ -214,6 +214,8 @@ def tensordot(a: Any, b: Any, dims: Any = 2) -> Any:
     if isinstance(dims, (int, np.integer)):
         if dims < 0:
             raise RuntimeError(f"tensordot expects dims >= 0, but got dims={dims}")
+        if dims > min(a.ndim, b.ndim):
+            raise RuntimeError(f"tensordot expects dims < ndim_a or ndim_b, but got dims={dims}")
         left, right = list(range(a.ndim - int(dims), a.ndim)), list(range(int(dims)))
     else:
         pair = dims.tolist() if hasattr(dims, "tolist") else dims
@@ -290,6 +292,9 @@ def multi_dot(tensors: Any) -> Any:
     chain = list(tensors)
     if len(chain) < 2:
         raise RuntimeError("multi_dot(): expected at least 2 tensors but got " + str(len(chain)))
+    for name, t in (("first", chain[0]), ("last", chain[-1])):
+        if t.ndim not in (1, 2):
+            raise RuntimeError(f"multi_dot(): the {name} tensor must be 1D or 2D but got {t.ndim}D")
     shape: list[int] = []
     if chain[0].ndim == 1:
         chain[0] = F.unsqueeze(chain[0], 0)
@@ -309,6 +314,9 @@ def multi_dot(tensors: Any) -> Any:
 @public("chain_matmul", method=False, out=True)
 def chain_matmul(*matrices: Any) -> Any:
     """``linalg.multi_dot`` under its old name."""
+    for t in matrices:
+        if t.ndim != 2:
+            raise RuntimeError(f"Tensor dimension is {t.ndim}, expected 2 instead.")
     return matrices[0] if len(matrices) == 1 else multi_dot(matrices)
 
 

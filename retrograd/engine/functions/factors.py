@@ -132,6 +132,4 @@ def ormqr(input: Any, tau: Any, other: Any, left: bool = True, transpose: bool =
 @public("geqrf", out=True)
 def geqrf(input: Any) -> Any:  # noqa: A002
     """Householder reflections of a QR decomposition, without gradient."""
-    raw: Any = np.linalg.qr
-    h, tau = raw(input._array, "raw")
-    return Reflections(wrap(np.ascontiguousarray(h.mT)), wrap(tau))
+    return Reflections(*F._geqrf(input))

@@ -13,7 +13,16 @@ from ..registry import OPS, F
 
 
 def _parts(index: Any) -> list[Any]:
-    return list(index) if isinstance(index, tuple) else [index]
+    if isinstance(index, range):
+        return [list(index)]
+    return list(index) if isinstance(index, tuple) or _stands_for_tuple(index) else [index]
+
+
+def _stands_for_tuple(index: Any) -> bool:
+    """Torch's old rule: a short list with anything but numbers in it is read as the tuple of its entries."""
+    if not isinstance(index, list) or len(index) >= 32:
+        return False
+    return any(p is None or p is Ellipsis or isinstance(p, (TensorBase, list, tuple, slice)) for p in index)
 
 
 def _is_mask_or_list(part: Any) -> bool:
@@ -149,7 +158,10 @@ def setitem(self: Any, index: Any, value: Any) -> None:
     parts = _parts(index)
     if any(_is_mask_or_list(p) for p in parts):
         view, where = _views_then_places(self, parts)
-        call_inplace(OPS["_index_put"], (view, where, _value(value, self), False), {})
+        value = _value(value, self)
+        if _is_fill(value, self) and any(isinstance(p, np.ndarray) and p.dtype.kind == "b" for p in where):
+            value = F._to_copy(value, self._sig.numpy)
+        call_inplace(OPS["_index_put"], (view, where, value, False), {})
         return
     target = self if _is_whole(self, parts) else _basic(self, parts)
     if isinstance(value, TensorBase):
@@ -158,6 +170,11 @@ def setitem(self: Any, index: Any, value: Any) -> None:
         copy_(target, _value(value, self))
     else:
         fill_(target, wrap(np.asarray(value).astype(self._sig.numpy)))
+
+
+def _is_fill(value: Any, like: Any) -> bool:
+    """One number in another dtype: masks take it, other index tensors do not."""
+    return isinstance(value, TensorBase) and not value.ndim and value._sig.numpy != like._sig.numpy
 
 
 def _is_whole(t: Any, parts: Any) -> bool:
@@ -229,13 +246,20 @@ def zero_(self: Any) -> Any:
 @public("index_put_", function=False)
 def index_put_(self: Any, indices: Any, values: Any, accumulate: bool = False) -> Any:
     """Write (or add) ``values`` at index tensors."""
-    return call_inplace(OPS["_index_put"], (self, tuple(_checked(i) for i in indices), values, accumulate), {})
+    return call_inplace(OPS["_index_put"], (self, _index_tensors(indices), values, accumulate), {})
+
+
+def _index_tensors(indices: Any) -> tuple[Any, ...]:
+    for i, part in enumerate(indices):
+        if not isinstance(part, TensorBase):
+            raise TypeError(f"expected Tensor as element {i} in argument 1, but got {type(part).__name__}")
+    return tuple(_checked(i) for i in indices)
 
 
 @public("index_put")
 def index_put(input: Any, indices: Any, values: Any, accumulate: bool = False) -> Any:  # noqa: A002
     """A copy with ``values`` written (or added) at index tensors."""
-    return F._index_put(input, tuple(_checked(i) for i in indices), values, accumulate)
+    return F._index_put(input, _index_tensors(indices), values, accumulate)
 
 
 @public("nonzero", out=True)

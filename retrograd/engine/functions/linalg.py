@@ -34,6 +34,12 @@ def _info(A: Any) -> Any:  # noqa: N803
     return wrap(np.zeros(A.shape[:-2], np.int32))
 
 
+def _first_zero_pivot(A: Any) -> Any:  # noqa: N803
+    """Which pivot (counted from 1) is zero; 0 for matrices that have an inverse."""
+    pivots = np.diagonal(F._lu_factor(A.detach())[0]._array, axis1=-2, axis2=-1) == 0
+    return wrap(np.where(pivots.any(-1), pivots.argmax(-1) + 1, 0).astype(np.int32))
+
+
 # -- systems of equations
 
 
@@ -46,7 +52,12 @@ def solve(A: Any, B: Any, *, left: bool = True) -> Any:  # noqa: N803
 @public("solve_ex", namespace="linalg", out=True)
 def solve_ex(A: Any, B: Any, *, left: bool = True, check_errors: bool = False) -> Any:  # noqa: N803
     """``solve``, and zeros that say that it went well."""
-    return CheckedSolution(F._solve(A, B, left), _info(A))
+    try:
+        return CheckedSolution(F._solve(A, B, left), _info(A))
+    except LinAlgError:
+        if check_errors:
+            raise
+    return CheckedSolution(wrap(np.full(B.shape, np.nan, B._sig.numpy)), _first_zero_pivot(A))
 
 
 @public("solve_triangular", namespace="linalg", out=True)
@@ -74,7 +85,12 @@ def inv(A: Any) -> Any:  # noqa: N803
 @public("inv_ex", namespace="linalg", out=True)
 def inv_ex(A: Any, *, check_errors: bool = False) -> Any:  # noqa: N803
     """The inverse, and zeros that say that it went well."""
-    return CheckedInverse(F._inv(A), _info(A))
+    try:
+        return CheckedInverse(F._inv(A), _info(A))
+    except LinAlgError:
+        if check_errors:
+            raise
+    return CheckedInverse(wrap(np.full(A.shape, np.nan, A._sig.numpy)), _first_zero_pivot(A))
 
 
 @public("pinv", namespace="linalg", out=True)
@@ -102,7 +118,7 @@ def lstsq(A: Any, B: Any, rcond: Any = None, *, driver: str | None = None) -> An
     empty = wrap(np.zeros(0, np.int64))
     residuals = wrap(np.zeros(0, right._sig.numpy))
     m, n = A.shape[-2:]
-    if m > n and driver != "gelsy":
+    if m > n and driver not in (None, "gelsy"):
         rest = np.matmul(A._array, found._array) - right._array
         residuals = wrap((np.abs(rest) ** 2).sum(-2))
     values = wrap(np.zeros(0, np.abs(A._array[..., :0]).dtype))

@@ -96,6 +96,8 @@ def norm(A: Any, ord: Any = None, dim: Any = None, keepdim: bool = False, *, dty
 @public("cond", namespace="linalg", out=True)
 def cond(A: Any, p: Any = None) -> Any:  # noqa: N803
     """The condition number of matrices."""
+    if not A.numel():
+        return wrap(np.zeros(A.shape[:-2], A._array.real.dtype))
     if p is None or (not isinstance(p, str) and abs(p) == 2):
         values = _singular_values(A)
         last = values.shape[-1]

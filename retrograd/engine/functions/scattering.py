@@ -69,7 +69,7 @@ def gather(input: Any, dim: int, index: Any, *, sparse_grad: bool = False) -> An
 def take_along_dim(input: Any, indices: Any, dim: Any = None) -> Any:  # noqa: A002
     """``gather`` with broadcasting; without ``dim``, on flattened tensors."""
     check_tensor("take_along_dim", input)
-    if indices._sig.numpy != np.int64:
+    if indices._sig.numpy not in (np.int64, np.int32):
         raise RuntimeError(f"torch.take_along_dim(): dtype of indices should be Long but got {indices.dtype}")
     if dim is None:
         return F.gather(input.reshape(-1), 0, indices.reshape(-1))

@@ -37,9 +37,14 @@ def _copy(self: Any, src: Any, non_blocking: bool = False) -> Any:
     return src.astype(self.dtype, copy=False)
 
 
+def _copied_back(g: Any, src_options: Any) -> Any:
+    have = np.dtype(getattr(g.dtype, "numpy", g.dtype))
+    return F.real(g) if have.kind == "c" and src_options.numpy.kind != "c" else g
+
+
 linear(
     "_copy", _copy, node="CopyBackwards", tensors="self src",
-    self=lambda g: F.zeros_like(g), src=lambda g: g,
+    self=lambda g: F.zeros_like(g), src=_copied_back,
 )  # fmt: skip
 
 

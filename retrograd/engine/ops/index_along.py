@@ -8,6 +8,7 @@ import numpy as np
 
 from ..op import function, linear
 from ..registry import F
+from .elementwise import element
 from .reduce import axes_of
 from .scatter import _lines, check_bounds, check_index, reduce_shares, reduced_at
 from .statistics import raw
@@ -17,9 +18,9 @@ def _at(self: Any, dim: int, index: Any, name: str) -> tuple[Any, ...]:
     if index.ndim > 1:
         raise IndexError(f"{name}(): Index is supposed to be a vector, but got dim: {index.ndim}")
     check_index(name, index)
-    axis = axes_of(dim, self.ndim)[0] if self.ndim else 0
+    axis = (*axes_of(dim, self.ndim), 0)[0]
     n = self.shape[axis] if self.ndim else 1
-    if name == "index_select" and index.size and (index.min() < 0 or index.max() >= n):
+    if name in ("index_select", "index_add") and index.size and (index.min() < 0 or index.max() >= n):
         raise IndexError("index out of range in self")
     check_bounds(index, axis, n)
     return (slice(None),) * axis + (index.reshape(-1),)
@@ -27,6 +28,8 @@ def _at(self: Any, dim: int, index: Any, name: str) -> tuple[Any, ...]:
 
 def _index_select(self: Any, dim: int, index: Any) -> Any:
     """The slices of ``dim`` that ``index`` names."""
+    if not self.ndim and index.size != 1:
+        raise RuntimeError(f"index_select(): Index to scalar can have only 1 value, got {index.size} value(s)")
     out = np.array(_lines(self)[_at(self, dim, index, "index_select")])
     return out if self.ndim else out.reshape(())
 
@@ -52,10 +55,16 @@ def _same(name: str, self: Any, source: Any) -> None:
 def _slices_of(self: Any, dim: int, index: Any, source: Any, name: str) -> Any:
     """The source as NumPy writes it; ``RuntimeError`` or ``IndexError`` for other sizes."""
     _same(name, self, source)
-    axis = axes_of(dim, self.ndim)[0] if self.ndim else 0
-    lines = _lines(source)
+    axis = (*axes_of(dim, self.ndim), 0)[0]
+    lines, whole = _lines(source), _lines(self)
+    if lines.ndim != whole.ndim or any(n != m for d, (n, m) in enumerate(zip(lines.shape, whole.shape, strict=True))
+                                       if d != axis):  # fmt: skip
+        raise RuntimeError(
+            f"{name}(): source tensor shape must match self tensor shape, excluding the specified dimension. Got "
+            f"self.shape = {list(self.shape)} source.shape = {list(source.shape)}"
+        )
     if lines.shape[axis] != index.size:
-        raise IndexError(
+        raise RuntimeError(
             f"{name}(): Number of indices ({index.size}) should be equal to source.size(dim) ({lines.shape[axis]})"
         )
     return lines
@@ -64,7 +73,8 @@ def _slices_of(self: Any, dim: int, index: Any, source: Any, name: str) -> Any:
 def _index_add(self: Any, dim: int, index: Any, source: Any, alpha: Any = 1) -> Any:
     out = np.array(self)
     values = _slices_of(self, dim, index, source, "index_add")
-    np.add.at(_lines(out), _at(self, dim, index, "index_add"), values if alpha == 1 else values * alpha)
+    scaled = values if alpha == 1 else values * element(alpha, self.dtype)
+    np.add.at(_lines(out), _at(self, dim, index, "index_add"), scaled)
     return out
 
 
@@ -91,8 +101,26 @@ linear("index_copy", _index_copy, tensors="self index source", inplace=True,
 
 def _index_fill(self: Any, dim: int, index: Any, value: Any) -> Any:
     out = np.array(self)
-    _lines(out)[_at(self, dim, index, "index_fill")] = value
+    _lines(out)[_filled_places(self, dim, index)] = value
     return out
+
+
+def _filled_places(self: Any, dim: int, index: Any) -> tuple[Any, ...]:
+    """Unlike its sisters, ``index_fill`` also counts from the end."""
+    if index.ndim > 1:
+        raise RuntimeError("Index has to be a vector/scalar")
+    if index.dtype != np.int64:
+        raise IndexError("index_fill_(): Expected dtype int64 for index.")
+    axis = (*axes_of(dim, self.ndim), 0)[0]
+    n = self.shape[axis] if self.ndim else 1
+    for i in index[(index < -n) | (index >= n)].reshape(-1)[:1]:
+        raise IndexError(f"index {i} is out of bounds for dimension {axis} with size {n}")
+    return (slice(None),) * axis + (index.reshape(-1) % max(n, 1),)
+
+
+def _filled_back(g: Any, dim: int, index: Any) -> Any:
+    n = g.shape[dim] if g.shape else 1
+    return F.sum(F.index_select(g, dim, np.unique(raw(index) % max(n, 1))))
 
 
 function("_index_fill_number", _index_fill, node="IndexFillBackward0", tensors="self index",
@@ -100,7 +128,7 @@ function("_index_fill_number", _index_fill, node="IndexFillBackward0", tensors="
          jvp=lambda primal, tangents, results: F._index_fill_number(tangents[0], primal[1], primal[2], 0))  # fmt: skip
 linear("_index_fill_tensor", _index_fill, node="IndexFillBackward1", tensors="self index value",
        self=lambda g, dim, index: F._index_fill_number(g, dim, index, 0),
-       value=lambda g, dim, index: F.sum(F.index_select(g, dim, np.unique(raw(index)))))  # fmt: skip
+       value=_filled_back)  # fmt: skip
 
 
 def _index_reduce(self: Any, dim: int, index: Any, source: Any, reduce: str, include_self: bool = True) -> Any:

@@ -56,11 +56,20 @@ def _index_put(self: Any, indices: Any, values: Any, accumulate: bool = False) -
     return out
 
 
+def _values_back(g: Any, indices: Any, values_sizes: Any) -> Any:
+    """The gradient of written values, which may have had more leading ones than the places."""
+    picked = F._index(g, indices)
+    extra = len(values_sizes) - len(picked.shape)
+    if extra <= 0:
+        return picked
+    return F.reshape(F.sum_to_size(picked, tuple(values_sizes)[extra:]), tuple(values_sizes))
+
+
 def _index_put_self(g: Any, indices: Any, accumulate: bool) -> Any:
     return g if accumulate else F._index_put(g, indices, 0.0)
 
 
 linear(
     "_index_put", _index_put, node="IndexPutBackward0", tensors="self values", inplace=True,
-    self=_index_put_self, values=lambda g, indices: F._index(g, indices),
+    self=_index_put_self, values=_values_back,
 )  # fmt: skip

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -19,12 +20,12 @@ def _factored(self: Any, pivot: bool) -> tuple[Any, Any]:
         raise RuntimeError("torch.lu_factor: Expected tensor with 2 or more dimensions. Got size: " + str(self.shape))
     m, n = self.shape[-2:]
     k = min(m, n)
-    out = np.array(self).reshape(-1, m, n)
+    out = np.array(self).reshape(math.prod(self.shape[:-2]), m, n)
     pivots = np.tile(np.arange(1, k + 1, dtype=np.int32), (len(out), 1))
     every = np.arange(len(out))
     for j in range(k):
         if pivot:
-            best = j + np.argmax(np.abs(out[:, j:, j]), axis=1) if len(out) else every
+            best = j + np.argmax(_size(out[:, j:, j]), axis=1) if len(out) else every
             pivots[:, j] = best + 1
             row = out[every, best].copy()
             out[every, best] = out[:, j]
@@ -36,9 +37,14 @@ def _factored(self: Any, pivot: bool) -> tuple[Any, Any]:
     return out.reshape(self.shape), pivots.reshape(*self.shape[:-2], k)
 
 
+def _size(column: Any) -> Any:
+    """How LAPACK measures a candidate for the pivot: both parts of a complex number added."""
+    return np.abs(column.real) + np.abs(column.imag) if column.dtype.kind == "c" else np.abs(column)
+
+
 def permutation_of(pivots: Any, m: int, dtype: Any) -> Any:
     """The matrix ``P`` with ``A = P L U``."""
-    flat = pivots.reshape(-1, pivots.shape[-1])
+    flat = pivots.reshape(math.prod(pivots.shape[:-1]), pivots.shape[-1])
     out = np.zeros((len(flat), m, m), dtype)
     for b, exchanges in enumerate(flat):
         order = np.arange(m)

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ..op import function, linear, nondifferentiable
+from ..op import function, linear, underivable
 from ..registry import F
 from .reduce import axes_of, refuse_complex
 from .statistics import raw
@@ -28,7 +28,7 @@ def check_bounds(index: Any, dim: int, n: int) -> None:
 def places(self: Any, dim: int, index: Any, name: str) -> Any:
     """NumPy's index for the elements that ``index`` names along ``dim`` (0-d tensors count as 1-d)."""
     check_index(name, index)
-    axis = axes_of(dim, self.ndim)[0] if self.ndim else 0
+    axis = (*axes_of(dim, self.ndim), 0)[0]
     if max(self.ndim, 1) != max(index.ndim, 1) and index.size:
         raise RuntimeError("Index tensor must have the same number of dimensions as input tensor")
     whole = self.reshape(1) if not self.ndim else self
@@ -102,8 +102,10 @@ def _scatter_number(self: Any, dim: int, index: Any, value: Any) -> Any:
 def _widened(g: Any, index: Any, sizes: Any) -> Any:
     """Gradients of the part that the index reached, zeros for the rest of the source."""
     have = tuple(raw(index).shape)
-    if have == tuple(sizes) or not sizes:
-        return F.reshape(g, tuple(sizes)) if have != tuple(sizes) else g
+    if have == tuple(sizes):
+        return g
+    if not sizes:
+        return F.sum(g)
     return F.constant_pad_nd(g, [p for n, m in zip(sizes[::-1], have[::-1], strict=True) for p in (0, n - m)])
 
 
@@ -168,9 +170,9 @@ def _scatter_reduce(self: Any, dim: int, index: Any, src: Any, reduce: str, incl
         raise RuntimeError(f"reduce argument must be either sum, prod, mean, amax or amin, got {reduce}.")
     _check_source("scatter", self, src)
     out = np.array(self)
+    where = places(self, dim, index, "scatter_reduce")
     if index.size:
         values = np.broadcast_to(_source(src, index, self.dtype), index.shape)
-        where = places(self, dim, index, "scatter_reduce")
         reduced_at(_lines(out), where, _lines(values), reduce, include_self)
     return out
 
@@ -238,9 +240,11 @@ function("_scatter_reduce", _scatter_reduce, node="ScatterReduceBackward0", tens
 def _scatter_with(self: Any, dim: int, index: Any, src: Any, reduce: str) -> Any:
     """The old ``scatter(..., reduce="add" or "multiply")``; it has no gradient in torch."""
     out = np.array(self)
-    values = np.broadcast_to(_source(src, index, self.dtype), index.shape)
-    _REDUCE[reduce].at(_lines(out), places(self, dim, index, "scatter"), _lines(values))
+    where = places(self, dim, index, "scatter")
+    if index.size:
+        values = np.broadcast_to(_source(src, index, self.dtype), index.shape)
+        _REDUCE[reduce].at(_lines(out), where, _lines(values))
     return out
 
 
-nondifferentiable("_scatter_with", _scatter_with, tensors="self index src")
+underivable("_scatter_with", _scatter_with, tensors="self index src")
