@@ -177,5 +177,14 @@ FACTORS = [
            grad=False),
 ]  # fmt: skip
 
+LOW = np.tril(real(2, 4, 4)) * [[0, 1, 1, 1]]
+INDEFINITE = [
+    *calls("linalg.ldl_factor linalg.ldl_factor_ex", [Const(real(4, 4))], [Const(LOW)], [Const(cplx(3, 3))],
+           [Const(cplx(3, 3)), {"hermitian": True}], [Const(np.zeros((0, 2, 2)))], grad=False, variants=False),
+    *[program("linalg.ldl_solve", lambda t, a, b, hermitian=h: t.linalg.ldl_solve(
+        *t.linalg.ldl_factor_ex(a, hermitian=hermitian)[:2], b, hermitian=hermitian), Const(a), Const(b), grad=False)
+      for h in (False, True) for a, b in ((LOW, real(4, 3)), (cplx(3, 3), cplx(2, 3, 1)), (real(5, 5), real(5, 1)))],
+]  # fmt: skip
 
-SAMPLES: list[Sample] = [*PRODUCTS, *SYSTEMS, *FACTORS]
+
+SAMPLES: list[Sample] = [*PRODUCTS, *SYSTEMS, *FACTORS, *INDEFINITE]

@@ -158,6 +158,37 @@ x.contiguous(memory_format=torch.channels_last) | torch.linalg.vander(o,N=3) | t
 torch.as_strided_scatter(o,v[:2],(2,),(1,)) | torch.as_strided_scatter(e,v[:2],(2,),(1,)) | e.__bool__()
 torch.relu(n)
 torch.cosine_similarity(c,c) | x.equal(1)
+v.index_select(0,iv[:2]*9) | o.index_select(0,iv) | x.index_add(0,i[:2],y) | x.index_add(0,i[:1],o)
+
+x.index_copy(0,i[:2],y) | x.index_fill(0,i[:2]-1,1.) | x.index_fill(0,i32[0],1.) | x.index_fill(0,i+9,1.)
+
+o.scatter(0,iv[:0],v[:0]) | o.scatter_add(0,k[:0],o) | o.gather(1,iv[0]) | x.scatter_reduce(0,iv[0]*0,y,'sum')
+x[range(2)]
+x[[[0,1],[2,0]]] | x[[i,i]] | x[[slice(0,2),0]] | torch.index_put(x,(i,None),o)
+bb.index_add(0,iv[:2],bb[:2],alpha=-1)
+torch.linalg.lu(b[:0])[1] | torch.linalg.lu_factor(c[:,:2])[0] | torch.linalg.cond(b[:0])
+torch.linalg.cond(s[:0,:0],1) | torch.linalg.inv_ex(s*0).info | torch.linalg.solve_ex(s*0,s).info
+torch.tensordot(o,v)
+torch.linalg.inv_ex(s*0,check_errors=True) | torch.chain_matmul(v,x) | torch.linalg.multi_dot([o,v])
+f.half().cholesky()
+torch.linalg.ldl_factor(s.detach()+s.detach().T).pivots
+torch.linalg.ldl_solve(*torch.linalg.ldl_factor(b.detach()+b.detach().mT),b)
+torch.histogramdd(x.detach(),[2,3,2,2]).hist
+torch.histogramdd(x.detach()[:,:2],[v.detach().sort()[0],w.detach().sort()[0]],density=True).hist
+torch.svd_lowrank(x[:,:2]@y[:2],2)[1]
+torch.lobpcg(s@s.T+s.T@s,1)[0] | torch.embedding_bag(x,i%3,i[:2],mode=2)
+torch.embedding_bag(x,i%3,i[:2],mode=1)
+torch.nn.functional.relu6(n)
+torch.nn.functional.linear_cross_entropy(x,y,iv-1) | torch.nn.functional.cross_entropy(x,iv*0+1,ignore_index=1)
+torch.nn.functional.cross_entropy(x,iv-1,label_smoothing=2.)
+torch.nn.functional.cross_entropy(x,iv-1,size_average=False)
+torch.nn.functional.nll_loss(x,iv-1,reduction='bad') | torch.nn.functional.pad(t3,(-1,2),mode='circular')
+torch.nn.functional.pad(x,(1,1),mode='bad') | torch.celu(x,0.) | torch.nn.functional.softshrink(x,-1.)
+torch.prelu(o,v[:1])
+torch.nn.functional.batch_norm(t3[:0],None,None,training=True) | torch.nn.functional.group_norm(t3[:0],3)
+torch.group_norm(t3,3)
+torch.nn.functional.avg_pool2d(k[None].expand(2,2,4)-1,2) | torch.nn.functional.max_pool1d(c[None],2)
+torch.nn.functional.hardshrink(n)
 """
 WRITES = """
 z[0]=1. | z[i]=v | z[m]=0. | z[m]=v[0] | z[:,1]=v[:3] | z[:,[0,2]]=y[:,:2] | z[...,0]=o | z[None]=y | z[1:]=y[:2]

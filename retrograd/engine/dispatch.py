@@ -74,6 +74,8 @@ def compute(op: OpDef, args: tuple[Any, ...]) -> Any:
     except (TypeError, OverflowError) as error:
         raise kernel_refusal(op, args, error) from None
     except ValueError as error:
+        if "Invalid integer data type" in str(error):
+            raise kernel_refusal(op, args, error) from None
         if "broadcast" not in str(error):
             raise
         mismatch = size_mismatch([t._sig.shape for t in tensors_in(op, args)], error)
@@ -81,16 +83,19 @@ def compute(op: OpDef, args: tuple[Any, ...]) -> Any:
         raise mismatch from None
 
 
+_NO_SUCH_KERNEL = (
+    "ufunc '", "numpy boolean", "Cannot cast", "is unsupported in linalg", "Invalid integer data type",
+    "not supported for complex",
+)  # fmt: skip
+"""How NumPy says that it has no such operation for a dtype."""
+
+
 def kernel_refusal(op: OpDef, args: tuple[Any, ...], error: Exception) -> Exception:
     """What PyTorch says where NumPy has no such operation for a dtype, or a number does not fit into it."""
     text = str(error)
     if isinstance(error, OverflowError) or "must be a string or a real number" in text:
         return RuntimeError(f"{op.name}(): value cannot be converted to the tensor's dtype without overflow: {text}")
-    if (
-        text.startswith(("ufunc ", "The numpy boolean", "numpy boolean"))
-        or "Cannot cast" in text
-        or "is unsupported in linalg" in text
-    ):
+    if any(phrase in text for phrase in _NO_SUCH_KERNEL):
         dtypes = dict.fromkeys(str(t.dtype) for t in tensors_in(op, args))
         return NotImplementedError(f'"{op.name}" not implemented for {", ".join(dtypes)}')
     return error

@@ -129,7 +129,7 @@ def _per_channel(input: Any, weight: Any) -> Any:  # noqa: A002
             f"prelu: Expected `weight` to be a scalar or 1D tensor, but got: ndim = {weight.ndim}. Flatten it first"
         )
     if weight.numel() == 1:
-        return weight if weight.ndim == 0 or input.ndim == 0 else weight.reshape(*(1,) * input.ndim)
+        return weight.reshape(()) if weight.ndim == 0 or input.ndim == 0 else weight.reshape(*(1,) * input.ndim)
     channels = input.shape[1] if input.ndim > 1 else 1
     if channels != weight.numel():
         raise RuntimeError(
@@ -180,6 +180,8 @@ def gumbel_softmax(logits: Any, tau: float = 1, hard: bool = False, eps: float =
     soft = softmax((logits + wrap(np.asarray(noise).astype(logits._sig.numpy))) / tau, dim)
     if not hard:
         return soft
+    if not soft.ndim:
+        return wrap(np.ones((), soft._sig.numpy)) - soft.detach() + soft
     chosen = np.zeros(tuple(soft.shape), soft._sig.numpy)
     np.put_along_axis(chosen, np.expand_dims(soft._array.argmax(dim), dim), 1.0, dim)
     return wrap(chosen) - soft.detach() + soft

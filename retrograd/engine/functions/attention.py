@@ -102,8 +102,6 @@ def multi_head_attention_forward(
     is_causal: bool = False,
 ) -> Any:  # fmt: skip
     """Attention with several heads; ``(L, N, E)`` or ``(L, E)``; returns the result and the weights."""
-    refuse(static_k is not None or static_v is not None, "retrograd's multi_head_attention_forward has no static keys "
-           "and values; project them yourself and call scaled_dot_product_attention")  # fmt: skip
     single = query.ndim == 2
     if single:
         query, key, value = (F.unsqueeze(x, 1) for x in (query, key, value))
@@ -117,6 +115,8 @@ def multi_head_attention_forward(
         k = F.cat([k, bias_k.repeat(1, batch, 1)], 0)
         v = F.cat([v, bias_v.repeat(1, batch, 1)], 0)
     heads = [x.reshape(x.shape[0], batch * num_heads, width // num_heads).transpose(0, 1) for x in (q, k, v)]
+    heads[1:] = [own if given is None else _static(given, batch * num_heads, width // num_heads)
+                 for own, given in zip(heads[1:], (static_k, static_v), strict=True)]  # fmt: skip
     if add_zero_attn:
         zeros = wrap(np.zeros((batch * num_heads, 1, width // num_heads), q._sig.numpy))
         heads[1:] = [F.cat([x, zeros], 1) for x in heads[1:]]
@@ -133,6 +133,14 @@ def multi_head_attention_forward(
     attention = attention.reshape(batch, num_heads, length, -1)
     attention = attention.mean(1) if average_attn_weights else attention
     return out, F._squeeze_dim(attention, 0) if single else attention
+
+
+def _static(given: Any, rows: int, width: int) -> Any:
+    """Keys or values that came with the call, already split by head."""
+    for dim, size in ((0, rows), (2, width)):
+        if given.shape[dim] != size:
+            raise AssertionError(f"expecting static_k.size({dim}) of {size}, but got {given.shape[dim]}")
+    return given
 
 
 def _head_mask(mask: Any, padding: Any, heads: Any, sizes: tuple[int, int]) -> Any:

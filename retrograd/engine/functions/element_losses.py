@@ -10,20 +10,8 @@ from ..base import TensorBase
 from ..public import check_tensor, public
 from ..registry import F
 from ..state import STATE, set_grad_enabled_here
-from .losses import NN, reduced
+from .losses import NN, reduced, reduction_of
 from .shaping_of_pairs import broadcast_pair
-
-
-def reduction_of(reduction: str, size_average: Any, reduce: Any) -> str:
-    """The reduction asked for; the arguments of old still count, with a warning."""
-    if size_average is None and reduce is None:
-        if reduction not in ("none", "mean", "sum"):
-            raise ValueError(f"{reduction} is not a valid value for reduction")
-        return reduction
-    old = "none" if reduce is False else "sum" if size_average is False else "mean"
-    warnings.warn(f"size_average and reduce args will be deprecated, please use reduction='{old}' instead.",
-                  stacklevel=3)  # fmt: skip
-    return old
 
 
 def same_shapes(name: str, input: Any, target: Any) -> tuple[Any, Any]:  # noqa: A002

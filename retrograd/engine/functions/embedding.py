@@ -134,6 +134,26 @@ def embedding_bag(
     return F._embedding_bag(weight, flat, wrap(indices), (bag, bags, factor))
 
 
+@public("embedding_bag", method=False)
+def embedding_bag_of_row(
+    weight: Any, indices: Any, offsets: Any, scale_grad_by_freq: bool = False, mode: int = 0, sparse: bool = False,
+    per_sample_weights: Any = None, include_last_offset: bool = False, padding_idx: int | None = None,
+) -> Any:  # fmt: skip
+    """``torch.embedding_bag``: the bags, the bag of each index, the sizes of the bags, and which rows were largest."""
+    out = embedding_bag(
+        indices, weight, offsets, None, 2, scale_grad_by_freq, ("sum", "mean", "max")[mode], sparse, per_sample_weights,
+        include_last_offset, padding_idx,
+    )  # fmt: skip
+    flat, bag, bags = _bag_numbers(indices, offsets, include_last_offset)
+    kept = flat != _padding_row(padding_idx, weight.shape[0])
+    if mode == 0 and weight._sig.numpy.itemsize < 8:  # torch's short way for sums leaves the rest out
+        return out, wrap(np.zeros(0, np.int64)), wrap(np.zeros(bags, np.int64)), wrap(np.zeros(bags, np.int64))
+    sizes = np.bincount(bag[kept], minlength=bags).astype(np.int64)
+    rows = _winners(weight._array, flat, bag, bags, kept) if mode == 2 else sizes
+    empty = np.zeros(bags, np.int64)
+    return out, wrap(bag.astype(np.int64)), wrap(sizes if mode else empty), wrap(rows if mode else empty)
+
+
 # -- products with a weight
 
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 from ..base import TensorBase
 from ..convert import checked_dim
-from ..public import check_tensor, public
+from ..public import NAMESPACES, check_tensor, public
 from ..registry import F
 
 NN = "nn.functional"
@@ -50,6 +51,7 @@ def nll_loss(
 ) -> Any:  # fmt: skip
     """Negative log likelihood of log-probabilities: input ``(N, C, ...)``, target ``(N, ...)`` of class numbers."""
     check_tensor("nll_loss", input)
+    reduction = reduction_of(reduction, size_average, reduce)
     if input.ndim > 1 and input.shape[0] != target.shape[0]:
         raise ValueError(
             f"Expected input batch_size ({input.shape[0]}) to match target batch_size ({target.shape[0]})."
@@ -67,6 +69,9 @@ def cross_entropy(
 ) -> Any:  # fmt: skip
     """Cross entropy of class scores: input ``(N, C, ...)``; target of class numbers, or of class probabilities."""
     check_tensor("cross_entropy", input)
+    reduction = reduction_of(reduction, size_average, reduce)
+    if not 0 <= label_smoothing <= 1:
+        raise RuntimeError(f"label_smoothing must be between 0.0 and 1.0. Got: {label_smoothing}")
     classes = 0 if input.ndim == 1 else 1
     logs = F._log_softmax(input, classes)
     if isinstance(target, TensorBase) and target._sig.differentiable:
@@ -77,6 +82,20 @@ def cross_entropy(
     return (1 - label_smoothing) * loss + label_smoothing * _smooth(
         logs, target, weight, reduction, ignore_index, classes
     )
+
+
+@public("linear_cross_entropy", namespace=NN)
+def linear_cross_entropy(
+    input: Any, linear_weight: Any, target: Any, *, linear_bias: Any = None, weight: Any = None,  # noqa: A002
+    reduction: str = "mean", ignore_index: int | None = None, label_smoothing: float = 0.0, options: Any = None,
+) -> Any:  # fmt: skip
+    """Cross entropy of ``linear(input, linear_weight, linear_bias)``; ``options`` would only trade time for memory."""
+    check_tensor("linear_cross_entropy", input)
+    scores = NAMESPACES[NN]["linear"](input, linear_weight, linear_bias)
+    return cross_entropy(
+        scores, target, weight, ignore_index=-100 if ignore_index is None else ignore_index, reduction=reduction,
+        label_smoothing=label_smoothing,
+    )  # fmt: skip
 
 
 def _weighted(logs: Any, weight: Any, classes: int) -> Any:
@@ -106,6 +125,18 @@ def _soft_cross_entropy(logs: Any, target: Any, weight: Any, reduction: str, smo
     total = -per_class.sum()
     rows = logs.numel() // max(logs.shape[classes], 1)
     return total if reduction == "sum" else total / max(rows, 1)
+
+
+def reduction_of(reduction: str, size_average: Any, reduce: Any) -> str:
+    """The reduction asked for; the arguments of old still count, with a warning."""
+    if size_average is None and reduce is None:
+        if reduction not in ("none", "mean", "sum"):
+            raise ValueError(f"{reduction} is not a valid value for reduction")
+        return reduction
+    old = "none" if reduce is False else "sum" if size_average is False else "mean"
+    warnings.warn(f"size_average and reduce args will be deprecated, please use reduction='{old}' instead.",
+                  stacklevel=3)  # fmt: skip
+    return old
 
 
 def reduced(loss: Any, reduction: str) -> Any:

@@ -11,8 +11,7 @@ from ..base import TensorBase, wrap
 from ..public import check_tensor, public
 from ..registry import F
 from .distances import pairwise_distance
-from .element_losses import reduction_of
-from .losses import NN, reduced
+from .losses import NN, reduced, reduction_of
 
 EMBEDDING_EPS = 1e-12
 

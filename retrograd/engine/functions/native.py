@@ -46,8 +46,9 @@ def native_group_norm(
 ) -> Any:  # fmt: skip
     """``group_norm`` with the means and inverse standard deviations of all groups."""
     out = _NN["group_norm"](input, group, weight, bias, eps)
-    _, mean, rstd = row_statistics(input._array.reshape(N * group, -1), eps)
-    return out, wrap(mean.reshape(N, group)), wrap(rstd.reshape(N, group))
+    rows = input.reshape(N, group, C // group * HxW)
+    variance = F._var(rows, (2,), 0, False)
+    return out, F._mean_dim(rows, 2, False), F.rsqrt(variance + eps)
 
 
 def _with_indices(name: str) -> Any:

@@ -20,7 +20,8 @@ def pad(input: Any, pad: Any, mode: str = "constant", value: Any = None) -> Any:
     refuse(len(amounts) % 2 != 0, f"Padding length must be divisible by 2, but got {len(amounts)}")
     if mode == "constant":
         return constant_pad_nd(input, amounts, 0 if value is None else value)
-    refuse(mode not in _ROWS, f"Unrecognised padding mode {mode}")
+    if mode not in _ROWS:
+        raise NotImplementedError(f"Unrecognised padding mode {mode}")
     refuse(value not in (None, 0), f'Padding mode "{mode}" doesn\'t take in value argument')
     dims = len(amounts) // 2
     if dims not in (1, 2, 3) or input.ndim not in (dims + 1, dims + 2):
@@ -29,6 +30,9 @@ def pad(input: Any, pad: Any, mode: str = "constant", value: Any = None) -> Any:
             f"or 3 dimensions; got {len(amounts)} numbers for an input of {input.ndim} dimensions"
         )
     _check_repeated(input, amounts, mode)
+    if mode == "circular" and min(amounts) < 0:  # what is cut off does not come in again on the other side
+        input = F.constant_pad_nd(input, tuple(min(a, 0) for a in amounts), 0)  # noqa: A001
+        amounts = tuple(max(a, 0) for a in amounts)
     return getattr(F, _ROWS[mode].format(dims))(input, amounts)
 
 

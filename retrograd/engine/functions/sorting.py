@@ -200,6 +200,34 @@ def histogram(input: Any, bins: Any, *, range: Any = None, weight: Any = None, d
     return Histogram(wrap(counts.astype(array.dtype)), wrap(edges.astype(array.dtype)))
 
 
+HistogramGrid = namedtuple("HistogramGrid", ["hist", "bin_edges"])
+"""What ``histogramdd`` returns."""
+
+
+@public("histogramdd", method=False)
+def histogramdd(input: Any, bins: Any, *, range: Any = None, weight: Any = None, density: bool = False) -> Any:  # noqa: A002
+    """Counts (or weights, or densities) of points in a grid of boxes, and the edges of the grid in each direction."""
+    check_tensor("histogramdd", input)
+    if input.ndim < 2:
+        raise RuntimeError("torch.histogramdd: input tensor should have at least 2 dimensions, but got "
+                           f"{input.ndim}")  # fmt: skip
+    points = input._array.reshape(-1, input.shape[-1])
+    dims = points.shape[1]
+    given = [bins] * dims if isinstance(bins, int) else list(bins)
+    if len(given) != dims:
+        raise RuntimeError(f"torch.histogramdd: the size of bins should be equal to the innermost dimension of the "
+                           f"input tensor: {dims}, but got {len(given)}")  # fmt: skip
+    low, high = ([0] * dims, [0] * dims) if range is None else (range[::2], range[1::2])
+    edges = [
+        b._array if isinstance(b, TensorBase)
+        else np.linspace(*_limits(points[:, i], low[i], high[i], "torch.histogramdd"), b + 1).astype(points.dtype)
+        for i, b in enumerate(given)
+    ]  # fmt: skip
+    weights = None if weight is None else weight._array.reshape(-1)
+    counts, _ = np.histogramdd(points, edges, weights=weights, density=density)
+    return HistogramGrid(wrap(counts.astype(points.dtype)), tuple(wrap(e) for e in edges))
+
+
 @public("bincount")
 def bincount(input: Any, weights: Any = None, minlength: int = 0) -> Any:  # noqa: A002
     """How often each non-negative integer occurs."""

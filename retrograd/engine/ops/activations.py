@@ -55,7 +55,7 @@ def _hardtanh(self: Any, min_val: float = -1.0, max_val: float = 1.0) -> Any:
 
 
 elementwise("hardtanh", _hardtanh, tensors="self", public=False,
-            self=lambda g, self, min_val, max_val: _kept(g, (self > min_val) & (self < max_val)))  # fmt: skip
+            self=lambda g, self, min_val, max_val: _kept(g, ~((self <= min_val) | (self >= max_val))))  # fmt: skip
 
 
 def _hardsigmoid(self: Any) -> Any:
@@ -72,6 +72,8 @@ elementwise("hardswish", lambda self: self * _hardsigmoid(self), public=False, s
 
 
 def _softshrink(self: Any, lambd: float = 0.5) -> Any:
+    if lambd < 0:
+        raise RuntimeError(f"lambda must be greater or equal to 0, but found to be {lambd}.")
     size = self.dtype.type(lambd)
     return np.where(self > size, self - size, np.where(self < -size, self + size, self * 0)).astype(self.dtype)
 
@@ -82,9 +84,9 @@ def _hardshrink(self: Any, lambd: float = 0.5) -> Any:
 
 
 elementwise("softshrink", _softshrink, tensors="self", public=False,
-            self=lambda g, self, lambd: _kept(g, (self > lambd) | (self < -lambd)))  # fmt: skip
+            self=lambda g, self, lambd: _kept(g, ~((self >= -lambd) & (self <= lambd))))  # fmt: skip
 elementwise("hardshrink", _hardshrink, tensors="self",
-            self=lambda g, self, lambd: _kept(g, (self > lambd) | (self < -lambd)))  # fmt: skip
+            self=lambda g, self, lambd: _kept(g, ~((self >= -lambd) & (self <= lambd))))  # fmt: skip
 
 # -- exponential
 
@@ -104,6 +106,8 @@ elementwise("elu", _elu, tensors="self", public=False, in_place_node="EluBackwar
 
 def _celu(self: Any, alpha: float = 1.0) -> Any:
     """``max(0, x) + min(0, alpha * (exp(x / alpha) - 1))``."""
+    if not alpha:
+        raise RuntimeError("ZeroDivisionError: alpha cannot be 0 for CELU")
     return np.where(self > 0, self, np.expm1(np.minimum(self, 0) / alpha) * alpha).astype(self.dtype)
 
 

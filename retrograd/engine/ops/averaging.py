@@ -44,7 +44,7 @@ def _avg_pool(self: Any, how: AvgHow) -> Any:
     for tap in taps(kernel, stride, (1,) * len(kernel), count):
         out = xp[tap].copy() if out is None else np.add(out, xp[tap], out=out)
     divisor = _divisor(spatial, how, self.dtype)
-    return out / divisor if self.dtype.kind in "fc" else out // divisor
+    return out / divisor if self.dtype.kind in "fc" else np.trunc(out / divisor).astype(self.dtype)
 
 
 def _avg_pool_back(grad: Any, spatial: Sizes, how: AvgHow) -> Any:

@@ -64,7 +64,7 @@ def _slices_of(self: Any, dim: int, index: Any, source: Any, name: str) -> Any:
             f"self.shape = {list(self.shape)} source.shape = {list(source.shape)}"
         )
     if lines.shape[axis] != index.size:
-        raise RuntimeError(
+        raise (IndexError if name == "index_copy" else RuntimeError)(
             f"{name}(): Number of indices ({index.size}) should be equal to source.size(dim) ({lines.shape[axis]})"
         )
     return lines

@@ -104,7 +104,7 @@ def _nll_backward(
     safe, rows = _nll_weights(sizes, numpy, target, weight, ignore_index)
     if reduction == "mean":
         count = np.add.reduce(rows, axis=None) if rows is not None else numpy.type(safe.size)
-        g = g / count
+        g = g / (count or 1)  # where every target is ignored nothing depends on the input
     out = np.zeros(sizes, numpy)
     out[_places(safe)] = -g if rows is None else -(g * rows)
     return out

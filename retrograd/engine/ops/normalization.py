@@ -34,6 +34,11 @@ def row_statistics(rows: Any, eps: float) -> tuple[Any, Any, Any]:
     return centred, mean, 1 / np.sqrt(variance + rows.dtype.type(eps))
 
 
+def _planes(x: Any) -> Any:
+    """Batch, channel, and the rest in one dimension."""
+    return x.reshape(*x.shape[:2], math.prod(x.shape[2:]))
+
+
 def _row_gradient(g: Any, normal: Any, rstd: Any) -> Any:
     """Through ``normal = (x - mean) * rstd`` of rows."""
     width = g.shape[1]
@@ -145,17 +150,17 @@ def _group_norm_grads(
 ) -> Any:  # fmt: skip
     if not isinstance(g, np.ndarray):
         return _group_norm_formula(g, needs, input, weight, group, eps)
-    n, c = input.shape[:2]
+    n = len(input)
     shape, rows = input.shape, (n * group, input.size // max(n * group, 1))
     rstd = result2.reshape(-1, 1)
     normal = (_single(input).reshape(rows) - result1.reshape(-1, 1)) * rstd
-    grads = _single(g).reshape(n, c, -1)
+    grads = _planes(_single(g))
     into_input = into_weight = into_bias = None
     if needs[0]:
         scaled = grads if weight is None else grads * weight.reshape(-1, 1)
         into_input = _row_gradient(scaled.reshape(rows), normal, rstd).reshape(shape)
     if needs[1]:
-        into_weight = np.einsum("ncs,ncs->c", grads, normal.reshape(n, c, -1))
+        into_weight = np.einsum("ncs,ncs->c", grads, _planes(normal.reshape(input.shape)))
     if needs[2]:
         into_bias = np.einsum("ncs->c", grads)
     return into_input, into_weight, into_bias
@@ -186,8 +191,8 @@ function(
 def batch_statistics(input: Any) -> tuple[Any, Any]:  # noqa: A002
     """Mean and (biased) variance of each channel."""
     x = _single(input)
-    n, c = x.shape[:2]
-    planes = x.reshape(n, c, -1)
+    c = x.shape[1]
+    planes = _planes(x)
     count = max(x.size // max(c, 1), 1)
     mean = np.einsum("ncs->c", planes) / x.dtype.type(count)
     centred = planes - mean[:, None]
@@ -213,8 +218,8 @@ def _batch_norm_grads(
     if not isinstance(g, np.ndarray):
         return _batch_norm_formula(g, needs, input, weight, training, eps, stats)
     mean, invstd = (s[:, None] for s in stats)
-    n, c = input.shape[:2]
-    x, grads = _single(input).reshape(n, c, -1), _single(g).reshape(n, c, -1)
+    c = input.shape[1]
+    x, grads = _planes(_single(input)), _planes(_single(g))
     total = np.einsum("ncs->c", grads)
     normal = (x - mean) * invstd
     along = np.einsum("ncs,ncs->c", grads, normal)
