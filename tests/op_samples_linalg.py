@@ -177,7 +177,7 @@ FACTORS = [
            grad=False),
 ]  # fmt: skip
 
-LOW = np.tril(real(2, 4, 4)) * [[0, 1, 1, 1]]
+LOW = real(2, 4, 4) * (1 - np.eye(4))
 INDEFINITE = [
     *calls("linalg.ldl_factor linalg.ldl_factor_ex", [Const(real(4, 4))], [Const(LOW)], [Const(cplx(3, 3))],
            [Const(cplx(3, 3)), {"hermitian": True}], [Const(np.zeros((0, 2, 2)))], grad=False, variants=False),

@@ -303,13 +303,13 @@ class Watcher:
     def __init__(self) -> None:
         self.names: set[str] = set()
 
-    def operation(self, name: str, node: Any, inputs: Any, outputs: Any) -> None:
+    def operation(self, op: Any, *_: Any) -> None:
         """An operation ran."""
-        self.names.add(name)
+        self.names.add(str(getattr(op, "name", op)))
 
-    def inplace(self, name: str, node: Any, tensor: Any, version: int) -> None:
+    def inplace(self, op: Any, *_: Any) -> None:
         """A row wrote in place."""
-        self.names.add(name.removesuffix("_"))
+        self.names.add(str(getattr(op, "name", op)).removesuffix("_"))
 
 
 def noting(op: Any, names: set[str]) -> Any:

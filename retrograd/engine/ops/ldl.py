@@ -59,8 +59,15 @@ def _middle(a: Any, k: int, step: int, hermitian: bool) -> Any:
     return lower + _turned(np.tril(lower, -1), hermitian)
 
 
+def _divided(block: Any, rows: Any) -> Any:
+    """``block ** -1 @ rows`` for a block of one or two rows; a zero gives infinities, as in LAPACK."""
+    return rows / block if len(block) == 1 else np.linalg.solve(block, rows)
+
+
 def _factor(matrix: Any, hermitian: bool) -> tuple[Any, Any, int]:
     a, n, k, info = np.tril(matrix), len(matrix), 0, 0
+    if hermitian:
+        np.fill_diagonal(a, a.diagonal().real)
     pivots = np.zeros(n, np.int32)
     while k < n:
         other, step = _choice(a, k)
@@ -72,7 +79,7 @@ def _factor(matrix: Any, hermitian: bool) -> tuple[Any, Any, int]:
         if other != at:
             _exchange(a, k, at, other, hermitian)
         columns = a[end:, k:end].copy()
-        a[end:, k:end] = np.linalg.solve(_middle(a, k, step, hermitian).T, columns.T).T
+        a[end:, k:end] = _divided(_middle(a, k, step, hermitian).T, columns.T).T
         a[end:, end:] -= np.tril(a[end:, k:end] @ _turned(columns, hermitian))
         pivots[k:end] = other + 1 if step == 1 else -(other + 1)
         k = end
@@ -104,7 +111,7 @@ def _solve(factors: Any, pivots: Any, right: Any, hermitian: bool) -> Any:
     for start, end, at, other in steps:
         x[[at, other]] = x[[other, at]]
         x[end:] -= factors[end:, start:end] @ x[start:end]
-        x[start:end] = np.linalg.solve(_middle(factors, start, end - start, hermitian), x[start:end])
+        x[start:end] = _divided(_middle(factors, start, end - start, hermitian), x[start:end])
     for start, end, at, other in reversed(steps):
         x[start:end] -= _turned(factors[end:, start:end], hermitian) @ x[end:]
         x[[at, other]] = x[[other, at]]
