@@ -52,6 +52,12 @@ def __getattr__(name: str) -> Any:
 def _load_face() -> None:
     """Load the engine and put its names here, where the next look-up finds them at once."""
     globals().update(importlib.import_module(f"{__name__}._face").NAMES)
+    importlib.import_module(f"{__name__}.engine.anomaly").set_companion(_explained)
+
+
+def _explained() -> Any:
+    """What explains errors under anomaly mode, loaded when that is first switched on."""
+    return importlib.import_module(f"{__name__}.inspect.explain").explained()
 
 
 def _missing(name: str) -> str:

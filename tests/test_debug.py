@@ -29,7 +29,8 @@ def test_block():
     assert trace.graph is trace.graphs[1]
     assert trace.graph.root_names == ["loss"]
     assert "weight" in trace.graph.name
-    assert [event.kind for event in trace.recording.events] == ["backward", "backward-end"] * 2
+    runs = [event.kind for event in trace.recording.events if event.kind.startswith("backward")]
+    assert runs == ["backward", "backward-end"] * 2
     assert repr(trace) == "<retrograd.debug: 2 backward graphs>"
 
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
 from typing import Any
 
 import numpy as np
@@ -24,9 +25,27 @@ def is_anomaly_check_nan_enabled() -> bool:
     return state.CHECK_NAN
 
 
+class _Companion:
+    """What is on together with anomaly mode: a context manager that whoever explains errors offers."""
+
+    offered: Callable[[], AbstractContextManager[None]] | None = None
+    running: AbstractContextManager[None] | None = None
+
+
+def set_companion(offer: Callable[[], AbstractContextManager[None]]) -> None:
+    """Say what is to be entered when anomaly mode is switched on, and left when it is switched off."""
+    _Companion.offered = offer
+
+
 def _set(mode: bool, check_nan: bool) -> None:
     if mode is not state.ANOMALY:
         state.enter_mode() if mode else state.leave_mode()
+        running, _Companion.running = _Companion.running, None
+        if running is not None:
+            running.__exit__(None, None, None)
+        elif mode and _Companion.offered is not None:
+            _Companion.running = _Companion.offered()
+            _Companion.running.__enter__()
     state.ANOMALY = mode
     state.CHECK_NAN = check_nan
 

@@ -10,6 +10,7 @@ from typing import Any
 from ..errors import NoGraphError
 from .diagnose import diagnose
 from .events import Recording
+from .explain import explain
 from .findings import Finding
 from .notebook import recording_bundle
 from .output import save
@@ -31,18 +32,19 @@ class debug(ContextDecorator):  # noqa: N801 - lower-case, as context managers o
         trace.save("step.svg")
 
     ``level`` says how much is recorded: ``"graph"``, ``"backward"`` (times and statistics of each node as well) or
-    ``"full"`` (every call of forward, too).  Blocks nest.  Exceptions go through, and what was recorded up to then
-    is kept.  As a decorator (``@rg.debug()``) it records each call anew; the object then holds the last one.
+    ``"full"`` (every call of forward, too), which explains most.  Blocks nest.  Exceptions go through, with a note
+    that says what led to them where that is known, and what was recorded up to then is kept.  As a decorator
+    (``@rg.debug()``) it records each call anew; the object then holds the last one.
     """
 
-    def __init__(self, *, level: str = "graph") -> None:
+    def __init__(self, *, level: str = "full") -> None:
         self.level = level
         self.recording = Recording()
         """Events and graphs of the block; complete when it has ended."""
         self._running: list[AbstractContextManager[Recording]] = []
 
     def __enter__(self) -> debug:
-        block = recording(every_thread=False, level=self.level)
+        block = recording(every_thread=False, level=self.level, explain=explain)
         self.recording = block.__enter__()
         self._running.append(block)
         return self

@@ -23,6 +23,7 @@ MAX_EVENTS = 1_000_000
 """Events after which level ``full`` notes no more calls of forward, about 1.5 GB."""
 _AROUND = 2
 """Lines kept before and after one that is mentioned."""
+Explain = Callable[[Recording, BaseException, SourceLine | None], None]
 _SHARED = (*NODE_COLUMNS, *EDGE_COLUMNS, "roots", "root_names")
 
 
@@ -33,18 +34,20 @@ def recording(
     every_thread: bool = True,
     level: str = "graph",
     after_run: Callable[[Recording], None] | None = None,
+    explain: Explain | None = None,
 ) -> Iterator[Recording]:
     """Record every backward run of both engines until the block ends; the program does what it would do alone.
 
     ``level`` says how much: ``"graph"`` for structure only, ``"backward"`` for times and statistics of each node
     as well, ``"full"`` for every call of forward on top of that.  Yields the ``Recording``; it is complete when the
     block has ended.  An exception is noted as an ``"error"`` event and goes on its way, without our frames in its
-    traceback.  PyTorch may be imported inside the block.  ``after_run`` is called whenever a backward run has ended.
+    traceback.  PyTorch may be imported inside the block.  ``after_run`` is called whenever a backward run has ended,
+    ``explain`` with an exception that the engine raises or that ends the block.
     Raises ``UsageError`` for a level there is not.
     """
     if level not in LEVELS:
         raise UsageError(f"There is no level {level!r} of recording.", f"Choose one of {', '.join(LEVELS)}.")
-    recorder = Recorder(script, level, after_run)
+    recorder = Recorder(script, level, after_run, explain=explain)
     with ExitStack() as stack:
         stack.callback(recorder.tensors.close)
         for source in sources():
@@ -53,6 +56,7 @@ def recording(
             yield recorder.recording
         except BaseException as error:
             recorder.note_error(error)
+            recorder.explain(error)
             strip_own_frames(error)
             raise
         finally:
@@ -63,12 +67,20 @@ class Recorder:
     """The sink that fills one recording."""
 
     def __init__(
-        self, script: str = "", level: str = "graph", after_run: Callable[[Recording], None] | None = None
+        self,
+        script: str = "",
+        level: str = "graph",
+        after_run: Callable[[Recording], None] | None = None,
+        *,
+        explain: Explain | None = None,
+        max_events: int = MAX_EVENTS,
     ) -> None:
         created = datetime.now(UTC).isoformat(timespec="seconds")
         self.recording = Recording(script=script, created=created, level=level)
         self.tensors = TensorTable(self.recording.tensors)
         self._after_run = after_run
+        self._explain = explain
+        self._max_events = max_events
         self._lock = threading.Lock()
         self._runs = 0
         self._graphs = 0
@@ -100,7 +112,12 @@ class Recorder:
 
     def wants(self) -> bool:
         """Whether events of level ``full`` are still taken."""
-        return len(self.recording.events) < MAX_EVENTS
+        return len(self.recording.events) < self._max_events
+
+    def explain(self, error: BaseException, line: SourceLine | None = None) -> None:
+        """Let an exception say what led to it, if that was asked for; ``line`` is the user's that raised it."""
+        if self._explain is not None and isinstance(error, Exception):
+            self._explain(self.recording, error, line)
 
     def note_error(self, error: BaseException) -> None:
         """Record what ended the block."""

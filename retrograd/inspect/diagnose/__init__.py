@@ -13,7 +13,7 @@ from ..findings import SEVERITIES, Finding
 from .base import Case, Check, Kind, finding_of
 from .flow import Flow
 
-__all__ = ["SEVERITIES", "Case", "Check", "Finding", "Flow", "Kind", "checks", "diagnose", "kinds"]
+__all__ = ["SEVERITIES", "Case", "Check", "Finding", "Flow", "Kind", "checks", "diagnose", "explanation", "kinds"]
 
 _found: dict[str, Check] = {}
 
@@ -43,6 +43,15 @@ def diagnose(recording: Recording) -> list[Finding]:
     table = kinds()
     cases = [case for check in checks().values() for case in check.find(flow)]
     return [finding_of(case, table[case.kind]) for case in _explaining(_ordered(cases, table))]
+
+
+def explanation(recording: Recording) -> Finding | None:
+    """Return what led to the exception that ended the recorded stretch, None if no check knows."""
+    flow = Flow(recording)
+    table = kinds()
+    cases = [case for check in checks().values() for case in check.find(flow) if case.explains_error]
+    first = next(iter(_ordered(cases, table)), None)
+    return None if first is None else finding_of(first, table[first.kind])
 
 
 def _ordered(cases: list[Case], table: dict[str, Kind]) -> list[Case]:

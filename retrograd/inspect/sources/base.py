@@ -27,6 +27,9 @@ class Sink(Protocol):
     def begin_run(self) -> int:
         """Return the number of a backward run that begins now; other runs may be under way."""
 
+    def explain(self, error: BaseException, line: SourceLine | None = None) -> None:
+        """Let an exception that the engine raises in this line of the user say what led to it."""
+
     def wants(self) -> bool:
         """Whether events of level ``full`` are still taken; False when there are so many that memory is in danger."""
 

@@ -222,6 +222,7 @@ class Calls(Observer):
         event, self._pending.write = self._pending.write, None
         if event is not None:
             event.kind, event.data["error"] = "operation", text
+            self.watching.sink.explain(error, event.source)
             return
         caller = self._caller()
         if caller is None:
@@ -231,6 +232,7 @@ class Calls(Observer):
         data = self._given(inputs, self._names.of_inputs(caller, inputs), line)
         name = caller.function or spelled(name)
         self.watching.send(Event("operation", name, line, data | {"outputs": [], "error": text}))
+        self.watching.sink.explain(error, line)
 
     def _values_written(self, args: Any, caller: Caller) -> list[TensorBase]:
         """The other operands of a write; a number that ``t[i] = 0.0`` was made a tensor of is not the user's."""

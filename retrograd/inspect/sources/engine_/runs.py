@@ -115,6 +115,8 @@ class Runs(Observer):
             self.watching.send(Event("backward-end", source=line, data=run | _described(error)))
         elif call.event is not None and error is not None:
             call.event.data |= _described(error)
+        if error is not None:
+            self.watching.sink.explain(error, line)
         elif results is not None and self.watching.wants("full"):
             self._note_results(call, [g for g in results if isinstance(g, TensorBase)], line)
 
