@@ -1,7 +1,7 @@
 """Our own engine as the inspector sees it; one idea a file.
 
-``source`` is what the inspector talks to.  ``watching`` is one watcher; the other modules are the observers that send
-it what they see: ``lines``, ``runs``, ``nodes``, ``calls``, ``leaves``, ``hooks``, ``functions``, ``owners``,
+``source`` is what the inspector talks to, ``watching`` one watcher.  ``observers`` lists what sends it what they see:
+``lines``, ``runs``, ``nodes``, ``calls``, ``writes``, ``leaves``, ``hooks``, ``functions``, ``owners`` and
 ``checkpoints``.
 """
 

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from ....engine import observe
 from .calls import Calls
 from .checkpoints import Checkpoints
+from .describing import Describing
 from .functions import Functions
 from .hooks import Hooks
 from .leaves import Leaves
@@ -16,6 +17,7 @@ from .nodes import Nodes
 from .owners import Owners
 from .runs import Picture, Runs
 from .watching import Observer, Watching
+from .writes import Writes
 
 
 def observers_for(watching: Watching, picture: Picture) -> list[Observer]:
@@ -23,7 +25,8 @@ def observers_for(watching: Watching, picture: Picture) -> list[Observer]:
     runs = Runs(watching, picture)
     found: list[Observer] = [runs, Owners(watching, LINES)]
     if watching.wants("full"):
-        found += [Calls(watching), Leaves(watching)]
+        tell = Describing(watching)
+        found += [Calls(watching, tell), Writes(watching, tell), Leaves(watching)]
     if watching.wants("backward"):
         nodes = Nodes(watching)
         runs.prepare = nodes.prepare

@@ -1,0 +1,134 @@
+"""Observes writes into tensors: tried, done, refused, and the way to the memory that they take."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ....engine.base import TensorBase
+from ....engine.state import peek_number
+from ....engine.views import requires_grad
+from ...events import Event
+from . import values
+from .caller import Caller, spelled
+from .describing import Describing, saved_numbers
+from .watching import Observer, Watching, guarded, memory_of, version
+
+
+class Writes(Observer):
+    """Sends ``inplace``, and calls that raised."""
+
+    def __init__(self, watching: Watching, tell: Describing) -> None:
+        super().__init__(watching)
+        self._tell = tell
+
+    @guarded
+    def writing(self, op: Any, args: Any) -> None:
+        """An in-place operator is tried: should it be refused, this is what is known of it."""
+        caller = self._tell.caller()
+        if caller is None or not isinstance(args[0], TensorBase):
+            return
+        t = self._written_tensor(args[0], caller)
+        line = self._tell.line(caller.frame)
+        inputs = [t, *self._values_written(args, caller)]
+        data = self._tell.given(inputs, self._tell.names.of_inputs(caller, inputs), line)
+        target = data["inputs"][0]
+        before = version(t)
+        data |= {"target": target, "version": [before, before], "through": self._through(target, t)}
+        data |= {"outputs": [target], "output_names": [""]}
+        if _overlaps(t._array):
+            data["overlap"] = True
+        data |= self._tell.arguments(op, args)
+        data["stack"] = self._tell.names.stack(caller.frame)
+        name = caller.function or spelled(op.name) + "_"
+        event = Event("inplace", name if name.endswith(("_", "item")) else name + "_", line, data)
+        self._tell.pending.write = event
+        self.watching.send(event)
+
+    @guarded
+    def inplace(self, op: Any, args: Any, node: Any, t: TensorBase, inputs: Any) -> None:
+        """It was done."""
+        event, self._tell.pending.write = self._tell.pending.write, None
+        if event is None:
+            return
+        data = event.data
+        data["version"][1] = version(t)
+        if node is not None:
+            begin = self.watching.begin
+            data["nodes"] = [node._number - begin, peek_number() - begin]
+            given = [t, *[a for a in args[1:] if isinstance(a, TensorBase)]][: len(data["inputs"])]
+            data["saves"] = saved_numbers(node, given, data["inputs"], [data["target"]])
+        if op.name == "_index_put" and not (len(args) > 3 and args[3]):
+            count = values.repeated(args[1], args[0]._array.shape)
+            if count:
+                data["duplicates"] = count
+        self._tell.measure(data, [t])
+        self._tell.judge(data, op, inputs, [t])
+        self._note_gradient(event, t)
+
+    @guarded
+    def writing_out(self, value: TensorBase, out: TensorBase) -> None:
+        """A result is about to be written into ``out=``."""
+        caller = self._tell.caller()
+        if caller is None:
+            return
+        line = self._tell.line(caller.frame)
+        data = self._tell.given([value, out], ["", ""], line)
+        now = version(out)
+        data |= {"target": data["inputs"][1], "version": [now, now + 1], "through": "out"}
+        data["stack"] = self._tell.names.stack(caller.frame)
+        self.watching.send(Event("inplace", caller.function, line, data))
+
+    @guarded
+    def refused(self, name: str, args: Any, error: BaseException) -> None:
+        """A call raised."""
+        text = f"{type(error).__name__}: {error}"
+        event, self._tell.pending.write = self._tell.pending.write, None
+        if event is not None:
+            event.kind, event.data["error"] = "operation", text
+            self.watching.sink.explain(error, event.source)
+            return
+        caller = self._tell.caller()
+        if caller is None:
+            return
+        line = self._tell.line(caller.frame)
+        inputs = [a for a in args if isinstance(a, TensorBase)]
+        data = self._tell.given(inputs, self._tell.names.of_inputs(caller, inputs), line)
+        name = caller.function or spelled(name)
+        self.watching.send(Event("operation", name, line, data | {"outputs": [], "error": text}))
+        self.watching.sink.explain(error, line)
+
+    def _values_written(self, args: Any, caller: Caller) -> list[TensorBase]:
+        """The other operands of a write; a number that ``t[i] = 0.0`` was made a tensor of is not the user's."""
+        known = self.watching.sink.tensors.known
+        given = [a for a in args[1:] if isinstance(a, TensorBase)]
+        return [a for a in given if caller.function != "setitem" or requires_grad(a) or known(a) is not None]
+
+    def _written_tensor(self, t: TensorBase, caller: Caller) -> TensorBase:
+        """The tensor that the user's line writes to: ``t[i] = v`` writes to a view that nobody else sees."""
+        whole, self._tell.pending.whole = self._tell.pending.whole, None
+        if whole is None or caller.function != "setitem":
+            return t
+        held = whole()
+        return held if held is not None and memory_of(held) is memory_of(t) else t
+
+    def _through(self, number: int, t: TensorBase) -> str:
+        """The way to the memory that a write takes."""
+        table = self.watching.sink.tensors
+        seen: int | None = number
+        while seen is not None:
+            if seen in self._tell.aliases:
+                return self._tell.aliases[seen]
+            seen = table[seen].view_of
+        return "view" if t._meta is not None and t._meta.view is not None else ""
+
+    def _note_gradient(self, event: Event, t: TensorBase) -> None:
+        """A write that leaves some leaf's ``.grad`` all zero has cleared it."""
+        target = event.data["target"]
+        leaf = self.watching.gradients.get(target)
+        if leaf is not None and event.data["range"] == [[0.0, 0.0]]:
+            data = {"tensor": leaf, "change": "grad-zeroed"}
+            self.watching.send(Event("leaf", event.op, event.source, data))
+
+
+def _overlaps(array: Any) -> bool:
+    return any(stride == 0 and size > 1 for size, stride in zip(array.shape, array.strides, strict=True))
