@@ -24,6 +24,7 @@ from .engine.modes import (
 )
 from .engine.printing import set_printoptions
 from .engine.random import Generator, get_rng_state, initial_seed, manual_seed, set_rng_state
+from .engine.scope import scope
 from .engine.tensor import Tensor
 
 inf, nan, pi, e = math.inf, math.nan, math.pi, math.e
@@ -47,7 +48,7 @@ __all__ = [
     "dtype", "e", "enable_grad", "get_default_dtype", "get_rng_state", "inf", "inference_mode", "initial_seed",
     "is_anomaly_check_nan_enabled", "is_anomaly_enabled", "is_grad_enabled", "is_inference",
     "is_inference_mode_enabled", "manual_seed", "nan", "no_grad", "pi", "preserve_format", "promote_types",
-    "set_default_dtype", "set_grad_enabled",
+    "scope", "set_default_dtype", "set_grad_enabled",
     "set_printoptions", "set_rng_state", "strided",
 ]  # fmt: skip
 

@@ -16,6 +16,7 @@ An observer is any object; those of these methods that it has are called, on the
   ``function_ended(node, args, results)`` when it was applied,
   ``function_backward(node, grads, results)`` with what the user's ``backward`` returned, unchecked;
 * checkpoints: ``checkpoint(action, frame)`` with ``"forward"``, ``"recompute"`` or ``"ended"``;
+* scopes that the user named: ``scope_began(name)``, ``scope_ended(name)``;
 * modules and optimizers: ``module_began(module)``, ``module_ended(module)``, ``optimizer(action, optimizer)`` with
   ``"made"``, ``"step"`` or ``"zero_grad"``, and ``optimizer_done(optimizer)`` when one of the latter two is over;
 * backward: ``backward_called(api, outputs, gradients, inputs, retain_graph, create_graph)`` when it is asked for and

@@ -34,14 +34,34 @@ class Owners(Observer):
         if call is not self._call:
             self._call = call
             note_module(call)
-        scope = self._inner(module, scopes[-1]) if scopes else self._outermost(module)
-        scopes.append(scope)
-        self._lines.enter(scope)
+        modules = self.watching.here.modules
+        path = self._inner(module, modules[-1]) if modules else self._outermost(module)
+        scopes.append(path if len(scopes) == len(modules) else f"{scopes[-1]}/{_below(path, modules)}")
+        modules.append(path)
+        self._lines.enter(scopes[-1])
 
     @guarded
     def module_ended(self, module: Any) -> None:
         """It is done."""
+        here = self.watching.here
+        if here.modules:
+            here.modules.pop()
+            self._leave(here.scopes)
+
+    @guarded
+    def scope_began(self, name: str) -> None:
+        """A stretch of the program begins that the user gave a name."""
         scopes = self.watching.here.scopes
+        scopes.append(f"{scopes[-1]}/{name}" if scopes else name)
+        self._lines.enter(scopes[-1])
+
+    @guarded
+    def scope_ended(self, name: str) -> None:
+        """It is over."""
+        self._leave(self.watching.here.scopes)
+
+    def _leave(self, scopes: list[str]) -> None:
+        """Leave the innermost scope."""
         if scopes:
             scopes.pop()
         self._lines.enter(scopes[-1] if scopes else "")
@@ -128,6 +148,13 @@ class Owners(Observer):
     def optimizer_done(self, optimizer: Any) -> None:
         """It is done."""
         self.watching.here.quiet = False
+
+
+def _below(path: str, modules: list[str]) -> str:
+    """What a module's path adds to that of the module around it."""
+    if modules and path.startswith(f"{modules[-1]}/"):
+        return path[len(modules[-1]) + 1 :]
+    return path.rpartition("/")[2] if modules else path
 
 
 def _variable(value: Any, caller: Any) -> str:

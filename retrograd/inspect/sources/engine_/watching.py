@@ -50,6 +50,9 @@ class _Thread(threading.local):
         self.runs: list[Run] = []
         """Backward runs under way, innermost last."""
         self.scopes: list[str] = []
+        """Scopes under way, of modules and of the user, innermost last."""
+        self.modules: list[str] = []
+        """Paths of the modules that are running."""
 
 
 class Watching:
