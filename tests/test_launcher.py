@@ -154,3 +154,33 @@ def test_a_rank_that_raises_and_one_that_forks(tmp_path: Path) -> None:
     code, out, err = ended(start(tmp_path, "fork"))
     assert (code, out) == (0, "0 True\n")
     assert err.count("wrote") == 1
+
+
+NAN = """
+import os
+import retrograd as rg
+rank = int(os.environ["RANK"])
+w = rg.ones(3, requires_grad=True)
+v = rg.ones(3, requires_grad=True)
+for step in range(3):
+    x = rg.ones(3) * (0.0 if rank == 1 and step == 1 else 2.0)
+    h = rg.log(x * w)
+    (h * h * (v if rank or step < 2 else 1.0)).sum().backward()
+"""
+
+
+def test_the_first_nonfinite_value_of_real_ranks(tmp_path: Path) -> None:
+    """Recorded processes: the rank, the step and the line that made the first infinity, and who lacks a gradient."""
+    (tmp_path / "train.py").write_text(NAN)
+    command = [sys.executable, "-m", "retrograd", "trace", "train.py", "--level", "full", "-o", "run.json", "-q"]
+    for rank in ("0", "1"):
+        environment = {**os.environ, "RANK": rank, "WORLD_SIZE": "2"}
+        subprocess.run(command, cwd=tmp_path, env=environment, check=True, timeout=120)
+    found = compare([load_recording(str(tmp_path / f"run.rank{rank}.json")) for rank in (0, 1)])
+    assert isinstance(found, Lineup)
+    (one,) = found.nonfinite
+
+    assert (one.run, one.place.step, one.phase, one.what) == (1, 1, "forward", "3 inf")
+    assert (one.place.op, one.place.source and one.place.source.line) == ("log", 9)
+    assert [(part.name, part.step, part.runs) for part in found.partial] == [("v", 2, (1,))]
+    assert {gap.expected for gap in found.norms} == {True}

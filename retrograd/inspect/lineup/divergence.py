@@ -6,7 +6,7 @@ from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import dataclass, field
 
 from ..columns import Plain
-from ..graph_diff import GraphDiff, NodeDiff, change_text, diff_graphs
+from ..graph_diff import Change, GraphDiff, NodeDiff, change_text, diff_graphs
 from ..snapshot import GraphSnapshot
 from .run import Place, Run, gradient_order, hooks_run, leaves, ran
 
@@ -116,8 +116,14 @@ def _difference(runs: list[Run], step: int, most: list[int], group: list[int]) -
     if node is None:  # only which nodes ran
         return _other_participation((here, there), step, group, graphs)
     places = _sides(graphs, node, (here, there), step)
-    detail = "; ".join(map(change_text, node.changes)) or f"{node.op} is {_side(node)} there"
+    told = [change_text(change) for change in node.changes if _is_structure(change)]
+    detail = "; ".join(told) or f"{node.op} is {_side(node)} there"
     return Difference(group, what, *places, detail, graphs)
+
+
+def _is_structure(change: Change) -> bool:
+    """Whether a change is of the kind that makes runs part; figures of ranks differ anyway."""
+    return change.what in ("op", "name", "shape", "dtype") or change.what.startswith("operand")
 
 
 def _side(node: NodeDiff) -> str:

@@ -109,9 +109,9 @@ def _norm_lines(found: Lineup) -> Iterator[str]:
         if not one.expected:
             norms = ", ".join("none" if norm is None else f"{norm:.6g}" for norm in one.norms[:8])
             yield f"gradient norms of {clean(one.name)} should be equal at {_step(one.step)} but are {norms}"
-    free = sum(one.expected for one in found.norms)
+    free = len({one.name for one in found.norms if one.expected})
     if free:
-        yield f"gradient norms of {free:,} parameters differ before the all-reduce, as they may"
+        yield f"gradient norms of {free:,} parameter{'s' * (free != 1)} differ before the all-reduce, as they may"
 
 
 def ending_words(one: Ending) -> str:
