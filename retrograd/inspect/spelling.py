@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 import linecache
 from dataclasses import dataclass, field
+from functools import lru_cache
 from itertools import islice
 from types import CodeType, FrameType
 
@@ -218,6 +219,7 @@ def text_of(node: ast.AST) -> str:
     return text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…"
 
 
+@lru_cache(maxsize=4096)
 def is_name(text: str) -> bool:
     """Whether a text is a tensor's name: ``h``, ``self.weight``, ``fast['gate']``, but not ``h @ w`` or ``p[i]``."""
     try:

@@ -35,6 +35,8 @@ class TensorTable:
         self._storages: dict[Hashable, list[int]] = {}
         """Key of memory -> its number and how many known tensors live in it."""
         self._next_storage = 0
+        self._asked: set[int] = set()
+        """Tensors whose names were looked for."""
         self._forget = self._forgetter()
 
     def __len__(self) -> int:
@@ -70,6 +72,18 @@ class TensorTable:
         number = self.known(tensor)
         if number is not None and (parameter or not self._rows[number].parameter):
             self._rows[number].name, self._rows[number].parameter = name, parameter
+
+    def unnamed(self, wanted: Callable[[TensorFacts], bool]) -> list[Any]:
+        """Return the living tensors that are no parameters, of the wanted sort, and were not returned before."""
+        found = []
+        for reference in list(self._known.values()):
+            facts = self._rows[reference.number]
+            if reference.number not in self._asked and not facts.parameter and wanted(facts):
+                tensor = reference()
+                if tensor is not None:
+                    self._asked.add(reference.number)
+                    found.append(tensor)
+        return found
 
     def close(self) -> None:
         """Forget all tensors, and leave the rows, which say now who was still alive."""

@@ -10,11 +10,13 @@ from typing import Any
 
 from ...errors import NoGraphError
 from ..snapshot import GraphSnapshot
+from ..tensor_table import TensorTable
 from .base import Node, Sink
 from .collect import collect
 from .hook_lines import attach
 from .naming import Naming, add_origins
 from .torch_release import protect
+from .torch_tensors import number_of
 from .torch_watch import WATCHER
 
 NO_GRAPH = (
@@ -80,6 +82,19 @@ class TorchSource:
         find_names: bool = True,
     ) -> GraphSnapshot:
         """Picture the graph behind these objects."""
+        return self.walked(roots, frame, label=label, params=params, find_names=find_names)[0]
+
+    def walked(
+        self,
+        roots: list[Any],
+        frame: FrameType | None,
+        *,
+        label: str,
+        params: Mapping[str, Any] | None = None,
+        find_names: bool = True,
+        table: TensorTable | None = None,
+    ) -> tuple[GraphSnapshot, list[Node]]:
+        """Picture a graph, and return its nodes as well; the names that leaves have go into the table, too."""
         torch = loaded_torch()
         with torch._C.DisableTorchFunction():
             facts = _Facts(torch)
@@ -90,7 +105,9 @@ class TorchSource:
             naming = Naming(torch.Tensor, roots, frame if find_names else None, params)
             naming.modules, naming.memory = WATCHER.modules(), WATCHER.memory
             naming.add_to(shot, order, leaves)
-        return shot
+            if table is not None:
+                _name(table, shot, leaves, torch.nn.Parameter)
+        return shot, order
 
     @contextmanager
     def log_hooks(self, roots: list[Any], log: Callable[[str], None], *, verbose: bool) -> Iterator[None]:
@@ -110,6 +127,15 @@ class TorchSource:
     def watch(self, sink: Sink, *, every_thread: bool = True, level: str = "graph") -> AbstractContextManager[None]:
         """Tell the sink of every backward run, whether PyTorch is imported by now or later."""
         return WATCHER.watch(sink, self, every_thread=every_thread, level=level)
+
+
+def _name(table: TensorTable, shot: GraphSnapshot, leaves: dict[int, Any], parameter: type) -> None:
+    """Give leaves the names that they have in the graph."""
+    for place, leaf in leaves.items():
+        name = shot.name[place]
+        if leaf is not None and name is not None:
+            number_of(table, leaf)
+            table.name(leaf, name, parameter=isinstance(leaf, parameter))
 
 
 def _start(torch: Any, obj: Any) -> tuple[Node, int]:

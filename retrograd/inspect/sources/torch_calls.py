@@ -153,6 +153,16 @@ def _is_direct(frame: FrameType | None) -> bool:
     return frame is not None and not is_foreign(frame.f_code)
 
 
+def unseen(report: Callable[..., None], *args: Any) -> None:
+    """Report something without being seen by modes; what goes wrong is no business of the program."""
+    torch: Any = sys.modules["torch"]
+    try:
+        with torch._C.DisableTorchFunction():
+            report(*args)
+    except Exception as problem:
+        note_problem(problem)
+
+
 PROBLEMS: list[str] = []
 """What went wrong in here, for our own tests; the program is not bothered with it."""
 

@@ -5,11 +5,14 @@ from __future__ import annotations
 import sys
 from typing import Any
 
+import numpy as np
+
 from ..event_data import OperationData, Values
+from .array_values import Array, flat_share, is_finite, range_and_sum, summary
 from .torch_calls import Call
-from .torch_rules import FLAT, POLES
+from .torch_rules import POLES
 from .torch_tensors import dtype_name
-from .torch_values import Readable, first_true, is_bad, range_and_sum, summary
+from .torch_values import Readable
 
 _PLAIN = (bool, int, float, str)
 _MAX_TEXT = 100
@@ -41,17 +44,16 @@ def reads_values(data: OperationData, call: Call, outputs: list[Any], readable: 
     sums: list[float | None] = []
     values: dict[str, Values] = {}
     for place, tensor in enumerate(outputs[:_MAX_VALUED]):
-        extent, total = None, None
-        if readable.floating(tensor):
-            plain = tensor.detach()
-            extent, total = range_and_sum(plain)
-            if is_bad(extent):
-                values[str(data["outputs"][place])] = summary(plain)
-            if place == 0 and extent is not None:
-                _add_flat_share(data, call, plain, extent)
-        ranges.append(extent)
+        array = readable.array(tensor)
+        limits, total = (None, None) if array is None else range_and_sum(array)
+        ranges.append(limits)
         sums.append(total)
-    if any(extent is not None for extent in ranges):
+        if array is not None and not is_finite(limits):
+            values[str(data["outputs"][place])] = summary(array)
+        flat = flat_share(call.rule.op, array, limits) if place == 0 and array is not None else 0.0
+        if flat:
+            data["flat_share"] = flat
+    if any(limits is not None for limits in ranges):
         data["range"], data["checksum"] = ranges, sums
     _summarize_inputs(data, call, values, readable)
     if values:
@@ -67,42 +69,29 @@ def _summarize_inputs(data: OperationData, call: Call, values: dict[str, Values]
     written = set(call.written())
     for place, tensor in enumerate(call.inputs):
         number = str(data["inputs"][place])
-        if place in written or number in values or not readable.floating(tensor) or not tensor.numel():
+        array = None if place in written or number in values else readable.array(tensor)
+        if array is None or not array.size:
             continue
-        plain = tensor.detach()
         if made_bad:
-            values[number] = summary(plain)
+            values[number] = summary(array)
         if pole is not None and call.places[place] == (pole[0], -1):
-            where = _pole(call, plain, pole[1])
+            where = _pole(call, array, pole[1])
             if where is not None:
-                values.setdefault(number, summary(plain))["pole"] = where
+                values.setdefault(number, summary(array))["pole"] = where
 
 
-def _pole(call: Call, plain: Any, at: float | None) -> list[int] | None:
+def _pole(call: Call, array: Array, at: float | None) -> list[int] | None:
     """Return the index of the first entry at which the slope is infinite."""
     if call.rule.op == "pow":
         power = call.args[1] if len(call.args) > 1 else None
         if not isinstance(power, float) or power >= 1.0:
             return None
     if "norm" in call.rule.op:
-        return None if int(plain.count_nonzero()) else [0] * plain.dim()
-    hit = plain.abs() == 1 if at is None else plain == at
-    return first_true(hit) if bool(hit.any()) else None
-
-
-def _add_flat_share(data: OperationData, call: Call, plain: Any, extent: list[float]) -> None:
-    """Add the share of entries at which the function has slope zero."""
-    flat = FLAT.get(call.rule.op)
-    if flat is None or not plain.numel():
-        return
-    low, high = flat
-    count = 0
-    if low is not None and extent[0] <= low:
-        count += plain.numel() - int(plain.count_nonzero()) if low == 0.0 else int((plain <= low).sum())
-    if high is not None and extent[1] >= high:
-        count += int((plain >= high).sum())
-    if count:
-        data["flat_share"] = count / plain.numel()
+        return None if array.any() else [0] * array.ndim
+    hit = np.abs(array) == 1 if at is None else array == at
+    if not hit.any():
+        return None
+    return [int(part) for part in np.unravel_index(int(np.argmax(hit)), array.shape)]
 
 
 def overlaps(tensor: Any) -> bool:

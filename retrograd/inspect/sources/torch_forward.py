@@ -50,7 +50,7 @@ class ForwardWriter:
         self._readable = Readable()
         self._through: dict[int, str] = {}
         """Number of a tensor that shares memory behind the version counter's back -> how it came to be."""
-        self._grad_of: dict[int, int] = {}
+        self.gradients: dict[int, int] = {}
         """Number of a gradient -> its leaf."""
         self._lines: dict[tuple[int, int], SourceLine] = {}
 
@@ -127,7 +127,7 @@ class ForwardWriter:
             repeated = duplicates_in(call, self._readable)
             if repeated:
                 data["duplicates"] = repeated
-        leaf = self._grad_of.get(number)
+        leaf = self.gradients.get(number)
         if leaf is not None and call.rule.op in ("zero_", "fill_"):
             self._change(leaf, "grad-zeroed", call)
 
@@ -212,7 +212,7 @@ class ForwardWriter:
             if not isinstance(found, self._tensor):
                 return
             number = number_of(self.table, tensor, spelled(call, self._spelling(call))[0])
-            self._grad_of[number_of(self.table, found)] = number
+            self.gradients[number_of(self.table, found)] = number
             if tensor.is_leaf:
                 return
         elif not call.direct:
@@ -232,7 +232,7 @@ class ForwardWriter:
             given = call.args[1] if len(call.args) > 1 else None
             change = "grad-cleared" if given is None else "grad-set"
             if isinstance(given, self._tensor):
-                self._grad_of[number_of(self.table, given)] = number_of(self.table, call.inputs[0])
+                self.gradients[number_of(self.table, given)] = number_of(self.table, call.inputs[0])
         self._report_leaf("leaf", call, {"change": change, **more})
 
     def _report_leaf(self, kind: str, call: Call, more: dict[str, Any]) -> None:

@@ -103,6 +103,15 @@ def put_back(mode: Any) -> None:
     torch.overrides._push_mode(mode)
 
 
+def put_on(mode: Any) -> bool:
+    """Put a mode on top if it is not on: a function that is told to a mode runs without it; False if it is on."""
+    torch: Any = sys.modules["torch"]
+    if mode in torch.overrides._get_current_function_mode_stack():
+        return False
+    torch.overrides._push_mode(mode)
+    return True
+
+
 def take_off(mode: Any) -> bool:
     """Take a mode off the current thread's stack, wherever it stands; False if it is not there."""
     torch: Any = sys.modules["torch"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..frames import read_locals
 from ..spelling import Spelling
 from .torch_calls import Call
 from .torch_rules import SWAPPED
@@ -18,12 +19,30 @@ def spelled(call: Call, spelling: Spelling) -> list[str]:
 def _operands(call: Call, spelling: Spelling) -> tuple[str, ...]:
     """Return the texts of the positional arguments."""
     operands = spelling.operands
-    if spelling.form == "BinOp" and call.rule.op in SWAPPED:
+    if spelling.form == "BinOp" and (call.rule.op in SWAPPED or _is_swapped(call, spelling)):
         return operands[::-1]
     count = len(call.args)
     if spelling.receiver and (call.rule.method or count == len(operands) + 1) and count != len(operands):
         return (spelling.receiver, *operands)
     return operands
+
+
+def _is_swapped(call: Call, spelling: Spelling) -> bool:
+    """Whether ``lr * g`` was passed on as ``g * lr``, which the arguments alone do not tell."""
+    if call.rule.op not in ("mul", "add") or len(call.places) != 1 or len(spelling.operands) != 2:
+        return False
+    left, right = spelling.operands
+    if _is_number(left) or _is_number(right):
+        return _is_number(left)
+    frame = call.frame
+    if frame is None or not left.isidentifier():
+        return False
+    value = frame.f_globals.get(left) if left in frame.f_globals else read_locals(frame).get(left)
+    return value is not call.args[0]
+
+
+def _is_number(text: str) -> bool:
+    return text[:1].isdigit() or text[:1] in "-."
 
 
 def _text(spelling: Spelling, operands: tuple[str, ...], where: int | str, place: int) -> str:

@@ -7,6 +7,7 @@ import threading
 from collections.abc import Hashable
 from typing import Any
 
+from ..snapshot import GraphSnapshot
 from .torch_calls import Call
 from .torch_release import raise_stack_limit
 from .torch_tensors import memory_of
@@ -60,6 +61,21 @@ class SavedSizes:
         if len(self.of_node) >= _MAX_SIZES:
             self.of_node.clear()
         self.of_node.setdefault(number, {})[storage] = size
+
+    def fill(self, shot: GraphSnapshot) -> None:
+        """Fill in what the nodes of a graph keep, each memory counted once over the graph in the measure."""
+        self.begin_anew()
+        counted: set[Hashable] = set()
+        once: list[float | None] = [None] * len(shot)
+        for place, number in enumerate(shot.seq):
+            kept = None if number is None else self.of_node.get(shot.first_seq + number)
+            if kept is None:
+                continue
+            shot.saved_bytes[place] = sum(kept.values())
+            once[place] = float(sum(size for memory, size in kept.items() if memory not in counted))
+            counted.update(kept)
+        if counted:
+            shot.measures["saved_bytes"] = once
 
     def may_touch(self, nodes: int) -> bool:
         """Whether that many more nodes may be looked at: deep graphs that were cannot be freed on a small stack."""

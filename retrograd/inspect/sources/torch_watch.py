@@ -16,17 +16,18 @@ from contextlib import contextmanager
 from types import FrameType
 from typing import Any
 
-from ..events import Event
-from ..frames import forget_judgements, source_line, user_frame
+from ..frames import forget_judgements, user_frame
 from ..spelling import forget_places
 from ..stacks import forget_stacks
 from .base import Origins, Sink, Source
 from .naming import NameMemory
 from .origins import OriginTables
 from .patches import Patches
+from .torch_calls import unseen
 from .torch_forward import ForwardWriter, Inside
 from .torch_import import AfterImport
-from .torch_mode import push_mode, take_off
+from .torch_mode import push_mode, put_on, take_off
+from .torch_runs import Asked, RunWriter
 from .torch_scopes import Running, Scopes
 from .torch_warnings import wrap_show
 
@@ -35,13 +36,12 @@ class _Thread(threading.local):
     """What belongs to one thread."""
 
     mode: Any = None
-    depth = 0
-    """Backward runs under way on this thread."""
-    busy = False
 
     def __init__(self) -> None:
         self.stack: list[Running] = []
         self.inside = Inside()
+        self.outer: list[tuple[int | None, bool]] = []
+        """What each run under way goes back to: the run around it, and whether the mode was put on for it."""
 
 
 class _Watch:
@@ -218,7 +218,7 @@ class Watcher:
             if sys.modules["torch"].compiler.is_compiling() or not self._is_watched():
                 return original(t_outputs, *args, **kwargs)
             frame = user_frame(sys._getframe(1))
-            self._backward_begins(t_outputs, frame)
+            writers = self._backward_begins(Asked(t_outputs, args, kwargs), frame)
             error: BaseException | None = None
             try:
                 return original(t_outputs, *args, **kwargs)
@@ -226,8 +226,8 @@ class Watcher:
                 error = raised
                 raise
             finally:
-                self._backward_ended(error, frame)
-                del error, frame
+                self._backward_ended(writers, error, frame)
+                error = frame = None
 
         return _engine_run_backward
 
@@ -258,47 +258,40 @@ class Watcher:
         return _bootstrap_inner
 
     # -- reporting
-    def _backward_begins(self, roots: Any, frame: FrameType | None) -> None:
-        line = source_line(frame)
-        if self._tables is not None:
-            marks = self._tables.here()
-            if self._thread.stack and self._scopes is not None:
-                self._scopes.forget_stale(frame, marks, self._thread.stack)
-            marks.gap(sys.modules["torch"].autograd._get_sequence_nr(), marks.line)
-        self._thread.depth += 1
-        nested = self._thread.depth > 1
-        for watch in self._seeing():
-            event = Event("backward", source=line, data={"run": watch.sink.begin_run()})
-            if nested:
-                event.data["nested"] = True
-            try:
-                shot = None if nested else watch.source.snapshot(list(roots), frame, label="backward")
-                if shot is not None and self._tables is not None:
-                    shot.first_seq = -self._tables.here().begin
-            except Exception as failure:
-                event.data["problem"] = f"{type(failure).__name__}: {failure}"
-                shot = None
-            self._report(watch, event, shot)
+    def _backward_begins(self, asked: Asked, frame: FrameType | None) -> list[RunWriter]:
+        """A run begins: report it, and listen to what is called during it."""
+        here, tables = self._thread, self._tables
+        if tables is None:
+            return []
+        marks = tables.here()
+        if here.stack and self._scopes is not None:
+            self._scopes.forget_stale(frame, marks, here.stack)
+        marks.gap(sys.modules["torch"].autograd._get_sequence_nr(), marks.line)
+        nested = bool(here.outer)
+        writers = [RunWriter(watch, asked, marks, nested=nested) for watch in self._seeing()]
+        for writer in writers:
+            unseen(writer.begin, frame)
+        listening = here.mode is not None and bool(here.mode.listeners) and put_on(here.mode)
+        here.outer.append((here.inside.run, listening))
+        here.inside.run = writers[-1].number if writers else None
+        return writers
 
-    def _backward_ended(self, error: BaseException | None, frame: FrameType | None) -> None:
-        line = source_line(frame)
-        self._thread.depth -= 1
+    def _backward_ended(self, writers: list[RunWriter], error: BaseException | None, frame: FrameType | None) -> None:
+        here = self._thread
+        if not here.outer:
+            return
+        here.inside.run, listening = here.outer.pop()
+        if listening:
+            take_off(here.mode)
         if self._tables is not None:
             # Made by the run itself: create_graph, checkpoints.
             self._tables.here().gap(sys.modules["torch"].autograd._get_sequence_nr(), frame)
-        for watch in self._seeing():
-            data = {} if error is None else {"error": f"{type(error).__name__}: {error}"}
-            self._report(watch, Event("backward-end", source=line, data=data), None)
+        for writer in writers:
+            unseen(writer.end, error, frame)
 
     def _seeing(self) -> list[_Watch]:
         me = threading.get_ident()
         return [watch for watch in self._watches if watch.sees(me)]
-
-    def _report(self, watch: _Watch, event: Event, shot: Any) -> None:
-        try:
-            watch.sink(event, shot)
-        except Exception:  # a broken sink must not break the program
-            pass
 
 
 WATCHER = Watcher()

@@ -9,7 +9,7 @@ from ....engine.base import TensorBase
 from ....engine.state import STATE
 from ....engine.views import requires_grad
 from ...events import Event
-from . import values
+from .. import array_values as values
 from .caller import Caller, spelled
 from .choosers import choosers
 from .describing import Describing, saved_numbers

@@ -15,7 +15,7 @@ from ....engine.state import STATE
 from ...events import Event
 from ...frames import source_line
 from ...snapshot import SourceLine
-from . import values
+from .. import array_values as values
 from .caller import Caller, caller_of
 from .spellings import Names
 from .watching import Watching

@@ -10,7 +10,7 @@ from ....engine.node import GraphNode
 from ...events import Event
 from ...frames import source_line, user_frame
 from ...snapshot import SourceLine
-from . import values
+from .. import array_values as values
 from .watching import Observer, Watching, guarded
 
 

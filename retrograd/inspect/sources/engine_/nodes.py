@@ -11,8 +11,8 @@ from ....engine.base import TensorBase
 from ...event_data import MEASURES, Values
 from ...events import Event
 from ...snapshot import GraphSnapshot
+from .. import array_values as values
 from ..base import Node
-from . import values
 from .facts import saved_arrays
 from .watching import Observer, Run, guarded, version
 

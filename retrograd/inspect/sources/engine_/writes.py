@@ -8,7 +8,7 @@ from ....engine.base import TensorBase
 from ....engine.state import peek_number
 from ....engine.views import requires_grad
 from ...events import Event
-from . import values
+from .. import array_values as values
 from .caller import Caller, spelled
 from .describing import Describing, saved_numbers
 from .watching import Observer, Watching, guarded, memory_of, version

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from ...event_data import Values
-from ..torch_rules import FLAT, POLES
+from ..event_data import Values
+from .torch_rules import FLAT, POLES
 
 Array = np.ndarray[Any, Any]
 _ROWS = 10
@@ -162,14 +162,17 @@ def _bad_figures(flat: Array) -> tuple[float, ...]:
     return norm, low, high, mean, float(np.count_nonzero(flat == 0)) / flat.size, nan, inf
 
 
-def tiny_share(array: Array, largest: float) -> float:
-    """Share of the non-zero entries below the smallest normal number of the dtype.
+_TINY = {name: float(np.finfo(name).tiny) for name in ("float16", "float32", "float64")}
+
+
+def tiny_share(array: Array, largest: float, dtype: str = "") -> float:
+    """Share of the non-zero entries below the smallest normal number of their dtype, named if it is not the array's.
 
     Not looked for where the largest entry is far above: in float32 an entry below 1e-38 beside one above 1e-20
     adds nothing that counts.
     """
-    tiny = float(np.finfo(array.dtype).tiny)
-    if not array.size or (array.dtype.itemsize >= 4 and largest > tiny * 1e18):
+    tiny = _TINY.get(dtype) or _TINY.get(array.dtype.name) or float(np.finfo(array.dtype).tiny)
+    if not array.size or (dtype != "float16" and array.dtype.itemsize >= 4 and largest > tiny * 1e18):
         return 0.0
     magnitude = np.abs(array)
     nonzero = int(np.count_nonzero(magnitude))

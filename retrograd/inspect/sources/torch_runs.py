@@ -1,0 +1,158 @@
+"""Reports the backward runs of PyTorch: what was asked for, the graph, what its nodes and leaves got, how it ended."""
+
+from __future__ import annotations
+
+import sys
+import threading
+import time
+from types import FrameType
+from typing import Any
+
+from ..events import Event
+from ..frames import source_line, user_frames
+from ..names import frame_variables, search
+from ..snapshot import GraphSnapshot
+from .array_values import summary
+from .base import Node
+from .origins import Marks
+from .torch_calls import note_problem
+from .torch_measures import MAX_NODES, Measures
+from .torch_tensors import number_of
+from .torch_values import Readable
+
+_ARGUMENTS = ("gradients", "retain_graph", "create_graph", "inputs")
+"""Positional arguments of ``_engine_run_backward`` after the roots."""
+
+
+class Asked:
+    """What a call of the engine asks for."""
+
+    def __init__(self, roots: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        given = {**dict(zip(_ARGUMENTS, args, strict=False)), **kwargs}
+        self.roots = list(roots)
+        self.gradients = any(getattr(root, "numel", int)() != 1 for root in self.roots)
+        """Whether the caller gave gradients, which only results of more than one entry need."""
+        self.retain_graph = bool(given.get("retain_graph"))
+        self.create_graph = bool(given.get("create_graph"))
+        self.inputs = list(given.get("inputs") or ())
+        self.api = "backward" if given.get("accumulate_grad") else "grad"
+
+
+class RunWriter:
+    """Writes one run into one recording."""
+
+    def __init__(self, watch: Any, asked: Asked, marks: Marks, nested: bool) -> None:
+        self.watch = watch
+        self.number: int = watch.sink.begin_run()
+        self.measures: Measures | None = None
+        self._asked: Asked | None = asked
+        self._marks = marks
+        self._nested = nested
+        self._shot: GraphSnapshot | None = None
+        self._began = time.perf_counter()
+
+    def begin(self, frame: FrameType | None) -> None:
+        """Send what is asked for, with the graph; hook its nodes from level ``backward`` on."""
+        asked, self._asked = self._asked, None
+        assert asked is not None
+        event = Event("backward", source=source_line(frame), data=self._data(asked, frame))
+        order: list[Node] = []
+        if not self._nested:
+            try:
+                self._shot, order = self.watch.source.walked(asked.roots, frame, label="backward", table=self._table())
+                self._shot.first_seq = -self._marks.begin
+            except Exception as failure:
+                event.data["problem"] = f"{type(failure).__name__}: {failure}"
+        shot = self._shot
+        if shot is not None and self.watch.forward is not None:
+            self.watch.forward.saved.fill(shot)
+        self._send(event, shot)
+        if shot is not None and self.watch.level != "graph" and len(order) <= MAX_NODES:
+            self.measures = Measures(order, shot, listening=self.watch.forward is not None)
+        self._began = time.perf_counter()
+
+    def _table(self) -> Any:
+        return None if self.watch.level == "graph" else self.watch.sink.tensors
+
+    def _data(self, asked: Asked, frame: FrameType | None) -> dict[str, Any]:
+        """Say what is asked for."""
+        data: dict[str, Any] = {"run": self.number, "api": asked.api}
+        data["retain_graph"], data["create_graph"] = asked.retain_graph, asked.create_graph
+        data["gradients_given"] = asked.gradients
+        data["root_shapes"] = [list(map(int, getattr(root, "shape", ()))) for root in asked.roots]
+        data["thread"] = 0 if threading.current_thread() is threading.main_thread() else threading.get_native_id()
+        if self._nested:
+            data["nested"] = True
+        if self.watch.level == "full":
+            tensor: type = sys.modules["torch"].Tensor
+            table, line = self.watch.sink.tensors, source_line(frame)
+            for key, given in (("roots", asked.roots), ("inputs", asked.inputs)):
+                data[key] = [number_of(table, one, source=line) for one in given if isinstance(one, tensor)]
+            name_leaves(table, frame, tensor)
+        return data
+
+    def end(self, error: BaseException | None, frame: FrameType | None) -> None:
+        """Send what the leaves got, and how the run ended."""
+        data: dict[str, Any] = {"run": self.number}
+        if self.watch.level != "graph":
+            data["seconds"] = time.perf_counter() - self._began
+        if error is not None:
+            data["error"] = f"{type(error).__name__}: {error}"
+            data["error_type"] = type(error).__name__
+        if self.measures is not None and self._shot is not None:
+            self.measures.detach()
+            self.measures.finish(self._shot)
+            data["nodes"] = self.measures.count
+            self._accumulated(frame)
+            if error is not None and self.measures.last is not None:
+                failed = self._shot.seq[self.measures.last]
+                if failed is not None:
+                    data["failed_node"] = self._shot.first_seq + failed
+        self.measures = self._shot = None
+        self._send(Event("backward-end", source=source_line(frame), data=data), None)
+
+    def _accumulated(self, frame: FrameType | None) -> None:
+        """Send an event for each leaf that got a gradient."""
+        assert self.measures is not None
+        line, table, columns = source_line(frame), self.watch.sink.tensors, self.measures.columns
+        readable = Readable()
+        for arrival in self.measures.arrivals:
+            leaf = arrival.leaf()
+            if leaf is None:
+                continue
+            number = number_of(table, leaf)
+            data: dict[str, Any] = {"tensor": number, "run": self.number, "before": arrival.before}
+            data["version"] = leaf._version
+            if columns["grad_norm"][arrival.row] is not None:
+                data["grad_norm"] = columns["grad_norm"][arrival.row]
+                low, high = columns["grad_min"][arrival.row], columns["grad_max"][arrival.row]
+                size = leaf.numel()
+                zero = round((columns["zero_share"][arrival.row] or 0.0) * size)
+                data["grad"] = {"size": size, "nan": 0, "inf": 0, "zero": zero, "min": low, "max": high}
+            grad = leaf.grad
+            if grad is not None:
+                held = number_of(table, grad, f"{table[number].name}.grad" if table[number].name else "")
+                if self.watch.forward is not None:
+                    self.watch.forward.gradients[held] = number
+                bad = (columns["nan_count"][arrival.row] or 0) + (columns["inf_count"][arrival.row] or 0)
+                array = readable.array(grad) if bad else None
+                if array is not None:
+                    data["grad"] = summary(array)
+            self._send(Event("accumulate", source=line, data=data), None)
+
+    def _send(self, event: Event, shot: GraphSnapshot | None) -> None:
+        try:
+            self.watch.sink(event, shot)
+        except Exception as problem:  # a broken sink must not break the program
+            note_problem(problem)
+
+
+def name_leaves(table: Any, frame: FrameType | None, tensor: type) -> None:
+    """Look in the user's variables for names of leaves that were not looked for before."""
+    wanted = {id(leaf): leaf for leaf in table.unnamed(lambda facts: facts.leaf and facts.requires_grad)}
+    if not wanted:
+        return
+    found = search(frame_variables(user_frames(frame)), set(wanted), lambda value: issubclass(type(value), tensor))
+    for identity, name in found.variables.items():
+        if identity in wanted:
+            table.name(wanted[identity], name)

@@ -1,0 +1,184 @@
+"""Recordings of PyTorch's backward runs at level ``backward``: measures of nodes, gradients that arrive, failures."""
+
+from __future__ import annotations
+
+import gc
+import math
+import weakref
+
+import pytest
+
+from retrograd.inspect import recording
+from retrograd.inspect.event_data import MEASURES
+from retrograd.inspect.sources import torch_calls
+
+torch = pytest.importorskip("torch")
+
+
+@pytest.fixture(autouse=True)
+def _no_problem_of_ours():
+    """Nothing went wrong behind the program's back."""
+    torch_calls.PROBLEMS.clear()
+    yield
+    assert torch_calls.PROBLEMS == []
+
+
+def recorded_run(run, level="backward"):
+    """What is recorded while a program runs."""
+    with recording(level=level) as recorded:
+        run()
+    return recorded
+
+
+def test_measures_against_hooks_of_pytorch():
+    """Norm, extremes, mean, zeros of what arrives; norm of what is passed on; order; time."""
+    torch.manual_seed(0)
+    w = torch.randn(4, 3, requires_grad=True)
+    kept = {}
+
+    def run():
+        h = torch.relu(torch.randn(5, 4) @ w)
+        h.retain_grad()
+        loss = (h * h.sum(1, keepdim=True)).mean()
+        loss.backward()
+        kept["h"] = h.grad
+
+    (shot,) = recorded_run(run).snapshots
+    rows = {op: row for row, op in enumerate(shot.op)}
+    relu, leaf = rows["ReluBackward0"], rows["AccumulateGrad"]
+    measures = shot.measures
+
+    assert set(measures) == set(MEASURES)
+    assert measures["grad_norm"][leaf] == pytest.approx(float(w.grad.norm()), rel=1e-6)
+    assert measures["grad_norm"][relu] == pytest.approx(float(kept["h"].norm()), rel=1e-6)
+    assert measures["grad_min"][relu] == pytest.approx(float(kept["h"].min()))
+    assert measures["grad_mean"][relu] == pytest.approx(float(kept["h"].mean()), rel=1e-5)
+    assert measures["out_norm"][rows["MmBackward0"]] == measures["grad_norm"][leaf]
+    assert measures["out_zero_share"][relu] > 0
+    assert sorted(measures["order"]) == list(range(len(shot)))
+    assert all(time > 0 for time in measures["time_us"])
+
+
+def test_results_that_add_up_are_told_apart():
+    """Where two nodes give to a third, each is measured by itself."""
+
+    def run():
+        x = torch.ones(3, requires_grad=True)
+        h = x * 1
+        (h * 2 + h * 5).sum().backward()
+
+    (shot,) = recorded_run(run).snapshots
+    norms = [shot.measures["out_norm"][row] for row, op in enumerate(shot.op) if op == "MulBackward0"]
+
+    assert sorted(norms) == pytest.approx([2 * math.sqrt(3), 5 * math.sqrt(3), 7 * math.sqrt(3)])
+
+
+def test_bad_gradients_are_counted():
+    """NaN and infinities, with extremes of the others."""
+
+    def run():
+        x = torch.tensor([0.0, 0.0, 4.0], requires_grad=True)
+        y = torch.sqrt(x) * torch.tensor([0.0, 1.0, 1.0])
+        y.sum().backward()
+
+    recorded = recorded_run(run)
+    (shot,) = recorded.snapshots
+    root = shot.op.index("SqrtBackward0")
+    (arrived,) = [event.data for event in recorded.events if event.kind == "accumulate"]
+
+    assert (shot.measures["nan_count"][root], shot.measures["out_nan_count"][root]) == (0, 1)
+    assert shot.measures["out_inf_count"][root] == 1
+    assert (arrived["grad"]["nan"], arrived["grad"]["first_bad"]) == (1, [0])
+
+
+def test_accumulate():
+    """What the gradient was before, and the version of the leaf."""
+    w = torch.ones(2, requires_grad=True)
+
+    def run():
+        for _ in range(2):
+            (w * 3).sum().backward()
+        with torch.no_grad():
+            w.sub_(0.1)
+        w.grad.zero_()
+        (w * 3).sum().backward()
+
+    recorded = recorded_run(run, "full")
+    arrived = [event.data for event in recorded.events if event.kind == "accumulate"]
+
+    assert [data["before"] for data in arrived] == ["none", "kept", "zero"]
+    assert [data["version"] for data in arrived] == [0, 0, 1]
+    assert {recorded.tensors[data["tensor"]].name for data in arrived} == {"w"}
+
+
+def test_what_is_asked_for():
+    """Roots, inputs, retain_graph and create_graph, and runs inside runs."""
+
+    def run():
+        x = torch.ones(2, requires_grad=True)
+        y = (x**3).sum()
+        (first,) = torch.autograd.grad(y, x, create_graph=True)
+        torch.autograd.backward([first.sum(), y], inputs=[x])
+
+    recorded = recorded_run(run, "full")
+    grad, back = (event.data for event in recorded.events if event.kind == "backward")
+
+    assert (grad["api"], grad["create_graph"], grad["retain_graph"]) == ("grad", True, True)
+    assert [recorded.tensors[number].name for number in grad["inputs"]] == ["x"]
+    assert (back["api"], back["create_graph"], len(back["roots"])) == ("backward", False, 2)
+    assert (grad["run"], back["run"]) == (0, 1)
+
+
+class Failing(torch.autograd.Function):
+    """Raises in backward."""
+
+    @staticmethod
+    def forward(ctx, x):
+        return x * 2
+
+    @staticmethod
+    def backward(ctx, grad):
+        raise ValueError("broken rule")
+
+
+def test_failed_node():
+    """A run that raises names the node that ran; hooks are gone and the error is the program's."""
+    x = torch.ones(2, requires_grad=True)
+    with recording(level="backward") as recorded, pytest.raises(ValueError, match="broken rule"):
+        Failing.apply(x * 1).sum().backward()
+    (shot,) = recorded.snapshots
+    ended = recorded.events[-1].data
+    failed = shot.seq.index(ended["failed_node"] - shot.first_seq)
+
+    assert shot.op[failed] == "FailingBackward"
+    assert ended["error_type"] == "ValueError"
+
+
+def test_graph_dies_as_ever():
+    """Nothing of a graph is held after the run, also when it is retained and run again."""
+    with recording(level="full"):
+        x = torch.ones(2, requires_grad=True)
+        y = x * 2
+        loss = y.sum()
+        loss.backward(retain_graph=True)
+        loss.backward()
+        seen = [weakref.ref(x), weakref.ref(y), weakref.ref(loss)]
+        del x, y, loss
+        gc.collect()
+
+        assert [reference() for reference in seen] == [None] * 3
+
+
+def test_hooks_are_gone():
+    """After the run no hook of ours is left on a node."""
+    calls = []
+    with recording(level="backward"):
+        x = torch.ones(2, requires_grad=True)
+        loss = (x * 2).sum()
+        loss.backward(retain_graph=True)
+        before = len(calls)
+    loss.grad_fn.register_prehook(lambda grads: calls.append(grads))
+    loss.backward()
+
+    assert len(calls) == before + 1
+    assert loss.grad_fn.next_functions[0][0].name() == "MulBackward0"
