@@ -224,6 +224,8 @@ class FunctionData(TypedDict, total=False):
     forward_line: list[object]
     """``[file, line, function]`` of the definition of ``forward``; ``backward_line`` alike."""
     backward_line: list[object]
+    return_line: int | None
+    """Last line of ``backward`` that returns."""
     argument_count: int
     gradient_count: int
     shapes: list[object]

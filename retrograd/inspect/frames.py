@@ -8,6 +8,7 @@ dictionary that stays with the frame and would keep the user's tensors alive, se
 
 from __future__ import annotations
 
+import dis
 import os
 import sys
 import sysconfig
@@ -85,6 +86,16 @@ def source_line(frame: FrameType | None) -> SourceLine | None:
         return None
     code = frame.f_code
     return SourceLine(code.co_filename, frame.f_lineno or code.co_firstlineno, code.co_name)
+
+
+def last_return(code: CodeType) -> int | None:
+    """Return the last line of a function that returns something."""
+    lines = [
+        instruction.positions.lineno
+        for instruction in dis.get_instructions(code)
+        if instruction.opname.startswith("RETURN_") and instruction.positions is not None
+    ]
+    return max((line for line in lines if line is not None), default=None)
 
 
 def read_locals(frame: FrameType) -> dict[str, Any]:

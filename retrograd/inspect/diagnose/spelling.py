@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import ast
-from collections import defaultdict
-from functools import lru_cache
+from collections import Counter, defaultdict
+from functools import cached_property, lru_cache
 
 from ..events import Recording
 from ..snapshot import SourceLine
@@ -38,9 +38,16 @@ class Spelling:
         spelled = self._spelled.get(tensor, {})
         if facts.name and facts.parameter:
             return facts.name
-        if function in spelled:
-            return spelled[function]
-        return facts.name or next(iter(spelled.values()), "") or f"a {shape_text(facts.shape)} tensor"
+        names = [spelled.get(function or "", ""), facts.name, *spelled.values()]
+        known = [name for name in names if name]
+        own = [name for name in known if not (facts.leaf and self._leaves_called[name] > 1)]
+        return (own or known or [f"a {shape_text(facts.shape)} tensor"])[0]
+
+    @cached_property
+    def _leaves_called(self) -> Counter[str]:
+        """Name -> how many leaves go by it; more than one share the variable of a loop."""
+        leaves = (tensor for tensor, facts in enumerate(self._recording.tensors) if facts.leaf and facts.requires_grad)
+        return Counter(name for leaf in leaves for name in self.names(leaf))
 
     def spelled(self, tensor: int, row: int) -> str:
         """Return how the line of a call spells one of its inputs, or nothing."""

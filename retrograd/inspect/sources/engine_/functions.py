@@ -14,7 +14,7 @@ from ....engine.base import TensorBase
 from ....engine.function.node import user_backward
 from ....engine.views import has_history, requires_grad
 from ...events import Event
-from ...frames import is_foreign, source_line, user_frame
+from ...frames import is_foreign, last_return, source_line, user_frame
 from ...snapshot import SourceLine
 from .watching import Observer, Watching, guarded, version
 
@@ -113,6 +113,8 @@ def _definition(cls: Any) -> dict[str, Any]:
     for key, code in (("forward_line", forward), ("backward_line", backward)):
         if code is not None:
             found[key] = [code.co_filename, code.co_firstlineno, code.co_name]
+    if backward is not None:
+        found["return_line"] = last_return(backward)
     if forward is not None:
         names = forward.co_varnames[: forward.co_argcount]
         separate = cls.setup_context.__module__ != __name__ and not is_foreign(_code(cls.setup_context) or forward)

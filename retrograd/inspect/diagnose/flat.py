@@ -1,0 +1,270 @@
+"""Gradients that die out, blow up or are cut to zero on their way from the loss to the leaves."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from ..snapshot import GraphSnapshot, SourceLine
+from .base import Case, Check, Kind, Stage
+from .flow import Flow
+from .runs import Run
+from .words import at, counted, listed, operator_word
+
+KINDS = {
+    "vanishing": Kind("gradient shrinks along the depth", "warning", Stage.VALUES),
+    "exploding": Kind("gradient grows along the depth", "warning", Stage.VALUES),
+    "dead-relu": Kind("all units of a relu are off", "warning", Stage.VALUES),
+    "saturation": Kind("the flat part of tanh, sigmoid and the like", "warning", Stage.VALUES),
+    "zero-gradient": Kind("an operation with zero derivative", "error", Stage.VALUES),
+    "underflow": Kind("the gradient rounds to zero in the dtype used", "error", Stage.VALUES),
+}
+_SATURATING = frozenset({"tanh", "sigmoid", "hardtanh", "hardsigmoid", "erf", "softsign", "logsigmoid", "atan", "silu"})
+_STEPS = frozenset(
+    {"round", "floor", "ceil", "trunc", "fix", "sign", "sgn", "heaviside", "floor_divide", "clamp", "clip"}
+)
+_RELUS = frozenset({"relu", "threshold", "relu6", "rrelu"})
+_HALF = {"float16": 5.96e-8, "bfloat16": 9.2e-41}
+"""Dtype -> smallest positive number."""
+_SPAN = 1e6
+"""Ratio of gradients along the depth that counts as vanished or exploded."""
+_DEPTH = 5
+"""Repetitions of one line from which on it is a depth."""
+
+
+@dataclass(slots=True)
+class _Line:
+    """The nodes that one line made, in the order in which they ran."""
+
+    source: SourceLine | None
+    nodes: list[int] = field(default_factory=list)
+    gain: float = 0.0
+    """Logarithm of what they did to the gradient's norm, all together."""
+
+
+def find(flow: Flow) -> Iterator[Case]:
+    """Yield the cases of the first run that shows one."""
+    for run in flow.runs:
+        if run.snapshot is None or run.error or run.nested:
+            continue
+        snapshot = flow.recording.snapshots[run.snapshot]
+        if not {"order", "grad_norm", "out_norm", "out_zero_share"} <= set(snapshot.measures):
+            continue
+        found = list(_zeroed(flow, run, snapshot)) or list(_grown(flow, run, snapshot))
+        if found:
+            yield from found
+            return
+
+
+CHECK = Check("flat", KINDS, find)
+
+
+# -- gradients that became zero
+
+
+def _zeroed(flow: Flow, run: Run, snapshot: GraphSnapshot) -> Iterator[Case]:
+    """Yield a case for each node that was given a gradient and passed on nothing but zeros."""
+    lost = [leaf for leaf in _arrived(flow, run) if _is_zero(flow, run, leaf)]
+    if not lost:
+        return
+    measures, told = snapshot.measures, set()
+    for node in _ran(snapshot):
+        given, passed = measures["grad_norm"][node], measures["out_norm"][node]
+        if not given or passed is None or math.isnan(given) or passed > given * 1e-12:
+            continue
+        row = _call(flow, snapshot, node)
+        case = None if row is None else _zero_case(flow, run, (node, row), lost)
+        if case is not None and case.source not in told:
+            told.add(case.source)
+            yield case
+
+
+def _arrived(flow: Flow, run: Run) -> list[int]:
+    """Return the leaves that got a gradient in a run."""
+    rows = [row for row, event in flow.of_kind("accumulate", run=run.number)]
+    return [flow.events[row].data["tensor"] for row in rows if "tensor" in flow.events[row].data]
+
+
+def _is_zero(flow: Flow, run: Run, leaf: int) -> bool:
+    """Whether the gradient that a leaf got in a run has no entry worth the name."""
+    norms = [event.data.get("grad_norm") for _, event in flow.of_kind("accumulate", run=run.number, tensor=leaf)]
+    return bool(norms) and all(norm is not None and norm < 1e-20 for norm in norms)
+
+
+def _ran(snapshot: GraphSnapshot) -> list[int]:
+    """Return the nodes in the order in which they ran."""
+    order = snapshot.measures["order"]
+    return [node for _, node in sorted((when, node) for node, when in enumerate(order) if when is not None)]
+
+
+def _call(flow: Flow, snapshot: GraphSnapshot, node: int) -> int | None:
+    seq = snapshot.seq[node]
+    return None if seq is None else flow.call_of_node(snapshot.first_seq + seq)
+
+
+def _zero_case(flow: Flow, run: Run, place: tuple[int, int], lost: list[int]) -> Case | None:
+    """Return the case of a node that let nothing through, if its operator explains that."""
+    node, row = place
+    event = flow.events[row]
+    behind = flow.leaves_behind(flow.behind(flow.inputs(row), row))
+    leaves = [leaf for leaf in lost if leaf in behind]
+    if not leaves:
+        return None
+    op, names = event.op.strip("_"), listed(flow.name(leaf) for leaf in leaves)
+    snapshot = flow.recording.snapshots[run.snapshot or 0]
+    marks = flow.marks(run, [row], "the gradient stops here")
+    dtype = snapshot.dtype[node] or ""
+    shown = f"{op}{at(event.source)}"
+    flat = event.data.get("flat_share", 0.0)
+    low, high = _limits(flow, row)
+    if op in _RELUS and flat == 1.0 and _feeds_leaves(flow, row, run):
+        kind = "dead-relu"
+        message = f"all units of {shown} are off (its input is at most {high:g}): {names} get{_s(leaves)} no gradient."
+        remedy = "a smaller learning rate, another initialisation of the bias, or leaky_relu"
+    elif op in _SATURATING and flat > 0.9:
+        kind = "saturation"
+        message = (
+            f"{shown} is saturated (its input reaches from {low:g} to {high:g}, slope zero for {flat:.0%} of the "
+            f"entries): the gradient vanishes there, and {names} get{_s(leaves)} none."
+        )
+        remedy = f"normalise the input of {op}, or start with smaller weights"
+    elif op in _STEPS or "rounding_mode" in event.data.get("arguments", {}):
+        kind = "zero-gradient"
+        message = f"{shown} has derivative zero everywhere it was used, so {names} get{_s(leaves)} a gradient of zero."
+        remedy = f"a straight-through estimate: x + ({op}(x) - x).detach()"
+    elif dtype in _HALF:
+        return _underflow(flow, run, place, leaves)
+    else:
+        return None
+    return Case(
+        kind=kind,
+        message=message,
+        remedy=remedy,
+        source=event.source,
+        op=event.op,
+        subjects=frozenset(leaves),
+        marks=marks,
+        evidence={"flat_share": flat, "input": [low, high]},
+    )
+
+
+def _s(leaves: list[int]) -> str:
+    return "s" if len(leaves) == 1 else ""
+
+
+def _limits(flow: Flow, row: int) -> tuple[float, float]:
+    """Return least and largest value of a call's first input, as its maker told."""
+    for tensor in flow.inputs(row)[:1]:
+        made = max((call for call in flow.producers(tensor, row) if flow.events[call].data.get("range")), default=None)
+        if made is not None:
+            data = flow.events[made].data
+            place = data["outputs"].index(tensor) if tensor in data.get("outputs", ()) else 0
+            limits = data["range"][place] if place < len(data["range"]) else None
+            if limits:
+                return float(limits[0]), float(limits[1])
+    return math.nan, math.nan
+
+
+def _feeds_leaves(flow: Flow, row: int, run: Run) -> bool:
+    """Whether a later call brings in another leaf: a hidden layer, not a hinge of the loss, which may well be zero."""
+    reached = flow.reached_by(run).calls
+    after: set[int] = set()
+    todo = [(out, row) for out in flow.outputs(row)]
+    while todo:
+        tensor, since = todo.pop()
+        for call in flow.used_in.get(tensor, ()):
+            if call > since and call in reached and call not in after:
+                after.add(call)
+                todo.extend((out, call) for out in flow.outputs(call))
+    return any(flow.requires_grad(t) and flow.is_leaf(t) for call in after for t in flow.inputs(call))
+
+
+def _underflow(flow: Flow, run: Run, place: tuple[int, int], leaves: list[int]) -> Case:
+    """Return the case of a gradient that was too small for its dtype."""
+    node, row = place
+    snapshot = flow.recording.snapshots[run.snapshot or 0]
+    dtype = snapshot.dtype[node] or ""
+    event = flow.events[row]
+    norm = snapshot.measures["grad_norm"][node] or 0.0
+    return Case(
+        kind="underflow",
+        message=f"the gradient falls below the smallest {dtype} number {_HALF[dtype]:g} behind "
+        f"{event.op}{at(event.source)} (it arrives with norm {norm:.2g} and underflows to zero): "
+        f"{listed(flow.name(leaf) for leaf in leaves)} get{_s(leaves)} none.",
+        remedy="scale the loss (torch.amp.GradScaler), or compute the loss in float32: .float()",
+        source=event.source,
+        op=event.op,
+        subjects=frozenset(leaves),
+        marks=flow.marks(run, [row], "underflow"),
+        evidence={"dtype": dtype, "grad_norm": norm},
+    )
+
+
+# -- gradients that shrink or grow with the depth
+
+
+def _grown(flow: Flow, run: Run, snapshot: GraphSnapshot) -> Iterator[Case]:
+    """Yield the case of a depth along which the gradient changes by many orders."""
+    norms = {leaf: norm for leaf in _arrived(flow, run) if (norm := _norm(flow, run, leaf))}
+    if not norms:
+        return
+    largest, smallest = max(norms.values()), min(norms.values())
+    lines = [line for line in _lines(snapshot) if len(line.nodes) >= _DEPTH]
+    if not lines:
+        return
+    if largest > _SPAN:
+        line = max(lines, key=lambda one: one.gain)
+        if line.gain > math.log(1e4):
+            yield _depth_case(flow, run, line, [leaf for leaf in norms if norms[leaf] == largest])
+    elif smallest < largest / _SPAN:
+        line = min(lines, key=lambda one: one.gain)
+        if line.gain < -math.log(1e4):
+            yield _depth_case(flow, run, line, [leaf for leaf in norms if norms[leaf] < largest / _SPAN])
+
+
+def _norm(flow: Flow, run: Run, leaf: int) -> float | None:
+    norms = [event.data.get("grad_norm") for _, event in flow.of_kind("accumulate", run=run.number, tensor=leaf)]
+    finite = [norm for norm in norms if norm is not None and math.isfinite(norm)]
+    return max(finite, default=None)
+
+
+def _lines(snapshot: GraphSnapshot) -> list[_Line]:
+    """Return what each line did to the gradient's norm."""
+    found: dict[tuple[SourceLine | None, str], _Line] = {}
+    for node in _ran(snapshot):
+        given, passed = snapshot.measures["grad_norm"][node], snapshot.measures["out_norm"][node]
+        if not given or not passed or not math.isfinite(given) or not math.isfinite(passed):
+            continue
+        line = found.setdefault((snapshot.source[node], snapshot.op[node]), _Line(snapshot.source[node]))
+        line.nodes.append(node)
+        line.gain += math.log(passed / given)
+    return list(found.values())
+
+
+def _depth_case(flow: Flow, run: Run, line: _Line, leaves: list[int]) -> Case:
+    """Return the case of one line that is repeated along the depth."""
+    snapshot = flow.recording.snapshots[run.snapshot or 0]
+    rows = [row for node in line.nodes if (row := _call(flow, snapshot, node)) is not None]
+    op = flow.events[rows[0]].op if rows else operator_word(snapshot.op[line.nodes[0]])
+    factor = math.exp(line.gain / len(line.nodes))
+    norms = [snapshot.measures["grad_norm"][line.nodes[place]] or 0.0 for place in (0, -1)]
+    spelled = [name for name in flow.events[rows[0]].data.get("names", []) if name] if rows else []
+    made = [name for name in (flow.events[rows[0]].data.get("output_names") or []) if name] if rows else []
+    inside = f"{op}({', '.join(spelled)})" + (f" = {made[0]}" if made else "")
+    grows = line.gain > 0
+    verb = "grows (explodes)" if grows else "shrinks (vanishes)"
+    return Case(
+        kind="exploding" if grows else "vanishing",
+        message=f"the gradient {verb} about {factor:.3g} times per step through {inside}{at(line.source)}: from "
+        f"{norms[0]:.1e} to {norms[1]:.1e} over {counted(len(line.nodes), 'step')}, down to "
+        f"{listed(flow.name(leaf) for leaf in leaves)}.",
+        remedy="clip gradients (torch.nn.utils.clip_grad_norm_), start orthogonally, or use gates or normalisation"
+        if grows
+        else "use relu or gates in place of saturating functions, normalisation, or residual connections",
+        source=line.source,
+        op=op,
+        subjects=frozenset(leaves),
+        marks=flow.marks(run, rows[:1] + rows[-1:], f"{norms[0]:.1e} … {norms[1]:.1e}"),
+        evidence={"factor": factor, "steps": len(line.nodes), "norms": norms},
+    )

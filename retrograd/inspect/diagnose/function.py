@@ -1,0 +1,175 @@
+"""Rules of custom Functions that do not fit their forward: count, shape, value, and second derivative."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from ..events import Event
+from ..snapshot import SourceLine
+from .base import Case, Check, Kind, Stage
+from .flow import Flow
+from .words import at, counted, shape_text
+
+KINDS = {
+    "wrong-backward": Kind("analytic and numeric derivative differ", "error", Stage.STATEMENT),
+    "wrong-backward-shape": Kind("a custom Function returns a gradient of the wrong shape", "error", Stage.STATEMENT),
+    "wrong-backward-count": Kind("a custom Function returns the wrong number of gradients", "error", Stage.STATEMENT),
+    "wrong-double-backward": Kind("the second derivative is silently wrong", "error", Stage.STATEMENT),
+}
+
+
+def find(flow: Flow) -> Iterator[Case]:
+    """Yield the cases of this family, one for each class and kind."""
+    told: set[tuple[str, str]] = set()
+    for case in (*_returned(flow), *_measured(flow), *_constants(flow)):
+        key = (case.kind, case.op)
+        if key not in told:
+            told.add(key)
+            yield case
+
+
+CHECK = Check("function", KINDS, find)
+
+
+def _return_line(event: Event) -> SourceLine | None:
+    """Return the line at which a backward returns, or its definition."""
+    defined = event.data.get("backward_line") or []
+    if len(defined) != 3:
+        return event.source
+    return SourceLine(defined[0], event.data.get("return_line") or defined[1], defined[2])
+
+
+def _forward_of(flow: Flow, event: Event) -> Event | None:
+    """Return the forward that belongs to a backward."""
+    node = event.data.get("node")
+    found = [one for _, one in flow.of_kind("function", action="forward") if one.data.get("node") == node]
+    same = [one for one in found if one.op == event.op]
+    return same[-1] if same else None
+
+
+def _returned(flow: Flow) -> Iterator[Case]:
+    """Yield a case for each backward that returned too few, too many or misshapen gradients."""
+    for _, event in flow.of_kind("function", action="backward"):
+        forward = _forward_of(flow, event)
+        wanted, got = event.data.get("argument_count"), event.data.get("gradient_count")
+        if wanted is not None and got is not None and got != wanted and not _only_none_beyond(event, wanted):
+            yield _count_case(flow, event, forward, wanted, got)
+        elif forward is not None:
+            yield from _shape_cases(flow, event, forward)
+
+
+def _only_none_beyond(event: Event, wanted: int) -> bool:
+    """Whether what was returned too much is only None, which is allowed."""
+    shapes = event.data.get("gradient_shapes", [])
+    return len(shapes) > wanted and all(shape is None for shape in shapes[wanted:])
+
+
+def _count_case(flow: Flow, event: Event, forward: Event | None, wanted: int, got: int) -> Case:
+    """Return the case of a wrong number of gradients."""
+    names = (forward or event).data.get("parameters", [])
+    missing = (
+        f" ({', '.join(names[got:wanted])} {'is' if wanted - got == 1 else 'are'} missing)" if got < wanted else ""
+    )
+    source = _return_line(event)
+    return Case(
+        kind="wrong-backward-count",
+        message=f"{event.op}.backward{at(source)} returns {counted(got, 'gradient')}, but forward has "
+        f"{counted(wanted, 'input')}{missing if len(names) >= wanted else ''}.",
+        remedy="return one gradient for each input of forward, None for those that have none: return "
+        + ", ".join(f"grad_{name}" for name in (names[:wanted] or [str(place) for place in range(wanted)])),
+        source=source,
+        op=event.op,
+        explains_error="number of gradients" in flow.error_text,
+    )
+
+
+def _shape_cases(flow: Flow, event: Event, forward: Event) -> Iterator[Case]:
+    """Yield a case when a gradient cannot be summed to the shape of its input."""
+    shapes, gradients = forward.data.get("shapes", []), event.data.get("gradient_shapes", [])
+    names = forward.data.get("parameters", [])
+    for place, (shape, gradient) in enumerate(zip(shapes, gradients, strict=False)):
+        if shape is None or gradient is None or list(shape) == list(gradient):
+            continue
+        fatal = not _sums_to(gradient, shape)
+        name = names[place] if place < len(names) else f"input {place}"
+        source = _return_line(event)
+        yield Case(
+            kind="wrong-backward-shape",
+            message=f"{event.op}.backward{at(source)} returns a gradient of shape {shape_text(gradient)} for {name}, "
+            f"whose shape is {shape_text(shape)}" + ("." if fatal else "; it is summed without a word."),
+            remedy=f"sum or reshape it to {shape_text(shape)}, such as by grad_{name}.sum_to_size(...)",
+            source=source,
+            op=event.op,
+            explains_error="invalid gradient" in flow.error_text,
+        )
+        return
+
+
+def _sums_to(gradient: list[int], shape: list[int]) -> bool:
+    """Whether a gradient is a broadcast of a shape."""
+    tail = gradient[len(gradient) - len(shape) :] if len(gradient) >= len(shape) else []
+    return len(tail) == len(shape) and all(want in (1, got) for want, got in zip(shape, tail, strict=True))
+
+
+def _measured(flow: Flow) -> Iterator[Case]:
+    """Yield a case for each Function whose derivative was compared with finite differences and differs."""
+    for _, event in flow.of_kind("function", action="checked"):
+        data = event.data
+        if data.get("relative_error", 0.0) < 1e-2:
+            continue
+        second = data.get("order") == 2
+        names, place = data.get("parameters", []), data.get("argument", 0)
+        name = names[place] if place < len(names) else f"input {place}"
+        source = _return_line(event)
+        what = "second derivative" if second else "derivative"
+        yield Case(
+            kind="wrong-double-backward" if second else "wrong-backward",
+            message=f"the {what} of {event.op} that backward{at(source)} gives with respect to {name} is "
+            f"{_number(data, 'analytic')}, finite differences give {_number(data, 'numeric')}.",
+            remedy=f"correct what backward returns for {name}; torch.autograd.gradcheck({event.op}.apply, ...) checks it",
+            source=source,
+            op=event.op,
+            evidence={"analytic": data.get("analytic"), "numeric": data.get("numeric"), "index": data.get("index")},
+        )
+
+
+def _number(data: dict[str, Any], key: str) -> str:
+    return f"{data.get(key, float('nan')):.6g}"
+
+
+def _constants(flow: Flow) -> Iterator[Case]:
+    """Yield a case for each Function that was differentiated twice and keeps an intermediate value on ctx."""
+    twice = [run for run in flow.runs if run.began.get("create_graph")]
+    for row, event in flow.of_kind("function", action="forward"):
+        kept = [name for name, what in event.data.get("kept", {}).items() if what == "intermediate"]
+        kept = [name for name in kept if _depends_on_input(flow, row, event, name)]
+        if kept and any(row in flow.reached_by(run).calls for run in twice):
+            yield _constant_case(event, kept[0])
+
+
+def _depends_on_input(flow: Flow, row: int, event: Event, name: str) -> bool:
+    """Whether what forward kept on ctx was computed from its inputs, in floating point; random masks are not."""
+    inputs = set(event.data.get("inputs", ()))
+    for call in range(max(row - 200, 0), row):
+        data = flow.events[call].data
+        spelled = data.get("output_names") or []
+        if name in (one.rpartition(".")[2] for one in spelled):
+            made = data["outputs"][0]
+            floating = flow.facts(made).dtype.startswith(("float", "bfloat", "complex"))
+            return floating and bool(flow.behind([made], call + 1, gradients=False).tensors & inputs)
+    return True
+
+
+def _constant_case(event: Event, name: str) -> Case:
+    """Return the case of one value that counts as a constant."""
+    line, defined = event.data.get("kept_lines", {}).get(name), event.data.get("forward_line") or []
+    source = SourceLine(defined[0], line, defined[2]) if line and len(defined) == 3 else event.source
+    return Case(
+        kind="wrong-double-backward",
+        message=f"{event.op}.forward keeps the intermediate ctx.{name}{at(source)}; in double backward it counts as a "
+        "constant, so the second derivative lacks a term.",
+        remedy=f"compute {name} anew in backward from saved inputs, or return it as an output and save it",
+        source=source,
+        op=event.op,
+    )

@@ -1,0 +1,294 @@
+"""Where the first NaN or infinity of a bad loss or gradient was born: in the data, in forward, or in backward."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from typing import Any
+
+from .base import Case, Check, Kind, Stage
+from .finite import Finiteness, first_bad_run, state_of
+from .flow import Flow
+from .runs import Run
+from .words import at, operator_word, place
+
+KINDS = {
+    "nan-origin": Kind("the operation where the first NaN or Inf is born", "error", Stage.VALUES),
+    "nan-input": Kind("the NaN is in the data", "error", Stage.VALUES),
+    "overflow": Kind("finite in float32, infinite in the dtype used", "error", Stage.VALUES),
+}
+_FILLING = frozenset(
+    {"setitem", "fill", "full", "full_like", "masked_fill", "where", "index_fill", "pad", "constant_pad_nd", "copy"}
+    | {"tensor", "as_tensor", "from_numpy", "zeros", "ones", "empty", "triu", "tril", "item", "float", "tolist"}
+)
+"""Calls that put a number where the program says; an infinity from them is meant."""
+_LARGEST = {"float16": 65504.0, "bfloat16": 3.39e38}
+_HIDING = frozenset({"where", "masked_fill", "nan_to_num", "max", "min", "maximum", "minimum", "clamp", "getitem"})
+
+
+def find(flow: Flow) -> Iterator[Case]:
+    """Yield the case of the first run that went bad."""
+    run = first_bad_run(flow)
+    if run is None:
+        return
+    states = Finiteness(flow)
+    behind = sorted(flow.behind(run.roots, run.begin, gradients=False).calls)
+    row = _birth(flow, states, behind)
+    case = _in_data(flow, states, behind) if row is None else _in_forward(flow, states, row, run)
+    case = case or _in_backward(flow, run)
+    if case is not None:
+        yield case
+
+
+CHECK = Check("nonfinite", KINDS, find)
+
+
+def _birth(flow: Flow, states: Finiteness, rows: list[int]) -> int | None:
+    """Return the call whose finite inputs became infinite and led to NaN, or the first that made NaN of infinities."""
+    infinite = [row for row in rows if _bears(flow, states, row, nan=False)]
+    broken = next((row for row in rows if _bears(flow, states, row, nan=True)), None)
+    if broken is None:
+        return infinite[0] if infinite else None
+    if not _from_bad_data(states, broken):
+        return broken
+    reached = flow.behind(flow.inputs(broken), broken, gradients=False).calls
+    return next((row for row in infinite if row < broken and row in reached), broken)
+
+
+def _bears(flow: Flow, states: Finiteness, row: int, *, nan: bool) -> bool:
+    """Whether a call made the first NaN (or the first infinity) of inputs that had none."""
+    made = states.made.get(row)
+    if made is None or flow.events[row].op.strip("_") in _FILLING or not flow.inputs(row):
+        return False
+    given = states.given.get(row, {}).values()
+    if nan:
+        return made.nan and not any(state.nan for state in given)
+    return made.inf and not any(state.bad for state in given)
+
+
+def _from_bad_data(states: Finiteness, row: int) -> bool:
+    """Whether a call was given infinities."""
+    return any(state.inf for state in states.given.get(row, {}).values())
+
+
+def _in_forward(flow: Flow, states: Finiteness, row: int, run: Run) -> Case:
+    """Return the case of a call that bore the first bad value."""
+    event = flow.events[row]
+    made = states.made[row]
+    outputs = event.data.get("outputs", [])
+    dtype = flow.facts(outputs[0]).dtype if outputs else ""
+    marks = flow.marks(run, [row], "the first bad value is born here")
+    what = f"{_expression(flow, row)}{at(event.source)}"
+    if dtype in _LARGEST and made.inf:
+        return Case(
+            kind="overflow",
+            message=f"{what} exceeds the largest {dtype} number {_LARGEST[dtype]:g} (inputs up to "
+            f"{_largest_input(flow, row):g}) and overflows to {made.signs}.",
+            remedy=f"compute this in float32: {_input_names(flow, row)[0]}.float()",
+            source=event.source,
+            op=event.op,
+            marks=marks,
+            evidence={"dtype": dtype, "values": event.data.get("values", {})},
+        )
+    value = "NaN" if made.nan else made.signs
+    hidden = _hidden_by(flow, row, states)
+    effect = (
+        f"; {hidden} hides it in forward, but zero times its slope is NaN in backward" if hidden else
+        f"; it is the first bad value behind {flow.root_name(run)}"
+    )  # fmt: skip
+    return Case(
+        kind="nan-origin",
+        message=f"{what} makes the first {value}{_where(flow, row)}{_why(flow, states, row)}{effect}.",
+        remedy=_remedy(flow, states, row, hidden),
+        source=event.source,
+        op=event.op,
+        marks=marks,
+        evidence={"step": _step(flow, run), "values": event.data.get("values", {})},
+    )
+
+
+def _expression(flow: Flow, row: int) -> str:
+    """Return a call as the user would write it: ``log(v)``."""
+    event = flow.events[row]
+    return f"{event.op}({', '.join(_input_names(flow, row)) or '...'})"
+
+
+def _input_names(flow: Flow, row: int) -> list[str]:
+    """Return what a call's line calls its inputs."""
+    event = flow.events[row]
+    function = event.source.function if event.source else None
+    names = event.data.get("names", [])
+    spelled = [name for name in names if name]
+    return spelled or [flow.name(tensor, function) for tensor in flow.inputs(row)] or ["x"]
+
+
+def _summary(flow: Flow, row: int) -> dict[str, Any]:
+    """Return the summary of a call's first bad result."""
+    data = flow.events[row].data
+    found = [data.get("values", {}).get(str(out)) for out in data.get("outputs", ())]
+    return next((one for one in found if one and (one.get("nan") or one.get("inf"))), {})
+
+
+def _where(flow: Flow, row: int) -> str:
+    """Return at which index a bad value stands."""
+    index = _summary(flow, row).get("first_bad")
+    return f" at index {tuple(index)}" if index else ""
+
+
+def _why(flow: Flow, states: Finiteness, row: int) -> str:
+    """Return what the inputs held."""
+    given = states.given.get(row, {})
+    source = flow.events[row].source
+    function = source.function if source else None
+    infinite = {tensor: state for tensor, state in given.items() if state.inf}
+    if infinite:
+        tensor, state = next(iter(infinite.items()))
+        rows = _summary(flow, row).get("bad_rows", [])
+        nans = _summary(flow, row).get("first_bad", [])
+        lost = f"row {nans[0]} of {flow.name(tensor, function)}" if len(nans) > 1 else flow.name(tensor, function)
+        whole = " is all masked" if state.signs == "-inf" and rows else " holds"
+        return f" ({lost}{whole} {state.signs}: {state.signs} combined with {state.signs} has no value)"
+    limits = [state_of(limit) for limit in _ranges(flow, row)]
+    known = [state for state in limits if not state.bad]
+    return f" (its input is between {known[0].least:g} and {known[0].most:g})" if known else ""
+
+
+def _ranges(flow: Flow, row: int) -> list[Any]:
+    """Return ``[min, max]`` of a call's inputs, as their makers told."""
+    found = []
+    for tensor in flow.inputs(row):
+        made = max((call for call in flow.producers(tensor, row) if "range" in flow.events[call].data), default=None)
+        if made is not None:
+            data = flow.events[made].data
+            outputs = data.get("outputs", [])
+            place_in = outputs.index(tensor) if tensor in outputs else 0
+            found += data["range"][place_in : place_in + 1]
+    return found
+
+
+def _largest_input(flow: Flow, row: int) -> float:
+    """Return the largest absolute finite input."""
+    ends = [abs(end) for limit in _ranges(flow, row) if limit for end in limit if end is not None]
+    return max((end for end in ends if math.isfinite(end)), default=math.nan)
+
+
+def _hidden_by(flow: Flow, row: int, states: Finiteness) -> str:
+    """Return the call that took a bad value and gave finite ones: ``where at train.py:12``."""
+    todo, seen = [(out, row) for out in flow.outputs(row)], set()
+    while todo:
+        tensor, since = todo.pop()
+        for call in flow.used_in.get(tensor, ()):
+            if call <= since or call in seen:
+                continue
+            seen.add(call)
+            if flow.has_node(call) and call not in states.made and flow.events[call].op.strip("_") in _HIDING:
+                return f"{flow.events[call].op}{at(flow.events[call].source)}"
+            if call in states.made:
+                todo.extend((out, call) for out in flow.outputs(call))
+    return ""
+
+
+def _remedy(flow: Flow, states: Finiteness, row: int, hidden: str) -> str:
+    """Return how to avoid it."""
+    op = flow.events[row].op.strip("_")
+    name = _input_names(flow, row)[0]
+    if any(state.inf for state in states.given.get(row, {}).values()):
+        return "do not mask a complete row, or mask with a large negative number such as -1e9 in place of -inf"
+    if hidden.startswith("where"):
+        return f"make the input safe before {op}: safe = torch.where(mask, {name}, 1.0), then {op}(safe)"
+    if op in ("log", "sqrt", "rsqrt", "div", "true_divide", "reciprocal", "pow", "log2", "log10"):
+        return f"keep {name} away from zero: {op}({name}.clamp(min=1e-6)), or add a small epsilon"
+    if op in ("exp", "cosh", "sinh", "expm1"):
+        return f"subtract the maximum before {op}, or use logsumexp / log_softmax"
+    return f"check the inputs of {op} for values outside its domain"
+
+
+def _step(flow: Flow, run: Run) -> int:
+    """Return which time the line called backward."""
+    return [one.number for one in flow.runs if one.source == run.source].index(run.number)
+
+
+def _in_data(flow: Flow, states: Finiteness, rows: list[int]) -> Case | None:
+    """Return the case of a tensor that was bad before any operation, if there is one."""
+    for row in rows:
+        bad = [tensor for tensor, state in states.given.get(row, {}).items() if state.nan]
+        made = states.made.get(row)
+        created = made is not None and made.nan and not flow.inputs(row)
+        if bad or created:
+            tensor = flow.events[row].data["outputs"][0] if created else bad[0]
+            return _data_case(flow, tensor, row)
+    return None
+
+
+def _data_case(flow: Flow, tensor: int, row: int) -> Case:
+    """Return the case of one tensor of the data."""
+    facts = flow.facts(tensor)
+    event = flow.events[row]
+    users = [event, *(flow.events[call] for call in flow.used_in.get(tensor, ()))]
+    summary: dict[str, Any] = next(
+        (e.data["values"][str(tensor)] for e in users if str(tensor) in e.data.get("values", {})), {}
+    )
+    count = f"{summary['nan']} NaN" if summary.get("nan") else "NaN"
+    index = f", the first at index {tuple(summary['first_bad'])}" if summary.get("first_bad") else ""
+    source = facts.source or event.source
+    what = "leaf" if flow.requires_grad(tensor) else "input"
+    name = flow.name(tensor)
+    first = next((e for e in users if e.kind != "read" and tensor in e.data.get("inputs", ())), None)
+    enters = f" and enters the graph by {first.op}{at(first.source)}" if first is not None else ""
+    return Case(
+        kind="nan-input",
+        message=f"no operation made the NaN: the {what} {name}, created{at(source)}, already has {count} in its data"
+        f"{index}{enters}.",
+        remedy=f"clean the data: check torch.isfinite({name}).all() where it is loaded",
+        source=source,
+        op=event.op,
+        subjects=frozenset({tensor}),
+        evidence={"values": summary},
+    )
+
+
+def _in_backward(flow: Flow, run: Run) -> Case | None:
+    """Return the case of the node that made the first bad gradient of finite ones."""
+    if run.snapshot is None:
+        return None
+    snapshot = flow.recording.snapshots[run.snapshot]
+    measures = snapshot.measures
+    order = measures.get("order")
+    if not order or "out_nan_count" not in measures:
+        return None
+    ran = sorted((when, node) for node, when in enumerate(order) if when is not None)
+    for _, node in ran:
+        given = (measures["nan_count"][node] or 0) + (measures["inf_count"][node] or 0)
+        made = (measures["out_nan_count"][node] or 0) + (measures["out_inf_count"][node] or 0)
+        if made and not given:
+            return _node_case(flow, run, node)
+    return None
+
+
+def _node_case(flow: Flow, run: Run, node: int) -> Case:
+    """Return the case of a slope that is infinite or undefined."""
+    snapshot = flow.recording.snapshots[run.snapshot or 0]
+    seq = snapshot.seq[node]
+    row = flow.call_of_node(None if seq is None else snapshot.first_seq + seq)
+    source = flow.events[row].source if row is not None else snapshot.source[node]
+    op = flow.events[row].op if row is not None else operator_word(snapshot.op[node])
+    name = _expression(flow, row) if row is not None else op
+    dtype = snapshot.dtype[node] or ""
+    kind = "overflow" if dtype in _LARGEST and not snapshot.measures["out_nan_count"][node] else "nan-origin"
+    value = "NaN" if snapshot.measures["out_nan_count"][node] else "infinite"
+    values = flow.events[row].data.get("values", {}) if row is not None else {}
+    pole = next((one["pole"] for one in values.values() if one.get("pole")), None)
+    where = f"; its input at index {tuple(pole)} lies where the slope is infinite" if pole else ""
+    too_large = f" exceeds {_LARGEST[dtype]:g}, the largest {dtype} number, and overflows" if kind == "overflow" else ""
+    first = _input_names(flow, row)[0] if row is not None else "x"
+    return Case(
+        kind=kind,
+        message=f"forward is finite, but the gradient of {name}{at(source)}{too_large or f' is {value}'}{where}: the "
+        "first bad gradient is born there in backward.",
+        remedy=f"scale the loss, or compute {op} in float32" if kind == "overflow" else
+        f"keep {first} away from the point where {op} has no slope, such as {op}({first} + 1e-12)",
+        source=source,
+        op=op,
+        marks=flow.marks(run, [row] if row is not None else [], "the first bad gradient is born here"),
+        evidence={"node": f"n{node}", "place": place(source), "values": values},
+    )  # fmt: skip
