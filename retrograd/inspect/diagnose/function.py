@@ -127,7 +127,7 @@ def _measured(flow: Flow) -> Iterator[Case]:
             kind="wrong-double-backward" if second else "wrong-backward",
             message=f"the {what} of {event.op} that backward{at(source)} gives with respect to {name} is "
             f"{_number(data, 'analytic')}, finite differences give {_number(data, 'numeric')}.",
-            remedy=f"correct what backward returns for {name}; torch.autograd.gradcheck({event.op}.apply, ...) checks it",
+            remedy=f"correct what backward returns for {name}; torch.autograd.gradcheck checks it in float64",
             source=source,
             op=event.op,
             evidence={"analytic": data.get("analytic"), "numeric": data.get("numeric"), "index": data.get("index")},

@@ -225,9 +225,8 @@ def _data_case(flow: Flow, tensor: int, row: int) -> Case:
     facts = flow.facts(tensor)
     event = flow.events[row]
     users = [event, *(flow.events[call] for call in flow.used_in.get(tensor, ()))]
-    summary: dict[str, Any] = next(
-        (e.data["values"][str(tensor)] for e in users if str(tensor) in e.data.get("values", {})), {}
-    )
+    told: list[dict[str, Any]] = [e.data["values"].get(str(tensor)) for e in users if "values" in e.data]
+    summary = next(filter(None, told), {})
     count = f"{summary['nan']} NaN" if summary.get("nan") else "NaN"
     index = f", the first at index {tuple(summary['first_bad'])}" if summary.get("first_bad") else ""
     source = facts.source or event.source
