@@ -27,7 +27,9 @@ _PLAIN_NODES = 5_000
 _TOGETHER = 5_000
 """Nodes of all graphs of a page that was asked for the last one only."""
 _STILL_NODES = 20_000
-"""Nodes of the folded drawing for readers without scripts."""
+"""Nodes of the folded drawing for readers without scripts,"""
+_STILL_BOXES = 120
+"""and the boxes that it may have; of a graph with more, the nodes nearest to the roots."""
 
 
 class HtmlRenderer:
@@ -104,7 +106,11 @@ def _rest(shown: GraphSnapshot, whole: GraphSnapshot) -> str:
 def _still(snapshot: GraphSnapshot, options: RenderOptions, step: int) -> str:
     """Return the drawing for readers without scripts: folded, of the nodes nearest to the roots."""
     shown, left_out = capped(snapshot, _STILL_NODES)
-    drawing = draw(scene(shown, replace(options, max_nodes=None), step), options, prefix="still-")
+    drawn = scene(shown, replace(options, max_nodes=None), step)
+    if len(drawn.view.boxes) > _STILL_BOXES:
+        shown, left_out = capped(snapshot, _STILL_BOXES)
+        drawn = scene(shown, replace(options, max_nodes=None), step)
+    drawing = draw(drawn, options, prefix="still-")
     wide, high = number(drawing.width), number(drawing.height)
     more = f"<p>{left_out:,} more nodes need JavaScript to be seen.</p>" if left_out else ""
     return (

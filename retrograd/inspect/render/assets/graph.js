@@ -52,7 +52,7 @@ class Graph {
     const { pieces } = this.links, starts = new Int32Array(pieces.length);
     for (let link = 0, at = 0; link < pieces.length; link++) {
       starts[link] = at;
-      if (pieces[link]) at += 6 * pieces[link] + 2;
+      if (pieces[link]) at += (pieces[link] & 1 ? 6 : 2) * (pieces[link] >> 1) + 2;
     }
     return starts;
   }

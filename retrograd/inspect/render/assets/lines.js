@@ -1,16 +1,24 @@
 // ---- lines: the Bezier points of a link, as Python wrote them and as the open boxes move them.
 
-// Absolute points inside the link's box, [] for a link without a way of its own.
+// Absolute points inside the link's box, [] for a link without a way of its own. Unless it bends in its own way, only
+// the ends of its pieces are stored: they leave and arrive straight down and turn half way.
 function rawPoints(graph, link) {
-  const pieces = graph.links.pieces[link];
+  const pieces = graph.links.pieces[link] >> 1, bent = graph.links.pieces[link] & 1;
   if (!pieces) return [];
-  const start = graph.firstPoint[link], { points } = graph.links, found = new Array(6 * pieces + 2);
-  let x = 0, y = 0;
-  for (let at = 0; at < found.length; at += 2) {
-    found[at] = x += points[start + at];
-    found[at + 1] = y += points[start + at + 1];
+  const { points } = graph.links, found = new Array(6 * pieces + 2), step = bent ? 2 : 6;
+  let x = 0, y = 0, from = graph.firstPoint[link];
+  for (let at = 0; at < found.length; at += step) {
+    found[at] = x += points[from++];
+    found[at + 1] = y += points[from++];
   }
+  if (!bent) for (let at = 0; at + 6 < found.length; at += 6) turnHalfWay(found, at);
   return found;
+}
+
+function turnHalfWay(points, at) {
+  points[at + 2] = points[at];
+  points[at + 4] = points[at + 6];
+  points[at + 3] = points[at + 5] = (points[at + 1] + points[at + 7]) / 2;
 }
 
 // Where a link begins and ends on the sheet: [x0, y0, x1, y1].
@@ -74,10 +82,5 @@ function joined(scene, link, found, x0, y0, x1, y1) {
 
 // Controls of a piece whose ends moved: straight down at both.
 function straighten(points, at) {
-  const middle = (points[at + 1] + points[at + 7]) / 2;
-  if (points[at + 7] < points[at + 1]) return;
-  points[at + 2] = points[at];
-  points[at + 3] = middle;
-  points[at + 4] = points[at + 6];
-  points[at + 5] = middle;
+  if (points[at + 7] >= points[at + 1]) turnHalfWay(points, at);
 }

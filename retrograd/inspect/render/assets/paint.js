@@ -2,7 +2,8 @@
 
 const FONT = "-apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, 'Noto Sans', 'DejaVu Sans', sans-serif";
 const TEXT_FROM = 0.42, CURVES_FROM = 0.12, ROUND_FROM = 0.3, LABELS_FROM = 0.7;
-const MANY = 5000;  // cards on the screen above which the picture made ahead is shown instead
+const MANY = 2000;  // cards on the screen above which the picture made ahead is shown instead
+const MANY_LINES = 2500;  // lines above which they are taken from that picture, and only cards are painted
 const DIM = 0.22;
 
 function paint() {
@@ -12,17 +13,19 @@ function paint() {
   context.fillStyle = looks.colours.paper;
   context.fillRect(0, 0, stage.clientWidth, stage.clientHeight);
   context.setTransform(ratio * view.scale, 0, 0, ratio * view.scale, ratio * view.x, ratio * view.y);
-  if (scene.grid.countIn(...rectangle) > MANY) { paintAhead(context, rectangle); paintAccent(context, view.scale); }
-  else paintScene(context, view.scale, rectangle);
+  const links = scene.grid.countIn(...rectangle) > MANY ? null : scene.grid.linksIn(...rectangle);
+  const crowded = !links || links.length > MANY_LINES;
+  if (crowded) paintAhead(context, rectangle);
+  if (links) paintScene(context, view.scale, rectangle, crowded ? [] : links);
+  else paintAccent(context, view.scale);
   paintBorder(context, view.scale);
   stage.dataset.scale = view.scale.toFixed(4);
 }
 
 // What lies in a rectangle of the sheet; the context is set to the sheet's coordinates.
-function paintScene(context, scale, rectangle) {
-  const { scene, lit } = state;
+function paintScene(context, scale, rectangle, links = state.scene.grid.linksIn(...rectangle)) {
+  const { scene, lit } = state, cards = scene.grid.cardsIn(...rectangle);
   paintOpenBoxes(context, scale, rectangle);
-  const cards = scene.grid.cardsIn(...rectangle), links = scene.grid.linksIn(...rectangle);
   paintLinks(context, scale, links, lit ? DIM : 1);
   paintAccent(context, scale);
   if (scale >= LABELS_FROM && !lit) paintLabels(context, links);
@@ -83,7 +86,7 @@ function traceCurve(context, points) {
 }
 
 function traceStraight(context, scene, link) {
-  if (scene.graph.links.pieces[link] > 1) { traceCurve(context, linkPoints(scene, link)); return; }
+  if (scene.graph.links.pieces[link] > 3) { traceCurve(context, linkPoints(scene, link)); return; }
   const [x0, y0, x1, y1] = linkEnds(scene, link);
   context.moveTo(x0, y0);
   context.lineTo(x1, y1);
@@ -128,9 +131,8 @@ function paintLabels(context, links) {
 
 function linkLabel(link) {
   const { graph } = state, count = graph.links.count[link], edge = graph.links.edge[link];
-  if (count > 1) return `${count} edges`;
-  const output = graph.edges.output[edge];
-  return output ? `output ${output}` : graph.of("shape", graph.edges.target[edge]);
+  const output = graph.edges.output[edge], text = output ? `output ${output}` : graph.of("shape", graph.edges.target[edge]);
+  return count > 1 ? `${text} ×${count}`.trim() : text;
 }
 
 // A point of a line a little below its start.

@@ -30,6 +30,7 @@ async function start() {
     cards: () => [...state.scene.cards, ...state.scene.openBoxes.map((box) => state.graph.boxCard(box))].map(spotOf),
     move, zoom, fit, paint, pending: () => overview.jobs.length,
   };
+  performance.mark("ready");
   document.documentElement.dataset.ready = "yes";
 }
 

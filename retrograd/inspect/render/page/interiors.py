@@ -46,9 +46,11 @@ class Interiors:
     """Where gradients come into each box, from its left edge."""
     exit: Ints
     pieces: Ints
-    """Bezier pieces of every link; 0 for a line from the middle of one card to the middle of the other."""
+    """Twice the Bezier pieces of every link, plus 1 where they bend in their own way; 0 for a line from the middle of
+    one card to the middle of the other."""
     points: Ints
-    """Their points, x and y in turn: first point, then three a piece, each relative to the one before."""
+    """Their points, x and y in turn, each relative to the one before: where the pieces begin and end, and of bent
+    links the controls as well.  Other pieces leave and arrive straight down and turn half way."""
 
 
 def interiors_of(folded: Folded, groups: Groups, links: Links, sizes: list[Size]) -> Interiors:
@@ -175,16 +177,35 @@ def _net(inside: _Inside) -> Net:
 def _label(folded: Folded, links: Links, row: int) -> str:
     """Return what the page writes at a link: the shape of its gradient, or how many edges it stands for."""
     count, edge = int(links.count[row]), int(links.edge[row])
-    return f"{count} edges" if count > 1 else labels.edge_text(folded.original, folded.first_edges[edge])
+    text = labels.edge_text(folded.original, folded.last_edges[edge])
+    return f"{text} ×{count}".strip() if count > 1 else text
 
 
 def _shape(layout: Layout, top: int) -> tuple[Ints, Ints]:
-    """Return how many Bezier pieces each line has, and the points of all, counted from ``top``."""
+    """Return for every line twice its Bezier pieces (plus 1 if bent), and the points of all, counted from ``top``."""
     pieces = np.asarray([len(points) // 3 for points in layout.edges], dtype=np.int64)
     flat: list[Point] = [point for points in layout.edges for point in points]
     places = np.round(np.asarray(flat, dtype=np.float64).reshape(len(flat), 2)).astype(np.int64)
+    lengths = 3 * pieces + 1
+    starts = np.cumsum(lengths) - lengths
+    lines = np.repeat(np.arange(len(pieces)), lengths)
+    inner = np.arange(len(places)) - starts[lines]
+    bent = np.zeros(len(pieces), dtype=bool)
+    bent[lines[_odd_controls(places, inner)]] = True
+    kept = bent[lines] | (inner % 3 == 0)
+    places, first = places[kept], inner[kept] == 0
     moves = np.diff(places, axis=0, prepend=np.zeros((1, 2), dtype=np.int64))
-    starts = np.concatenate(([0], np.cumsum(3 * pieces + 1)[:-1])).astype(np.int64)
-    if len(places):
-        moves[starts] = places[starts] - (0, top)
-    return pieces, moves.reshape(-1)
+    moves[first] = places[first] - (0, top)
+    return 2 * pieces + bent, moves.reshape(-1)
+
+
+def _odd_controls(places: Ints, inner: Ints) -> Ints:
+    """Return the first controls of the pieces that do not leave and arrive straight down, turning half way."""
+    controls = np.flatnonzero(inner % 3 == 1)
+    start, one, two, end = (places[controls + step] for step in (-1, 0, 1, 2))
+    upright = (one[:, 0] == start[:, 0]) & (two[:, 0] == end[:, 0])
+    middle = (start[:, 1] + end[:, 1]) / 2
+    halfway = (np.abs(one[:, 1] - middle) <= 1) & (np.abs(two[:, 1] - middle) <= 1)
+    straight = (start[:, 0] == end[:, 0]) & (start[:, 1] <= end[:, 1])
+    odd: Ints = controls[~(upright & (halfway | straight))]
+    return odd

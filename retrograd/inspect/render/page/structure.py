@@ -86,7 +86,7 @@ def _drawing_data(folded: Folded, options: RenderOptions, packing: Packing) -> d
             "box": packing.numbers(links.box),
             "source": packing.numbers(links.source),
             "target": packing.numbers(links.target),
-            "edge": packing.numbers(np.asarray(folded.first_edges, dtype=np.int64)[links.edge]),
+            "edge": packing.numbers(np.asarray(folded.last_edges, dtype=np.int64)[links.edge]),
             "count": packing.numbers(links.count),
             "pieces": packing.numbers(places.pieces),
             "points": packing.numbers(places.points),
