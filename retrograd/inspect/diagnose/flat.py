@@ -180,10 +180,22 @@ def _feeds_leaves(flow: Flow, row: int, run: Run) -> bool:
     return any(flow.requires_grad(t) and flow.is_leaf(t) for call in after for t in flow.inputs(call))
 
 
+def _first_tiny(flow: Flow, snapshot: GraphSnapshot, place: tuple[int, int]) -> tuple[int, int]:
+    """Return the first node that ran, with its call, which passed on mostly less than the smallest normal number."""
+    tiny = snapshot.measures.get("out_tiny_share", [])
+    for node in _ran(snapshot):
+        row = _call(flow, snapshot, node) if tiny and (tiny[node] or 0.0) >= 0.5 else None
+        if row is not None:
+            return node, row
+        if node == place[0]:
+            break
+    return place
+
+
 def _underflow(flow: Flow, run: Run, place: tuple[int, int], leaves: list[int]) -> Case:
     """Return the case of a gradient that was too small for its dtype."""
-    node, row = place
     snapshot = flow.recording.snapshots[run.snapshot or 0]
+    node, row = _first_tiny(flow, snapshot, place)
     dtype = snapshot.dtype[node] or ""
     event = flow.events[row]
     norm = snapshot.measures["grad_norm"][node] or 0.0

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections import Counter, defaultdict
+from collections import defaultdict
 from functools import cached_property, lru_cache
 
 from ..events import Recording
@@ -17,11 +17,15 @@ class Spelling:
     def __init__(self, recording: Recording) -> None:
         self._recording = recording
         self._spelled: dict[int, dict[str, str]] = defaultdict(dict)
+        self._mentioned: dict[str, set[int]] = defaultdict(set)
+        """Name -> leaves that lines which look at leaves call so: ``p`` in ``for p in params: p.grad = None``."""
         for event in recording.events:
             function = event.source.function if event.source else ""
             data = event.data
             self._note(function, data.get("outputs", ()), data.get("output_names", ()))
             self._note(function, data.get("inputs", ()), data.get("names", ()))
+            if event.kind in ("leaf", "read") and data.get("names"):
+                self._mentioned[data["names"][0]].add(data.get("tensor", -1))
 
     def _note(self, function: str, tensors: list[int], names: list[str]) -> None:
         """Keep the first plain name of each tensor in a function."""
@@ -40,14 +44,18 @@ class Spelling:
             return facts.name
         names = [spelled.get(function or "", ""), facts.name, *spelled.values()]
         known = [name for name in names if name]
-        own = [name for name in known if not (facts.leaf and self._leaves_called[name] > 1)]
+        own = [name for name in known if not (facts.leaf and self._leaves_called.get(name, 0) > 1)]
         return (own or known or [f"a {shape_text(facts.shape)} tensor"])[0]
 
     @cached_property
-    def _leaves_called(self) -> Counter[str]:
+    def _leaves_called(self) -> dict[str, int]:
         """Name -> how many leaves go by it; more than one share the variable of a loop."""
-        leaves = (tensor for tensor, facts in enumerate(self._recording.tensors) if facts.leaf and facts.requires_grad)
-        return Counter(name for leaf in leaves for name in self.names(leaf))
+        called = {name: set(leaves) for name, leaves in self._mentioned.items()}
+        for leaf, facts in enumerate(self._recording.tensors):
+            if facts.leaf and facts.requires_grad:
+                for name in self.names(leaf):
+                    called.setdefault(name, set()).add(leaf)
+        return {name: len(leaves) for name, leaves in called.items()}
 
     def spelled(self, tensor: int, row: int) -> str:
         """Return how the line of a call spells one of its inputs, or nothing."""

@@ -89,6 +89,8 @@ class ForwardWriter:
         elif written:
             kind = "inplace"
             self._add_write(data, call, written[0])
+        elif line is not None and line.function != "<module>":
+            data["stack"] = self._stack(call.frame)
         self._add_outputs(data, call, outputs, spelling, line)
         event = Event(kind, op=call.rule.op, source=line, data=data)  # type: ignore[arg-type]
         reads_values(data, call, outputs, self._readable)
