@@ -1,0 +1,7 @@
+"""The catalogue of operators: what is known of each row of the engine's table."""
+
+from __future__ import annotations
+
+from .engine.catalogue import Operator, operators
+
+__all__ = ["Operator", "operators"]

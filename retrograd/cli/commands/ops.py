@@ -1,0 +1,76 @@
+"""``retrograd ops``: the operators of our engine, with what is known of each."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+
+import click
+
+from ...catalogue import Operator, operators
+from ...inspect.output import STDOUT, check_writable, write_output
+from ..options import ConfiguredCommand
+
+FAMILIES = {
+    "float": ("float16", "float32", "float64"),
+    "complex": ("complex64", "complex128"),
+    "int": ("uint8", "int8", "int16", "int32", "int64"),
+    "uint": ("uint16", "uint32", "uint64"),
+    "bool": ("bool",),
+}
+"""What a whole family of dtypes is called in a table."""
+
+
+@click.command(cls=ConfiguredCommand, name="ops")
+@click.argument("words", nargs=-1, metavar="[WORD]...")
+@click.option("-o", "--output", type=click.Path(), metavar="FILE", help="Write FILE; - is standard output.")
+@click.option(
+    "-f",
+    "--format",
+    "fmt",
+    type=click.Choice(["table", "json"]),
+    envvar="RETROGRAD_OPS_FORMAT",
+    help="table or json; by default FILE's suffix says it.",
+)
+def command(words: tuple[str, ...], output: str | None, fmt: str | None) -> None:
+    """List the operators of the engine: node, dtypes, and whether they are views or work in place.
+
+    With WORDs only those whose name or node contains each of them.  Exit code 1 when there is none.
+    """
+    if output not in (None, STDOUT):
+        check_writable(output)
+    found = operators(words)
+    fmt = fmt or ("json" if (output or "").endswith(".json") else "table")
+    write_output(as_json(found) if fmt == "json" else as_table(found), output or STDOUT)
+    if not found:
+        click.echo(f"no operator has {' and '.join(map(repr, words))} in its name or node", err=True)
+        raise SystemExit(1)
+
+
+def as_json(found: list[Operator]) -> str:
+    """All that is known, as a JSON document with a schema number."""
+    rows = [dataclasses.asdict(one) for one in found]
+    return json.dumps({"schema": 1, "operators": rows}, indent=1) + "\n"
+
+
+def as_table(found: list[Operator]) -> str:
+    """One line for each operator, in columns."""
+    head = ("operator", "node", "dtypes", "view", "in place")
+    lines = [head, *((one.name, one.node or "-", dtypes_in_short(one.dtypes), _mark(one.view), _mark(one.in_place))
+                     for one in found)]  # fmt: skip
+    widths = [max(len(line[i]) for line in lines) for i in range(len(head))]
+    text = ("  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip() for line in lines)
+    return "\n".join([*text, f"{len(found)} operators"]) + "\n"
+
+
+def _mark(fact: bool) -> str:
+    return "yes" if fact else "-"
+
+
+def dtypes_in_short(dtypes: tuple[str, ...]) -> str:
+    """Whole families by their name, others one by one."""
+    words = []
+    for family, members in FAMILIES.items():
+        have = [name for name in members if name in dtypes]
+        words.extend([family] if len(have) == len(members) else have)
+    return " ".join(words) or "-"
