@@ -41,6 +41,7 @@ ALLOWED: dict[str, tuple[str, ...]] = {
     "retrograd._face": ("retrograd.errors", "retrograd.engine", *FACE),
     "retrograd.__main__": ("retrograd.cli",),
     "retrograd.errors": (),
+    "retrograd.pytest_plugin": ("retrograd.inspect",),
     "retrograd.engine": ("retrograd.errors",),
     **dict.fromkeys(FACE, ("retrograd.engine", *FACE)),
     "retrograd.inspect": ("retrograd.errors",),
@@ -76,6 +77,7 @@ LATE = {"networkx": (), "graphviz": (), "rich": (), "torch": (), "mpi4py": (), "
 # Imports of our own modules inside functions, each with its reason.
 LAZY_OWN: dict[str, str] = {
     "retrograd": "the face loads the inspector on first use",
+    "retrograd.pytest_plugin": "pytest loads it in every run, mostly for nothing",
 }
 
 

@@ -1,0 +1,86 @@
+"""pytest plugin: ``--retrograd`` fails tests whose gradients or graphs show a fault, ``retrograd_trace`` records one.
+
+Loaded by pytest wherever retrograd is installed, so that nothing heavy is imported before it is asked for.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Generator, Iterator
+from typing import Any
+
+import pytest
+
+_SEVERITIES = ("error", "warning", "note")
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """``--retrograd`` and ``--retrograd=SEVERITY``; several options, so that a path may follow the first."""
+    group = parser.getgroup("retrograd", "gradients and backward graphs")
+    group.addoption(
+        "--retrograd",
+        action="store_const",
+        const="error",
+        dest="retrograd",
+        default=None,
+        help="Fail tests that produce a gradient that is not finite or another finding of severity error.",
+    )
+    for severity in _SEVERITIES:
+        group.addoption(
+            f"--retrograd={severity}",
+            action="store_const",
+            const=severity,
+            dest="retrograd",
+            help=f"The same, for findings of severity {severity} and above.",
+        )
+
+
+@pytest.fixture
+def retrograd_trace() -> Iterator[Any]:
+    """The recording of this test: ``.findings``, ``.graph``, ``.recording``, ``.save(path)``."""
+    from .inspect.debug import debug
+
+    with debug() as trace:
+        yield trace
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item: pytest.Item) -> Generator[None, Any, Any]:
+    """Record the test if that was asked for, and fail it for what the recording shows."""
+    severity = item.config.getoption("retrograd")
+    if severity is None:
+        return (yield)
+    from .inspect.debug import debug
+
+    with debug() as trace:
+        result = yield
+    texts = [*_findings(trace, severity), *_bad_gradients(trace)]
+    if texts:
+        pytest.fail("retrograd: " + "\n".join(texts), pytrace=False)
+    return result
+
+
+def _findings(trace: Any, severity: str) -> list[str]:
+    """Findings of a severity and above, with their lines and remedies."""
+    counted = _SEVERITIES[: _SEVERITIES.index(severity) + 1]
+    texts = []
+    for finding in trace.findings:
+        if finding.severity in counted:
+            where = f"{finding.file}:{finding.line}: " if finding.file else ""
+            remedy = f"\n  remedy: {finding.remedy}" if finding.remedy else ""
+            texts.append(f"{where}{finding.severity}: {finding.kind}: {finding.message}{remedy}")
+    return texts
+
+
+def _bad_gradients(trace: Any) -> list[str]:
+    """Gradients of leaves that hold a NaN or an infinity."""
+    texts: dict[str, None] = {}
+    for event in trace.recording.events:
+        if event.kind != "accumulate" or math.isfinite(event.data.get("grad_norm", 0.0)):
+            continue
+        name = trace.recording.tensors[event.data["tensor"]].name or "a leaf"
+        bad = event.data.get("grad", {})
+        where = f", the first at {bad['first_bad']}" if "first_bad" in bad else ""
+        line = f"{event.source.file}:{event.source.line}: " if event.source else ""
+        texts[f"{line}the gradient of {name} has {bad.get('nan', 0)} NaN and {bad.get('inf', 0)} inf{where}"] = None
+    return list(texts)

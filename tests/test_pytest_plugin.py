@@ -1,0 +1,67 @@
+"""The pytest plugin, in a pytest of its own."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+TESTS = """
+import retrograd as rg
+
+def test_healthy():
+    w = rg.ones(3, requires_grad=True)
+    (w * 2.0).sum().backward()
+    assert w.grad.tolist() == [2.0, 2.0, 2.0]
+
+def test_not_finite():
+    rate = rg.tensor([1.0, 0.0], requires_grad=True)
+    rg.sqrt(rate).sum().backward()
+
+def test_raises():
+    w = rg.ones(3, requires_grad=True)
+    w += 1.0
+
+def test_fixture(retrograd_trace):
+    w = rg.ones(3, requires_grad=True)
+    (w * 2.0).sum().backward()
+    assert retrograd_trace.graph.name.count("w") == 1
+    assert retrograd_trace.findings == []
+"""
+
+
+def run(folder: Path, *options: str) -> str:
+    """Run the tests above; return what pytest printed."""
+    folder.joinpath("test_gradients.py").write_text(TESTS)
+    root = str(Path(__file__).resolve().parent.parent)
+    command = [sys.executable, "-m", "pytest", "-p", "retrograd.pytest_plugin", "-p", "no:cacheprovider", *options]
+    environment = {**os.environ, "PYTHONPATH": root, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", "COLUMNS": "200"}
+    return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False).stdout
+
+
+def test_without_the_option(tmp_path):
+    """Nothing is checked; the fixture works."""
+    printed = run(tmp_path)
+
+    assert "3 passed" in printed
+    assert "FAILED test_gradients.py::test_raises" in printed
+
+
+@pytest.mark.parametrize("option", ["--retrograd", "--retrograd=note"])
+def test_with_the_option(tmp_path, option):
+    """A gradient that is not finite fails its test with names, line and place; a path may follow the option."""
+    printed = run(tmp_path, option, "test_gradients.py")
+
+    assert "2 passed" in printed
+    assert "2 failed" in printed
+    assert "FAILED test_gradients.py::test_not_finite" in printed
+    assert "gradient of rate has 0 NaN and 1 inf, the first at [1]" in printed
+    assert "retrograd: w, " in printed or "retrograd: w " in printed  # the note of the error that was raised
+
+
+def test_a_severity_there_is_not(tmp_path):
+    """It is a usage error."""
+    assert "passed" not in run(tmp_path, "--retrograd=grave")
