@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import os
-from contextlib import AbstractContextManager, ContextDecorator
+from contextlib import ContextDecorator, ExitStack
 from types import TracebackType
 from typing import Any
 
 from ..errors import NoGraphError
+from .breakpoints import Breakpoint, Condition, armed
 from .diagnose import diagnose
 from .events import Recording
 from .explain import explain
@@ -41,13 +42,31 @@ class debug(ContextDecorator):  # noqa: N801 - lower-case, as context managers o
         self.level = level
         self.recording = Recording()
         """Events and graphs of the block; complete when it has ended."""
-        self._running: list[AbstractContextManager[Recording]] = []
+        self._running: list[ExitStack] = []
+        self._breakpoints: list[Breakpoint] = []
 
     def __enter__(self) -> debug:
         block = recording(every_thread=False, level=self.level, explain=explain)
-        self.recording = block.__enter__()
-        self._running.append(block)
+        with ExitStack() as stack:
+            self.recording = stack.enter_context(block)
+            for one in self._breakpoints:
+                stack.enter_context(armed(one))
+            self._running.append(stack.pop_all())
         return self
+
+    def break_when(self, condition: str | Condition, action: str = "raise") -> Breakpoint:
+        """Stop at the first node of a backward run at which a condition holds; before or inside the block.
+
+        ``condition`` is ``"nonfinite"``, ``"zero"``, or a function of a ``Step`` (``op``, ``source``, ``incoming``,
+        ``outgoing``) that returns something true.  ``action`` is ``"raise"`` (``BreakpointReached`` leaves
+        ``backward()``), ``"pdb"`` (the debugger, in the line that called ``backward()``) or ``"report"`` (a line on
+        stderr).  The object returned lists its ``stops``.  Raises ``UsageError`` for another condition or action.
+        """
+        made = Breakpoint(condition, action)
+        self._breakpoints.append(made)
+        if self._running:
+            self._running[-1].enter_context(armed(made))
+        return made
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None

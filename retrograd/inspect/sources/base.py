@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from types import FrameType
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from ..events import Event
 from ..snapshot import GraphSnapshot, SourceLine
@@ -32,6 +32,15 @@ class Sink(Protocol):
 
     def wants(self) -> bool:
         """Whether events of level ``full`` are still taken; False when there are so many that memory is in danger."""
+
+
+class Ran(NamedTuple):
+    """A node that has just run: its name, the user's line that made it, gradients that came and go as arrays."""
+
+    op: str
+    source: SourceLine | None
+    incoming: tuple[Any, ...]
+    outgoing: tuple[Any, ...]
 
 
 class Origins(Protocol):
@@ -89,3 +98,6 @@ class Source(Protocol):
 
         ``level`` is one of ``event_data.LEVELS``: how much is sent.
         """
+
+    def steps(self, look: Callable[[Ran], None]) -> AbstractContextManager[None]:
+        """Call ``look`` for each node that runs on this thread until the block ends; what it raises ends the run."""

@@ -11,11 +11,12 @@ from typing import Any
 from ...errors import NoGraphError
 from ..snapshot import GraphSnapshot
 from ..tensor_table import TensorTable
-from .base import Node, Sink
+from .base import Node, Ran, Sink
 from .collect import collect
 from .hook_lines import attach
 from .naming import Naming, add_origins
 from .torch_release import protect
+from .torch_steps import stepping
 from .torch_tensors import number_of
 from .torch_watch import WATCHER
 
@@ -127,6 +128,17 @@ class TorchSource:
     def watch(self, sink: Sink, *, every_thread: bool = True, level: str = "graph") -> AbstractContextManager[None]:
         """Tell the sink of every backward run, whether PyTorch is imported by now or later."""
         return WATCHER.watch(sink, self, every_thread=every_thread, level=level)
+
+    def steps(self, look: Callable[[Ran], None]) -> AbstractContextManager[None]:
+        """Show each node that runs on this thread."""
+        return stepping(look, self._nodes_behind, WATCHER.origins)
+
+    def _nodes_behind(self, roots: list[Any]) -> list[Node]:
+        torch = loaded_torch()
+        with torch._C.DisableTorchFunction():
+            shot, order, _ = collect([_start(torch, root)[0] for root in roots], _Facts(torch))
+            protect(order, shot)
+        return order
 
 
 def _name(table: TensorTable, shot: GraphSnapshot, leaves: dict[int, Any], parameter: type) -> None:

@@ -81,9 +81,19 @@ class Runs(Observer):
         shot, order = self._picture([node for node, _ in roots], frame)
         shot.first_seq = -self.watching.begin
         run.snapshot = shot
+        if self.watching.wants("backward"):
+            self._name_leaves(shot, order)
         if self.prepare is not None:
             self.prepare(run, shot, order)
         return shot
+
+    def _name_leaves(self, shot: GraphSnapshot, order: list[Node]) -> None:
+        """Give leaves the names that they have in the graph, which are those of the whole program."""
+        for kind, name, node in zip(shot.kind, shot.name, order, strict=True):
+            if kind == "leaf" and name is not None:
+                self.watching.number(node.variable)
+                parameter = node.variable._meta is not None and node.variable._meta.is_parameter
+                self.watching.sink.tensors.name(node.variable, name, parameter=parameter)
 
     @guarded
     def backward_ended(self, error: BaseException | None) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from types import FrameType
 from typing import Any
 
@@ -15,13 +15,14 @@ from ....engine.node import GraphNode, edge_parts
 from ....engine.views import gradient_edge
 from ....errors import NoGraphError
 from ...snapshot import GraphSnapshot
-from ..base import Node, Sink
+from ..base import Node, Ran, Sink
 from ..collect import collect
 from ..hook_lines import attach
 from ..naming import Naming, add_origins
 from .facts import Facts
 from .lines import LINES
 from .observers import observers_for, told
+from .steps import stepping
 from .watching import Watching
 
 
@@ -87,6 +88,10 @@ class EngineSource:
         observers = observers_for(watching, lambda roots, frame: self._picture(roots, frame, "backward"))
         with LINES.watch(), told(observers):
             yield
+
+    def steps(self, look: Callable[[Ran], None]) -> AbstractContextManager[None]:
+        """Show each node that runs on this thread."""
+        return stepping(look)
 
 
 def _start(obj: Any) -> tuple[Node, int]:

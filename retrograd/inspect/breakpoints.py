@@ -1,0 +1,142 @@
+"""Breakpoints on backward graphs: stop, ask or report where a gradient goes wrong, at the node that does it."""
+
+from __future__ import annotations
+
+import bdb
+import os
+import pdb
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from types import FrameType
+from typing import Any
+
+import numpy as np
+
+from ..errors import RetrogradError, UsageError
+from .frames import user_frame
+from .snapshot import SourceLine
+from .sources import sources
+from .sources.base import Ran
+
+ACTIONS = ("raise", "pdb", "report")
+
+
+class BreakpointReached(RetrogradError, RuntimeError):
+    """A breakpoint with action ``"raise"`` was reached; it leaves ``backward()``."""
+
+    code = "breakpoint"
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One node that has just run, as a condition sees it; not to be kept, for it holds the gradients."""
+
+    op: str
+    """``"LogBackward0"``."""
+    source: SourceLine | None
+    """The user's line that made the node."""
+    incoming: tuple[Any, ...]
+    """Gradients that arrived, as NumPy arrays (None for none)."""
+    outgoing: tuple[Any, ...]
+    """Gradients that it passes on."""
+
+    @property
+    def where(self) -> str:
+        """The node and its line in words."""
+        return (
+            self.op if self.source is None else f"{self.op} ({os.path.basename(self.source.file)}:{self.source.line})"
+        )
+
+
+Condition = Callable[[Step], Any]
+
+
+def _nonfinite(step: Step) -> str:
+    """A gradient with a NaN or infinity is passed on, or arrives at a leaf."""
+    for verb, gradients in (("passes on", step.outgoing), ("is given", step.incoming)):
+        for gradient in gradients:
+            text = "" if gradient is None else _count_bad(gradient)
+            if text:
+                before = any(g is not None and _count_bad(g) for g in step.incoming)
+                rest = "" if before else "; what arrived was finite"
+                return f"{step.where} {verb} a gradient with {text}{rest}"
+    return ""
+
+
+def _count_bad(gradient: Any) -> str:
+    if gradient.dtype.kind not in "fc" or np.isfinite(gradient).all():
+        return ""
+    nan, inf = np.isnan(gradient), np.isinf(gradient)
+    first = np.unravel_index(int(np.argmax(nan | inf)), gradient.shape)
+    return f"{int(nan.sum())} NaN and {int(inf.sum())} inf, the first at {[int(i) for i in first]}"
+
+
+def _zero(step: Step) -> str:
+    """Nothing but zeros is passed on, although something else arrived."""
+    outgoing = [g for g in step.outgoing if g is not None and g.size]
+    if not outgoing or any(g.any() for g in outgoing) or not any(g is not None and g.any() for g in step.incoming):
+        return ""
+    return f"{step.where} passes on nothing but zeros"
+
+
+CONDITIONS: dict[str, Condition] = {"nonfinite": _nonfinite, "zero": _zero}
+"""Conditions by name; they answer with what there is to say, or nothing."""
+
+
+class Breakpoint:
+    """One condition, and what to do where it holds."""
+
+    def __init__(self, condition: str | Condition, action: str = "raise") -> None:
+        if not callable(condition) and condition not in CONDITIONS:
+            raise UsageError(
+                f"There is no condition {condition!r}.", f"Give a function of a step or one of {_listed(CONDITIONS)}."
+            )
+        if action not in ACTIONS:
+            raise UsageError(f"There is no action {action!r}.", f"Choose one of {_listed(ACTIONS)}.")
+        self.condition = CONDITIONS[condition] if isinstance(condition, str) else condition
+        self.action = action
+        self.stops: list[str] = []
+        """What was met, in order."""
+
+    def __call__(self, ran: Ran) -> None:
+        """Look at a node that ran; with action ``"raise"`` raises ``BreakpointReached``."""
+        step = Step(ran.op, ran.source, ran.incoming, ran.outgoing)
+        said = self.condition(step)
+        if said:
+            self._stop(said if isinstance(said, str) else f"{step.where} meets the condition {_name(self.condition)}")
+
+    def _stop(self, text: str) -> None:
+        self.stops.append(text)
+        if self.action == "raise":
+            raise BreakpointReached(f"Breakpoint: {text}.", "Look at that line, or use action='pdb' to look around.")
+        print(f"retrograd: breakpoint: {text}", file=sys.stderr)
+        if self.action == "pdb":
+            _ask(user_frame(sys._getframe(1)))
+
+
+def _ask(frame: FrameType | None) -> None:
+    """Let the user look around from a frame of theirs; ``quit`` ends the program as the debugger does."""
+    debugger = pdb.Pdb()
+    debugger.reset()
+    debugger.interaction(frame, None)
+    if debugger.quitting:
+        raise bdb.BdbQuit
+
+
+@contextmanager
+def armed(breakpoint_: Breakpoint) -> Iterator[None]:
+    """Let a breakpoint see every node that runs on this thread until the block ends, on every engine."""
+    with ExitStack() as stack:
+        for source in sources():
+            stack.enter_context(source.steps(breakpoint_))
+        yield
+
+
+def _listed(names: Any) -> str:
+    return ", ".join(repr(name) for name in names)
+
+
+def _name(condition: Condition) -> str:
+    return str(getattr(condition, "__name__", type(condition).__name__))

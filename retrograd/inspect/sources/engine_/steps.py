@@ -1,0 +1,62 @@
+"""Shows nodes of our engine to a breakpoint, each as it has run."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from ....engine import observe
+from ....engine.base import TensorBase
+from ..base import Node, Ran
+from .lines import LINES
+
+
+class _Steps:
+    """The observer; what it calls may raise, and that leaves the run."""
+
+    def __init__(self, look: Callable[[Ran], None]) -> None:
+        self._look = look
+        self._thread = threading.get_ident()
+        self._incoming: list[tuple[Any, ...]] = []
+        self._busy = False
+
+    def node_began(self, node: Node, grads: list[Any]) -> None:
+        """Note what arrived: a leaf takes it over while it runs."""
+        if self._thread == threading.get_ident() and not self._busy:
+            self._incoming.append(tuple(map(_array, grads)))
+
+    def node_ended(self, node: Node, grads: list[Any], results: Any) -> None:
+        """Show the node."""
+        if self._thread != threading.get_ident() or self._busy or not self._incoming:
+            return
+        line = None
+        if LINES.tables is not None:
+            (line,), _ = LINES.tables.find([node._sequence_nr()])
+        self._busy = True
+        try:
+            self._look(Ran(node.name(), line, self._incoming.pop(), tuple(map(_array, results))))
+        finally:
+            self._busy = False
+
+    def backward_ended(self, error: BaseException | None) -> None:
+        """Forget what a failed run left."""
+        if error is not None and self._thread == threading.get_ident():
+            self._incoming.clear()
+
+
+@contextmanager
+def stepping(look: Callable[[Ran], None]) -> Iterator[None]:
+    """Call ``look`` for each node that runs on this thread."""
+    steps = _Steps(look)
+    with LINES.watch():
+        observe.add(steps)
+        try:
+            yield
+        finally:
+            observe.remove(steps)
+
+
+def _array(g: Any) -> Any:
+    return g._array if isinstance(g, TensorBase) else g

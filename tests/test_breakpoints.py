@@ -1,0 +1,114 @@
+"""Breakpoints on backward graphs, on both engines."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import retrograd as rg
+from retrograd.errors import UsageError
+from retrograd.inspect.breakpoints import BreakpointReached
+
+ENGINES = ["retrograd", "torch"]
+
+
+def loss_of(engine: str, values: list[float]):
+    """sqrt of something, whose slope at zero is infinite."""
+    torch = importlib.import_module(engine)
+    rate = torch.tensor(values, requires_grad=True)
+    return rate, (torch.sqrt(rate) * 2.0).sum()
+
+
+@pytest.fixture(params=ENGINES)
+def engine(request):
+    """Each engine, PyTorch only where it is installed."""
+    pytest.importorskip(request.param)
+    return request.param
+
+
+def test_raises_where_the_first_infinity_is_born(engine):
+    """The error names the node, its line and the place, and leaves backward()."""
+    with rg.debug() as trace:
+        trace.break_when("nonfinite")
+        _, loss = loss_of(engine, [1.0, 0.0])
+        with pytest.raises(BreakpointReached, match=r"SqrtBackward0 \(test_breakpoints\.py:\d+\).* 1 inf.*\[1\]"):
+            loss.backward()
+
+
+def test_does_not_stop_on_healthy_runs(engine):
+    """Gradients are those of a plain run, and nothing is left behind."""
+    with rg.debug() as trace:
+        stops = [trace.break_when(name).stops for name in ("nonfinite", "zero")]
+        rate, loss = loss_of(engine, [1.0, 4.0])
+        loss.backward()
+    assert stops == [[], []]
+    assert rate.grad.tolist() == [1.0, 0.5]
+
+    rate, loss = loss_of(engine, [0.0])
+    loss.backward()  # outside of the block nothing stops
+
+
+def test_zero(engine, capsys):
+    """A node that passes on nothing but zeros is reported with its line, and the run goes on."""
+    torch = importlib.import_module(engine)
+    with rg.debug() as trace:
+        reported = trace.break_when("zero", action="report")
+        w = torch.tensor([-1.0, -2.0], requires_grad=True)
+        torch.relu(w * 3.0).sum().backward()
+
+    assert w.grad.tolist() == [0.0, 0.0]
+    assert len(reported.stops) == 1
+    assert "ReluBackward0" in reported.stops[0]
+    assert "retrograd: breakpoint: ReluBackward0" in capsys.readouterr().err
+
+
+def test_function_as_condition(engine):
+    """A condition sees name, line, and gradients as arrays; one given before the block counts in it."""
+    seen = []
+
+    def large(step):
+        seen.append(step.op)
+        return any(g is not None and abs(g).max() >= 2.0 for g in step.outgoing)
+
+    trace = rg.debug()
+    trace.break_when(large)
+    with trace:
+        _, loss = loss_of(engine, [1.0])
+        with pytest.raises(BreakpointReached, match="MulBackward0.* meets the condition large"):
+            loss.backward()
+    assert seen == ["SumBackward0", "MulBackward0"]
+
+
+@pytest.mark.parametrize(("condition", "action"), [("nan", "raise"), (3, "raise"), ("zero", "stop")])
+def test_wrong_arguments(condition, action):
+    """They are refused in one sentence."""
+    with pytest.raises(UsageError, match="There is no"):
+        rg.debug().break_when(condition, action)
+
+
+def test_pdb(tmp_path):
+    """The debugger stands in the user's frame, and the run goes on afterwards."""
+    program = tmp_path / "stops.py"
+    program.write_text(
+        "import retrograd as rg\n"
+        "def step(secret):\n"
+        "    x = rg.tensor([0.0], requires_grad=True)\n"
+        "    rg.sqrt(x).sum().backward()\n"
+        "    return secret\n"
+        "with rg.debug() as trace:\n"
+        "    trace.break_when('nonfinite', action='pdb')\n"
+        "    print('done', step(41))\n"
+    )
+    environment = {**os.environ, "PYTHONPATH": str(Path(rg.__file__).parent.parent)}
+    ran = subprocess.run(
+        [sys.executable, str(program)], input="p secret + 1\nc\nc\nc\n", env=environment, capture_output=True, text=True
+    )
+
+    assert "42" in ran.stdout
+    assert "done 41" in ran.stdout
+    assert "breakpoint: SqrtBackward0 (stops.py:4)" in ran.stderr
