@@ -69,6 +69,7 @@ THIRD_PARTY: dict[str, tuple[str, ...]] = {
     "click": ("retrograd.cli",),
     "torch": ("retrograd.inspect.sources", "retrograd.distributed.torch_"),
     "mpi4py": ("retrograd.distributed.mpi_",),
+    "pytest": ("retrograd.pytest_plugin",),
 }
 
 # Third-party modules that cost too much to load for everybody: only inside functions, except where noted.
