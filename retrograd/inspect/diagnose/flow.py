@@ -53,7 +53,7 @@ class Flow:
                 self._index_call(row, event)
 
     def _index_call(self, row: int, event: Event) -> None:
-        for tensor in dict.fromkeys(event.data.get("inputs", ())):
+        for tensor in self.inputs(row):
             self.used_in[tensor].append(row)
         for tensor in dict.fromkeys(event.data.get("outputs", ())):
             self.made_in[tensor].append(row)
@@ -106,8 +106,11 @@ class Flow:
 
     def inputs(self, row: int) -> list[int]:
         """Return the tensors that a call took; one that writes also reads what it writes into."""
-        data = self.events[row].data
-        found = list(data.get("inputs", ()))
+        event = self.events[row]
+        found = list(dict.fromkeys(event.data.get("inputs", ())))
+        if _is_gradient(event):  # computed from all that the run went through
+            run = next((one for one in reversed(self.runs) if one.end < row), None)
+            found += [root for root in (run.roots if run else ()) if root not in found]
         target = self.target(row)
         return found if target is None or target in found else [target, *found]
 
@@ -126,8 +129,8 @@ class Flow:
 
     def has_node(self, row: int) -> bool:
         """Whether a call is part of the backward graph."""
-        data = self.events[row].data
-        return bool(data.get("nodes")) or data.get("node") is not None
+        event = self.events[row]
+        return bool(event.data.get("nodes")) or event.data.get("node") is not None or _is_gradient(event)
 
     def is_leaf(self, tensor: int) -> bool:
         """Whether no recorded call gave this tensor a history."""
@@ -326,6 +329,11 @@ class Behind:
     def __init__(self) -> None:
         self.calls: set[int] = set()
         self.tensors: set[int] = set()
+
+
+def _is_gradient(event: Event) -> bool:
+    """Whether a call was ``autograd.grad`` with ``create_graph``, whose results have a history of their own."""
+    return event.kind == "operation" and event.op == "grad"
 
 
 def _way(came_from: dict[int, int | None], row: int | None) -> list[int]:

@@ -46,6 +46,9 @@ class RunWriter:
         self.number: int = watch.sink.begin_run()
         self.measures: Measures | None = None
         self._asked: Asked | None = asked
+        self._gives = asked.api == "grad" and watch.level == "full"
+        self._retains = asked.create_graph
+        self._inputs: list[int] = []
         self._marks = marks
         self._nested = nested
         self._shot: GraphSnapshot | None = None
@@ -89,6 +92,7 @@ class RunWriter:
             for key, given in (("roots", asked.roots), ("inputs", asked.inputs)):
                 data[key] = [number_of(table, one, source=line) for one in given if isinstance(one, tensor)]
             name_leaves(table, frame, tensor)
+            self._inputs = data["inputs"]
         return data
 
     def end(self, error: BaseException | None, frame: FrameType | None) -> None:
@@ -110,6 +114,21 @@ class RunWriter:
                     data["failed_node"] = self._shot.first_seq + failed
         self.measures = self._shot = None
         self._send(Event("backward-end", source=source_line(frame), data=data), None)
+
+    def returned(self, gradients: Any, frame: FrameType | None) -> None:
+        """Say where the gradients that ``grad`` returned come from; without ``create_graph`` they are cut off."""
+        if not self._gives or not isinstance(gradients, (tuple, list)):
+            return
+        tensor: type = sys.modules["torch"].Tensor
+        line, table = source_line(frame), self.watch.sink.tensors
+        outputs = [number_of(table, one, source=line) for one in gradients if isinstance(one, tensor)]
+        data: dict[str, Any] = {"inputs": self._inputs, "outputs": outputs, "grad": self._retains}
+        if not self._retains:
+            data["reason"] = "create_graph"
+        row = self.watch.sink(Event("operation" if self._retains else "cut", op="grad", source=line, data=data), None)
+        for number in outputs:
+            if table[number].made_by is None:
+                table[number].made_by = row
 
     def _accumulated(self, frame: FrameType | None) -> None:
         """Send an event for each leaf that got a gradient."""

@@ -220,14 +220,18 @@ class Watcher:
             frame = user_frame(sys._getframe(1))
             writers = self._backward_begins(Asked(t_outputs, args, kwargs), frame)
             error: BaseException | None = None
+            given: Any = None
             try:
-                return original(t_outputs, *args, **kwargs)
+                given = original(t_outputs, *args, **kwargs)
+                return given
             except BaseException as raised:
                 error = raised
                 raise
             finally:
                 self._backward_ended(writers, error, frame)
-                error = frame = None
+                for writer in writers:
+                    unseen(writer.returned, given, frame)
+                given = error = frame = None
 
         return _engine_run_backward
 
