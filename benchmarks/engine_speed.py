@@ -31,7 +31,8 @@ CONTENDERS = {"numpy": "numpy", "retrograd": "retrograd", "torch": "torch", "hip
 """Contender -> the module it needs."""
 PINNED = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
 # glibc gives freed arrays back to the system and fetches them again: large steps get up to 1.6 times slower, at random
-PINNED |= {"MALLOC_TRIM_THRESHOLD_": "4000000000", "MALLOC_MMAP_THRESHOLD_": "4000000000", "JAX_PLATFORMS": "cpu"}
+PINNED |= {"MALLOC_TRIM_THRESHOLD_": "4000000000", "MALLOC_MMAP_THRESHOLD_": "4000000000", "JAX_PLATFORMS": "cpu",
+           "JAX_ENABLE_X64": "1"}  # fmt: skip
 
 
 # -- the process of one contender

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from .node import NODE_CLASSES
-from .opnode import OpNode
+from .opnode import OpNode, show_saved_values
 from .registry import OPS
 from .row_node import make_node_class
 
@@ -152,6 +152,7 @@ class OpDef:
     def node_class(self) -> type[OpNode]:
         """The class of this row's nodes; made on first use, since a program uses few of the rows."""
         cls = make_node_class(self)
+        show_saved_values(cls)
         cls.qualified_name = _QUALIFIED.get(self.node_name)
         NODE_CLASSES.setdefault(self.node_name, cls)  # several rows may show the same node, as torch's overloads do
         return cls

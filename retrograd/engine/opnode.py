@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, Protocol
 
 import numpy as np
@@ -183,40 +184,22 @@ class OpNode(GraphNode):
         self.saved = None
 
     # -- what PyTorch shows of saved values
-    def __getattr__(self, name: str) -> Any:
-        if name.startswith("_saved_"):
-            return self._shown_value(name.removeprefix("_saved_"), name)
-        if name.startswith("_raw_saved_"):
-            return self._shown_handle(name.removeprefix("_raw_saved_"), name)
-        raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
-
     def __dir__(self) -> list[str]:
         shown = [name.replace("_sizes", "_sym_sizes") for name in self.op.saved_names]
         handles = [f"_raw_saved_{name}" for name in self.op.saved_names if name in self.op.tensor_saved]
         return sorted({*object.__dir__(self), *(f"_saved_{name}" for name in shown), *handles})
 
-    def _index_of_saved(self, name: str, attribute: str) -> int:
-        name = name.replace("_sym_sizes", "_sizes")
-        try:
-            return int(self.op.saved_names.index(name))
-        except ValueError:
-            raise AttributeError(f"'{type(self).__name__}' object has no attribute '{attribute}'") from None
-
-    def _shown_value(self, name: str, attribute: str) -> Any:
-        i = self._index_of_saved(name, attribute)
+    def _shown_value(self, name: str) -> Any:
+        i = self.op.saved_names.index(name)
         if self.saved is None:
             raise RuntimeError(SECOND_TIME)
-        name = self.op.saved_names[i]
         value = self._read_tensor(name, self.saved[i])
         if name in self.op.tensor_names and isinstance(value, (bool, int, float, complex)):
             return wrapped_number(value)
         return value
 
-    def _shown_handle(self, name: str, attribute: str) -> Any:
-        i = self._index_of_saved(name, attribute)
-        name = self.op.saved_names[i]
-        if name not in self.op.tensor_saved:
-            raise AttributeError(f"'{type(self).__name__}' object has no attribute '{attribute}'")
+    def _shown_handle(self, name: str) -> Any:
+        i = self.op.saved_names.index(name)
         if self.saved is None:
             handle = SavedTensor(None)
             handle.release()
@@ -237,6 +220,23 @@ class OpNode(GraphNode):
         if name == "result" and value is not None:
             return SavedTensor(unpack_output(value, self, 0, self._need_storages()), is_output=True)
         return SavedTensor(None if value is None else wrapped_number(value))
+
+
+def show_saved_values(cls: type[OpNode]) -> None:
+    """Give a row's node class ``_saved_<name>`` and, for tensors, ``_raw_saved_<name>``.
+
+    They are properties and not a ``__getattr__``: with one, CPython cannot specialize any attribute of a node, and
+    a backward of small operations takes twice as long.
+    """
+    for name in cls.op.saved_names:
+        for spelling in {name, name.replace("_sizes", "_sym_sizes")}:
+            setattr(cls, "_saved_" + spelling, _shown(OpNode._shown_value, name))
+        if name in cls.op.tensor_saved:
+            setattr(cls, "_raw_saved_" + name, _shown(OpNode._shown_handle, name))
+
+
+def _shown(show: Callable[[OpNode, str], Any], name: str) -> property:
+    return property(lambda node: show(node, name))
 
 
 def wrapped_number(value: Any) -> Any:
