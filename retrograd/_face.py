@@ -13,6 +13,7 @@ from .engine.dtypes import ALL as _ALL_DTYPES
 from .engine.dtypes import Size, device, dtype, get_default_dtype, set_default_dtype
 from .engine.dtypes import promote_types as _promote
 from .engine.forward_ad import _set_fwd_grad_enabled
+from .engine.limits import finfo, iinfo
 from .engine.methods import FUNCTIONS as _FUNCTIONS
 from .engine.modes import (
     enable_grad,
@@ -28,6 +29,7 @@ from .engine.scope import scope
 from .engine.tensor import Tensor
 
 inf, nan, pi, e = math.inf, math.nan, math.pi, math.e
+newaxis = None
 strided, contiguous_format, preserve_format, channels_last = (
     "torch.strided", "torch.contiguous_format", "torch.preserve_format", "torch.channels_last"
 )  # fmt: skip
@@ -45,11 +47,11 @@ def promote_types(a: dtype, b: dtype) -> dtype:
 
 __all__ = [
     "Generator", "Size", "Tag", "Tensor", "_set_fwd_grad_enabled", "channels_last", "contiguous_format", "device",
-    "dtype", "e", "enable_grad", "get_default_dtype", "get_rng_state", "inf", "inference_mode", "initial_seed",
-    "is_anomaly_check_nan_enabled", "is_anomaly_enabled", "is_grad_enabled", "is_inference",
-    "is_inference_mode_enabled", "manual_seed", "nan", "no_grad", "pi", "preserve_format", "promote_types",
-    "scope", "set_default_dtype", "set_grad_enabled",
-    "set_printoptions", "set_rng_state", "strided",
+    "dtype", "e", "enable_grad", "finfo", "get_default_dtype", "get_rng_state", "iinfo", "inf", "inference_mode",
+    "initial_seed", "is_anomaly_check_nan_enabled", "is_anomaly_enabled", "is_grad_enabled", "is_inference",
+    "is_inference_mode_enabled", "manual_seed", "nan", "newaxis", "no_grad", "pi", "preserve_format",
+    "promote_types", "scope", "set_default_dtype", "set_grad_enabled", "set_printoptions", "set_rng_state",
+    "strided",
 ]  # fmt: skip
 
 NAMES: dict[str, Any] = {name: globals()[name] for name in __all__}

@@ -157,7 +157,15 @@ x.sum_to_size(5,3,4) | torch.block_diag() | torch.meshgrid(x,x) | torch.cartesia
 x.contiguous(memory_format=torch.channels_last) | torch.linalg.vander(o,N=3) | torch.vander(u8)
 torch.as_strided_scatter(o,v[:2],(2,),(1,)) | torch.as_strided_scatter(e,v[:2],(2,),(1,)) | e.__bool__()
 torch.relu(n)
-torch.cosine_similarity(c,c) | x.equal(1)
+torch.cosine_similarity(c,c) | x.equal(1) | torch.fft.fft(o) | torch.fft.rfft(o,dim=0) | x[torch.newaxis]
+torch.signal.windows.gaussian(5,std=-1.) | torch.signal.windows.kaiser(5,beta=-1.)
+torch.signal.windows.hann(5,dtype=torch.float16)
+torch.signal.windows.exponential(5,center=1.) | torch.signal.windows.exponential(5,tau=-1.)
+torch.signal.windows.cosine(5,dtype=torch.int64)
+torch.tensor([torch.finfo(d).eps for d in (torch.float16,torch.float64,torch.complex64)]) | torch.finfo(torch.int64)
+torch.tensor([torch.finfo().max,torch.finfo(torch.float64).tiny,torch.finfo(torch.float32).resolution],dtype=torch.float64)
+torch.tensor([[torch.iinfo(d).min,torch.iinfo(d).max,torch.iinfo(d).bits] for d in (torch.uint8,torch.int64)])
+torch.iinfo(torch.bool)
 v.index_select(0,iv[:2]*9) | o.index_select(0,iv) | x.index_add(0,i[:2],y) | x.index_add(0,i[:1],o)
 
 x.index_copy(0,i[:2],y) | x.index_fill(0,i[:2]-1,1.) | x.index_fill(0,i32[0],1.) | x.index_fill(0,i+9,1.)

@@ -61,7 +61,8 @@ def _check_size(x: Any, dim: int) -> None:
 
 
 def _one_dim(x: Any, n: int | None, dim: int) -> tuple[Any, int]:
-    refuse(x.ndim == 0, "Dimension specified as -1 but tensor has no dimensions")
+    if x.ndim == 0:
+        raise IndexError("Dimension specified as -1 but tensor has no dimensions")
     axis = checked_dim(dim, x.ndim)
     if n is not None:
         x = _resized(x, (axis,), (n,))
@@ -101,7 +102,8 @@ def ihfft(input: Any, n: int | None = None, dim: int = -1, norm: str | None = No
 
 
 def _half_to_real(x: Any, n: int | None, dim: int, norm: str | None, *, forward: bool) -> Any:
-    refuse(x.ndim == 0, "Dimension specified as -1 but tensor has no dimensions")
+    if x.ndim == 0:
+        raise IndexError("Dimension specified as -1 but tensor has no dimensions")
     axis = checked_dim(dim, x.ndim)
     last = 2 * (x.shape[axis] - 1) if n is None else n
     refuse(last < 1, f"Invalid number of data points ({last}) specified")

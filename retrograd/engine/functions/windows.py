@@ -83,6 +83,21 @@ _old("bartlett_window", _bartlett, {})
 _old("kaiser_window", _kaiser, {"beta": 12.0})
 
 
+def _check_shape(values: dict[str, Any], sym: bool) -> None:
+    if values.get("center") is not None and sym:
+        raise ValueError("Center must be None for symmetric windows")
+    if values.get("tau", 1) <= 0:
+        raise ValueError(f"Tau must be positive, got: {values['tau']} instead.")
+    if values.get("std", 1) <= 0:
+        raise ValueError(f"Standard deviation must be positive, got: {values['std']} instead.")
+    if values.get("beta", 0) < 0:
+        raise ValueError(f"beta must be non-negative, got: {values['beta']} instead.")
+    if "a" in values and not (isinstance(values["a"], (list, tuple)) and values["a"]):
+        raise (ValueError if isinstance(values["a"], (list, tuple)) else TypeError)(
+            "Coefficients must be a list of numbers"
+        )
+
+
 def _new(name: str, compute: Any, defaults: dict[str, Any]) -> None:
     """``torch.signal.windows.<name>(M, *, sym=True, …)``: symmetric unless said otherwise."""
 
@@ -94,6 +109,9 @@ def _new(name: str, compute: Any, defaults: dict[str, Any]) -> None:
         values = {**defaults, **dict(zip(defaults, numbers, strict=False)), **named}
         if M < 0:
             raise ValueError(f"{name} requires non-negative window length, got M={M}")
+        if numpy_of(dtype).name not in ("float32", "float64"):
+            raise ValueError(f"{name} expects float32 or float64 dtypes, got: {dtype}")
+        _check_shape(values, sym)
         return _made(M, lambda: compute(M, not sym, **values), dtype, requires_grad)
 
     window.__name__ = window.__qualname__ = name
