@@ -11,6 +11,7 @@ from browser import Browser, browser
 from recording_samples import HOSTILE, chain, graph, hostile
 
 from retrograd.inspect.events import Event, Recording
+from retrograd.inspect.findings import Finding, Mark
 from retrograd.inspect.render import RenderOptions, renderer_for
 from retrograd.inspect.snapshot import GraphSnapshot, SourceLine
 
@@ -237,6 +238,23 @@ def test_colours_themes_and_findings(chromium: Browser, tmp_path: Path) -> None:
     assert paper(chromium) == [0x14, 0x18, 0x1E]
     chromium.press("t", "t")
     assert paper(chromium) == [255, 255, 255]
+    quiet(chromium)
+
+
+def test_findings_lead_to_their_nodes(chromium: Browser, tmp_path: Path) -> None:
+    """A finding stands in the outline; pressing it opens the way to its node and tells it there, with its cut edge."""
+    mark = Mark(0, 12, "cut <here>", ghost="cut by detach")
+    finding = Finding("broken-chain", "y was <b>detached</b>", remedy="keep y", file="loop.py", line=7, marks=(mark,))
+    chromium.open(write(tmp_path, network(), findings=(finding,)))
+    chromium.press("C")
+    chromium.run("document.querySelector('#outline .findings button').click()")
+    said = text(chromium, "details")
+
+    assert data(chromium, "chosen") == "n12"
+    for part in ("y was <b>detached</b>", "cut <here>", "keep y", "cut by detach"):
+        assert part in said
+    assert int(data(chromium, "open")) > 0
+    assert chromium.run("document.querySelectorAll('main b').length") == 0
     quiet(chromium)
 
 
