@@ -23,6 +23,7 @@ from retrograd.inspect.render import RenderOptions, renderer_for
 from retrograd.inspect.render.page.groups import groups_of
 from retrograd.inspect.render.page.packing import Packed, script_json
 from retrograd.inspect.snapshot import GraphSnapshot, SourceLine
+from retrograd.inspect.tensors import TensorFacts
 
 HOSTILE = '</script><img src=x onerror="alert(1)">&\u2028\u2029<!-- {{script}} \'\x00\x1b[31m \ud800 漢'
 
@@ -282,3 +283,30 @@ def test_odd_graphs_make_pages(make: Any) -> None:
     structure = made["structures"][0]
     assert len(structure["atoms"]["ofNode"]) == len(make())
     assert len(structure["cards"]["x"]) == len(structure["atoms"]["head"]) + len(structure["boxes"]["parent"])
+
+
+def test_hooks_stand_at_their_nodes() -> None:
+    """Hooks of nodes and of tensors are told at the node that they belong to, and whether they ran."""
+    line = SourceLine("train.py", 2, "step")
+    made = Event("operation", data={"nodes": [7, 9]})
+    hooks = [
+        ("node", {"node": 8}, 0),
+        ("tensor", {"tensor": 0}, 1),
+        ("tensor", {"tensor": 1}, 2),
+        ("node", {"node": 99}, 3),
+    ]
+    events = [
+        made,
+        *(Event("hook", op, line, {**at, "action": "registered", "handle": n, "hook": HOSTILE}) for op, at, n in hooks),
+    ]
+    events.append(Event("hook", "tensor", line, {"tensor": 0, "action": "ran", "handle": 1, "hook": HOSTILE}))
+    snapshot = small()
+    snapshot.first_seq = 7
+    tensors = [TensorFacts(made_by=0), TensorFacts(name="w")]
+    text = renderer_for("html").render(Recording(snapshots=[snapshot], events=events, tensors=tensors), RenderOptions())
+    assert isinstance(text, str)
+    told = data_of(text)["steps"][0]["hooks"]
+
+    assert [node for node, _ in told] == [0, 0, 2]
+    assert [words.endswith(", never ran") for _, words in told] == [True, False, True]
+    assert "on the tensor, train.py:2" in told[1][1]

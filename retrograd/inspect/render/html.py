@@ -14,6 +14,7 @@ from . import labels, theme
 from .base import RenderOptions, capped, chosen_steps
 from .drawing import draw, number, text
 from .page.account import findings_data, sources_data
+from .page.hooks import hooks_data
 from .page.measures import measure_data
 from .page.packing import Packed, Packing, Plain
 from .page.structure import same_structure, structure_data
@@ -82,6 +83,7 @@ def _data(recording: Recording, numbers: list[int], title: str, options: RenderO
                 "label": labels.clean(whole.label),
                 "headline": labels.headline(whole) + _rest(shown[at], whole),
                 "measures": measure_data(snapshot, packing),
+                "hooks": hooks_data(recording, shown[at]),
             }
         )
     return packing.text(

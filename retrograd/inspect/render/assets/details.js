@@ -30,6 +30,8 @@ function describeNode(node) {
   const known = Object.keys(measures()).filter((name) => name !== "saved_bytes" && measured(name, node) !== undefined);
   statistics("Backward", node, known.filter((name) => !isOutput(name)));
   statistics("Forward output", node, known.filter(isOutput));
+  const hooks = state.data.steps[state.step].hooks.filter(([hooked]) => hooked === node);
+  if (hooks.length) details.append(make("h3", "Hooks"), make("ul", "", ...hooks.map(([, words]) => make("li", words))));
   const place = graph.of("source", node);
   if (place) details.append(make("h3", "Forward call"), ...sourceLines(...place));
   if (state.way && state.way.at(-1) === node) listNodes("Way from the loss", state.way, (at) => [at, ""]);
