@@ -24,9 +24,11 @@ if TYPE_CHECKING:
     from .snapshot import GraphSnapshot as GraphSnapshot
     from .snapshot import SourceLine as SourceLine
     from .walk import walk as walk
+    from .why import why as why
 
 _HOMES = {
     "walk": ("walk", "walk"),
+    "why": ("why", "why"),
     "log_hooks": ("hooks_log", "log_hooks"),
     "compare": ("compare", "compare"),
     "debug": ("debug", "debug"),
@@ -56,6 +58,7 @@ __all__ = [
     "recording",
     "save",
     "walk",
+    "why",
 ]
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import weakref
 from contextlib import ContextDecorator, ExitStack
 from types import TracebackType
 from typing import Any
@@ -15,10 +16,18 @@ from .explain import explain
 from .findings import Finding
 from .notebook import recording_bundle
 from .output import save
-from .record import recording
+from .record import Recorder, recorded
 from .render import RenderOptions, renderer_for
 from .render.tree import print_tree
 from .snapshot import GraphSnapshot
+from .tensor_table import TensorTable
+
+_latest: list[weakref.ref[debug]] = []
+
+
+def latest() -> debug | None:
+    """Return the block that was entered last, as long as somebody has it."""
+    return _latest[0]() if _latest else None
 
 
 class debug(ContextDecorator):  # noqa: N801 - lower-case, as context managers of PyTorch are
@@ -42,17 +51,24 @@ class debug(ContextDecorator):  # noqa: N801 - lower-case, as context managers o
         self.level = level
         self.recording = Recording()
         """Events and graphs of the block; complete when it has ended."""
+        self._tensors: TensorTable | None = None
         self._running: list[ExitStack] = []
         self._breakpoints: list[Breakpoint] = []
 
     def __enter__(self) -> debug:
-        block = recording(every_thread=False, level=self.level, explain=explain)
+        recorder = Recorder(level=self.level, explain=explain)
         with ExitStack() as stack:
-            self.recording = stack.enter_context(block)
+            stack.enter_context(recorded(recorder, every_thread=False))
+            self.recording, self._tensors = recorder.recording, recorder.tensors
+            _latest[:] = [weakref.ref(self)]
             for one in self._breakpoints:
                 stack.enter_context(armed(one))
             self._running.append(stack.pop_all())
         return self
+
+    def number(self, tensor: Any) -> int | None:
+        """Return the row of a living tensor in ``recording.tensors``, None if the block did not see it."""
+        return None if self._tensors is None else self._tensors.known(tensor)
 
     def break_when(self, condition: str | Condition, action: str = "raise") -> Breakpoint:
         """Stop at the first node of a backward run at which a condition holds; before or inside the block.

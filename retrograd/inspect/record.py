@@ -45,15 +45,22 @@ def recording(
     ``explain`` with an exception that the engine raises or that ends the block.
     Raises ``UsageError`` for a level there is not.
     """
-    if level not in LEVELS:
-        raise UsageError(f"There is no level {level!r} of recording.", f"Choose one of {', '.join(LEVELS)}.")
     recorder = Recorder(script, level, after_run, explain=explain)
-    with ExitStack() as stack:
-        stack.callback(recorder.tensors.close)
-        for source in sources():
-            stack.enter_context(source.watch(recorder, every_thread=every_thread, level=level))
-        try:
+    try:
+        with recorded(recorder, every_thread=every_thread):
             yield recorder.recording
+    finally:
+        recorder.tensors.close()
+
+
+@contextmanager
+def recorded(recorder: Recorder, *, every_thread: bool = True) -> Iterator[None]:
+    """Send everything that happens until the block ends to a recorder."""
+    with ExitStack() as stack:
+        for source in sources():
+            stack.enter_context(source.watch(recorder, every_thread=every_thread, level=recorder.recording.level))
+        try:
+            yield
         except BaseException as error:
             recorder.note_error(error)
             recorder.explain(error)
@@ -75,6 +82,8 @@ class Recorder:
         explain: Explain | None = None,
         max_events: int = MAX_EVENTS,
     ) -> None:
+        if level not in LEVELS:
+            raise UsageError(f"There is no level {level!r} of recording.", f"Choose one of {', '.join(LEVELS)}.")
         created = datetime.now(UTC).isoformat(timespec="seconds")
         self.recording = Recording(script=script, created=created, level=level)
         self.tensors = TensorTable(self.recording.tensors)

@@ -13,7 +13,19 @@ from ..findings import SEVERITIES, Finding
 from .base import Case, Check, Kind, finding_of
 from .flow import Flow
 
-__all__ = ["SEVERITIES", "Case", "Check", "Finding", "Flow", "Kind", "checks", "diagnose", "explanation", "kinds"]
+__all__ = [
+    "SEVERITIES",
+    "Case",
+    "Check",
+    "Finding",
+    "Flow",
+    "Kind",
+    "about",
+    "checks",
+    "diagnose",
+    "explanation",
+    "kinds",
+]
 
 _found: dict[str, Check] = {}
 
@@ -50,6 +62,14 @@ def explanation(recording: Recording) -> Finding | None:
     flow = Flow(recording)
     table = kinds()
     cases = [case for check in checks().values() for case in check.find(flow) if case.explains_error]
+    first = next(iter(_ordered(cases, table)), None)
+    return None if first is None else finding_of(first, table[first.kind])
+
+
+def about(flow: Flow, tensor: int) -> Finding | None:
+    """Return the first finding whose trouble is that of one tensor."""
+    table = kinds()
+    cases = [case for check in checks().values() for case in check.find(flow) if tensor in case.subjects]
     first = next(iter(_ordered(cases, table)), None)
     return None if first is None else finding_of(first, table[first.kind])
 

@@ -34,6 +34,15 @@ class Sink(Protocol):
         """Whether events of level ``full`` are still taken; False when there are so many that memory is in danger."""
 
 
+class Gradient(NamedTuple):
+    """What a tensor says of its own gradient; ``value`` is an array, or None."""
+
+    leaf: bool
+    requires_grad: bool
+    retains: bool
+    value: Any
+
+
 class Ran(NamedTuple):
     """A node that has just run: its name, the user's line that made it, gradients that came and go as arrays."""
 
@@ -101,3 +110,6 @@ class Source(Protocol):
 
     def steps(self, look: Callable[[Ran], None]) -> AbstractContextManager[None]:
         """Call ``look`` for each node that runs on this thread until the block ends; what it raises ends the run."""
+
+    def gradient(self, tensor: Any) -> Gradient:
+        """Read a tensor's gradient without a trace in the program or in recordings."""

@@ -11,7 +11,7 @@ from typing import Any
 from ...errors import NoGraphError
 from ..snapshot import GraphSnapshot
 from ..tensor_table import TensorTable
-from .base import Node, Ran, Sink
+from .base import Gradient, Node, Ran, Sink
 from .collect import collect
 from .hook_lines import attach
 from .naming import Naming, add_origins
@@ -132,6 +132,14 @@ class TorchSource:
     def steps(self, look: Callable[[Ran], None]) -> AbstractContextManager[None]:
         """Show each node that runs on this thread."""
         return stepping(look, self._nodes_behind, WATCHER.origins)
+
+    def gradient(self, tensor: Any) -> Gradient:
+        """Read a tensor's gradient."""
+        torch = loaded_torch()
+        with torch._C.DisableTorchFunction(), torch.no_grad():
+            held = tensor.grad if tensor.is_leaf or tensor.retains_grad else None
+            value = None if held is None else held.detach().double().cpu().numpy()
+            return Gradient(tensor.is_leaf, tensor.requires_grad, tensor.retains_grad, value)
 
     def _nodes_behind(self, roots: list[Any]) -> list[Node]:
         torch = loaded_torch()

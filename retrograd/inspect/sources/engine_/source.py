@@ -12,10 +12,10 @@ from ....engine.base import TensorBase
 from ....engine.edges import GradientEdge
 from ....engine.introspection import current_node
 from ....engine.node import GraphNode, edge_parts
-from ....engine.views import gradient_edge
+from ....engine.views import gradient_edge, has_history, requires_grad
 from ....errors import NoGraphError
 from ...snapshot import GraphSnapshot
-from ..base import Node, Ran, Sink
+from ..base import Gradient, Node, Ran, Sink
 from ..collect import collect
 from ..hook_lines import attach
 from ..naming import Naming, add_origins
@@ -92,6 +92,13 @@ class EngineSource:
     def steps(self, look: Callable[[Ran], None]) -> AbstractContextManager[None]:
         """Show each node that runs on this thread."""
         return stepping(look)
+
+    def gradient(self, tensor: Any) -> Gradient:
+        """Read a tensor's gradient."""
+        meta = tensor._meta
+        held = None if meta is None else meta.grad
+        value = None if held is None else held._array
+        return Gradient(not has_history(tensor), requires_grad(tensor), meta is not None and meta.retains_grad, value)
 
 
 def _start(obj: Any) -> tuple[Node, int]:
