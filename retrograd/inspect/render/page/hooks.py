@@ -18,15 +18,17 @@ _WORDS = {
 
 def hooks_data(recording: Recording, snapshot: GraphSnapshot) -> list[tuple[int, str]]:
     """Return (node, hook in words) for every hook that was registered on a node of a graph or on its tensor."""
+    registered = [event for event in recording.events if _did(event, "registered") and event.op in _WORDS]
+    if not registered:
+        return []
     nodes = {number + snapshot.first_seq: node for node, number in enumerate(snapshot.seq) if number is not None}
     leaves = {name: node for node, name in enumerate(snapshot.name) if name and snapshot.kind[node] == "leaf"}
     ran = {event.data.get("handle") for event in recording.events if _did(event, "ran")}
     found = []
-    for event in recording.events:
-        if _did(event, "registered") and event.op in _WORDS:
-            node = _node(event, recording, nodes, leaves)
-            if node is not None:
-                found.append((node, _words(event, event.data.get("handle") in ran)))
+    for event in registered:
+        node = _node(event, recording, nodes, leaves)
+        if node is not None:
+            found.append((node, _words(event, event.data.get("handle") in ran)))
     return found
 
 
