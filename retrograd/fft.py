@@ -6,12 +6,13 @@ from typing import Any
 
 from .engine import methods  # noqa: F401  (fills the namespaces)
 from .engine.public import NAMESPACES as _NAMESPACES
+from .engine.public import missing_name as _missing_name
 
 globals().update(_NAMESPACES["fft"])
 
 
 def __getattr__(name: str) -> Any:
-    raise AttributeError(f"module 'retrograd.fft' has no attribute '{name}'; it has {', '.join(__all__)}")
+    raise _missing_name(__name__, name, "fft")
 
 
 __all__ = sorted(_NAMESPACES["fft"])  # noqa: PLE0605

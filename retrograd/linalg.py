@@ -7,13 +7,14 @@ from typing import Any
 from .engine.methods import FUNCTIONS as _FUNCTIONS
 from .engine.ops.solving import LinAlgError
 from .engine.public import NAMESPACES as _NAMESPACES
+from .engine.public import missing_name as _missing_name
 
 assert _FUNCTIONS
 globals().update(_NAMESPACES["linalg"])
 
 
 def __getattr__(name: str) -> Any:
-    raise AttributeError(f"module 'retrograd.linalg' has no attribute '{name}'")
+    raise _missing_name(__name__, name, "linalg")
 
 
 __all__ = ["LinAlgError"]

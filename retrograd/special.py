@@ -2,11 +2,20 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from .engine.methods import FUNCTIONS as _FUNCTIONS
 from .engine.public import NAMESPACES as _NAMESPACES
+from .engine.public import missing_name as _missing_name
 
 _REPEATED = ("softmax", "log_softmax", "logsumexp")
 
 globals().update({name: _FUNCTIONS[name] for name in _REPEATED if name in _FUNCTIONS})
 globals().update(_NAMESPACES["special"])
+
+
+def __getattr__(name: str) -> Any:
+    raise _missing_name(__name__, name, "special")
+
+
 __all__ = sorted({*_NAMESPACES["special"], *(name for name in _REPEATED if name in _FUNCTIONS)})  # noqa: PLE0605

@@ -6,6 +6,7 @@ import json
 import runpy
 from pathlib import Path
 
+import pytest
 from click.testing import CliRunner, Result
 
 import retrograd
@@ -54,6 +55,18 @@ def test_dtypes_are_those_that_kernels_take() -> None:
     assert "bool" not in rows["neg"]
     assert {"uint8", "int8", "int16", "int32", "int64", "bool"} <= set(rows["bitwise_and"])
     assert not any(name.startswith(("float", "complex")) for name in rows["bitwise_and"])
+
+
+@pytest.mark.parametrize("path", ["linalg.vector_nrm", "fft.fft9", "special.bessel_j9", "nn.functional.softmx",
+                                  "signal.windows.han", "softmx"])  # fmt: skip
+def test_a_missing_name_names_the_nearest(path: str) -> None:
+    """One sentence with the names that a user may have meant."""
+    *modules, name = path.split(".")
+    found = retrograd
+    for part in modules:
+        found = getattr(found, part)
+    with pytest.raises(AttributeError, match=f"no attribute '{name}'; the nearest names are "):
+        getattr(found, name)
 
 
 def test_words_filter_by_name_and_node() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import functools
 from collections.abc import Callable
 from typing import Any
@@ -222,6 +223,13 @@ def _with_out(f: Callable[..., Any]) -> Callable[..., Any]:
         return f(*args, **kwargs) if out is None else write_out(f, out, args, kwargs)
 
     return call
+
+
+def missing_name(module: str, name: str, namespace: str) -> AttributeError:
+    """The error for a name that a module has not, with the nearest ones that it has."""
+    near = difflib.get_close_matches(name, NAMESPACES[namespace], 3, 0.5)
+    hint = f"; the nearest names are {', '.join(near)}" if near else ""
+    return AttributeError(f"module '{module}' has no attribute '{name}'{hint}")
 
 
 def property_(name: str | None = None) -> Callable[[Callable[[Any], Any]], Callable[[Any], Any]]:

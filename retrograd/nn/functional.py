@@ -6,6 +6,7 @@ from typing import Any
 
 from ..engine.methods import FUNCTIONS as _FUNCTIONS
 from ..engine.public import NAMESPACES as _NAMESPACES
+from ..engine.public import missing_name as _missing_name
 
 _REPEATED = ("relu", "sigmoid", "tanh", "softmax", "log_softmax")
 
@@ -14,4 +15,4 @@ globals().update(_NAMESPACES["nn.functional"])
 
 
 def __getattr__(name: str) -> Any:
-    raise AttributeError(f"module 'retrograd.nn.functional' has no attribute '{name}'")
+    raise _missing_name(__name__, name, "nn.functional")

@@ -2,8 +2,17 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from ..engine import methods  # noqa: F401  (fills the namespaces)
 from ..engine.public import NAMESPACES as _NAMESPACES
+from ..engine.public import missing_name as _missing_name
 
 globals().update(_NAMESPACES["signal.windows"])
+
+
+def __getattr__(name: str) -> Any:
+    raise _missing_name(__name__, name, "signal.windows")
+
+
 __all__ = sorted(_NAMESPACES["signal.windows"])  # noqa: PLE0605
