@@ -70,6 +70,10 @@ def deferred(op: Any, general: Callable[..., Any], form: str) -> Any:
     function: Any = FunctionType(_first_call.__code__, {"__builtins__": __builtins__}, general.__name__)
 
     def become(args: Any, kwargs: Any) -> Any:
+        if not any(hasattr(a, "_sig") for a in args):
+            # No tensor: a rule on bare arrays or, while it is read as a formula, on terms. Making this row's node
+            # then would read its rules, which may call the row whose rule is being read (sin and cos).
+            return general(*args, **kwargs)
         _become_short(function, op, general, form)
         return function(*args, **kwargs)
 
