@@ -145,7 +145,10 @@ def path_data(points: list[Point]) -> str:
         if first[0] == second[0] == end[0] == x:
             parts.append(f"V{number(end[1])}")
         else:
-            parts.append("C" + " ".join(f"{number(a)} {number(b)}" for a, b in (first, second, end)))
+            parts.append(
+                f"C{number(first[0])} {number(first[1])} {number(second[0])} {number(second[1])} "
+                f"{number(end[0])} {number(end[1])}"
+            )
         x = end[0]
     return "".join(parts)
 
@@ -160,7 +163,7 @@ def _label_point(points: list[Point]) -> Point:
         if p0[0] == p1[0] == p2[0] == p3[0]:
             return p0[0], goal
         low, high = 0.0, 1.0
-        for _ in range(9):
+        for _ in range(7):
             middle = (low + high) / 2
             if _bezier(p0[1], p1[1], p2[1], p3[1], middle) < goal:
                 low = middle
