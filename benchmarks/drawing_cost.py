@@ -4,7 +4,7 @@
     python benchmarks/drawing_cost.py transformer    # one of: transformer, growth, large
 
 ``transformer``: a 12-layer encoder (928 nodes): fold + layout + SVG beside torchviz's text + ``dot -Tsvg``, in turns,
-medians of CPU time of both processes; bar: a third.  Needs PyTorch, torchviz and Graphviz; says so where one is missing.
+medians of CPU time of both processes; bar: a third.  Needs PyTorch, torchviz and Graphviz; says which is missing.
 ``growth``: the layout alone, every node drawn, at 1,000, 10,000 and 100,000 nodes; bar: 2.2 times per doubling.
 ``large``: 100,000 nodes to SVG in a process of their own, folded and not; bars: 10 s of CPU and 1 GB.
 """

@@ -16,6 +16,7 @@ IMAGES = ROOT / "docs" / "images"
 PICTURES = {
     "digits.svg": ["sample_graphs/digits.py"],
     "attention_head.svg": ["sample_graphs/attention_head.py"],
+    "encoder.svg": ["sample_graphs/encoder.py"],
 }
 
 

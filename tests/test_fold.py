@@ -147,7 +147,9 @@ def test_expand_opens_a_module_and_shows_its_repeat_block_by_block() -> None:
     expand(folded, whole, ["all"])
     expand(folded, rolled, ["net/layers"])
 
-    assert len(view(folded, one.opened, one.unrolled).boxes) == 1 + 1 + 11 + 3 + 1
+    opened = view(folded, one.opened, one.unrolled)
+    assert len(opened.boxes) == 1 + 1 + 11 + 3 + 1
+    assert [folded.scopes[frame.scope].path for frame in opened.frames[2:]] == ["net/layers/repeat-0", "net/layers/3"]
     assert len(view(folded, whole.opened, whole.unrolled).boxes) == len(folded)
     assert len(view(folded, rolled.opened, rolled.unrolled).boxes) == 6
     with pytest.raises(UsageError, match=r"no scope 'nix'.*net/layers"):

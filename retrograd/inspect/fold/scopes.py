@@ -115,7 +115,7 @@ def merge_single(folded: Folded) -> None:
     """Make one scope of two that hold the same: ``model`` around nothing but ``layers``, a block of one scope."""
     scopes = folded.scopes
     gone: set[int] = set()
-    for number in range(len(scopes) - 1, 0, -1):
+    for number in range(1, len(scopes)):
         scope, around = scopes[number], scopes[scopes[number].parent]
         rolled = {scope.kind, around.kind} & {"repeat"}
         if len(scope) != len(around) or around.kind in ("graph", "repeat") or (rolled and around.kind == "block"):

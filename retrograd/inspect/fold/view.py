@@ -111,7 +111,7 @@ class _Maker:
         """Return what is left to do for a scope that is open, with a frame of its own if it has one."""
         scope = self.folded.scopes[number]
         rolled = scope.kind == "repeat" and number not in self.unrolled
-        if scope.kind in _PLAIN or (scope.kind == "repeat" and not rolled):
+        if scope.kind in _PLAIN or (scope.kind == "repeat" and not (rolled or scope.aliases)):
             return number, frame, copies
         self.frames.append(Frame(number, frame, scope.repeats if rolled else 1))
         return number, len(self.frames) - 1, copies * (scope.repeats if rolled else 1)

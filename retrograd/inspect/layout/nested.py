@@ -101,6 +101,8 @@ class _Nested:
     def split_edges(self, label_widths: Sequence[float]) -> None:
         """Divide every edge into the pieces of its way: out of frames, across, into frames."""
         twins: dict[tuple[int, int], int] = {}
+        # Lines from one frame to one box have met on leaving it, and enter as one.
+        entries: dict[tuple[int, int], int] = {}
         for source, target, label in zip(self.view.sources, self.view.targets, label_widths, strict=True):
             twin = twins[source, target] = twins.get((source, target), -1) + 1
             out, into = self._around(source), self._around(target)
@@ -114,9 +116,10 @@ class _Nested:
                 way.append((frame, self.parts[frame].link(Piece(start, End("bottom", target)), label)))
                 start, label = End("frame", frame, target), 0.0
             inward = []
+            entry = entries.setdefault((out[-1], target), -1 - len(entries)) if out else source
             for frame in into:
-                inward.append((frame, self.parts[frame].link(Piece(End("top", source), end), 0.0)))
-                end = End("frame", frame, source)
+                inward.append((frame, self.parts[frame].link(Piece(End("top", entry), end), 0.0)))
+                end = End("frame", frame, entry)
             plain = twin if not (out or into) else 0
             way.append((meeting, self.parts[meeting].link(Piece(start, end, plain), label)))
             self.ways.append(way + inward[::-1])

@@ -12,8 +12,8 @@ from .net import Net
 class End(NamedTuple):
     """Where a piece of an edge begins or ends: at a ``box`` or ``frame`` inside, or at a port to the outside.
 
-    A port is named by the box outside to which its lines lead: one at the ``top`` by their source, one at the
-    ``bottom`` by their target.
+    A port at the ``bottom`` is named by the box to which its lines lead; one at the ``top`` by the box from which they
+    come, or by a negative number for all lines from one frame to one box.
     """
 
     kind: str
@@ -40,7 +40,7 @@ class Part:
     pieces: list[Piece] = field(default_factory=list)
     labels: list[float] = field(default_factory=list)
     tops: dict[int, int] = field(default_factory=dict)
-    """Source outside -> number of its port."""
+    """Name of a port -> its number."""
     bottoms: dict[int, int] = field(default_factory=dict)
     _places: dict[tuple[str, int], int] = field(default_factory=dict)
     _known: dict[Piece, int] = field(default_factory=dict)
