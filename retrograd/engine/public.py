@@ -11,7 +11,7 @@ import numpy as np
 
 from . import observe
 from .base import TensorBase, set_array, wrap
-from .inplace import bump_version, call_inplace, prepare_write
+from .inplace import bump_version, call_inplace, prepare_write, write_at_once
 from .op import OpDef
 from .plain import deferred
 from .registry import OPS
@@ -171,8 +171,14 @@ def _write_one(out: Any, value: Any) -> None:
 
 def inplace_of(op: OpDef) -> Callable[..., Any]:
     """The in-place method of a row."""
+    rest = op.defaults if op.params[op.required :] in ((), ("alpha",)) else None
 
     def call(self: Any, *args: Any, **kwargs: Any) -> Any:
+        if op.into is not None and len(args) == 1 and rest is not None:
+            alpha = (kwargs["alpha"],) if len(kwargs) == 1 and rest and "alpha" in kwargs else rest
+            simple = len(alpha) == 0 or alpha[0].__class__ in (int, float)
+            if (not kwargs or alpha is not rest) and simple and write_at_once(op, self, args[0], *alpha):
+                return self
         if kwargs:
             kwargs = renamed(kwargs, op.params)
         if not op.numbers:
