@@ -9,7 +9,7 @@ const overviewKey = () => [state.step, [...state.scene.openBoxes].join(), state.
 function paintAhead(context, [left, top, right, bottom]) {
   if (overview.key !== overviewKey()) beginOverview();
   const { canvas: picture, scale } = overview;
-  context.imageSmoothingQuality = "medium";
+  context.imageSmoothingQuality = "low";
   const x = Math.max(left, 0), y = Math.max(top, 0);
   const wide = Math.min(right, picture.width / scale) - x, high = Math.min(bottom, picture.height / scale) - y;
   if (wide > 0 && high > 0) context.drawImage(picture, x * scale, y * scale, wide * scale, high * scale, x, y, wide, high);
