@@ -11,9 +11,11 @@ import pytest
 from recording_samples import chain, diamond, graph
 
 from retrograd.errors import LayoutError
+from retrograd.inspect.events import Recording
 from retrograd.inspect.fold import View, everything, fold, view
 from retrograd.inspect.layout import Size, graphviz_
 from retrograd.inspect.layout.nested import NestedLayout
+from retrograd.inspect.render import RenderOptions, renderer_for
 from retrograd.inspect.snapshot import GraphSnapshot
 
 needs_dot = pytest.mark.skipif(shutil.which("dot") is None, reason="Graphviz is not installed")
@@ -127,3 +129,16 @@ def test_no_word_of_the_program_reaches_graphviz(tmp_path: Path, monkeypatch: py
     assert "n1 -> n2" in seen
     assert "secret" not in seen
     assert "train" not in seen
+
+
+def test_a_dot_that_fails_does_not_cost_the_drawing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where Graphviz is there but gives nothing, the drawing is laid out by us and says so; without it, an error."""
+    recorded = Recording(snapshots=[diamond()])
+    fake_dot(tmp_path, monkeypatch, "cat > /dev/null; echo 'out of memory' >&2; exit 1")
+    text = str(renderer_for("svg").render(recorded, RenderOptions(layout="dot")))
+
+    assert "laid out by retrograd: Graphviz dot failed: out of memory" in text
+    assert text.count('id="n') == 3
+    monkeypatch.setenv("PATH", "")
+    with pytest.raises(LayoutError, match="no 'dot' on PATH"):
+        renderer_for("svg").render(recorded, RenderOptions(layout="dot"))

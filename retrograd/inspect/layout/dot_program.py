@@ -11,6 +11,11 @@ TIME_LIMIT = 20.0
 """Seconds that ``dot`` may take; its time grows with about the cube of the depth of a graph."""
 
 
+def has_dot() -> bool:
+    """Whether there is a ``dot`` to run."""
+    return shutil.which("dot") is not None
+
+
 def run_dot(text: str, fmt: str, *, instead: str, time_limit: float = TIME_LIMIT) -> bytes:
     """Return what ``dot -Tfmt`` makes of DOT text.
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from retrograd.errors import UsageError
+from retrograd.errors import LayoutError, UsageError
 from retrograd.inspect.layout import Size, graphviz_, nested
+from retrograd.inspect.layout.dot_program import has_dot
 from retrograd.inspect.layout.text_size import shortened, text_width
 
 from . import labels
@@ -79,16 +80,22 @@ def _frame_titles(scene: Scene) -> list[tuple[str, str]]:
 def _layout(
     scene: Scene, sizes: list[Size], label_widths: list[float], titles: list[tuple[str, str]], wanted: str
 ) -> tuple[nested.NestedLayout, str]:
-    """Return the layout that was asked for, and a word about it; Graphviz is only touched when it is asked for."""
+    """Return the layout that was asked for, and a word about it; ours where Graphviz fails or takes too long."""
     if wanted not in ("layered", "dot"):
         raise UsageError(f"There is no layout {wanted!r}.", "Use 'layered' (built in) or 'dot' (needs Graphviz).")
+    note = ""
     if wanted == "dot":
-        return graphviz_.layout(scene.view, sizes), ""
+        try:
+            return graphviz_.layout(scene.view, sizes), ""
+        except LayoutError as failure:
+            if not has_dot():
+                raise
+            note = f" · laid out by retrograd: {failure.message}"
     widths = [
         text_width(title, _FRAME_TITLE, bold=True) + text_width(ending, 11) + 36.0 if title else 0.0
         for title, ending in titles
     ]
-    return nested.layout(scene.view, sizes, label_widths, widths), ""
+    return nested.layout(scene.view, sizes, label_widths, widths), note
 
 
 def _frames(scene: Scene, layout: nested.NestedLayout, titles: list[tuple[str, str]], prefix: str) -> list[str]:
