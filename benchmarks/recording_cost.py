@@ -1,0 +1,132 @@
+"""What recording costs on our engine: a training step of a 784-256-256-10 net at batch 64, by turns at every level.
+
+``python benchmarks/recording_cost.py`` prints the CPU time of a step at each level over that of a plain step (bar for
+``full``: 1.5), and the plain step over the same step with the observers' tests taken out of the engine's source
+(bar: 1.02), each in interpreters of its own by turns.
+"""
+
+from __future__ import annotations
+
+import ast
+import contextlib
+import importlib.machinery
+import itertools
+import statistics
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+LEVELS = ("plain", "graph", "backward", "full")
+TURNS, STEPS = 12, 10
+
+
+def training_step() -> Callable[[], None]:
+    """The step, on data made once."""
+    import retrograd as rg
+
+    rg.manual_seed(0)
+    sizes = (784, 256, 256, 10)
+    weights = [(rg.randn(a, b) * 0.05).requires_grad_(True) for a, b in itertools.pairwise(sizes)]
+    biases = [rg.zeros(b).requires_grad_(True) for b in sizes[1:]]
+    x, y = rg.randn(64, 784), rg.randint(0, 10, (64,))
+    optimizer = rg.optim.SGD([*weights, *biases], lr=0.01)
+
+    def step() -> None:
+        optimizer.zero_grad()
+        h = x
+        for w, b in zip(weights[:-1], biases[:-1], strict=True):
+            h = rg.relu(h @ w + b)
+        loss = rg.nn.functional.cross_entropy(h @ weights[-1] + biases[-1], y)
+        loss.backward()
+        optimizer.step()
+
+    return step
+
+
+def timed(step: Callable[[], None], count: int) -> list[float]:
+    """CPU seconds of each of so many steps."""
+    found = []
+    for _ in range(count):
+        begin = time.process_time()
+        step()
+        found.append(time.process_time() - begin)
+    return found
+
+
+def by_level() -> dict[str, float]:
+    """Median step at each level, in turns."""
+    import retrograd as rg
+
+    step = training_step()
+    times: dict[str, list[float]] = {level: [] for level in LEVELS}
+    for _ in range(TURNS):
+        for level in LEVELS:
+            with contextlib.nullcontext() if level == "plain" else rg.debug(level=level):
+                step()
+                times[level] += timed(step, STEPS)
+    return {level: statistics.median(found) for level, found in times.items()}
+
+
+class _Without(ast.NodeTransformer):
+    """Takes ``if observe.observers:`` with its body out of a module."""
+
+    removed = 0
+
+    def visit_If(self, node: ast.If) -> ast.AST | list[ast.stmt]:  # noqa: N802 - ast's name
+        self.generic_visit(node)
+        if ast.unparse(node.test) != "observe.observers":
+            return node
+        _Without.removed += 1
+        return node.orelse or ast.copy_location(ast.Pass(), node)
+
+
+class _Loader(importlib.machinery.SourceFileLoader):
+    """Loads the engine's modules without the tests."""
+
+    def source_to_code(self, data, path, *, _optimization=-1):  # type: ignore[no-untyped-def]
+        """Compile the module, changed if it is the engine's."""
+        tree = ast.parse(data)
+        if "engine" in str(path) or str(path).endswith(("optim.py", "module.py")):
+            tree = ast.fix_missing_locations(_Without().visit(tree))
+        return compile(tree, path, "exec")
+
+    def get_code(self, fullname):  # type: ignore[no-untyped-def]
+        """Never from a cache."""
+        path = self.get_filename(fullname)
+        return self.source_to_code(self.get_data(path), path)
+
+
+def _finder(folder: str) -> importlib.machinery.FileFinder:
+    """What finds modules in folders of retrograd."""
+    if "retrograd" not in Path(folder).parts:
+        raise ImportError
+    return importlib.machinery.FileFinder(folder, (_Loader, [".py"]))
+
+
+def one_interpreter(kind: str) -> float:
+    """Median of plain steps in a fresh interpreter, with or without the tests in the engine's source."""
+    command = [sys.executable, __file__, kind]
+    return float(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
+
+
+def main() -> None:
+    """Print the table."""
+    if len(sys.argv) > 1:
+        if sys.argv[1] == "without":
+            sys.path_hooks.insert(0, _finder)
+            sys.path_importer_cache.clear()
+        step = training_step()
+        timed(step, 20)
+        print(statistics.median(timed(step, 150)))
+        return
+    medians = by_level()
+    for level, seconds in medians.items():
+        print(f"{level:10s} {seconds * 1e6:8.0f} µs  {seconds / medians['plain']:.2f}")
+    turns = [(one_interpreter("with"), one_interpreter("without")) for _ in range(7)]
+    print(f"nothing recorded, over an engine without the tests: {statistics.median(a / b for a, b in turns):.3f}")
+
+
+if __name__ == "__main__":
+    main()
