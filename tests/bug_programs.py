@@ -77,5 +77,6 @@ def record(text: str, folder: Path, *, engine: str = "torch") -> Recording:
         stack.enter_context(contextlib.suppress(Exception))
         stack.enter_context(contextlib.redirect_stdout(io.StringIO()))
         held = stack.enter_context(recording("program.py", level="full"))
-        exec(compile(text, str(path), "exec"), {"__name__": "__main__", "__file__": str(path)})
+        namespace = {"__name__": "__main__", "__file__": str(path)}  # lives until the recording ends, as __main__ does
+        exec(compile(text, str(path), "exec"), namespace)
     return held

@@ -11,7 +11,7 @@ from .base import Case, Check, Kind, Stage
 from .flow import Flow
 from .phrases import NO_GRAPH
 from .runs import Run
-from .values_out import value_cut
+from .values_out import COPYING, value_cut
 from .wanted import wanted_leaves
 from .words import at, listed, operator_word, place
 
@@ -94,7 +94,8 @@ def _case(flow: Flow, cut: _Cut, failed: Run | None) -> Case:
     """Return the case of one line that cuts."""
     event = flow.events[cut.row]
     source, mode, callee = _cause(event)
-    reason = event.data.get("reason") or ("no_grad" if event.data.get("grad") is False else "")
+    reason = event.data.get("reason") or ("copy" if event.op in COPYING else "")
+    reason = reason or ("no_grad" if event.data.get("grad") is False else "")
     run = failed or next((run for run in flow.runs if set(run.roots) & _ends(flow, cut)), None)
     leaves = listed(flow.name(leaf) for leaf in cut.leaves)
     ending = "s" if len(cut.leaves) == 1 else ""

@@ -29,6 +29,7 @@ def find(flow: Flow) -> Iterator[Case]:
     if longer is not None:
         yield longer
     yield from _running_sums(flow)
+    yield from _kept_results(flow)
     yield from _kept_on_ctx(flow)
     yield from _cycles(flow)
 
@@ -116,6 +117,35 @@ def _sum_case(flow: Flow, source: SourceLine | None, links: list[int]) -> Case:
         op=flow.events[links[-1]].op,
         subjects=frozenset({total}),
         evidence={"additions": len(links), "operations": calls},
+    )
+
+
+def _kept_results(flow: Flow) -> Iterator[Case]:
+    """Yield a case for each line whose results of many steps, with their graphs, were still alive at the end."""
+    by_line: dict[SourceLine | None, list[int]] = {}
+    for tensor, facts in enumerate(flow.tensors):
+        if facts.kept and not facts.leaf and facts.source is not None:
+            by_line.setdefault(facts.source, []).append(tensor)
+    for made_at, tensors in by_line.items():
+        rows = sorted(row for tensor in tensors for row in flow.made_in.get(tensor, ()) if flow.has_node(row))
+        steps = sum(any(one < run.begin < other for run in flow.runs) for one, other in pairwise(rows))
+        if steps + 1 >= LINKS:
+            yield _kept_case(flow, made_at, tensors, steps + 1)
+
+
+def _kept_case(flow: Flow, made_at: SourceLine | None, tensors: list[int], steps: int) -> Case:
+    """Return the case of one line whose results are kept."""
+    name = flow.name(tensors[-1], made_at.function if made_at else None)
+    source = flow.spelling.appending(name, made_at) or made_at
+    return Case(
+        kind="graph-growth",
+        message=f"{name}, made{at(made_at)}, is kept with its graph from each of {counted(steps, 'step')}{at(source)}: "
+        "memory grows from step to step.",
+        remedy=f"keep {name}.item(), or {name}.detach()",
+        source=source,
+        op=flow.events[flow.made_in[tensors[-1]][-1]].op,
+        subjects=frozenset(tensors),
+        evidence={"kept": len(tensors)},
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections import defaultdict
 from functools import cached_property, lru_cache
 
@@ -73,6 +74,15 @@ class Spelling:
         if self._recording.tensors[tensor].name:
             found.add(self._recording.tensors[tensor].name)
         return found
+
+    def appending(self, name: str, near: SourceLine | None) -> SourceLine | None:
+        """Return a recorded line of the same file that appends what goes by a name to a list."""
+        if near is None or not name.isidentifier():
+            return None
+        pattern = re.compile(rf"\.append\(\s*{name}\s*\)|\+=\s*\[\s*{name}\s*\]")
+        lines = sorted(self._recording.sources.get(near.file, {}).items())
+        found = [number for number, text in lines if pattern.search(text)]
+        return SourceLine(near.file, found[0], near.function) if found else None
 
     def text(self, source: SourceLine | None) -> str:
         """Return the user's line, without indentation."""

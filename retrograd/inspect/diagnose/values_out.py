@@ -6,9 +6,10 @@ from .flow import Flow
 from .runs import Run
 
 _LEAVING = ("item", "tolist", "numpy", "copy")
-_ENTERING = frozenset(
-    {"tensor", "as_tensor", "asarray", "from_numpy", "Tensor", "FloatTensor", "scalar_tensor", "full", "new_tensor"}
-)
+_READING = frozenset({"item", "tolist", "numpy", "float", "int", "__array__"})
+COPYING = frozenset({"tensor", "as_tensor", "asarray", "new_tensor", "Tensor", "FloatTensor", "scalar_tensor"})
+"""Functions that make a tensor of plain values, or of another tensor's values without its history."""
+_ENTERING = COPYING | {"from_numpy", "full"}
 
 
 def value_cut(flow: Flow, leaf: int, runs: list[Run]) -> int | None:
@@ -19,17 +20,28 @@ def value_cut(flow: Flow, leaf: int, runs: list[Run]) -> int | None:
             continue
         since = max((other.end for other in flow.runs if other.end < run.begin), default=-1)
         for row in flow.rows.get("cut", ()):
-            data = flow.events[row].data
-            leaving = since < row < entered and data.get("reason") in _LEAVING
-            if leaving and leaf in flow.behind(data.get("inputs", ()), row).tensors:
+            leaving = since < row < entered and _leaves(flow, row)
+            if leaving and leaf in flow.behind(flow.events[row].data.get("inputs", ()), row).tensors:
                 return row
     return None
 
 
+def _leaves(flow: Flow, row: int) -> bool:
+    """Whether a cut gave plain values: itself, or by what was done with its result."""
+    data = flow.events[row].data
+    if data.get("reason") in _LEAVING:
+        return True
+    used = [call for out in data.get("outputs", ()) for call in flow.used_in.get(out, ())]
+    return data.get("reason") in ("detach", "data") and any(flow.events[call].op in _READING for call in used)
+
+
 def _last_entry(flow: Flow, run: Run) -> int | None:
-    """Return the last call behind a run's root that made a tensor of plain values."""
+    """Return the last row at which a tensor of plain values came in behind a run's root."""
     behind = flow.behind(run.roots, run.begin, gradients=False)
     rows = {row for row in behind.calls if flow.events[row].op in _ENTERING and not flow.inputs(row)}
     for root in run.roots:
         rows.update(row for row in flow.made_in.get(root, ()) if row < run.begin and not flow.inputs(row))
+    for tensor in behind.tensors:  # made by no recorded call, as from_numpy does: known from its first use on
+        if not flow.made_in.get(tensor) and flow.used_in.get(tensor) and not flow.requires_grad(tensor):
+            rows.add(flow.used_in[tensor][0])
     return max(rows, default=None)

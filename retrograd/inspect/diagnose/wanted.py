@@ -22,7 +22,12 @@ def wanted_leaves(flow: Flow) -> dict[int, str]:
         for tensor in range(len(flow.tensors)):
             if tensor not in found and _used_for_gradients(flow, tensor):
                 found[tensor] = "used"
-    return {t: why for t, why in found.items() if flow.is_leaf(t) and flow.requires_grad(t)}
+    end = len(flow.events)
+    return {
+        leaf: why
+        for leaf, why in found.items()
+        if flow.is_leaf(leaf) and flow.requires_grad(leaf) and flow.switched_off(leaf, end) is None
+    }
 
 
 def optimized(flow: Flow) -> dict[int, int]:
