@@ -13,7 +13,7 @@ ROOT = Path(__file__).resolve().parent.parent
 OURS = re.compile(r"^retrograd: .*\n", re.MULTILINE)
 """What the command line itself says on stderr: whole lines."""
 ADDRESS = re.compile(r"0x[0-9a-f]{6,}")
-GENERATED_LINE = re.compile(r"(<calls of [^>]*>\", line )\d+")
+ENGINE_FRAME = re.compile(r'  File "[^"]*/retrograd/engine/[^"]*", line .*\n(?:    .*\n)*')
 
 
 @dataclass(frozen=True)
@@ -45,11 +45,12 @@ def finish(process: subprocess.Popen[bytes], stdin: bytes = b"") -> Outcome:
 
 
 def _steady(text: str) -> str:
-    """Leave out what differs between two runs: addresses, and where in the engine's generated code a call branched.
+    """Leave out what differs between two runs: addresses, and the engine's own frames in tracebacks.
 
-    A watched call takes the general way, so that way's line stands in a traceback instead of the short way's.
+    A watched call takes the general way through the engine, and a row's short way is made at its first call, so
+    the frames below the user's line may be others.
     """
-    return GENERATED_LINE.sub(r"\1…", ADDRESS.sub("0x…", text))
+    return ENGINE_FRAME.sub("", ADDRESS.sub("0x…", text))
 
 
 def retrograd(*arguments: str, cwd: Path, stdin: bytes = b"", **extra: str) -> Outcome:
