@@ -15,6 +15,7 @@ from retrograd.inspect.events import Event, Recording
 from retrograd.inspect.graph_diff import GraphDiff
 from retrograd.inspect.lineup.endings import next_node
 from retrograd.inspect.lineup.lineup import Lineup
+from retrograd.inspect.render.diff_text import lineup_lines
 from retrograd.inspect.snapshot import SourceLine
 from retrograd.inspect.tensors import TensorFacts
 from retrograd.inspect.walk import walk
@@ -133,20 +134,23 @@ def test_first_nonfinite_rank() -> None:
 
 
 def test_norms_before_and_after_the_reduction() -> None:
-    """Ranks' own gradients may differ; those left in .grad may not where others agree; two runs never may."""
+    """Ranks' own gradients may differ; those left in .grad may not where others became equal; two runs never may."""
     own = ranks(2, steps=1)
     own[1].snapshots[0].measures["grad_norm"] = [norm * 1.5 for norm in own[1].snapshots[0].measures["grad_norm"]]  # type: ignore[operator]
     may = lined_up(*own)
     assert not may
     assert {gap.expected for gap in may.norms} == {True}
     for number, recording in enumerate(own):
-        recording.tensors = [TensorFacts(name="w4"), TensorFacts(name="w5")]
-        norms = (3.0, 8.0 + number)
-        kept = [Event("accumulate", data={"tensor": row, "grad_norm": norm}) for row, norm in enumerate(norms)]
-        recording.events[1:1] = kept
+        recording.tensors = [TensorFacts(name="module.w4"), TensorFacts(name="w5")]
+        recording.events[-1].data["kept_norms"] = {"0": 3.0 + number, "1": 8.0 + number, "7": 1.0}
+    assert not lined_up(*own), "nothing became equal, as inside no_sync()"
+    for recording in own:
+        recording.events[-1].data["kept_norms"]["0"] = 3.0
     must = lined_up(*own)
-    assert [(gap.name, gap.norms) for gap in must.norms if not gap.expected] == [("w5", (8.0, 9.0))]
+    assert [(gap.name, gap.norms, gap.reduced) for gap in must.norms if not gap.expected] == [("w5", (8.0, 9.0), True)]
     assert must
+    said = "\n".join(words for words, _ in lineup_lines(must))
+    assert "gradient norms of w5 should be equal after the all-reduce of backward run 0 but are 8, 9" in said
     for recording in own:
         recording.rank = None
     assert {gap.expected for gap in lined_up(*own).norms} == {False}
@@ -198,6 +202,34 @@ def test_next_node_is_the_one_that_torch_runs() -> None:
         number - max(seen[:1]) for number in seen if number <= seen[0]
     ]
     assert len(done) == len(snapshot)
+
+
+def test_the_node_at_work_is_not_finished() -> None:
+    """Where times are known a node that began and has none was at work: it would be next; all begun, all done."""
+    stuck = network()
+    order = stuck.measures["order"]
+    stuck.measures["order"] = [place if place is not None and place < 3 else None for place in order]
+    stuck.measures["time_us"] = [1.0 if place is not None and place < 2 else None for place in order]
+    through = network()
+    through.measures["time_us"] = [1.0 if place != 7 else None for place in order]
+    found = lined_up(rank(0, through, stopped=True), rank(1, stuck, stopped=True))
+
+    assert [(one.last and one.last.node, one.next and one.next.node) for one in found.endings] == [(6, None), (1, 2)]
+
+
+def test_lost_files_of_ranks() -> None:
+    """Ranks without a file are named; the only file that is left of a job is explained alone."""
+    group = ranks(4)
+    found = lined_up(*group[:2])
+    assert (found.missing, bool(found)) == ([2, 3], False)
+    stuck = network()
+    stuck.measures["order"] = [0.0, 1.0, *[None] * 6]
+    alone = compare([rank(0, network(), stuck, world=2, stopped=True)])
+    assert isinstance(alone, Lineup)
+    assert (alone.ranks, alone.missing, bool(alone)) == (True, [1], True)
+    said = "\n".join(words for words, _ in lineup_lines(alone))
+    assert "stopped in backward run 1" in said
+    assert "no recording of rank 1" in said
 
 
 def test_an_error_on_one_rank() -> None:

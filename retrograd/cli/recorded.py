@@ -5,13 +5,13 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from contextlib import nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import NoReturn
 
 from ..inspect.events import Event, Recording
 from ..inspect.frames import source_line, user_frame
-from ..inspect.record import recording
+from ..inspect.record import error_event, recording
 from . import results
 from .launcher import Launch
 from .lifeline import lifeline, main_frame
@@ -49,7 +49,7 @@ def run_recorded(target: Target, how: Recorded) -> tuple[Recording, Ending]:
             if how.launch is not None:
                 recorded.rank, recorded.world_size = how.launch.rank, how.launch.world_size
             with lifeline(partial(_stopped, recorded, how)) if how.launch is not None else nullcontext():
-                ending = run(target)
+                ending = run(target, partial(_failed, recorded, how) if how.launch is not None else None)
             if ending.error is not None:
                 raise ending.error
     except BaseException as error:
@@ -71,6 +71,11 @@ class _Flushes:
         self._runs += 1
         if self._how.every and self._runs % self._how.every == 0 and os.getpid() == self._process:
             self._how.save(recorded)
+
+
+def _failed(recorded: Recording, how: Recorded, error: BaseException) -> None:
+    """Save what there is while this rank is certain to live."""
+    how.save(replace(recorded, events=[*recorded.events, error_event(error)]))
 
 
 def _stopped(recorded: Recording, how: Recorded, name: str) -> None:

@@ -25,7 +25,7 @@ import runpy
 import sys
 import threading
 import types
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import NoReturn
@@ -61,8 +61,11 @@ class Ending:
         return type(self.error) is KeyboardInterrupt
 
 
-def run(target: Target) -> Ending:
+def run(target: Target, failed: Callable[[BaseException], None] | None = None) -> Ending:
     """Run the program to its very end and return how it ended; nothing it raises gets out.
+
+    ``failed`` is called with the exception that ended it before its ``atexit`` handlers run, which may never return
+    (those of MPI wait for other ranks, or end them all).
 
     The process belongs to the program from here on: ``__main__``, ``sys.argv``, ``sys.path`` and the current
     folder are left as it left them, its threads have ended and its ``atexit`` handlers have run.
@@ -71,6 +74,8 @@ def run(target: Target) -> Ending:
     main = _fresh_main()
     sys.argv[:] = target.argv
     ending = _show(_uncaught(target, main))
+    if ending.error is not None and failed is not None and os.getpid() == process:
+        failed(ending.error)
     _end_as_python_does()
     return Ending(ending.code, ending.error, forked=os.getpid() != process)
 

@@ -8,7 +8,7 @@ from typing import Any, overload
 from ..errors import UsageError
 from .events import Recording
 from .graph_diff import TOLERANCE, GraphDiff, diff_graphs
-from .lineup.lineup import Lineup, line_up
+from .lineup.lineup import Lineup, line_up, of_a_job
 from .snapshot import GraphSnapshot
 
 
@@ -28,13 +28,15 @@ def compare(
     ``compare(a, b)`` takes two of them, ``compare([a, b, c])`` any number of recordings; ``names`` says what to call
     these.  Figures count from a relative difference of ``tolerance`` on.  The result is true if something differs.
 
-    Raises ``UsageError`` for anything else, or for fewer than two.
+    One recording alone is taken if it is that of a rank, and explained as far as it goes: the others may be lost.
+    Raises ``UsageError`` for anything else.
     """
     things = list(first) if second is None and isinstance(first, (list, tuple)) else [first, second]
     things = [getattr(thing, "recording", thing) for thing in things]
     if len(things) == 2 and all(isinstance(thing, GraphSnapshot) for thing in things):
         return diff_graphs(things[0], things[1], tolerance)
-    if len(things) < 2 or not all(isinstance(thing, Recording) for thing in things):
+    recordings = all(isinstance(thing, Recording) for thing in things)
+    if not recordings or (len(things) < 2 and not any(map(of_a_job, things))):
         kinds = ", ".join(type(thing).__name__ for thing in things) or "nothing"
         raise UsageError(f"There is nothing to compare in {kinds}.", "Give two graphs, or two or more recordings.")
     return line_up(things, names or [name_of(thing, number) for number, thing in enumerate(things)], tolerance)

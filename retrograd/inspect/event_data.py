@@ -161,6 +161,9 @@ class BackwardData(TypedDict, total=False):
     stack: list[Stack]
     failed_node: int
     """Node (sequence number) that was running when the run raised."""
+    kept_norms: dict[str, float]
+    """Of ranks: norm of what each leaf that got a gradient has in ``.grad`` once everything hooked to the run is
+    done, so after a reduction; by tensor number as text."""
 
 
 class LeafData(TypedDict, total=False):

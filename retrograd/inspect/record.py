@@ -119,6 +119,10 @@ class Recorder:
             self._runs += 1
             return self._runs - 1
 
+    def among_ranks(self) -> bool:
+        """Whether what is recorded is one rank of several."""
+        return (self.recording.world_size or 1) > 1
+
     def wants(self) -> bool:
         """Whether events of level ``full`` are still taken."""
         return len(self.recording.events) < self._max_events
@@ -130,8 +134,7 @@ class Recorder:
 
     def note_error(self, error: BaseException) -> None:
         """Record what ended the block."""
-        data = {"type": type(error).__name__, "message": _text_of(error)}
-        self(Event("error", source=_last_user_line(error.__traceback__), data=data))
+        self(error_event(error))
 
     def _keep(self, event: Event, snapshot: GraphSnapshot) -> None:
         """Add a snapshot, sharing what is the same as in the one before; steps of a training loop mostly are."""
@@ -182,6 +185,12 @@ def _share(snapshot: GraphSnapshot, earlier: GraphSnapshot) -> bool:
         else:
             same = False
     return same
+
+
+def error_event(error: BaseException) -> Event:
+    """Return the event that says what ended a program."""
+    data = {"type": type(error).__name__, "message": _text_of(error)}
+    return Event("error", source=_last_user_line(error.__traceback__), data=data)
 
 
 def _text_of(error: BaseException) -> str:

@@ -12,7 +12,7 @@ from retrograd.errors import UsageError
 from retrograd.inspect.compare import name_of
 from retrograd.inspect.events import Recording
 from retrograd.inspect.graph_diff import TOLERANCE
-from retrograd.inspect.lineup.lineup import Lineup, line_up
+from retrograd.inspect.lineup.lineup import Lineup, line_up, of_a_job
 from retrograd.inspect.output import STDOUT, check_writable, save, write_output
 from retrograd.inspect.progress import progress
 from retrograd.inspect.render import RenderOptions, renderer_for
@@ -56,16 +56,18 @@ def command(ctx: click.Context, /, recordings: tuple[str, ...], **asked: Any) ->
     """Hold recordings side by side: where they part, who agrees with whom, which figures differ.
 
     Two recordings are taken for two runs of one program, and their graphs are compared node by node; recordings
-    of the ranks of one job are lined up step by step.
+    of the ranks of one job are lined up step by step, also if only one of them is left.
     """
-    if len(recordings) < 2:
-        raise UsageError("There is nothing to compare.", "Name two recordings or more: retrograd diff a.json b.json")
+    if not recordings:
+        raise _nothing()
     output: str | None = asked["output"]
     if output is not None:
         check_writable(output)
     fmt = _format(asked["fmt"], output)
     with progress(f"reading {len(recordings)} recordings"):
         loaded = [_only(load_recording(path), asked["step"], path) for path in recordings]
+    if len(loaded) == 1 and not of_a_job(loaded[0]):
+        raise _nothing()
     with progress("comparing"):
         found = line_up(loaded, _names(loaded, recordings), asked["rtol"])
     if fmt == TEXT:
@@ -77,6 +79,10 @@ def command(ctx: click.Context, /, recordings: tuple[str, ...], **asked: Any) ->
     else:
         _write(found, fmt, output or STDOUT, asked["title"])
     ctx.exit(DIFFERENT if found and not asked["exit_zero"] else 0)
+
+
+def _nothing() -> UsageError:
+    return UsageError("There is nothing to compare.", "Name two recordings or more: retrograd diff a.json b.json")
 
 
 def _format(asked: str | None, output: str | None) -> str:

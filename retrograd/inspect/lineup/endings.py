@@ -64,11 +64,13 @@ def _in_backward(number: int, run: Run) -> Ending:
     snapshot, source = run.steps[step].snapshot, run.steps[step].event.source
     began = Place(step, None, "backward", "", source)
     order = [] if snapshot is None else snapshot.measures.get("order", [])
-    done = {node for node, place in enumerate(order) if place is not None}
+    begun = {node for node, place in enumerate(order) if place is not None}
     if snapshot is None or not order:
         return Ending(number, step + 1, "in backward", began, None, f"which nodes ran was not recorded{_at(run)}")
+    working = _at_work(snapshot, begun)
+    done = begun - {working}
     last = max(done, key=lambda node: order[node] or 0.0, default=None)
-    following = next_node(snapshot, done)
+    following = next_node(snapshot, done) if working is None else working
     return Ending(
         number,
         step + 1,
@@ -77,6 +79,14 @@ def _in_backward(number: int, run: Run) -> Ending:
         None if following is None else run.place(step, following),
         f"{len(done):,} of {len(snapshot):,} nodes ran{_at(run)}",
     )
+
+
+def _at_work(snapshot: GraphSnapshot, begun: set[int]) -> int | None:
+    """Return the node that was running: it began, has no time yet, and others are left to run."""
+    order, times = snapshot.measures["order"], snapshot.measures.get("time_us")
+    if times is None or len(begun) == len(snapshot):
+        return None
+    return max((node for node in begun if times[node] is None), key=lambda node: order[node] or 0.0, default=None)
 
 
 def _at(run: Run) -> str:

@@ -56,11 +56,14 @@ class NormGap:
     """One entry for each run."""
     expected: bool
     """Whether they may differ: before the all-reduce each rank has the gradient of its own data."""
+    reduced: bool = False
+    """Whether they are those of ``.grad`` after an all-reduce."""
 
     def to_plain(self) -> dict[str, Plain]:
         """Return it as JSON values; norms that are not finite are words."""
         norms = [norm if norm is None or math.isfinite(norm) else str(norm) for norm in self.norms]
-        return {"step": self.step, "name": self.name, "norms": norms, "expected": self.expected}
+        plain = {"step": self.step, "name": self.name, "norms": norms}
+        return {**plain, "expected": self.expected, "reduced": self.reduced}
 
 
 def partial_gradients(runs: list[Run]) -> list[Partial]:
@@ -142,28 +145,32 @@ def _odd_nodes(measures: dict[str, list[float | None]]) -> Iterator[tuple[int, s
 def norm_gaps(runs: list[Run], tolerance: float, *, ranks: bool) -> list[NormGap]:
     """Return the parameters whose gradient norms differ between runs, each with its first such step.
 
-    Runs of one program should have equal norms.  Ranks (``ranks``) have gradients of their own data at the nodes,
-    which may differ unless most of that step agree; what was left in ``.grad`` is reduced if any of it agrees.
+    Runs of one program should have equal norms.  Ranks (``ranks``) have gradients of their own data at the nodes, which
+    may differ.  What was left in ``.grad`` of a step should be equal if that step was reduced, which shows in a
+    parameter whose gradients differ at the nodes and agree in ``.grad``; inside ``no_sync()`` there is none.
     """
     found: dict[tuple[str, bool], NormGap] = {}
     for step in range(min((len(run.steps) for run in runs), default=0)):
-        for kept in (False, True):
-            tables = [_kept_norms(run, run.steps[step]) if kept else _node_norms(run.steps[step]) for run in runs]
-            for gap in _gaps(step, tables, tolerance, kept=kept, ranks=ranks):
-                found.setdefault((gap.name, kept), gap)
-    unexpected = {name for (name, _), gap in found.items() if not gap.expected}
-    return [gap for (name, kept), gap in found.items() if not gap.expected or name not in unexpected]
+        own = _rows([_node_norms(run.steps[step]) for run in runs])
+        left = _rows([_kept_norms(run, run.steps[step]) for run in runs])
+        apart, left_apart = _apart(own, tolerance), _apart(left, tolerance)
+        reduced = any(name in left and name not in left_apart for name in apart)
+        for row, names, expected in ((own, apart, ranks), (left, left_apart, ranks and not reduced)):
+            for name in names:
+                gap = NormGap(step, name, row[name], expected, reduced=reduced and not expected)
+                found.setdefault((name, expected), gap)
+    return [gap for (name, expected), gap in found.items() if not expected or (name, False) not in found]
 
 
-def _gaps(step: int, tables: list[dict[str, float]], tolerance: float, *, kept: bool, ranks: bool) -> Iterator[NormGap]:
-    """Yield the parameters of one step whose norms differ."""
+def _rows(tables: list[dict[str, float]]) -> dict[str, tuple[float, ...]]:
+    """Return the norms of the parameters that all runs have."""
     names = [name for name in (tables[0] if tables else {}) if all(name in table for table in tables)]
-    rows = {name: tuple(table[name] for table in tables) for name in names}
-    gaps = {name: row for name, row in rows.items() if any(figures_differ(row[0], one, tolerance) for one in row)}
-    agreeing = len(rows) - len(gaps)
-    should_agree = not ranks or (agreeing > 0 if kept else agreeing > len(gaps))
-    for name, row in gaps.items():
-        yield NormGap(step, name, row, expected=not should_agree)
+    return {name: tuple(table[name] for table in tables) for name in names}
+
+
+def _apart(rows: dict[str, tuple[float, ...]], tolerance: float) -> list[str]:
+    """Return the parameters whose norms are not the same in all runs."""
+    return [name for name, row in rows.items() if any(figures_differ(row[0], one, tolerance) for one in row)]
 
 
 def _node_norms(step: Step) -> dict[str, float]:
@@ -177,13 +184,7 @@ def _node_norms(step: Step) -> dict[str, float]:
 
 def _kept_norms(run: Run, step: Step) -> dict[str, float]:
     """Return the norm that ``.grad`` of each parameter had at the end of the step, where it was noted."""
-    norms: dict[str, float] = {}
+    noted = {} if step.end is None else step.end.data.get("kept_norms", {})
     tensors = run.recording.tensors
-    for event in step.events:
-        number, norm = event.data.get("tensor"), event.data.get("grad_norm")
-        if event.kind != "accumulate" or not isinstance(norm, float) or not isinstance(number, int):
-            continue
-        name = tensors[number].name if 0 <= number < len(tensors) else ""
-        if name:
-            norms[plain_name(name) or ""] = norm
-    return norms
+    names = {key: tensors[int(key)].name for key in noted if key.isdigit() and int(key) < len(tensors)}
+    return {plain_name(name) or "": float(noted[key]) for key, name in names.items() if name}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 
 from ..columns import Plain
 from ..events import Recording
@@ -30,6 +31,8 @@ class Lineup:
     nonfinite: list[NonFinite] = field(default_factory=list)
     norms: list[NormGap] = field(default_factory=list)
     endings: list[Ending] = field(default_factory=list)
+    missing: list[int] = field(default_factory=list)
+    """Ranks of the job of which there is no recording."""
     graphs: GraphDiff | None = None
     """Of two runs: their graphs at the first step where something differs, figures included."""
     step: int | None = None
@@ -46,7 +49,7 @@ class Lineup:
         parted = bool(self.divergence or self.partial or (self.graphs and not self.ranks))
         some_odd = bool(odd) and (len(odd) > 1 or len(self.nonfinite) < len(self.runs))
         ends = {(one.state, one.steps, one.last, one.next) for one in self.endings}
-        hang = any(one.state != "finished" for one in self.endings) and len(ends) > 1
+        hang = any(one.state != "finished" for one in self.endings) and (len(ends) > 1 or bool(self.missing))
         return parted or some_odd or hang or any(not gap.expected for gap in self.norms)
 
     def to_plain(self) -> dict[str, Plain]:
@@ -61,6 +64,7 @@ class Lineup:
             "nonfinite": [one.to_plain() for one in self.nonfinite],
             "norms": [one.to_plain() for one in self.norms],
             "endings": [one.to_plain() for one in self.endings],
+            "missing_ranks": [*self.missing],
             "step": self.step,
             "graphs": self.graphs and self.graphs.to_plain(),
         }
@@ -69,22 +73,31 @@ class Lineup:
 def line_up(recordings: Sequence[Recording], names: Sequence[str], tolerance: float = TOLERANCE) -> Lineup:
     """Hold recordings side by side; ranks of one job are recognised by the rank that each of them notes."""
     numbers = [recording.rank for recording in recordings]
-    ranks = None not in numbers and len(set(numbers)) == len(numbers) > 1
+    ranks = all(map(of_a_job, recordings)) and len(set(numbers)) == len(numbers)
     runs = [Run(recording, name) for recording, name in zip(recordings, names, strict=True)]
     found = Lineup(runs, ranks, divergence(runs), partial_gradients(runs), first_nonfinite(runs))
     found.norms = norm_gaps(runs, tolerance, ranks=ranks)
     found.endings = endings(runs)
+    if ranks:
+        world = max(recording.world_size or 0 for recording in recordings)
+        found.missing = [number for number in range(world) if number not in numbers]
     if len(runs) == 2:
-        found.step, found.graphs = _first_pair(runs[0], runs[1], found.divergence, tolerance)
+        first = found.divergence.step if ranks and found.divergence is not None else 0  # figures of ranks may differ
+        found.step, found.graphs = _first_pair(runs[0], runs[1], found.divergence, tolerance, first)
     return found
 
 
+def of_a_job(recording: Recording) -> bool:
+    """Whether a recording is that of one of several ranks."""
+    return recording.rank is not None and recording.world_size != 1
+
+
 def _first_pair(
-    before: Run, after: Run, parted: Divergence | None, tolerance: float
+    before: Run, after: Run, parted: Divergence | None, tolerance: float, first: int
 ) -> tuple[int | None, GraphDiff | None]:
-    """Return the first step at which two runs differ in anything, with their graphs there; else the last step."""
+    """Return the first step from ``first`` on at which two runs differ, with their graphs; else the last step."""
     last = None
-    for step, pair in enumerate(zip(before.steps, after.steps, strict=False)):
+    for step, pair in islice(enumerate(zip(before.steps, after.steps, strict=False)), first, None):
         left, right = pair[0].snapshot, pair[1].snapshot
         if left is None or right is None or _alike(left, right):
             continue

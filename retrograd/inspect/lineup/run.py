@@ -38,6 +38,8 @@ class Step:
     events: list[Event] = field(default_factory=list)
     """What happened until it ended."""
     ended: bool = False
+    end: Event | None = None
+    """The event that says how it ended."""
 
 
 class Run:
@@ -65,7 +67,7 @@ class Run:
         elif event.kind == "backward-end" and self._nested:
             self._nested -= 1
         elif event.kind == "backward-end" and self.steps:
-            self.steps[-1].ended = True
+            self.steps[-1].ended, self.steps[-1].end = True, event
         elif event.kind == "error":
             self.error = event
         elif self.steps and not self.steps[-1].ended:

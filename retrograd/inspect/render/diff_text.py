@@ -65,6 +65,7 @@ def lineup_lines(found: Lineup, rows: int = ROWS) -> Iterator[tuple[str, str]]:
     steps = [len(run.steps) for run in found.runs]
     count = str(steps[0]) if len(set(steps)) == 1 else ", ".join(map(str, steps))
     kind = "ranks" if found.ranks else "runs"
+    kind = kind.removesuffix("s") if len(names) == 1 else kind
     yield f"{len(names)} {kind}, backward runs: {count}. {'They differ.' if found else 'No difference.'}", "bold"
     if found.divergence is not None:
         yield from _divergence_lines(found.divergence, names)
@@ -74,6 +75,12 @@ def lineup_lines(found: Lineup, rows: int = ROWS) -> Iterator[tuple[str, str]]:
     if any(one.state != "finished" for one in found.endings):
         for one in found.endings:
             yield f"{clean(names[one.run])}: {ending_words(one)}", "" if one.state == "finished" else "red"
+    if found.missing:
+        lost = listed([f"rank {number}" for number in found.missing], range(len(found.missing)))
+        yield (
+            f"no recording of {lost}: not given, or none was left (killed? --flush-every N saves on the way)",
+            "red",
+        )
 
 
 def _divergence_lines(found: Divergence, names: Sequence[str]) -> Iterator[tuple[str, str]]:
@@ -93,7 +100,10 @@ def _odd_lines(found: Lineup) -> Iterator[tuple[str, str]]:
     for number, one in enumerate(found.nonfinite):
         first = "The first value that is not finite" if not number else "then"
         name = clean(found.names[one.run])
-        yield f"{first}: {name}, {_step(one.place.step)}, {one.phase}: {place_words(one.place)} ({one.what})", "red"
+        steps = len(found.runs[one.run].steps)
+        late = one.phase == "forward" and one.place.step == steps > 0
+        when = f"after {_step(steps - 1)}" if late else f"{_step(one.place.step)}, {one.phase}"
+        yield f"{first}: {name}, {when}: {place_words(one.place)} ({one.what})", "red"
 
 
 def _partial_lines(found: Lineup) -> Iterator[str]:
@@ -108,7 +118,8 @@ def _norm_lines(found: Lineup) -> Iterator[str]:
     for one in found.norms:
         if not one.expected:
             norms = ", ".join("none" if norm is None else f"{norm:.6g}" for norm in one.norms[:8])
-            yield f"gradient norms of {clean(one.name)} should be equal at {_step(one.step)} but are {norms}"
+            when = f"after the all-reduce of {_step(one.step)}" if one.reduced else f"at {_step(one.step)}"
+            yield f"gradient norms of {clean(one.name)} should be equal {when} but are {norms}"
     free = len({one.name for one in found.norms if one.expected})
     if free:
         yield f"gradient norms of {free:,} parameter{'s' * (free != 1)} differ before the all-reduce, as they may"

@@ -30,6 +30,9 @@ class Sink(Protocol):
     def explain(self, error: BaseException, line: SourceLine | None = None) -> None:
         """Let an exception that the engine raises in this line of the user say what led to it."""
 
+    def among_ranks(self) -> bool:
+        """Whether the program is one rank of several: then what is left in ``.grad`` after a run is noted, too."""
+
     def wants(self) -> bool:
         """Whether events of level ``full`` are still taken; False when there are so many that memory is in danger."""
 

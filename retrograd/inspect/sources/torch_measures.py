@@ -63,6 +63,10 @@ class Measures:
         self._unseen = torch._C.DisableTorchFunction
         self._listening = listening
         """Whether a mode would see what is called here."""
+        self._order: list[float | None] = [None] * len(shot)
+        self._times: list[float | None] = [None] * len(shot)
+        # In the snapshot from the beginning: a hang is explained from a file that is saved while nodes run.
+        shot.measures.update(order=self._order, time_us=self._times)
         self._begins: list[tuple[int, int, int]] = []
         """Row, begin and end of the looking."""
         self._figures: dict[int, Figures] = {}
@@ -102,7 +106,12 @@ class Measures:
                 self._figures[row] = found
             if leaf is not None:
                 self._arrives(row, leaf)
-        self._begins.append((row, began, perf_counter_ns()))
+        begins = self._begins
+        if begins:
+            last, _, ran = begins[-1]
+            self._times[last] = (began - ran) / 1e3
+        self._order[row] = len(begins)
+        begins.append((row, began, perf_counter_ns()))
 
     def _after(self, row: int, results: Any, grads: Any) -> None:
         self._ends[row] = perf_counter_ns()

@@ -12,7 +12,7 @@ from ..events import Event
 from ..frames import source_line, user_frames
 from ..names import frame_variables, search
 from ..snapshot import GraphSnapshot
-from .array_values import summary
+from .array_values import gradient_figures, summary
 from .base import Node
 from .origins import Marks
 from .torch_calls import note_problem
@@ -107,7 +107,9 @@ class RunWriter:
             self.measures.detach()
             self.measures.finish(self._shot)
             data["nodes"] = self.measures.count
-            self._accumulated(frame)
+            kept = self._accumulated(frame)
+            if kept:
+                data["kept_norms"] = kept
             if error is not None and self.measures.last is not None:
                 failed = self._shot.seq[self.measures.last]
                 if failed is not None:
@@ -130,11 +132,11 @@ class RunWriter:
             if table[number].made_by is None:
                 table[number].made_by = row
 
-    def _accumulated(self, frame: FrameType | None) -> None:
-        """Send an event for each leaf that got a gradient."""
+    def _accumulated(self, frame: FrameType | None) -> dict[str, float]:
+        """Send an event for each leaf that got a gradient; of ranks, return the norms of what is there now."""
         assert self.measures is not None
         line, table, columns = source_line(frame), self.watch.sink.tensors, self.measures.columns
-        readable = Readable()
+        readable, ranks, kept = Readable(), self.watch.sink.among_ranks(), {}
         for arrival in self.measures.arrivals:
             leaf = arrival.leaf()
             if leaf is None:
@@ -154,10 +156,14 @@ class RunWriter:
                 if self.watch.forward is not None:
                     self.watch.forward.gradients[held] = number
                 bad = (columns["nan_count"][arrival.row] or 0) + (columns["inf_count"][arrival.row] or 0)
-                array = readable.array(grad) if bad else None
-                if array is not None:
+                array = readable.array(grad) if bad or ranks else None
+                if array is not None and bad:
                     data["grad"] = summary(array)
+                figures = gradient_figures(array) if array is not None and ranks else None
+                if figures is not None:
+                    kept[str(number)] = figures[0]
             self._send(Event("accumulate", source=line, data=data), None)
+        return kept
 
     def _send(self, event: Event, shot: GraphSnapshot | None) -> None:
         try:

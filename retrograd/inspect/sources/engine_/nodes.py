@@ -136,11 +136,25 @@ class Nodes(Observer):
         if figures is not None:
             data["grad_norm"] = figures[0]
             data["grad"] = _as_values(array, figures)
+        if run is not None and watching.sink.among_ranks():
+            watching.here.runs[0].filled[number] = weakref.ref(leaf)
         if leaf._meta is not None and leaf._meta.grad is not None:
             name = watching.sink.tensors[number].name
             held = watching.number(leaf._meta.grad, name=f"{name}.grad" if name else "")
             watching.gradients[held] = number
         watching.send(Event("accumulate", source=None if run is None else run.line, data=data))
+
+
+def kept_norms(filled: dict[int, weakref.ref[TensorBase]]) -> dict[str, float]:
+    """Norms of what leaves have in ``.grad``, by number."""
+    found = {}
+    for number, reference in filled.items():
+        leaf = reference()
+        grad = None if leaf is None or leaf._meta is None else leaf._meta.grad
+        figures = None if grad is None else values.gradient_figures(grad._array)
+        if figures is not None:
+            found[str(number)] = figures[0]
+    return found
 
 
 def _as_values(array: Any, figures: tuple[float, ...]) -> Values:

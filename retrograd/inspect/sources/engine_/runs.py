@@ -14,6 +14,7 @@ from ...events import Event
 from ...frames import source_line, user_frame
 from ...snapshot import GraphSnapshot
 from ..base import Node
+from .nodes import kept_norms
 from .watching import Observer, Run, Watching, guarded
 
 Picture = Callable[[list[Any], FrameType | None], tuple[GraphSnapshot, list[Node]]]
@@ -75,6 +76,8 @@ class Runs(Observer):
                 event.data["problem"] = f"{type(failure).__name__}: {failure}"
         watching.here.runs.append(run)
         watching.send(event, shot)
+        if shot is not None and run.gathered is not None:
+            shot.measures.update(run.gathered.columns)  # filled while nodes run, so that a hang can be explained
         run.began = time.perf_counter()
 
     def _graph(self, run: Run, roots: list[tuple[Node, int]], frame: FrameType | None) -> GraphSnapshot:
@@ -109,6 +112,8 @@ class Runs(Observer):
             data |= _described(error)
         if run.gathered is not None:
             data |= run.gathered.finish(run.snapshot, failed=error is not None)
+        if run.filled:
+            data["kept_norms"] = kept_norms(run.filled)
         run.snapshot = run.gathered = None
         self.watching.send(Event("backward-end", source=source_line(user_frame(sys._getframe(1))), data=data))
 

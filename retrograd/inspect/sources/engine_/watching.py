@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import threading
+import weakref
 from collections.abc import Callable
 from typing import Any, TypeVar
 
@@ -24,7 +25,7 @@ F = TypeVar("F", bound=Callable[..., None])
 class Run:
     """One backward run under way: its number, and what ``nodes`` keeps of it until it ends."""
 
-    __slots__ = ("began", "gathered", "line", "number", "snapshot")
+    __slots__ = ("began", "filled", "gathered", "line", "number", "snapshot")
 
     def __init__(self, number: int, line: SourceLine | None) -> None:
         self.number = number
@@ -32,6 +33,8 @@ class Run:
         self.began = 0.0
         self.snapshot: Any = None
         self.gathered: Any = None
+        self.filled: dict[int, weakref.ref[TensorBase]] = {}
+        """Leaves that got a gradient, of ranks."""
 
 
 class _Thread(threading.local):
