@@ -55,9 +55,10 @@ def opened(model: Any, x: Any) -> tuple[View, View]:
 
 def test_transformer_of_twelve_layers_opens_with_twenty_boxes() -> None:
     """One layer stands for twelve; opened, every operator of every layer is there."""
-    x = torch.randn(2, 5, 16, requires_grad=True)  # else the first layer has less to do than the others
     layer = nn.TransformerEncoderLayer(16, 4, 32, batch_first=True)
-    first, whole = opened(nn.TransformerEncoder(layer, 12, enable_nested_tensor=False), x)
+    encoder = nn.TransformerEncoder(layer, 12, enable_nested_tensor=False)
+    # Something to learn before the first layer: else that has less to do than the others.
+    first, whole = opened(nn.Sequential(nn.Linear(8, 16), encoder), torch.randn(2, 5, 8))
 
     assert len(first.folded.original) > 500
     assert len(first.boxes) <= 20
