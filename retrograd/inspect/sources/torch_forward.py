@@ -16,6 +16,7 @@ from .base import Sink
 from .origins import Marks
 from .torch_calls import Call, version_of
 from .torch_facts import arguments_of, duplicates_in, overlaps, reads_values
+from .torch_hooks import Hooks
 from .torch_names import assigned, forms_match, spelled
 from .torch_rules import IN_PLACE_INDEXED, NONDIFFERENTIABLE_CASTS
 from .torch_saved import SavedSizes, saves_of
@@ -48,6 +49,7 @@ class ForwardWriter:
         self._tensor: type = torch.Tensor
         self._parameter: type = torch.nn.Parameter
         self._readable = Readable()
+        self._hooks = Hooks(sink, lambda: inside_here().run)
         self._through: dict[int, str] = {}
         """Number of a tensor that shares memory behind the version counter's back -> how it came to be."""
         self.gradients: dict[int, int] = {}
@@ -60,12 +62,25 @@ class ForwardWriter:
         if inside.optimizers or not self.sink.wants():
             return
         kind = call.rule.kind
-        if kind == "read":
+        if kind == "hook":
+            self._hook(call)
+        elif kind == "read":
             self._read(call)
         elif kind == "leaf":
             self._leaf(call)
         else:
             self._operation(call, inside)
+
+    def close(self) -> None:
+        """Leave the program as it was."""
+        self._hooks.close()
+
+    def _hook(self, call: Call) -> None:
+        """Note a hook that was registered."""
+        if call.error is None and call.inputs:
+            line = self._line(call.frame)
+            number = number_of(self.table, call.inputs[0], spelled(call, self._spelling(call))[0], source=line)
+            self._hooks.registered(call.rule.reason, call.inputs[0], number, call.result, line)
 
     # -- operations
     def _operation(self, call: Call, inside: Inside) -> None:

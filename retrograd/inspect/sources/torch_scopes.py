@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import weakref
+from collections.abc import Callable
 from types import FrameType
 from typing import Any
 
@@ -55,8 +56,10 @@ class Running:
 class Scopes:
     """The outermost modules of the watched program, and entering and leaving of modules."""
 
-    def __init__(self) -> None:
+    def __init__(self, met: Callable[[str, Any, FrameType], None]) -> None:
         self._roots: dict[int, Root] = {}
+        self._met = met
+        """Told of an outermost module that was not known."""
         torch: Any = sys.modules["torch"]
         self._counter = torch.autograd._get_sequence_nr
         self._call = torch.nn.Module._call_impl.__code__
@@ -129,6 +132,7 @@ class Scopes:
         root = Root(module, self._unused(self._variable(module, caller)))
         root.refresh()
         self._roots[id(module)] = root
+        self._met(root.name, module, caller)
         return root
 
     def _variable(self, module: Any, caller: FrameType) -> str:

@@ -24,9 +24,12 @@ from .naming import NameMemory
 from .origins import OriginTables
 from .patches import Patches
 from .torch_calls import unseen
+from .torch_checkpoint import Checkpoints
 from .torch_forward import ForwardWriter, Inside
+from .torch_functions import Functions
 from .torch_import import AfterImport
 from .torch_mode import push_mode, put_on, take_off
+from .torch_owners import Owners
 from .torch_runs import Asked, RunWriter
 from .torch_scopes import Running, Scopes
 from .torch_warnings import wrap_show
@@ -75,6 +78,7 @@ class Watcher:
         """Names learned under the present watch."""
         self._tables: OriginTables | None = None
         self._scopes: Scopes | None = None
+        self._functions: Functions | None = None
         self._import = AfterImport("torch", self._torch_arrived)
         self._process = os.getpid()
 
@@ -111,6 +115,8 @@ class Watcher:
     def _end(self, watch: _Watch) -> None:
         with self._lock:
             self._watches.remove(watch)
+            if watch.forward is not None:
+                watch.forward.close()
             self._listen()
             if not any(other.sees(threading.get_ident()) for other in self._watches):
                 self._leave_thread()
@@ -132,7 +138,8 @@ class Watcher:
             return
         torch: Any = sys.modules["torch"]
         self._tables, self.memory = OriginTables(), NameMemory()
-        self._scopes = Scopes()
+        owners = Owners(self._seeing, self._inside)
+        self._scopes = Scopes(owners.module)
         module = torch.nn.modules.module
         self._handles = [
             module.register_module_forward_pre_hook(self._module_begins),
@@ -144,8 +151,34 @@ class Watcher:
         self._patches.wrap(module, "_has_any_global_hook", self._wrap_has_hooks)
         self._patches.wrap(warnings, "_showwarnmsg", wrap_show)
         self._patches.wrap(threading.Thread, "_bootstrap_inner", self._wrap_bootstrap)
+        self._follow_optimizers(torch, owners)
+
+    def _follow_optimizers(self, torch: Any, owners: Owners) -> None:
+        """Let optimizers tell what they do."""
+        assert self._patches is not None
+        optimizer: Any = sys.modules[torch.optim.Optimizer.__module__]
+        self._patches.wrap(optimizer.Optimizer, "__init__", owners.wrap_init)
+        self._patches.wrap(optimizer.Optimizer, "zero_grad", owners.wrap_zero_grad)
+        self._handles.append(optimizer.register_optimizer_step_pre_hook(owners.step_begins))
+        self._handles.append(optimizer.register_optimizer_step_post_hook(owners.step_ended))
+
+    def _follow_functions(self) -> None:
+        """Let custom Functions and checkpoints tell what they do, from level ``backward`` on."""
+        if self._functions is not None or self._patches is None or self._tables is None:
+            return
+        torch: Any = sys.modules["torch"]
+        self._functions = Functions(self._seeing_more, self._tables.here, self._inside)
+        self._functions.install()
+        self._patches.wrap(torch.autograd.function.BackwardCFunction, "apply", self._functions.wrap_rule)
+        Checkpoints(self._seeing_more, lambda: self._thread.inside.run).install(self._patches)
+
+    def _inside(self) -> Inside:
+        return self._thread.inside
 
     def _uninstall(self) -> None:
+        if self._functions is not None:
+            self._functions.uninstall()
+            self._functions = None
         if self._patches is not None:
             self._patches.undo()
             self._patches = None
@@ -173,9 +206,11 @@ class Watcher:
         """Let every mode tell the recordings at level ``full`` that watch its thread of its calls."""
         if self._tables is None:
             return
+        if any(watch.level != "graph" for watch in self._watches):
+            self._follow_functions()
         for watch in self._watches:
             if watch.level == "full" and watch.forward is None:
-                watch.forward = ForwardWriter(watch.sink, self._tables.here, lambda: self._thread.inside)
+                watch.forward = ForwardWriter(watch.sink, self._tables.here, self._inside)
         for mode in list(self._modes):
             self._tune(mode)
 
@@ -296,6 +331,9 @@ class Watcher:
     def _seeing(self) -> list[_Watch]:
         me = threading.get_ident()
         return [watch for watch in self._watches if watch.sees(me)]
+
+    def _seeing_more(self) -> list[_Watch]:
+        return [watch for watch in self._seeing() if watch.level != "graph"]
 
 
 WATCHER = Watcher()

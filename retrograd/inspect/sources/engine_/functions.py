@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-import ast
-import functools
-import inspect
 import sys
-import textwrap
-from types import CodeType
 from typing import Any
 
 from ....engine.base import TensorBase
 from ....engine.function.node import user_backward
 from ....engine.views import has_history, requires_grad
 from ...events import Event
-from ...frames import is_foreign, last_return, source_line, user_frame
+from ...frames import is_foreign, source_line, user_frame
 from ...snapshot import SourceLine
+from ..function_facts import code_of, definition, stored_at
 from .watching import Observer, Watching, guarded, version
 
 
@@ -43,7 +39,7 @@ class Functions(Observer):
         """A Function was applied."""
         before = self._versions.pop(id(node), [])
         cls = node._forward_cls
-        code = _code(cls.forward)
+        code = code_of(cls.forward)
         if code is None or is_foreign(code):
             return
         watching = self.watching
@@ -76,7 +72,7 @@ class Functions(Observer):
     def function_backward(self, node: Any, grads: Any, given: Any) -> None:
         """The user's backward returned, before anything is checked."""
         cls = node._forward_cls
-        code = _code(cls.forward)
+        code = code_of(cls.forward)
         if code is None or is_foreign(code):
             return
         returned = list(given) if isinstance(given, tuple) else [given]
@@ -97,29 +93,13 @@ class Functions(Observer):
         return self.watching.send(Event("function", cls.__name__, line, data))
 
 
-def _code(function: Any) -> CodeType | None:
-    code = getattr(inspect.unwrap(function), "__code__", None)
-    return code if isinstance(code, CodeType) else None
-
-
 def _definition(cls: Any) -> dict[str, Any]:
     """Where forward and backward are written, and what forward calls its arguments."""
-    found: dict[str, Any] = {}
-    forward = _code(cls.forward)
     try:
-        backward = _code(user_backward(cls))
+        backward = user_backward(cls)
     except RuntimeError:
         backward = None
-    for key, code in (("forward_line", forward), ("backward_line", backward)):
-        if code is not None:
-            found[key] = [code.co_filename, code.co_firstlineno, code.co_name]
-    if backward is not None:
-        found["return_line"] = last_return(backward)
-    if forward is not None:
-        names = forward.co_varnames[: forward.co_argcount]
-        separate = cls.setup_context.__module__ != __name__ and not is_foreign(_code(cls.setup_context) or forward)
-        found["parameters"] = list(names if separate else names[1:])
-    return found
+    return definition(cls.forward, backward, cls.setup_context)
 
 
 def _kept(node: Any, inputs: list[Any], outputs: list[Any]) -> dict[str, Any]:
@@ -134,23 +114,7 @@ def _kept(node: Any, inputs: list[Any], outputs: list[Any]) -> dict[str, Any]:
     }
     lines: dict[str, int] = {}
     for function in (node._forward_cls.forward, node._forward_cls.setup_context):
-        code = _code(function)
+        code = code_of(function)
         if code is not None and not is_foreign(code):
-            lines |= _stored_at(code)
+            lines |= stored_at(code)
     return {"kept": kinds, "kept_lines": {name: lines[name] for name in kinds if name in lines}}
-
-
-@functools.lru_cache(maxsize=1000)
-def _stored_at(code: CodeType) -> dict[str, int]:
-    """Line of each ``ctx.name = ...`` in a function, by name."""
-    try:
-        tree = ast.parse(textwrap.dedent(inspect.getsource(code)))
-    except (OSError, SyntaxError, ValueError, TypeError):
-        return {}
-    context = code.co_varnames[0] if code.co_argcount else "ctx"
-    found: dict[str, int] = {}
-    for node in ast.walk(tree):
-        match node:
-            case ast.Attribute(value=ast.Name(id=holder), ctx=ast.Store()) if holder == context:
-                found.setdefault(node.attr, node.lineno + code.co_firstlineno - 1)
-    return found

@@ -1,0 +1,80 @@
+"""Sees checkpointed blocks of a PyTorch program begin, end, and being computed again."""
+
+from __future__ import annotations
+
+import itertools
+import sys
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+from ..events import Event
+from ..frames import source_line, user_frame
+from .patches import Patches
+from .torch_calls import unseen
+
+
+class Checkpoints:
+    """Reports to every recording of level ``backward`` or ``full`` that watches the thread."""
+
+    def __init__(self, watches: Callable[[], Iterable[Any]], run: Callable[[], int | None]) -> None:
+        self._watches = watches
+        self._run = run
+        self._blocks = itertools.count()
+        self._running: list[list[tuple[Any, int]]] = []
+        """The blocks that run now, innermost last: for each recording the row of its beginning."""
+
+    def install(self, patches: Patches) -> None:
+        """Wrap what a checkpoint is made of; older and newer releases may lack it, and then nothing is seen."""
+        module: Any = sys.modules.get("torch.utils.checkpoint")
+        if module is None:
+            return
+        patches.wrap(module, "_checkpoint_without_reentrant_generator", self._wrap_generator)
+
+    def _wrap_generator(self, original: Callable[..., Any]) -> Callable[..., Any]:
+        def _checkpoint_without_reentrant_generator(function: Any, *args: Any, **kwargs: Any) -> Any:
+            block, name = next(self._blocks), str(getattr(function, "__qualname__", type(function).__name__))
+
+            def computed(*given: Any, **words: Any) -> Any:
+                unseen(self._begin, "recompute", block, name)
+                try:
+                    return function(*given, **words)
+                finally:
+                    unseen(self._end, block, name)
+
+            return self._followed(original(computed, *args, **kwargs), block, name)
+
+        return _checkpoint_without_reentrant_generator
+
+    def _followed(self, steps: Any, block: int, name: str) -> Iterator[Any]:
+        """Go along with the generator: what stands between its two halves is the forward of the block."""
+        value = next(steps)
+        unseen(self._begin, "forward", block, name)
+        try:
+            yield value
+        except BaseException as error:
+            unseen(self._end, block, name)
+            try:
+                steps.throw(error)
+            except StopIteration:
+                return
+            raise
+        unseen(self._end, block, name)
+        yield from steps
+
+    def _begin(self, action: str, block: int, name: str) -> None:
+        self._running.append([(watch, self._send(watch, action, block, name, {})) for watch in self._watches()])
+
+    def _end(self, block: int, name: str) -> None:
+        for watch, row in self._running.pop() if self._running else ():
+            self._send(watch, "ended", block, name, {"first": row + 1})
+
+    def _send(self, watch: Any, action: str, block: int, name: str, more: dict[str, Any]) -> int:
+        data: dict[str, Any] = {"action": action, "block": block, "function": name, **more}
+        run = self._run()
+        if run is not None:
+            data["run"] = run
+        event = Event("checkpoint", op="checkpoint", source=source_line(user_frame(sys._getframe(1))), data=data)
+        row: int = watch.sink(event)
+        if action == "ended":
+            data["end"] = row
+        return row

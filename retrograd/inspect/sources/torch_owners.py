@@ -1,0 +1,95 @@
+"""Reports who owns parameters in a PyTorch program: modules at their first call, optimizers at everything they do."""
+
+from __future__ import annotations
+
+import sys
+import weakref
+from collections.abc import Callable, Iterable
+from types import FrameType
+from typing import Any
+
+from ..events import Event
+from ..frames import source_line, user_frame, user_frames
+from ..names import frame_variables, search
+from .torch_calls import unseen
+from .torch_forward import Inside
+from .torch_tensors import number_of
+
+
+class Owners:
+    """Reports to every recording that watches the thread."""
+
+    def __init__(self, watches: Callable[[], Iterable[Any]], inside: Callable[[], Inside]) -> None:
+        self._watches = watches
+        self._inside = inside
+        self._modules = 0
+        self._optimizers: weakref.WeakKeyDictionary[Any, int] = weakref.WeakKeyDictionary()
+
+    # -- modules
+    def module(self, name: str, module: Any, caller: FrameType) -> None:
+        """An outermost module was called for the first time."""
+        number, self._modules = self._modules, self._modules + 1
+        unseen(self._report_module, name, module, caller, number)
+
+    def _report_module(self, name: str, module: Any, caller: FrameType, owner: int) -> None:
+        line = source_line(user_frame(caller))
+        named = list(module.named_parameters())
+        frozen = [dotted for dotted, parameter in named if not parameter.requires_grad]
+        kind = type(module).__name__
+        for watch in self._watches():
+            table = watch.sink.tensors
+            parameters = {dotted: number_of(table, parameter) for dotted, parameter in named}
+            for dotted, parameter in named:
+                table.name(parameter, dotted, parameter=True)
+            data = {"name": name, "type": kind, "parameters": parameters, "frozen": frozen, "owner": owner}
+            watch.sink(Event("module", op=kind, source=line, data=data))
+
+    # -- optimizers
+    def wrap_init(self, original: Callable[..., Any]) -> Callable[..., Any]:
+        """Make optimizers report that they were made."""
+
+        def __init__(optimizer: Any, *args: Any, **kwargs: Any) -> None:
+            original(optimizer, *args, **kwargs)
+            unseen(self._report_optimizer, "made", optimizer, sys._getframe(1))
+
+        return __init__
+
+    def wrap_zero_grad(self, original: Callable[..., Any]) -> Callable[..., Any]:
+        """Make optimizers report that they clear gradients."""
+
+        def zero_grad(optimizer: Any, *args: Any, **kwargs: Any) -> None:
+            self._inside().optimizers = 0
+            unseen(self._report_optimizer, "zero_grad", optimizer, sys._getframe(1))
+            original(optimizer, *args, **kwargs)
+
+        return zero_grad
+
+    def step_begins(self, optimizer: Any, args: Any, kwargs: Any) -> None:
+        """An optimizer steps."""
+        self._inside().optimizers += 1
+        unseen(self._report_optimizer, "step", optimizer, sys._getframe(1))
+
+    def step_ended(self, optimizer: Any, args: Any, kwargs: Any) -> None:
+        """It has stepped; one that raised is found out by the next backward run."""
+        self._inside().optimizers = 0
+
+    def _report_optimizer(self, action: str, optimizer: Any, caller: FrameType) -> None:
+        owner = self._optimizers.setdefault(optimizer, len(self._optimizers))
+        line, kind = source_line(user_frame(caller)), type(optimizer).__name__
+        name = _variable(optimizer, caller)
+        for watch in self._watches():
+            table = watch.sink.tensors
+            parameters = {
+                f"{group}.{place}": number_of(table, parameter, source=line)
+                for group, held in enumerate(optimizer.param_groups)
+                for place, parameter in enumerate(held["params"])
+            }
+            data = {"action": action, "type": kind, "owner": owner, "name": name, "parameters": parameters}
+            watch.sink(Event("optimizer", op=kind, source=line, data=data))
+
+
+def _variable(value: Any, caller: FrameType) -> str:
+    """Return the user's variable that holds an optimizer, else the name of its class."""
+    found = search(frame_variables(user_frames(caller)), {id(value)}, lambda one: False, deep=False)
+    name = found.variables.get(id(value), "").rpartition(".")[2]
+    return type(value).__name__ if name in ("", "self") else name
