@@ -108,7 +108,7 @@ def test_conv_net():
     assert scopes["MeanBackward0"] == ""
     lines = lines_of(shot)
     assert (lines["AddBackward0"], lines["AddmmBackward0"], lines["PowBackward0"]) == ("residual", "head", "loss")
-    assert [event.kind for event in record.events] == ["backward", "backward-end"]
+    assert [event.kind for event in record.events] == ["module", "backward", "backward-end"]
 
 
 def test_transformer_encoder():

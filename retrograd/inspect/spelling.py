@@ -53,6 +53,7 @@ class _Index:
         self.ends: dict[tuple[int, int], list[ast.AST]] = {}
         self.parents: dict[ast.AST, ast.AST] = {}
         self.blocks: list[ast.With] = []
+        self.passing: set[str] = set()
         lines = linecache.getlines(name)
         try:
             tree = ast.parse("".join(lines))
@@ -61,7 +62,9 @@ class _Index:
         for node in ast.walk(tree):
             for child in ast.iter_child_nodes(node):
                 self.parents[child] = node
-            if isinstance(node, ast.With):
+            if isinstance(node, ast.For):
+                self.passing |= {part.id for part in ast.walk(node.target) if isinstance(part, ast.Name)}
+            elif isinstance(node, ast.With):
                 self.blocks.append(node)
             elif isinstance(node, (ast.expr, ast.AugAssign)):
                 place = (node.lineno, node.end_lineno or 0, node.col_offset, node.end_col_offset or 0)
@@ -106,6 +109,11 @@ def _mode_entered(node: ast.expr) -> str:
     if (name == "set_grad_enabled" and switched == "True") or (name == "inference_mode" and switched == "False"):
         return "enable_grad"
     return str(name)
+
+
+def loop_variables(file: str) -> set[str]:
+    """Return the variables of a file's ``for`` loops, which name one thing after the other."""
+    return _index(file).passing
 
 
 def forget_places() -> None:

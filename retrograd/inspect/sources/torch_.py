@@ -154,8 +154,9 @@ def _name(table: TensorTable, shot: GraphSnapshot, leaves: dict[int, Any], param
     for place, leaf in leaves.items():
         name = shot.name[place]
         if leaf is not None and name is not None:
-            number_of(table, leaf)
-            table.name(leaf, name, parameter=isinstance(leaf, parameter))
+            number = number_of(table, leaf)
+            if isinstance(leaf, parameter) or not table[number].name:
+                table.name(leaf, name, parameter=isinstance(leaf, parameter))
 
 
 def _start(torch: Any, obj: Any) -> tuple[Node, int]:

@@ -101,7 +101,9 @@ class ForwardWriter:
         kind = "operation"
         if reason:
             kind, data["reason"], data["stack"] = "cut", reason, self._stack(call.frame)
-        elif written:
+        elif line is not None and line.function != "<module>":
+            data["stack"] = self._stack(call.frame)
+        if written and not reason:
             kind = "inplace"
             self._add_write(data, call, written[0])
         elif line is not None and line.function != "<module>":

@@ -190,7 +190,7 @@ class Measures:
         """A node's time ends with its own hook after it, else with the next node's before it."""
         times, starts = self.columns["time_us"], self.columns["started_us"]
         orders, threads = self.columns["order"], self.columns["thread"]
-        following = [began for _, began, _ in self._begins[1:]] + [finished]
+        following = [*[began for _, began, _ in self._begins], finished][1:]
         for place, ((row, _, ran), end) in enumerate(zip(self._begins, following, strict=True)):
             orders[row], threads[row] = place, 0
             times[row] = (min(self._ends.get(row, end), end) - ran) / 1e3

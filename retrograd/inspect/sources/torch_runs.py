@@ -12,6 +12,7 @@ from ..events import Event
 from ..frames import source_line, user_frames
 from ..names import frame_variables, search
 from ..snapshot import GraphSnapshot
+from ..spelling import loop_variables
 from .array_values import gradient_figures, summary
 from .base import Node
 from .origins import Marks
@@ -177,7 +178,10 @@ def name_leaves(table: Any, frame: FrameType | None, tensor: type) -> None:
     wanted = {id(leaf): leaf for leaf in table.unnamed(lambda facts: facts.leaf and facts.requires_grad)}
     if not wanted:
         return
-    found = search(frame_variables(user_frames(frame)), set(wanted), lambda value: issubclass(type(value), tensor))
+    frames = list(user_frames(frame))
+    passing = {name for one in frames for name in loop_variables(one.f_code.co_filename)}
+    lasting = [(name, value) for name, value in frame_variables(frames) if name not in passing]
+    found = search(lasting, set(wanted), lambda value: issubclass(type(value), tensor))
     for identity, name in found.variables.items():
         if identity in wanted:
             table.name(wanted[identity], name)
