@@ -100,6 +100,10 @@ def _near(one: SourceLine | None, other: SourceLine | None) -> bool:
     return bool(one and other and one.function == other.function and one.file == other.file)
 
 
+_STOPPED = "_StopRecomputationError"
+"""PyTorch ends a recomputation as soon as it has what backward needs."""
+
+
 def _recomputation(flow: Flow) -> Iterator[Case]:
     """Yield the case of a block that took another way when it was computed again."""
     blocks = {e.data.get("block"): e for _, e in flow.of_kind("checkpoint", action="forward")}
@@ -108,7 +112,10 @@ def _recomputation(flow: Flow) -> Iterator[Case]:
         if first is None:
             continue
         mine, theirs = (_inside(flow, event) for event in (first, again))
-        for event, twin in zip(mine, [*theirs, *[None] * len(mine)], strict=False):
+        stopped = any(_STOPPED in str(event.data.get("error", "")) for event in theirs)
+        theirs = [event for event in theirs if not event.data.get("error")]
+        missing = [] if stopped or not flow.error_text else [None] * len(mine)
+        for event, twin in zip(mine, [*theirs, *missing], strict=False):
             if twin is None or not _same(event, twin) or _shapes(flow, event) != _shapes(flow, twin):
                 yield _block_case(flow, first, event, twin)
                 return

@@ -20,8 +20,8 @@ class Checkpoints:
         self._watches = watches
         self._run = run
         self._blocks = itertools.count()
-        self._running: list[list[tuple[Any, int]]] = []
-        """The blocks that run now, innermost last: for each recording the row of its beginning."""
+        self._running: list[list[tuple[Any, int, Event]]] = []
+        """The blocks that run now, innermost last: for each recording its row and event."""
 
     def install(self, patches: Patches) -> None:
         """Wrap what a checkpoint is made of; older and newer releases may lack it, and then nothing is seen."""
@@ -62,19 +62,19 @@ class Checkpoints:
         yield from steps
 
     def _begin(self, action: str, block: int, name: str) -> None:
-        self._running.append([(watch, self._send(watch, action, block, name, {})) for watch in self._watches()])
+        self._running.append([(watch, *self._send(watch, action, block, name)) for watch in self._watches()])
 
     def _end(self, block: int, name: str) -> None:
-        for watch, row in self._running.pop() if self._running else ():
-            self._send(watch, "ended", block, name, {"first": row + 1})
+        """Say in both events where the stretch between them lies."""
+        for watch, row, begun in self._running.pop() if self._running else ():
+            end, ended = self._send(watch, "ended", block, name)
+            for event in (begun, ended):
+                event.data["first"], event.data["end"] = row + 1, end
 
-    def _send(self, watch: Any, action: str, block: int, name: str, more: dict[str, Any]) -> int:
-        data: dict[str, Any] = {"action": action, "block": block, "function": name, **more}
+    def _send(self, watch: Any, action: str, block: int, name: str) -> tuple[int, Event]:
+        data: dict[str, Any] = {"action": action, "block": block, "function": name}
         run = self._run()
         if run is not None:
             data["run"] = run
         event = Event("checkpoint", op="checkpoint", source=source_line(user_frame(sys._getframe(1))), data=data)
-        row: int = watch.sink(event)
-        if action == "ended":
-            data["end"] = row
-        return row
+        return watch.sink(event), event

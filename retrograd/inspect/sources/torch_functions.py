@@ -121,7 +121,7 @@ class Functions:
         entries = list(returned) if isinstance(returned, tuple) else [returned]
         tensor = self._torch.Tensor
         data: dict[str, Any] = {"action": "backward", "node": node._sequence_nr() - self._marks().begin}
-        data["gradient_count"] = len(entries)
+        data["argument_count"], data["gradient_count"] = len(node.needs_input_grad), len(entries)
         data["gradient_shapes"] = [list(one.shape) if isinstance(one, tensor) else None for one in entries]
         data |= definition(cls.forward, _rule(cls), cls.setup_context)
         run = self._inside().run
