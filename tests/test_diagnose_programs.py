@@ -16,7 +16,7 @@ PAIRS = pairs()
 
 def engines(pair: Pair) -> list[str]:
     """The engines that a pair runs on."""
-    return [] if pair.torch_only else ["retrograd"]  # PyTorch's backward runs are not recorded in full yet
+    return ["torch"] if pair.torch_only else ["retrograd", "torch"]
 
 
 RUNS = [pytest.param(pair, engine, id=f"{pair.name}-{engine}") for pair in PAIRS for engine in engines(pair)]

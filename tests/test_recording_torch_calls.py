@@ -245,3 +245,10 @@ def test_results_are_the_same_to_the_bit(level):
         watched = training()
 
     assert all(torch.equal(one, other) for one, other in zip(alone, watched, strict=True))
+
+
+def test_short_names_are_operations():
+    """Functions with names of one letter are seen like others."""
+    events, _ = events_of(lambda: torch.ones(2, 3, requires_grad=True).t(), "operation")
+
+    assert [event.op for event in events] == ["ones", "t"]

@@ -247,6 +247,8 @@ class ForwardWriter:
         if change == "requires_grad":
             value = call.args[1] if len(call.args) > 1 else call.kwargs.get("requires_grad", True)
             more["value"] = bool(value)
+            if value and call.error is None:  # a leaf from now on, whatever it was when first seen
+                self.table[number_of(self.table, call.inputs[0])].requires_grad = True
         elif change == "grad-set":
             given = call.args[1] if len(call.args) > 1 else None
             change = "grad-cleared" if given is None else "grad-set"
