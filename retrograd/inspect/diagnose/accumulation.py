@@ -50,7 +50,7 @@ def _never_cleared(flow: Flow) -> Iterator[Case]:
             if leaf not in pile.leaves:
                 pile.leaves.append(leaf)
                 pile.arrivals = max(pile.arrivals, len(arrivals))
-                pile.update = pile.update or next((row for row in updates if row < stale), None)
+                pile.update = pile.update or max((row for row in updates if row < stale), default=None)
     for pile in piles.values():
         yield _pile_case(flow, pile)
 

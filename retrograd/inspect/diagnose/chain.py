@@ -74,10 +74,20 @@ def _cut_of(flow: Flow, leaf: int, failed: Run | None) -> _Cut | None:
     if way is None:
         row = value_cut(flow, leaf, runs)
         return None if row is None else _Cut(row, [row])
-    row = next((call for call in way if not flow.has_node(call)), None)
+    row = next((call for call in way if not flow.has_node(call) and not _inside_function(flow, call)), None)
     if row is None or flow.events[row].data.get("reason") in _OTHERS:
         return None
     return _Cut(row, way)
+
+
+def _inside_function(flow: Flow, row: int) -> bool:
+    """Whether a call belongs to the forward of a custom Function, which records no graph of its own by design."""
+    lines = {(line.file, line.function) for line in flow.lines(row)}
+    for later, event in flow.of_kind("function", action="forward"):
+        defined = event.data.get("forward_line") or []
+        if later > row and len(defined) == 3 and (defined[0], defined[2]) in lines:
+            return True
+    return False
 
 
 def _cause(event: Event) -> tuple[SourceLine | None, str, str]:

@@ -52,7 +52,8 @@ def _returned(flow: Flow) -> Iterator[Case]:
     """Yield a case for each backward that returned too few, too many or misshapen gradients."""
     for _, event in flow.of_kind("function", action="backward"):
         forward = _forward_of(flow, event)
-        wanted, got = event.data.get("argument_count"), event.data.get("gradient_count")
+        given = forward.data if forward is not None and "argument_count" not in event.data else event.data
+        wanted, got = given.get("argument_count"), event.data.get("gradient_count")
         if wanted is not None and got is not None and got != wanted and not _only_none_beyond(event, wanted):
             yield _count_case(flow, event, forward, wanted, got)
         elif forward is not None:

@@ -21,7 +21,7 @@ def find(flow: Flow) -> Iterator[Case]:
     stepped = any(True for _ in flow.of_kind("optimizer", action="step"))
     if not held or not stepped or not flow.accumulated:
         return
-    stale = [leaf for leaf in held if leaf not in flow.got_gradient and not flow.used_in.get(leaf)]
+    stale = [leaf for leaf in held if leaf not in flow.got_gradient and not _used(flow, leaf)]
     missing = [leaf for leaf in flow.accumulated if leaf not in held and _meant_to_train(flow, leaf)]
     made = max(held.values())
     later = [leaf for leaf in missing if _born(flow, leaf) > min(held.values())]
@@ -30,6 +30,11 @@ def find(flow: Flow) -> Iterator[Case]:
 
 
 CHECK = Check("unused", KINDS, find)
+
+
+def _used(flow: Flow, leaf: int) -> bool:
+    """Whether a call of a graph took a leaf; its initialisation does not count."""
+    return any(flow.has_node(row) for row in flow.used_in.get(leaf, ()))
 
 
 def _meant_to_train(flow: Flow, leaf: int) -> bool:

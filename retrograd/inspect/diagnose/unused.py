@@ -66,7 +66,8 @@ def _unreached(flow: Flow, failed: Run | None) -> list[int]:
 
 def _end_of(flow: Flow, leaf: int) -> _End:
     """Follow the values of a leaf to the last call with a name, and look what the program did with that name."""
-    reached = sorted(row for tensor in flow.descendants(leaf) for row in flow.made_in.get(tensor, ()))
+    made = (row for tensor in flow.descendants(leaf) for row in flow.made_in.get(tensor, ()))
+    reached = sorted(row for row in made if flow.has_node(row) or flow.events[row].kind == "cut")
     for row in reversed(reached):
         outputs = flow.events[row].data.get("outputs", ())
         name = next((name for name in flow.events[row].data.get("output_names", ()) if name), "")
