@@ -11,6 +11,7 @@ import contextlib
 import io
 import linecache
 import re
+import types
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -77,6 +78,7 @@ def record(text: str, folder: Path, *, engine: str = "torch") -> Recording:
         stack.enter_context(contextlib.suppress(Exception))
         stack.enter_context(contextlib.redirect_stdout(io.StringIO()))
         held = stack.enter_context(recording("program.py", level="full"))
-        namespace = {"__name__": "__main__", "__file__": str(path)}  # lives until the recording ends, as __main__ does
-        exec(compile(text, str(path), "exec"), namespace)
+        program = types.ModuleType("__main__")  # lives until the recording ends, as __main__ does
+        program.__file__ = str(path)
+        exec(compile(text, str(path), "exec"), program.__dict__)
     return held

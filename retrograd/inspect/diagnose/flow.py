@@ -198,6 +198,9 @@ class Flow:
             found.tensors.add(tensor)
             if not gradients and self.requires_grad(tensor) and self.is_leaf(tensor):
                 continue
+            base = self.tensors[tensor].view_of
+            if base is not None and not self.tensors[tensor].leaf and not self.made_in.get(tensor):
+                todo.append((base, limit))  # a view that no recorded call made
             for row in self.producers(tensor, limit):
                 if row not in found.calls and (not gradients or self.has_node(row)):
                     found.calls.add(row)
