@@ -5,14 +5,17 @@ from __future__ import annotations
 import os
 import sys
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NoReturn
 
 import click
 
 from ...errors import UsageError
-from ...inspect.diagnose import SEVERITIES, diagnose, kinds
+from ...inspect.compare import name_of
+from ...inspect.diagnose import SEVERITIES, diagnose, diagnose_together, kinds
 from ...inspect.events import Recording
+from ...inspect.findings import Finding
+from ...inspect.lineup.lineup import of_a_job
 from ...inspect.output import STDOUT, check_writable, write_output
 from ...inspect.render.json_ import load_recording
 from ...inspect.render.reports import Outcome, Report, report_for, reports
@@ -22,6 +25,7 @@ from ..options import ScriptCommand
 from ..recorded import Recorded, run_and_report
 from ..runner import Ending
 from ..target import Target, choose
+from ..twice import recorded_twice
 
 FOUND = 1
 """Exit code when there is a finding."""
@@ -46,7 +50,7 @@ class Asked:
     options_metavar="[OPTIONS]",
     epilog="Options of the program itself go after '--': retrograd diagnose train.py -- --epochs 3",
 )
-@click.argument("words", nargs=-1, metavar="SCRIPT|RECORDING.json [ARGS]...", type=click.UNPROCESSED)
+@click.argument("words", nargs=-1, metavar="SCRIPT [ARGS]...|RECORDING.json...", type=click.UNPROCESSED)
 @click.option("-m", "module", metavar="MODULE", allow_from_autoenv=False, help="Run a module, as python -m does.")
 @click.option("-c", "code", metavar="CODE", allow_from_autoenv=False, help="Run CODE, as python -c does.")
 @click.option("-o", "--output", type=click.Path(), metavar="FILE", help="Write FILE; - is standard output.")
@@ -65,21 +69,23 @@ class Asked:
     show_default=True,
     help="Tell only findings at least this severe.",
 )
+@click.option("--twice", is_flag=True, help="Run SCRIPT twice and name the first operation whose result differs.")
 @click.option("--exit-zero", is_flag=True, help="Findings do not make the exit code 1.")
 def command(words: tuple[str, ...], module: str | None, code: str | None, **asked: Any) -> None:
     """Say what is wrong with the gradients of SCRIPT: what happened, at which line, and what to write instead.
 
     SCRIPT runs exactly as python would run it, also when it raises; without -o the findings are told on stderr
-    when it has ended.  RECORDING.json is a file of `retrograd trace --level full -o run.json`.  The exit code is
-    the script's if it has one; else 1 if there is a finding, and 3 if they could not be written.
+    when it has ended.  RECORDING.json is a file of `retrograd trace --level full -o run.json`; of several, those of
+    the ranks of one job, it also says how they differ.  The exit code is the script's if it has one; else 1 if there
+    is a finding, and 3 if they could not be written.
     """
     wanted = _wanted(asked)
     if module is None and code is None and words and words[0].endswith(".json"):
-        if len(words) > 1:
-            raise UsageError(f"A recording takes no arguments, but {words[1]!r} was given.", "Leave it out.")
-        found = _tell(load_recording(words[0]), wanted)
-        click.get_current_context().exit(found)
-    _run(choose(words, module=module, code=code), wanted)
+        click.get_current_context().exit(_read(words, wanted, twice=asked["twice"]))
+    target = choose(words, module=module, code=code)
+    if asked["twice"]:
+        click.get_current_context().exit(_run_twice(target, wanted))
+    _run(target, wanted)
 
 
 def _wanted(asked: dict[str, Any]) -> Asked:
@@ -99,15 +105,50 @@ def _run(target: Target, wanted: Asked) -> NoReturn:
         results.spare([results.Output(wanted.shown, str(wanted.output), wanted.form.name)], target.text)
 
     def report(recorded: Recording, _ending: Ending) -> int:
-        return _tell(recorded, wanted, to_stderr=True)
+        return _tell(recorded, diagnose(recorded), wanted, to_stderr=True)
 
     run_and_report(target, report, Recorded("full"))
 
 
-def _tell(recording: Recording, wanted: Asked, *, to_stderr: bool = False) -> int:
-    """Diagnose a recording and tell the findings; return the exit code."""
+def _read(paths: tuple[str, ...], wanted: Asked, *, twice: bool) -> int:
+    """Tell what is found in recordings; return the exit code."""
+    if twice:
+        raise UsageError("--twice runs a program, but a recording was given.", "Name the script.")
+    for path in paths[1:]:
+        if not path.endswith(".json"):
+            raise UsageError(f"A recording takes no arguments, but {path!r} was given.", "Leave it out.")
+    loaded = [load_recording(path) for path in paths]
+    if len(loaded) == 1 and not of_a_job(loaded[0]):
+        return _tell(loaded[0], diagnose(loaded[0]), wanted)
+    ranks = all(map(of_a_job, loaded))
+    names = [name_of(recording, number) for number, recording in enumerate(loaded)] if ranks else list(paths)
+    return _tell(_with_all_lines(loaded), diagnose_together(loaded, names), wanted)
+
+
+def _run_twice(target: Target, wanted: Asked) -> int:
+    """Run a program twice and tell how the runs differ; return the exit code."""
+    target.check()
+    if target.kind == "stdin":
+        raise UsageError("Standard input can be read only once.", "Save the program to a file.")
+    loaded, code = recorded_twice(target)
+    findings = diagnose_together(loaded, ["first run", "second run"])
+    told = _tell(_with_all_lines(loaded), findings, wanted, to_stderr=True)
+    return code or told
+
+
+def _with_all_lines(loaded: list[Recording]) -> Recording:
+    """Return the first recording with the source lines of all."""
+    sources: dict[str, dict[int, str]] = {}
+    for recording in loaded:
+        for file, lines in recording.sources.items():
+            sources.setdefault(file, {}).update(lines)
+    return replace(loaded[0], sources=sources)
+
+
+def _tell(recording: Recording, found: list[Finding], wanted: Asked, *, to_stderr: bool = False) -> int:
+    """Tell the findings; return the exit code."""
     least = SEVERITIES.index(wanted.severity)
-    findings = [finding for finding in diagnose(recording) if SEVERITIES.index(finding.severity) <= least]
+    findings = [finding for finding in found if SEVERITIES.index(finding.severity) <= least]
     meanings = {kind: told.meaning for kind, told in kinds().items()}
     outcome = Outcome(recording, findings, time.perf_counter() - wanted.began, meanings)
     if wanted.output is not None:

@@ -7,11 +7,16 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
+from collections.abc import Sequence
+from dataclasses import replace
 
 from ..events import Recording
 from ..findings import SEVERITIES, Finding
+from ..graph_diff import TOLERANCE
+from ..lineup.lineup import line_up
 from .base import Case, Check, Kind, finding_of
 from .flow import Flow
+from .together import cases_of
 
 __all__ = [
     "SEVERITIES",
@@ -23,6 +28,7 @@ __all__ = [
     "about",
     "checks",
     "diagnose",
+    "diagnose_together",
     "explanation",
     "kinds",
 ]
@@ -55,6 +61,26 @@ def diagnose(recording: Recording) -> list[Finding]:
     table = kinds()
     cases = [case for check in checks().values() for case in check.find(flow)]
     return [finding_of(case, table[case.kind]) for case in _explaining(_ordered(cases, table))]
+
+
+def diagnose_together(recordings: Sequence[Recording], names: Sequence[str]) -> list[Finding]:
+    """Return what recordings of the ranks of one job, or of two runs of one program, tell together; then each alone.
+
+    What all tell alike is told once, what only some tell with their ``names``.
+    """
+    table = kinds()
+    lineup = line_up(
+        recordings, names, TOLERANCE if any(recording.rank is not None for recording in recordings) else 0.0
+    )
+    together = [finding_of(case, table[case.kind]) for case in cases_of(lineup)]
+    alone: dict[tuple[str, str, int, str], tuple[Finding, list[str]]] = {}
+    for recording, name in zip(recordings, names, strict=True):
+        for one in diagnose(recording):
+            alone.setdefault((one.kind, one.file, one.line, one.message), (one, []))[1].append(name)
+    for one, having in alone.values():
+        said = one.message if len(having) == len(names) else f"{', '.join(having)}: {one.message}"
+        together.append(replace(one, message=said, nodes=(), marks=()))  # of which graph would have to be said
+    return sorted(together, key=lambda one: SEVERITIES.index(one.severity))
 
 
 def explanation(recording: Recording) -> Finding | None:

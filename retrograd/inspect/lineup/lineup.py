@@ -13,6 +13,7 @@ from ..snapshot import EDGE_COLUMNS, NODE_COLUMNS, GraphSnapshot
 from .divergence import Divergence, divergence
 from .endings import Ending, endings
 from .gradients import NonFinite, NormGap, Partial, first_nonfinite, norm_gaps, partial_gradients
+from .results import OtherResult, first_other_result
 from .run import Run
 
 SCHEMA = 1
@@ -35,6 +36,8 @@ class Lineup:
     """Ranks of the job of which there is no recording."""
     graphs: GraphDiff | None = None
     """Of two runs: their graphs at the first step where something differs, figures included."""
+    result: OtherResult | None = None
+    """Of two runs of one program: the first call whose result differs, where calls were recorded."""
     step: int | None = None
     """That step."""
 
@@ -65,6 +68,7 @@ class Lineup:
             "norms": [one.to_plain() for one in self.norms],
             "endings": [one.to_plain() for one in self.endings],
             "missing_ranks": [*self.missing],
+            "result": self.result and self.result.to_plain(),
             "step": self.step,
             "graphs": self.graphs and self.graphs.to_plain(),
         }
@@ -82,6 +86,7 @@ def line_up(recordings: Sequence[Recording], names: Sequence[str], tolerance: fl
         world = max(recording.world_size or 0 for recording in recordings)
         found.missing = [number for number in range(world) if number not in numbers]
     if len(runs) == 2:
+        found.result = None if ranks else first_other_result(recordings[0], recordings[1], tolerance)
         first = found.divergence.step if ranks and found.divergence is not None else 0  # figures of ranks may differ
         found.step, found.graphs = _first_pair(runs[0], runs[1], found.divergence, tolerance, first)
     return found

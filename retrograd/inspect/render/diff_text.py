@@ -69,6 +69,10 @@ def lineup_lines(found: Lineup, rows: int = ROWS) -> Iterator[tuple[str, str]]:
     yield f"{len(names)} {kind}, backward runs: {count}. {'They differ.' if found else 'No difference.'}", "bold"
     if found.divergence is not None:
         yield from _divergence_lines(found.divergence, names)
+    if found.result is not None:
+        place = place_words(Place(None, None, found.result.op, found.result.name, found.result.source))
+        sides = f"{clean(found.result.before)} → {clean(found.result.after)}"
+        yield f"The first result that differs: {place}: {sides}", ""
     yield from _odd_lines(found)
     yield from _limited([*_partial_lines(found)], rows, "yellow")
     yield from _limited([*_norm_lines(found)], rows, "yellow")

@@ -1,0 +1,51 @@
+"""The command in a process whose random generators begin as in any other such process."""
+
+from __future__ import annotations
+
+import random
+import sys
+from collections.abc import Sequence
+from importlib.machinery import ModuleSpec, PathFinder
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+
+from .main import main
+
+SEED = 0
+
+
+def start() -> None:
+    """Seed ``random``, NumPy's global generator and, once the program imports it, PyTorch; ours begins alike anyhow."""
+    random.seed(SEED)
+    np.random.seed(SEED)
+    sys.meta_path.insert(0, _SeedsTorch())
+    main()
+
+
+class _SeedsTorch:
+    """Finds ``torch`` as Python does, and seeds it when it has been imported to its end."""
+
+    def find_spec(
+        self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        """Return the spec of ``torch``, nothing for other modules."""
+        spec = PathFinder.find_spec(name, path, target) if name == "torch" else None
+        if spec is not None and spec.loader is not None:
+            _seed_after(spec.loader)
+        return spec
+
+
+def _seed_after(loader: Any) -> None:
+    """Shadow ``exec_module`` on this one loader."""
+    run = loader.exec_module
+
+    def exec_module(module: Any) -> None:
+        run(module)
+        module.manual_seed(SEED)
+
+    try:
+        loader.exec_module = exec_module
+    except AttributeError:  # a loader with slots: the program seeds for itself
+        pass

@@ -1,0 +1,119 @@
+"""What several recordings tell together: ranks of one job, or two runs of one program."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ..lineup.divergence import Difference
+from ..lineup.gradients import NormGap, Partial
+from ..lineup.lineup import Lineup
+from ..lineup.results import OtherResult
+from ..lineup.run import Place
+from .base import Case, Check, Kind, Stage
+from .flow import Flow
+from .words import at, listed
+
+KINDS = {
+    "unused-on-some-ranks": Kind("a parameter gets a gradient on some ranks only", "error", Stage.STRUCTURE),
+    "reduction-order": Kind("ranks get their gradients ready in different orders", "warning", Stage.STRUCTURE),
+    "unreduced-gradient": Kind("gradients differ between ranks after the all-reduce", "error", Stage.STATEMENT),
+}
+
+
+def find(_flow: Flow) -> Iterator[Case]:
+    """Yield nothing: one recording alone cannot tell."""
+    yield from ()
+
+
+CHECK = Check("divergence", KINDS, find)
+
+
+def cases_of(found: Lineup) -> Iterator[Case]:
+    """Yield what recordings tell together."""
+    if not found.ranks:
+        if found.result is not None and len(found.runs) == 2:
+            yield _nondeterminism(found.result)
+        return
+    if found.divergence is not None:
+        for one in found.divergence.differences:
+            yield _difference(found, found.divergence.step, one)
+    for part in found.partial:
+        yield _partial(found, part)
+    for gap in found.norms:
+        if gap.reduced and not gap.expected:
+            yield _unreduced(found, gap)
+
+
+def _nondeterminism(one: OtherResult) -> Case:
+    """Two runs of one program are not the same."""
+    name = f"{one.name} = {one.op}(...)" if one.name and one.what == "result" else f"{one.op}(...)"
+    message = {
+        "result": f"{name}{at(one.source)} is the first operation whose result differs between two equal runs",
+        "gradient": f"the gradient of {one.name or 'a leaf'}{at(one.source)} is the first that differs between two "
+        "equal runs; everything in forward was the same",
+        "call": f"two equal runs part{at(one.source)}, after the same results up to there",
+    }[one.what]
+    return Case(
+        kind="nondeterminism",
+        message=f"{message}: {one.before} in the first, {one.after} in the second.",
+        remedy="seed what draws random numbers there, and let nothing depend on time, on the order of a set or of "
+        "threads; torch.use_deterministic_algorithms(True) names operations that are not deterministic",
+        source=one.source,
+        op=one.op,
+    )
+
+
+def _difference(found: Lineup, step: int, one: Difference) -> Case:
+    """Ranks did not do the same."""
+    ranks = listed(found.names[number] for number in one.runs)
+    order = one.what.startswith("order")
+    place = one.there or one.here
+    rest = listed(found.names[number] for number in found.divergence.groups[0]) if found.divergence else "the rest"
+    usual = f" (the others are{at(one.here.source)})" if _elsewhere(one.here, one.there) and one.here else ""
+    return Case(
+        kind="reduction-order" if order else "rank-divergence",
+        message=f"{ranks} {'have' if len(one.runs) > 1 else 'has'} other {one.what} than {rest} in "
+        f"backward run {step}{at(place.source) if place else ''}{usual}: {one.detail}.",
+        remedy="run the same operations in the same order on every rank"
+        if order
+        else "let every rank take the same "
+        "branches and the same number of steps; decide by a value that all ranks share (all-reduce it first)",
+        source=place.source if place else None,
+        op=place.op if place else "",
+        evidence={"step": step, "ranks": [found.names[number] for number in one.runs]},
+    )
+
+
+def _elsewhere(here: Place | None, there: Place | None) -> bool:
+    return here is not None and there is not None and here.source != there.source
+
+
+def _partial(found: Lineup, one: Partial) -> Case:
+    """A parameter takes part on some ranks only."""
+    run = found.runs[one.without[0]].steps[one.step]
+    having, lacking = (listed(found.names[number] for number in numbers) for numbers in (one.runs, one.without))
+    return Case(
+        kind="unused-on-some-ranks",
+        message=f"{one.name} gets a gradient on {having} and none on {lacking} in backward run {one.step}"
+        f"{at(run.event.source)}: ranks that add up gradients wait for each other, or add what is not alike.",
+        remedy=f"loss = loss + 0.0 * {one.name}.sum() where it is not used, or find_unused_parameters=True "
+        "(rg.distributed: unused='zero')",
+        source=run.event.source,
+        op="backward",
+        evidence={"step": one.step, "name": one.name, "ranks": list(one.runs), "without": list(one.without)},
+    )
+
+
+def _unreduced(found: Lineup, gap: NormGap) -> Case:
+    """A gradient is not the same on all ranks although others have become equal."""
+    event = found.runs[0].steps[gap.step].event
+    norms = listed(f"{norm:.6g}" for norm in gap.norms if norm is not None)
+    return Case(
+        kind="unreduced-gradient",
+        message=f"after the all-reduce of backward run {gap.step}{at(event.source)} the gradient of {gap.name} differs "
+        f"between ranks, whose norms are {norms}, while others have become equal: ranks drift apart.",
+        remedy=f"give {gap.name} to the reduction as well, and change no gradient on one rank after it",
+        source=event.source,
+        op="backward",
+        evidence={"step": gap.step, "name": gap.name, "norms": list(gap.norms)},
+    )

@@ -1,0 +1,104 @@
+"""The first operation of two runs of one program whose result is not the same, in forward or in backward."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import repeat, zip_longest
+from typing import Any
+
+from ..columns import Plain
+from ..events import Event, Recording
+from ..graph_diff import figures_differ
+from ..snapshot import SourceLine
+
+_CALLS = ("operation", "inplace", "cut")
+_FIGURES = ("checksum", "range", "grad_norm")
+"""What is told of results: of calls their sums and ranges, of leaves the norm of the gradient that arrived."""
+
+
+@dataclass(frozen=True, slots=True)
+class OtherResult:
+    """Where two runs give different results for the first time; everything before it was the same."""
+
+    what: str
+    """``"result"`` of the same call, ``"gradient"`` of the same leaf, or ``"call"``: the runs went different ways."""
+    op: str
+    name: str
+    source: SourceLine | None
+    before: str
+    """What the first run has, in words."""
+    after: str
+
+    def to_plain(self) -> dict[str, Plain]:
+        """Return it as JSON values."""
+        plain = {"what": self.what, "op": self.op, "name": self.name, "before": self.before, "after": self.after}
+        return {**plain, "source": self.source and list(self.source)}
+
+
+def first_other_result(before: Recording, after: Recording, tolerance: float = 0.0) -> OtherResult | None:
+    """Return the first call or gradient that differs between two recordings, None if all that was noted is equal.
+
+    Figures may differ by ``tolerance``, relatively; lines may, too.  Recordings of level ``full`` tell of calls, of
+    ``backward`` of gradients.
+    """
+    for one, other in zip_longest(_told(before), _told(after)):
+        if one is None or other is None or _call(one) != _call(other):
+            return _parted(one, other)
+        for key in _FIGURES:
+            pair = one.data.get(key), other.data.get(key)
+            if not _same(*pair, tolerance):
+                return _found(before, one, key, pair)
+    return None
+
+
+def _told(recording: Recording) -> Iterator[Event]:
+    """Yield the events that tell of results."""
+    return (event for event in recording.events if event.kind in _CALLS or event.kind == "accumulate")
+
+
+def _call(event: Event) -> tuple[str, str]:
+    return event.kind, event.op
+
+
+def _same(one: Any, other: Any, tolerance: float) -> bool:
+    """Whether two figures, or lists of them, are the same; NaN equals NaN."""
+    if isinstance(one, (list, tuple)) and isinstance(other, (list, tuple)):
+        return len(one) == len(other) and all(map(_same, one, other, repeat(tolerance)))
+    if isinstance(one, (int, float)) and isinstance(other, (int, float)):
+        return not figures_differ(one, other, tolerance)
+    return bool(one == other)
+
+
+def _parted(one: Event | None, other: Event | None) -> OtherResult:
+    """Describe where one run does something else than the other, or ended."""
+    event = one or other
+    assert event is not None
+    words = [_words(side) for side in (one, other)]
+    return OtherResult("call", event.op, "", event.source, *words)
+
+
+def _words(event: Event | None) -> str:
+    """Return a call in words."""
+    if event is None:
+        return "nothing more"
+    what = event.op or "a gradient that arrives"
+    return what if event.source is None else f"{what} at line {event.source.line}"
+
+
+def _found(recording: Recording, event: Event, key: str, pair: tuple[Any, Any]) -> OtherResult:
+    """Describe a call, or the gradient of a leaf, whose figures differ."""
+    words = [_figure_words(key, value) for value in pair]
+    if event.kind == "accumulate":
+        number, tensors = event.data.get("tensor"), recording.tensors
+        name = tensors[number].name if isinstance(number, int) and 0 <= number < len(tensors) else ""
+        return OtherResult("gradient", "backward", name, event.source, *words)
+    names = [name for name in event.data.get("output_names") or () if name]
+    return OtherResult("result", event.op, ", ".join(names), event.source, *words)
+
+
+def _figure_words(key: str, value: Any) -> str:
+    """Return ``sum 3.25``, ``range [0.5, 2.0]`` or ``norm 1.5``; of several results all."""
+    word = {"checksum": "sum", "grad_norm": "norm"}.get(key, key)
+    listed = value if isinstance(value, (list, tuple)) else [value]
+    return f"{word} {', '.join(map(repr, listed))}"
