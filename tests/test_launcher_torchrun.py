@@ -19,6 +19,7 @@ from retrograd.inspect.render.json_ import load_recording
 torch = pytest.importorskip("torch")
 pytestmark = pytest.mark.skipif(not torch.distributed.is_available(), reason="this PyTorch has no torch.distributed")
 
+NAMES = ("0.weight", "0.bias", "2.weight", "2.bias")
 PROGRAM = """
 import sys, time
 import torch
@@ -95,14 +96,21 @@ def gradients(place: Path) -> list[str]:
 
 def test_a_branch_on_one_of_two_ranks(tmp_path: Path) -> None:
     """The step, the node and the line are found; gradients and exit code are those of the job without us."""
-    trace = ["-m", "retrograd", "trace", "train.py", "-o", "run.json", "--", "branch"]
+    trace = ["-m", "retrograd", "trace", "train.py", "--level", "backward", "-o", "run.json", "--", "branch"]
     assert finish(torchrun(tmp_path, 2, *trace)) == 0, (tmp_path / "out.txt").read_text()
     recorded = gradients(tmp_path)
     (tmp_path / "out.txt").unlink()
     assert finish(torchrun(tmp_path, 2, "train.py", "branch")) == 0
-    found = lineup(tmp_path, 2)
+    loaded = [load_recording(str(tmp_path / f"run.rank{number}.json")) for number in range(2)]
+    found = compare(loaded)
+    assert isinstance(found, Lineup)
     assert found.divergence is not None
     (one,) = found.divergence.differences
+    ends = [event for event in loaded[1].events if event.kind == "backward-end"]
+    first = next(iter(ends[1].data["kept_norms"]))
+    ends[1].data["kept_norms"][first] += 1.0
+    wrong = compare(loaded)
+    assert isinstance(wrong, Lineup)
 
     assert recorded == gradients(tmp_path)
     assert len(recorded) == 2
@@ -110,12 +118,14 @@ def test_a_branch_on_one_of_two_ranks(tmp_path: Path) -> None:
     assert one.there is not None
     assert one.there.source is not None
     assert (one.there.op, one.there.source.line) == ("ExpBackward0", line_of(".exp()"))
+    assert {(gap.name, gap.expected) for gap in found.norms} == {(name, True) for name in NAMES}
+    assert [(one.step, one.reduced) for one in wrong.norms if not one.expected] == [(1, True)]
     assert not (tmp_path / "run.json").exists()
 
 
 def test_a_hang_of_four_ranks(tmp_path: Path) -> None:
     """Three ranks wait in a collective for the fourth; ended by SIGTERM, their files say who waited where."""
-    trace = ["-m", "retrograd", "trace", "train.py", "-o", "run.json", "--", "hang"]
+    trace = ["-m", "retrograd", "trace", "train.py", "--level", "backward", "-o", "run.json", "--", "hang"]
     job = torchrun(tmp_path, 4, *trace)
     limit = time.monotonic() + 150
     while not (tmp_path / "hanging").exists() and job.poll() is None and time.monotonic() < limit:
@@ -127,6 +137,7 @@ def test_a_hang_of_four_ranks(tmp_path: Path) -> None:
 
     assert [one.state for one in found.endings] == ["in backward"] * 3 + ["error"]
     waiting = f"train.py:{line_of('loss.backward()')}"
+    assert all(one.last is not None and one.next is None for one in found.endings[:3]), "only the reducer has not ended"
     assert all("SIGTERM at" in one.message and one.message.endswith(waiting) for one in found.endings[:3])
     assert found.endings[3].last is not None
     assert found.endings[3].last.source is not None
