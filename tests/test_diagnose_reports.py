@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import runpy
 import subprocess
 import sys
 from pathlib import Path
@@ -174,3 +175,19 @@ def test_exit_codes(tmp_path: Path) -> None:
     assert good.returncode == 0
     assert good.stderr == "retrograd: no findings\n"
     assert run("leaves.py", cwd=tmp_path).returncode == 7
+
+
+def test_table_of_kinds_is_current() -> None:
+    """docs/diagnosis.md lists the kinds as the checks tell them."""
+    maker = runpy.run_path(str(ROOT / "docs" / "make_diagnosis.py"))
+    text = (ROOT / "docs" / "diagnosis.md").read_text(encoding="utf-8")
+
+    assert maker["page"](text) == text
+
+
+def test_recordings_without_tensors_are_no_trouble() -> None:
+    """An empty recording, and one of level graph with a run, give no finding and no exception."""
+    run = [Event("backward", data={"run": 0}), Event("backward-end", data={"run": 0})]
+
+    assert diagnose(Recording()) == []
+    assert diagnose(Recording(events=run)) == []

@@ -7,7 +7,7 @@ only through calls that made a node.  Nothing here recurses, and a walk visits e
 
 from __future__ import annotations
 
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from functools import cached_property
@@ -294,7 +294,15 @@ class Flow:
         """Return the row of the call that made the node with this sequence number."""
         if number is None:
             return None
-        return next((row for first, end, row in self._node_rows if first <= number < end), None)
+        place = bisect_right(self._ranges, (number, len(self.events), 0)) - 1
+        if place < 0:
+            return None
+        first, end, row = self._ranges[place]
+        return row if first <= number < end else None
+
+    @cached_property
+    def _ranges(self) -> list[tuple[int, int, int]]:
+        return sorted(self._node_rows)
 
     def marks(self, run: Run | None, rows: Iterable[int], text: str = "", ghost: str = "") -> tuple[Mark, ...]:
         """Return marks for the nodes that calls made, in the graph of a run."""
