@@ -20,7 +20,7 @@ from .registry import OPS
 from .saved import INFERENCE_SAVE, SavedTensor
 from .state import STATE
 from .view_calls import has_view_way, view_call
-from .views import gradient_edge, make_view, requires_grad
+from .views import gradient_edge, make_views, requires_grad
 
 Number = (bool, int, float, complex)
 
@@ -49,8 +49,7 @@ def _recorded(op: OpDef, args: tuple[Any, ...], operands: list[Any]) -> Any:
     if edges is not None:
         node = record(op, args, edges, results, outputs, aux)
     if op.view:
-        for nr, t in enumerate(results):
-            make_view(t, operands[0], edge_to(node, nr) if node is not None else None, (op, args, nr))
+        make_views(results, operands[0], node, op, args)
     elif node is not None:
         for nr, t in enumerate(results):
             if node._sigs[nr] is not None:

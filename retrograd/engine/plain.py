@@ -24,7 +24,7 @@ from .formula import Formula, formula_of
 from .numbers_ import number_operand
 from .quiet import QUIET, reset_quiet, set_quiet
 from .row_node import execute, is_plain, keep_numbers, ufuncs
-from .views import gradient_edge
+from .views import gradient_edge, requires_grad
 
 
 class _Missing:
@@ -35,15 +35,17 @@ MISSING = _Missing()
 
 
 def leaf_edge(t: Any) -> Any:
-    """The accumulator of a leaf, or the edge of a view; ``None`` where the general way has to look."""
-    meta = t._meta
-    if meta.view is None:
+    """The accumulator of a leaf, or a view's edge, ``None`` without gradient; ``LAZY``: the general way has to look."""
+    meta, view = t._meta, t._meta.view
+    if view is None:
         if meta.accumulator is not None:
             node = meta.accumulator()
             if node is not None:
                 return node
-        return gradient_edge(t) if meta.requires_grad else None
-    return None if meta.view.fn is None else gradient_edge(t)
+        return gradient_edge(t) if meta.requires_grad else LAZY
+    if view.fn is None:  # ``x[i]`` of data; but a view that was made before its base required grad is warned about
+        return LAZY if meta.requires_grad or requires_grad(view.base) else None
+    return gradient_edge(t)
 
 
 _NAMES: dict[str, Any] = {
@@ -208,7 +210,7 @@ class _CallText:
                 continue
             found = f"None if {name} is None else {name}._fn" if name in self.optional else f"{name}._fn"
             lines += [f"_e{i} = {found}", f"if _e{i} is LAZY:", f"    _e{i} = leaf_edge({name})"]
-            lines.append(f"    if _e{i} is None: {leave}")
+            lines.append(f"    if _e{i} is LAZY: {leave}")
         for name in self.op.saved_names:
             if name in self.tensors:
                 given = f"{name} is not None and " if name in self.optional else ""

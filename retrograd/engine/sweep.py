@@ -100,20 +100,6 @@ class Sweep:
         self.fill_leaves()
 
 
-def deliver(node: GraphNode, i: int, g: Any, edge: Any, first: list[Any]) -> None:
-    """Pass the ``i``-th result of a node on along an edge; ``first`` takes receivers that nothing had reached yet."""
-    sig = edge._sigs[0]
-    if (
-        g.__class__ is not np.ndarray
-        or sig is None
-        or g.dtype is not sig.numpy
-        or g.shape != sig.shape
-        or edge.accumulates
-    ):
-        g = fit_one(node, i, g, edge)
-    arrive(edge, g, first)
-
-
 def arrive(edge: Any, g: Any, first: list[Any]) -> None:
     """Add a gradient to what waits at a node or port."""
     waiting = edge._pending
@@ -132,8 +118,26 @@ def run_in_general(node: Any, g: Any, heap: Heap, task: Sweep) -> None:
         node._release()
     first: list[Any] = []
     for i, edge in enumerate(node._edges):
-        if edge is not None:
-            deliver(node, i, results[i], edge, first)
+        if edge is None:
+            continue
+        g, sig = results[i], edge._sigs[0]
+        fits = g.__class__ is np.ndarray and sig is not None and g.dtype is sig.numpy and g.shape == sig.shape
+        if not fits or edge.accumulates:
+            g = fit_one(node, i, g, edge)
+        if edge._pending is None:  # as in ``arrive``, whose call would cost a list of 10,000 tensors 1 ms
+            edge._pending = g
+            first.append(edge)
+        else:
+            edge._pending = edge._pending + g
+    queue(first, heap)
+
+
+def queue(first: list[Any], heap: Heap) -> None:
+    """Put receivers on the heap: one by one, or the whole heap in one go where they are most of it."""
+    if len(first) > 8 and len(first) > len(heap):
+        heap.extend([(-edge._number, edge) for edge in reversed(first)])
+        heapify(heap)
+        return
     for edge in reversed(first):  # newest last: the heap takes rising keys in one step each
         heappush(heap, (-edge._number, edge))
 

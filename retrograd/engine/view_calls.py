@@ -10,9 +10,8 @@ from typing import Any
 
 from . import state
 from .base import LAZY, tensor_class, wrap
-from .node import Port
 from .plain import leaf_edge
-from .views import make_view
+from .views import make_views
 
 
 def has_view_way(op: Any) -> bool:
@@ -34,7 +33,7 @@ def view_call(op: Any, general: Callable[..., Any]) -> Callable[..., Any]:
         edge = x._fn
         if edge is LAZY:
             edge = leaf_edge(x)
-            if edge is None:
+            if edge is LAZY:
                 return general(*args)
         try:
             computed = forward(x._array, *args[1:])
@@ -47,9 +46,7 @@ def view_call(op: Any, general: Callable[..., Any]) -> Callable[..., Any]:
             node = op.node_class((edge,), sigs if len(sigs) > 1 else sigs[0].alone)
             node.output_storages = None
             node.saved = keep(args)
-        several = len(results) > 1
-        for nr, t in enumerate(results):
-            make_view(t, x, node if node is None or not several else Port(node, nr), (op, args, nr))
+        make_views(results, x, node, op, args)
         return results[0] if op.outputs == 1 else tuple(results)
 
     return call

@@ -13,7 +13,7 @@ import weakref
 from typing import Any
 
 from .base import LAZY, CreationTag, TensorBase, View, is_inference, storage_of, wrap
-from .node import NODE_CLASSES, GraphNode, Port, edge_parts
+from .node import NODE_CLASSES, GraphNode, Port, edge_parts, edge_to
 from .opnode import RunContext
 from .registry import OPS
 from .saved import SECOND_TIME, set_edge_finder
@@ -169,7 +169,7 @@ def replayed_on(t: TensorBase, new_base: Any) -> Any:
     if STATE.view_replay or t._sig.numpy != view.base._sig.numpy:
         return replay(view.replay, new_base)
     geometry = Geometry.of(new_base._array, storage_offset(new_base))
-    return OPS["as_strided"](new_base, *_region(t), geometry)
+    return OPS["as_strided"](new_base, tuple(t._sig.shape), element_strides(t._array), storage_offset(t), geometry)
 
 
 def has_geometry_of_base(t: TensorBase, candidate: TensorBase) -> bool:
@@ -184,30 +184,34 @@ def has_geometry_of_base(t: TensorBase, candidate: TensorBase) -> bool:
 # -- making views
 
 
-def make_view(t: TensorBase, operand: TensorBase, edge: Any, step: tuple[Any, tuple[Any, ...], int] | None) -> None:
-    """Make ``t``, which shares memory with ``operand``, a view of the operand's root."""
+def make_views(views: list[Any], operand: TensorBase, node: Any, op: Any, args: tuple[Any, ...]) -> None:
+    """Make the results of ``op(*args)``, which share memory with ``operand``, views of the operand's root."""
     storage = storage_of(operand)
-    meta, whole = t.need_meta(), operand._meta
-    assert whole is not None
-    meta.storage = storage
+    whole = operand.need_meta()
     if whole.inference:
-        root_array(operand)  # a view in memory only: inference tensors know nothing of bases
-        meta.inference = True
+        _make_inference_views(views, operand, storage)
         return
     parent = whole.view
-    op, args, nr = step or (OPS["as_strided"], (operand, *_region(t)), 0)
-    last = (op, tuple([HOLE if isinstance(a, TensorBase) else a for a in args]), nr)
-    steps = (last,) if step is None or parent is None else (*parent.replay, last)
-    base = operand if parent is None else parent.base
-    t._fn = LAZY
-    meta.view = View(base, edge, storage.version, _creation_tag(parent, step), steps)
+    base, steps = (operand, ()) if parent is None else (parent.base, parent.replay)
+    tag, version = _creation_tag(parent, op), storage.version
+    kept = tuple([HOLE if isinstance(a, TensorBase) else a for a in args])
+    for nr, t in enumerate(views):
+        meta = t.need_meta()
+        meta.storage = storage
+        t._fn = LAZY
+        meta.view = View(base, None if node is None else edge_to(node, nr), version, tag, (*steps, (op, kept, nr)))
 
 
-def _region(t: TensorBase) -> tuple[Any, ...]:
-    return tuple(t._sig.shape), element_strides(t._array), storage_offset(t)
+def _make_inference_views(views: list[Any], operand: TensorBase, storage: Any) -> None:
+    """Views in memory only: inference tensors know nothing of bases."""
+    root_array(operand)
+    for t in views:
+        meta = t.need_meta()
+        meta.storage = storage
+        meta.inference = True
 
 
-def _creation_tag(parent: View | None, step: Any) -> int:
+def _creation_tag(parent: View | None, op: Any) -> int:
     inherited = parent.tag if parent is not None else CreationTag.DEFAULT
     if inherited == CreationTag.INFERENCE:
         return inherited
@@ -215,9 +219,7 @@ def _creation_tag(parent: View | None, step: Any) -> int:
         return CreationTag.INFERENCE
     if not STATE.grad_enabled:
         return CreationTag.NO_GRAD
-    if step is not None and step[0].outputs != 1:
-        return CreationTag.MULTI_OUTPUT
-    return inherited
+    return CreationTag.MULTI_OUTPUT if op.outputs != 1 else inherited
 
 
 # -- what may be written

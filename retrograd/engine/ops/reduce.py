@@ -14,6 +14,8 @@ from ..registry import F
 
 def axes_of(dim: Any, ndim: int) -> tuple[int, ...]:
     """Dimensions as a tuple of non-negative axes; ``None`` and ``()`` mean all."""
+    if dim.__class__ is int and -ndim <= dim < ndim:
+        return (dim % ndim,)
     if dim is None:
         return tuple(range(ndim))
     dims = (dim,) if isinstance(dim, (int, np.integer)) else tuple(dim)
