@@ -6,12 +6,11 @@ import sys
 import traceback
 from collections.abc import Callable
 from types import FrameType
-from typing import Any
+from typing import Any, Protocol
 
 from ..frames import is_foreign, user_frame
 from .torch_rules import Rule, judge
 
-Listener = Callable[["Call"], None]
 _HANDLER = "handle_torch_function"
 _TOO_MANY = 10_000
 """Arguments of one call that are looked at."""
@@ -95,6 +94,16 @@ def version_of(tensor: Any) -> int:
         return int(tensor._version)
     except Exception:
         return -1
+
+
+class Listener(Protocol):
+    """Who is told of calls."""
+
+    def listens(self) -> bool:
+        """Whether a call that begins now would be taken; if not, nothing is noted of it."""
+
+    def __call__(self, call: Call) -> None:
+        """Take a call that has ended."""
 
 
 class Caller:

@@ -56,12 +56,15 @@ class ForwardWriter:
         """Number of a gradient -> its leaf."""
         self._lines: dict[tuple[int, int], SourceLine] = {}
 
+    def listens(self) -> bool:
+        """Whether calls are taken at this moment: those of optimizers are not."""
+        return not self._inside().optimizers and self.sink.wants()
+
     def __call__(self, call: Call) -> None:
         """Take one call."""
-        inside = self._inside()
-        if inside.optimizers or not self.sink.wants():
+        if not self.listens():
             return
-        kind = call.rule.kind
+        inside, kind = self._inside(), call.rule.kind
         if kind == "hook":
             self._hook(call)
         elif kind == "read":
@@ -106,8 +109,6 @@ class ForwardWriter:
         if written and not reason:
             kind = "inplace"
             self._add_write(data, call, written[0])
-        elif line is not None and line.function != "<module>":
-            data["stack"] = self._stack(call.frame)
         self._add_outputs(data, call, outputs, spelling, line)
         event = Event(kind, op=call.rule.op, source=line, data=data)  # type: ignore[arg-type]
         reads_values(data, call, outputs, self._readable)

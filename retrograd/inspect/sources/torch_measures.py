@@ -2,7 +2,7 @@
 
 Before a node runs its gradient is looked at and the clock read; its time ends where the next hook begins.  What a
 node passes on is what arrives at the nodes behind it, unless several add up there: only then it is looked at itself.
-Hooks only take down; everything else is worked out when the run is over.
+Hooks only take down; nearly everything else is worked out when the run is over.
 """
 
 from __future__ import annotations
@@ -17,17 +17,15 @@ import numpy as np
 
 from ..event_data import MEASURES
 from ..snapshot import GraphSnapshot
-from .array_values import Array, gradient_figures, tiny_share
+from .array_values import Array
 from .base import Node
 from .torch_calls import note_problem
+from .torch_figures import GradientFigures
 from .torch_values import Readable
 
 MAX_NODES = 250_000
 """Larger graphs are run without measures: hooks on them would take minutes."""
 _GRADIENT = ("grad_norm", "grad_min", "grad_max", "grad_mean", "zero_share", "nan_count", "inf_count")
-_SAFE = 1e15
-"""Entries below this in magnitude can be squared and added up in single precision."""
-_SMALL = 1e-15
 
 _RESHAPING = frozenset(
     f"{name}Backward{number}"
@@ -35,9 +33,6 @@ _RESHAPING = frozenset(
     for number in range(3)
 )
 """Nodes that pass on the entries they get, in another shape."""
-
-Figures = tuple[Any, ...]
-"""Norm squared, minimum, maximum, sum, number of zeros, of NaN and of infinities, size, share of tiny entries."""
 
 
 class Arrival:
@@ -69,8 +64,10 @@ class Measures:
         shot.measures.update(order=self._order, time_us=self._times)
         self._begins: list[tuple[int, int, int]] = []
         """Row, begin and end of the looking."""
-        self._figures: dict[int, Figures] = {}
-        self._results: dict[int, list[Figures]] = {}
+        self._figures = GradientFigures(self._readable)
+        self._arrived: dict[int, int] = {}
+        """Row -> number of the figures of what arrived there."""
+        self._results: dict[int, list[int]] = {}
         self._ends: dict[int, int] = {}
         self._same = _passing_on(shot)
         """Rows at which the same entries arrive as at another row, because that node only reshapes."""
@@ -103,7 +100,7 @@ class Measures:
         if self._reads and grads:
             found = None if row in self._same else self._look(grads[0])
             if found is not None:
-                self._figures[row] = found
+                self._arrived[row] = found
             if leaf is not None:
                 self._arrives(row, leaf)
         begins = self._begins
@@ -116,33 +113,20 @@ class Measures:
     def _after(self, row: int, results: Any, grads: Any) -> None:
         self._ends[row] = perf_counter_ns()
         found = [self._look(result) for result in results]
-        self._results[row] = [figures for figures in found if figures is not None]
+        self._results[row] = [number for number in found if number is not None]
 
-    def _look(self, gradient: Any) -> Figures | None:
-        """Return the figures of a gradient; most are plain arrays of ordinary numbers."""
+    def _look(self, gradient: Any) -> int | None:
+        """Take a gradient down and return its number among the figures."""
         if gradient is None:
             return None
         try:
             if self._listening:
                 with self._unseen():
-                    return self._figures_of(gradient)
-            return self._figures_of(gradient)
+                    return self._figures.add(gradient)
+            return self._figures.add(gradient)
         except Exception as problem:
             note_problem(problem)
             return None
-
-    def _figures_of(self, gradient: Any) -> Figures | None:
-        array = self._readable.array(gradient)
-        if array is None or not array.size:
-            return None
-        flat = array if array.ndim == 1 else array.ravel(order="K")
-        low, high = _MIN(flat), _MAX(flat)
-        if -_SAFE < low and high < _SAFE:  # false for NaN
-            largest = high if high > -low else -low
-            if largest > _SMALL:
-                tiny = tiny_share(array, largest, "float16") if gradient.element_size() == 2 else 0.0
-                return flat.dot(flat), low, high, _SUM(flat), flat.size - _COUNT(flat), 0, 0, flat.size, tiny
-        return _slowly(array, str(gradient.dtype)[6:])
 
     def _arrives(self, row: int, leaf: weakref.ref[Any]) -> None:
         """Note what the gradient of a leaf was before another one is added."""
@@ -175,13 +159,13 @@ class Measures:
         saved = shot.measures.get("saved_bytes")
         self.columns = {name: [None] * len(shot) for name in MEASURES}
         self._put_times(finished)
-        for place in range(len(shot)):  # parents stand before what only they lead to
-            parent = self._same.get(place)
-            if parent in self._figures and place not in self._figures:
-                self._figures[place] = self._figures[parent]
-        if self._figures:
-            self._put_figures()
-            self._put_results(shot)
+        for place, parent in sorted(self._same.items()):  # parents stand before what only they lead to
+            if parent in self._arrived:
+                self._arrived.setdefault(place, self._arrived[parent])
+        if len(self._figures):
+            table = self._figures.table()
+            self._put_figures(table)
+            self._put_results(shot, table)
         shot.measures.update(self.columns)
         if saved is not None:
             shot.measures["saved_bytes"] = saved
@@ -196,26 +180,25 @@ class Measures:
             times[row] = (min(self._ends.get(row, end), end) - ran) / 1e3
             starts[row] = (ran - self._started) / 1e3
 
-    def _put_figures(self) -> None:
+    def _put_figures(self, table: Array) -> None:
         """Write what arrived at the nodes."""
-        rows = list(self._figures)
-        table = np.array([self._figures[row] for row in rows], np.float64)
-        squares, low, high, total, zeros, nan, inf, size, _ = table.T
+        rows = list(self._arrived)
+        squares, low, high, total, zeros, nan, inf, size, _ = table[list(self._arrived.values())].T
         figures = (np.sqrt(squares), low, high, total / size, zeros / size, nan, inf)
         for name, values in zip(_GRADIENT, figures, strict=True):
             self._write(name, rows, values)
 
-    def _put_results(self, shot: GraphSnapshot) -> None:
+    def _put_results(self, shot: GraphSnapshot, figures: Array) -> None:
         """Add up what each node passed on."""
         sources = [row for row, passed in self._results.items() for _ in passed]
         passed = [one for results in self._results.values() for one in results]
         for source, target in zip(shot.edge_source, shot.edge_target, strict=True):
-            if source not in self._results and target in self._figures:
+            if source not in self._results and target in self._arrived:
                 sources.append(source)
-                passed.append(self._figures[target])
+                passed.append(self._arrived[target])
         if not passed:
             return
-        table, place = np.array(passed, np.float64), np.array(sources)
+        table, place = figures[passed], np.array(sources)
         table[:, 8] *= table[:, 7] - table[:, 4]
         squares, _, _, _, zeros, nan, inf, size, tiny = (
             np.bincount(place, weights=column, minlength=len(shot)) for column in table.T
@@ -231,20 +214,6 @@ class Measures:
         column = self.columns[name]
         for row, value in zip(rows, values.tolist(), strict=True):
             column[row] = value
-
-
-_MIN, _MAX, _SUM, _COUNT = np.minimum.reduce, np.maximum.reduce, np.add.reduce, np.count_nonzero
-
-
-def _slowly(array: Array, dtype: str) -> Figures | None:
-    """Return the figures of a gradient with entries that are not finite, very large or all very small."""
-    found = gradient_figures(array)
-    if found is None:
-        return None
-    norm, low, high, mean, zeros, nan, inf = found
-    size = array.size
-    tiny = tiny_share(array, max(abs(low), abs(high)), dtype)
-    return norm * norm, low, high, mean * size, round(zeros * size), nan, inf, size, tiny
 
 
 def _passing_on(shot: GraphSnapshot) -> dict[int, int]:

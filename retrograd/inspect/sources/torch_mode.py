@@ -65,7 +65,9 @@ def _mode_class() -> type:
         def _begin(self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
             """Note what goes into a call that somebody listens to."""
             rule = caller.rule(func)
-            return None if rule.kind == "ignored" else caller.begin(rule, args, kwargs)
+            if rule.kind == "ignored" or not any(listener.listens() for listener in self.listeners):
+                return None
+            return caller.begin(rule, args, kwargs)
 
     return OriginMode
 

@@ -19,6 +19,7 @@ class Readable:
         torch: Any = sys.modules["torch"]
         self._plain = (torch.Tensor, torch.nn.Parameter)
         self._strided = torch.strided
+        self._wide = frozenset({torch.float32, torch.float64})
         self._narrow = (torch.bfloat16, torch.float16)
         self._transforms = torch._C._functorch.peek_interpreter_stack
         self._dispatch_modes = torch._C._len_torch_dispatch_stack
@@ -29,14 +30,15 @@ class Readable:
 
     def array(self, tensor: Any) -> Array | None:
         """Return the memory of a floating tensor as an array, narrow dtypes converted; None if it cannot be had."""
-        if type(tensor) not in self._plain or not tensor.is_floating_point() or tensor.layout is not self._strided:
+        if type(tensor) not in self._plain or not tensor.is_cpu or tensor.layout is not self._strided:
             return None
-        if not tensor.is_cpu:
+        wide = tensor.dtype in self._wide
+        if not wide and not tensor.is_floating_point():
             return None
         if tensor.requires_grad:
             tensor = tensor.detach()
         try:
-            found: Array = (tensor.float() if tensor.dtype in self._narrow else tensor).numpy()
+            found: Array = (tensor if wide or tensor.dtype not in self._narrow else tensor.float()).numpy()
         except Exception:  # negated lazily, of a dtype without values, …
             return None
         return found
