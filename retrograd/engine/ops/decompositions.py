@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ..base import TensorBase
-from ..op import function
+from ..op import function, underivable
 from ..registry import F
 from ..views import requires_grad
 from .elementwise import conj
@@ -289,3 +289,13 @@ def _matrix_exp_back(g: Any, self: Any) -> Any:
 
 
 function("_matrix_exp", _matrix_exp, node="LinalgMatrixExpBackward0", self=_matrix_exp_back)
+
+
+def _geqrf(self: Any) -> Any:
+    """Reflections below the triangle, as LAPACK leaves them (NumPy gives them transposed), and their scales."""
+    check_dtype("geqrf", self)
+    h, tau = np.linalg.qr(self, mode="raw")
+    return np.ascontiguousarray(h.swapaxes(-2, -1)), tau
+
+
+underivable("_geqrf", _geqrf, outputs=2)
