@@ -20,7 +20,7 @@ import numpy as np
 from . import state
 from .base import LAZY, TensorBase, tensor_class
 from .dtypes import sig_of
-from .formula import Formula, formula_of
+from .formula import Formula, Term, formula_of
 from .numbers_ import number_operand
 from .quiet import QUIET, reset_quiet, set_quiet
 from .row_node import execute, is_plain, keep_numbers, ufuncs
@@ -72,9 +72,9 @@ def deferred(op: Any, general: Callable[..., Any], form: str) -> Any:
     function: Any = FunctionType(_first_call.__code__, {"__builtins__": __builtins__}, general.__name__)
 
     def become(args: Any, kwargs: Any) -> Any:
-        if not any(hasattr(a, "_sig") for a in args):
-            # No tensor: a rule on bare arrays or, while it is read as a formula, on terms. Making this row's node
-            # then would read its rules, which may call the row whose rule is being read (sin and cos).
+        if any(a.__class__ is Term for a in args):
+            # A rule is being read as a formula. Making this row's node now would read its rules, which may call the
+            # row whose rule is being read (sin and cos), and so on.
             return general(*args, **kwargs)
         _become_short(function, op, general, form)
         return function(*args, **kwargs)
