@@ -38,7 +38,8 @@ def run(folder: Path, *options: str) -> str:
     folder.joinpath("test_gradients.py").write_text(TESTS)
     root = str(Path(__file__).resolve().parent.parent)
     command = [sys.executable, "-m", "pytest", "-p", "retrograd.pytest_plugin", "-p", "no:cacheprovider", *options]
-    environment = {**os.environ, "PYTHONPATH": root, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", "COLUMNS": "200"}
+    outer = {key: value for key, value in os.environ.items() if not key.startswith("PYTEST_")}
+    environment = {**outer, "PYTHONPATH": root, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", "COLUMNS": "200"}
     return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False).stdout
 
 
