@@ -57,6 +57,15 @@ class ScriptCommand(ConfiguredCommand):
         return named.isdisjoint(before_words)
 
 
+def program_options(command: Function) -> Function:
+    """Give a command that runs a program the two ways, besides a script, to say which."""
+    code = click.option("-c", "code", metavar="CODE", allow_from_autoenv=False, help="Run CODE, as python -c does.")
+    module = click.option(
+        "-m", "module", metavar="MODULE", allow_from_autoenv=False, help="Run a module, as python -m does."
+    )
+    return module(code(command))
+
+
 class StepType(click.ParamType):  # type: ignore[type-arg]  # no parameters before click 8.3
     """``last``, ``all`` or the number of a backward run, counted from 0 (negative: from the end)."""
 

