@@ -182,12 +182,46 @@ def test_functions_of_the_user_are_boxes_where_there_is_no_module() -> None:
 
 
 def test_uses_of_a_leaf_close_together_share_it_and_far_ones_do_not() -> None:
-    """exp(x) * sin(x) keeps its diamond; a weight used in every step stands on every card."""
+    """exp(x) * sin(x) keeps its diamond, w * w both its arrows, also beside something else."""
     diamond = snapshot([("Mul", ""), ("Exp", ""), ("Sin", ""), ("", "")], [(0, 1), (0, 2), (1, 3), (2, 3)], leaves=1)
     folded = fold(diamond)
 
     assert (len(folded), folded.rows) == (4, {})
     assert list(zip(folded.sources, folded.targets, strict=True)) == [(0, 1), (0, 2), (1, 3), (2, 3)]
+    square = fold(snapshot([("Add", ""), ("Mul", ""), ("", "net")], [(0, 1), (1, 2), (1, 2)], leaves=1))
+    assert list(zip(square.sources, square.targets, strict=True)) == [(0, 1), (1, 2), (1, 2)]
+
+
+@pytest.mark.parametrize("between", [[], ["T"]])
+def test_tied_weights_are_drawn_once_per_use_and_say_which(between: list[str]) -> None:
+    """x @ w and h @ w.t() one operator apart show w twice, also where one of them or both have a transpose."""
+    rows = [("Sum", ""), ("Mm", ""), ("Tanh", ""), ("Mm", ""), *((op, "") for op in between), ("", "")]
+    last = len(rows) - 1
+    edges = [(0, 1), (1, 2), (1, last), (2, 3), (3, 4)] + [(4, last)] * bool(between)
+    folded = fold(snapshot(rows, edges, leaves=1))
+
+    assert heads(folded) == ["Sum", "Mm", "Tanh", "Mm"]
+    assert folded.rows == {1: (last,), 3: (last,)}
+    assert [folded.use_text(atom, 0) for atom in (1, 3)] == [" (1 of 2)", " (2 of 2)"]
+
+
+@pytest.mark.parametrize("scope", ["", "net/scale"])
+def test_a_parameter_is_no_meeting_even_where_operators_get_nothing_else(scope: str) -> None:
+    """Two products of constants with one weight, or two operators on a module's parameter, each have it on the card."""
+    op = "Exp" if scope else "Mm"
+    folded = fold(snapshot([("Add", ""), (op, ""), (op, ""), ("", scope)], [(0, 1), (0, 2), (1, 3), (2, 3)], leaves=1))
+
+    assert folded.rows == {1: (3,), 2: (3,)}
+
+
+def test_a_leaf_met_here_and_used_elsewhere_has_numbers_on_both_kinds_of_places() -> None:
+    """exp(w) * sin(w) keeps its atom; the product further on has a row; together they are two places."""
+    rows = [("Sum", ""), ("Mm", ""), ("Tanh", ""), ("Cos", ""), ("Mul", ""), ("Exp", ""), ("Sin", ""), ("", "")]
+    edges = [(0, 1), (1, 2), (1, 7), (2, 3), (3, 4), (4, 5), (4, 6), (5, 7), (6, 7)]
+    folded = fold(snapshot(rows, edges, leaves=1))
+
+    assert (folded.use_text(1, 0), folded.use_text(len(folded) - 1)) == (" (1 of 2)", " (2 of 2)")
+    assert folded.use_text(0) == ""
 
 
 def test_long_rows_become_one_box_and_crowds_are_divided() -> None:

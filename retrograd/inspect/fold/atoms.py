@@ -1,43 +1,19 @@
 """From nodes to atoms: operators in the order of backward, leaves on their operator's card or once per use.
 
-This is where the step ``parameters`` happens: a leaf with one use becomes a row on the card of the operator that
-uses it; a leaf that is used again far away is shown at every place of use.  Uses close to each other (``x`` in
-``exp(x) * sin(x)``) keep the leaf as one atom, for there the meeting of the gradients is what matters.
+Which leaf stands where is decided in ``uses``; here atoms are numbered and joined by edges.
 """
 
 from __future__ import annotations
-
-from dataclasses import dataclass, field
 
 from retrograd.inspect.snapshot import GraphSnapshot
 
 from .folded import Folded
 from .order import execution_order
 from .plumbing import Edges, merge_plumbing
+from .uses import Uses, find_uses
 
 _HANGING = ("leaf", "ghost")
 """Kinds of nodes that hang on operators (a ghost stands for what an edge led to before it was cut)."""
-_NEAR = 2
-"""Uses of a leaf at most so many operators apart share one atom."""
-
-
-@dataclass(slots=True)
-class _Use:
-    """Neighbouring uses of one leaf: the edges that lead to it, and the place of the last operator among them."""
-
-    leaf: int
-    edges: list[int]
-    last: int
-
-
-@dataclass(slots=True)
-class _Layout:
-    """What becomes of the leaves: rows on operators, and atoms of their own behind an operator."""
-
-    rows: dict[int, list[int]] = field(default_factory=dict)
-    behind: dict[int, list[_Use]] = field(default_factory=dict)
-    """Node of an operator -> the leaf atoms that follow it."""
-    copies: dict[int, int] = field(default_factory=dict)
 
 
 def make_atoms(snapshot: GraphSnapshot, merged: bytearray, *, parameters: bool) -> Folded:
@@ -45,8 +21,8 @@ def make_atoms(snapshot: GraphSnapshot, merged: bytearray, *, parameters: bool) 
     edges = merge_plumbing(snapshot, merged)
     leaves = _leaves(snapshot)
     order = execution_order(snapshot, [node for node in range(len(snapshot)) if not (merged[node] or leaves[node])])
-    arranged = _arrange(snapshot, edges, leaves, order, parameters)
-    return _assemble(snapshot, merged, edges, leaves, order, arranged)
+    uses = find_uses(snapshot, edges, leaves, order, parameters)
+    return _assemble(snapshot, merged, edges, leaves, order, uses)
 
 
 def _leaves(snapshot: GraphSnapshot) -> bytearray:
@@ -62,45 +38,8 @@ def _leaves(snapshot: GraphSnapshot) -> bytearray:
     return hanging
 
 
-def _arrange(snapshot: GraphSnapshot, edges: Edges, leaves: bytearray, order: list[int], parameters: bool) -> _Layout:
-    """Decide for every use of every leaf whether it is a row, shares an atom, or has one of its own."""
-    place = [0] * len(snapshot)
-    for number, node in enumerate(order):
-        place[node] = number
-    uses: dict[int, list[int]] = {}
-    for position, last in enumerate(edges.last):
-        target = snapshot.edge_target[last]
-        if leaves[target]:
-            uses.setdefault(target, []).append(position)
-    arranged = _Layout()
-    sources = snapshot.edge_source
-    for leaf, positions in uses.items():
-        groups = _groups(leaf, positions, [place[sources[edges.first[position]]] for position in positions], parameters)
-        for use in groups:
-            node = order[use.last]
-            if parameters and len(use.edges) == 1 and snapshot.kind[leaf] == "leaf":
-                arranged.rows.setdefault(node, []).append(use.edges[0])
-            else:
-                arranged.behind.setdefault(node, []).append(use)
-        if len(groups) > 1:
-            arranged.copies[leaf] = len(groups)
-    return arranged
-
-
-def _groups(leaf: int, positions: list[int], places: list[int], apart: bool) -> list[_Use]:
-    """Return the uses of a leaf, neighbouring ones together; all together unless they may stand apart."""
-    found: list[_Use] = []
-    for place, position in sorted(zip(places, positions, strict=True)):
-        if found and (not apart or place - found[-1].last <= _NEAR):
-            found[-1].edges.append(position)
-            found[-1].last = place
-        else:
-            found.append(_Use(leaf, [position], place))
-    return found
-
-
 def _assemble(
-    snapshot: GraphSnapshot, merged: bytearray, edges: Edges, leaves: bytearray, order: list[int], arranged: _Layout
+    snapshot: GraphSnapshot, merged: bytearray, edges: Edges, leaves: bytearray, order: list[int], uses: Uses
 ) -> Folded:
     """Number the atoms and join them by edges."""
     heads: list[int] = []
@@ -109,14 +48,14 @@ def _assemble(
     for node in order:
         atom_of[node] = len(heads)
         heads.append(node)
-        for use in arranged.behind.get(node, ()):
+        for use in uses.behind.get(node, ()):
             leaf_atoms.update(dict.fromkeys(use.edges, len(heads)))
             if atom_of[use.leaf] < 0:
                 atom_of[use.leaf] = len(heads)
             heads.append(use.leaf)
-    folded = Folded(snapshot, heads, atom_of, {}, [], [], [], [], copies=arranged.copies)
-    _put_rows(folded, edges, arranged.rows)
-    on_card = {position for positions in arranged.rows.values() for position in positions}
+    folded = Folded(snapshot, heads, atom_of, {}, [], [], [], [], copies=uses.copies)
+    _put_rows(folded, edges, uses.rows)
+    on_card = {position for positions in uses.rows.values() for position in positions}
     for position, (first, last) in enumerate(zip(edges.first, edges.last, strict=True)):
         if position not in on_card:
             target = snapshot.edge_target[last]

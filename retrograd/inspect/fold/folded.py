@@ -83,6 +83,7 @@ class Folded:
     """Leaves that are drawn more than once: how often."""
     _way_on: dict[int, int] = field(default_factory=dict, repr=False)
     """Node -> an edge that leaves it; of a merged node, the only one."""
+    _use_numbers: dict[tuple[int, int], int] = field(default_factory=dict, repr=False)
 
     def __len__(self) -> int:
         return len(self.heads)
@@ -115,6 +116,30 @@ class Folded:
             node = self.original.edge_target[here]
             yield node
             here = self._way_on[node]
+
+    def use_text(self, atom: int, row: int = -1) -> str:
+        """Return `` (2 of 4)`` for the second of four places where a leaf is drawn, "" where it is drawn once.
+
+        A place is a row of an atom's card, or (row -1) an atom that is a leaf.
+        """
+        if not self.copies:
+            return ""
+        if not self._use_numbers:
+            self._use_numbers = self._numbered_uses()
+        number = self._use_numbers.get((atom, row))
+        leaf = self.heads[atom] if row < 0 else self.rows[atom][row]
+        return f" ({number} of {self.copies[leaf]})" if number else ""
+
+    def _numbered_uses(self) -> dict[tuple[int, int], int]:
+        """Return the number of every place of the leaves that are drawn more than once, in the order of atoms."""
+        found: dict[tuple[int, int], int] = {}
+        used = dict.fromkeys(self.copies, 0)
+        for atom, head in enumerate(self.heads):
+            for row, leaf in ((-1, head), *enumerate(self.rows.get(atom, ()))):
+                if leaf in used:
+                    used[leaf] += 1
+                    found[atom, row] = used[leaf]
+        return found
 
     def members(self) -> list[list[int]]:
         """Return per atom all nodes of the original that stand on it, its head first."""

@@ -76,7 +76,10 @@ def pictures(scene: Scene, colours: Scale, label_widths: list[float]) -> list[Pi
 def _same_card(scene: Scene, box: int, colours: Scale, below: float) -> tuple[object, ...] | None:
     """Return what the card of an operator depends on, or ``None`` for one that is like no other."""
     seen, place = scene.seen, scene.view.boxes[box]
-    if place.scope >= 0 or box in scene.root_names or box in scene.notes or place.begin in scene.view.folded.rows:
+    unlike = (scene.root_names, scene.notes)
+    if place.scope >= 0 or any(box in those for those in unlike) or place.begin in scene.view.folded.rows:
+        return None
+    if scene.heads[box] in scene.view.folded.copies:
         return None
     words = (seen.op[box], seen.kind[box], seen.name[box], seen.scope[box], seen.shape[box], seen.dtype[box])
     return (*words, seen.source[box], place.frame, below, colours.values[box] if colours.values else None)
@@ -153,7 +156,8 @@ def _atom_words(scene: Scene, box: int, root_name: str) -> tuple[str, str, list[
     inner = _below(card.scope, _frame_path(scene, frame))
     ending = card.op[len(card.title) :] if card.op.startswith(card.title) else ""
     if not scene.plain:
-        ending = f" {inner}" if inner and not named_by_title else ""
+        use = scene.view.folded.use_text(scene.view.boxes[box].begin)
+        ending = use or (f" {inner}" if inner and not named_by_title else "")
     name = root_name or ("" if named_by_title else card.name)
     tensor = ": ".join(part for part in (name, card.tensor) if part)
     # A parameter's full name usually ends its module path; saying both would only make the card wide.
@@ -166,9 +170,10 @@ def _atom_words(scene: Scene, box: int, root_name: str) -> tuple[str, str, list[
 
 def _parameter_lines(scene: Scene, box: int) -> list[Line]:
     """Return a line for each parameter on a card: its name as its module knows it, and its shape."""
-    original, leaves = scene.view.folded.original, scene.leaves(box)
+    folded, leaves = scene.view.folded, scene.leaves(box)
+    original = folded.original
     lines = []
-    for leaf in leaves[:_MOST_ROWS]:
+    for row, leaf in enumerate(leaves[:_MOST_ROWS]):
         name = labels.clean(original.name[leaf] or "") or "leaf"
         scope = labels.clean(original.scope[leaf]).replace("/", ".")
         for start in range(len(scope.split("."))):
@@ -176,9 +181,8 @@ def _parameter_lines(scene: Scene, box: int) -> list[Line]:
             if name.startswith(around) and name != around:
                 name = name[len(around) :]
                 break
-        uses = scene.view.folded.copies.get(leaf, 0)
-        shared = f" (1 of {uses} uses)" if uses else ""
-        lines.append(Line(f"{name} {labels.shape_text(original.shape[leaf])}{shared}", "p", leaf))
+        use = folded.use_text(scene.view.boxes[box].begin, row)
+        lines.append(Line(f"{name} {labels.shape_text(original.shape[leaf])}{use}", "p", leaf))
     if len(leaves) > _MOST_ROWS:
         lines.append(Line(f"… {len(leaves) - _MOST_ROWS:,} more", "m"))
     return lines

@@ -184,7 +184,7 @@ function paintWords(context, card, x, y, wide, high) {
   context.textAlign = "left";
   context.fillStyle = colours.ink;
   context.font = `600 13px ${FONT}`;
-  const title = box ? `▸ ${graph.title(thing)}` : graph.title(thing), single = !line && !rows.length;
+  const title = box ? `▸ ${graph.title(thing)}` : graph.title(thing) + graph.useText(card), single = !line && !rows.length;
   context.fillText(fitted(context, title, room - (flagged ? 14 : 0)), x + 11, single ? y + high / 2 + 5 : y + 19);
   if (flagged) { context.fillStyle = colours.odd; context.fillText("!", x + wide - 12, y + 19); }
   context.fillStyle = box ? colours.muted : colours.ink;
@@ -210,8 +210,9 @@ const MOST_ROWS_SHOWN = 6, ROW = 16;
 
 function rowsOf(card) {
   const { graph } = state, leaves = graph.rows.get(card) || [];
-  if (leaves.length <= MOST_ROWS_SHOWN) return leaves.map((leaf) => [graph.rowText(leaf), leaf]);
-  const shown = leaves.slice(0, MOST_ROWS_SHOWN - 1).map((leaf) => [graph.rowText(leaf), leaf]);
+  const row = (leaf, at) => [graph.rowText(leaf) + graph.useText(card, at), leaf];
+  if (leaves.length <= MOST_ROWS_SHOWN) return leaves.map(row);
+  const shown = leaves.slice(0, MOST_ROWS_SHOWN - 1).map(row);
   return [...shown, [`and ${leaves.length - shown.length} more`, -1]];
 }
 

@@ -9,7 +9,6 @@ from retrograd.inspect.fold import Folded
 from retrograd.inspect.layout import Size
 from retrograd.inspect.layout.text_size import text_width
 from retrograd.inspect.render import labels
-from retrograd.inspect.snapshot import GraphSnapshot
 
 from .groups import Groups
 
@@ -30,8 +29,7 @@ def atom_sizes(folded: Folded) -> list[Size]:
         size = known.get(words)
         if size is None:
             size = known[words] = _card(*words)
-        rows = folded.rows.get(atom)
-        sizes.append(_with_rows(size, folded.original, rows) if rows else size)
+        sizes.append(_with_rows(size, folded, atom) if atom in folded.rows else size)
     return sizes
 
 
@@ -39,11 +37,11 @@ def _words(folded: Folded) -> Iterator[tuple[str, str]]:
     """Yield title and line of every card."""
     snapshot = folded.original
     root_names = dict(zip(snapshot.roots, snapshot.root_names, strict=False))
-    for node in folded.heads:
+    for atom, node in enumerate(folded.heads):
         name = snapshot.name[node]
         tensor = labels.tensor_text(snapshot.shape[node], snapshot.dtype[node])
         if snapshot.kind[node] == "leaf" and name:
-            yield name, tensor
+            yield name + (folded.use_text(atom) if node in folded.copies else ""), tensor
         else:
             said = root_names.get(node) or name or ""
             yield labels.short_op(snapshot.op[node]), f"{said}: {tensor}" if said else tensor
@@ -55,10 +53,13 @@ def _card(title: str, line: str) -> Size:
     return Size(math.ceil(min(max(wide, _NARROW), _WIDE)), _TALL if line else _LOW)
 
 
-def _with_rows(size: Size, snapshot: GraphSnapshot, rows: tuple[int, ...]) -> Size:
-    """Return the size of a card with rows for these leaves."""
-    words = (f"{_short(snapshot.name[leaf] or '')} {labels.shape_text(snapshot.shape[leaf])}" for leaf in rows)
-    wide = max(text_width(text[:200], _LINE) for text in words) + _PAD + 14.0
+def _with_rows(size: Size, folded: Folded, atom: int) -> Size:
+    """Return the size of a card with rows for its leaves."""
+    rows, snapshot = folded.rows[atom], folded.original
+    wide = 0.0
+    for row, leaf in enumerate(rows[:_MOST_ROWS]):
+        text = f"{_short(snapshot.name[leaf] or '')} {labels.shape_text(snapshot.shape[leaf])}"[:200]
+        wide = max(wide, text_width(text + folded.use_text(atom, row), _LINE) + _PAD + 14.0)
     return Size(math.ceil(min(max(size.width, wide), _WIDE)), size.height + _ROW * min(len(rows), _MOST_ROWS) + 4.0)
 
 
