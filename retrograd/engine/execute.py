@@ -297,6 +297,22 @@ def run_backward(
 
     ``inputs`` are edges; with ``capture`` their gradients are returned, otherwise they accumulate.
     """
+    if not observe.observers:
+        return _run(roots, grads, keep_graph, create_graph, inputs, capture)
+    observe.tell("backward_began", [edge_parts(r) for r in roots])
+    try:
+        captured = _run(roots, grads, keep_graph, create_graph, inputs, capture)
+    except BaseException as error:  # kept under no other name: with its traceback it holds this frame
+        observe.tell("backward_ended", error)
+        raise
+    observe.tell("backward_ended", None)
+    return captured
+
+
+def _run(
+    roots: list[Any], grads: list[Any], keep_graph: bool, create_graph: bool, inputs: list[Any] | None, capture: bool
+) -> list[Any]:
+    """Run by a sweep where that does, else by a task."""
     tensors = create_graph or state.FORWARD_LEVELS > 0
     values = [g if tensors or g is None else g._array for g in grads]
     if not create_graph and sweep_possible():
@@ -310,17 +326,7 @@ def run_backward(
     task = GraphTask(keep_graph=keep_graph, create_graph=create_graph, tensors=tensors)
     if inputs is not None:
         task.restrict(roots, inputs, capture)
-    if observe.observers:
-        observe.tell("backward_began", [edge_parts(r) for r in roots])
-    try:
-        captured = _run_at_depth(task, roots, values)
-    except BaseException as error:  # kept under no other name: with its traceback it holds this frame
-        if observe.observers:
-            observe.tell("backward_ended", error)
-        raise
-    if observe.observers:
-        observe.tell("backward_ended", None)
-    return [as_tensor(v) for v in captured]
+    return [as_tensor(v) for v in _run_at_depth(task, roots, values)]
 
 
 def _run_at_depth(task: GraphTask, roots: list[Any], values: list[Any]) -> list[Any]:

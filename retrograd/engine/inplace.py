@@ -61,7 +61,7 @@ def write_at_once(op: OpDef, t: Any, other: Any, *rest: Any) -> bool:
     """
     if t.__class__ is not tensor_class() or other.__class__ is not t.__class__ or other._sig is not t._sig:
         return False
-    if STATE.inference or state.FORWARD_LEVELS or observe.observers or before_write or not t._sig.differentiable:
+    if STATE.inference or state.FORWARD_LEVELS or before_write or not t._sig.differentiable:
         return False
     if STATE.grad_enabled and not (t._fn is None and other._fn is None):
         return False
@@ -71,8 +71,12 @@ def write_at_once(op: OpDef, t: Any, other: Any, *rest: Any) -> bool:
     if array.base is not None or other._array.base is not None:
         return False  # without a base, arrays share memory neither with each other nor within
     assert op.into is not None
+    if observe.observers:
+        observe.tell("writing", op, (t, other, *rest))
     quietly(op.into, (array, other._array, *rest))
     storage_of(t).bump()
+    if observe.observers:
+        observe.tell("inplace", op, (t, other, *rest), None, t, [t, other])
     return True
 
 
@@ -86,7 +90,7 @@ def _written(op: OpDef, args: tuple[Any, ...]) -> Any:
         check_overlap(t._array, operands)
     cast_args = _of_one_dtype(op, args)
     if not records and cast_args[0] is t and _fits_in_place(op, cast_args):
-        return _computed_in_place(op, t, cast_args)
+        return _computed_in_place(op, args, cast_args, operands)
     computed = compute(op, cast_args)
     outputs, aux = split_aux(op, computed)
     new = _fitting(op, t, outputs[0])
@@ -127,18 +131,21 @@ def _of_one_dtype(op: OpDef, args: tuple[Any, ...]) -> tuple[Any, ...]:
     return promoted(op, args) if op.promote and not same_dtype(op, args) else args
 
 
-def _computed_in_place(op: OpDef, t: Any, args: tuple[Any, ...]) -> Any:
+def _computed_in_place(op: OpDef, given: tuple[Any, ...], args: tuple[Any, ...], operands: list[Any]) -> Any:
     """The same without a record and without an array for the result: half the memory traffic of an optimizer step."""
     assert op.into is not None
+    t = args[0]
     prepare_write(t)
     quietly(op.into, arrays_of(op, args))
     bump_version(t)
+    if observe.observers:
+        observe.tell("inplace", op, given, None, t, operands)
     return t
 
 
 def _fits_in_place(op: OpDef, args: tuple[Any, ...]) -> bool:
     """Whether a row can write to its first operand at once: the result surely has its shape and dtype."""
-    if op.into is None or state.FORWARD_LEVELS or observe.observers:
+    if op.into is None or state.FORWARD_LEVELS:
         return False
     t, other = args[:2]
     a = t._sig

@@ -36,6 +36,11 @@ from typing import Any
 from .state import enter_mode, leave_mode
 
 observers: list[Any] = []
+COUNT = 0
+"""How many there are: while ``state.MODE`` is as much, nothing else is switched on in any thread."""
+HEAR_NODES = False
+"""Whether any of them hears of single nodes, which a fast backward does not tell."""
+_NODE_EVENTS = ("node_began", "node_ended", "accumulating", "accumulated", "released")
 _told: dict[str, tuple[Callable[..., None], ...]] = {}
 """Event -> the methods of the present observers, as far as they were looked up."""
 
@@ -43,7 +48,7 @@ _told: dict[str, tuple[Callable[..., None], ...]] = {}
 def add(observer: Any) -> None:
     """Start telling ``observer``."""
     observers.append(observer)
-    _told.clear()
+    _count()
     enter_mode()
 
 
@@ -51,8 +56,16 @@ def remove(observer: Any) -> None:
     """Stop telling ``observer``; unknown observers are ignored."""
     if observer in observers:
         observers.remove(observer)
-        _told.clear()
+        _count()
         leave_mode()
+
+
+def _count() -> None:
+    """Note what follows from who is there."""
+    global COUNT, HEAR_NODES
+    COUNT = len(observers)
+    HEAR_NODES = any(hasattr(observer, event) for observer in observers for event in _NODE_EVENTS)
+    _told.clear()
 
 
 def tell(event: str, *args: Any) -> None:

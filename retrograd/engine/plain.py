@@ -1,8 +1,9 @@
 """The short way through the dispatcher: a function generated for each row that records the commonest calls itself.
 
-It serves tensors of one dtype (and, in element-wise rows, Python numbers) while nothing special is switched on; every
-other call goes to the general way, ``dispatch`` or a public function, which does the same for all.  What is generated
-is ordinary Python (tracebacks and profilers show it) and is made when a row is first called.
+It serves tensors of one dtype (and, in element-wise rows, Python numbers) while nothing special is switched on but
+observers, whom it tells; every other call goes to the general way, ``dispatch`` or a public function, which does the
+same for all.  What is generated is ordinary Python (tracebacks and profilers show it) and is made when a row is first
+called.
 
 What its lines buy, in ns for an operation on small arrays: the test of ``MODE`` in place of asking for each switch 150;
 ``__class__ is Tensor`` in place of ``isinstance`` 20; storing to slots in place of calling ``__init__`` 250; a leaf's
@@ -17,11 +18,11 @@ from typing import Any
 
 import numpy as np
 
-from . import state
+from . import observe, state
 from .base import LAZY, TensorBase, tensor_class
 from .dtypes import sig_of
 from .formula import Formula, Term, formula_of
-from .numbers_ import number_operand
+from .numbers_ import Number, number_operand
 from .quiet import QUIET, reset_quiet, set_quiet
 from .row_node import execute, is_plain, keep_numbers, ufuncs
 from .views import gradient_edge, requires_grad
@@ -48,8 +49,16 @@ def leaf_edge(t: Any) -> Any:
     return gradient_edge(t)
 
 
+def told(op: Any, args: tuple[Any, ...], node: Any, result: Any) -> None:
+    """Tell observers of a call; whatever else is switched on makes a call go the general way."""
+    args = tuple([a.value if a.__class__ is Number else a for a in args])
+    operands = [args[i] for i in op.tensor_positions if isinstance(args[i], TensorBase)]
+    observe.tell("operation", op, args, node, operands, [result])
+
+
 _NAMES: dict[str, Any] = {
-    "state": state, "LAZY": LAZY, "leaf_edge": leaf_edge, "sig_of": sig_of, "number_operand": number_operand,
+    "state": state, "observe": observe, "told": told, "LAZY": LAZY, "leaf_edge": leaf_edge, "sig_of": sig_of,
+    "number_operand": number_operand,
     "QUIET": QUIET, "set_quiet": set_quiet, "reset_quiet": reset_quiet, "ndarray": np.ndarray, "asarray": np.asarray,
     "TensorBase": TensorBase, "MISSING": MISSING, "next_number": state.next_number, "new": TensorBase.__new__,
 }  # fmt: skip
@@ -92,7 +101,7 @@ def _become_short(function: FunctionType, op: Any, general: Callable[..., Any], 
     """Exchange the code of ``function``, which is bound under many names already."""
     namespace = function.__globals__
     namespace.update(_NAMES, Tensor=tensor_class(), Node=op.node_class, ComplexNode=op.general_node_class)
-    namespace.update(_forward=op.forward, general=_without_missing(general) if form == "function" else general)
+    namespace.update(row=op, _forward=op.forward, general=_without_missing(general) if form == "function" else general)
     text = "\n".join(_CallText(op, namespace, form).lines()) + "\n"
     execute(text, f"<calls of {op.name}>", namespace)
     made = namespace["call"]
@@ -152,11 +161,12 @@ class _CallText:
     def _tests(self) -> list[str]:
         """Leave for everything that is not common."""
         tests = ["_rest", "_named"] if self.form == "function" else []
-        tests.append("state.MODE")
+        tests.append("(_mode and _mode != observe.COUNT)")
         for name in self.tensors[:1] if self.numbers else self.tensors:
             test = f"{name}.__class__ is not Tensor"
             tests.append(f"({name} is not None and {test})" if name in self.optional else test)
         lines = [
+            "_mode = state.MODE",
             f"if {' or '.join(tests)}:",
             *self._bare_arrays(),
             f"    {self.leave}",
@@ -253,7 +263,11 @@ class _CallText:
             lines.append(f"if {other}.__class__ is Tensor and {other}._sig is not sig: sig = sig_of(_d)")
         none = " and ".join(f"_e{i} is None" for i in range(len(self.op.diff_names)))
         plain = none if self.formula is not None else f"({none}) or not sig.differentiable"
-        return [*lines, "_t._sig = sig", f"if {plain}:", "    _t._fn = None", "    return _t"]
+        lines += ["_t._sig = sig", f"if {plain}:", "    _t._fn = None"]
+        return [*lines, f"    if _mode: {self._telling('None')}", "    return _t"]
+
+    def _telling(self, node: str) -> str:
+        return f"told(row, ({', '.join(self.op.params)},), {node}, _t)"
 
     def _node(self) -> list[str]:
         """The node, with what the rules of operands with an edge ask for."""
@@ -268,7 +282,8 @@ class _CallText:
             *[f"_n.edge_{i} = _e{i}" for i in range(len(self.op.diff_names))],
             *[f"_n.kept_{name} = {self._saved(i, name)}" for i, name in enumerate(self.op.saved_names)],
         ]
-        return [*lines, *(["_n.output_storages = None"] if self.op.saves_result else []), "return _t"]
+        lines += ["_n.output_storages = None"] if self.op.saves_result else []
+        return [*lines, f"if _mode: {self._telling('_n')}", "return _t"]
 
     def _saved(self, i: int, name: str) -> str:
         op = self.op

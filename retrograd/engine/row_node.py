@@ -70,7 +70,7 @@ _TAKEN = frozenset({
     "g", "gi", "sig", "heap", "task", "row", "joint", "state", "new", "general", "Tensor", "TensorBase", "Node",
     "ComplexNode", "OpNode", "Number", "FREED", "NOTHING", "LAZY", "QUIET", "MISSING", "SECOND_TIME", "array_of",
     "asarray", "fit_one", "getrefcount", "heappush", "kept", "leaf_edge", "ndarray", "next_number", "number_operand",
-    "reset_quiet", "set_quiet", "shown", "sig_of",
+    "observe", "reset_quiet", "set_quiet", "shown", "sig_of", "told",
 })  # fmt: skip
 """Names that generated code uses itself."""
 _ENGINE = os.path.dirname(__file__) + os.sep

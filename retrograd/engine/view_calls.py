@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from . import state
+from . import observe, state
 from .base import LAZY, tensor_class, wrap
 from .plain import leaf_edge
 from .views import make_views
@@ -25,7 +25,8 @@ def view_call(op: Any, general: Callable[..., Any]) -> Callable[..., Any]:
     keep = _keeper(op)
 
     def call(*args: Any, **kwargs: Any) -> Any:
-        if kwargs or state.MODE or not args or args[0].__class__ is not tensor:
+        mode = state.MODE
+        if kwargs or (mode and mode != observe.COUNT) or not args or args[0].__class__ is not tensor:
             return general(*args, **kwargs)
         if len(args) != count:
             args = op.bind(args, {})
@@ -47,6 +48,8 @@ def view_call(op: Any, general: Callable[..., Any]) -> Callable[..., Any]:
             node.output_storages = None
             node.saved = keep(args)
         make_views(results, x, node, op, args)
+        if mode:
+            observe.tell("operation", op, args, node, [x], results)
         return results[0] if op.outputs == 1 else tuple(results)
 
     return call

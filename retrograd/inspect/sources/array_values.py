@@ -17,6 +17,8 @@ _ONES = np.ones(_PIECE, np.float32)
 _SAFE = 1e18
 """Sums and sums of squares of entries up to here do not overflow in single precision."""
 _MIN, _MAX, _SUM = np.minimum.reduce, np.maximum.reduce, np.add.reduce
+_FEW = 32
+"""Up to so many entries are read quicker as Python numbers than by NumPy."""
 
 
 def range_and_sum(array: Array) -> tuple[list[float] | None, float | None]:
@@ -25,9 +27,15 @@ def range_and_sum(array: Array) -> tuple[list[float] | None, float | None]:
         return None, None
     if not array.size:
         return None, 0.0
+    if array.size <= _FEW:
+        entries = array.ravel().tolist()
+        total = sum(entries)
+        if math.isfinite(total):
+            return [min(entries), max(entries)], total
     low, high = float(_MIN(array, None)), float(_MAX(array, None))
     if array.dtype.itemsize >= 4 and -_SAFE < low * array.size and high * array.size < _SAFE:
-        return [low, high], float(_SUM(array, None))
+        flat = array.ravel(order="K") if array.flags.forc else array
+        return [low, high], _total(flat)
     with np.errstate(all="ignore"):
         return [low, high], float(_SUM(array, None, np.float64))
 
@@ -130,6 +138,11 @@ def gradient_figures(array: Array) -> tuple[float, ...] | None:
     elif array.dtype.itemsize < 4:
         array = array.astype(np.float32)
     flat = array.ravel(order="K")
+    if size <= _FEW:
+        entries = flat.tolist()
+        total = sum(entries)
+        if math.isfinite(total):
+            return math.hypot(*entries), min(entries), max(entries), total / size, entries.count(0.0) / size, 0, 0
     low, high = float(_MIN(flat)), float(_MAX(flat))
     if not (math.isfinite(low) and math.isfinite(high)):
         return _bad_figures(flat)
@@ -145,9 +158,9 @@ def gradient_figures(array: Array) -> tuple[float, ...] | None:
 
 
 def _total(flat: Array) -> float:
-    """Sum of a flat array; for a long one as a product with ones, at a third of the time."""
-    if flat.size < 16 * _PIECE or flat.dtype != np.float32:
-        return float(np.add.reduce(flat))
+    """Sum of an array; for a long flat one as a product with ones, at a third of the time."""
+    if flat.size < 2 * _PIECE or flat.dtype != np.float32 or flat.ndim > 1:
+        return float(_SUM(flat, None))
     whole = flat.size - flat.size % _PIECE
     sums = flat[:whole].reshape(-1, _PIECE) @ _ONES
     return float(np.add.reduce(sums, dtype=np.float64)) + float(np.add.reduce(flat[whole:]))
@@ -163,6 +176,14 @@ def _bad_figures(flat: Array) -> tuple[float, ...]:
 
 
 _TINY = {name: float(np.finfo(name).tiny) for name in ("float16", "float32", "float64")}
+_FAR = {"f": 1e18 * _TINY["float32"], "d": 1e18 * _TINY["float64"]}
+"""By ``dtype.char``: beside an entry above this one, the tiny ones of an array are not looked for."""
+
+
+def has_no_tiny(array: Array, figures: tuple[float, ...]) -> bool:
+    """Whether ``tiny_share`` would not look into an array with these ``gradient_figures``."""
+    far = _FAR.get(array.dtype.char, math.inf)
+    return figures[1] < -far or figures[2] > far
 
 
 def tiny_share(array: Array, largest: float, dtype: str = "") -> float:

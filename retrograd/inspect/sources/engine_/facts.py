@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from ....engine.accumulate import AccumulateGrad
 from ....engine.base import TensorBase
+from ....engine.dtypes import Size
 from ....engine.function.node import BackwardCFunction
 from ....engine.opnode import OpNode
 from ....engine.saved import SavedTensor
@@ -13,12 +16,18 @@ from ....engine.tensor import Tensor
 from ....engine.views import CopySlices
 from ..base import Node
 
+_NO_ARRAYS = frozenset({int, float, bool, str, type(None), Size})
+
 
 class Facts:
     """The engine's side of ``collect``."""
 
     engine = "retrograd"
     plain_tensors: frozenset[type] = frozenset({Tensor})
+
+    def __init__(self) -> None:
+        self.saved_once: list[float | None] = []
+        """Bytes that each node keeps, memory that several keep counted for the first of them."""
 
     def kind(self, node_type: type) -> str:
         """Tell leaves, custom Functions and CopySlices from operators."""
@@ -29,14 +38,36 @@ class Facts:
         return "copy" if issubclass(node_type, CopySlices) else "op"
 
     def saved_bytes(self, order: list[Node]) -> list[int | None]:
-        """Add up the arrays that each node holds; None where hooks packed one, whose size only they know."""
-        return [_bytes_of(node) for node in order]
+        """Add up the arrays that each node holds; None where hooks packed one, whose size only they know.
+
+        ``saved_once`` is filled on the way.
+        """
+        seen: set[int] = set()
+        found: list[int | None] = []
+        for node in order:
+            arrays = saved_arrays(node)
+            if arrays is None:
+                found.append(None)
+                self.saved_once.append(None)
+                continue
+            held = new = 0
+            for array in arrays:
+                size = array.nbytes
+                held += size
+                memory = id(memory_of(array))
+                if memory not in seen:
+                    seen.add(memory)
+                    new += size
+            found.append(held)
+            self.saved_once.append(new)
+        return found
 
 
-def _bytes_of(node: Node) -> int | None:
-    """Return the bytes of the distinct arrays that a node keeps for backward."""
-    arrays = saved_arrays(node)
-    return None if arrays is None else sum(array.nbytes for array in arrays)
+def memory_of(array: Any) -> Any:
+    """The array that owns an array's memory."""
+    while array.base.__class__ is np.ndarray:
+        array = array.base
+    return array
 
 
 def saved_arrays(node: Node) -> list[Any] | None:
@@ -44,17 +75,26 @@ def saved_arrays(node: Node) -> list[Any] | None:
     if isinstance(node, CopySlices):
         node = node.fn
     kept = getattr(node, "saved" if isinstance(node, OpNode) else "_saved", None)
+    if not kept:
+        return []
     found: dict[int, Any] = {}
-    waiting = list(kept or ())
+    waiting = list(kept)
     for value in waiting:  # grows while it is read
-        if isinstance(value, (list, tuple)):
+        sort = value.__class__
+        if sort is Tensor:
+            found[id(value._array)] = value._array
+        elif sort is np.ndarray:
+            found[id(value)] = value
+        elif sort in _NO_ARRAYS:
+            continue
+        elif isinstance(value, (list, tuple)):
             waiting.extend(value)
         elif isinstance(value, SavedTensor):
             if value.unpack_hook is not None:
                 return None
             waiting.append(value.data)
-        else:
-            array = value._array if isinstance(value, TensorBase) else value
-            if hasattr(array, "nbytes") and hasattr(array, "strides"):
-                found[id(array)] = array
+        elif isinstance(value, TensorBase):
+            found[id(value._array)] = value._array
+        elif hasattr(value, "nbytes") and hasattr(value, "strides"):
+            found[id(value)] = value
     return list(found.values())

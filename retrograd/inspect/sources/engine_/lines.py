@@ -83,10 +83,11 @@ class Lines:
         """Give nodes from this number on to the caller's line, and those before it to ``Function.apply``'s."""
         if self.tables is None:
             return
-        marks = self.tables.here(self._begin)
+        marks, end = self.tables.here(self._begin), peek_number()
         if number > marks.end:
             marks.gap(number, _applying_line(caller))
-        marks.note(number, peek_number(), user_frame(caller))
+        if end > marks.end:
+            marks.note(number, end, user_frame(caller))
 
 
 def _applying_line(frame: FrameType | None) -> FrameType | None:

@@ -13,108 +13,150 @@ from ...events import Event
 from ...snapshot import GraphSnapshot
 from .. import array_values as values
 from ..base import Node
-from .facts import saved_arrays
-from .watching import Observer, Run, guarded, version
+from .watching import Observer, Pictured, Run, guarded, report_problem, version
 
 _GRADIENT = ("grad_norm", "grad_min", "grad_max", "grad_mean", "zero_share", "nan_count", "inf_count")
+_PASSED = ("out_norm", "out_zero_share", "out_nan_count", "out_inf_count", "out_tiny_share")
+_REMEMBERED = 64
+"""Figures of arrays of fewer entries are worked out again sooner than found again."""
 Figures = tuple[float, ...] | None
 
 
 class Gathered:
     """What is known of the nodes of one run, by row of its snapshot."""
 
-    def __init__(self, shot: GraphSnapshot, order: list[Node], begin: int) -> None:
+    def __init__(self, shot: GraphSnapshot, order: list[Node], begin: int, thread: int) -> None:
         self.rows = {id(node): row for row, node in enumerate(order)}
         self.columns: dict[str, list[float | None]] = {name: [None] * len(shot) for name in MEASURES}
-        self.columns["saved_bytes"] = _saved_once(order)
         self.begin = begin
+        self.thread = thread
         self.started = perf_counter_ns()
         self.count = 0
-        self.running: list[tuple[int | None, int | None, int]] = []
-        """Row, sequence number and start of the nodes that are running."""
+        self.running: list[tuple[Node, int | None, int]] = []
+        """Node, row and start of the nodes that are running."""
+        self._order, self._thread = self.columns["order"], self.columns["thread"]
+        self._started, self._time = self.columns["started_us"], self.columns["time_us"]
+        self._arrived = [self.columns[name] for name in _GRADIENT]
+        self._passed = [self.columns[name] for name in _PASSED]
         self._figures: dict[int, tuple[Any, Figures]] = {}
 
     def figures(self, array: Any) -> Figures:
-        """Figures of a gradient, worked out once for the node that makes it and the one that takes it."""
+        """Figures of a gradient, worked out once for the node that makes it and those that take it or pass it on."""
+        if array.size < _REMEMBERED:
+            return values.gradient_figures(array)
         known = self._figures.get(id(array))
         if known is not None and known[0]() is array:
             return known[1]
-        found = values.gradient_figures(array)
+        found = self._of_whole_memory(array) or values.gradient_figures(array)
         self._figures[id(array)] = (weakref.ref(array), found)
         return found
 
-    def arrives(self, row: int, grads: list[Any], thread: int) -> None:
-        """Note what a node starts with."""
-        columns = self.columns
-        columns["order"][row] = self.count
-        columns["thread"][row] = thread
-        self.count += 1
-        figures = self.figures(_array(grads[0])) if grads and grads[0] is not None else None
-        if figures is not None:
-            for name, figure in zip(_GRADIENT, figures, strict=True):
-                columns[name][row] = figure
+    def _of_whole_memory(self, array: Any) -> Figures:
+        """Those of the array that an array is a transpose or another shape of."""
+        base = array.base
+        known = None if base is None else self._figures.get(id(base))
+        if known is None or known[0]() is not base or base.size != array.size:
+            return None
+        return known[1] if array.dtype is base.dtype and array.flags.forc else None
 
-    def passes_on(self, row: int, results: Any) -> None:
-        """Note what a node ends with."""
+    def forget(self) -> None:
+        """A gradient was changed in place."""
+        self._figures.clear()
+
+    def begins(self, node: Node, grads: list[Any]) -> None:
+        """Note what a node starts with."""
+        row = self.rows.get(id(node))
+        if row is not None:
+            self._order[row] = self.count
+            self._thread[row] = self.thread
+            self.count += 1
+            figures = self.figures(_array(grads[0])) if grads and grads[0] is not None else None
+            if figures is not None:
+                for column, figure in zip(self._arrived, figures, strict=True):
+                    column[row] = figure
+        self.running.append((node, row, perf_counter_ns()))
+
+    def ends(self, results: Any, now: int) -> None:
+        """Note what the innermost running node ends with."""
+        if not self.running:
+            return
+        _, row, began = self.running.pop()
+        if row is None:
+            return
+        self._started[row] = (began - self.started) / 1e3
+        self._time[row] = (now - began) / 1e3
+        arrays = [_array(g) for g in results if g is not None]
+        found = self._alone(arrays[0]) if len(arrays) == 1 else self._together(arrays)
+        if found is not None:
+            for column, figure in zip(self._passed, found, strict=True):
+                column[row] = figure
+
+    def _alone(self, array: Any) -> Figures:
+        """What is noted of the one gradient that a node passes on."""
+        figures = self.figures(array)
+        return None if figures is None else (figures[0], *figures[4:], _tiny(array, figures))
+
+    def _together(self, arrays: list[Any]) -> Figures:
+        """What is noted of several."""
         squares, size, zeros, tiny, nan, inf = 0.0, 0, 0.0, 0.0, 0.0, 0.0
-        for array in (_array(g) for g in results if g is not None):
+        for array in arrays:
             figures = self.figures(array)
             if figures is None:
                 continue
-            norm, low, high, _, zero, nans, infs = figures
+            norm, _, _, _, zero, nans, infs = figures
             squares += norm * norm
             size, zeros, nan, inf = size + array.size, zeros + zero * array.size, nan + nans, inf + infs
-            if array.dtype.kind == "f":
-                tiny += values.tiny_share(array, max(abs(low), abs(high))) * (1 - zero) * array.size
-        if size:
-            found = (math.sqrt(squares), zeros / size, nan, inf, tiny / (size - zeros) if size > zeros else 0.0)
-            for name, figure in zip(MEASURES[-5:], found, strict=True):
-                self.columns[name][row] = figure
+            tiny += _tiny(array, figures) * (1 - zero) * array.size
+        if not size:
+            return None
+        return math.sqrt(squares), zeros / size, nan, inf, tiny / (size - zeros) if size > zeros else 0.0
 
     def finish(self, shot: GraphSnapshot, *, failed: bool) -> dict[str, Any]:
         """Put the measures into the snapshot; returns what the event of the run's end is to say."""
         shot.measures.update(self.columns)
         data: dict[str, Any] = {"nodes": self.count}
-        if failed and self.running and self.running[-1][1] is not None:
-            data["failed_node"] = self.running[-1][1]
+        if failed and self.running and not self.running[-1][0].accumulates:
+            data["failed_node"] = self.running[-1][0]._sequence_nr() - self.begin
+        self.running.clear()
         self.rows.clear()
         self._figures.clear()
         return data
 
 
+def _tiny(array: Any, figures: tuple[float, ...]) -> float:
+    """Share of the non-zero entries of a real gradient below the smallest normal number."""
+    if array.dtype.kind != "f" or values.has_no_tiny(array, figures):
+        return 0.0
+    return values.tiny_share(array, max(abs(figures[1]), abs(figures[2])))
+
+
 class Nodes(Observer):
     """Fills the measures of a run's snapshot, and sends ``accumulate``."""
 
-    def prepare(self, run: Run, shot: GraphSnapshot, order: list[Node]) -> None:
+    def prepare(self, run: Run, pictured: Pictured) -> None:
         """A run is about to start over these nodes."""
-        run.gathered = Gathered(shot, order, self.watching.begin)
+        run.gathered = Gathered(pictured.shot, pictured.order, self.watching.begin, self.watching.thread())
+        run.gathered.columns["saved_bytes"] = list(pictured.saved_once)
 
-    @guarded
+    # These two are called most often of all, and guard themselves: on a thread that is not watched there is no run.
     def node_began(self, node: Node, grads: list[Any]) -> None:
         """A node is about to run."""
-        run = self.watching.run
-        gathered = None if run is None else run.gathered
-        if gathered is None:
-            return
-        row = gathered.rows.get(id(node))
-        if row is not None:
-            gathered.arrives(row, grads, self.watching.thread())
-        number = None if node.accumulates else node._sequence_nr() - gathered.begin
-        gathered.running.append((row, number, perf_counter_ns()))
+        runs = self.watching.here.runs
+        if runs and runs[-1].gathered is not None:
+            try:
+                runs[-1].gathered.begins(node, grads)
+            except Exception as failure:  # never the program's business
+                report_problem(self.watching, failure)
 
-    @guarded
     def node_ended(self, node: Node, grads: list[Any], results: Any) -> None:
         """It has run."""
         now = perf_counter_ns()
-        run = self.watching.run
-        gathered = None if run is None else run.gathered
-        if gathered is None or not gathered.running:
-            return
-        row, _, began = gathered.running.pop()
-        if row is not None:
-            gathered.columns["started_us"][row] = (began - gathered.started) / 1e3
-            gathered.columns["time_us"][row] = (now - began) / 1e3
-            gathered.passes_on(row, results)
+        runs = self.watching.here.runs
+        if runs and runs[-1].gathered is not None:
+            try:
+                runs[-1].gathered.ends(results, now)
+            except Exception as failure:  # never the program's business
+                report_problem(self.watching, failure)
 
     @guarded
     def accumulating(self, leaf: TensorBase) -> None:
@@ -172,23 +214,3 @@ def _any(array: Any) -> bool:
     """Whether an array has an entry that is not zero; mostly the first few tell."""
     flat = array.ravel(order="K")
     return bool(flat[:1024].any() or flat.any())
-
-
-def _saved_once(order: list[Node]) -> list[float | None]:
-    """Bytes that each node keeps, memory that several keep counted for the first of them."""
-    seen: set[int] = set()
-    found: list[float | None] = []
-    for node in order:
-        arrays = saved_arrays(node)
-        if arrays is None:
-            found.append(None)
-            continue
-        total = 0
-        for array in arrays:
-            while array.base.__class__ is array.__class__:
-                array = array.base
-            if id(array) not in seen:
-                seen.add(id(array))
-                total += array.nbytes
-        found.append(total)
-    return found

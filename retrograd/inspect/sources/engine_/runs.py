@@ -15,9 +15,9 @@ from ...frames import source_line, user_frame
 from ...snapshot import GraphSnapshot
 from ..base import Node
 from .nodes import kept_norms
-from .watching import Observer, Run, Watching, guarded
+from .watching import Observer, Pictured, Run, Watching, guarded
 
-Picture = Callable[[list[Any], FrameType | None], tuple[GraphSnapshot, list[Node]]]
+Picture = Callable[[list[Any], FrameType | None], Pictured]
 
 
 class _Call:
@@ -39,7 +39,7 @@ class Runs(Observer):
         super().__init__(watching)
         self._picture = picture
         self._calls = _Calls()
-        self.prepare: Callable[[Run, GraphSnapshot, list[Node]], None] | None = None
+        self.prepare: Callable[[Run, Pictured], None] | None = None
         """Told of a run and its graph before it starts."""
 
     @guarded
@@ -81,13 +81,14 @@ class Runs(Observer):
         run.began = time.perf_counter()
 
     def _graph(self, run: Run, roots: list[tuple[Node, int]], frame: FrameType | None) -> GraphSnapshot:
-        shot, order = self._picture([node for node, _ in roots], frame)
+        pictured = self._picture([node for node, _ in roots], frame)
+        shot = pictured.shot
         shot.first_seq = -self.watching.begin
         run.snapshot = shot
         if self.watching.wants("backward"):
-            self._name_leaves(shot, order)
+            self._name_leaves(shot, pictured.order)
         if self.prepare is not None:
-            self.prepare(run, shot, order)
+            self.prepare(run, pictured)
         return shot
 
     def _name_leaves(self, shot: GraphSnapshot, order: list[Node]) -> None:

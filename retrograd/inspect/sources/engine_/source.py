@@ -23,7 +23,7 @@ from .facts import Facts
 from .lines import LINES
 from .observers import observers_for, told
 from .steps import stepping
-from .watching import Watching
+from .watching import Pictured, Watching
 
 
 class EngineSource:
@@ -49,7 +49,7 @@ class EngineSource:
         find_names: bool = True,
     ) -> GraphSnapshot:
         """Picture the graph behind these objects."""
-        return self._picture(roots, frame, label, params, find_names=find_names)[0]
+        return self._picture(roots, frame, label, params, find_names=find_names).shot
 
     def _picture(
         self,
@@ -59,8 +59,7 @@ class EngineSource:
         params: Mapping[str, Any] | None = None,
         *,
         find_names: bool = True,
-    ) -> tuple[GraphSnapshot, list[Node]]:
-        """The picture, and the nodes in its order."""
+    ) -> Pictured:
         facts = Facts()
         shot, order, leaves = collect([_start(root)[0] for root in roots], facts)
         shot.label = label
@@ -68,7 +67,7 @@ class EngineSource:
         naming = Naming(TensorBase, roots, frame if find_names else None, params)
         naming.memory = LINES.memory
         naming.add_to(shot, order, leaves)
-        return shot, order
+        return Pictured(shot, order, facts.saved_once)
 
     @contextmanager
     def log_hooks(self, roots: list[Any], log: Callable[[str], None], *, verbose: bool) -> Iterator[None]:

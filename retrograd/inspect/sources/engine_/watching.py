@@ -6,20 +6,28 @@ import functools
 import threading
 import weakref
 from collections.abc import Callable
-from typing import Any, TypeVar
-
-import numpy as np
+from typing import Any, NamedTuple, TypeVar
 
 from ....engine.base import TensorBase
 from ....engine.state import peek_number
 from ....engine.views import has_history, requires_grad
 from ...event_data import LEVELS
 from ...events import Event
-from ...snapshot import SourceLine
+from ...snapshot import GraphSnapshot, SourceLine
 from ...tensors import TensorFacts
-from ..base import Sink
+from ..base import Node, Sink
+from .facts import memory_of
 
 F = TypeVar("F", bound=Callable[..., None])
+
+
+class Pictured(NamedTuple):
+    """The picture of a graph that is about to run, and its nodes in the order of the picture."""
+
+    shot: GraphSnapshot
+    order: list[Node]
+    saved_once: list[float | None]
+    """Bytes that each node keeps, memory that several keep counted for the first of them."""
 
 
 class Run:
@@ -104,7 +112,7 @@ class Watching:
             if name and not table[known].name:
                 table[known].name = name
             return known
-        return table.add(t, self._facts(t, source, name, row), id(memory_of(t)))
+        return table.add(t, self._facts(t, source, name, row), id(memory_of(t._array)))
 
     def _facts(self, t: TensorBase, source: SourceLine | None, name: str, row: int | None) -> TensorFacts:
         meta = t._meta
@@ -131,14 +139,6 @@ def _dtype_name(t: TensorBase) -> str:
     if name is None:
         name = _dtype_names[numpy] = t._sig.dtype.name
     return name
-
-
-def memory_of(t: TensorBase) -> Any:
-    """The array that owns a tensor's memory, found without leaving a trace at the tensor."""
-    array = t._array
-    while array.base.__class__ is np.ndarray:
-        array = array.base
-    return array
 
 
 def version(t: TensorBase) -> int:

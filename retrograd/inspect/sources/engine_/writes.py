@@ -11,7 +11,8 @@ from ...events import Event
 from .. import array_values as values
 from .caller import Caller, spelled
 from .describing import Describing, saved_numbers
-from .watching import Observer, Watching, guarded, memory_of, version
+from .facts import memory_of
+from .watching import Observer, Watching, guarded, version
 
 
 class Writes(Observer):
@@ -109,7 +110,7 @@ class Writes(Observer):
         if whole is None or caller.function != "setitem":
             return t
         held = whole()
-        return held if held is not None and memory_of(held) is memory_of(t) else t
+        return held if held is not None and memory_of(held._array) is memory_of(t._array) else t
 
     def _through(self, number: int, t: TensorBase) -> str:
         """The way to the memory that a write takes."""
