@@ -63,7 +63,9 @@ def _explained() -> Any:
 def _missing(name: str) -> str:
     import difflib  # only errors need it
 
-    near = difflib.get_close_matches(name, [n for n in globals() if not n.startswith("_")], 3)
+    public = [n for n in globals() if not n.startswith("_")]
+    # Tools probe every module for private names of theirs: no search for those.
+    near = [] if name.startswith("_") else difflib.get_close_matches(name, public, 3)
     hint = f"; the nearest names are {', '.join(near)}" if near else ""
     return f"module 'retrograd' has no attribute '{name}'{hint}"
 

@@ -6,6 +6,7 @@ import ast
 import importlib
 import re
 import runpy
+from functools import cache
 
 import click
 import pytest
@@ -26,10 +27,11 @@ def public_definitions(module: Module) -> list[Definition]:
         if isinstance(node, ast.ClassDef):
             methods = [item for item in node.body if isinstance(item, ast.FunctionDef | ast.AsyncFunctionDef)]
             own = [item for item in methods if not item.name.startswith("_")]
-            found.extend(item for item in own if (node.name, item.name) not in DOCUMENTED)
+            found.extend(item for item in own if (node.name, item.name) not in documented_methods())
     return found
 
 
+@cache
 def documented_methods() -> set[tuple[str, str]]:
     """(class, method) for every method with a docstring, and for those that inherit one from a base class of ours."""
     bases: dict[str, list[str]] = {}
@@ -48,9 +50,6 @@ def documented_methods() -> set[tuple[str, str]]:
             if parent in parents and parent != name
         }
     return found
-
-
-DOCUMENTED = documented_methods()
 
 
 def needs_no_docstring(node: ast.AST) -> bool:
