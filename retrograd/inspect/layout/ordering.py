@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
+from bisect import bisect_right, insort
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
 
 from .layers import Layered
 
@@ -10,107 +12,163 @@ _FINE = 3000
 """Up to this many links crossings are counted exactly and neighbours are swapped."""
 _SWEEPS = ((3_000, 12), (30_000, 6), (300_000, 2))
 """Links up to which so many sweeps are made; none above (the depth first order is good already)."""
+_SWAPS = 4
+"""Rounds of swapping neighbours after one sweep."""
 
 
 def reduce_crossings(layered: Layered) -> None:
     """Reorder ``layered.layers`` in place."""
     links = len(layered.below.items)
     sweeps = next((times for limit, times in _SWEEPS if links <= limit), 0)
-    position = [0] * layered.count
-    for layer in layered.layers:
-        _number(layer, position)
+    if not sweeps:
+        return
+    order = _Order(layered)
     if links > _FINE:
         for sweep in range(sweeps):
-            _sweep(layered, position, downward=sweep % 2 == 0)
+            order.sweep(downward=sweep % 2 == 0)
         return
-    best, fewest = [layer[:] for layer in layered.layers], _all_crossings(layered, position)
+    order.recount(range(len(layered.layers)))
+    best, fewest = [layer[:] for layer in layered.layers], sum(order.crossings)
+    still = 0
     for sweep in range(sweeps):
-        if fewest == 0:
-            break
-        _sweep(layered, position, downward=sweep % 2 == 0)
-        _swap_neighbours(layered, position)
-        crossings = _all_crossings(layered, position)
+        if fewest == 0 or still == 2:
+            break  # nothing moved on the way down nor on the way up, and nothing would move again
+        moved = order.sweep(downward=sweep % 2 == 0)
+        order.recount(moved)
+        moved |= order.swap_neighbours()
+        still = 0 if moved else still + 1
+        crossings = sum(order.crossings)
         if crossings < fewest:
             best, fewest = [layer[:] for layer in layered.layers], crossings
     layered.layers = best
 
 
-def _number(layer: list[int], position: list[int]) -> None:
-    """Note the place of every vertex of a layer."""
-    for place, vertex in enumerate(layer):
-        position[vertex] = place
+@dataclass(slots=True)
+class _Order:
+    """The order of every layer while it is being improved."""
 
+    layered: Layered
+    position: list[int] = field(init=False)
+    """Per vertex its place in its layer."""
+    crossings: list[int] = field(init=False)
+    """Per layer the crossings between it and the next."""
 
-def _sweep(layered: Layered, position: list[int], downward: bool) -> None:
-    """Sort every layer by the medians of its neighbours in the layer before it."""
-    neighbours = layered.above if downward else layered.below
-    layers = layered.layers if downward else reversed(layered.layers)
-    starts, items = neighbours.starts, neighbours.items
-    for layer in layers:
-        if len(layer) < 2:
-            continue
-        keys: dict[int, float] = {}
-        for vertex in layer:
-            around = [position[other] for other in items[starts[vertex] : starts[vertex + 1]]]
-            if around:
-                keys[vertex] = _median(around)
-        _sort_keyed(layer, keys)
-        _number(layer, position)
+    def __post_init__(self) -> None:
+        self.position = [0] * self.layered.count
+        self.crossings = [0] * len(self.layered.layers)
+        for layer in self.layered.layers:
+            self._number(layer)
+
+    def _number(self, layer: list[int]) -> None:
+        """Note the place of every vertex of a layer."""
+        for place, vertex in enumerate(layer):
+            self.position[vertex] = place
+
+    def sweep(self, downward: bool) -> set[int]:
+        """Sort every layer by the medians of its neighbours in the layer before it; return those that changed."""
+        layers, position = self.layered.layers, self.position
+        neighbours = self.layered.above if downward else self.layered.below
+        starts, items = neighbours.starts, neighbours.items
+        changed = set()
+        for number in range(len(layers)) if downward else range(len(layers) - 1, -1, -1):
+            layer = layers[number]
+            if len(layer) < 2:
+                continue
+            keys: dict[int, float] = {}
+            for vertex in layer:
+                around = [position[other] for other in items[starts[vertex] : starts[vertex + 1]]]
+                if around:
+                    keys[vertex] = _median(around)
+            ordered = _sorted_by(layer, keys)
+            if ordered != layer:
+                layer[:] = ordered
+                self._number(layer)
+                changed.add(number)
+        return changed
+
+    def recount(self, moved: Iterable[int]) -> None:
+        """Count the crossings above and below the layers that moved."""
+        for number in {gap for layer in moved for gap in (layer - 1, layer) if gap >= 0}:
+            self.crossings[number] = self._crossings(number)
+
+    def _crossings(self, number: int) -> int:
+        """Count the crossings between a layer and the next."""
+        layers, position = self.layered.layers, self.position
+        if number + 1 == len(layers) or len(layers[number]) < 2 or len(layers[number + 1]) < 2:
+            return 0
+        starts, items = self.layered.below.starts, self.layered.below.items
+        ends: list[int] = []
+        for vertex in layers[number]:
+            ends += sorted([position[other] for other in items[starts[vertex] : starts[vertex + 1]]])
+        return _disorder(ends)
+
+    def swap_neighbours(self) -> set[int]:
+        """Swap neighbours wherever that alone saves crossings, in a few rounds; return the layers that changed."""
+        changed = set()
+        for _ in range(_SWAPS):
+            improved = set()
+            for number, layer in enumerate(self.layered.layers):
+                if (self.crossings[number] or (number and self.crossings[number - 1])) and self._swap_in(layer):
+                    improved.add(number)
+                    self.recount((number,))
+            if not improved:
+                break
+            changed |= improved
+        return changed
+
+    def _swap_in(self, layer: list[int]) -> bool:
+        """Go through a layer once and swap neighbours; return whether any were."""
+        improved = False
+        for place in range(len(layer) - 1):
+            left, right = layer[place], layer[place + 1]
+            if self._gain(left, right) > 0:
+                layer[place], layer[place + 1] = right, left
+                self.position[left], self.position[right] = place + 1, place
+                improved = True
+        return improved
+
+    def _gain(self, left: int, right: int) -> int:
+        """Return how many crossings swapping two neighbours would save."""
+        gain = 0
+        for neighbours in (self.layered.above, self.layered.below):
+            ours = sorted([self.position[other] for other in neighbours.of(left)])
+            theirs = sorted([self.position[other] for other in neighbours.of(right)])
+            gain += _inversions(ours, theirs) - _inversions(theirs, ours)
+        return gain
 
 
 def _median(places: list[int]) -> float:
     """Return the median; between two middle ones it leans to the side where the others are closer together."""
-    places.sort()
     count = len(places)
+    if count == 1:
+        return places[0]
+    if count == 2:
+        return (places[0] + places[1]) / 2
+    places.sort()
     middle = count // 2
     if count % 2:
         return places[middle]
-    if count == 2:
-        return (places[0] + places[1]) / 2
     left, right = places[middle - 1] - places[0], places[-1] - places[middle]
     if left + right == 0:
         return (places[middle - 1] + places[middle]) / 2
     return (places[middle - 1] * right + places[middle] * left) / (left + right)
 
 
-def _sort_keyed(layer: list[int], keys: dict[int, float]) -> None:
-    """Sort the vertices that have a key among the places they hold; the others stay where they are."""
+def _sorted_by(layer: list[int], keys: dict[int, float]) -> list[int]:
+    """Return a layer with the vertices that have a key sorted among the places they hold; the others stay."""
     if len(keys) == len(layer):
-        layer.sort(key=keys.__getitem__)
-        return
+        return sorted(layer, key=keys.__getitem__)
+    found = layer[:]
     slots = [place for place, vertex in enumerate(layer) if vertex in keys]
-    ordered = sorted((layer[place] for place in slots), key=keys.__getitem__)
-    for place, vertex in zip(slots, ordered, strict=True):
-        layer[place] = vertex
+    for place, vertex in zip(slots, sorted(keys, key=keys.__getitem__), strict=True):
+        found[place] = vertex
+    return found
 
 
-def _swap_neighbours(layered: Layered, position: list[int]) -> None:
-    """Swap neighbours wherever that alone saves crossings, in a few rounds."""
-    for _ in range(4):
-        improved = False
-        for layer in layered.layers:
-            for place in range(len(layer) - 1):
-                left, right = layer[place], layer[place + 1]
-                if _pair_gain(layered, position, left, right) > 0:
-                    layer[place], layer[place + 1] = right, left
-                    position[left], position[right] = place + 1, place
-                    improved = True
-        if not improved:
-            return
-
-
-def _pair_gain(layered: Layered, position: list[int], left: int, right: int) -> int:
-    """Return how many crossings swapping two neighbours would save."""
-    gain = 0
-    for neighbours in (layered.above, layered.below):
-        ours = sorted(position[other] for other in neighbours.of(left))
-        theirs = sorted(position[other] for other in neighbours.of(right))
-        gain += _inversions(ours, theirs) - _inversions(theirs, ours)
-    return gain
-
-
-def _inversions(ours: list[int], theirs: list[int]) -> int:
+def _inversions(ours: Sequence[int], theirs: Sequence[int]) -> int:
     """Count the pairs whose first (of ``ours``) lies right of the second (of ``theirs``); both are sorted."""
+    if not ours or not theirs or ours[-1] <= theirs[0]:
+        return 0
     count = below = 0
     for place in ours:
         while below < len(theirs) and theirs[below] < place:
@@ -119,36 +177,16 @@ def _inversions(ours: list[int], theirs: list[int]) -> int:
     return count
 
 
-def _all_crossings(layered: Layered, position: list[int]) -> int:
-    """Count the crossings between all neighbouring layers."""
-    return sum(_crossings(layered, position, upper, len(lower)) for upper, lower in pairwise(layered.layers))
-
-
-def _crossings(layered: Layered, position: list[int], upper: list[int], lower_count: int) -> int:
-    """Count the crossings below one layer with a Fenwick tree over the places of the next."""
-    tree = [0] * (lower_count + 1)
-    total = seen = 0
-    for vertex in upper:
-        ends = sorted(position[other] for other in layered.below.of(vertex))
-        for end in ends:
-            total += seen - _prefix(tree, end + 1)
-        for end in ends:
-            _add(tree, end + 1)
-        seen += len(ends)
+def _disorder(ends: list[int]) -> int:
+    """Count the pairs of which the first is the larger (at most ``_FINE`` numbers, so inserting is cheap)."""
+    total, seen = 0, []  # type: int, list[int]
+    highest = -1
+    for number, end in enumerate(ends):
+        if end >= highest:
+            highest = end
+            seen.append(end)
+            continue
+        place = bisect_right(seen, end)
+        total += number - place
+        insort(seen, end, lo=place)
     return total
-
-
-def _prefix(tree: list[int], index: int) -> int:
-    """Return the sum of a Fenwick tree up to ``index``."""
-    total = 0
-    while index > 0:
-        total += tree[index]
-        index &= index - 1
-    return total
-
-
-def _add(tree: list[int], index: int) -> None:
-    """Add one at ``index`` of a Fenwick tree."""
-    while index < len(tree):
-        tree[index] += 1
-        index += index & -index
