@@ -22,6 +22,7 @@ DATA = (
     "event_data",
     "findings",
     "frames",
+    "garbage",
     "names",
     "spelling",
     "stacks",

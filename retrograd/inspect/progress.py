@@ -39,6 +39,7 @@ class _Bar:
         self._over = False
         self._lock = threading.Lock()
         self._timer = threading.Timer(PATIENCE, self._show)
+        self._timer.name = "retrograd-progress"
         self._timer.daemon = True
 
     def begin(self) -> None:

@@ -139,11 +139,14 @@ class _Maker:
         start, end = box_of[sources], box_of[targets]
         closed = np.asarray([box.scope >= 0 or box.copies > 1 for box in self.boxes], dtype=bool)
         keep &= (start != end) | ~closed[start] if len(closed) else keep
-        found: dict[tuple[int, int, int], int] = {}
         made = View(folded, self.boxes, self.frames, box_of, [], [], [], [])
         chosen = np.flatnonzero(keep)
-        pairs = zip(chosen.tolist(), start[chosen].tolist(), end[chosen].tolist(), strict=True)
-        for edge, source, target in pairs:
+        edges, starts, ends = chosen.tolist(), start[chosen].tolist(), end[chosen].tolist()
+        if not closed.any():  # every edge of an open graph has two atoms and is seen by itself
+            made.edges, made.sources, made.targets, made.counts = edges, starts, ends, [1] * len(edges)
+            return made
+        found: dict[tuple[int, int, int], int] = {}
+        for edge, source, target in zip(edges, starts, ends, strict=True):
             plain = not (closed[source] or closed[target])
             number = folded.original.edge_input_nr[folded.first_edges[edge]] if plain else -1
             place = found.setdefault((source, target, number), len(made.edges))

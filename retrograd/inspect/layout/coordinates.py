@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from .layers import Layered
+from .ranks import Adjacency
 from .spacing import spread
 
 GAP = 28.0
@@ -22,34 +23,43 @@ _LIGHT = 1e-4
 
 @dataclass(slots=True)
 class Placement:
-    """The lines of all vertices and how far their boxes reach beside them; wrapped layers are left out of all moves."""
+    """The lines of all vertices and the room between neighbours; wrapped layers are left out of all moves."""
 
     layered: Layered
-    lefts: list[float]
-    """Per vertex the distance from its left side to the line through it, which is its middle but for anchors."""
-    rights: list[float]
     centres: list[float]
-    """Per vertex the place of that line."""
+    """Per vertex the place of its line."""
     wrapped: set[int]
-
-    def gap(self, left: int, right: int) -> float:
-        """Return the least distance between the centres of two neighbours."""
-        nodes = self.layered.nodes
-        free = GAP if left < nodes and right < nodes else _LINE_GAP
-        return self.rights[left] + self.lefts[right] + free
+    gaps: list[list[float]]
+    """Per layer the least distances between the lines of neighbours."""
+    weights: list[list[float]]
+    """Per layer the weights of its vertices."""
 
 
 def place(layered: Layered, lefts: list[float], rights: list[float], wrapped: set[int]) -> list[float]:
-    """Return the line of every vertex, ``lefts`` right of its left side; those of ``wrapped`` layers are 0."""
-    placement = Placement(layered, lefts, rights, [0.0] * layered.count, wrapped)
+    """Return the line of every vertex, ``lefts`` right of its left side; those of ``wrapped`` layers are 0.
+
+    A line runs through the middle of a box, but for anchors; ``rights`` is what the box reaches beyond it.
+    """
+    gaps = [_gaps(layer, layered.nodes, lefts, rights) for layer in layered.layers]
+    weights = [[_LIGHT if layered.light[vertex] else 1.0 for vertex in layer] for layer in layered.layers]
+    placement = Placement(layered, [0.0] * layered.count, wrapped, gaps, weights)
     rounds = 3 if layered.count < 20_000 else 1
     _align(placement, downward=True)
     for _ in range(rounds):
         _align(placement, downward=False)
         _align(placement, downward=True)
+    straightener = _Straightener(placement)
     for _ in range(rounds):
-        _straighten(placement)
+        straightener.run()
     return placement.centres
+
+
+def _gaps(layer: list[int], nodes: int, lefts: list[float], rights: list[float]) -> list[float]:
+    """Return the least distances between the lines of the neighbours of one layer."""
+    return [
+        rights[left] + lefts[right] + (GAP if left < nodes and right < nodes else _LINE_GAP)
+        for left, right in pairwise(layer)
+    ]
 
 
 def _align(placement: Placement, downward: bool) -> None:
@@ -64,60 +74,65 @@ def _align(placement: Placement, downward: bool) -> None:
         layer = layered.layers[number]
         wishes = []
         for vertex in layer:
-            around = items[starts[vertex] : starts[vertex + 1]]
-            wishes.append(_pull(around, centres, light) if around else centres[vertex])
+            first, end = starts[vertex], starts[vertex + 1]
+            if end - first == 1:
+                wishes.append(centres[items[first]])
+            else:
+                wishes.append(_pull(items[first:end], centres, light) if end > first else centres[vertex])
         if len(layer) == 1:
             centres[layer[0]] = wishes[0]
             continue
-        weights = [_LIGHT if light[vertex] else 1.0 for vertex in layer]
-        gaps = [placement.gap(left, right) for left, right in pairwise(layer)]
-        for vertex, centre in zip(layer, spread(wishes, weights, gaps), strict=True):
+        places = spread(wishes, placement.weights[number], placement.gaps[number])
+        for vertex, centre in zip(layer, places, strict=True):
             centres[vertex] = centre
 
 
 def _pull(around: list[int], centres: list[float], light: bytearray) -> float:
-    """Return where neighbours pull a vertex: the mean, in which light ones count for next to nothing."""
-    if len(around) == 1:
-        return centres[around[0]]
+    """Return where several neighbours pull a vertex: the mean, in which light ones count for next to nothing."""
     heavy = [centres[other] for other in around if not light[other]]
     if heavy:
         return sum(heavy) / len(heavy)
-    return sum(centres[other] for other in around) / len(around)
+    return sum([centres[other] for other in around]) / len(around)
 
 
-def _straighten(placement: Placement) -> None:
-    """Put every run of vertices on one vertical, where its neighbours leave room for it."""
-    left, right = _neighbours(placement)
-    centres = placement.centres
-    for run in _runs(placement.layered, placement.wrapped):
-        lows = [centres[left[v]] + placement.gap(left[v], v) if left[v] >= 0 else -1e18 for v in run]
-        highs = [centres[right[v]] - placement.gap(v, right[v]) if right[v] >= 0 else 1e18 for v in run]
-        low, high = max(lows), min(highs)
-        wish = sum(centres[vertex] for vertex in run) / len(run)
-        if low <= high:
-            line = min(max(wish, low), high)
-            for vertex in run:
-                centres[vertex] = line
-            continue
-        for vertex, least, most in zip(run, lows, highs, strict=True):
-            if least <= most:
-                centres[vertex] = min(max(wish, least), most)
+class _Straightener:
+    """Puts every run of vertices on one vertical, where its neighbours leave room for it."""
 
+    def __init__(self, placement: Placement) -> None:
+        layered = placement.layered
+        self.centres = placement.centres
+        self.left, self.right = [-1] * layered.count, [-1] * layered.count
+        """The neighbours of every vertex, -1 at the ends of a layer,"""
+        self.left_gap, self.right_gap = [0.0] * layered.count, [0.0] * layered.count
+        """and the least distances to them."""
+        for layer, gaps in zip(layered.layers, placement.gaps, strict=True):
+            for before, after, gap in zip(layer, layer[1:], gaps, strict=False):
+                self.right[before], self.left[after] = after, before
+                self.right_gap[before] = self.left_gap[after] = gap
+        self.runs = _runs(layered, placement.wrapped)
 
-def _neighbours(placement: Placement) -> tuple[list[int], list[int]]:
-    """Return the left and the right neighbour of every vertex, -1 at the ends of a layer."""
-    left, right = [-1] * placement.layered.count, [-1] * placement.layered.count
-    for layer in placement.layered.layers:
-        for before, after in pairwise(layer):
-            right[before] = after
-            left[after] = before
-    return left, right
+    def run(self) -> None:
+        """Move all runs once."""
+        centres, left, right = self.centres, self.left, self.right
+        left_gap, right_gap = self.left_gap, self.right_gap
+        for run in self.runs:
+            lows = [centres[left[v]] + left_gap[v] if left[v] >= 0 else -1e18 for v in run]
+            highs = [centres[right[v]] - right_gap[v] if right[v] >= 0 else 1e18 for v in run]
+            low, high = max(lows), min(highs)
+            wish = sum([centres[vertex] for vertex in run]) / len(run)
+            if low <= high:
+                line = min(max(wish, low), high)
+                for vertex in run:
+                    centres[vertex] = line
+                continue
+            for vertex, least, most in zip(run, lows, highs, strict=True):
+                if least <= most:
+                    centres[vertex] = min(max(wish, least), most)
 
 
 def _runs(layered: Layered, wrapped: set[int]) -> list[list[int]]:
     """Return the maximal runs of two or more vertices of which each is the only heavy link of the next."""
-    down = [_only_link(layered, vertex, layered.below.of(vertex)) for vertex in range(layered.count)]
-    up = [_only_link(layered, vertex, layered.above.of(vertex)) for vertex in range(layered.count)]
+    down, up = _only_links(layered, layered.below), _only_links(layered, layered.above)
     runs = []
     for start in range(layered.count):
         above = up[start]
@@ -129,6 +144,16 @@ def _runs(layered: Layered, wrapped: set[int]) -> list[list[int]]:
         if len(run) > 1:
             runs.append(run)
     return runs
+
+
+def _only_links(layered: Layered, neighbours: Adjacency) -> list[int]:
+    """Return per vertex the one neighbour on one side that it should stand in line with, or -1."""
+    starts, items = neighbours.starts, neighbours.items
+    found = []
+    for vertex in range(layered.count):
+        first, end = starts[vertex], starts[vertex + 1]
+        found.append(_only_link(layered, vertex, items[first:end]) if end > first else -1)
+    return found
 
 
 def _only_link(layered: Layered, vertex: int, around: list[int]) -> int:

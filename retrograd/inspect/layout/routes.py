@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import pairwise
 
-from .base import Point
+from .base import Point, straight, vertical
 from .curves import curve
 from .frame import Frame, Lane
 from .layers import Layered
@@ -34,21 +34,43 @@ def lane_users(layered: Layered, net: Net, pages: list[int]) -> list[Lane]:
 
 def routes(net: Net, frame: Frame, label_widths: Sequence[float]) -> list[list[Point]]:
     """Return the Bezier points of all edges."""
-    in_lane = set(frame.layered.lanes)
+    layered, in_lane = frame.layered, set(frame.layered.lanes)
     paths = [
-        [source, target] if edge in in_lane else frame.layered.path(edge, source, target)
-        for edge, (source, target) in enumerate(zip(net.edge_source, net.edge_target, strict=True))
+        [source, target] if bundle is None or edge in in_lane else layered.path(edge, source, target)
+        for edge, (source, target, bundle) in enumerate(
+            zip(net.edge_source, net.edge_target, layered.bundles, strict=True)
+        )
     ]
     starts = _out_ports(net, frame, paths, label_widths)
     ends = _in_ports(net, frame, paths, starts, in_lane)
+    ranks, pages, rows = layered.ranks, frame.bands.pages, frame.bands.rows
     drawn = []
     for edge, path in enumerate(paths):
+        source, target = path[0], path[-1]
         if edge in in_lane:
-            way = _lane_way(frame, path, net.edge_output_nr[edge], starts[edge], ends[edge])
+            drawn.append(curve(_lane_way(frame, path, net.edge_output_nr[edge], starts[edge], ends[edge])))
+        elif len(path) > 2 or source in rows or target in rows or pages[ranks[source]] != pages[ranks[target]]:
+            drawn.append(curve(_layer_way(frame, path, starts[edge], ends[edge])))
         else:
-            way = _layer_way(frame, path, starts[edge], ends[edge])
-        drawn.append(curve(way))
+            drawn.append(_next_layer(frame, source, target, starts[edge], ends[edge]))
     return drawn
+
+
+def _next_layer(frame: Frame, source: int, target: int, start: float, end: float) -> list[Point]:
+    """Return the curve of an edge from one layer to the next: straight down past its layer, then over.
+
+    This is what ``curve`` makes of that way; most edges of a drawing are such.
+    """
+    bands, ranks = frame.bands, frame.layered.ranks
+    own = round(bands.tops[ranks[source]] + frame.sizes[source].height, 1)
+    below, top = round(bands.bottoms[ranks[source]], 1), round(bands.tops[ranks[target]], 1)
+    x0, x1 = round(start, 1), round(end, 1)
+    if x0 == x1:
+        return [(x0, own), *straight((x0, own), (x1, top))]
+    bezier = [(x0, own)]
+    if own != below:
+        bezier += straight((x0, own), (x0, below))
+    return bezier + vertical((x0, below), (x1, top))
 
 
 def _out_ports(net: Net, frame: Frame, paths: list[list[int]], label_widths: Sequence[float]) -> list[float]:
@@ -56,10 +78,13 @@ def _out_ports(net: Net, frame: Frame, paths: list[list[int]], label_widths: Seq
     wishes = [frame.centres[path[1]] for path in paths]
     places = [0.0] * len(paths)
     for node, edges in _grouped(net.edge_source).items():
+        middle, width = frame.middle(node), frame.sizes[node].width
+        if len(edges) == 1:
+            (places[edges[0]],) = ports(middle, width, [wishes[edges[0]]], ())
+            continue
         edges.sort(key=lambda edge: (round(wishes[edge], 1), edge))
         gaps = [max(_IN_GAP, (label_widths[a] + label_widths[b]) * 0.375 + 4) for a, b in pairwise(edges)]
-        found = ports(frame.middle(node), frame.sizes[node].width, [wishes[edge] for edge in edges], gaps)
-        for edge, place in zip(edges, found, strict=True):
+        for edge, place in zip(edges, ports(middle, width, [wishes[edge] for edge in edges], gaps), strict=True):
             places[edge] = place
     for edge, distance in net.leaves_at.items():
         places[edge] = frame.left(net.edge_source[edge]) + distance
@@ -112,15 +137,19 @@ def _grouped(ends: list[int]) -> dict[int, list[int]]:
 
 def _layer_way(frame: Frame, path: list[int], start: float, end: float) -> list[Point]:
     """Return the way points of an edge that runs from layer to layer."""
-    last = len(path) - 1
-    way: list[Point] = []
-    for index, vertex in enumerate(path):
-        if index:
-            if frame.page(vertex) != frame.page(path[index - 1]):
-                way += _page_turn(frame, path[index - 1], vertex)
-            way += frame.entry(vertex, end if index == last else frame.centres[vertex])
-        if index < last:
-            way += frame.exit(vertex, frame.centres[vertex] if index else start)
+    bands, ranks, centres = frame.bands, frame.layered.ranks, frame.centres
+    way = frame.exit(path[0], start)
+    page = bands.pages[ranks[path[0]]]
+    for index in range(1, len(path)):
+        vertex = path[index]
+        rank = ranks[vertex]
+        if bands.pages[rank] != page:
+            page = bands.pages[rank]
+            way += _page_turn(frame, path[index - 1], vertex)
+        if index == len(path) - 1:
+            return way + frame.entry(vertex, end)
+        way.append((centres[vertex], bands.tops[rank]))
+        way.append((centres[vertex], bands.bottoms[rank]))
     return way
 
 

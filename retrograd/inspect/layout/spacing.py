@@ -10,7 +10,10 @@ def spread(wishes: Sequence[float], weights: Sequence[float], gaps: Sequence[flo
 
     This is isotonic regression of ``wishes - offsets``, solved by pooling adjacent violators.
     """
-    if all(wishes[index + 1] - wishes[index] >= gap for index, gap in enumerate(gaps)):
+    for before, after, gap in zip(wishes, wishes[1:], gaps, strict=False):
+        if after - before < gap:
+            break
+    else:
         return list(wishes)
     offset = 0.0
     offsets = [0.0]

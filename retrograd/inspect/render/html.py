@@ -8,6 +8,7 @@ from importlib import resources
 from typing import Any
 
 from retrograd.inspect.events import Recording
+from retrograd.inspect.garbage import collector_paused
 from retrograd.inspect.snapshot import GraphSnapshot
 
 from . import labels, theme
@@ -40,6 +41,7 @@ class HtmlRenderer:
     suffixes = (".html", ".htm")
     binary = False
 
+    @collector_paused()
     def render(self, recording: Recording, options: RenderOptions) -> str:
         """Return a whole page that needs no network and no other file."""
         numbers = _steps(recording, options)

@@ -83,8 +83,10 @@ class Scene:
 
     def via_text(self, edge: int) -> str:
         """Return what was merged into an edge, in words."""
-        folded = self.view.folded
-        merged = islice(folded.via(self.view.edges[edge]), _MOST_MERGED)
+        folded, number = self.view.folded, self.view.edges[edge]
+        if folded.first_edges[number] == folded.last_edges[number]:
+            return ""
+        merged = islice(folded.via(number), _MOST_MERGED)
         words = ", ".join(folded.original.op[node] for node in merged)
         return f" via {words}" if words else ""
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from retrograd.inspect.events import Recording
+from retrograd.inspect.garbage import collector_paused
 from retrograd.inspect.layout.text_size import text_width
 
 from . import labels, theme
@@ -21,6 +22,7 @@ class SvgRenderer:
     suffixes = (".svg",)
     binary = False
 
+    @collector_paused()
     def render(self, recording: Recording, options: RenderOptions) -> str:
         """Return an SVG document."""
         scenes = [scene(recording.snapshots[step], options, step) for step in chosen_steps(recording, options)]

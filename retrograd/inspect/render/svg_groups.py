@@ -138,18 +138,15 @@ def edge_group(
 
 def path_data(points: list[Point]) -> str:
     """Return Bezier points as path data, vertical pieces written short."""
-    (x, y), *rest = points
+    x, y = points[0]
     parts = [f"M{number(x)} {number(y)}"]
-    for index in range(0, len(rest), 3):
-        first, second, end = rest[index : index + 3]
-        if first[0] == second[0] == end[0] == x:
-            parts.append(f"V{number(end[1])}")
+    for index in range(1, len(points), 3):
+        (x1, y1), (x2, y2), (x3, y3) = points[index : index + 3]
+        if x1 == x2 == x3 == x:
+            parts.append(f"V{number(y3)}")
         else:
-            parts.append(
-                f"C{number(first[0])} {number(first[1])} {number(second[0])} {number(second[1])} "
-                f"{number(end[0])} {number(end[1])}"
-            )
-        x = end[0]
+            parts.append(f"C{number(x1)} {number(y1)} {number(x2)} {number(y2)} {number(x3)} {number(y3)}")
+        x = x3
     return "".join(parts)
 
 

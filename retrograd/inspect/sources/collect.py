@@ -6,11 +6,10 @@ tensor changed in place, is pictured like any other.
 
 from __future__ import annotations
 
-import gc
-import threading
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+from ..garbage import collector_paused
 from ..snapshot import GraphSnapshot
 from .base import Facts, Node
 
@@ -43,16 +42,8 @@ def collect(roots: Sequence[Node], facts: Facts) -> Collected:
     order = list(places)
     leaves: dict[int, Any] = {}
     shot = GraphSnapshot(engine=facts.engine, roots=[places[root] for root in roots])
-    # A walk makes no garbage: the collector need not go through the growing heap again and again. With other
-    # threads around it stays as it is, for one of them might be switching it at this moment.
-    rest = gc.isenabled() and threading.active_count() == 1
-    try:
-        if rest:
-            gc.disable()
+    with collector_paused():
         _walk(order, places, leaves, shot, facts)
-    finally:
-        if rest:
-            gc.enable()
     shot.seq = [None if (number := node._sequence_nr()) == LEAF_NUMBER else number for node in order]
     shot.saved_bytes = facts.saved_bytes(order)
     return Collected(shot, order, leaves)

@@ -1,0 +1,30 @@
+"""Python's garbage collector at rest while something large is made that holds no cycles.
+
+The collector goes through the whole growing heap again and again; in a walk or a drawing of 100,000 nodes that is up
+to half of the time, and there is nothing for it to find.
+"""
+
+from __future__ import annotations
+
+import gc
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+_OURS = "retrograd"
+"""How the names of the threads begin that retrograd starts."""
+
+
+@contextmanager
+def collector_paused() -> Iterator[None]:
+    """Pause the collector in the block, unless it is off already or a thread of the program might switch it as well."""
+    here = threading.current_thread()
+    alone = all(thread is here or thread.name.startswith(_OURS) for thread in threading.enumerate())
+    if not (alone and gc.isenabled()):
+        yield
+        return
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.enable()
