@@ -54,15 +54,27 @@ class _Clash:
 def _clashes(flow: Flow, run: Run, savers: set[int]) -> Iterator[_Clash]:
     """Yield each write, before a run, into memory that calls of its graph had saved, last write first."""
     found: dict[int, tuple[list[int], int]] = {}
+    stepped = _stepped(flow, run)
     for row in sorted(savers):
         for tensor in flow.events[row].data.get("saves", ()):
             storage = flow.facts(tensor).storage
-            for write in flow.writes_to.get(storage, ()) if storage is not None else ():
+            writes = flow.writes_to.get(storage, ()) if storage is not None else ()
+            for write in [*writes, *stepped.get(tensor, ())]:
                 if row < write < run.begin:
                     rows, _ = found.setdefault(write, ([], tensor))
                     rows.append(row)
     for write, (rows, tensor) in sorted(found.items(), reverse=True):
         yield _Clash(write, list(dict.fromkeys(rows)), tensor)
+
+
+def _stepped(flow: Flow, run: Run) -> dict[int, list[int]]:
+    """Return parameter -> rows at which an optimizer that had a gradient for it stepped, before a run that failed."""
+    found: dict[int, list[int]] = {}
+    for row, event in flow.of_kind("optimizer", action="step") if run.error else ():
+        for leaf in event.data.get("parameters", {}).values():
+            if any(arrival < row for arrival in flow.accumulated.get(leaf, ())):
+                found.setdefault(leaf, []).append(row)
+    return found
 
 
 def _modified(flow: Flow, run: Run) -> Iterator[Case]:
@@ -79,11 +91,15 @@ def _written(flow: Flow, clash: _Clash, run: Run) -> Case:
     """Return the case of one write."""
     event = flow.events[clash.write]
     savers = [flow.events[row] for row in clash.savers]
-    name = _target_name(flow, clash.write)
+    stepped = event.kind == "optimizer"
+    name = flow.name(clash.saved) if stepped else _target_name(flow, clash.write)
+    how = f"{event.data.get('name') or event.op}.step()" if stepped else f"the in-place {event.op}"
     saved = listed(f"{operator_word(saver.op)}{at(saver.source)}" for saver in savers)
     return Case(
         kind="inplace-modified",
-        message=f"{name}, saved by {saved} for backward, was changed by the in-place {event.op}{at(event.source)}.",
+        message=f"{name}, saved by {saved} for backward, was changed in place by {how}{at(event.source)}."
+        if stepped
+        else f"{name}, saved by {saved} for backward, was changed by {how}{at(event.source)}.",
         remedy=_out_of_place(flow, clash.write, name),
         source=event.source,
         op=event.op,
