@@ -261,4 +261,6 @@ class CheckpointData(TypedDict, total=False):
     first: int
     """Row of the first event inside; ``end`` is one past the last one."""
     end: int
+    keeps_random_state: bool
+    """Whether the recomputation draws the same random numbers as the forward."""
     run: int

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from ..snapshot import SourceLine
 from .flow import Flow
 from .runs import Run
+from .spelling import hands_over
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,12 +46,23 @@ def described(flow: Flow, found: tuple[int, int, int], run: Run) -> Carried:
     tensor, maker, user = found
     made_at, used_at = living_line(flow, maker, run), living_line(flow, user, run)
     spelled = flow.spelling.spelled(tensor, user)
-    if "." in spelled:  # an attribute outlives every function, so the line itself is the place
+    if "." in spelled or _hidden(flow, maker, user, used_at):  # outlives every function: the line itself is the place
         used_at = flow.events[user].source
+        made_at = flow.events[maker].source if _hidden(flow, maker, user, made_at) else made_at
     name = spelled if "." in spelled else flow.name(tensor, used_at.function if used_at else None)
     twins = [row for row in flow.made_at(flow.events[maker].source, flow.events[maker].op) if row != maker]
     again = any(flow.has_node(row) and living_line(flow, row, run) == made_at for row in twins)
     return Carried(tensor, name, maker, user, made_at, used_at, again)
+
+
+def _hidden(flow: Flow, maker: int, user: int, line: SourceLine | None) -> bool:
+    """Whether the function that makes and uses a tensor keeps it itself: the line that calls it hands nothing over."""
+    made, used = flow.events[maker].source, flow.events[user].source
+    if line is None or made is None or used is None or line == used:
+        return False
+    if (made.file, made.function) != (used.file, used.function):
+        return False
+    return not hands_over(flow.spelling.text(line))
 
 
 def living_line(flow: Flow, row: int, run: Run) -> SourceLine | None:

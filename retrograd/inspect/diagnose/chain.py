@@ -11,7 +11,7 @@ from .base import Case, Check, Kind, Stage
 from .flow import Flow
 from .phrases import NO_GRAPH
 from .runs import Run
-from .values_out import COPYING, value_cut
+from .values_out import COPYING, number_cut, value_cut
 from .wanted import wanted_leaves
 from .words import at, listed, operator_word, place
 
@@ -72,12 +72,21 @@ def _cut_of(flow: Flow, leaf: int, failed: Run | None) -> _Cut | None:
     roots = {root for run in runs for root in run.roots}
     way = flow.path_to(leaf, roots, before=max((run.begin for run in runs), default=None))
     if way is None:
-        row = value_cut(flow, leaf, runs)
+        row = value_cut(flow, leaf, runs) or number_cut(flow, leaf, runs)
         return None if row is None else _Cut(row, [row])
-    row = next((call for call in way if not flow.has_node(call) and not _inside_function(flow, call)), None)
+    row = next((call for call in way if _ends_here(flow, way, call) and not _inside_function(flow, call)), None)
     if row is None or flow.events[row].data.get("reason") in _OTHERS:
         return None
     return _Cut(row, way)
+
+
+def _ends_here(flow: Flow, way: list[int], row: int) -> bool:
+    """Whether a call of a way is the end for gradients: it made no node, or gave positions beside its values."""
+    if not flow.has_node(row):
+        return True
+    following = way[way.index(row) + 1 :]
+    taken = set(flow.outputs(row)) & set(flow.inputs(following[0])) if following else set()
+    return bool(taken) and all(flow.facts(tensor).dtype.startswith(("int", "uint", "bool")) for tensor in taken)
 
 
 def _inside_function(flow: Flow, row: int) -> bool:
@@ -105,6 +114,7 @@ def _case(flow: Flow, cut: _Cut, failed: Run | None) -> Case:
     event = flow.events[cut.row]
     source, mode, callee = _cause(event)
     reason = event.data.get("reason") or ("copy" if event.op in COPYING else "")
+    reason = reason or ("nondifferentiable" if flow.has_node(cut.row) else "")  # positions that topk or sort gives
     reason = reason or ("no_grad" if event.data.get("grad") is False else "")
     run = failed or next((run for run in flow.runs if set(run.roots) & _ends(flow, cut)), None)
     leaves = listed(flow.name(leaf) for leaf in cut.leaves)
@@ -130,6 +140,7 @@ def _ends(flow: Flow, cut: _Cut) -> set[int]:
 def _what_cut(flow: Flow, cut: _Cut, told: tuple[str, str, str, str]) -> str:
     """Return the second half of the sentence."""
     root, reason, mode, callee = told
+    run = next((run for run in flow.runs if run.begin > cut.row), None)
     event = flow.events[cut.row]
     source = _cause(event)[0]
     given = event.data.get("names") or [""]
@@ -144,9 +155,11 @@ def _what_cut(flow: Flow, cut: _Cut, told: tuple[str, str, str, str]) -> str:
     if reason in _NO_DERIVATIVE:
         return f"the chain from {root} ends at {event.op}{at(source)}, which has no derivative"
     if reason in ("item", "tolist", "numpy"):
-        return (
-            f"the value of {name} leaves the graph as a plain number through .{event.op}(){at(source)}, and {root} is "
-            "a new leaf that is not connected to it"
+        how = f"{event.op}(...)" if event.op in ("float", "int") else f".{event.op}()"
+        return f"the value of {name} leaves the graph as a plain number through {how}{at(source)}, " + (
+            f"and {root} is a new leaf that is not connected to it"
+            if any(flow.is_leaf(one) for one in (run.roots if run else ()))
+            else f"so what {root} gets of it is a constant"
         )
     if reason == "copy":
         return (
@@ -167,7 +180,7 @@ def _remedy(flow: Flow, event: Event, reason: str, callee: str) -> str:
         if reason in ("detach", "data") and text in line:
             return line.replace(text, "")
     if reason in ("item", "tolist"):
-        return f"keep the tensors and add them up, without .{event.op}() and torch.tensor(...)"
+        return f"keep the tensors and compute with them, without {event.op}() and torch.tensor(...)"
     if reason == "numpy":
         return "compute with torch functions instead of NumPy"
     if reason == "copy":

@@ -261,9 +261,11 @@ class Flow:
 
     @cached_property
     def got_gradient(self) -> set[int]:
-        """Tensors that got a gradient: in ``.grad``, or asked for by ``autograd.grad`` and reached."""
+        """Tensors that got a gradient: in ``.grad``, asked for by ``autograd.grad`` and reached, or in a nested run."""
         found = set(self.accumulated)
         for run in self.runs:
+            if run.nested and run.accumulates and not run.inputs and not run.error:  # a checkpoint's own
+                found |= self.leaves_behind(self.reached_by(run))
             if run.inputs and not run.error:
                 found |= self.reached_by(run).tensors.intersection(run.inputs)
         return found

@@ -19,6 +19,7 @@ KINDS = {
         "`backward(create_graph=True)` makes a cycle through `.grad` that nothing breaks", "warning", Stage.STATEMENT
     ),
 }
+_SUMS = frozenset({"add", "sub", "radd", "rsub", "lerp"})
 LINKS = 5
 """Links of one line before a running sum without backward in between counts as growing."""
 
@@ -78,7 +79,7 @@ def _running_sums(flow: Flow) -> Iterator[Case]:
     by_line: dict[SourceLine | None, list[int]] = {}
     for kind in ("operation", "inplace"):
         for row, event in flow.of_kind(kind):
-            if event.op.strip("_") in ("add", "sub") and flow.has_node(row) and row not in used:
+            if flow.has_node(row) and row not in used:
                 by_line.setdefault(event.source, []).append(row)
     for source, rows in by_line.items():
         links = _links(flow, sorted(rows))
@@ -88,13 +89,19 @@ def _running_sums(flow: Flow) -> Iterator[Case]:
 
 
 def _links(flow: Flow, rows: list[int]) -> list[int]:
-    """Return the calls of one line, each of which takes what the one before it made, a single number."""
+    """Return the sums of one line, each of a single number that the line made of the sum before, scaled perhaps."""
     links: list[int] = []
+    made: set[int] = set()
     for row in rows:
-        made = set(flow.outputs(links[-1])) if links else set()
         out = flow.outputs(row)
-        if out and flow.facts(out[0]).shape in ((), (1,)) and (not links or made & set(flow.inputs(row))):
+        if not out or flow.facts(out[0]).shape not in ((), (1,)):
+            continue
+        carried = bool(made & set(flow.inputs(row)))
+        if flow.events[row].op.strip("_") in _SUMS and (carried or not links):
             links.append(row)
+            made = set(out)
+        elif carried:
+            made.update(out)
     return links
 
 
@@ -104,7 +111,8 @@ def _sum_case(flow: Flow, source: SourceLine | None, links: list[int]) -> Case:
     total = flow.outputs(links[-1])[0]
     name = flow.name(total, function)
     calls = len(flow.behind([total], len(flow.events)).calls)
-    others = [t for t in flow.inputs(links[-1]) if t not in flow.outputs(links[-2])]
+    mine = {out for row in links[:-1] for out in flow.outputs(row)}
+    others = [t for t in flow.inputs(links[-1]) if t not in mine and flow.spelling.has_name(t)]
     term = flow.name(others[-1], function) if others else "loss"
     term = term if term.isidentifier() else "loss"
     return Case(

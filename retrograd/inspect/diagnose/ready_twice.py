@@ -20,7 +20,9 @@ def find(flow: Flow) -> Iterator[Case]:
     for row, event in flow.of_kind("hook", action="registered"):
         leaf = event.data.get("tensor")
         if event.op == "post-accumulate" and leaf is not None:
-            fired[leaf] = [arrival for arrival in flow.accumulated.get(leaf, ()) if arrival > row]
+            ran = [later for later, _ in flow.of_kind("hook", action="ran", handle=event.data.get("handle", -1))]
+            arrived = [arrival for arrival in flow.accumulated.get(leaf, ()) if arrival > row]
+            fired[leaf] = max(arrived, ran, key=len)  # nested runs tell of hooks only
     twice: dict[tuple[int, int], list[int]] = {}
     for leaf, rows in fired.items():
         pair = _pair(flow, rows)
@@ -52,9 +54,9 @@ def _run(flow: Flow, row: int) -> Run | None:
 
 
 def _one_forward(flow: Flow, first: Run, second: Run) -> bool:
-    """Whether the graphs of both runs were there before the first one began, and share calls."""
+    """Whether the graphs of both runs were there before the first one began."""
     later = flow.reached_by(second).calls
-    return bool(later & flow.reached_by(first).calls) and all(row < first.begin for row in later)
+    return bool(later) and all(row < first.begin for row in later)
 
 
 def _case(flow: Flow, first: int, second: int, leaves: list[int]) -> Case:

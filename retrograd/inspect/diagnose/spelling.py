@@ -11,6 +11,10 @@ from ..events import Recording
 from ..snapshot import SourceLine
 from .words import shape_text
 
+_PUTTING = r"\.(append|appendleft|push|add|insert|extend|put|store|save|record|log|update)\(|\]\s*=|\+=\s*\["
+"""How lines put something into a collection."""
+_PLAIN = "item|detach|data|tolist|cpu|numpy"
+
 
 class Spelling:
     """Names of tensors, by the function that uses them."""
@@ -76,10 +80,10 @@ class Spelling:
         return found
 
     def appending(self, name: str, near: SourceLine | None) -> SourceLine | None:
-        """Return a recorded line of the same file that appends what goes by a name to a list."""
+        """Return a recorded line of the same file that puts what goes by a name into a collection."""
         if near is None or not name.isidentifier():
             return None
-        pattern = re.compile(rf"\.append\(\s*{name}\s*\)|\+=\s*\[\s*{name}\s*\]")
+        pattern = re.compile(rf"({_PUTTING}).*(?<!float\()\b{name}\b(?!\s*\.\s*({_PLAIN})\b)")
         lines = sorted(self._recording.sources.get(near.file, {}).items())
         found = [number for number, text in lines if pattern.search(text)]
         return SourceLine(near.file, found[0], near.function) if found else None
@@ -133,6 +137,16 @@ def written_name(text: str) -> str:
         if isinstance(call.func, ast.Attribute) and call.func.attr.endswith("_") and call.func.attr[0] != "_":
             return ast.unparse(call.func.value)
     return ""
+
+
+def hands_over(text: str) -> bool:
+    """Whether a statement gives a call something that it also gets back, as ``y, h = step(x, h)`` does with ``h``."""
+    node = statement(text)
+    if not isinstance(node, ast.Assign):
+        return True  # nothing can be said of half a statement, or of one that keeps no result
+    stored = {part.id for target in node.targets for part in ast.walk(target) if isinstance(part, ast.Name)}
+    given = {part.id for part in ast.walk(node.value) if isinstance(part, ast.Name)}
+    return bool(stored & given)
 
 
 def receiver(text: str, method: str) -> str:

@@ -6,6 +6,7 @@ from .flow import Flow
 from .runs import Run
 
 _LEAVING = ("item", "tolist", "numpy", "copy")
+_NUMBERS = ("item", "tolist")
 _READING = frozenset({"item", "tolist", "numpy", "float", "int", "__array__"})
 COPYING = frozenset({"tensor", "as_tensor", "asarray", "new_tensor", "Tensor", "FloatTensor", "scalar_tensor"})
 """Functions that make a tensor of plain values, or of another tensor's values without its history."""
@@ -23,6 +24,16 @@ def value_cut(flow: Flow, leaf: int, runs: list[Run]) -> int | None:
             leaving = since < row < entered and _leaves(flow, row)
             if leaving and leaf in flow.behind(flow.events[row].data.get("inputs", ()), row).tensors:
                 return row
+    return None
+
+
+def number_cut(flow: Flow, leaf: int, runs: list[Run]) -> int | None:
+    """Return the first call by which a result with the history of a leaf became a plain number before a run."""
+    before = max((run.begin for run in runs), default=-1)
+    for row in flow.rows.get("cut", ()):
+        data = flow.events[row].data
+        if row < before and data.get("reason") in _NUMBERS and leaf in flow.behind(data.get("inputs", ()), row).tensors:
+            return row
     return None
 
 

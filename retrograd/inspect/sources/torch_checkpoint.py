@@ -41,14 +41,15 @@ class Checkpoints:
                 finally:
                     unseen(self._end, block, name)
 
-            return self._followed(original(computed, *args, **kwargs), block, name)
+            random = bool(args[0]) if args else kwargs.get("preserve_rng_state", True)
+            return self._followed(original(computed, *args, **kwargs), block, name, random=random)
 
         return _checkpoint_without_reentrant_generator
 
-    def _followed(self, steps: Any, block: int, name: str) -> Iterator[Any]:
+    def _followed(self, steps: Any, block: int, name: str, *, random: bool) -> Iterator[Any]:
         """Go along with the generator: what stands between its two halves is the forward of the block."""
         value = next(steps)
-        unseen(self._begin, "forward", block, name)
+        unseen(self._begin, "forward", block, name, {"keeps_random_state": random})
         try:
             yield value
         except BaseException as error:
@@ -61,8 +62,8 @@ class Checkpoints:
         unseen(self._end, block, name)
         yield from steps
 
-    def _begin(self, action: str, block: int, name: str) -> None:
-        self._running.append([(watch, *self._send(watch, action, block, name)) for watch in self._watches()])
+    def _begin(self, action: str, block: int, name: str, more: dict[str, Any] | None = None) -> None:
+        self._running.append([(watch, *self._send(watch, action, block, name, more)) for watch in self._watches()])
 
     def _end(self, block: int, name: str) -> None:
         """Say in both events where the stretch between them lies."""
@@ -71,8 +72,10 @@ class Checkpoints:
             for event in (begun, ended):
                 event.data["first"], event.data["end"] = row + 1, end
 
-    def _send(self, watch: Any, action: str, block: int, name: str) -> tuple[int, Event]:
-        data: dict[str, Any] = {"action": action, "block": block, "function": name}
+    def _send(
+        self, watch: Any, action: str, block: int, name: str, more: dict[str, Any] | None = None
+    ) -> tuple[int, Event]:
+        data: dict[str, Any] = {"action": action, "block": block, "function": name, **(more or {})}
         run = self._run()
         if run is not None:
             data["run"] = run

@@ -1,0 +1,121 @@
+"""Checkpointed blocks that compute something else when backward computes them again."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+from ..events import Event
+from .base import Case, Check, Kind, Stage
+from .divergence import calls_between, same_call
+from .flow import Flow
+from .words import at, listed, shape_text
+
+KINDS = {"checkpoint-mismatch": Kind("recomputation differs from forward", "error", Stage.STATEMENT)}
+_MISMATCH = ("different metadata", "recomputed values", "number of tensors was saved")
+_RANDOM = frozenset({"rand", "randn", "rand_like", "randn_like", "randint", "bernoulli", "multinomial", "normal"})
+_STOPPED = "_StopRecomputationError"
+"""PyTorch ends a recomputation as soon as it has what backward needs."""
+
+
+def find(flow: Flow) -> Iterator[Case]:
+    """Yield the case of a block that took another way when it was computed again."""
+    if flow.error_text and not any(word in flow.error_text.lower() for word in _MISMATCH):
+        return
+    blocks = {e.data.get("block"): e for _, e in flow.of_kind("checkpoint", action="forward")}
+    for _, again in flow.of_kind("checkpoint", action="recompute"):
+        first = blocks.get(again.data.get("block"))
+        if first is None:
+            continue
+        mine, theirs = (_inside(flow, event) for event in (first, again))
+        stopped = any(_STOPPED in str(event.data.get("error", "")) for event in theirs)
+        theirs = [event for event in theirs if not event.data.get("error")]
+        missing = [] if stopped or not flow.error_text else [None] * len(mine)
+        for event, twin in zip(mine, [*theirs, *missing], strict=False):
+            if twin is None or not same_call(event, twin) or _shapes(flow, event) != _shapes(flow, twin):
+                yield _block_case(flow, first, event, twin)
+                return
+            if _other_numbers(event, twin):
+                yield _value_case(first, event, twin)
+                return
+        drawn = next((event for event in mine if _draws(event)), None)
+        if drawn is not None and first.data.get("keeps_random_state") is False:
+            yield _random_case(first, drawn)
+            return
+
+
+CHECK = Check("divergence", KINDS, find)
+
+
+def _inside(flow: Flow, event: Event) -> list[Event]:
+    return calls_between(flow, event.data.get("first", 0), event.data.get("end", len(flow.events)))
+
+
+def _shapes(flow: Flow, event: Event) -> list[tuple[int, ...]]:
+    return [flow.facts(tensor).shape for tensor in event.data.get("outputs", ())]
+
+
+def _other_numbers(event: Event, twin: Event) -> bool:
+    """Whether a call that was made again gave other values, by the sums of its results."""
+    for one, other in zip(event.data.get("checksum", ()), twin.data.get("checksum", ()), strict=False):
+        if one is not None and other is not None and not math.isclose(one, other, rel_tol=1e-4, abs_tol=1e-4):
+            return not (math.isnan(one) and math.isnan(other))
+    return False
+
+
+def _draws(event: Event) -> bool:
+    """Whether a call draws random numbers that its result shows."""
+    told = event.data.get("arguments", {})
+    off = told.get("training", told.get("2")) is False or told.get("p", told.get("1")) == 0
+    return event.op in _RANDOM or ("dropout" in event.op and not off)
+
+
+def _random_case(first: Event, event: Event) -> Case:
+    """Return the case of a block that draws other random numbers when it is computed again."""
+    function = first.data.get("function") or "the block"
+    return Case(
+        kind="checkpoint-mismatch",
+        message=f"{function}, checkpointed{at(first.source)} with preserve_rng_state=False, draws random numbers in "
+        f"{event.op}{at(event.source)}: the recomputation for backward draws others, so gradients belong to another "
+        "forward.",
+        remedy="leave preserve_rng_state=True, or draw outside the block and pass the numbers in",
+        source=event.source,
+        op=event.op,
+    )
+
+
+def _value_case(first: Event, event: Event, twin: Event) -> Case:
+    """Return the case of a call that was made again and gave other values."""
+    function = first.data.get("function") or "the block"
+    sums = [next(one for one in call.data["checksum"] if one is not None) for call in (event, twin)]
+    return Case(
+        kind="checkpoint-mismatch",
+        message=f"{function}, checkpointed{at(first.source)}, computed something else when it was recomputed for "
+        f"backward: the result of {event.op}{at(event.source)} adds up to {sums[0]:.4g} in forward and to "
+        f"{sums[1]:.4g} in the recomputation, so gradients belong to another forward.",
+        remedy=f"make {function} depend on nothing but its inputs (no counters, no global state), and keep "
+        "preserve_rng_state=True for random numbers such as dropout",
+        source=event.source,
+        op=event.op,
+        evidence={"forward": sums[0], "recomputed": sums[1]},
+    )
+
+
+def _block_case(flow: Flow, first: Event, event: Event, twin: Event | None) -> Case:
+    """Return the case of the first call that differs."""
+    function = first.data.get("function") or "the block"
+    names = [name for name in event.data.get("output_names") or [] if name]
+    what = f"{names[0]} = {event.op}(...)" if names else f"{event.op}(...)"
+    shapes = listed(shape_text(shape) for shape in _shapes(flow, event))
+    other = (
+        f"{twin.op}{at(twin.source)} with shape {listed(map(shape_text, _shapes(flow, twin)))}" if twin else "nothing"
+    )
+    return Case(
+        kind="checkpoint-mismatch",
+        message=f"{function} ran differently when it was recomputed for backward: forward did {what}{at(event.source)} "
+        f"with shape {shapes}, the recomputation did {other} in its place.",
+        remedy=f"make {function} depend on nothing but its inputs: no counters, global state or randomness of its own",
+        source=event.source,
+        op=event.op,
+        explains_error=bool(flow.error_text),
+    )
