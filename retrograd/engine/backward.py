@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 import warnings
 from collections.abc import Iterable
 from typing import Any
@@ -41,7 +42,7 @@ def backward(
                 "use `grad_tensors`."
             )
         grad_tensors = grad_variables
-    keep = create_graph if retain_graph is None else retain_graph
+    create_graph, keep = _flags(create_graph, retain_graph)
     with observe.backward_call("backward", tensors, grad_tensors, inputs, keep, create_graph):
         wanted = _inputs_of_backward(inputs)
         outputs = _as_outputs(tensors)
@@ -81,7 +82,7 @@ def grad(
             FutureWarning,
             stacklevel=2,
         )
-    keep = create_graph if retain_graph is None else retain_graph
+    create_graph, keep = _flags(create_graph, retain_graph)
     with observe.backward_call("grad", outputs, grad_outputs, inputs, keep, create_graph) as call:
         keys, wanted = _inputs_of_grad(inputs)
         outs = _as_outputs(outputs)
@@ -141,6 +142,12 @@ def _engine_run_backward(
 
 
 # -- arguments
+
+
+def _flags(create_graph: Any, retain_graph: Any) -> tuple[bool, bool]:
+    """``create_graph`` and whether to keep the graph, as truth values; ``TypeError`` for what is no number."""
+    create = bool(operator.index(create_graph))
+    return create, create if retain_graph is None else bool(operator.index(retain_graph))
 
 
 def _as_outputs(tensors: Any) -> list[Any]:

@@ -175,6 +175,8 @@ def record(
     node: OpNode = (op.node_class if real else op.general_node_class)(edges, sigs)
     node.output_storages = None
     wanted = saved_for(op, edges)
+    if op.results:  # an output without gradient refers to no node: the tensor itself is kept, and its version with it
+        outputs = tuple([a if sig is not None else t for a, sig, t in zip(outputs, sigs, results, strict=True)])
     node.saved = tuple(
         [_saved_value(op, args, name, outputs, aux) if name in wanted else None for name in op.saved_names]
     )
@@ -195,6 +197,8 @@ def saved_for(op: OpDef, edges: tuple[Any, ...]) -> set[str]:
 def _saved_value(op: OpDef, args: tuple[Any, ...], name: str, outputs: tuple[Any, ...], aux: Any) -> Any:
     if name == "result":
         return outputs if op.outputs != 1 else outputs[0]
+    if name in op.results:
+        return outputs[op.results.index(name)]
     if name in op.aux:
         return aux[op.aux.index(name)]
     if name in op.params:
@@ -228,6 +232,9 @@ def pack_saved(op: OpDef, node: OpNode, results: list[Any]) -> None:
         if name == "result" and value is not None:
             packed = [_packed_output(node, t, nr) for nr, t in enumerate(results)]
             saved[i] = packed[0] if op.outputs == 1 else tuple(packed)
+        elif name in op.results and value is not None:
+            nr = op.results.index(name)
+            saved[i] = _packed_output(node, results[nr], nr)
         elif isinstance(value, TensorBase):
             saved[i] = SavedTensor(value, edge=gradient_edge(value))
         elif name in op.lists and isinstance(value, list):

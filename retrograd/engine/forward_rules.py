@@ -96,6 +96,8 @@ def _rule_values(op: OpDef, primal: list[Any], results: list[Any], aux: tuple[An
     for name in op.saved_names:
         if name == "result":
             values.append(stripped(results[0]) if op.outputs == 1 else tuple(stripped(r) for r in results))
+        elif name in op.results:
+            values.append(stripped(results[op.results.index(name)]))
         elif name in op.aux:
             value = aux[op.aux.index(name)]
             values.append(wrap(value) if isinstance(value, np.ndarray) else value)

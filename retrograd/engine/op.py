@@ -2,7 +2,8 @@
 
 A row says the forward on arrays, one reverse rule per differentiable argument written in differentiable
 operators, and a few facts.  From the rules' argument names follows what is saved: the names of tensor
-arguments, of parameters, ``result`` (the output), ``<arg>_sizes`` and ``<arg>_options``.  Rules run on bare
+arguments, of parameters, ``result`` (the output, or all of them), an output's own name, ``<arg>_sizes`` and
+``<arg>_options``.  Rules run on bare
 arrays in an ordinary backward and on tensors when a graph is created; they are written once.
 """
 
@@ -77,7 +78,9 @@ class OpDef:
         self.view: bool = facts.pop("view", False)
         self.inplace: bool = facts.pop("inplace", False)
         self.promote: str = facts.pop("promote", "common" if kind in ("elementwise", "multilinear") else "")
-        self.outputs: int | str = facts.pop("outputs", 1)
+        self.results: tuple[str, ...] = tuple(facts.pop("results", "").split())
+        """Names of the outputs, for rules that ask for one of several (``results="values indices"``)."""
+        self.outputs: int | str = facts.pop("outputs", len(self.results) or 1)
         self.nondiff: tuple[int, ...] = facts.pop("nondiff", ())
         self.aux: tuple[str, ...] = facts.pop("aux", ())
         self.nondiff_names = frozenset(str(facts.pop("constant", "")).split())
@@ -137,13 +140,12 @@ class OpDef:
                 if name not in self.saved_names:
                     self.saved_names.append(name)
             self.rule_args[arg] = tuple(self.saved_names.index(n) for n in asked)
-        self.saves_result = "result" in self.saved_names
-        self.tensor_saved = frozenset(
-            n for n in self.saved_names if n in self.tensor_names or n == "result" or n in self.aux
-        )
+        self.saves_result = not {"result", *self.results}.isdisjoint(self.saved_names)
+        whole = {*self.tensor_names, "result", *self.results, *self.aux}
+        self.tensor_saved = frozenset(n for n in self.saved_names if n in whole)
 
     def _check_asked(self, arg: str, name: str) -> None:
-        known = {*self.params, *self.aux, "result"}
+        known = {*self.params, *self.aux, *self.results, "result"}
         base = name.removesuffix("_sizes").removesuffix("_options")
         if name not in known and base not in self.tensor_names:
             raise RowError(f"row {self.name!r}: the rule for {arg!r} asks for {name!r}, which the operator has not")
@@ -232,8 +234,8 @@ def _row(name: str, forward: Any, kind: str, node: str | None, tensors: str | No
 
 
 _FACTS = (
-    "view", "inplace", "promote", "outputs", "nondiff", "aux", "jvp", "public", "constant", "in_place_node", "numbers",
-    "into",
+    "view", "inplace", "promote", "outputs", "results", "nondiff", "aux", "jvp", "public", "constant", "in_place_node",
+    "numbers", "into",
 )  # fmt: skip
 """What a row may say besides its rules; ``numbers=False``: no operand may be a Python number."""
 

@@ -11,6 +11,7 @@ from . import storage
 from .base import TensorBase, wrap
 from .node import GraphNode
 from .saved import SECOND_TIME, SavedTensor, check_input, check_output, unpack_output
+from .saved_display import shown_parameter
 from .storage import Storage
 
 _AS_THEY_ARE = frozenset({int, float, bool, str, type(None)})
@@ -119,8 +120,8 @@ class OpNode(GraphNode):
         if isinstance(value, SavedTensor):
             t = value.value(self)
             return None if t is None else t._array
-        if name == "result":
-            return self._read_result(value, False)
+        if name == "result" or name in self.op.results:
+            return self._read_result(name, value, False)
         if name in self.op.lists and isinstance(value, list):
             return [self._read_array("", v) for v in value]
         return value
@@ -132,16 +133,18 @@ class OpNode(GraphNode):
             return value
         if isinstance(value, SavedTensor):
             return value.value(self)
-        if name == "result":
-            return self._read_result(value, True)
+        if name == "result" or name in self.op.results:
+            return self._read_result(name, value, True)
         if name in self.op.lists and isinstance(value, list):
             return [self._read_tensor("", v) for v in value]
         if name in self.op.aux and isinstance(value, np.ndarray):
             return wrap(value)
         return value
 
-    def _read_result(self, value: Any, tensors: bool) -> Any:
+    def _read_result(self, name: str, value: Any, tensors: bool) -> Any:
         """The node's own output(s)."""
+        if name != "result":
+            return self._read_one_result(value, self.op.results.index(name), tensors)
         if isinstance(value, tuple):
             return tuple([self._read_one_result(v, i, tensors) for i, v in enumerate(value)])
         return self._read_one_result(value, 0, tensors)
@@ -185,7 +188,8 @@ class OpNode(GraphNode):
 
     # -- what PyTorch shows of saved values
     def __dir__(self) -> list[str]:
-        shown = [name.replace("_sizes", "_sym_sizes") for name in self.op.saved_names]
+        names = [name for name in self.op.saved_names if not name.endswith("_options")]
+        shown = [name.replace("_sizes", "_sym_sizes") for name in names]
         handles = [f"_raw_saved_{name}" for name in self.op.saved_names if name in self.op.tensor_saved]
         return sorted({*object.__dir__(self), *(f"_saved_{name}" for name in shown), *handles})
 
@@ -196,7 +200,7 @@ class OpNode(GraphNode):
         value = self._read_tensor(name, self.saved[i])
         if name in self.op.tensor_names and isinstance(value, (bool, int, float, complex)):
             return wrapped_number(value)
-        return value
+        return value if name in self.op.tensor_saved else shown_parameter(type(self).__name__, name, value)
 
     def _shown_handle(self, name: str) -> Any:
         i = self.op.saved_names.index(name)
@@ -217,8 +221,9 @@ class OpNode(GraphNode):
             check_input(value, self._number)
             edge = value._fn if isinstance(value._fn, GraphNode) or hasattr(value._fn, "nr") else None
             return SavedTensor(value, edge=edge)
-        if name == "result" and value is not None:
-            return SavedTensor(unpack_output(value, self, 0, self._need_storages()), is_output=True)
+        if (name == "result" or name in self.op.results) and value is not None:
+            nr = 0 if name == "result" else self.op.results.index(name)
+            return SavedTensor(unpack_output(value, self, nr, self._need_storages()), is_output=True, nr=nr)
         return SavedTensor(None if value is None else wrapped_number(value))
 
 
@@ -229,8 +234,9 @@ def show_saved_values(cls: type[OpNode]) -> None:
     a backward of small operations takes twice as long.
     """
     for name in cls.op.saved_names:
-        for spelling in {name, name.replace("_sizes", "_sym_sizes")}:
-            setattr(cls, "_saved_" + spelling, _shown(OpNode._shown_value, name))
+        if name.endswith("_options"):
+            continue
+        setattr(cls, "_saved_" + name.replace("_sizes", "_sym_sizes"), _shown(OpNode._shown_value, name))
         if name in cls.op.tensor_saved:
             setattr(cls, "_raw_saved_" + name, _shown(OpNode._shown_handle, name))
 

@@ -6,11 +6,10 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from ..engine import observe
-from ..engine.hooks import RemovableHandle, register
 from ..engine.modes import no_grad
 from ..engine.parameter import Parameter
 from ..engine.tensor import Tensor
+from . import hooked
 
 
 class Module:
@@ -30,8 +29,8 @@ class Module:
     training: bool
 
     def __init__(self) -> None:
-        tables = ("_parameters", "_buffers", "_modules", "_forward_hooks", "_forward_pre_hooks")
-        self.__dict__.update({table: OrderedDict() for table in tables}, training=True)
+        self.__dict__.update(_parameters=OrderedDict(), _buffers=OrderedDict(), _modules=OrderedDict(), training=True)
+        hooked.start_hooks(self)
 
     # -- attributes
     def __setattr__(self, name: str, value: Any) -> None:
@@ -213,33 +212,12 @@ class Module:
         """What the module computes; to be written by subclasses."""
         raise NotImplementedError(f'Module [{type(self).__name__}] is missing the required "forward" function')
 
-    def register_forward_pre_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
-        """Call ``hook(module, args)`` before ``forward``; it may return other arguments."""
-        return register(self._forward_pre_hooks, hook)
-
-    def register_forward_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
-        """Call ``hook(module, args, output)`` after ``forward``; it may return another output."""
-        return register(self._forward_hooks, hook)
-
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        if not observe.observers:
-            return self._call(*args, **kwargs)
-        observe.tell("module_began", self)
-        try:
-            return self._call(*args, **kwargs)
-        finally:
-            observe.tell("module_ended", self)
-
-    def _call(self, *args: Any, **kwargs: Any) -> Any:
-        for hook in list(self._forward_pre_hooks.values()):
-            changed = hook(self, args)
-            if changed is not None:
-                args = changed if isinstance(changed, tuple) else (changed,)
-        output = self.forward(*args, **kwargs)
-        for hook in list(self._forward_hooks.values()):
-            changed = hook(self, args, output)
-            output = output if changed is None else changed
-        return output
+    register_forward_pre_hook = hooked.register_forward_pre_hook
+    register_forward_hook = hooked.register_forward_hook
+    register_full_backward_pre_hook = hooked.register_full_backward_pre_hook
+    register_full_backward_hook = hooked.register_full_backward_hook
+    register_backward_hook = hooked.register_backward_hook
+    __call__ = hooked.call
 
     def extra_repr(self) -> str:
         """What ``repr`` shows between the parentheses."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..public import PROPERTIES, check_tensor, public
+from ..strided import address
 
 _NEVER = (
     "is_cuda", "is_ipu", "is_maia", "is_meta", "is_mkldnn", "is_mps", "is_mtia", "is_nested", "is_quantized",
@@ -69,3 +70,61 @@ def is_pinned(self: Any, device: Any = None) -> bool:
 def is_shared(self: Any) -> bool:
     """Whether the memory is shared between processes: never."""
     return False
+
+
+@public(function=False)
+def is_set_to(self: Any, tensor: Any) -> bool:
+    """Whether both are the same window of the same memory."""
+    check_tensor("is_set_to", tensor)
+    same_place = address(self._array) == address(tensor._array) and self._sig is tensor._sig
+    return bool(same_place and self._array.strides == tensor._array.strides)
+
+
+@public(function=False)
+def dim_order(self: Any, ambiguity_check: Any = False) -> tuple[int, ...]:
+    """The dimensions from the widest to the narrowest stride."""
+    strides = self.stride()
+    return tuple(sorted(range(self.ndim), key=lambda d: -strides[d]))
+
+
+@public(function=False)
+def share_memory_(self: Any) -> Any:
+    """The tensor itself: nothing moves, memory is shared with threads anyway."""
+    return self
+
+
+# -- layouts: every tensor is dense
+
+
+@public(function=False)
+def to_dense(self: Any, dtype: Any = None, *, masked_grad: bool | None = None) -> Any:
+    """The tensor itself, in another dtype if one is given."""
+    return self if dtype is None else self.to(dtype)
+
+
+@public(function=False)
+def dense_dim(self: Any) -> int:
+    """All dimensions."""
+    return int(self.ndim)
+
+
+@public(function=False)
+def sparse_dim(self: Any) -> int:
+    """None of the dimensions: 0."""
+    return 0
+
+
+def _only_sparse(name: str, kind: str) -> None:
+    def refuse(self: Any) -> Any:
+        raise RuntimeError(
+            f"{name} expected {kind} layout but got Strided; tensors are dense here, use the tensor itself"
+        )
+
+    refuse.__name__ = refuse.__qualname__ = name
+    refuse.__doc__ = "``RuntimeError``: of sparse tensors only."
+    public(name, function=False)(refuse)
+
+
+for _name in ("is_coalesced", "coalesce", "indices"):
+    _only_sparse(_name, "sparse coordinate tensor")
+_only_sparse("values", "sparse tensor")

@@ -7,7 +7,7 @@ from typing import Any
 from ..public import FUNCTIONS, function_of, property_, public
 from ..registry import OPS, F
 from .rearranging import ints_of
-from .shaping import narrow
+from .shaping import narrow, split
 
 
 @public("squeeze_copy", method=False, out=True)
@@ -45,7 +45,20 @@ def narrow_copy(input: Any, dim: int, start: int, length: int) -> Any:  # noqa: 
 @public("unbind_copy", method=False, out=True)
 def unbind_copy(input: Any, dim: int = 0) -> Any:  # noqa: A002
     """Copies of the entries of a dimension."""
-    return tuple(F.clone(part) for part in F.unbind(input, dim))
+    return tuple(F._unbind_copy(input, dim))
+
+
+@public("split_copy", method=False, out=True)
+def split_copy(input: Any, split_size: int, dim: int = 0) -> Any:  # noqa: A002
+    """Copies of pieces of one size along a dimension."""
+    split(input, split_size, dim)  # its errors
+    return tuple(F._split_copy(input, split_size, dim))
+
+
+@public("split_with_sizes_copy", method=False, out=True)
+def split_with_sizes_copy(input: Any, split_sizes: Any, dim: int = 0) -> Any:  # noqa: A002
+    """Copies of pieces of the given sizes along a dimension."""
+    return tuple(F._split_with_sizes_copy(input, tuple(int(s) for s in split_sizes), dim))
 
 
 @public("detach_copy", method=False, out=True)

@@ -81,8 +81,8 @@ def _running(compare: Any) -> Any:
     return forward
 
 
-def _running_back(g: Any, self_sizes: Any, result: Any, dim: int) -> Any:
-    return F._gather_backward(g[0], tuple(self_sizes), dim, result[1])
+def _running_back(g: Any, self_sizes: Any, indices: Any, dim: int) -> Any:
+    return F._gather_backward(g[0], tuple(self_sizes), dim, indices)
 
 
 def _running_tangent(primal: Any, tangents: Any, results: Any) -> Any:
@@ -90,8 +90,8 @@ def _running_tangent(primal: Any, tangents: Any, results: Any) -> Any:
 
 
 for _name, _compare in (("cummax", np.maximum), ("cummin", np.minimum)):
-    function(f"_{_name}", _running(_compare), node=f"{_name.capitalize()}Backward0", outputs=2, nondiff=(1,),
-             self=_running_back, jvp=_running_tangent)  # fmt: skip
+    function(f"_{_name}", _running(_compare), node=f"{_name.capitalize()}Backward0", results="values indices",
+             nondiff=(1,), self=_running_back, jvp=_running_tangent)  # fmt: skip
 
 
 # -- logarithms of sums of exponentials so far

@@ -237,16 +237,16 @@ def _fractional_max_pool(self: Any, kernel_size: Sizes, output_size: Sizes, star
     return values, indices
 
 
-def _by_index(g: Any, result: Any, self_sizes: Any, output_size: Sizes) -> Any:
-    return F._flat_add(g[0], result[1], tuple(self_sizes), len(output_size))
+def _by_index(g: Any, indices: Any, self_sizes: Any, output_size: Sizes) -> Any:
+    return F._flat_add(g[0], indices, tuple(self_sizes), len(output_size))
 
 
 for _dims in (2, 3):
     function(
-        f"_adaptive_max_pool{_dims}d", _adaptive_max_pool, node=f"AdaptiveMaxPool{_dims}DBackward0", outputs=2,
-        nondiff=(1,), self=_by_index,
+        f"_adaptive_max_pool{_dims}d", _adaptive_max_pool, node=f"AdaptiveMaxPool{_dims}DBackward0",
+        results="values indices", nondiff=(1,), self=_by_index,
     )  # fmt: skip
     function(
-        f"_fractional_max_pool{_dims}d", _fractional_max_pool, node=f"FractionalMaxPool{_dims}DBackward0", outputs=2,
-        nondiff=(1,), self=_by_index,
+        f"_fractional_max_pool{_dims}d", _fractional_max_pool, node=f"FractionalMaxPool{_dims}DBackward0",
+        results="values indices", nondiff=(1,), self=_by_index,
     )  # fmt: skip

@@ -146,8 +146,8 @@ def _extreme(choose: Any) -> Any:
     return forward
 
 
-def _scatter_back(g: Any, self_sizes: Any, dim: int, keepdim: bool, result: Any) -> Any:
-    return F._value_selecting_backward(g[0], result[1], tuple(self_sizes), dim, keepdim)
+def _scatter_back(g: Any, self_sizes: Any, dim: int, keepdim: bool, indices: Any) -> Any:
+    return F._value_selecting_backward(g[0], indices, tuple(self_sizes), dim, keepdim)
 
 
 def _value_selecting_backward(g: Any, indices: Any, sizes: tuple[int, ...], dim: int, keepdim: bool) -> Any:
@@ -190,9 +190,9 @@ def _selected_tangent(primal: Any, tangents: Any, results: Any) -> Any:
     return F._take_values(tangents[0], results[1], primal[1], primal[2]), None
 
 
-function("_max_dim", _extreme(np.argmax), node="MaxBackward0", outputs=2, nondiff=(1,),
+function("_max_dim", _extreme(np.argmax), node="MaxBackward0", results="values indices", nondiff=(1,),
          self=_scatter_back, jvp=_selected_tangent)  # fmt: skip
-function("_min_dim", _extreme(np.argmin), node="MinBackward0", outputs=2, nondiff=(1,),
+function("_min_dim", _extreme(np.argmin), node="MinBackward0", results="values indices", nondiff=(1,),
          self=_scatter_back, jvp=_selected_tangent)  # fmt: skip
 
 

@@ -29,8 +29,8 @@ def _sort(self: Any, dim: int = -1, descending: bool = False) -> Any:
     return np.take_along_axis(self, order, axis), order
 
 
-def _placed_back(g: Any, self_sizes: Any, result: Any, dim: int) -> Any:
-    return F._gather_backward(g[0], tuple(self_sizes), dim, result[1])
+def _placed_back(g: Any, self_sizes: Any, indices: Any, dim: int) -> Any:
+    return F._gather_backward(g[0], tuple(self_sizes), dim, indices)
 
 
 def _placed_tangent(position: int) -> Any:
@@ -38,7 +38,8 @@ def _placed_tangent(position: int) -> Any:
 
 
 for _name, _node in (("_sort", "SortBackward0"), ("_sort_stable", "SortBackward1")):
-    function(_name, _sort, node=_node, outputs=2, nondiff=(1,), self=_placed_back, jvp=_placed_tangent(1))
+    function(_name, _sort, node=_node, results="values indices", nondiff=(1,), self=_placed_back,
+             jvp=_placed_tangent(1))  # fmt: skip
 
 
 def _topk(self: Any, k: int, dim: int = -1, largest: bool = True) -> Any:
@@ -51,7 +52,8 @@ def _topk(self: Any, k: int, dim: int = -1, largest: bool = True) -> Any:
     return np.take_along_axis(self, order, axis), order
 
 
-function("_topk", _topk, node="TopkBackward0", outputs=2, nondiff=(1,), self=_placed_back, jvp=_placed_tangent(2))
+function("_topk", _topk, node="TopkBackward0", results="values indices", nondiff=(1,), self=_placed_back,
+         jvp=_placed_tangent(2))  # fmt: skip
 
 
 def kth_row(name: str) -> None:
@@ -69,9 +71,9 @@ def kth_row(name: str) -> None:
         return (values, order) if keepdim else (np.squeeze(values, axis), np.squeeze(order, axis))
 
     function(
-        name, forward, node="KthvalueBackward0", outputs=2, nondiff=(1,),
-        self=lambda g, self_sizes, dim, keepdim, result: F._value_selecting_backward(
-            g[0], result[1], tuple(self_sizes), dim, keepdim),
+        name, forward, node="KthvalueBackward0", results="values indices", nondiff=(1,),
+        self=lambda g, self_sizes, dim, keepdim, indices: F._value_selecting_backward(
+            g[0], indices, tuple(self_sizes), dim, keepdim),
         jvp=lambda primal, tangents, results: (
             F._take_values(tangents[0], results[1], primal[2], primal[3]), None),
     )  # fmt: skip

@@ -269,7 +269,7 @@ def _most_frequent(moved: Any) -> Any:
 
 def selecting(name: str, choose: Any, node: str) -> None:
     """A row that picks one element along a dimension; the gradient goes there."""
-    function(name, select_along(choose), node=node, outputs=2, nondiff=(1,), self=_scatter_back,
+    function(name, select_along(choose), node=node, results="values indices", nondiff=(1,), self=_scatter_back,
              jvp=_selected_tangent)  # fmt: skip
 
 

@@ -20,14 +20,16 @@ class Copying:
         self.__signature__ = inspect.signature(view)
 
     def __call__(self, *args: Any) -> Any:
-        return np.array(self.view(*args))
+        seen = self.view(*args)
+        return np.array(seen) if isinstance(seen, np.ndarray) else tuple([np.array(part) for part in seen])
 
 
 VIEWS = {
     "alias_copy": "alias", "permute_copy": "_permute", "select_copy": "select", "slice_copy": "_slice",
     "transpose_copy": "transpose", "t_copy": "t", "unsqueeze_copy": "unsqueeze", "expand_copy": "expand",
     "view_copy": "_view", "diagonal_copy": "diagonal", "unfold_copy": "unfold", "_squeeze_copy": "_squeeze",
-    "_squeeze_dim_copy": "_squeeze_dim", "_squeeze_dims_copy": "_squeeze_dims",
+    "_squeeze_dim_copy": "_squeeze_dim", "_squeeze_dims_copy": "_squeeze_dims", "_unbind_copy": "unbind",
+    "_split_copy": "_split", "_split_with_sizes_copy": "_split_with_sizes",
 }  # fmt: skip
 """Rows of copies and the rows of their views."""
 assert rearrange
@@ -35,4 +37,5 @@ assert shape
 
 for _name, _view in VIEWS.items():
     _row = OPS[_view]
-    linear(_name, Copying(_row.forward), node=f"{_row.node_class.__name__}_copy", public=False, **_row.rules)
+    linear(_name, Copying(_row.forward), node=f"{_row.node_class.__name__}_copy", public=False, outputs=_row.outputs,
+           **_row.rules)  # fmt: skip
