@@ -84,10 +84,12 @@ def _fork(flow: Flow, first: Run, second: Run) -> tuple[SourceLine | None, str]:
 
 
 def calls_between(flow: Flow, begin: int, end: int) -> list[Event]:
+    """Return the calls between two rows whose lines are known."""
     return [event for event in flow.events[begin:end] if event.kind in ("operation", "cut", "inplace") and event.source]
 
 
 def same_call(one: Event, other: Event) -> bool:
+    """Whether two calls are of one operator and one line."""
     return (one.op, one.source) == (other.op, other.source)
 
 
