@@ -77,7 +77,7 @@ def record(text: str, folder: Path, *, engine: str = "torch") -> Recording:
     with contextlib.ExitStack() as stack:
         stack.enter_context(contextlib.suppress(Exception))
         stack.enter_context(contextlib.redirect_stdout(io.StringIO()))
-        held = stack.enter_context(recording("program.py", level="full"))
+        held = stack.enter_context(recording("program.py", level="full", check=True))
         program = types.ModuleType("__main__")  # lives until the recording ends, as __main__ does
         program.__file__ = str(path)
         exec(compile(text, str(path), "exec"), program.__dict__)

@@ -44,7 +44,7 @@ def run_recorded(target: Target, how: Recorded) -> tuple[Recording, Ending]:
     recorded, ending = Recording(), Ending()
     flushes = _Flushes(how) if how.every else None
     try:
-        with recording(script=target.label, level=how.level, after_run=flushes) as recorded:
+        with recording(script=target.label, level=how.level, check=how.level == "full", after_run=flushes) as recorded:
             recorded.complete = False
             if how.launch is not None:
                 recorded.rank, recorded.world_size = how.launch.rank, how.launch.world_size

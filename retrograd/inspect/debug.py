@@ -43,12 +43,14 @@ class debug(ContextDecorator):  # noqa: N801 - lower-case, as context managers o
 
     ``level`` says how much is recorded: ``"graph"``, ``"backward"`` (times and statistics of each node as well) or
     ``"full"`` (every call of forward, too), which explains most.  Blocks nest.  Exceptions go through, with a note
-    that says what led to them where that is known, and what was recorded up to then is kept.  As a decorator
-    (``@rg.debug()``) it records each call anew; the object then holds the last one.
+    that says what led to them where that is known, and what was recorded up to then is kept.  With ``check`` the
+    custom Functions that ran are compared with finite differences when the block ends: they are called again.
+    As a decorator (``@rg.debug()``) it records each call anew; the object then holds the last one.
     """
 
-    def __init__(self, *, level: str = "full") -> None:
+    def __init__(self, *, level: str = "full", check: bool = False) -> None:
         self.level = level
+        self.check = check
         self.recording = Recording()
         """Events and graphs of the block; complete when it has ended."""
         self._tensors: TensorTable | None = None
@@ -56,7 +58,7 @@ class debug(ContextDecorator):  # noqa: N801 - lower-case, as context managers o
         self._breakpoints: list[Breakpoint] = []
 
     def __enter__(self) -> debug:
-        recorder = Recorder(level=self.level, explain=explain)
+        recorder = Recorder(level=self.level, explain=explain, check=self.check)
         with ExitStack() as stack:
             stack.enter_context(recorded(recorder, every_thread=False))
             self.recording, self._tensors = recorder.recording, recorder.tensors

@@ -241,14 +241,25 @@ class FunctionData(TypedDict, total=False):
     kept_lines: dict[str, int]
     mutated: list[int]
     """Inputs that forward changed in place without ``mark_dirty``."""
-    # checked:
+    # checked; ``Event.source`` is the line that computes the gradient:
     order: int
     """1: first derivative, 2: second."""
+    relative_error: float
+    """0.0 where the two agree; the rest only where they do not."""
     argument: int
     analytic: float
+    """Derivative of the sum of the outputs (each times some incoming gradient unless ``ones``) by one entry."""
     numeric: float
     index: list[int]
-    relative_error: float
+    factor: float
+    """Analytic by numeric derivative, where that is the same in all directions."""
+    ones: bool
+    constant: bool
+    """Backward returns something even when the incoming gradient is zero."""
+    missing: bool
+    """Backward returned None."""
+    incoming: bool
+    """Of a second derivative: it is that with respect to the incoming gradient."""
 
 
 class CheckpointData(TypedDict, total=False):

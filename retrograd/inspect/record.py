@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import linecache
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
@@ -10,11 +11,13 @@ from datetime import UTC, datetime
 from types import TracebackType
 
 from ..errors import UsageError
+from .differences.check import check_functions
 from .event_data import LEVELS
 from .events import Event, Recording
 from .frames import is_foreign, strip_own_frames
 from .snapshot import EDGE_COLUMNS, NODE_COLUMNS, GraphSnapshot, SourceLine
 from .sources import sources
+from .sources.specimens import Specimens
 from .tensor_table import TensorTable
 
 MAX_ROWS = 2_000_000
@@ -33,6 +36,7 @@ def recording(
     *,
     every_thread: bool = True,
     level: str = "graph",
+    check: bool = False,
     after_run: Callable[[Recording], None] | None = None,
     explain: Explain | None = None,
 ) -> Iterator[Recording]:
@@ -42,10 +46,11 @@ def recording(
     as well, ``"full"`` for every call of forward on top of that.  Yields the ``Recording``; it is complete when the
     block has ended.  An exception is noted as an ``"error"`` event and goes on its way, without our frames in its
     traceback.  PyTorch may be imported inside the block.  ``after_run`` is called whenever a backward run has ended,
-    ``explain`` with an exception that the engine raises or that ends the block.
+    ``explain`` with an exception that the engine raises or that ends the block.  With ``check``, at level ``"full"``,
+    the custom Functions that ran are compared with finite differences when the block has ended: they are called again.
     Raises ``UsageError`` for a level there is not.
     """
-    recorder = Recorder(script, level, after_run, explain=explain)
+    recorder = Recorder(script, level, after_run, explain=explain, check=check)
     try:
         with recorded(recorder, every_thread=every_thread):
             yield recorder.recording
@@ -68,6 +73,7 @@ def recorded(recorder: Recorder, *, every_thread: bool = True) -> Iterator[None]
             raise
         finally:
             stack.close()
+            recorder.check_functions(sys.exception())
 
 
 class Recorder:
@@ -80,6 +86,7 @@ class Recorder:
         after_run: Callable[[Recording], None] | None = None,
         *,
         explain: Explain | None = None,
+        check: bool = False,
         max_events: int = MAX_EVENTS,
     ) -> None:
         if level not in LEVELS:
@@ -87,6 +94,7 @@ class Recorder:
         created = datetime.now(UTC).isoformat(timespec="seconds")
         self.recording = Recording(script=script, created=created, level=level)
         self.tensors = TensorTable(self.recording.tensors)
+        self.specimens = Specimens() if check and level == "full" else None
         self._after_run = after_run
         self._explain = explain
         self._max_events = max_events
@@ -135,6 +143,11 @@ class Recorder:
     def note_error(self, error: BaseException) -> None:
         """Record what ended the block."""
         self(error_event(error))
+
+    def check_functions(self, error: BaseException | None) -> None:
+        """Compare the Functions that ran with finite differences, if that was asked for and nobody wants to leave."""
+        if self.specimens is not None and not isinstance(error, (KeyboardInterrupt, GeneratorExit)):
+            check_functions(self.recording, self.specimens, self)
 
     def _keep(self, event: Event, snapshot: GraphSnapshot) -> None:
         """Add a snapshot, sharing what is the same as in the one before; steps of a training loop mostly are."""

@@ -18,11 +18,14 @@ KINDS = {
     "wrong-double-backward": Kind("the second derivative is silently wrong", "error", Stage.STATEMENT),
 }
 
+_DIFFERS = 1e-2
+"""Relative difference from which on two derivatives are not the same."""
+
 
 def find(flow: Flow) -> Iterator[Case]:
     """Yield the cases of this family, one for each class and kind."""
     told: set[tuple[str, str]] = set()
-    for case in (*_returned(flow), *_measured(flow), *_constants(flow)):
+    for case in (*_returned(flow), *_constants(flow), *_measured(flow)):
         key = (case.kind, case.op)
         if key not in told:
             told.add(key)
@@ -115,24 +118,47 @@ def _sums_to(gradient: list[int], shape: list[int]) -> bool:
 
 def _measured(flow: Flow) -> Iterator[Case]:
     """Yield a case for each Function whose derivative was compared with finite differences and differs."""
+    mutating = {event.op for _, event in flow.of_kind("function", action="forward") if event.data.get("mutated")}
     for _, event in flow.of_kind("function", action="checked"):
-        data = event.data
-        if data.get("relative_error", 0.0) < 1e-2:
-            continue
-        second = data.get("order") == 2
-        names, place = data.get("parameters", []), data.get("argument", 0)
-        name = names[place] if place < len(names) else f"input {place}"
-        source = _return_line(event)
-        what = "second derivative" if second else "derivative"
-        yield Case(
-            kind="wrong-double-backward" if second else "wrong-backward",
-            message=f"the {what} of {event.op} that backward{at(source)} gives with respect to {name} is "
-            f"{_number(data, 'analytic')}, finite differences give {_number(data, 'numeric')}.",
-            remedy=f"correct what backward returns for {name}; torch.autograd.gradcheck checks it in float64",
-            source=source,
-            op=event.op,
-            evidence={"analytic": data.get("analytic"), "numeric": data.get("numeric"), "index": data.get("index")},
-        )
+        if event.data.get("relative_error", 0.0) >= _DIFFERS and event.op not in mutating:
+            yield _measured_case(event)
+
+
+def _measured_case(event: Event) -> Case:
+    """Return the case of one derivative that differs."""
+    data = event.data
+    second = data.get("order") == 2
+    names, place = data.get("parameters", []), data.get("argument", 0)
+    name = names[place] if place < len(names) else f"input {place}"
+    source = event.source or _return_line(event)
+    factor = data.get("factor")
+    share = f" ({factor:.4g} times as much, for every entry)" if factor is not None else ""
+    to = "the incoming gradient" if data.get("incoming") else f"{name}{data.get('index') or ''}"
+    return Case(
+        kind="wrong-double-backward" if second else "wrong-backward",
+        message=f"{event.op}.backward{at(source)} gives {_number(data, 'analytic')} as {'second ' if second else ''}"
+        f"derivative with respect to {to}, finite differences give {_number(data, 'numeric')}{share}.",
+        remedy=_correction(data, name),
+        source=source,
+        op=event.op,
+        evidence={key: data.get(key) for key in ("analytic", "numeric", "index", "factor") if key in data},
+    )
+
+
+def _correction(data: dict[str, Any], name: str) -> str:
+    """Return what to change in a backward rule, as far as the numbers tell."""
+    factor = data.get("factor")
+    if data.get("order") == 2:
+        return "compute what backward returns from saved inputs, with operations that record; gradgradcheck checks it"
+    if data.get("missing"):
+        return f"return the gradient of {name} in its place instead of None"
+    if data.get("constant"):
+        return f"multiply what backward returns for {name} by the incoming gradient"
+    if factor is not None and abs(factor + 1) < 1e-3:
+        return f"change the sign of what backward returns for {name}"
+    if factor:
+        return f"multiply what backward returns for {name} by {1 / factor:.4g}"
+    return f"correct what backward returns for {name}; torch.autograd.gradcheck checks it in float64"
 
 
 def _number(data: dict[str, Any], key: str) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from types import FrameType
 from typing import Any, NamedTuple, Protocol
@@ -10,6 +10,7 @@ from typing import Any, NamedTuple, Protocol
 from ..events import Event
 from ..snapshot import GraphSnapshot, SourceLine
 from ..tensor_table import TensorTable
+from .specimens import Array, Specimens
 
 Node = Any
 """A node of a live graph, of whichever engine: ``name()``, ``next_functions``, ``_sequence_nr()`` and so on."""
@@ -20,6 +21,8 @@ class Sink(Protocol):
 
     tensors: TensorTable
     """Numbers of the tensors that events mention."""
+    specimens: Specimens | None
+    """Where calls of Functions are kept for a comparison with finite differences, if there is to be one."""
 
     def __call__(self, event: Event, snapshot: GraphSnapshot | None = None) -> int:
         """Take one event and return its row; a ``"backward"`` event comes with the snapshot taken before the run."""
@@ -76,6 +79,27 @@ class Facts(Protocol):
         """Bytes that each node keeps for backward, where known."""
 
 
+class Rerun(Protocol):
+    """What the comparison with finite differences asks of an engine; tensors here are none of the program's."""
+
+    tensor_type: type
+
+    def tensor(self, array: Array, *, requires_grad: bool = False) -> Any:
+        """Return a new tensor with a copy of these values."""
+
+    def array(self, tensor: Any) -> Array:
+        """Return a copy of a tensor's values."""
+
+    def differentiable(self, tensor: Any) -> bool:
+        """Whether a gradient can start here."""
+
+    def gradients(self, root: Any, inputs: Sequence[Any], *, create_graph: bool = False) -> tuple[Any, ...]:
+        """Return the gradients of a scalar with respect to the inputs, None for those that were not used."""
+
+    def same_random_numbers(self) -> AbstractContextManager[None]:
+        """Leave the engine's own generator of random numbers as it is found."""
+
+
 class Source(Protocol):
     """One engine as the inspector sees it; a module of this folder offers its own as ``SOURCE``."""
 
@@ -116,3 +140,6 @@ class Source(Protocol):
 
     def gradient(self, tensor: Any) -> Gradient:
         """Read a tensor's gradient without a trace in the program or in recordings."""
+
+    def rerun(self) -> Rerun:
+        """Return how Functions are run again; only asked of an engine that the program has loaded."""

@@ -6,6 +6,7 @@ import ast
 import functools
 import inspect
 import textwrap
+from collections.abc import Iterator
 from types import CodeType
 from typing import Any
 
@@ -61,3 +62,42 @@ def stored_at(code: CodeType) -> dict[str, int]:
             case ast.Attribute(value=ast.Name(id=holder), ctx=ast.Store()) if holder == context:
                 found.setdefault(node.attr, node.lineno + shift)
     return found
+
+
+def gradient_line(code: CodeType, argument: int) -> int | None:
+    """Return the line of a backward rule that computes the gradient of one argument, as far as its text tells."""
+    tree, shift = _tree(code)
+    statements = list(_own_statements(tree)) if tree else []
+    returns = [one.value for one in statements if isinstance(one, ast.Return) and one.value is not None]
+    if not returns:
+        return None
+    value = max(returns, key=lambda one: one.lineno)
+    entries = value.elts if isinstance(value, ast.Tuple) else [value]
+    entry = entries[argument] if argument < len(entries) else value
+    line = entry.lineno
+    if isinstance(entry, ast.Name):
+        line = max((one.lineno for one in statements if _assigns(one, entry.id) and one.lineno < line), default=line)
+    return line + shift
+
+
+def _own_statements(tree: ast.AST) -> Iterator[ast.stmt]:
+    """Yield the statements of a function, without those of functions inside it."""
+    function = next((node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)), None)
+    todo: list[ast.AST] = [] if function is None else list(function.body)
+    while todo:
+        node = todo.pop()
+        if isinstance(node, ast.stmt):
+            yield node
+        if not isinstance(node, (ast.FunctionDef, ast.ClassDef, ast.expr)):
+            todo.extend(ast.iter_child_nodes(node))
+
+
+def _assigns(statement: ast.stmt, name: str) -> bool:
+    """Whether a statement gives a variable a new value."""
+    if isinstance(statement, ast.Assign):
+        targets = statement.targets
+    elif isinstance(statement, (ast.AugAssign, ast.AnnAssign)):
+        targets = [statement.target]
+    else:
+        return False
+    return any(isinstance(one, ast.Name) and one.id == name for target in targets for one in ast.walk(target))

@@ -16,6 +16,7 @@ from .collect import collect
 from .hook_lines import attach
 from .naming import Naming, add_origins
 from .torch_release import protect
+from .torch_rerun import TorchRerun
 from .torch_steps import stepping
 from .torch_tensors import number_of
 from .torch_watch import WATCHER
@@ -140,6 +141,10 @@ class TorchSource:
             held = tensor.grad if tensor.is_leaf or tensor.retains_grad else None
             value = None if held is None else held.detach().double().cpu().numpy()
             return Gradient(tensor.is_leaf, tensor.requires_grad, tensor.retains_grad, value)
+
+    def rerun(self) -> TorchRerun:
+        """Return how Functions are run again."""
+        return TorchRerun()
 
     def _nodes_behind(self, roots: list[Any]) -> list[Node]:
         torch = loaded_torch()

@@ -14,6 +14,7 @@ from .function_facts import code_of, definition, stored_at
 from .origins import Marks
 from .torch_calls import unseen, version_of
 from .torch_forward import Inside
+from .torch_rerun import Eye
 from .torch_tensors import number_of
 
 
@@ -29,6 +30,7 @@ class Functions:
         self._inside = inside
         self._original: Any = None
         self._active = True
+        self._eye = Eye()
 
     def install(self) -> None:
         """Put the wrapper of ``apply`` in place."""
@@ -55,6 +57,8 @@ class Functions:
         inside = self._inside()
         tensors = [one for one in args if isinstance(one, self._torch.Tensor)]
         versions = [version_of(one) for one in tensors]
+        if inside.functions == 0:
+            unseen(self._keep, cls, args, kwargs)
         inside.functions += 1
         try:
             result = self._original.__func__(cls, *args, **kwargs)
@@ -63,6 +67,15 @@ class Functions:
         if inside.functions == 0:
             unseen(self._applied, cls, args, tensors, versions, result, sys._getframe(1))
         return result
+
+    def _keep(self, cls: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        """Keep the call for the recordings that will compare it with finite differences."""
+        for watch in self._watches():
+            specimens, code = watch.sink.specimens, code_of(cls.forward)
+            if specimens is None or watch.level != "full" or code is None or is_foreign(code):
+                continue
+            if self._eye.opens():
+                specimens.offer("torch", cls, (args, kwargs), self._eye)
 
     def _applied(
         self, cls: Any, args: Any, tensors: list[Any], versions: list[int], result: Any, caller: FrameType

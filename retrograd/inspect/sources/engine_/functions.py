@@ -12,6 +12,7 @@ from ...events import Event
 from ...frames import is_foreign, source_line, user_frame
 from ...snapshot import SourceLine
 from ..function_facts import code_of, definition, stored_at
+from .rerun import see
 from .watching import Observer, Watching, guarded, version
 
 
@@ -26,8 +27,16 @@ class Functions(Observer):
     @guarded
     def function_began(self, node: Any, args: Any) -> None:
         """A forward is about to run."""
+        if not self.watching.here.forwards and node._edges:
+            self._keep(node._forward_cls, args)
         self.watching.here.forwards += 1
         self._versions[id(node)] = [version(t) for t in args if isinstance(t, TensorBase)]
+
+    def _keep(self, cls: Any, args: Any) -> None:
+        """Keep the call for a comparison with finite differences, if there is to be one."""
+        specimens, code = self.watching.sink.specimens, code_of(cls.forward)
+        if specimens is not None and self.watching.wants("full") and code is not None and not is_foreign(code):
+            specimens.offer("retrograd", cls, (args, {}), see)
 
     @guarded
     def function_left(self, node: Any) -> None:

@@ -22,6 +22,7 @@ from ..naming import Naming, add_origins
 from .facts import Facts
 from .lines import LINES
 from .observers import observers_for, told
+from .rerun import EngineRerun
 from .steps import stepping
 from .watching import Pictured, Watching
 
@@ -98,6 +99,10 @@ class EngineSource:
         held = None if meta is None else meta.grad
         value = None if held is None else held._array
         return Gradient(not has_history(tensor), requires_grad(tensor), meta is not None and meta.retains_grad, value)
+
+    def rerun(self) -> EngineRerun:
+        """Return how Functions are run again."""
+        return EngineRerun()
 
 
 def _start(obj: Any) -> tuple[Node, int]:

@@ -1,0 +1,83 @@
+"""Does work that calls the user's code where the program cannot notice it.
+
+A thread of its own has none of the program's modes (gradients off, autocast, default device, hooks on saved
+tensors), what it prints goes nowhere, what it reads is empty, and the generators of random numbers are put back.
+"""
+
+from __future__ import annotations
+
+import io
+import random
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+NAME = "retrograd differences"
+"""Of the thread."""
+_STREAMS = ("stdin", "stdout", "stderr")
+
+
+class _Stream:
+    """Stands for a standard stream: the program's own in every thread but one, which gets one that leads nowhere."""
+
+    def __init__(self, own: Any) -> None:
+        self._own = own
+        self._nowhere = io.TextIOWrapper(io.BytesIO(), encoding="utf-8")
+        self._thread: int | None = None
+
+    def divert(self) -> None:
+        """Divert the current thread."""
+        self._thread = threading.get_ident()
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._nowhere if threading.get_ident() == self._thread else self._own, name)
+
+
+def apart(work: Callable[[], None], seconds: float) -> bool:
+    """Do some work on a thread of its own; return whether it ended in time.  What it raises is lost.
+
+    A thread that does not end is left to itself: it may wait for something that never comes.
+    """
+    with _streams() as streams, same_random_numbers():
+
+        def run() -> None:
+            for stream in streams:
+                stream.divert()
+            try:
+                work()
+            except BaseException:  # the user's code may raise anything, SystemExit too
+                pass
+
+        thread = threading.Thread(target=run, name=NAME, daemon=True)
+        thread.start()
+        thread.join(seconds)
+    return not thread.is_alive()
+
+
+@contextmanager
+def _streams() -> Iterator[list[_Stream]]:
+    """Put stand-ins for the standard streams in place, and take them away unless somebody else changed them."""
+    made = {name: _Stream(getattr(sys, name)) for name in _STREAMS}
+    for name, stream in made.items():
+        setattr(sys, name, stream)
+    try:
+        yield list(made.values())
+    finally:
+        for name, stream in made.items():
+            if getattr(sys, name) is stream:
+                setattr(sys, name, stream._own)
+
+
+@contextmanager
+def same_random_numbers() -> Iterator[None]:
+    """Leave the generators of Python and NumPy as they are found."""
+    numpy: Any = sys.modules.get("numpy.random")
+    states = random.getstate(), None if numpy is None else numpy.get_state()
+    try:
+        yield
+    finally:
+        random.setstate(states[0])
+        if numpy is not None:
+            numpy.set_state(states[1])

@@ -1,0 +1,237 @@
+"""Checks each Function that a recording kept a call of, and notes in the recording what came out."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ..events import Event, Recording
+from ..snapshot import SourceLine
+from ..sources import sources
+from ..sources.base import Rerun
+from ..sources.function_facts import code_of, definition, gradient_line
+from ..sources.specimens import Array, Specimen, Specimens
+from . import intent
+from .apart import apart
+from .maps import Applied, Backward, Map, drawn_like
+from .slopes import DOUBLE, SINGLE, Place, Precision, Slope, direction_for, moved_aside, worst_entry
+
+SECONDS = 5.0
+"""Time for all Functions of one recording; those whose turn does not come are not checked."""
+_GRACE = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What the comparison says of one argument."""
+
+    argument: int
+    """Its place among those that are varied."""
+    error: float
+    analytic: float = 0.0
+    numeric: float = 0.0
+    index: tuple[int, ...] = ()
+    factor: float | None = None
+    """Analytic by numeric slope, where that is the same in all directions."""
+    ones: bool = False
+    """The incoming gradients were ones: the numbers are derivatives of the sum of the outputs."""
+    constant: bool = False
+    """Backward returns something even when the incoming gradient is zero."""
+    missing: bool = False
+    """Backward returned None."""
+
+
+class Deliberate(Exception):
+    """Backward is meant to be something else than the derivative."""
+
+
+class Undecided(Exception):
+    """The comparison says nothing: forward is not repeatable, not smooth, or not finite here."""
+
+
+def check_functions(recording: Recording, specimens: Specimens, note: Callable[[Event], object]) -> None:
+    """Compare each Function of which a call was kept with finite differences, and note a ``checked`` event for each.
+
+    The program has ended or stands still meanwhile.  Nothing that the Functions do or raise reaches it.
+    """
+    if not specimens.same_process() or (recording.world_size or 1) > 1:  # other ranks would be waited for
+        return
+    found: list[Event] = []
+    until = time.monotonic() + SECONDS
+    twice = _differentiated_twice(recording)
+
+    def work() -> None:
+        reruns = {source.name: source.rerun() for source in sources() if source.name in specimens.engines()}
+        with np.errstate(all="ignore"):
+            for specimen in specimens.kept:
+                found.extend(_events(specimen, reruns[specimen.engine], twice, until))
+
+    if specimens.kept:
+        apart(work, SECONDS + _GRACE)
+    for event in tuple(found):  # a thread that comes too late may still add to it
+        note(event)
+    specimens.kept.clear()
+
+
+def _differentiated_twice(recording: Recording) -> set[str]:
+    """Return the names of Functions whose backward was itself recorded, and then run through."""
+    runs = {event.data.get("run"): event.data for event in recording.events if event.kind == "backward"}
+    last = max((run for run in runs if run is not None), default=-1)
+    recorded = {run for run, data in runs.items() if data.get("create_graph") and run != last}
+    rules = (event for event in recording.events if event.data.get("action") == "backward")
+    return {event.op for event in rules if event.data.get("run") in recorded}
+
+
+def _events(specimen: Specimen, rerun: Rerun, twice: set[str], until: float) -> Iterator[Event]:
+    """Yield what is to be noted of one call: of the first derivative, and of the second if it was used."""
+    cls = specimen.function()
+    if cls is None:
+        return
+    for precision in (DOUBLE, SINGLE):
+        applied = Applied(rerun, specimen, double=precision is DOUBLE, until=until)
+        try:
+            verdict = compare(applied, applied.point(), precision, cls)
+        except Deliberate:
+            return
+        except (Exception, SystemExit):
+            continue
+        yield _event(specimen, cls, verdict, 1)
+        if not verdict.error and cls.__name__ in twice:
+            yield from _second(specimen, cls, applied, rerun, precision)
+        return
+
+
+def _second(specimen: Specimen, cls: Any, applied: Applied, rerun: Rerun, precision: Precision) -> Iterator[Event]:
+    """Yield what is to be noted of the second derivative."""
+    backward = Backward(applied, rerun)
+    try:
+        verdict = compare(backward, backward.point(np.random.default_rng(1)), precision, None)
+    except (Exception, SystemExit):
+        return
+    yield _event(specimen, cls, verdict, 2)
+
+
+def compare(rule: Map, arrays: list[Array], precision: Precision, cls: Any) -> Verdict:
+    """Return the first difference found between a map's analytic derivative and finite differences, or agreement.
+
+    ``cls`` is the Function whose intent is asked for when there is one; None for a derivative of a derivative.
+    Raises ``Deliberate`` or ``Undecided``, or whatever the map does.
+    """
+    numbers = np.random.default_rng(0)
+    agreed: set[int] = set()
+    for arrays_here in (arrays, moved_aside(arrays, numbers)):
+        for ones in (True, False):
+            place = place_at(rule, arrays_here, precision, numbers if not ones else None)
+            if cls is not None and intent.leaves_values_alone(rule, place.arrays, place.out, numbers):
+                raise Deliberate
+            for argument, array in enumerate(place.arrays):
+                verdict = _argument(place, argument, direction_for(array, numbers), cls, numbers)
+                if verdict is not None and verdict.error:
+                    return verdict
+                agreed |= set() if verdict is None else {argument}
+        if len(agreed) == len(arrays):
+            break
+    if not agreed:
+        raise Undecided
+    return Verdict(0, 0.0)
+
+
+def place_at(rule: Map, arrays: list[Array], precision: Precision, numbers: np.random.Generator | None) -> Place:
+    """Return a map at a point, with incoming gradients of ones or drawn; ``Undecided`` if it is not repeatable."""
+    out, again = rule.values(arrays), rule.values(arrays)
+    if not out or any(not np.array_equal(one, other) for one, other in zip(out, again, strict=True)):
+        raise Undecided
+    given = [np.ones_like(one) if numbers is None else drawn_like(one, numbers) for one in out]
+    return Place(rule, arrays, out, given, rule.products(arrays, given), precision)
+
+
+def _argument(place: Place, argument: int, direction: Array, cls: Any, numbers: np.random.Generator) -> Verdict | None:
+    """Return the verdict on one argument at one place, None if there can be none."""
+    slope = place.slope(argument, direction)
+    product = place.products[argument]
+    if not slope.moved:  # a step function, or an argument that the values do not depend on
+        if cls is not None and product is not None and product.any():
+            raise Deliberate
+        return Verdict(argument, 0.0)
+    if not slope.settled:
+        return None
+    if slope.error < place.precision.tolerance:
+        return Verdict(argument, 0.0)
+    index, along = worst_entry(place, argument, direction)
+    entry = place.slope(argument, along)
+    if (entry.moved and not entry.settled) or entry.error < place.precision.tolerance:
+        return None
+    if cls is not None and _is_meant(place, argument, entry, cls):
+        raise Deliberate
+    return _difference(place, argument, (index, along, entry), _factor(place, argument, slope, numbers))
+
+
+def _difference(
+    place: Place, argument: int, found: tuple[tuple[int, ...], Array, Slope], factor: float | None
+) -> Verdict:
+    """Return the verdict on an entry at which backward differs."""
+    index, along, entry = found
+    length = float(np.abs(along[index])) if np.iscomplexobj(along) else float(along[index])
+    return Verdict(
+        argument,
+        entry.error,
+        analytic=entry.analytic / length,
+        numeric=entry.numeric / length,
+        index=index,
+        factor=factor,
+        ones=all(bool((one == 1).all()) for one in place.given),
+        constant=_is_constant(place, argument),
+        missing=place.products[argument] is None,
+    )
+
+
+def _is_constant(place: Place, argument: int) -> bool:
+    """Whether backward returns something although nothing comes in."""
+    product = place.map.products(place.arrays, [np.zeros_like(one) for one in place.given])[argument]
+    return product is not None and bool(product.any())
+
+
+def _is_meant(place: Place, argument: int, entry: Slope, cls: Any) -> bool:
+    """Whether a difference is one that the author of a Function wants."""
+    passing = intent.passes_on(place.products, place.given, argument)
+    if intent.says_so(cls) or (intent.replaces_steps(cls) and passing):
+        return True
+    if not entry.moved and passing and intent.keeps_nothing(cls):
+        return True
+    return intent.bends(place.map, place.arrays, [drawn_like(one, np.random.default_rng(2)) for one in place.given])
+
+
+def _factor(place: Place, argument: int, slope: Slope, numbers: np.random.Generator) -> float | None:
+    """Return the factor by which backward is off, if it is the same along other directions."""
+    if not slope.numeric:
+        return None
+    factor = slope.analytic / slope.numeric
+    for _ in range(2):
+        other = place.slope(argument, direction_for(place.arrays[argument], numbers))
+        if not other.settled or abs(other.analytic - factor * other.numeric) > place.precision.agreement * other.scale:
+            return None
+    return factor
+
+
+def _event(specimen: Specimen, cls: Any, verdict: Verdict, order: int) -> Event:
+    """Return the event that notes a verdict."""
+    varied = specimen.varied
+    incoming = verdict.argument >= len(varied)  # of a second derivative: with respect to the gradient that comes in
+    argument = varied[0 if incoming else verdict.argument]
+    rule = cls.backward if code_of(cls.backward) is not None else None
+    data: dict[str, Any] = {"action": "checked", "order": order, "argument": argument, "relative_error": verdict.error}
+    data |= definition(cls.forward, rule, cls.setup_context)
+    if not verdict.error:
+        return Event("function", cls.__name__, None, data)
+    data |= {"analytic": verdict.analytic, "numeric": verdict.numeric, "index": list(verdict.index)}
+    data |= {"ones": verdict.ones, "constant": verdict.constant, "missing": verdict.missing, "incoming": incoming}
+    if verdict.factor is not None:
+        data["factor"] = verdict.factor
+    code = None if rule is None else code_of(rule)
+    line = None if code is None else gradient_line(code, argument)
+    source = None if code is None or line is None else SourceLine(code.co_filename, line, code.co_name)
+    return Event("function", cls.__name__, source, data)

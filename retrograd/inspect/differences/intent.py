@@ -1,0 +1,90 @@
+"""Tells backward rules that are not the derivative on purpose from those that are wrong.
+
+Straight-through estimators, gradient reversal, clipping and the like are custom Functions because they are *not*
+the derivative.  What they do to gradients shows: forward changes nothing, or is flat where gradients pass, or what
+backward returns is no linear function of the incoming gradient.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ..sources.function_facts import code_of
+from ..sources.specimens import Array
+from .maps import Map, drawn_like
+
+_WORDS = frozenset({
+    "ste", "straight", "through", "passthrough", "surrogate", "estimator", "reverse", "reversal", "grl", "guided",
+    "pseudo", "proxy",
+})  # fmt: skip
+"""Words in the name or docstring of a Function whose author says that backward is something else."""
+_STEPS = frozenset({
+    "round", "floor", "ceil", "trunc", "fix", "sign", "sgn", "heaviside", "argmax", "argmin", "one_hot", "topk", "sort",
+    "bernoulli", "multinomial", "int", "long", "round_", "floor_", "ceil_", "trunc_", "sign_",
+})  # fmt: skip
+"""Operations of forward that have no useful derivative, so that backward puts another in its place."""
+
+
+def leaves_values_alone(rule: Map, arrays: Sequence[Array], out: Sequence[Array], numbers: np.random.Generator) -> bool:
+    """Whether forward returns what it was given, here and elsewhere: it can only be meant to act on gradients."""
+    if not _among(out, arrays):
+        return False
+    elsewhere = [drawn_like(one, numbers) for one in arrays]
+    try:
+        return _among(rule.values(elsewhere), elsewhere)
+    except Exception:  # a place where the Function cannot be called says nothing against it
+        return True
+
+
+def _among(out: Sequence[Array], arrays: Sequence[Array]) -> bool:
+    """Whether each output has the entries of some argument."""
+    return all(any(np.array_equal(one.ravel(), array.ravel()) for array in arrays) for one in out)
+
+
+def says_so(cls: Any) -> bool:
+    """Whether a Function's name or docstring says that backward is not meant to be the derivative."""
+    text = re.sub(r"([a-z])([A-Z])|([A-Z])([A-Z][a-z])", r"\1\3 \2\4", cls.__name__) + " " + (cls.__doc__ or "")
+    return not _WORDS.isdisjoint(re.findall(r"[a-z]+", text.lower()))
+
+
+def replaces_steps(cls: Any) -> bool:
+    """Whether forward calls an operation that has no useful derivative."""
+    code = code_of(cls.forward)
+    return code is not None and not _STEPS.isdisjoint(code.co_names)
+
+
+def keeps_nothing(cls: Any) -> bool:
+    """Whether forward keeps nothing for backward, as one does who means to let gradients pass."""
+    for function in (cls.forward, cls.setup_context):
+        code = code_of(function)
+        if code is not None and "save_for_backward" in code.co_names:
+            return False
+    return True
+
+
+def passes_on(products: Sequence[Array | None], given: Sequence[Array], argument: int) -> bool:
+    """Whether backward hands the incoming gradient on, entries left out or not."""
+    product = products[argument]
+    same = [one for one in given if product is not None and one.shape == product.shape]
+    return any(bool(np.all((product == one) | (product == 0))) for one in same)
+
+
+def bends(rule: Map, arrays: Sequence[Array], given: Sequence[Array]) -> bool:
+    """Whether backward does to gradients what no derivative does: it clips or gates them, and so is meant to.
+
+    A rule that adds a constant or forgets the incoming gradient is not of that kind.
+    """
+    constant, once, twice, minus = (rule.products(arrays, [times * g for g in given]) for times in (0, 1, 2, -1))
+    for rest, one, two, negative in zip(constant, once, twice, minus, strict=True):
+        if rest is None or one is None or two is None or negative is None:
+            continue
+        straight = one - rest
+        size = float(np.abs(straight).max(initial=0.0)) + float(np.abs(rest).max(initial=0.0))
+        apart = max(np.abs(two - rest - 2 * straight).max(initial=0), np.abs(negative - rest + straight).max(initial=0))
+        if not apart <= 1e-3 * size:
+            return True
+    return False

@@ -1,0 +1,160 @@
+"""Functions as maps of arrays: what comes out, and products of given vectors with the analytic derivative."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any, Protocol
+
+import numpy as np
+
+from ..sources.base import Rerun
+from ..sources.specimens import Array, Held, Specimen
+from .apart import same_random_numbers
+
+
+class Map(Protocol):
+    """A map of arrays whose derivative is claimed to be known."""
+
+    def values(self, arrays: Sequence[Array]) -> list[Array]:
+        """Return what comes out."""
+
+    def products(self, arrays: Sequence[Array], given: Sequence[Array]) -> list[Array | None]:
+        """Return the derivative of the sum of ``given * values`` with respect to each array; None where none is."""
+
+
+class Applied:
+    """One call of a Function, as a map from those arguments that require a gradient to its outputs."""
+
+    def __init__(self, rerun: Rerun, specimen: Specimen, *, double: bool, until: float) -> None:
+        self._rerun = rerun
+        self._until = until
+        self._specimen = specimen
+        self._double = double
+        self._varied = specimen.varied
+
+    def point(self) -> list[Array]:
+        """Return the arguments that are varied, as the program gave them."""
+        return [self._cast(self._specimen.args[place].array) for place in self._varied]
+
+    def values(self, arrays: Sequence[Array]) -> list[Array]:
+        """Call forward."""
+        with self.repeatable():
+            return [self._rerun.array(one) for one in self.outputs(self.leaves(arrays))]
+
+    def products(self, arrays: Sequence[Array], given: Sequence[Array]) -> list[Array | None]:
+        """Call forward and backward."""
+        with self.repeatable():
+            leaves = self.leaves(arrays)
+            outputs = self.outputs(leaves)
+            found = self._rerun.gradients(summed(outputs, self.like(outputs, given)), leaves)
+            return [None if one is None else self._rerun.array(one) for one in found]
+
+    @contextmanager
+    def repeatable(self) -> Iterator[None]:
+        """Let the same random numbers be drawn every time."""
+        with same_random_numbers(), self._rerun.same_random_numbers():
+            yield
+
+    def leaves(self, arrays: Sequence[Array]) -> list[Any]:
+        """Return the arguments as tensors that require a gradient."""
+        return [self._rerun.tensor(self._cast(one), requires_grad=True) for one in arrays]
+
+    def outputs(self, leaves: Sequence[Any]) -> list[Any]:
+        """Apply the Function; return the outputs that a gradient can start from; ``TimeoutError`` if it is too late."""
+        if time.monotonic() > self._until:
+            raise TimeoutError("nobody waits for this any more")
+        cls = self._specimen.function()
+        if cls is None:
+            raise ReferenceError("the class is gone")
+        copies = dict(zip(self._varied, [leaf.clone() for leaf in leaves], strict=True))  # forward may write into it
+        args = [copies[place] if place in copies else self._fresh(one) for place, one in enumerate(self._specimen.args)]
+        result = cls.apply(*args, **{name: self._fresh(one) for name, one in self._specimen.kwargs.items()})
+        several = result if isinstance(result, (tuple, list)) else (result,)
+        return [one for one in several if isinstance(one, self._rerun.tensor_type) and self._rerun.differentiable(one)]
+
+    def like(self, outputs: Sequence[Any], given: Sequence[Array]) -> list[Any]:
+        """Return arrays as tensors of the outputs' dtypes."""
+        dtypes = [self._rerun.array(one).dtype for one in outputs]
+        return [self._rerun.tensor(one.astype(dtype)) for one, dtype in zip(given, dtypes, strict=True)]
+
+    def _fresh(self, value: Any) -> Any:
+        """Return an argument that is not varied, with tensors made anew."""
+        if isinstance(value, Held):
+            requires_grad = value.requires_grad and value.array.dtype.kind in "fc"
+            return self._rerun.tensor(self._cast(value.array), requires_grad=requires_grad)
+        if isinstance(value, np.ndarray):
+            return value.copy()
+        if isinstance(value, dict):
+            return {key: self._fresh(one) for key, one in value.items()}
+        if type(value) in (list, tuple):
+            return type(value)(self._fresh(one) for one in value)
+        return value
+
+    def _cast(self, array: Array) -> Array:
+        """Return an array in the precision that is tried."""
+        kinds = {"f": (np.float32, np.float64), "c": (np.complex64, np.complex128)}
+        wanted = kinds.get(array.dtype.kind)
+        return array if wanted is None else array.astype(wanted[self._double])
+
+
+class Backward:
+    """The backward of a Function, as a map from its arguments and its incoming gradients to what it returns."""
+
+    def __init__(self, applied: Applied, rerun: Rerun) -> None:
+        self._applied = applied
+        self._rerun = rerun
+
+    def point(self, numbers: np.random.Generator) -> list[Array]:
+        """Return the arguments as the program gave them, and incoming gradients drawn at random."""
+        arrays = self._applied.point()
+        return [*arrays, *(drawn_like(one, numbers) for one in self._applied.values(arrays))]
+
+    def values(self, arrays: Sequence[Array]) -> list[Array]:
+        """Call backward as the program did, so that it can be differentiated again."""
+        with self._applied.repeatable():
+            leaves, found = self._gradients(arrays)
+            return [
+                np.zeros_like(self._rerun.array(leaf)) if one is None else self._rerun.array(one)
+                for leaf, one in zip(leaves, found, strict=False)
+            ]
+
+    def products(self, arrays: Sequence[Array], given: Sequence[Array]) -> list[Array | None]:
+        """Differentiate what backward computed."""
+        with self._applied.repeatable():
+            leaves, found = self._gradients(arrays)
+            paired = [
+                (one, vector)
+                for one, vector in zip(found, given, strict=True)
+                if one is not None and self._rerun.differentiable(one)
+            ]
+            if not paired:
+                return [None for _ in leaves]
+            outputs = [one for one, _ in paired]
+            vectors = self._applied.like(outputs, [vector for _, vector in paired])
+            again = self._rerun.gradients(summed(outputs, vectors), leaves)
+            return [None if one is None else self._rerun.array(one) for one in again]
+
+    def _gradients(self, arrays: Sequence[Array]) -> tuple[list[Any], tuple[Any, ...]]:
+        """Return the leaves (arguments, then incoming gradients) and the gradients of the arguments."""
+        count = len(self._applied.point())
+        leaves = self._applied.leaves(arrays)
+        outputs = self._applied.outputs(leaves[:count])
+        return leaves, self._rerun.gradients(summed(outputs, leaves[count:]), leaves[:count], create_graph=True)
+
+
+def summed(outputs: Sequence[Any], given: Sequence[Any]) -> Any:
+    """Return the scalar whose gradient with respect to the outputs is ``given``."""
+    products = [_product(out, g) for out, g in zip(outputs, given, strict=True)]
+    return sum(products[1:], products[0])
+
+
+def _product(out: Any, g: Any) -> Any:
+    return (out.conj() * g).sum().real if out.is_complex() else (out * g).sum()
+
+
+def drawn_like(array: Array, numbers: np.random.Generator) -> Array:
+    """Return normal random numbers of an array's shape, complex where it is."""
+    drawn = np.asarray(numbers.standard_normal(array.shape)).astype(array.dtype)
+    return drawn + 1j * numbers.standard_normal(array.shape) if array.dtype.kind == "c" else drawn

@@ -1,0 +1,63 @@
+"""Makes a custom Function of our engine run again on copies, apart from the program."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+
+from ....engine.backward import grad
+from ....engine.base import TensorBase, wrap
+from ....engine.random import default_generator
+from ....engine.views import requires_grad
+from ..specimens import Array, Seen
+
+
+def see(value: Any) -> Seen | None:
+    """Return what there is to see of a tensor among a Function's arguments, None for other objects."""
+    if not isinstance(value, TensorBase):
+        return None
+
+    def copy(piece: tuple[slice, ...]) -> Array:
+        taken = np.array(value._array[piece])
+        return taken.astype(np.float32) if taken.dtype == np.float16 else taken
+
+    return Seen(tuple(value._sig.shape), value._sig.dtype.name, requires_grad(value), copy)
+
+
+class EngineRerun:
+    """Our engine as the comparison with finite differences calls it."""
+
+    tensor_type: type = TensorBase
+
+    def tensor(self, array: Array, *, requires_grad: bool = False) -> Any:
+        """Return a new tensor with a copy of these values."""
+        return wrap(np.array(array)).requires_grad_(requires_grad)
+
+    def array(self, tensor: Any) -> Array:
+        """Return a copy of a tensor's values."""
+        found: Array = tensor._array.copy()
+        return found
+
+    def differentiable(self, tensor: Any) -> bool:
+        """Whether a gradient can start here."""
+        return requires_grad(tensor) and bool(tensor._sig.differentiable)
+
+    def gradients(self, root: Any, inputs: Sequence[Any], *, create_graph: bool = False) -> tuple[Any, ...]:
+        """Return the gradients of a scalar with respect to the inputs, None for those that were not used."""
+        found: tuple[Any, ...] = grad(root, tuple(inputs), create_graph=create_graph, allow_unused=True)
+        return found
+
+    @contextmanager
+    def same_random_numbers(self) -> Iterator[None]:
+        """Leave the generator as it is found, not made if it was not."""
+        seed, made = default_generator.initial_seed(), "rng" in vars(default_generator)
+        state = default_generator.get_state() if made else None
+        try:
+            yield
+        finally:
+            default_generator.manual_seed(seed)
+            if made:
+                default_generator.set_state(state)

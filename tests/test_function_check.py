@@ -1,0 +1,203 @@
+"""Custom Functions compared with finite differences: right, deliberate and wrong ones, on both engines.
+
+What is right and wrong is PyTorch's own ``gradcheck`` to say.
+"""
+
+from __future__ import annotations
+
+import gc
+import random
+import sys
+import threading
+import weakref
+
+import numpy as np
+import pytest
+from derivative_functions import MEANT, RIGHT, WRONG, drawn, function
+
+from retrograd.inspect import recording
+from retrograd.inspect.differences import apart, check
+
+pytestmark = pytest.mark.filterwarnings("ignore")
+EACH_ENGINE = pytest.mark.parametrize("engine", ["retrograd", "torch"])
+
+
+def checked(engine, maker):
+    """Run a Function once, recorded, and return what the check said of it."""
+    torch = pytest.importorskip(engine)
+    torch.manual_seed(0)
+    made, arguments = maker(torch)
+    with recording(level="full", check=True) as recorded:
+        on_a_short_stack(lambda: made.apply(*arguments))
+    return [event.data for event in recorded.events if event.data.get("action") == "checked"]
+
+
+def on_a_short_stack(work):
+    """Do something on a thread of its own: of each call every frame is looked at, and pytest's are many."""
+    thread = threading.Thread(target=work)
+    thread.start()
+    thread.join()
+
+
+@EACH_ENGINE
+@pytest.mark.parametrize("name", RIGHT)
+def test_right_ones_agree(name, engine):
+    """What is the derivative is found to be it."""
+    assert [event["relative_error"] for event in checked(engine, RIGHT[name])] == [0.0]
+
+
+@EACH_ENGINE
+@pytest.mark.parametrize("name", MEANT)
+def test_deliberate_ones_are_let_be(name, engine):
+    """What is meant to be something else is not called wrong."""
+    assert [event["relative_error"] for event in checked(engine, MEANT[name])] in ([], [0.0])
+
+
+@EACH_ENGINE
+@pytest.mark.parametrize("name", WRONG)
+def test_wrong_ones_are_found(name, engine):
+    """The argument whose derivative is wrong is named, with the two numbers."""
+    maker, argument = WRONG[name]
+    (event,) = checked(engine, maker)
+
+    assert event["relative_error"] > 0.02
+    assert event["parameters"][event["argument"]] == argument
+    assert event["analytic"] != event["numeric"]
+
+
+KINKS = ("relu_at_its_kink", "absolute_value_of_zeros", "largest_among_ties")
+SYMMETRIC = ("inverse_of_a_symmetric_matrix",)
+LARGE = ("large_inputs", "large_and_wrong")
+
+
+@pytest.mark.parametrize("name", [one for one in (*RIGHT, *WRONG) if one not in (*KINKS, *SYMMETRIC, *LARGE)])
+def test_gradcheck_says_the_same(name):
+    """PyTorch's gradcheck, where it can be used, passes the right ones and refuses the wrong ones."""
+    torch = pytest.importorskip("torch")
+    torch.manual_seed(0)
+    made, arguments = (RIGHT[name] if name in RIGHT else WRONG[name][0])(torch)
+    single = "single_precision" in name
+
+    def floats(one):
+        return isinstance(one, torch.Tensor) and one.is_floating_point()
+
+    def call(*given):
+        torch.manual_seed(3)
+        found = made.apply(*[one * 1.0 if floats(one) else one for one in given])
+        return found[0] if isinstance(found, tuple) else found
+
+    wide = [
+        one.detach().double().requires_grad_(one.requires_grad) if floats(one) and not single else one
+        for one in arguments
+    ]
+    steps = {"eps": 1e-2, "atol": 2e-2} if single else {"eps": 1e-8 if "tiny" in name else 1e-6}
+    assert torch.autograd.gradcheck(call, wide, raise_exception=False, rtol=2e-2, **steps) == (name in RIGHT)
+
+
+def wrong_and_more(torch, deed):
+    """A Function that is wrong and does something besides."""
+
+    def forward(ctx, x):
+        deed(x)
+        ctx.save_for_backward(x)
+        return x * x
+
+    return function(torch, forward, lambda ctx, g: g * ctx.saved_tensors[0]), (drawn(torch, 3),)
+
+
+@EACH_ENGINE
+def test_nothing_of_it_is_seen(engine, capfd):
+    """What a Function prints, reads and draws while it is checked does not reach the program."""
+    torch = pytest.importorskip(engine)
+    states = []
+
+    def deed(x):
+        print("out")
+        print("err", file=sys.stderr)
+        random.random()
+        np.random.rand()
+        torch.rand(1)
+        states.append((random.getstate(), np.random.get_state()[1].tolist(), rng_state(torch)))
+
+    (event,) = checked(engine, lambda torch: wrong_and_more(torch, deed))
+
+    assert event["factor"] == pytest.approx(0.5)
+    assert len(states) > 5
+    assert states[0] == (random.getstate(), np.random.get_state()[1].tolist(), rng_state(torch))
+    assert capfd.readouterr() == ("out\n", "err\n")
+
+
+def rng_state(torch):
+    """The state of an engine's generator, comparable."""
+    state = torch.get_rng_state()
+    return state if isinstance(state, dict) else state.tolist()
+
+
+@EACH_ENGINE
+@pytest.mark.parametrize("problem", ["counts", "raises", "leaves", "waits"])
+def test_what_cannot_be_checked_is_not_judged(engine, problem, monkeypatch):
+    """A Function that is not repeatable, fails the second time, ends the program or never returns has no verdict."""
+    calls, go_on = [], threading.Event()
+    monkeypatch.setattr(check, "SECONDS", 0.3)
+    monkeypatch.setattr(check, "_GRACE", 0.3)
+
+    def deed(x):
+        calls.append(problem)
+        if len(calls) == 1:
+            return
+        if problem == "counts":
+            x += len(calls)
+        elif problem == "waits":
+            go_on.wait(30)
+        else:
+            raise {"raises": ValueError, "leaves": SystemExit}[problem]
+
+    assert checked(engine, lambda torch: wrong_and_more(torch, deed)) == []
+    assert len(calls) > 1
+    go_on.set()
+    for thread in threading.enumerate():
+        if thread.name == apart.NAME:
+            thread.join(10)
+            assert not thread.is_alive(), "it does not stop when its time is over"
+
+
+@EACH_ENGINE
+def test_nothing_is_kept_alive(engine):
+    """While the recording is open no tensor, graph or class of the program lives longer than without it."""
+    torch = pytest.importorskip(engine)
+    dead = []
+
+    def program():
+        made, (x,) = RIGHT["exponential_saves_its_output"](torch)
+        dead.extend(weakref.ref(one) for one in (x, made.apply(x), made))
+
+    with recording(level="full", check=True):
+        on_a_short_stack(program)
+        gc.collect()
+        assert [one() for one in dead] == [None] * 3
+
+
+@EACH_ENGINE
+def test_closures_are_not_kept(engine):
+    """A Function that is given something that could hold tensors is not checked."""
+    torch = pytest.importorskip(engine)
+    w = drawn(torch, 3)
+
+    def maker(torch):
+        made = function(torch, lambda ctx, f, x: f(x), lambda ctx, g: (None, g))
+        return made, (lambda x: x * w, drawn(torch, 3))
+
+    assert checked(engine, maker) == []
+
+
+@EACH_ENGINE
+def test_only_when_asked(engine):
+    """Without ``check``, and at lower levels, a Function is called as often as the program calls it."""
+    torch = pytest.importorskip(engine)
+    calls = []
+    made, arguments = wrong_and_more(torch, calls.append)
+    for options in ({"level": "full"}, {"level": "backward", "check": True}):
+        with recording(**options) as recorded:
+            on_a_short_stack(lambda: made.apply(*arguments))
+        assert [event for event in recorded.events if event.data.get("action") == "checked"] == []
+    assert len(calls) == 2
