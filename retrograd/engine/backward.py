@@ -43,15 +43,23 @@ def backward(
             )
         grad_tensors = grad_variables
     create_graph, keep = _flags(create_graph, retain_graph)
+    if not observe.observers:
+        _backward(tensors, grad_tensors, keep, create_graph, inputs)
+        return
     with observe.backward_call("backward", tensors, grad_tensors, inputs, keep, create_graph):
-        wanted = _inputs_of_backward(inputs)
-        outputs = _as_outputs(tensors)
-        grads = make_grads(outputs, _as_grads(grad_tensors, len(outputs)), batched=False)
-        if create_graph:
-            _warn_create_graph()
-        _engine_run_backward(
-            outputs, grads, keep_graph=keep, create_graph=create_graph, inputs=wanted, accumulate_grad=True
-        )
+        _backward(tensors, grad_tensors, keep, create_graph, inputs)
+
+
+def _backward(tensors: Any, grad_tensors: Any, keep: bool, create_graph: bool, inputs: Any) -> None:
+    wanted = None if inputs is None else _inputs_of_backward(inputs)
+    outputs = [tensors] if isinstance(tensors, TensorBase) else _as_outputs(tensors)
+    given = [None] * len(outputs) if grad_tensors is None else _as_grads(grad_tensors, len(outputs))
+    grads = make_grads(outputs, given, batched=False)
+    if create_graph:
+        _warn_create_graph()
+    _engine_run_backward(
+        outputs, grads, keep_graph=keep, create_graph=create_graph, inputs=wanted, accumulate_grad=True
+    )
 
 
 def grad(
@@ -164,9 +172,7 @@ def _as_grads(given: Any, count: int) -> list[Any]:
     return list(given)
 
 
-def _inputs_of_backward(inputs: Any) -> list[Any] | None:
-    if inputs is None:
-        return None
+def _inputs_of_backward(inputs: Any) -> list[Any]:
     _, wanted = _split_inputs(inputs)
     if not wanted:
         raise RuntimeError("`inputs` argument to `backward()` cannot be empty.")
@@ -236,7 +242,7 @@ def make_grads(outputs: list[Any], given: list[Any], *, batched: bool) -> list[A
         raise RuntimeError(f"got {len(outputs)} tensors and {len(given)} gradients")
     grads = []
     for i, (t, g) in enumerate(zip(outputs, given, strict=False)):
-        sig = _output_sig(t)
+        sig = t._sig if isinstance(t, TensorBase) else _output_sig(t)
         if g is None:
             grads.append(_implicit_grad(t, sig))
         elif isinstance(g, TensorBase):
@@ -262,11 +268,11 @@ def _output_sig(t: Any) -> Sig:
 def _implicit_grad(t: Any, sig: Sig) -> Any:
     if isinstance(t, TensorBase) and not requires_grad(t):
         return None
-    if sig.shape.numel() != 1:
+    if sig.shape and sig.shape.numel() != 1:
         raise RuntimeError("grad can be implicitly created only for scalar outputs")
     if sig.numpy.kind != "f":
         raise RuntimeError(f"grad can be implicitly created only for real scalar outputs but got {sig.dtype}")
-    return wrap(np.ones(sig.shape, sig.numpy))
+    return wrap(np.ones(sig.shape, sig.numpy) if sig.shape else np.array(1, sig.numpy))
 
 
 def _checked_grad(i: int, t: Any, g: Any, batched: bool) -> Any:

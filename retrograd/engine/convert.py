@@ -190,7 +190,8 @@ def to_bool(t: Any) -> bool:
 
 def assign_grad(t: Any, value: Any) -> None:
     """``t.grad = value``."""
-    check_assigned_grad(t, value)
+    if value is not None:
+        check_assigned_grad(t, value)
     if observe.observers:
         observe.tell("grad_set", t, value)
     t.need_meta().grad = value
@@ -198,8 +199,6 @@ def assign_grad(t: Any, value: Any) -> None:
 
 def check_assigned_grad(t: Any, value: Any) -> None:
     """Whether ``value`` may become ``t.grad``."""
-    if value is None:
-        return
     if not isinstance(value, TensorBase):
         raise TypeError(f"assigned grad expected to be a Tensor or None but got grad of type {type(value).__name__}")
     if value is t:

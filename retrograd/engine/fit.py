@@ -40,7 +40,14 @@ def fit_one(node: GraphNode, i: int, g: Any, target: Any) -> Any:
     if g is None:
         return NOTHING
     sig = target._sigs[0]
-    return g if sig is None else _fit_array(node, i, g, _expected(target, sig))
+    if sig is None:
+        return g
+    shape = sig.shape
+    if g.__class__ is np.ndarray and g.dtype is sig.numpy and 0 < len(shape) < g.ndim and target._sigs is sig.alone:
+        lead = g.ndim - len(shape)
+        if g.shape[lead:] == shape:
+            return sum_to(g, shape)  # the gradient of a bias
+    return _fit_array(node, i, g, _expected(target, sig))
 
 
 def _expected(target: GraphNode, sig: Sig) -> tuple[tuple[int, ...], Any]:

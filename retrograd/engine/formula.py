@@ -20,8 +20,12 @@ class Opaque(Exception):
 
 _SYMBOLS = {
     "add": "+", "subtract": "-", "multiply": "*", "divide": "/", "greater": ">", "less": "<", "greater_equal": ">=",
-    "less_equal": "<=",
+    "less_equal": "<=", "matmul": "@",
 }  # fmt: skip
+
+
+_RESHAPING = frozenset({"matmul", "mT"})
+"""Functions whose result has another shape than their operands."""
 
 
 @dataclass
@@ -66,7 +70,7 @@ class Formula:
     @property
     def functions(self) -> set[str]:
         """Names of the NumPy functions that ``lines`` uses."""
-        return {step.function for step in self.steps}
+        return {step.function for step in self.steps} - {"mT"}
 
     @property
     def numbers(self) -> list[Any]:
@@ -95,6 +99,8 @@ def _call(function: str, operands: list[str]) -> str:
     symbol = _SYMBOLS.get(function)
     if function == "negative":
         return f"-{operands[0]}"
+    if function == "mT":
+        return f"{operands[0]}.mT"
     return f"{operands[0]} {symbol} {operands[1]}" if symbol else f"{function}({', '.join(operands)})"
 
 
@@ -116,14 +122,46 @@ class _Type:
         return value
 
 
+class _Size:
+    """A size of a term: it fits, since the forward was computed with the same shapes."""
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __eq__(self, other: object) -> bool:
+        return True
+
+
 class Term(np.lib.mixins.NDArrayOperatorsMixin):
-    """A value in a formula."""
+    """A value in a formula; ``dims`` is how many dimensions it has, as far as that is known."""
 
     dtype = _Type()
     __hash__ = object.__hash__
 
-    def __init__(self, formula: Formula, name: str, real: bool, whole: bool) -> None:
-        self.formula, self.name, self.real, self.whole = formula, name, real, whole
+    def __init__(self, formula: Formula, name: str, real: bool, whole: bool, dims: int | None = None) -> None:
+        self.formula, self.name, self.real, self.whole, self.dims = formula, name, real, whole, dims
+
+    @property
+    def ndim(self) -> int:
+        """How many dimensions it has."""
+        if self.dims is None:
+            raise Opaque
+        return self.dims
+
+    @property
+    def shape(self) -> tuple[_Size, ...]:
+        """Its sizes, which are not known."""
+        return tuple([_Size() for _ in range(self.ndim)])
+
+    @property
+    def T(self) -> Term:  # noqa: N802 - NumPy's name
+        """A matrix, transposed."""
+        return self.swapaxes(0, 1)
+
+    def swapaxes(self, a: int, b: int) -> Term:
+        """Two dimensions exchanged; a formula has steps for the last two only."""
+        if {a, b} != {self.ndim - 2, self.ndim - 1}:
+            raise Opaque
+        return self._step("mT", (self,), True, self.dims)
 
     def __bool__(self) -> bool:
         raise Opaque
@@ -133,19 +171,22 @@ class Term(np.lib.mixins.NDArrayOperatorsMixin):
             raise Opaque
         terms = [t for t in inputs if isinstance(t, Term)]
         real = _result_is_real(ufunc, any(t.real for t in terms))
-        return self._step(ufunc.__name__, inputs, real)
+        dims = self.dims if all(t.dims == self.dims for t in terms) else None
+        if ufunc is np.matmul and (dims is None or len(terms) < 2):
+            raise Opaque
+        return self._step(ufunc.__name__, inputs, real, dims)
 
     def __array_function__(self, function: Any, types: Any, args: Any, kwargs: Any) -> Term:
         if function is not np.where or len(args) != 3 or kwargs or not all(_is_real(a) for a in args[1:]):
             raise Opaque
         return self._step("where", args, True)
 
-    def _step(self, function: str, inputs: Any, real: bool) -> Term:
+    def _step(self, function: str, inputs: Any, real: bool, dims: int | None = None) -> Term:
         operands = tuple([x.name if isinstance(x, Term) else _number(x) for x in inputs])
-        whole = any(x.whole for x in inputs if isinstance(x, Term))
+        whole = function not in _RESHAPING and any(x.whole for x in inputs if isinstance(x, Term))
         steps = self.formula.steps
         steps.append(Step(function, operands, f"t{len(steps)}", real, whole))
-        return Term(self.formula, steps[-1].name, real, whole)
+        return Term(self.formula, steps[-1].name, real, whole, dims)
 
 
 def _number(value: Any) -> Any:
@@ -170,13 +211,16 @@ def _result_is_real(ufunc: Any, real: bool) -> bool:
     return real and kind == "same"
 
 
-def formula_of(function: Callable[..., Any], arguments: dict[str, bool], rest: tuple[Any, ...] = ()) -> Formula | None:
+def formula_of(
+    function: Callable[..., Any], arguments: dict[str, bool], rest: tuple[Any, ...] = (), ndim: int | None = None
+) -> Formula | None:
     """The formula of a function of the named arrays (name -> whether it surely has the output's shape).
 
-    ``rest`` are further arguments, known now.  ``None`` when the function is opaque, or its result is not real.
+    ``rest`` are further arguments, known now; ``ndim`` says how many dimensions the arrays have, where all have as
+    many.  ``None`` when the function is opaque, or its result is not real.
     """
     formula = Formula()
-    terms = [Term(formula, name, True, whole) for name, whole in arguments.items()]
+    terms = [Term(formula, name, True, whole, ndim) for name, whole in arguments.items()]
     try:
         value = function(*terms, *rest)
     except Exception:

@@ -90,6 +90,8 @@ class OpDef:
         self.in_place_node: str | None = facts.pop("in_place_node", None)
         self.public: bool = facts.pop("public", not name.startswith("_"))
         self.numbers: bool = facts.pop("numbers", True)
+        self.ndim: int | None = facts.pop("ndim", None)
+        """How many dimensions the result and all operands that the rules read have: 2 for products of matrices."""
         if facts:
             raise RowError(f"row {name!r}: unknown facts {sorted(facts)}")
         self._read_signature(tensors)
@@ -235,7 +237,7 @@ def _row(name: str, forward: Any, kind: str, node: str | None, tensors: str | No
 
 _FACTS = (
     "view", "inplace", "promote", "outputs", "results", "nondiff", "aux", "jvp", "public", "constant", "in_place_node",
-    "numbers", "into",
+    "numbers", "into", "ndim",
 )  # fmt: skip
 """What a row may say besides its rules; ``numbers=False``: no operand may be a Python number."""
 

@@ -25,7 +25,7 @@ from .formula import Formula, Term, formula_of
 from .numbers_ import Number, number_operand
 from .quiet import QUIET, reset_quiet, set_quiet
 from .row_node import execute, is_plain, keep_numbers, ufuncs
-from .views import gradient_edge, requires_grad
+from .views import accumulator, gradient_edge, requires_grad
 
 
 class _Missing:
@@ -43,7 +43,7 @@ def leaf_edge(t: Any) -> Any:
             node = meta.accumulator()
             if node is not None:
                 return node
-        return gradient_edge(t) if meta.requires_grad else LAZY
+        return accumulator(t) if meta.requires_grad else LAZY
     if view.fn is None:  # ``x[i]`` of data; but a view that was made before its base required grad is warned about
         return LAZY if meta.requires_grad or requires_grad(view.base) else None
     return gradient_edge(t)
@@ -272,7 +272,7 @@ class _CallText:
     def _node(self) -> list[str]:
         """The node, with what the rules of operands with an edge ask for."""
         made = "Node"
-        if self.op.kind == "elementwise" and self.formula is None:
+        if (self.op.kind == "elementwise" and self.formula is None) or self.op.ndim is not None:
             made = "Node if sig.floats is not None else ComplexNode"
         lines = [
             f"_t._fn = _n = new({made})",

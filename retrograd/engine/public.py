@@ -11,7 +11,7 @@ import numpy as np
 
 from . import observe
 from .base import TensorBase, set_array, wrap
-from .inplace import bump_version, call_inplace, prepare_write, write_at_once
+from .inplace import bump_version, call_inplace, prepare_write, writer_at_once
 from .op import OpDef
 from .plain import deferred
 from .registry import OPS
@@ -171,13 +171,15 @@ def _write_one(out: Any, value: Any) -> None:
 
 def inplace_of(op: OpDef) -> Callable[..., Any]:
     """The in-place method of a row."""
-    rest = op.defaults if op.params[op.required :] in ((), ("alpha",)) else None
+    rest = op.defaults
+    simple = op.into is not None and op.params[op.required :] in ((), ("alpha",))
+    write_at_once = writer_at_once(op) if simple else None
 
     def call(self: Any, *args: Any, **kwargs: Any) -> Any:
-        if op.into is not None and len(args) == 1 and rest is not None:
+        if write_at_once is not None and len(args) == 1:
             alpha = (kwargs["alpha"],) if len(kwargs) == 1 and rest and "alpha" in kwargs else rest
-            simple = len(alpha) == 0 or alpha[0].__class__ in (int, float)
-            if (not kwargs or alpha is not rest) and simple and write_at_once(op, self, args[0], *alpha):
+            plain = not alpha or alpha[0].__class__ in (int, float)
+            if (not kwargs or alpha is not rest) and plain and write_at_once(self, args[0], *alpha):
                 return self
         if kwargs:
             kwargs = renamed(kwargs, op.params)
@@ -197,15 +199,18 @@ def public(
     function: bool = True,
     out: bool = False,
     namespace: str | None = None,
+    row: str | None = None,
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Publish a hand-written function under torch's name (default: its own), as function and/or method.
 
     With ``namespace`` (``"nn.functional"``, ``"linalg"``, ``"special"``, ``"fft"``) it is published only there.
+    ``row`` names the row that it is when called with just the row's required arguments; those calls are the row's own.
     """
 
     def note(f: Callable[..., Any]) -> Callable[..., Any]:
         key = name or f.__name__
         made = _with_out(f) if out else f
+        made = made if row is None else deferred(OPS[row], made, "function")
         if namespace is not None:
             NAMESPACES.setdefault(namespace, {})[key] = made
             return made

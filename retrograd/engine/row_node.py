@@ -47,6 +47,13 @@ def array_of(value: Any) -> Any:
     return value._array if isinstance(value, TensorBase) else shown(value)
 
 
+def by_rule(node: Any, i: int, g: Any) -> Any:
+    """The gradient for operand ``i`` by its rule, where the rule's formula does not hold."""
+    op, saved = node.op, node.saved
+    name = op.diff_names[i]
+    return op.rules[name](g, *[array_of(saved[k]) for k in op.rule_args[name]])
+
+
 def kept(op: Any, values: Any) -> Any:
     """Saved values as slots keep them; numbers among the operands come with what stands for their array."""
     if values is None:
@@ -69,8 +76,8 @@ def is_plain(op: Any) -> bool:
 _TAKEN = frozenset({
     "g", "gi", "sig", "heap", "task", "row", "joint", "state", "new", "general", "Tensor", "TensorBase", "Node",
     "ComplexNode", "OpNode", "Number", "FREED", "NOTHING", "LAZY", "QUIET", "MISSING", "SECOND_TIME", "array_of",
-    "asarray", "fit_one", "getrefcount", "heappush", "kept", "leaf_edge", "ndarray", "next_number", "number_operand",
-    "observe", "reset_quiet", "set_quiet", "shown", "sig_of", "told",
+    "asarray", "by_rule", "fit_one", "getrefcount", "heappush", "kept", "leaf_edge", "ndarray", "next_number",
+    "number_operand", "observe", "reset_quiet", "set_quiet", "shown", "sig_of", "told",
 })  # fmt: skip
 """Names that generated code uses itself."""
 _ENGINE = os.path.dirname(__file__) + os.sep
@@ -99,7 +106,7 @@ def execute(text: str, where: str, namespace: dict[str, Any]) -> None:
 
 _NAMES: dict[str, Any] = {
     "OpNode": OpNode, "FREED": FREED, "SECOND_TIME": SECOND_TIME, "Number": Number, "shown": shown, "kept": kept,
-    "array_of": array_of, "fit_one": fit_one, "heappush": heappush, "getrefcount": getrefcount,
+    "array_of": array_of, "by_rule": by_rule, "fit_one": fit_one, "heappush": heappush, "getrefcount": getrefcount,
     "ndarray": np.ndarray, "asarray": np.asarray, "NOTHING": NOTHING,
 }  # fmt: skip
 
@@ -126,10 +133,13 @@ def rule_formula(op: Any, name: str) -> tuple[Formula | None, dict[str, str]]:
     arrays = {a: a == "result" or len(op.tensor_positions) == 1 for a in asked if a in (*op.tensor_names, "result")}
     rest = asked[len(arrays) :]
     defaults = dict(zip(op.params[op.required :], op.defaults, strict=True))
-    known = op.kind == "elementwise" and op.promote and all(r in defaults for r in rest)
+    readable = op.ndim is not None or (op.kind == "elementwise" and op.promote)
+    known = readable and all(r in defaults for r in rest)
     if not known or list(arrays) != asked[: len(arrays)]:
         return None, {}
-    formula = formula_of(op.rules[name], {"g": True, **arrays}, tuple([defaults[r] for r in rest]))
+    if op.ndim is not None:
+        arrays = dict.fromkeys(arrays, False)  # their shapes differ
+    formula = formula_of(op.rules[name], {"g": True, **arrays}, tuple([defaults[r] for r in rest]), op.ndim)
     return formula, {r: f"default_{r}" for r in rest}
 
 
@@ -212,23 +222,23 @@ class _ClassText:
         if self.op.joint is not None:
             return [f"gi = _results[{i}]", *self._fitting(i)]
         asked = [self.op.saved_names[k] for k in self.op.rule_args[name]]
-        self.namespace[f"rule_{i}"] = self.op.rules[name]
-        called = [*self._loads(asked), f"gi = rule_{i}({', '.join(['g', *asked])})", *self._fitting(i)]
         formula, assumed = rule_formula(self.op, name)
         if formula is None:
-            return called
+            self.namespace[f"rule_{i}"] = self.op.rules[name]
+            return [*self._loads(asked), f"gi = rule_{i}({', '.join(['g', *asked])})", *self._fitting(i)]
         self.namespace.update(ufuncs(formula))
         keep_numbers(formula)
         for parameter, default in assumed.items():
             self.namespace[default] = self.op.defaults[self.op.params.index(parameter) - self.op.required]
         sig = ["sig = _node._sigs[0]"] if formula.numbers else []
         arrays = [f"{a} = _node.kept_{a}" + ("" if a == "result" else "._array") for a in asked if a not in assumed]
-        fit = f"if _n._sigs is not _node._sigs or gi.__class__ is not ndarray: gi = fit_one(_node, {i}, gi, _n)"
-        short = [*arrays, *sig, *formula.lines("gi"), fit]
+        fit = [f"if _n._sigs is not _node._sigs or gi.__class__ is not ndarray: gi = fit_one(_node, {i}, gi, _n)"]
+        short = [*arrays, *sig, *formula.lines("gi"), *(fit if self.op.ndim is None else self._fitting(i))]
         if not assumed:
             return short
         test = " and ".join(f"_node.kept_{p} is {d}" for p, d in assumed.items())
-        return [f"if {test}:", *["    " + s for s in short], "else:", *["    " + s for s in called]]
+        other = [f"gi = by_rule(_node, {i}, g)", *self._fitting(i)]
+        return [f"if {test}:", *["    " + s for s in short], "else:", *["    " + s for s in other]]
 
     def _loads(self, names: list[str]) -> list[str]:
         lines = []
@@ -241,6 +251,7 @@ class _ClassText:
     def _fitting(self, i: int) -> list[str]:
         return [
             "sig = _n._sigs[0]",
-            "if gi.__class__ is not ndarray or gi.dtype is not sig.numpy or gi.shape != sig.shape or _n.accumulates:",
-            f"    gi = fit_one(_node, {i}, gi, _n)",
+            "if gi.__class__ is not ndarray or gi.dtype is not sig.numpy or gi.shape != sig.shape or (",
+            "    _n._sigs is not sig.alone",  # a leaf with a ``grad_dtype``
+            f"): gi = fit_one(_node, {i}, gi, _n)",
         ]

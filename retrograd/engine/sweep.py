@@ -20,6 +20,7 @@ import numpy as np
 from . import observe, state, storage, watchers
 from .fit import fit_one
 from .node import NOTHING, GraphNode, Port
+from .quiet import quietly
 
 _busy = threading.Lock()
 Heap = list[tuple[float, Any]]
@@ -74,16 +75,26 @@ class Sweep:
             self.failed = node
             raise
 
+    def start(self, roots: list[Any], grads: list[Any]) -> None:
+        """Run from the root edges with their gradients."""
+        first: list[Any] = []
+        for edge, g in zip(roots, grads, strict=True):
+            arrive(edge, NOTHING if g is None else g, first)
+        self.heap.extend([(-edge._number, edge) for edge in first])
+        heapify(self.heap)
+        try:
+            self.run()
+        except BaseException:
+            self.clean_up()
+            raise
+        self.fill_leaves()
+
     def fill_leaves(self) -> None:
         """Accumulate in the leaves what waits there."""
         leaves = self.leaves
         for i, accumulator in enumerate(leaves):
-            waiting = [None if accumulator._pending is NOTHING else accumulator._pending]
-            accumulator._pending = None
             leaves[i] = None
-            if waiting[0].__class__ is not np.ndarray and waiting[0] is not None:
-                waiting[0] = np.asarray(waiting[0])
-            accumulator._run(waiting, self)
+            accumulator.fill(self)
 
     def clean_up(self) -> None:
         """After an error: leaves that are complete are filled, everything else is forgotten."""
@@ -122,7 +133,7 @@ def run_in_general(node: Any, g: Any, heap: Heap, task: Sweep) -> None:
             continue
         g, sig = results[i], edge._sigs[0]
         fits = g.__class__ is np.ndarray and sig is not None and g.dtype is sig.numpy and g.shape == sig.shape
-        if not fits or edge.accumulates:
+        if not fits or edge._sigs is not sig.alone:
             g = fit_one(node, i, g, edge)
         if edge._pending is None:  # as in ``arrive``, whose call would cost a list of 10,000 tensors 1 ms
             edge._pending = g
@@ -156,20 +167,8 @@ def sweep(roots: list[Any], grads: list[Any], keep_graph: bool, task: Sweep | No
     """Run a backward over root edges with arrays; ``False`` when another sweep is going on (in any thread)."""
     if not _busy.acquire(blocking=False):
         return False
-    task = Sweep(keep_graph) if task is None else task
     try:
-        with np.errstate(all="ignore"):
-            first: list[Any] = []
-            for edge, g in zip(roots, grads, strict=True):
-                arrive(edge, NOTHING if g is None else g, first)
-            task.heap.extend((-edge._number, edge) for edge in first)
-            heapify(task.heap)
-            try:
-                task.run()
-            except BaseException:
-                task.clean_up()
-                raise
-            task.fill_leaves()
+        quietly((Sweep(keep_graph) if task is None else task).start, (roots, grads))
     finally:
         _busy.release()
     return True

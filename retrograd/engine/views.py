@@ -88,7 +88,8 @@ _making = threading.RLock()
 
 def accumulator(t: TensorBase) -> GraphNode:
     """The AccumulateGrad node of a leaf, made when first needed and held weakly."""
-    meta = t.need_meta()
+    meta = t._meta
+    assert meta is not None
     node: GraphNode | None = meta.accumulator() if meta.accumulator is not None else None
     if node is not None:
         return node

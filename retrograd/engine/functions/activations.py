@@ -44,12 +44,10 @@ def activation(
         inplace = bool(given.pop("inplace", False))
         return (fixed or op.bind((None,), given)[1:]), inplace
 
-    row_call = op.call if not fixed and op.required == 1 and len(op.tensor_positions) == 1 else None
+    short = op.name if not fixed and op.required == 1 and len(op.tensor_positions) == 1 else None
 
     def call(input: Any, *args: Any, **kwargs: Any) -> Any:  # noqa: A002
         check_tensor(name, input)
-        if row_call is not None and not args and not kwargs:
-            return row_call(input)
         values, inplace = arguments(args, kwargs)
         return call_inplace(op.in_place, (input, *values), {}) if inplace else op(input, *values)
 
@@ -60,7 +58,7 @@ def activation(
     call.__doc__ = op.forward.__doc__ or f"The activation {name}, element by element."
     call_in_place.__name__ = call_in_place.__qualname__ = name + "_"
     call_in_place.__doc__ = f"In-place {name}."
-    public(name, namespace=NN, out=not takes_inplace)(call)
+    public(name, namespace=NN, out=not takes_inplace, row=short)(call)
     if top:
         public(name, method=name == "hardshrink", out=name in ("threshold", "hardshrink"))(call)
     if twin:

@@ -63,7 +63,7 @@ METHODS["__matmul__"] = matmul
 METHODS["__rmatmul__"] = lambda self, other: matmul(other, self)
 
 
-@public("addmm", out=True)
+@public("addmm", out=True, row="addmm")
 def addmm(input: Any, mat1: Any, mat2: Any, *, beta: Any = 1, alpha: Any = 1) -> Any:  # noqa: A002
     """``beta * input + alpha * (mat1 @ mat2)``."""
     check_tensor("addmm", input)

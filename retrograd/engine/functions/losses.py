@@ -37,13 +37,6 @@ def _default_dim(input: Any, dim: int | None) -> int:  # noqa: A002
     return checked_dim(dim, input.ndim)
 
 
-def _classes_last(input: Any, target: Any) -> tuple[Any, Any]:  # noqa: A002
-    """Class scores with the classes in the last dimension."""
-    if input.ndim > 2:
-        input = input.movedim(1, -1)  # noqa: A001
-    return input, target
-
-
 @public("nll_loss", namespace=NN)
 def nll_loss(
     input: Any, target: Any, weight: Any = None, size_average: Any = None, ignore_index: int = -100,  # noqa: A002
@@ -51,15 +44,19 @@ def nll_loss(
 ) -> Any:  # fmt: skip
     """Negative log likelihood of log-probabilities: input ``(N, C, ...)``, target ``(N, ...)`` of class numbers."""
     check_tensor("nll_loss", input)
-    reduction = reduction_of(reduction, size_average, reduce)
-    if input.ndim > 1 and input.shape[0] != target.shape[0]:
-        raise ValueError(
-            f"Expected input batch_size ({input.shape[0]}) to match target batch_size ({target.shape[0]})."
-        )
-    scores, labels = _classes_last(input, target)
-    row = F._nll_loss_2d if input.ndim > 2 else F._nll_loss
-    loss = row(scores, labels, weight, reduction, ignore_index)
-    return F._view(loss, tuple(target.shape)) if reduction == "none" and input.ndim not in (1, 2, 4) else loss
+    return _nll(input, target, weight, reduction_of(reduction, size_average, reduce), ignore_index)
+
+
+def _nll(logs: Any, target: Any, weight: Any, reduction: str, ignore_index: int) -> Any:
+    check_tensor("nll_loss", target, 2, "target")
+    ndim = logs.ndim
+    if ndim > 1 and logs._array.shape[0] != target._array.shape[0]:
+        raise ValueError(f"Expected input batch_size ({logs.shape[0]}) to match target batch_size ({target.shape[0]}).")
+    if ndim <= 2:
+        loss = F._nll_loss(logs, target, weight, reduction, ignore_index)
+    else:
+        loss = F._nll_loss_2d(logs.movedim(1, -1), target, weight, reduction, ignore_index)
+    return F._view(loss, tuple(target.shape)) if reduction == "none" and ndim not in (1, 2, 4) else loss
 
 
 @public("cross_entropy", namespace=NN)
@@ -76,7 +73,7 @@ def cross_entropy(
     logs = F._log_softmax(input, classes)
     if isinstance(target, TensorBase) and target._sig.differentiable:
         return _soft_cross_entropy(logs, target, weight, reduction, label_smoothing, classes)
-    loss = nll_loss(logs, target, weight, ignore_index=ignore_index, reduction=reduction)
+    loss = _nll(logs, target, weight, reduction, ignore_index)
     if not label_smoothing:
         return loss
     return (1 - label_smoothing) * loss + label_smoothing * _smooth(

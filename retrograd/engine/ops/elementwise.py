@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from ..kernels.in_pieces import scaled_into
 from ..op import elementwise, linear, nondifferentiable, underivable
 from ..registry import F
 
@@ -72,9 +73,9 @@ linear(
     self=lambda g: F.conj(g),
 )  # fmt: skip
 elementwise("add", _add, self=lambda g: g, other=lambda g, alpha: _scaled(g, conj(alpha)), inplace=True,
-            into=lambda self, other, alpha: np.add(self, _scaled(other, alpha), out=self))  # fmt: skip
+            into=lambda self, other, alpha: scaled_into(np.add, self, other, alpha))  # fmt: skip
 elementwise("sub", _sub, self=lambda g: g, other=lambda g, alpha: _scaled(-g, conj(alpha)), inplace=True,
-            into=lambda self, other, alpha: np.subtract(self, _scaled(other, alpha), out=self))  # fmt: skip
+            into=lambda self, other, alpha: scaled_into(np.subtract, self, other, alpha))  # fmt: skip
 elementwise(
     "_rsub_number",
     _rsub,

@@ -18,14 +18,16 @@ def _need(condition: bool, message: str) -> None:
 
 def _mm(self: Any, mat2: Any) -> Any:
     """Matrix product of two matrices."""
-    _need(self.ndim == 2 and mat2.ndim == 2, "mat1 and mat2 must be matrices: self must be a matrix")
-    if self.shape[1] != mat2.shape[0]:
+    if self.ndim != 2 or mat2.ndim != 2 or self.dtype is not mat2.dtype:
+        _need(self.ndim == 2 and mat2.ndim == 2, "mat1 and mat2 must be matrices: self must be a matrix")
+        _same_dtype(self, mat2)
+    try:
+        return self @ mat2
+    except ValueError:
         raise RuntimeError(
             f"mat1 and mat2 shapes cannot be multiplied ({self.shape[0]}x{self.shape[1]} and "
             f"{mat2.shape[0]}x{mat2.shape[1]})"
-        )
-    _same_dtype(self, mat2)
-    return self @ mat2
+        ) from None
 
 
 def _same_dtype(a: Any, b: Any) -> None:
@@ -34,7 +36,7 @@ def _same_dtype(a: Any, b: Any) -> None:
 
 
 multilinear(
-    "mm", _mm, promote="",
+    "mm", _mm, promote="", ndim=2,
     self=lambda g, mat2: F.mm(g, F.t(conj(mat2))),
     mat2=lambda g, self: F.mm(F.t(conj(self)), g),
 )  # fmt: skip
@@ -43,17 +45,18 @@ multilinear(
 def _bmm(self: Any, mat2: Any) -> Any:
     """Batched matrix product of two 3-d tensors."""
     _need(self.ndim == 3 and mat2.ndim == 3, "batch1 must be a 3D tensor")
-    if self.shape[0] != mat2.shape[0] or self.shape[2] != mat2.shape[1]:
-        raise RuntimeError(
-            f"Expected size for first two dimensions of batch2 tensor to be: [{self.shape[0]}, {self.shape[2]}] but "
-            f"got: [{mat2.shape[0]}, {mat2.shape[1]}]."
-        )
     _same_dtype(self, mat2)
+    sizes, others = self.shape, mat2.shape
+    if sizes[0] != others[0] or sizes[2] != others[1]:
+        raise RuntimeError(
+            f"Expected size for first two dimensions of batch2 tensor to be: [{sizes[0]}, {sizes[2]}] but "
+            f"got: [{others[0]}, {others[1]}]."
+        )
     return np.matmul(self, mat2)
 
 
 multilinear(
-    "bmm", _bmm, promote="",
+    "bmm", _bmm, promote="", ndim=3,
     self=lambda g, mat2: F.bmm(g, F.transpose(conj(mat2), 1, 2)),
     mat2=lambda g, self: F.bmm(F.transpose(conj(self), 1, 2), g),
 )  # fmt: skip
@@ -111,9 +114,12 @@ def _addmm(self: Any, mat1: Any, mat2: Any, beta: Any = 1, alpha: Any = 1) -> An
     if beta == 0:
         return product
     bias = self if beta == 1 else self * product.dtype.type(beta)
-    total = product.__class__ is np.ndarray and np.broadcast_shapes(product.shape, bias.shape) == product.shape
-    if total and bias.dtype == product.dtype:
-        return np.add(product, bias, out=product)
+    if bias.dtype is product.dtype:
+        try:
+            product += bias
+            return product
+        except ValueError:
+            pass  # the bias is larger
     return product + bias
 
 
@@ -134,7 +140,7 @@ def _addmm_jvp(primal: Any, tangents: Any, results: Any) -> Any:
 
 
 multilinear(
-    "addmm", _addmm, promote="",
+    "addmm", _addmm, promote="", ndim=2,
     self=lambda g, beta: _times(g, conj(beta)),
     mat1=lambda g, mat2, alpha: _times(F.mm(g, F.t(conj(mat2))), conj(alpha)),
     mat2=lambda g, mat1, alpha: _times(F.mm(F.t(conj(mat1)), g), conj(alpha)),

@@ -57,6 +57,10 @@ function("_log_softmax", _log_softmax, self=_log_softmax_grad)
 
 def _nll_weights(self_sizes: Any, numpy: Any, target: Any, weight: Any, ignore_index: int) -> tuple[Any, Any]:
     """Class of each row (0 for ignored ones) and its weight (0 for ignored ones; ``None`` where all count as 1)."""
+    if ignore_index < 0 and weight is None and target.size:  # what nearly all programs do
+        low, high = np.minimum.reduce(target, axis=None), np.maximum.reduce(target, axis=None)
+        if low >= 0 and high < self_sizes[-1]:
+            return target, None
     kept = target != ignore_index
     all_kept = bool(np.logical_and.reduce(kept, axis=None))
     safe = target if all_kept else np.where(kept, target, 0)
@@ -87,8 +91,9 @@ def _nll_loss(self: Any, target: Any, weight: Any = None, reduction: str = "mean
     total = np.add.reduce(picked, axis=None)
     if reduction == "sum":
         return total
-    count = np.add.reduce(rows, axis=None) if rows is not None else self.dtype.type(safe.size)
-    return (total / count).astype(self.dtype)
+    if rows is None:
+        return total / total.dtype.type(safe.size)
+    return (total / np.add.reduce(rows, axis=None)).astype(self.dtype)
 
 
 def _nll_grad(
@@ -98,10 +103,11 @@ def _nll_grad(
 
 
 def _nll_backward(
-    g: Any, sizes: tuple[int, ...], numpy: Any, target: Any, weight: Any, reduction: str, ignore_index: int
+    grad_output: Any, sizes: tuple[int, ...], numpy: Any, target: Any, weight: Any, reduction: str, ignore_index: int
 ) -> Any:
     numpy = np.dtype(numpy)
     safe, rows = _nll_weights(sizes, numpy, target, weight, ignore_index)
+    g = grad_output
     if reduction == "mean":
         count = np.add.reduce(rows, axis=None) if rows is not None else numpy.type(safe.size)
         g = g / (count or 1)  # where every target is ignored nothing depends on the input
@@ -120,8 +126,9 @@ for _name, _node in (("_nll_loss", "NllLossBackward0"), ("_nll_loss_2d", "NllLos
     function(_name, _nll_loss, node=_node, tensors="self target weight", self=_nll_grad,
              jvp=lambda primal, tangents, results: F._nll_loss(tangents[0], *primal[1:]))  # fmt: skip
 function(
-    "_nll_backward", _nll_backward, node="NllLossBackwardBackward0", tensors="g target weight", g=_nll_backward_grad
-)
+    "_nll_backward", _nll_backward, node="NllLossBackwardBackward0", tensors="grad_output target weight",
+    grad_output=_nll_backward_grad,
+)  # fmt: skip
 
 
 def _mse_loss(self: Any, target: Any, reduction: str = "mean") -> Any:
