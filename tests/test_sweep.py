@@ -6,7 +6,7 @@ import gc
 import random
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from typing import Any
 
 import numpy as np
@@ -97,6 +97,42 @@ def test_errors_leave_complete_leaves_filled() -> None:
         wanted = program()
 
     assert program() == wanted
+
+
+def many_receivers(count: int) -> tuple[list[Any], Any]:
+    """A stack of many: of leaves, of both parts of one split, of what shares a leaf, out of order of creation."""
+    leaves = [torch.ones(2) * (i + 1) for i in range(count)]
+    for x in leaves:
+        x.requires_grad_()
+    shared = leaves[0] * 2
+    low, high = torch.cat([leaves[1], leaves[2]]).chunk(2)
+    made = [x * shared for x in leaves]
+    return leaves, (torch.stack([low, *reversed(made), *leaves, high, shared]) ** 2).sum()
+
+
+def test_many_receivers_wait_as_one_run() -> None:
+    grads = []
+    for engine in (nullcontext, full_engine):
+        leaves, loss = many_receivers(12)
+        with engine():
+            loss.backward()
+        grads.append([x.grad.tolist() for x in leaves])
+    assert grads[0] == grads[1]
+
+
+def test_error_within_a_run_forgets_the_rest_of_it() -> None:
+    x, early = torch.ones(2, requires_grad=True), torch.ones(2, requires_grad=True)
+    parts = [x * i for i in range(20)]
+    spoilt = parts[10].exp()
+    loss = torch.stack([*parts, spoilt, early]).sum()
+    with torch.no_grad():
+        spoilt.zero_()
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        loss.backward()
+    assert early.grad.tolist() == [1.0, 1.0]
+    assert x.grad is None
+    torch.stack([x * i for i in range(20)]).sum().backward()
+    assert x.grad.tolist() == [190.0, 190.0]
 
 
 def test_gives_way_to_hooks_functions_and_retained_gradients() -> None:

@@ -31,10 +31,10 @@ class AccumulateGrad(GraphNode):
     __slots__ = ("variable",)
     qualified_name = "torch::autograd::AccumulateGrad"
     accumulates = True
+    _edges = ()
 
     def __init__(self, variable: TensorBase) -> None:
         self._number = LEAF_NUMBER
-        self._edges = ()
         self._sigs = variable._sig.alone
         self._extra = None
         self._pending = None

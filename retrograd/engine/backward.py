@@ -207,9 +207,15 @@ def _capturing_edge(x: Any) -> Any:
     edge = edge_of(x) if isinstance(x, GradientEdge) else gradient_edge(x)
     if edge is None:
         if isinstance(x, TensorBase) and requires_grad(x):
-            return GraphNode((), (x._sig,))  # requires grad through its base only: unreachable from any root
+            return _Unreachable((), (x._sig,))  # requires grad through its base only: unreachable from any root
         raise RuntimeError("One of the differentiated Tensors does not require grad")
     return edge
+
+
+class _Unreachable(GraphNode):
+    """Where no gradient comes by."""
+
+    __slots__ = ("_edges",)
 
 
 def _accumulating_edges(wanted: list[Any]) -> list[Any]:

@@ -172,8 +172,7 @@ def record(
     if len(sigs) == 1 and sigs[0] is not None:
         sigs = sigs[0].alone
     real = sigs[0] is None or sigs[0].floats is not None
-    node: OpNode = (op.node_class if real else op.general_node_class)(edges, sigs)
-    node.output_storages = None
+    node: OpNode = (op.node_class if real else op.general_node_class).made(edges, sigs)
     wanted = saved_for(op, edges)
     if op.results:  # an output without gradient refers to no node: the tensor itself is kept, and its version with it
         outputs = tuple([a if sig is not None else t for a, sig, t in zip(outputs, sigs, results, strict=True)])

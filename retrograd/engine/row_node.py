@@ -86,15 +86,20 @@ _ENGINE = os.path.dirname(__file__) + os.sep
 def make_node_class(op: Any) -> type[OpNode]:
     """The node class of a row."""
     name = op.node_name
-    body = {"__slots__": (), "op": op, "__module__": __name__}
     if not is_plain(op) or not name.isidentifier():
-        return type(name, (OpNode,), body)
+        slots = ("_edges", "saved", *result_slots(op))
+        return type(name, (OpNode,), {"__slots__": slots, "op": op, "__module__": __name__})
     namespace = dict(_NAMES, Tensor=tensor_class(), row=op, joint=op.joint)
     text = "\n".join(_ClassText(op, namespace).lines()) + "\n"
     execute(text, f"<node of {op.name}>", namespace)
     made: type[OpNode] = namespace[name]
     made.__module__ = __name__
     return made
+
+
+def result_slots(op: Any) -> tuple[str, ...]:
+    """The slot of nodes that keep their own output."""
+    return ("output_storages",) if op.saves_result else ()
 
 
 def execute(text: str, where: str, namespace: dict[str, Any]) -> None:
@@ -167,7 +172,7 @@ class _ClassText:
         self.edges = [f"edge_{i}" for i in range(len(op.diff_names))]
 
     def lines(self) -> list[str]:
-        slots = [*self.edges, *self.slots]
+        slots = [*self.edges, *self.slots, *result_slots(self.op)]
         return [
             f"class {self.op.node_name}(OpNode):",
             f"    __slots__ = {tuple(slots)!r}",

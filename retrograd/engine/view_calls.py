@@ -44,8 +44,7 @@ def view_call(op: Any, general: Callable[..., Any]) -> Callable[..., Any]:
         node = None
         if edge is not None and x._sig.differentiable and results:
             sigs = tuple([t._sig for t in results])
-            node = op.node_class((edge,), sigs if len(sigs) > 1 else sigs[0].alone)
-            node.output_storages = None
+            node = op.node_class.made((edge,), sigs if len(sigs) > 1 else sigs[0].alone)
             node.saved = keep(args)
         make_views(results, x, node, op, args)
         if mode:

@@ -134,8 +134,7 @@ def _regenerate(t: TensorBase, view: View, now: int) -> None:
 
 def _as_strided_node(t: TensorBase, base: TensorBase, base_edge: Any) -> GraphNode:
     op = OPS["as_strided"]
-    node = op.node_class((base_edge,), (t._sig,))
-    node.output_storages = None
+    node = op.node_class.made((base_edge,), (t._sig,))
     values = {
         "self_geometry": Geometry.of(base._array, storage_offset(base)),
         "size": tuple(t._sig.shape),
@@ -330,7 +329,7 @@ class CopySlices(GraphNode):
     the result for the written tensor back in its place.
     """
 
-    __slots__ = ("fn", "geometry", "steps")
+    __slots__ = ("_edges", "fn", "geometry", "steps")
     qualified_name = "torch::autograd::CopySlices"
     fn: Any
 

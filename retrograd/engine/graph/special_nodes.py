@@ -14,7 +14,7 @@ from ..views import gradient_edge
 class UndefinedGradBackward(GraphNode):
     """Passes no gradient on."""
 
-    __slots__ = ()
+    __slots__ = ("_edges",)
     qualified_name = "torch::autograd::UndefinedGradBackward"
 
     def _run(self, grads: list[Any], task: RunContext) -> tuple[Any, ...]:
@@ -24,7 +24,7 @@ class UndefinedGradBackward(GraphNode):
 class Error(GraphNode):
     """Raises a ``RuntimeError`` with the message it was made with."""
 
-    __slots__ = ("message",)
+    __slots__ = ("_edges", "message")
     qualified_name = "torch::autograd::Error"
     message: str
 
