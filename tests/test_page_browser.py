@@ -259,7 +259,7 @@ def test_findings_lead_to_their_nodes(chromium: Browser, tmp_path: Path) -> None
 
 
 def test_packed_page_reads_like_a_plain_one(chromium: Browser, tmp_path: Path) -> None:
-    """Above 5,000 nodes the page unpacks its data, draws, searches and finds its way as before."""
+    """Above 500 nodes the page unpacks its data, draws, searches and finds its way as before."""
     chromium.open(write(tmp_path, chain(5500)), "#s0-n5000")
     chromium.press("p")
 

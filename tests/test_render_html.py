@@ -203,7 +203,7 @@ def test_same_recording_gives_the_same_page() -> None:
 
 
 def test_packed_data_are_the_plain_data() -> None:
-    """Above 5,000 nodes columns travel as typed arrays and come out as they went in."""
+    """Above 500 nodes columns travel as typed arrays and come out as they went in."""
     snapshot = chain(6000)
     snapshot.measures["grad_norm"] = [None if node % 7 == 0 else node / 3 for node in range(6000)]
     snapshot.saved_bytes[5] = 2**40

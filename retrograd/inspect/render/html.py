@@ -24,7 +24,7 @@ from .scene import scene, with_ghosts
 _SLOT = re.compile(r"\{\{([\w.]+)\}\}")
 _MOST_NODES = 1_000_000
 """Nodes of one graph that a page holds unless told otherwise."""
-_PLAIN_NODES = 5_000
+_PLAIN_NODES = 500
 """Nodes up to which a page's data are readable JSON."""
 _TOGETHER = 5_000
 """Nodes of all graphs of a page that was asked for the last one only."""
