@@ -12,7 +12,7 @@ import networkx as nx
 import pytest
 from click.testing import CliRunner, Result
 from rank_samples import nodes_of, ranks
-from recording_samples import chain, hostile, recording
+from recording_samples import chain, graph, hostile, recording
 
 from retrograd.cli.main import cli
 from retrograd.inspect.output import save
@@ -91,6 +91,32 @@ def test_pictures_and_pages(pair: tuple[Path, Path], tmp_path: Path) -> None:
     assert "script" not in page.tags
     assert page.tags.count("table") >= 2
     assert "after.json" in page.words
+
+
+def test_edges_of_one_side_have_its_colour(tmp_path: Path) -> None:
+    """Where an operator was taken out and a short way put in, both ways are drawn, each in its colour and its way."""
+    before, after = graph([(0, 1), (1, 2), (2, 3)]), graph([(0, 1), (1, 3), (1, 2)])
+    before.op[:] = after.op[:] = ["SumBackward0", "AddBackward0", "SinBackward0", "ExpBackward0"]
+    after.edge_input_nr[1:], after.op[2] = [0, 1], "CosBackward0"
+    for name, snapshot in (("a", before), ("b", after)):
+        save(recording(snapshot), str(tmp_path / f"{name}.json"))
+        diff(tmp_path / "a.json", tmp_path / "b.json", "-o", tmp_path / "d.svg")
+    diff(tmp_path / "a.json", tmp_path / "b.json", "-o", tmp_path / "d.dot")
+    svg = ElementTree.parse(tmp_path / "d.svg").getroot()
+    edges = {
+        tuple(one.get("data-edge", "").split()): (one.get("class"), one.find("{*}path").get("marker-end"))  # type: ignore[union-attr]
+        for one in svg.iter()
+        if "edge" in one.get("class", "").split()
+    }
+    tips = {one.get("id") for one in svg.iter("{http://www.w3.org/2000/svg}marker")}
+
+    assert edges["0", "1"] == ("edge", "url(#tip)")
+    assert edges["1", "3"] == ("edge added", "url(#tip-added)")
+    assert {css for css, _ in edges.values()} == {"edge", "edge added", "edge removed"}
+    assert {tip.removeprefix("url(#").removesuffix(")") for _, tip in edges.values()} == tips
+    dot = (tmp_path / "d.dot").read_text()
+    assert dot.count("penwidth=2") == len([css for css, _ in edges.values() if css != "edge"])
+    assert "Backward0Backward0" not in dot
 
 
 def test_large_graphs_are_drawn_around_the_differences(tmp_path: Path) -> None:

@@ -19,6 +19,20 @@ STATUSES = ("removed", "added", "changed")
 """What can be the matter with a node; the picture gives each a colour."""
 
 
+Edge = tuple[int, int, int, int]
+"""Source, target, input number and output number."""
+
+
+@dataclass(frozen=True, slots=True)
+class Differences:
+    """What a comparison says about a graph that holds both sides, for those who draw it."""
+
+    words: dict[int, tuple[str, ...]] = field(default_factory=dict)
+    """Nodes that changed: what about them."""
+    edges: dict[Edge, str] = field(default_factory=dict)
+    """Edges that only one side has: ``added`` or ``removed``."""
+
+
 class Change(NamedTuple):
     """One thing about a node that is not the same on both sides."""
 
@@ -96,10 +110,10 @@ class GraphDiff:
             "differences": [node.to_plain() for node in self.nodes],
         }
 
-    def union(self) -> GraphSnapshot:
+    def union(self) -> tuple[GraphSnapshot, Differences]:
         """Return one graph that holds both: all nodes of ``after``, then those removed from ``before``.
 
-        The kind of a node that differs is its status, and its name says what changed.
+        The kind of a node that differs is its status; what changed, and which edges differ, is told beside it.
         """
         gone = [node for node, other in enumerate(self.match) if other is None]
         places = {node: len(self.after) + row for row, node in enumerate(gone)}
@@ -108,20 +122,24 @@ class GraphDiff:
         for column in NODE_COLUMNS:
             ours = getattr(self.before, column)
             setattr(union, column, [*getattr(self.after, column), *(ours[node] for node in gone)])
+        found = Differences()
         for node in self.nodes:
             row = node.after if node.after is not None else places[node.before or 0]
             union.kind[row] = node.status
-            words = map(change_text, node.changes) if node.changes else [node.status]
-            union.name[row] = " · ".join(filter(None, [union.name[row], *words]))
-        edges = dict.fromkeys(self.after.edges())
-        edges.update(dict.fromkeys((places[s], places[t], i, o) for s, t, i, o in self.before.edges()))
+            if node.changes:
+                found.words[row] = tuple(map(change_text, node.changes))
+        now = dict.fromkeys(self.after.edges())
+        was = dict.fromkeys((places[s], places[t], i, o) for s, t, i, o in self.before.edges())
+        edges = now | was
+        found.edges.update({edge: "removed" for edge in was if edge not in now})
+        found.edges.update({edge: "added" for edge in now if edge not in was})
         for column, values in zip(EDGE_COLUMNS, zip(*edges, strict=True) if edges else ((),) * 4, strict=True):
             setattr(union, column, list(values))
         pairs = list(zip(self.after.roots, self.after.root_names, strict=False))
         # A root has a colour of its own, and the colour of a node that differs says more.
         union.roots = [root for root, _ in pairs if union.kind[root] not in STATUSES]
         union.root_names = [name for root, name in pairs if union.kind[root] not in STATUSES]
-        return union
+        return union, found
 
     def headline(self) -> str:
         """Return ``2 added · 1 removed · 3 changed · 41 the same``."""

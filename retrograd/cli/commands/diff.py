@@ -18,7 +18,7 @@ from retrograd.inspect.progress import progress
 from retrograd.inspect.render import RenderOptions, renderer_for
 from retrograd.inspect.render.chrome_trace import trace_json
 from retrograd.inspect.render.console_page import page_text, print_page
-from retrograd.inspect.render.diff_picture import chosen_diff, diff_recording
+from retrograd.inspect.render.diff_picture import chosen_diff, diff_picture
 from retrograd.inspect.render.diff_text import ROWS, diff_json, lineup_parts
 from retrograd.inspect.render.json_ import load_recording
 from retrograd.inspect.render.lineup_page import lineup_page
@@ -104,7 +104,8 @@ def _write(found: Lineup, fmt: str, output: str, title: str) -> None:
         write_output(trace_json(runs), output)
     else:
         diff = chosen_diff(found)
-        save(diff_recording(diff, title or " → ".join(found.names[:2])), output, fmt, options)
+        drawn, options = diff_picture(diff, title or " → ".join(found.names[:2]), options)
+        save(drawn, output, fmt, options)
 
 
 def _names(loaded: list[Recording], paths: tuple[str, ...]) -> list[str]:

@@ -10,6 +10,7 @@ import re
 from .folded import Folded, Scope
 
 _ANONYMOUS = re.compile(r"<.*>$")
+_NUMBERED = re.compile(r"\d+(–\d+)?")
 _FOLDERS = re.compile(r"[/\\]")
 
 
@@ -125,6 +126,14 @@ def merge_single(folded: Folded) -> None:
         if around.kind in ("module", "function"):
             scope.label = f"{around.label}{' ' if rolled else '/'}{scope.label}"
     drop_scopes(folded, gone)
+
+
+def name_numbers(folded: Folded) -> None:
+    """Let a scope that is called by a bare number say of what: ``layers.11``, ``features.1–2``."""
+    for scope in folded.scopes:
+        of = scope.path.rpartition("/")[0].rpartition("/")[2]
+        if of and _NUMBERED.fullmatch(scope.label):
+            scope.label = f"{of}.{scope.label}"
 
 
 def sort_scopes(folded: Folded) -> None:

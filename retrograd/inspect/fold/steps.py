@@ -12,7 +12,7 @@ from .folded import Folded
 from .limits import fold_chains, limit_crowds
 from .plumbing import merge_plumbing, plumbing_nodes
 from .repeats import fold_repeats
-from .scopes import add_scopes, merge_single
+from .scopes import add_scopes, merge_single, name_numbers
 
 STEPS = {
     "views": "transposes, views, casts and reshapes merge into the edge they stand on",
@@ -49,6 +49,7 @@ def fold(snapshot: GraphSnapshot, steps: Collection[str] = tuple(STEPS)) -> Fold
     if "limits" in wanted:
         limit_crowds(folded)
     merge_single(folded)
+    name_numbers(folded)
     return folded
 
 

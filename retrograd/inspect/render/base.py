@@ -9,6 +9,7 @@ from typing import Protocol
 from retrograd.errors import NoGraphError, UsageError
 from retrograd.inspect.events import Recording
 from retrograd.inspect.findings import Finding
+from retrograd.inspect.graph_diff import Differences
 from retrograd.inspect.snapshot import EDGE_COLUMNS, NODE_COLUMNS, GraphSnapshot
 
 
@@ -36,6 +37,8 @@ class RenderOptions:
     """Paths of scopes to open beyond those that are open at first: ``"model/layers/3"``; ``"all"`` opens all."""
     max_boxes: int | None = None
     """Open outer scopes up to this many boxes; ``None`` takes 20, and shows small graphs whole."""
+    differences: Differences | None = None
+    """What a comparison says about a graph that holds both sides."""
     findings: tuple[Finding, ...] = ()
     """What a diagnosis found: drawn as marks on nodes, and as dashed edges where something was cut."""
 

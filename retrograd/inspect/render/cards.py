@@ -18,6 +18,8 @@ TITLE_SIZE = 13.0
 TEXT_SIZE = 11.0
 LABEL_SIZE = 9.5
 PAD = 12.0
+PILE = 8.0
+"""How far the lowest card of a pile stands out, to the right and below."""
 _ROOM = 300.0
 _WIDEST = 900.0
 _NARROWEST = 84.0
@@ -31,7 +33,7 @@ class Line(NamedTuple):
 
     text: str
     css: str = ""
-    """``m`` for muted words, ``w`` for what a finding says."""
+    """``m`` for muted words, ``w`` for what a finding says, ``c`` for what changed."""
     leaf: int = -1
     """The parameter that the line shows."""
 
@@ -79,7 +81,7 @@ def _same_card(scene: Scene, box: int, colours: Scale, below: float) -> tuple[ob
     unlike = (scene.root_names, scene.notes)
     if place.scope >= 0 or any(box in those for those in unlike) or place.begin in scene.view.folded.rows:
         return None
-    if scene.heads[box] in scene.view.folded.copies:
+    if scene.heads[box] in scene.view.folded.copies or scene.changes(box):
         return None
     words = (seen.op[box], seen.kind[box], seen.name[box], seen.scope[box], seen.shape[box], seen.dtype[box])
     return (*words, seen.source[box], place.frame, below, colours.values[box] if colours.values else None)
@@ -101,8 +103,10 @@ def _picture(scene: Scene, box: int, colours: Scale, below: float, roots: dict[i
     widths += [text_width(line.text, TEXT_SIZE) + (_BULLET if line.leaf >= 0 else 0.0) for line in fitting]
     width = min(max(*widths, below, _NARROWEST), _WIDEST) + 2 * PAD
     height = 30.0 + 15.0 * len(fitting) + (2.0 if fitting else 0.0)
-    css = " ".join(part for part in ("node", _kind(scene, box, roots), colours.css(box), _severity(scene, box)) if part)
     many = closed and scene.view.folded.scopes[scene.view.boxes[box].scope].repeats > 1
+    if many:
+        width, height = width + PILE, height + PILE
+    css = " ".join(part for part in ("node", _kind(scene, box, roots), colours.css(box), _severity(scene, box)) if part)
     return Picture(title, ending, fitting, css, Size(math.ceil(width), height), stacked=many)
 
 
@@ -122,9 +126,10 @@ def full_title(scene: Scene, box: int) -> str:
 def plain_words(scene: Scene, box: int) -> list[str]:
     """Return the lines of a card as plain text, for formats without looks of their own."""
     _, ending, lines = box_words(scene, box, scene.root_names.get(box, ""))
+    title = full_title(scene, box)
     below = [f"● {line.text}" if line.leaf >= 0 else line.text for line in lines]
     return [
-        f"{full_title(scene, box)}{ending}",
+        title if title.endswith(ending) else title + ending,  # an operator spelled in full has its ending
         *below,
         *(f"⚠ {labels.clean(note.text)}" for note in _notes(scene, box)),
     ]
@@ -164,7 +169,8 @@ def _atom_words(scene: Scene, box: int, root_name: str) -> tuple[str, str, list[
     scope = "" if not scene.plain or (named_by_title and card.scope.replace("/", ".") in card.name) else card.scope
     op = card.op if named_by_title and scene.plain else ""
     source = "" if card.scope and not scene.plain else card.source
-    lines = [Line(tensor), Line(op, "m"), Line(scope, "m"), Line(source, "m")]
+    changes = [Line(labels.clean(words), "c") for words in scene.changes(box)]
+    lines = [Line(tensor), *changes, Line(op, "m"), Line(scope, "m"), Line(source, "m")]
     return card.title, ending, lines + _parameter_lines(scene, box)
 
 

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from retrograd.errors import NoGraphError
 from retrograd.inspect.events import Recording
-from retrograd.inspect.graph_diff import STATUSES, GraphDiff
+from retrograd.inspect.graph_diff import STATUSES, Differences, GraphDiff
 from retrograd.inspect.lineup.lineup import Lineup
 from retrograd.inspect.snapshot import EDGE_COLUMNS, NODE_COLUMNS, GraphSnapshot
+
+from .base import RenderOptions
 
 WHOLE = 400
 """Nodes up to which all of both graphs is drawn; larger ones show only what lies around the differences."""
@@ -31,15 +35,20 @@ def chosen_diff(found: Lineup | GraphDiff) -> GraphDiff:
     return graphs
 
 
-def diff_recording(found: GraphDiff, title: str) -> Recording:
-    """Return a recording whose one graph holds both, ready for any renderer."""
-    union = found.union()
+def diff_picture(found: GraphDiff, title: str, options: RenderOptions) -> tuple[Recording, RenderOptions]:
+    """Return a recording whose one graph holds both, and the options with which any renderer draws it."""
+    union, differences = found.union()
     if len(union) > WHOLE:
-        union = around(union, [node for node, kind in enumerate(union.kind) if kind in STATUSES])
-    return Recording(script=title, engine=union.engine, snapshots=[union])
+        middle = {node for node, kind in enumerate(union.kind) if kind in STATUSES}
+        middle.update(end for source, target, *_ in differences.edges for end in (source, target))
+        union, differences = around(union, differences, middle)
+    recording = Recording(script=title, engine=union.engine, snapshots=[union])
+    return recording, replace(options, differences=differences)
 
 
-def around(snapshot: GraphSnapshot, middle: list[int], reach: int = AROUND) -> GraphSnapshot:
+def around(
+    snapshot: GraphSnapshot, differences: Differences, middle: set[int], reach: int = AROUND
+) -> tuple[GraphSnapshot, Differences]:
     """Return the part of a graph that lies at most ``reach`` edges from the nodes in the middle."""
     chosen = set(middle or snapshot.roots)
     for _ in range(reach):
@@ -58,4 +67,6 @@ def around(snapshot: GraphSnapshot, middle: list[int], reach: int = AROUND) -> G
     part.roots = [place[root] for root in snapshot.roots if root in place]
     named = zip(snapshot.roots, snapshot.root_names, strict=False)
     part.root_names = [name for root, name in named if root in place]
-    return part
+    words = {place[node]: said for node, said in differences.words.items() if node in place}
+    marked = {(place[s], place[t], i, o): status for (s, t, i, o), status in differences.edges.items()}
+    return part, Differences(words, marked)

@@ -27,6 +27,12 @@ _HARMLESS = re.compile(r"[\w .,:/()×·-]*").fullmatch
 _BREAK = "\\n"
 """Joins the lines of a label, which Graphviz centres."""
 _LOOKS = {kind: f' fillcolor="{LIGHT[f"{kind}-card"]}" color="{LIGHT[kind]}"' for kind in KINDS}
+_EDGE_LOOKS = {
+    "": "",
+    "added": f' color="{LIGHT["added"]}" penwidth=2',
+    "removed": f' color="{LIGHT["removed"]}" penwidth=2 style="dashed"',
+}
+"""Edges that only one side of a comparison has."""
 _HEATS = {f"heat{step}": f' fillcolor="{colour}"' for step, colour in enumerate(LIGHT["heat"].split())}
 _HEATS["odd"] = f' color="{LIGHT["odd"]}" penwidth=3'
 
@@ -69,7 +75,7 @@ def _frame() -> tuple[str, str]:
 def _statements(snapshot: GraphSnapshot, options: RenderOptions, step: int, prefix: str) -> Iterator[str]:
     """Yield the DOT statements of one graph, the braces around them excepted."""
     yield f'\tlabel="{_BREAK.join(map(_line, _captions(snapshot, options)))}"\n'
-    if options.fold == () and not options.findings:
+    if options.fold == () and not options.findings and options.differences is None:
         shown, _ = capped(snapshot, options.max_nodes)
         yield from _node_lines(shown, options, f"{prefix}n")
         yield from _edge_lines(shown, f"{prefix}n")
@@ -101,8 +107,8 @@ def _joining_lines(scene: Scene, prefix: str) -> Iterator[str]:
     seen = scene.seen
     for edge, (source, target) in enumerate(zip(seen.edge_source, seen.edge_target, strict=True)):
         text = _line(scene.labels[edge])
-        dashed = ' style="dashed"' if seen.kind[target] == GHOST else ""
-        attributes = f' [label="{text}"{dashed}]' if text or dashed else ""
+        look = ' style="dashed"' if seen.kind[target] == GHOST else _EDGE_LOOKS[scene.edge_status(edge)]
+        attributes = f' [label="{text}"{look}]' if text or look else ""
         yield f"\t{prefix}{_id(scene, source)} -> {prefix}{_id(scene, target)}{attributes}\n"
 
 

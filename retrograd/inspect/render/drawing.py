@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from retrograd.errors import LayoutError, UsageError
+from retrograd.inspect.graph_diff import STATUSES
 from retrograd.inspect.layout import Size, graphviz_, nested
 from retrograd.inspect.layout.dot_program import has_dot
 from retrograd.inspect.layout.text_size import shortened, text_width
@@ -14,7 +15,7 @@ from .base import RenderOptions
 from .cards import LABEL_SIZE, Picture, pictures
 from .scale import Scale, scale
 from .scene import GHOST, Scene
-from .svg_groups import Links, card_markup, edge_group, frame_group, node_group, number, path_data, text, tip
+from .svg_groups import Links, card_markup, edge_group, frame_group, node_group, number, path_data, text, tip, tip_name
 
 __all__ = ["Drawing", "draw", "number", "path_data", "text"]
 
@@ -46,11 +47,12 @@ def draw(scene: Scene, options: RenderOptions, prefix: str = "") -> Drawing:
     cards = pictures(scene, colours, widths)
     titles = _frame_titles(scene)
     layout, note = _layout(scene, [card.size for card in cards], widths, titles, options.layout)
-    parts = [tip(prefix)]
+    statuses = {scene.edge_status(edge) for edge in range(len(words))} if scene.differences else set()
+    parts = [tip(prefix), *(tip(prefix, status) for status in STATUSES if status in statuses)]
     parts += _frames(scene, layout, titles, prefix)
     parts += _edges(scene, layout, words, cards, prefix)
     parts += _nodes(scene, layout, cards, prefix)
-    kinds = frozenset(card.kind for card in cards)
+    kinds = frozenset(card.kind for card in cards) | statuses - {""}
     if scene.view.folded.rows:
         kinds |= {"leaf"}
     return Drawing("\n".join(parts), layout.width, layout.height, kinds, colours, note)
@@ -117,15 +119,16 @@ def _edges(scene: Scene, layout: nested.NestedLayout, words: list[str], cards: l
     ids, seen = scene.ids, scene.seen
     found = []
     for edge, (source, target) in enumerate(zip(seen.edge_source, seen.edge_target, strict=True)):
+        status = scene.edge_status(edge)
         tooltip = f"{ids[source]} input {seen.edge_input_nr[edge]} → {ids[target]}"
         if seen.edge_output_nr[edge]:
             tooltip += f" output {seen.edge_output_nr[edge]}"
-        tooltip += text(scene.via_text(edge))
+        tooltip += text(scene.via_text(edge)) + f" ({status})" * bool(status)
         kind = seen.kind[target]
-        css = "edge cut" if kind == GHOST else "edge"
+        css = "edge cut" if kind == GHOST else f"edge {status}".rstrip()
         link = f"{prefix}{ids[target]}" if kind == "leaf" else ""
         ends = (scene.heads[source], scene.heads[target])
-        found.append(edge_group(ends, layout.edges[edge], words[edge], tooltip, prefix, css, link))
+        found.append(edge_group(ends, layout.edges[edge], words[edge], tooltip, tip_name(prefix, status), css, link))
     return found
 
 

@@ -12,7 +12,7 @@ from retrograd.inspect.lineup.lineup import Lineup
 from retrograd.inspect.snapshot import GraphSnapshot
 
 from .base import RenderOptions
-from .diff_picture import chosen_diff, diff_recording
+from .diff_picture import chosen_diff, diff_picture
 from .diff_text import ending_words, lineup_lines, norm_words, place_words
 from .labels import clean, short_op, source_text, tensor_text
 from .svg import RENDERER as SVG
@@ -126,7 +126,7 @@ def _drawing(found: Lineup, options: RenderOptions) -> str:
         return ""
     if not diff:
         return ""
-    picture = SVG.render(diff_recording(diff, "blue: added · orange: removed · yellow: changed"), options)
+    picture = SVG.render(*diff_picture(diff, "blue: added · orange: removed · yellow: changed", options))
     text = picture if isinstance(picture, str) else picture.decode()
     return f'<div class="drawing">{text[text.index("<svg") :]}</div>'
 

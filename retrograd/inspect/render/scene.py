@@ -12,6 +12,7 @@ import numpy as np
 from retrograd.inspect.findings import SEVERITIES, Finding, Severity
 from retrograd.inspect.fold import Opening, View, everything, expand, first_opening, fold, view
 from retrograd.inspect.fold.seen import seen_snapshot
+from retrograd.inspect.graph_diff import Differences
 from retrograd.inspect.snapshot import NODE_COLUMNS, GraphSnapshot
 
 from . import labels
@@ -44,6 +45,8 @@ class Scene:
     """Boxes that findings point at."""
     rest: str = ""
     """What a headline adds about what is left out."""
+    differences: Differences | None = None
+    """What a comparison says about the graph, if it holds both sides of one."""
     plain: bool = False
     """Whether no step of folding was wanted, so that cards spell operators as the engine does."""
 
@@ -67,7 +70,7 @@ class Scene:
             last = folded.last_edges[edge]
             number = original.edge_output_nr[last]
             words = f"output {number}" if number else shape_text(original.shape[original.edge_target[last]])
-            found.append(f"{words} ×{count}".strip() if count > 1 else words)
+            found.append(f"{words} (×{count})".strip() if count > 1 else words)
         return found
 
     @cached_property
@@ -80,6 +83,22 @@ class Scene:
     def heads(self) -> list[int]:
         """Return per box the node of the graph that it shows, or shows first."""
         return [self.view.folded.heads[box.begin] for box in self.view.boxes]
+
+    def edge_status(self, edge: int) -> str:
+        """Return ``added`` or ``removed`` for an edge that only one side of a comparison has, else ""."""
+        if self.differences is None:
+            return ""
+        original = self.view.folded.original
+        number = self.view.folded.first_edges[self.view.edges[edge]]
+        columns = (original.edge_source, original.edge_target, original.edge_input_nr, original.edge_output_nr)
+        source, target, input_nr, output_nr = (column[number] for column in columns)
+        return self.differences.edges.get((source, target, input_nr, output_nr), "")
+
+    def changes(self, box: int) -> tuple[str, ...]:
+        """Return what a comparison says about the node of a box."""
+        if self.differences is None or self.view.boxes[box].scope >= 0:
+            return ()
+        return self.differences.words.get(self.heads[box], ())
 
     def via_text(self, edge: int) -> str:
         """Return what was merged into an edge, in words."""
@@ -163,7 +182,7 @@ def scene(snapshot: GraphSnapshot, options: RenderOptions, step: int = 0, most: 
         shown, left_out = capped(snapshot, most)
         marked, notes = with_ghosts(shown, options.findings, step)
         made = _folded(marked, options)
-    made.whole = snapshot
+    made.whole, made.differences = snapshot, options.differences
     if left_out:
         more = "" if options.max_nodes else " (--max-nodes draws more)"
         made.rest = f" · only the first {len(shown):,} nodes are drawn{more}"

@@ -10,7 +10,7 @@ from xml.sax.saxutils import escape
 from retrograd.inspect.layout import Box, Point
 
 from . import labels
-from .cards import PAD, TEXT_SIZE, Line, Picture
+from .cards import PAD, PILE, TEXT_SIZE, Line, Picture
 
 _QUOTE = {'"': "&quot;"}
 
@@ -48,11 +48,18 @@ def text(value: str) -> str:
     return escape(labels.clean(value), _QUOTE)
 
 
-def tip(prefix: str) -> str:
-    """Return the arrow head."""
+def tip_name(prefix: str, status: str = "") -> str:
+    """Return the id of the arrow head of edges, or of those that only one side of a comparison has."""
+    return f"{prefix}tip-{status}" if status else f"{prefix}tip"
+
+
+def tip(prefix: str, status: str = "") -> str:
+    """Return an arrow head; each colour needs one of its own, for few readers let it take that of its line."""
+    css = f"tip {status}" if status else "tip"
     return (
-        f'<defs><marker id="{prefix}tip" viewBox="0 0 10 10" refX="9.5" refY="5" markerWidth="7" markerHeight="7" '
-        'markerUnits="userSpaceOnUse" orient="auto"><path class="tip" d="M0 1L10 5L0 9z"/></marker></defs>'
+        f'<defs><marker id="{tip_name(prefix, status)}" viewBox="0 0 10 10" refX="9.5" refY="5" '
+        f'markerWidth="7" markerHeight="7" markerUnits="userSpaceOnUse" orient="auto">'
+        f'<path class="{css}" d="M0 1L10 5L0 9z"/></marker></defs>'
     )
 
 
@@ -63,11 +70,13 @@ def node_group(name: str, box: Box, card: Picture, inside: str) -> str:
 
 def card_markup(card: Picture, tooltip: str, links: Links, link: str = "") -> str:
     """Return what stands in the group of a card; ``link`` is the id that its title leads to."""
-    wide, high = number(card.size.width), number(card.size.height)
+    shift = PILE if card.stacked else 0.0
+    wide, high = number(card.size.width - shift), number(card.size.height - shift)
     pile = ""
     if card.stacked:
         pile = "".join(
-            f'<rect class="card" x="{shift}" y="{shift}" width="{wide}" height="{high}" rx="6"/>' for shift in (8, 4)
+            f'<rect class="card" x="{number(by)}" y="{number(by)}" width="{wide}" height="{high}" rx="6"/>'
+            for by in (PILE, PILE / 2)
         )
     title = f'<text class="b" x="{number(PAD)}" y="20">{text(card.title)}{_ending(card.ending)}</text>'
     if link:
@@ -76,7 +85,7 @@ def card_markup(card: Picture, tooltip: str, links: Links, link: str = "") -> st
     return (
         f"<title>{tooltip}</title>{pile}"
         f'<rect class="card" width="{wide}" height="{high}" rx="6"/>'
-        f'<path class="strip" d="M6 0H4V{high}H6A6 6 0 0 1 0 {number(card.size.height - 6)}V6A6 6 0 0 1 6 0z"/>'
+        f'<path class="strip" d="M6 0H4V{high}H6A6 6 0 0 1 0 {number(card.size.height - shift - 6)}V6A6 6 0 0 1 6 0z"/>'
         f"{title}{rows}"
     )
 
@@ -121,7 +130,7 @@ def frame_group(name: str, box: Box, title: str, ending: str, tooltip: str) -> s
 
 
 def edge_group(
-    ends: tuple[int, int], points: list[Point], label: str, tooltip: str, prefix: str, css: str = "edge", link: str = ""
+    ends: tuple[int, int], points: list[Point], label: str, tooltip: str, tip: str, css: str = "edge", link: str = ""
 ) -> str:
     """Return the group of one edge: what it joins, its line, its label (which may lead to an id)."""
     written = ""
@@ -132,7 +141,7 @@ def edge_group(
         written = f'<a href="#{link}">{written}</a>'
     return (
         f'<g class="{css}" data-edge="{ends[0]} {ends[1]}"><title>{tooltip}</title>'
-        f'<path d="{path_data(points)}" marker-end="url(#{prefix}tip)"/>{written}</g>'
+        f'<path d="{path_data(points)}" marker-end="url(#{tip})"/>{written}</g>'
     )
 
 

@@ -119,6 +119,10 @@ def rules(palette: dict[str, str], prefix: str = "") -> str:
         f"{dot}graph .{severity} .w{{fill:{palette[severity]}}}"
         for severity in ("note", "warning", "error")
     )
+    sides = "".join(
+        f"{dot}edge.{status} path{{stroke:{palette[status]}}}{dot}tip.{status}{{fill:{palette[status]}}}"
+        for status in ("added", "removed")
+    )
     return (
         f"{dot}paper{{fill:{palette['paper']}}}"
         f"{dot}graph text{{fill:{palette['ink']}}}"
@@ -131,7 +135,7 @@ def rules(palette: dict[str, str], prefix: str = "") -> str:
         f"{dot}frame{{fill:{palette['frame']};fill-opacity:.055;stroke:{palette['frame-rim']}}}"
         f"{dot}dot{{fill:{palette['leaf']}}}{dot}graph a text{{text-decoration:underline dotted}}"
         f"{dot}cut path{{stroke:{palette['error']}}}"
-        f"{kinds}{heats}{marks}{dot}odd .card{{stroke:{palette['odd']};stroke-width:2.5}}"
+        f"{kinds}{heats}{marks}{sides}{dot}odd .card{{stroke:{palette['odd']};stroke-width:2.5}}"
     )
 
 
@@ -144,6 +148,8 @@ def shapes() -> str:
         ".graph .f{font-size:12px;font-weight:600}.frame{stroke-width:1.2}"
         ".cut path{stroke-dasharray:5 4}.ghost .card{stroke-dasharray:5 4}.ghost .strip{display:none}"
         ".card{stroke-width:1}.edge path{fill:none;stroke-width:1.3}"
+        ".edge.added path{stroke-width:2.2}.edge.removed path{stroke-width:2.2;stroke-dasharray:7 4}"
+        ".graph .c{font-style:italic}"
         ".graph .edge text{font-size:9.5px;text-anchor:middle;"
         "stroke-width:4px;paint-order:stroke;stroke-linejoin:round}"
     )

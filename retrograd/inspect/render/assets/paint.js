@@ -132,7 +132,7 @@ function paintLabels(context, links) {
 function linkLabel(link) {
   const { graph } = state, count = graph.links.count[link], edge = graph.links.edge[link];
   const output = graph.edges.output[edge], text = output ? `output ${output}` : graph.of("shape", graph.edges.target[edge]);
-  return count > 1 ? `${text} ×${count}`.trim() : text;
+  return count > 1 ? `${text} (×${count})`.trim() : text;
 }
 
 // A point of a line a little below its start.

@@ -97,12 +97,9 @@ def groups_of(folded: Folded) -> Groups:
 
 
 def _name(scope: Scope) -> str:
-    """Return what a box is called: a bare number says of what (``layers.11``), a repeat how often."""
-    before, _, last = scope.path.rpartition("/")
-    of = before.rpartition("/")[2]
+    """Return what a box is called; a repeat says of what and how often."""
+    of = scope.path.rpartition("/")[0].rpartition("/")[2]
     name = scope.label
-    if of and name == last and name.isdigit():
-        name = f"{of}.{name}"
-    elif of and scope.kind == "repeat":
+    if of and scope.kind == "repeat" and not name.startswith(f"{of}."):
         name = f"{of} {name}"
     return labels.clean(f"{name} × {scope.repeats}" if scope.repeats > 1 else name)

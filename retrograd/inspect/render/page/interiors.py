@@ -178,7 +178,7 @@ def _label(folded: Folded, links: Links, row: int) -> str:
     """Return what the page writes at a link: the shape of its gradient, or how many edges it stands for."""
     count, edge = int(links.count[row]), int(links.edge[row])
     text = labels.edge_text(folded.original, folded.last_edges[edge])
-    return f"{text} ×{count}".strip() if count > 1 else text
+    return f"{text} (×{count})".strip() if count > 1 else text
 
 
 def _shape(layout: Layout, top: int) -> tuple[Ints, Ints]:
