@@ -194,6 +194,8 @@ class OwnersData(TypedDict, total=False):
     parameters: dict[str, int]
     """Name -> tensor; optimizers number theirs ``"group.position"``."""
     frozen: list[str]
+    unregistered: dict[str, int]
+    """Tensors to train that a module uses without registering them: name -> tensor."""
     action: str
     """``"made"``, ``"step"`` or ``"zero_grad"``."""
     owner: int

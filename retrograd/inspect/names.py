@@ -139,17 +139,54 @@ def parameter_names(modules: Sequence[tuple[str, Any]], wanted: set[int]) -> dic
     """
     parts: dict[str, dict[int, str]] = {}
     found: set[int] = set()
-    for path, module in modules:
-        own = {key: name for key, name in _parameters_of(module) if key in wanted and key not in found}
-        if own:
-            parts.setdefault(path, {}).update(own)
-            found.update(own)
+    for members in (_parameters_of, _strangers_in):  # the second costs more and is seldom needed
+        for path, module in modules if len(found) < len(wanted) else ():
+            own = {key: name for key, name in members(module) if key in wanted and key not in found}
+            if own:
+                parts.setdefault(path, {}).update(own)
+                found.update(own)
     several = len(parts) > 1
     return {
         key: ParameterName(f"{path}.{name}" if several else name, "/".join([path, *name.split(".")[:-1]]))
         for path, own in parts.items()
         for key, name in own.items()
     }
+
+
+def unregistered(module: Any) -> list[tuple[str, Any]]:
+    """Return (name, tensor) of what a module and its children use but do not register.
+
+    Such are the parameters of modules in plain lists, tuples and dicts, and plain tensors that require grad: no
+    ``parameters()`` tells an optimizer of them.
+    """
+    try:
+        inside = [(prefix, object.__getattribute__(one, "__dict__")) for prefix, one in module.named_modules()]
+    except Exception:
+        return []
+    found: list[tuple[str, Any]] = []
+    for prefix, attributes in inside:
+        for name, value in list(attributes.items()):
+            if not name.startswith("_") and type(value) not in _ATOMS:
+                found += _of_attribute(f"{prefix}.{name}" if prefix else name, value)
+    return found
+
+
+def _of_attribute(name: str, value: Any) -> list[tuple[str, Any]]:
+    """Return the tensors to train in one plain attribute of a module."""
+    entries = _contents("", value) if isinstance(value, (list, tuple, dict)) else []
+    found: list[tuple[str, Any]] = []
+    for place, entry in [("", value), *entries]:
+        path = name + place.replace("[", ".").replace("]", "").replace('"', "")
+        if hasattr(type(entry), "is_leaf"):
+            found += [(path, entry)] if entry.requires_grad and entry.is_leaf else []
+        elif place and _is_module(entry):
+            found += [(f"{path}.{inner}", parameter) for inner, parameter in entry.named_parameters()]
+    return found
+
+
+def _strangers_in(module: Any) -> list[tuple[int, str]]:
+    """Return (``id``, name) of what a module does not register."""
+    return [(id(tensor), name) for name, tensor in unregistered(module)]
 
 
 def _parameters_of(module: Any) -> list[tuple[int, str]]:

@@ -22,11 +22,12 @@ def find(flow: Flow) -> Iterator[Case]:
     if not held or not stepped or not flow.accumulated:
         return
     stale = [leaf for leaf in held if leaf not in flow.got_gradient and not _used(flow, leaf)]
-    missing = [leaf for leaf in flow.accumulated if leaf not in held and _meant_to_train(flow, leaf)]
+    strangers = _unregistered(flow, held)
+    missing = [leaf for leaf in flow.accumulated if leaf not in held and _meant_to_train(flow, leaf, strangers)]
     made = max(held.values())
     later = [leaf for leaf in missing if _born(flow, leaf) > min(held.values())]
-    if missing and (stale or later or _share_a_module(flow, missing, held)):
-        yield _case(flow, missing, stale, made, later)
+    if missing and (stale or later or strangers & set(missing) or _share_a_module(flow, missing, held)):
+        yield _case(flow, missing, stale, made, strangers)
 
 
 CHECK = Check("unused", KINDS, find)
@@ -37,19 +38,37 @@ def _used(flow: Flow, leaf: int) -> bool:
     return any(flow.has_node(row) for row in flow.used_in.get(leaf, ()))
 
 
-def _meant_to_train(flow: Flow, leaf: int) -> bool:
-    """Whether a leaf that gets gradients is a parameter that nobody updates by hand."""
+def _unregistered(flow: Flow, held: dict[int, int]) -> set[int]:
+    """Return what modules whose parameters an optimizer has use without registering it."""
+    found: set[int] = set()
+    for _, event in flow.of_kind("module"):
+        if set(event.data.get("parameters", {}).values()) & held.keys():
+            found |= set(event.data.get("unregistered", {}).values())
+    return found
+
+
+def _meant_to_train(flow: Flow, leaf: int, strangers: set[int]) -> bool:
+    """Whether a leaf that gets gradients is a parameter, or a module's own, that nobody updates by hand."""
     storage = flow.facts(leaf).storage
     first = flow.accumulated[leaf][0]
     by_hand = storage is not None and any(row > first for row in flow.writes_to.get(storage, ()))
     by_hand = by_hand or any(row > first for row, _ in flow.of_kind("leaf", tensor=leaf, change="written"))
-    return flow.facts(leaf).parameter and not by_hand
+    by_hand = by_hand or any(event.data.get("tensor") == leaf for _, event in flow.of_kind("read"))
+    return (flow.facts(leaf).parameter or leaf in strangers or _goes_on(flow, leaf)) and not by_hand
+
+
+def _goes_on(flow: Flow, leaf: int) -> bool:
+    """Whether a leaf that is no module's takes part in step after step, as only what is to be trained does."""
+    return bool(flow.facts(leaf).name) and len(flow.accumulated[leaf]) > 1
 
 
 def _born(flow: Flow, leaf: int) -> int:
-    """Return the row at which a leaf came to be, as far as known."""
+    """Return the row at which a leaf came to be, as far as known: made, or first filled."""
     made = flow.facts(leaf).made_by
-    return -1 if made is None else made
+    if made is not None:
+        return made
+    first = min(flow.used_in.get(leaf, (-1,)))
+    return first if first >= 0 and not flow.has_node(first) else -1
 
 
 def _share_a_module(flow: Flow, missing: list[int], held: dict[int, int]) -> bool:
@@ -61,7 +80,7 @@ def _share_a_module(flow: Flow, missing: list[int], held: dict[int, int]) -> boo
     return False
 
 
-def _case(flow: Flow, missing: list[int], stale: list[int], made: int, later: list[int]) -> Case:
+def _case(flow: Flow, missing: list[int], stale: list[int], made: int, strangers: set[int]) -> Case:
     """Return the case."""
     names = listed(flow.name(leaf) for leaf in missing)
     one = len(missing) == 1
@@ -72,14 +91,19 @@ def _case(flow: Flow, missing: list[int], stale: list[int], made: int, later: li
         if stale
         else ""
     )
+    hidden = strangers >= set(missing)
+    why = "no module registers" if hidden else "it knows nothing of"
     message = (
         f"{names} {'gets a gradient' if one else 'get gradients'} but {'is' if one else 'are'} in no group of the "
-        f"optimizer made{at(optimizer.source)}: made{at(source)}, it knows nothing of {'it' if one else 'them'}{old}."
+        f"optimizer made{at(optimizer.source)}: made{at(source)}, {why} {'it' if one else 'them'}{old}."
     )
+    remedy = "build the optimizer after the model has all its parameters, or optimizer.add_param_group(...)"
+    if hidden:
+        remedy = "use torch.nn.ModuleList or ModuleDict in place of a list or dict, torch.nn.Parameter for a tensor"
     return Case(
         kind="optimizer-mismatch",
         message=message,
-        remedy="build the optimizer after the model has all its parameters, or optimizer.add_param_group(...)",
+        remedy=remedy,
         source=source,
         op=optimizer.data.get("type", ""),
         subjects=frozenset([*missing, *stale]),

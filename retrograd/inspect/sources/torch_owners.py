@@ -10,7 +10,7 @@ from typing import Any
 
 from ..events import Event
 from ..frames import source_line, user_frame, user_frames
-from ..names import frame_variables, search
+from ..names import frame_variables, search, unregistered
 from .torch_calls import unseen
 from .torch_forward import Inside
 from .torch_tensors import number_of
@@ -36,12 +36,16 @@ class Owners:
         named = list(module.named_parameters())
         frozen = [dotted for dotted, parameter in named if not parameter.requires_grad]
         kind = type(module).__name__
+        strangers = unregistered(module)
         for watch in self._watches():
             table = watch.sink.tensors
             parameters = {dotted: number_of(table, parameter) for dotted, parameter in named}
             for dotted, parameter in named:
                 table.name(parameter, dotted, parameter=True)
-            data = {"name": name, "type": kind, "parameters": parameters, "frozen": frozen, "owner": owner}
+            data: dict[str, Any] = {"name": name, "type": kind, "parameters": parameters, "frozen": frozen}
+            data["owner"] = owner
+            if strangers:
+                data["unregistered"] = {dotted: number_of(table, tensor) for dotted, tensor in strangers}
             watch.sink(Event("module", op=kind, source=line, data=data))
 
     # -- optimizers

@@ -8,7 +8,7 @@ from typing import Any
 from ....engine.views import requires_grad
 from ...events import Event
 from ...frames import source_line, user_frame, user_frames
-from ...names import frame_variables, search
+from ...names import frame_variables, search, unregistered
 from ..torch_scopes import Root
 from .caller import note_module
 from .lines import Lines
@@ -111,7 +111,10 @@ class Owners(Observer):
             watching.sink.tensors.name(parameter, dotted, parameter=True)
             if not requires_grad(parameter):
                 frozen.append(dotted)
-        data = {"name": name, "type": type(module).__name__, "parameters": parameters, "frozen": frozen}
+        data: dict[str, Any] = {"name": name, "type": type(module).__name__, "parameters": parameters, "frozen": frozen}
+        strangers = {dotted: watching.number(tensor) for dotted, tensor in unregistered(module)}
+        if strangers:
+            data["unregistered"] = strangers
         watching.send(Event("module", type(module).__name__, line, data | {"owner": len(self._roots) - 1}))
 
     # -- optimizers
