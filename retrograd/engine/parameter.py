@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from . import observe
 from .base import LAZY, wrap
 from .tensor import Tensor
 
@@ -24,4 +25,6 @@ class Parameter(metaclass=_ParameterMeta):
         meta.requires_grad = requires_grad
         if requires_grad:
             made._fn = LAZY
+        if observe.observers:
+            observe.tell("copied", source, made)
         return made

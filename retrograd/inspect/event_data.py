@@ -180,6 +180,8 @@ class LeafData(TypedDict, total=False):
     change: str
     """``"requires_grad"``, ``"grad-cleared"``, ``"grad-zeroed"``, ``"grad-set"``, ``"written"``."""
     value: bool
+    given: int
+    """The tensor whose memory a leaf was given by ``.data = ...``."""
     leaf: bool
     retains_grad: bool
     names: list[str]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from ..snapshot import SourceLine
 from .base import Case, Check, Kind, Stage
 from .flow import Flow
 from .words import at
@@ -33,7 +34,7 @@ CHECK = Check("unused", KINDS, find)
 
 def _original(flow: Flow, leaf: int, leaves: set[int]) -> int | None:
     """Return the leaf of the same graph that another one was copied from, or lies in the memory of."""
-    sharing = [other for other in flow.same_memory(leaf) if other in leaves and other < leaf]
+    sharing = [other for other in _sharing(flow, leaf) if other in leaves and other < leaf]
     if sharing:
         return sharing[0]
     seen, tensor = {leaf}, leaf
@@ -47,11 +48,23 @@ def _original(flow: Flow, leaf: int, leaves: set[int]) -> int | None:
         seen.add(tensor)
 
 
+def _sharing(flow: Flow, leaf: int) -> list[int]:
+    """Return the tensors that lie in the memory of a leaf, or of what its ``.data`` was set to."""
+    given = [event.data.get("given", -1) for _, event in flow.of_kind("leaf", tensor=leaf, change="written")]
+    return [other for tensor in [leaf, *given] if tensor >= 0 for other in flow.same_memory(tensor)]
+
+
+def _place(flow: Flow, leaf: int) -> SourceLine | None:
+    """Return the line that gave a leaf its memory."""
+    written = flow.of_kind("leaf", tensor=leaf, change="written")
+    return next((event.source for _, event in written if "given" in event.data), flow.facts(leaf).source)
+
+
 def _case(flow: Flow, original: int, copy: int) -> Case:
     """Return the case of one pair."""
     first, second = flow.name(original), flow.name(copy)
-    source = flow.facts(copy).source
-    shared = copy in flow.same_memory(original)
+    shared = original in _sharing(flow, copy)
+    source = _place(flow, copy) if shared else flow.facts(copy).source
     how = "lies in the memory of" if shared else "began as a copy of"
     why = "each gets only its part of the gradient" if shared else "from the first step on they drift apart"
     return Case(

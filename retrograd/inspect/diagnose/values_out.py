@@ -8,7 +8,9 @@ from .runs import Run
 _LEAVING = ("item", "tolist", "numpy", "copy")
 _NUMBERS = ("item", "tolist")
 _READING = frozenset({"item", "tolist", "numpy", "float", "int", "__array__"})
-COPYING = frozenset({"tensor", "as_tensor", "asarray", "new_tensor", "Tensor", "FloatTensor", "scalar_tensor"})
+COPYING = frozenset(
+    {"tensor", "as_tensor", "asarray", "new_tensor", "Tensor", "FloatTensor", "scalar_tensor"} | {"Parameter"}
+)
 """Functions that make a tensor of plain values, or of another tensor's values without its history."""
 _ENTERING = COPYING | {"from_numpy", "full"}
 

@@ -29,13 +29,14 @@ class Patches:
 
         wrapper.__name__ = wrapper.__qualname__ = name
         wrapper.__wrapped__ = original  # type: ignore[attr-defined]
+        had = vars(holder).get(name, original)  # of a class: the staticmethod or classmethod itself
         setattr(holder, name, wrapper)
-        self._done.append((holder, name, original, wrapper))
+        self._done.append((holder, name, had, wrapper))
 
     def undo(self) -> None:
         """Put everything back."""
         self._active = False
-        for holder, name, original, wrapper in reversed(self._done):
+        for holder, name, had, wrapper in reversed(self._done):
             if getattr(holder, name, None) is wrapper:
-                setattr(holder, name, original)
+                setattr(holder, name, had)
         self._done.clear()

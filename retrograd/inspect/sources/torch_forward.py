@@ -254,7 +254,11 @@ class ForwardWriter:
             given = call.args[1] if len(call.args) > 1 else None
             change = "grad-cleared" if given is None else "grad-set"
             if isinstance(given, self._tensor):
+                array = self._readable.array(given) if self._readable.now() else None
+                change = "grad-zeroed" if array is not None and not array.any() else change
                 self.gradients[number_of(self.table, given)] = number_of(self.table, call.inputs[0])
+        elif change == "written" and len(call.args) > 1:
+            more["given"] = number_of(self.table, call.args[1])
         self._report_leaf("leaf", call, {"change": change, **more})
 
     def _report_leaf(self, kind: str, call: Call, more: dict[str, Any]) -> None:

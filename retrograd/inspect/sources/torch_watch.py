@@ -30,6 +30,7 @@ from .torch_functions import Functions
 from .torch_import import AfterImport
 from .torch_mode import push_mode, put_on, take_off
 from .torch_owners import Owners
+from .torch_parameters import Parameters
 from .torch_runs import Asked, RunWriter
 from .torch_scopes import Running, Scopes
 from .torch_warnings import wrap_show
@@ -151,6 +152,7 @@ class Watcher:
         self._patches.wrap(module, "_has_any_global_hook", self._wrap_has_hooks)
         self._patches.wrap(warnings, "_showwarnmsg", wrap_show)
         self._patches.wrap(threading.Thread, "_bootstrap_inner", self._wrap_bootstrap)
+        self._patches.wrap(torch.nn.Parameter, "__new__", Parameters(self._seeing_all).wrap_new)
         self._follow_optimizers(torch, owners)
 
     def _follow_optimizers(self, torch: Any, owners: Owners) -> None:
@@ -331,6 +333,9 @@ class Watcher:
     def _seeing(self) -> list[_Watch]:
         me = threading.get_ident()
         return [watch for watch in self._watches if watch.sees(me)]
+
+    def _seeing_all(self) -> list[_Watch]:
+        return [watch for watch in self._seeing() if watch.forward is not None and watch.forward.listens()]
 
     def _seeing_more(self) -> list[_Watch]:
         return [watch for watch in self._seeing() if watch.level != "graph"]

@@ -86,7 +86,7 @@ class Calls(Observer):
     def copied(self, given: Any, t: TensorBase) -> None:
         """A tensor was made of other tensors' values."""
         for source in [given] if isinstance(given, TensorBase) else _tensors_within(given):
-            if requires_grad(source):
+            if requires_grad(source) or (t._meta is not None and t._meta.is_parameter):
                 self._cut("copy", source, t)
 
     # -- the way out

@@ -45,7 +45,10 @@ class Leaves(Observer):
     @guarded
     def data_set(self, t: TensorBase, value: Any) -> None:
         """``.data`` was assigned to."""
-        self._send("leaf", "data", t, {"change": "written", "value": True})
+        data: dict[str, Any] = {"change": "written", "value": True}
+        if isinstance(value, TensorBase):
+            data["given"] = self.watching.number(value)
+        self._send("leaf", "data", t, data)
 
     @guarded
     def read(self, t: TensorBase) -> None:
