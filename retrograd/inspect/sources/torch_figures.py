@@ -1,11 +1,16 @@
-"""The figures of the gradients of one run; small gradients are copied side by side and worked out many at a time.
+"""The figures of the gradients of one run: copied where they arrive, and worked out many in a row.
 
-One pass of NumPy over many gradients costs what a call for one of them does.  Nothing of the program is held: what
-waits to be worked out is a copy, in memory that is gone with the run.
+Between two kernels of PyTorch nothing of ours is in the processor's caches, and whatever runs there costs several
+times what it does in a loop.  So gradients are only copied there, into memory that is gone with the run, and nothing
+of the program is held.
 """
 
 from __future__ import annotations
 
+import ctypes
+import itertools
+from array import array
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -13,18 +18,17 @@ import numpy as np
 from .array_values import Array, gradient_figures, tiny_share
 from .torch_values import Readable
 
-Figures = tuple[Any, ...]
+FIGURES = 9
 """Norm squared, minimum, maximum, sum, number of zeros, of NaN and of infinities, size, share of tiny entries."""
 
-_ENTRIES = 1 << 18
-"""Entries that wait at most, about a megabyte: few enough to be in the processor's cache when they are read again."""
-_LARGE = 1 << 14
-"""Gradients with more entries are worked out at once: a copy would cost as much as what it spares."""
+_ENTRIES = 1 << 17
+"""Entries that wait at most."""
+PIECE = 1 << 14
+"""Entries that are read at a time, few enough to stay in the cache from the first figure to the last; gradients
+with more are not copied, for that would cost as much as what it spares."""
 _SAFE = 1e15
 """Entries below this in magnitude can be squared and added up in single precision."""
 _SMALL = 1e-15
-
-_MIN, _MAX, _SUM, _COUNT = np.minimum, np.maximum, np.add, np.count_nonzero
 
 
 class GradientFigures:
@@ -32,102 +36,108 @@ class GradientFigures:
 
     def __init__(self, readable: Readable) -> None:
         self._readable = readable
-        self._rows: list[Figures] = []
-        self._waiting: dict[str, _Waiting] = {}
-
-    def __len__(self) -> int:
-        return len(self._rows)
+        self._numbers = itertools.count()
+        self._workers: dict[Any, _Worker] = {}
+        self._now: list[tuple[int, Sequence[float]]] = []
+        """Those that are not copied: number and figures."""
 
     def add(self, gradient: Any) -> int | None:
         """Take a gradient down and return its number, None if it has no entries that can be read."""
-        array = self._readable.array(gradient)
-        if array is None or not array.size:
+        worker = self._workers.get(gradient.dtype) or self._begin(gradient.dtype)
+        pointer = 0 if worker is None else self._readable.pointer(gradient)
+        if worker is not None and pointer:
+            size = self._readable.size_in_one_piece(gradient)
+            if 0 < size <= PIECE:
+                return worker.copy(pointer, size)
+        return self._work_out(gradient)
+
+    def _begin(self, dtype: Any) -> _Worker | None:
+        """Return who works on gradients of a dtype that was not met before; None if those are to be converted."""
+        kind = self._readable.wide.get(dtype)
+        if kind is None:
             return None
-        flat = array if array.ndim == 1 else array.ravel(order="K")
-        size, number = flat.size, len(self._rows)
-        if size > _LARGE or gradient.element_size() == 2:
-            self._rows.append(_figures(flat, gradient.element_size() == 2, str(gradient.dtype)[6:]))
-            return number
-        kind = array.dtype.char
-        waiting = self._waiting.get(kind)
-        if waiting is None:
-            waiting = self._waiting[kind] = _Waiting(array.dtype)
-        if waiting.filled + size > _ENTRIES:
-            waiting.work_out(self._rows)
-        waiting.add(flat, size, number)
-        self._rows.append(_NONE)
+        worker = self._workers[dtype] = _Worker(kind, self._numbers)
+        return worker
+
+    def _work_out(self, gradient: Any) -> int | None:
+        """Take down a gradient that is large, narrow, or not in one piece."""
+        found = self._readable.array(gradient)
+        if found is None or not found.size:
+            return None
+        flat, name = found.ravel(order="K"), str(gradient.dtype).rpartition(".")[2]
+        worker = self._workers.get(gradient.dtype)
+        row = _slowly(flat, name) if worker is None else worker.in_pieces(flat)
+        number = next(self._numbers)
+        self._now.append((number, row))
         return number
 
     def table(self) -> Array:
-        """Work out what waits and return everything, a row for each gradient."""
-        for waiting in self._waiting.values():
-            waiting.work_out(self._rows)
-        self._waiting.clear()
-        return np.array(self._rows, np.float64).reshape(len(self._rows), 9)
+        """Work out what waits and return everything, a row of ``FIGURES`` entries for each gradient."""
+        found = np.empty((next(self._numbers), FIGURES))
+        for number, row in self._now:
+            found[number] = row
+        for worker in self._workers.values():
+            worker.work_out()
+            found[worker.numbers] = np.array(worker.rows).reshape(-1, FIGURES)
+        return found
 
 
-_NONE: Figures = (0.0,) * 9
+class _Worker:
+    """Copies of gradients of one dtype, side by side, and the figures of those that were copied before."""
 
-
-class _Waiting:
-    """Copies of gradients of one dtype, side by side."""
-
-    def __init__(self, dtype: np.dtype[Any]) -> None:
+    def __init__(self, dtype: np.dtype[Any], numbers: Iterator[int]) -> None:
+        self.numbers: list[int] = []
+        self.rows = array("d")
+        self._next = numbers
         self._entries = np.empty(_ENTRIES, dtype)
+        self._address, self._size = self._entries.ctypes.data, dtype.itemsize
+        self._ends: list[int] = [0]
         self._zero = np.empty(_ENTRIES, bool)
-        self._numbers: list[int] = []
-        self._begins: list[int] = []
-        self.filled = 0
+        self._ones = np.ones(PIECE, dtype)
 
-    def add(self, flat: Array, size: int, number: int) -> None:
-        """Copy one gradient, for which there is room."""
-        begin = self.filled
-        self.filled = end = begin + size
-        self._entries[begin:end] = flat
-        self._begins.append(begin)
-        self._numbers.append(number)
+    def copy(self, pointer: int, size: int) -> int:
+        """Copy the entries of one gradient and return its number."""
+        begin = self._ends[-1]
+        if begin + size > _ENTRIES:
+            self.work_out()
+            begin = 0
+        ctypes.memmove(self._address + begin * self._size, pointer, size * self._size)
+        number = next(self._next)
+        self.numbers.append(number)
+        self._ends.append(begin + size)
+        return number
 
-    def work_out(self, rows: list[Figures]) -> None:
-        """Write the figures of what waits, and begin anew."""
-        if not self._begins:
-            return
-        entries, begins = self._entries[: self.filled], self._begins
-        pieces = [entries[begin:end] for begin, end in zip(begins, [*begins[1:], self.filled], strict=True)]
-        with np.errstate(all="ignore"):
-            low, high = _MIN.reduceat(entries, begins), _MAX.reduceat(entries, begins)
-            total = _SUM.reduceat(entries, begins)
-            norm = [piece.dot(piece) for piece in pieces]
-            usual = (-_SAFE < low) & (high < _SAFE) & (np.maximum(-low, high) > _SMALL)  # false for NaN
-        nothing = [0] * len(pieces)
-        sizes = [piece.size for piece in pieces]
-        table = (norm, low, high, total, self._zeros(entries), nothing, nothing, sizes, nothing)
-        for number, row in zip(self._numbers, np.array(table, np.float64).T.tolist(), strict=True):
-            rows[number] = row
-        for place in np.flatnonzero(~usual).tolist():
-            rows[self._numbers[place]] = _slowly(pieces[place], str(entries.dtype))
-        self._numbers, self._begins, self.filled = [], [], 0
+    def work_out(self) -> None:
+        """Work out what waits, and begin anew."""
+        ends, self._ends, begin = self._ends, [0], 0
+        entries, extend = self._entries, self.rows.extend
+        zero = np.equal(entries[: ends[-1]], 0, out=self._zero[: ends[-1]])
+        for end in ends[1:]:
+            extend(self._figures(entries[begin:end], zero[begin:end]))
+            begin = end
 
-    def _zeros(self, entries: Array) -> list[int]:
-        """Count zeros, one by one only if there are any."""
-        flags = np.equal(entries, 0, out=self._zero[: self.filled])
-        if not flags.any():
-            return [0] * len(self._begins)
-        ends = [*self._begins[1:], self.filled]
-        return [int(_COUNT(flags[begin:end])) for begin, end in zip(self._begins, ends, strict=True)]
+    def in_pieces(self, flat: Array) -> Sequence[float]:
+        """Return the figures of one long array, read piece by piece."""
+        parts = (flat[begin : begin + PIECE] for begin in range(0, flat.size, PIECE))
+        pieces = [self._figures(part, np.equal(part, 0, out=self._zero[: part.size])) for part in parts]
+        squares, low, high, total, *counts = np.array(pieces, np.float64).T
+        found = (squares.sum(), low.min(), high.max(), total.sum(), *(int(count.sum()) for count in counts[:4]), 0)
+        usual = _SMALL < max(-found[1], found[2]) < _SAFE and not found[5] + found[6]
+        return found if usual else _slowly(flat, flat.dtype.name)
 
+    def _figures(self, flat: Array, zero: Array) -> Sequence[float]:
+        """Return the figures of a piece, given which entries are zero; most are plain arrays of ordinary numbers.
 
-def _figures(flat: Array, narrow: bool, dtype: str) -> Figures:
-    """Return the figures of one gradient; most are plain arrays of ordinary numbers."""
-    low, high = _MIN.reduce(flat), _MAX.reduce(flat)
-    if -_SAFE < low and high < _SAFE:  # false for NaN
+        Extremes come from ``argmin`` and sums from products, which are several times as fast as NumPy's reductions.
+        """
+        low, high, size = flat[flat.argmin()], flat[flat.argmax()], flat.size
         largest = high if high > -low else -low
-        if largest > _SMALL:
-            tiny = tiny_share(flat, largest, "float16") if narrow else 0.0
-            return flat.dot(flat), low, high, _SUM.reduce(flat), flat.size - _COUNT(flat), 0, 0, flat.size, tiny
-    return _slowly(flat, dtype)
+        if not _SMALL < largest < _SAFE:  # so for NaN, too
+            return _slowly(flat, flat.dtype.name) if largest else (0, 0, 0, 0, size, 0, 0, size, 0)
+        return flat.dot(flat), low, high, flat.dot(self._ones[:size]), int(np.count_nonzero(zero)), 0, 0, size, 0
 
 
-def _slowly(array: Array, dtype: str) -> Figures:
+def _slowly(array: Array, dtype: str) -> Sequence[float]:
     """Return the figures of a gradient with entries that are not finite, very large or all very small."""
     found = gradient_figures(array)
     assert found is not None, "a floating array with entries has figures"

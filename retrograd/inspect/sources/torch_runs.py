@@ -13,6 +13,7 @@ from ..frames import source_line, user_frames
 from ..names import frame_variables, search
 from ..snapshot import GraphSnapshot
 from ..spelling import loop_variables
+from ..tensor_table import TensorTable
 from .array_values import gradient_figures, summary
 from .base import Node
 from .origins import Marks
@@ -151,12 +152,10 @@ class RunWriter:
                 size = leaf.numel()
                 zero = round((columns["zero_share"][arrival.row] or 0.0) * size)
                 data["grad"] = {"size": size, "nan": 0, "inf": 0, "zero": zero, "min": low, "max": high}
-            grad = leaf.grad
+            bad = (columns["nan_count"][arrival.row] or 0) + (columns["inf_count"][arrival.row] or 0)
+            grad = leaf.grad if bad or ranks or self.watch.forward is not None else None
             if grad is not None:
-                held = number_of(table, grad, f"{table[number].name}.grad" if table[number].name else "")
-                if self.watch.forward is not None:
-                    self.watch.forward.gradients[held] = number
-                bad = (columns["nan_count"][arrival.row] or 0) + (columns["inf_count"][arrival.row] or 0)
+                self._number_gradient(table, number, grad)
                 array = readable.array(grad) if bad or ranks else None
                 if array is not None and bad:
                     data["grad"] = summary(array)
@@ -165,6 +164,12 @@ class RunWriter:
                     kept[str(number)] = figures[0]
             self._send(Event("accumulate", source=line, data=data), None)
         return kept
+
+    def _number_gradient(self, table: TensorTable, leaf: int, grad: Any) -> None:
+        """Let those who listen to calls know whose gradient this is."""
+        if self.watch.forward is not None:
+            held = number_of(table, grad, f"{table[leaf].name}.grad" if table[leaf].name else "")
+            self.watch.forward.gradients[held] = leaf
 
     def _send(self, event: Event, shot: GraphSnapshot | None) -> None:
         try:

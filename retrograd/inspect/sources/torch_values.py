@@ -1,11 +1,19 @@
-"""Reads the values of PyTorch tensors as arrays, where the program cannot notice it."""
+"""Reads the values of PyTorch tensors as arrays, where the program cannot notice it.
+
+Memory is read by its address: ``Tensor.numpy()`` would forbid for good that it is ever resized.
+"""
 
 from __future__ import annotations
 
+import ctypes
 import sys
 from typing import Any
 
+import numpy as np
+
 from .array_values import Array
+
+_MAX_KNOWN = 10_000
 
 
 class Readable:
@@ -17,28 +25,86 @@ class Readable:
 
     def __init__(self) -> None:
         torch: Any = sys.modules["torch"]
-        self._plain = (torch.Tensor, torch.nn.Parameter)
+        self._plain = frozenset({torch.Tensor, torch.nn.Parameter})
         self._strided = torch.strided
-        self._wide = frozenset({torch.float32, torch.float64})
-        self._narrow = (torch.bfloat16, torch.float16)
+        self.wide: dict[Any, np.dtype[Any]] = {
+            torch.float32: np.dtype(np.float32),
+            torch.float64: np.dtype(np.float64),
+        }
+        self._narrow = frozenset({torch.bfloat16, torch.float16})
         self._transforms = torch._C._functorch.peek_interpreter_stack
         self._dispatch_modes = torch._C._len_torch_dispatch_stack
+        self._sizes: dict[tuple[Any, Any], int] = {}
+        self._types: dict[int, Any] = {}
 
     def now(self) -> bool:
         """Whether anything may be read at all at this moment."""
         return self._transforms() is None and not self._dispatch_modes()
 
     def array(self, tensor: Any) -> Array | None:
-        """Return the memory of a floating tensor as an array, narrow dtypes converted; None if it cannot be had."""
-        if type(tensor) not in self._plain or not tensor.is_cpu or tensor.layout is not self._strided:
-            return None
-        wide = tensor.dtype in self._wide
-        if not wide and not tensor.is_floating_point():
-            return None
-        if tensor.requires_grad:
-            tensor = tensor.detach()
+        """Return a floating tensor as an array, narrow dtypes converted; None if it cannot be had.
+
+        The array shares the tensor's memory without holding it: it is only to be read while the tensor lives.
+        """
         try:
-            found: Array = (tensor if wide or tensor.dtype not in self._narrow else tensor.float()).numpy()
-        except Exception:  # negated lazily, of a dtype without values, …
+            dtype = self.wide.get(tensor.dtype)
+            if dtype is None and tensor.dtype not in self._narrow:
+                return None
+            pointer = self.pointer(tensor)
+            if dtype is None:
+                converted: Array | None = tensor.detach().float().numpy() if pointer else None
+                return converted
+            if pointer:
+                return self._view(tensor, dtype, pointer)
+            return np.empty(tensor.shape, dtype) if self.is_plain(tensor) and not tensor.numel() else None
+        except Exception:  # of a shape that it does not tell, …
             return None
+
+    def _view(self, tensor: Any, dtype: np.dtype[Any], pointer: int) -> Array:
+        """Return memory as an array."""
+        shape, size = tensor.shape, dtype.itemsize
+        if tensor.is_contiguous():
+            return np.ndarray(shape, dtype, self._bytes(tensor.numel() * size).from_address(pointer))
+        strides = tensor.stride()
+        last = sum((length - 1) * stride for length, stride in zip(shape, strides, strict=True))
+        memory = self._bytes((last + 1) * size).from_address(pointer)
+        return np.ndarray(shape, dtype, memory, strides=tuple(stride * size for stride in strides))
+
+    def _bytes(self, size: int) -> Any:
+        """Return the type of that many bytes."""
+        found = self._types.get(size)
+        if found is None:
+            if len(self._types) >= _MAX_KNOWN:
+                self._types.clear()
+            found = self._types[size] = ctypes.c_char * size
         return found
+
+    def is_plain(self, tensor: Any) -> bool:
+        """Whether a tensor's memory holds its values."""
+        return type(tensor) in self._plain and tensor.is_cpu and tensor.layout is self._strided and not tensor.is_neg()
+
+    def size_in_one_piece(self, tensor: Any) -> int:
+        """Return how many entries lie side by side, in whatever order; 0 if they do not."""
+        if tensor.is_contiguous():
+            return int(tensor.numel())
+        layout = (tensor.shape, tensor.stride())
+        size = self._sizes.get(layout)
+        if size is None:
+            if len(self._sizes) >= _MAX_KNOWN:
+                self._sizes.clear()
+            size = self._sizes[layout] = _entries_side_by_side(*layout)
+        return size
+
+    def pointer(self, tensor: Any) -> int:
+        """Return the address of a tensor's first entry, 0 if there is none that may be read."""
+        return int(tensor.data_ptr()) if self.is_plain(tensor) and tensor.untyped_storage().nbytes() else 0
+
+
+def _entries_side_by_side(shape: tuple[int, ...], strides: tuple[int, ...]) -> int:
+    """Return how many entries a tensor has if no two share memory and none is left out between them, else 0."""
+    size = 1
+    for stride, length in sorted(zip(strides, shape, strict=True)):
+        if length != 1 and stride != size:
+            return 0
+        size *= length
+    return size

@@ -1,0 +1,140 @@
+"""Figures of gradients, held against NumPy in double precision; reading leaves no trace on the memory."""
+
+from __future__ import annotations
+
+import math
+import warnings
+
+import numpy as np
+import pytest
+
+from retrograd.inspect import recording
+from retrograd.inspect.sources.torch_figures import PIECE, GradientFigures
+from retrograd.inspect.sources.torch_values import Readable
+
+torch = pytest.importorskip("torch")
+
+
+def reference(tensor):
+    """Norm, extremes, sum, zeros, NaN, infinities and size, worked out with NumPy."""
+    array = tensor.double().numpy().ravel()
+    finite = array[np.isfinite(array)]
+    bad = [np.count_nonzero(np.isnan(array)), np.count_nonzero(np.isinf(array))]
+    norm = math.nan if bad[0] else math.inf if bad[1] else math.sqrt(np.dot(array, array))
+    mean = finite.mean() if finite.size else 0.0
+    low, high = (finite.min(), finite.max()) if finite.size else (0.0, 0.0)
+    return [norm, low, high, mean * array.size, np.count_nonzero(array == 0), *bad, array.size]
+
+
+def gradients():
+    """Gradients of every sort that one run may meet."""
+    torch.manual_seed(0)
+    usual = torch.randn(8, 16)
+    sparse = torch.relu(torch.randn(40, 50))
+    bad = usual.clone()
+    bad[0, :3] = torch.tensor([math.nan, math.inf, -math.inf])
+    return {
+        "usual": usual,
+        "scalar": torch.tensor(-2.5),
+        "transposed": torch.randn(6, 4, 3).permute(2, 0, 1),
+        "every other": torch.randn(9, 8)[:, ::2],
+        "expanded": torch.randn(3, 1).expand(3, 5),
+        "with zeros": sparse,
+        "all zero": torch.zeros(7),
+        "double": torch.randn(11, dtype=torch.float64),
+        "half": torch.randn(9).half(),
+        "brain": torch.randn(9).bfloat16(),
+        "not finite": bad,
+        "only NaN": torch.full((4,), math.nan),
+        "large entries": torch.tensor([1e25, -3.0]),
+        "tiny entries": torch.tensor([1e-30, -1e-41]),
+        "long": torch.randn(3 * PIECE + 17),
+        "long and bad": torch.cat([torch.randn(2 * PIECE), torch.tensor([math.inf])]),
+        "long and zero": torch.zeros(PIECE + 5),
+    }
+
+
+def test_figures_against_numpy():
+    """All of one run together, small ones copied side by side."""
+    given = gradients()
+    figures = GradientFigures(Readable())
+    numbers = {name: figures.add(tensor) for name, tensor in given.items()}
+    table = figures.table()
+
+    assert sorted(numbers.values()) == list(range(len(given)))
+    for name, tensor in given.items():
+        squares, *others = table[numbers[name]]
+        expected = reference(tensor)
+        found = [math.sqrt(squares), *others[:7]]
+        assert found == pytest.approx(expected, rel=1e-4, abs=1e-30, nan_ok=True), name
+    assert table[numbers["tiny entries"]][8] == 0.5
+    assert not math.isnan(table[numbers["usual"]][0])
+
+
+def test_more_than_fits_at_once():
+    """What waits is worked out when there is no room left; numbers stay those of the gradients."""
+    figures = GradientFigures(Readable())
+    lengths = [1 + 37 * (place % 300) for place in range(200)]
+    for length in lengths:
+        figures.add(torch.full((length,), float(length)))
+    table = figures.table()
+
+    assert table[:, 7].tolist() == lengths
+    assert table[:, 1].tolist() == table[:, 2].tolist() == lengths
+
+
+def test_what_cannot_be_read():
+    """Tensors without readable values are passed over; those that only look like others give their own values."""
+    figures, readable = GradientFigures(Readable()), Readable()
+    negated = torch.tensor([1 + 2j]).conj().imag
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        nested = torch.nested.nested_tensor([torch.ones(2), torch.ones(3)])
+    freed = torch.randn(8)[4:]
+    freed.untyped_storage().resize_(0)
+    unreadable = [
+        *(torch.empty(0, 3), torch.ones(3, dtype=torch.int64), torch.ones(3, device="meta"), torch.eye(2).to_sparse()),
+        *(torch._efficientzerotensor(3), torch._to_functional_tensor(torch.randn(3)), negated),
+    ]
+
+    assert [figures.add(tensor) for tensor in unreadable] == [None] * len(unreadable)
+    assert readable.array(freed) is None
+    assert readable.array(nested) is None
+    assert readable.array(torch.empty(0, 3)).shape == (0, 3)
+
+
+@pytest.mark.parametrize("level", ["backward", "full"])
+def test_memory_can_still_be_resized(level):
+    """Programs that free the memory of gradients and activations by resizing it (FSDP does) go on working."""
+    with recording(level=level):
+        weight = torch.randn(4, 4, requires_grad=True)
+        hidden = torch.relu(weight @ weight)
+        hidden.sum().backward()
+    for tensor in (weight.grad, hidden, weight):
+        tensor.untyped_storage().resize_(0)
+
+    assert weight.grad.untyped_storage().nbytes() == 0
+
+
+def test_results_with_zeros_around_them():
+    """What indexing and addition pass on is known without looking: norm and zeros are those of the result."""
+
+    def run():
+        x = torch.randn(6, 5, requires_grad=True)
+        y = x * 1.0
+        torch.manual_seed(1)
+        ((y[1:4] * 2).sum() + (y.select(1, 2) * 3).sum() + (y + y * 5).sum()).backward()
+
+    with recording(level="backward") as recorded:
+        run()
+    (shot,) = recorded.snapshots
+    found = {
+        op: (shot.measures["out_norm"][row], shot.measures["out_zero_share"][row])
+        for row, op in enumerate(shot.op)
+        if op in ("SliceBackward0", "SelectBackward0")
+    }
+
+    assert found["SliceBackward0"] == pytest.approx((2 * math.sqrt(15), 0.5))
+    assert found["SelectBackward0"] == pytest.approx((3 * math.sqrt(6), 0.8))
+    adds = [row for row, shape in enumerate(shot.shape) if shot.op[row] == "AddBackward0" and shape == (6, 5)]
+    assert [shot.measures["out_norm"][row] for row in adds] == pytest.approx([math.sqrt(60)])
