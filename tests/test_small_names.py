@@ -111,3 +111,15 @@ def test_missing_method_names_the_way_out() -> None:
         x.cuda()
     with pytest.raises(AttributeError, match="nearest names are .*float"):
         x.bfloat16()
+
+
+@differential
+def test_unsafe_pieces(torch: Any) -> Any:
+    """Pieces that are no views share memory but neither history nor versions, so each may be written in place."""
+    x = torch.arange(4.0, requires_grad=True)
+    y = x * 1
+    first, second = y.unsafe_chunk(2)
+    names = [first.grad_fn, y.unsafe_split(3)[1].grad_fn, y.unsafe_split_with_sizes([1, 3])[0].grad_fn]
+    first.mul_(5)
+    (first.sum() + second.sum()).backward()
+    return [names, y, y._version, first._is_view(), x.grad, raises("greater than 0", x.unsafe_chunk, 0)]

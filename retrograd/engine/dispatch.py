@@ -100,7 +100,7 @@ def kernel_refusal(op: OpDef, args: tuple[Any, ...], error: Exception) -> Except
     return error
 
 
-def size_mismatch(shapes: list[tuple[int, ...]], error: Exception) -> Exception:
+def size_mismatch(shapes: list[tuple[int, ...]], error: Exception | None) -> Exception:
     """What PyTorch says of operands that do not broadcast."""
     whole: tuple[int, ...] = ()
     for shape in shapes:

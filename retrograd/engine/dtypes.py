@@ -202,6 +202,17 @@ class Size(tuple[int, ...]):
         return (Size, (tuple(self),))
 
 
+_SCALAR_NAMES = {
+    "f2": "Half", "f4": "Float", "f8": "Double", "c8": "ComplexFloat", "c16": "ComplexDouble", "i1": "Char",
+    "i2": "Short", "i4": "Int", "i8": "Long", "u1": "Byte", "b1": "Bool",
+}  # fmt: skip
+
+
+def scalar_name(dtype: Any) -> str:
+    """What PyTorch's kernels call a NumPy dtype: ``Float``, ``Long``."""
+    return _SCALAR_NAMES.get(dtype.str[1:], str(dtype))
+
+
 class device:  # noqa: N801 - torch's name
     """Where a tensor lives: always the CPU here."""
 

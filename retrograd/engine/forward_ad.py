@@ -151,8 +151,7 @@ def set_tangent(t: TensorBase, tangent: Any) -> None:
         )
     if tangent_of(tangent) is not None:
         raise RuntimeError(
-            "Trying to set a forward gradient that itself has a forward gradient at the same level, this is not "
-            "supported."
+            "Setting a forward grad that itself has a forward gradient at the same level0 is not supported."
         )
     if tangent_of(t) is not None:
         raise RuntimeError(
@@ -194,10 +193,12 @@ def make_dual(tensor: Any, tangent: Any, *, level: int | None = None) -> Any:
             raise TypeError(f"make_dual(): {name} must be Tensor, not {type(t).__name__}")
         if not t._sig.differentiable:
             raise ValueError(f"Expected {name} to be floating point or complex, but got: {t._sig.dtype}")
+    if level is not None and level >= len(_levels):
+        raise RuntimeError(f"Invalid level given to _make_dual: {level}, but {len(_levels)} are open")
     if tangent_of(tensor) is not None:
         raise RuntimeError(
-            "Trying to set a forward gradient on a Tensor that already has a forward gradient at the same level, this "
-            "is not supported."
+            "Making a dual Tensor based on a Tensor that already has a forward gradient at the same level 0 is not "
+            "supported."
         )
     dual = alias_view(tensor)
     set_tangent(dual, tangent)

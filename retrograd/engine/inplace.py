@@ -16,9 +16,11 @@ from .dispatch import (
     record,
     same_dtype,
     saved_for,
+    size_mismatch,
     split_aux,
     tensors_in,
 )
+from .dtypes import scalar_name
 from .fit import is_expandable_to
 from .forward_ad import carries_tangent, keep_for_node, keep_tangent, tangent_of
 from .forward_rules import output_tangents
@@ -212,25 +214,17 @@ def _fitting(op: OpDef, t: Any, new: Any) -> Any:
         kinds = {"u": "i"}
         if rank(kinds.get(have.kind, have.kind)) > rank(kinds.get(want.kind, want.kind)):
             raise RuntimeError(
-                f"result type {_scalar_name(have)} can't be cast to the desired output type {_scalar_name(want)}"
+                f"result type {scalar_name(have)} can't be cast to the desired output type {scalar_name(want)}"
             )
     shape = t._sig.shape
     if new.shape != shape and not is_expandable_to(new.shape, shape):
+        if not is_expandable_to(shape, new.shape):
+            raise size_mismatch([shape, new.shape], None)
         raise RuntimeError(
             f"output with shape {list(shape)} doesn't match the broadcast shape {list(new.shape)}; "
             f"use the out-of-place {op.name}() to get the larger result"
         )
     return new
-
-
-_SCALAR_NAMES = {
-    "f2": "Half", "f4": "Float", "f8": "Double", "c8": "ComplexFloat", "c16": "ComplexDouble", "i1": "Char",
-    "i2": "Short", "i4": "Int", "i8": "Long", "u1": "Byte", "b1": "Bool",
-}  # fmt: skip
-
-
-def _scalar_name(dtype: Any) -> str:
-    return _SCALAR_NAMES.get(dtype.str[1:], str(dtype))
 
 
 def _clone_of_old_value(t: TensorBase) -> Any:

@@ -19,6 +19,10 @@ class Parameter(metaclass=_ParameterMeta):
 
     def __new__(cls, data: Any = None, requires_grad: bool = True) -> Any:
         source = Tensor() if data is None else data
+        if not isinstance(source, Tensor):
+            raise TypeError(f"Parameter data has to be a tensor, but got {type(data).__name__}")
+        if requires_grad and not source._sig.differentiable:
+            raise RuntimeError("Only Tensors of floating point and complex dtype can require gradients")
         made = wrap(source._array)
         meta = made.need_meta()
         meta.is_parameter = True

@@ -9,14 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from . import observe
-from .base import TensorBase, set_array, wrap
-from .inplace import bump_version, call_inplace, prepare_write, writer_at_once
+from .base import TensorBase, wrap
+from .inplace import call_inplace, writer_at_once
 from .op import OpDef
+from .out_argument import write_out
 from .plain import deferred
 from .registry import OPS
-from .state import STATE
-from .views import check_inplace, requires_grad
 
 FUNCTIONS: dict[str, Callable[..., Any]] = {}
 """Public functions by name, such as ``torch.add``."""
@@ -128,45 +126,6 @@ def function_of(op: OpDef) -> Callable[..., Any]:
     call.__doc__ = op.forward.__doc__ if not hasattr(op.forward, "nin") else f"Element-wise {op.name}."
     made: Callable[..., Any] = deferred(op, call, "function")
     return made
-
-
-def write_out(function: Callable[..., Any], out: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """Compute into ``out``: no history; refused when anything requires grad under grad mode."""
-    operands = [a for a in (*args, *kwargs.values(), out) if isinstance(a, TensorBase)]
-    if STATE.grad_enabled and any(requires_grad(t) for t in operands):
-        name = getattr(function, "name", getattr(function, "__name__", "function"))
-        raise RuntimeError(
-            f"{name}(): functions with out=... arguments don't support automatic differentiation, but one of the "
-            "arguments requires grad."
-        )
-    result = function(*args, **kwargs)
-    if isinstance(out, (tuple, list)):
-        for target, value in zip(out, result, strict=True):
-            _write_one(target, value)
-    else:
-        _write_one(out, result)
-    return out
-
-
-_KINDS = "buifc"
-
-
-def _write_one(out: Any, value: Any) -> None:
-    have, want = value._sig.numpy, out._sig.numpy
-    if _KINDS.index(have.kind.replace("u", "i")) > _KINDS.index(want.kind.replace("u", "i")):
-        raise RuntimeError(
-            f"result type {value.dtype} can't be cast to the desired output type {out.dtype}; give an out= of a "
-            "dtype that can hold the result"
-        )
-    check_inplace(out, False)
-    if observe.observers:
-        observe.tell("writing_out", value, out)
-    prepare_write(out)
-    if out._sig.shape == value._sig.shape:
-        out._array[...] = value._array
-    else:
-        set_array(out, value._array.astype(out._sig.numpy))
-    bump_version(out)
 
 
 def inplace_of(op: OpDef) -> Callable[..., Any]:

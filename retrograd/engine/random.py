@@ -69,5 +69,7 @@ def set_rng_state(state: Any) -> None:
 
 
 def rng_of(generator: Generator | None) -> np.random.Generator:
-    """NumPy's generator behind ours."""
+    """NumPy's generator behind ours; ``TypeError`` for what is none."""
+    if generator is not None and not isinstance(generator, Generator):
+        raise TypeError(f"argument 'generator' must be torch.Generator, not {type(generator).__name__}")
     return (generator or default_generator).rng

@@ -131,7 +131,12 @@ class Tensor(TensorBase):
     def requires_grad_(self, requires_grad: bool = True) -> Tensor:
         """Switch recording for a leaf; on a non-leaf only ``True`` (no effect) is allowed."""
         if not isinstance(requires_grad, bool):
-            raise TypeError("requires_grad_(): argument 'requires_grad' must be bool")
+            raise TypeError(
+                "requires_grad_(): argument 'requires_grad' (position 1) must be bool, not "
+                + type(requires_grad).__name__
+            )
+        if requires_grad and not self._sig.differentiable:
+            raise RuntimeError("only Tensors of floating point dtype can require gradients")
         if has_history(self):
             if not requires_grad:
                 raise RuntimeError(
@@ -385,6 +390,10 @@ class Tensor(TensorBase):
         return iter(self.unbind(0))
 
     def __contains__(self, value: Any) -> bool:
+        if not isinstance(value, (TensorBase, int, float, complex, np.generic)):
+            raise RuntimeError(
+                f"Tensor.__contains__ only supports Tensor or scalar, but you passed in a {type(value)}."
+            )
         return bool(np.any(self._array == (value._array if isinstance(value, TensorBase) else value)))
 
 

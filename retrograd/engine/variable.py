@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 from .introspection import queue_callback
@@ -25,5 +26,11 @@ class Variable(metaclass=_VariableMeta):
     _execution_engine = _ExecutionEngine()
 
     def __new__(cls, data: Any, requires_grad: bool = False, volatile: bool | None = None) -> Any:
-        t = data.detach() if isinstance(data, Tensor) else Tensor(data)
+        if not isinstance(data, Tensor):
+            raise TypeError(f"Variable data has to be a tensor, but got {type(data).__name__}")
+        if volatile is not None:
+            warnings.warn(
+                "volatile was removed and now has no effect. Use `with torch.no_grad():` instead.", stacklevel=2
+            )
+        t = data.detach()
         return t.requires_grad_(requires_grad)

@@ -12,6 +12,7 @@ from ..inplace import call_inplace
 from ..public import check_tensor, public
 from ..random import rng_of
 from ..registry import OPS, F
+from .draw_checks import check_continuous
 from .losses import softmax
 
 NN = "nn.functional"
@@ -141,6 +142,10 @@ public("prelu", namespace=NN)(prelu)
 
 
 def _slopes(input: Any, lower: float, upper: float, training: bool) -> Any:  # noqa: A002
+    if lower > upper:
+        raise RuntimeError(
+            f"Lower bound should be less than or equal to the upper bound, got lower={lower} and upper={upper}"
+        )
     if not training:
         return (lower + upper) / 2
     drawn = rng_of(None).random(tuple(input.shape)) * (upper - lower) + lower
@@ -174,6 +179,7 @@ for _function in (rrelu, rrelu_):
 def gumbel_softmax(logits: Any, tau: float = 1, hard: bool = False, eps: float = 1e-10, dim: int = -1) -> Any:
     """A sample of the Gumbel-softmax distribution; ``hard`` gives one-hot values with the soft gradient."""
     check_tensor("gumbel_softmax", logits, name="logits")
+    check_continuous(logits._sig.numpy, "Exponential")
     noise = -np.log(rng_of(None).exponential(size=tuple(logits.shape)))
     soft = softmax((logits + wrap(np.asarray(noise).astype(logits._sig.numpy))) / tau, dim)
     if not hard:

@@ -11,6 +11,7 @@ from .. import observe
 from ..base import LAZY, TensorBase, wrap
 from ..convert import array_from, dtype_of_type
 from ..dtypes import Size, device, dtype, get_default_dtype, to_numpy_dtype
+from ..out_argument import created_into
 from ..public import check_tensor, property_, public
 from ..registry import F
 from ..state import STATE
@@ -32,10 +33,15 @@ def finish(array: Any, requires_grad: bool = False) -> Any:
     return t
 
 
-def _sizes(size: tuple[Any, ...]) -> tuple[int, ...]:
+def sizes_of(size: tuple[Any, ...]) -> tuple[int, ...]:
+    """Sizes given one by one or as a sequence; ``RuntimeError`` for a negative one."""
     if len(size) == 1 and isinstance(size[0], (tuple, list, Size)):
         size = tuple(size[0])
-    return tuple(int(s) for s in size)
+    sizes = tuple([int(s) for s in size])
+    for s in sizes:
+        if s < 0:
+            raise RuntimeError(f"Trying to create tensor with negative dimension {s}: {list(sizes)}")
+    return sizes
 
 
 def numpy_of(given: Any, default: Any = None) -> Any:
@@ -96,8 +102,8 @@ def _filled(make: Any) -> Any:
         **kwargs: Any,
     ) -> Any:
         size = (kwargs["size"],) if "size" in kwargs else size
-        made = finish(make(_sizes(size), numpy_of(dtype)), requires_grad)
-        return made if out is None else out.copy_(made)
+        made = finish(make(sizes_of(size), numpy_of(dtype)), requires_grad)
+        return created_into(out, made, dtype)
 
     create.__name__ = create.__qualname__ = make.__name__
     create.__doc__ = f"A tensor like ``numpy.{make.__name__}``."
@@ -110,11 +116,14 @@ empty = public("empty", method=False)(_filled(np.empty))
 
 
 @public("full", method=False)
-def full(size: Any, fill_value: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Any:  # noqa: A002
+def full(
+    size: Any, fill_value: Any, *, out: Any = None, dtype: Any = None, layout: Any = None, device: Any = None,
+    requires_grad: bool = False,
+) -> Any:  # fmt: skip
     """A tensor of one value; its dtype follows the value unless given."""
     value = fill_value._array if isinstance(fill_value, TensorBase) else fill_value
     numpy = to_numpy_dtype(dtype) if dtype is not None else array_from(value).dtype
-    return finish(np.full(_sizes((size,)), value, numpy), requires_grad)
+    return created_into(out, finish(np.full(sizes_of((size,)), value, numpy), requires_grad), dtype)
 
 
 @public("empty_strided", method=False)
@@ -142,7 +151,7 @@ full_like = public("full_like", method=False)(_like(np.full_like))
 
 def _new(make: Any) -> Any:
     def create(self: Any, *size: Any, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Any:  # noqa: A002
-        return finish(make(_sizes(size), numpy_of(dtype, self._sig.numpy)), requires_grad)
+        return finish(make(sizes_of(size), numpy_of(dtype, self._sig.numpy)), requires_grad)
 
     create.__doc__ = f"``torch.{make.__name__}`` with this tensor's dtype."
     return create
@@ -158,7 +167,7 @@ def new_full(
     self: Any, size: Any, fill_value: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False
 ) -> Any:  # noqa: A002
     """``torch.full`` with this tensor's dtype."""
-    return finish(np.full(_sizes((size,)), fill_value, numpy_of(dtype, self._sig.numpy)), requires_grad)
+    return finish(np.full(sizes_of((size,)), fill_value, numpy_of(dtype, self._sig.numpy)), requires_grad)
 
 
 @public("new_tensor", function=False)
@@ -172,7 +181,7 @@ def new(self: Any, *size: Any) -> Any:
     """Old constructor: sizes or data."""
     if size and not isinstance(size[0], (int, Size)):
         return finish(array_from(size[0], self._sig.numpy))
-    return finish(np.zeros(_sizes(size) if size else (0,), self._sig.numpy))
+    return finish(np.zeros(sizes_of(size) if size else (0,), self._sig.numpy))
 
 
 # -- casting

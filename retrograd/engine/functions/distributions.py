@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from ..base import TensorBase
+from ..dtypes import scalar_name
 from ..inplace import call_inplace
 from ..op import linear
 from ..public import check_tensor, public
@@ -17,6 +18,7 @@ from ..random import rng_of
 from ..registry import OPS, F
 from .convolution import refuse
 from .creating import finish, numpy_of
+from .draw_checks import check_continuous, check_integers, check_kind, check_normal
 
 
 def _zero_gradient(g: Any) -> Any:
@@ -42,10 +44,6 @@ def _filled(self: Any, kind: str, values: Any) -> Any:
     return call_inplace(OPS[f"_overwrite_{kind}"], (self, np.asarray(values).astype(self._sig.numpy)), {})
 
 
-def _need_floating(self: Any, name: str) -> None:
-    refuse(self._sig.numpy.kind != "f", f"{name} expects a floating point tensor, but got {self.dtype}")
-
-
 # -- in place
 
 
@@ -53,7 +51,7 @@ def _need_floating(self: Any, name: str) -> None:
 def exponential_(self: Any, lambd: float = 1.0, *, generator: Any = None) -> Any:
     """Exponential with rate ``lambd``."""
     refuse(lambd <= 0.0, f"exponential_ expects lambda > 0.0, but found lambda={lambd}")
-    _need_floating(self, "exponential_")
+    check_continuous(self._sig.numpy, "Exponential")
     return _filled(self, "exponential", rng_of(generator).standard_exponential(tuple(self.shape)) / lambd)
 
 
@@ -61,7 +59,7 @@ def exponential_(self: Any, lambd: float = 1.0, *, generator: Any = None) -> Any
 def cauchy_(self: Any, median: float = 0.0, sigma: float = 1.0, *, generator: Any = None) -> Any:
     """Cauchy."""
     refuse(sigma <= 0.0, f"cauchy_ expects sigma > 0.0, but found sigma={sigma}")
-    _need_floating(self, "cauchy_")
+    check_continuous(self._sig.numpy, "Cauchy")
     return _filled(self, "cauchy", rng_of(generator).standard_cauchy(tuple(self.shape)) * sigma + median)
 
 
@@ -69,13 +67,14 @@ def cauchy_(self: Any, median: float = 0.0, sigma: float = 1.0, *, generator: An
 def log_normal_(self: Any, mean: float = 1.0, std: float = 2.0, *, generator: Any = None) -> Any:
     """The exponential of a normal."""
     refuse(std <= 0.0, f"log_normal_ expects std > 0.0, but found std={std}")
-    _need_floating(self, "log_normal_")
+    check_continuous(self._sig.numpy, "LogNormal")
     return _filled(self, "log_normal", np.exp(rng_of(generator).standard_normal(tuple(self.shape)) * std + mean))
 
 
 @public("geometric_", function=False)
 def geometric_(self: Any, p: float, *, generator: Any = None) -> Any:
     """The number of trials until the first success with probability ``p``."""
+    check_kind("geometric_cpu", self._sig.numpy, "biuf")
     refuse(not 0 < p < 1, f"geometric_ expects p to be in (0, 1), but got p={p}")
     return _filled(self, "geometric", rng_of(generator).geometric(p, tuple(self.shape)))
 
@@ -93,8 +92,10 @@ def random_(self: Any, *bounds: int, generator: Any = None, **named: Any) -> Any
     low = named.get("from", bounds[0] if len(bounds) == 2 else 0)
     high = named.get("to", bounds[-1] if bounds else None)
     kind = "random" if high is None else "random_to" if len(bounds) == 1 else "random_from"
+    check_kind("random_kernel_cpu", self._sig.numpy, "biuf")
+    if high is not None:
+        check_integers(self._sig.numpy, int(low), int(high))
     high = _largest(self._sig.numpy) if high is None else int(high)
-    refuse(low >= high, f"random_ expects 'from' to be less than 'to', but got from={low} >= to={high}")
     return _filled(self, kind, rng_of(generator).integers(int(low), high, tuple(self.shape)))
 
 
@@ -118,8 +119,8 @@ def normal(
 def _normal(mean: Any, std: Any, size: Any, how: tuple[Any, ...]) -> Any:
     generator, dtype, grad = how
     spread = _value(std)
-    refuse(bool(np.any(np.asarray(spread) < 0)), "normal expects all elements of std >= 0.0")
     given = [t for t in (mean, std) if isinstance(t, TensorBase)]
+    check_normal(given[0]._sig.numpy if given else numpy_of(dtype), spread)
     if not given:
         refuse(size is None, "normal() with numbers as mean and std needs a size")
         drawn = rng_of(generator).standard_normal(tuple(size)) * std + mean
@@ -136,6 +137,7 @@ def poisson(input: Any, generator: Any = None) -> Any:  # noqa: A002
     """Poisson numbers with the elements as rates."""
     check_tensor("poisson", input)
     refuse(bool(np.any(input._array < 0)), "invalid Poisson rate, expected rate to be non-negative")
+    check_kind("poisson_cpu", input._sig.numpy)
     drawn = rng_of(generator).poisson(input._array.astype(np.float64))
     return F._drawn_poisson(input, np.asarray(drawn).astype(input._sig.numpy))
 
@@ -145,7 +147,14 @@ def binomial(count: Any, prob: Any, generator: Any = None) -> Any:
     """Numbers of successes in ``count`` trials."""
     check_tensor("binomial", count, 1, "count")
     check_tensor("binomial", prob, 2, "prob")
-    drawn = rng_of(generator).binomial(count._array.astype(np.int64), prob._array.astype(np.float64))
+    for name, t in (("count", count), ("prob", prob)):
+        if t._sig.numpy.kind != "f":
+            raise ValueError(
+                f"binomial only supports floating-point dtypes for {name}, got: {scalar_name(t._sig.numpy)}"
+            )
+    trials = np.maximum(count._array, 0).astype(np.int64)
+    chance = np.clip(np.nan_to_num(prob._array.astype(np.float64)), 0.0, 1.0)
+    drawn = rng_of(generator).binomial(trials, chance)
     return finish(np.asarray(drawn).astype(count._sig.numpy))
 
 
@@ -155,7 +164,8 @@ def multinomial(input: Any, num_samples: int, replacement: bool = False, *, gene
     check_tensor("multinomial", input)
     refuse(input.ndim not in (1, 2), "prob_dist must be 1 or 2 dim")
     refuse(
-        input._sig.numpy.kind != "f", f"multinomial only supports floating-point dtypes for input, got: {input.dtype}"
+        input._sig.numpy.kind != "f",
+        f"multinomial only supports floating-point dtypes for input, got: {scalar_name(input._sig.numpy)}",
     )
     refuse(num_samples <= 0, "cannot sample n_sample <= 0 samples")
     weights = np.atleast_2d(input._array.astype(np.float64))
@@ -189,5 +199,6 @@ def randint_like(
 ) -> Any:  # fmt: skip
     """Integers in ``[low, high)``, shaped like ``input``."""
     low, high = (0, low) if high is None else (low, high)
-    drawn = rng_of(None).integers(int(low), int(high), tuple(input.shape))
-    return finish(drawn.astype(numpy_of(dtype, input._sig.numpy)), requires_grad)
+    numpy = numpy_of(dtype, input._sig.numpy)
+    check_integers(numpy, int(low), int(high))
+    return finish(rng_of(None).integers(int(low), int(high), tuple(input.shape)).astype(numpy), requires_grad)

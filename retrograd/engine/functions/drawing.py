@@ -6,13 +6,16 @@ from typing import Any
 
 import numpy as np
 
+from ..fit import is_expandable_to
 from ..inplace import call_inplace
 from ..op import linear
+from ..out_argument import created_into
 from ..public import public
 from ..random import rng_of
 from ..registry import OPS, F
 from .convolution import refuse
-from .creating import _sizes, finish, numpy_of
+from .creating import finish, numpy_of, sizes_of
+from .draw_checks import check_integers, check_kind, check_normal, check_probability, check_uniform
 
 for _node in ("Normal", "Uniform", "Bernoulli"):
     linear(
@@ -31,7 +34,8 @@ def _drawn(draw: Any) -> Any:
     def create(*size: Any, generator: Any = None, out: Any = None, dtype: Any = None, layout: Any = None,
                device: Any = None, requires_grad: bool = False, **kwargs: Any) -> Any:  # fmt: skip
         size = (kwargs["size"],) if "size" in kwargs else size
-        return finish(_draw(draw, _sizes(size), numpy_of(dtype), generator), requires_grad)
+        numpy = numpy_of(dtype, None if out is None else out._sig.numpy)
+        return created_into(out, finish(_draw(draw, sizes_of(size), numpy, generator), requires_grad), dtype)
 
     create.__name__ = create.__qualname__ = draw.__name__
     create.__doc__ = draw.__doc__
@@ -39,6 +43,7 @@ def _drawn(draw: Any) -> Any:
 
 
 def _draw(draw: Any, size: tuple[int, ...], numpy: Any, generator: Any) -> Any:
+    check_kind("normal_kernel_cpu" if draw is randn_ else "check_uniform_bounds", numpy, "fc")
     rng = rng_of(generator)
     if numpy.kind == "c":
         drawn = np.asarray(draw(rng, size)) + 1j * np.asarray(draw(rng, size))
@@ -76,20 +81,29 @@ def randn_like(input: Any, *, dtype: Any = None, device: Any = None, requires_gr
 
 
 @public("randint", method=False)
-def randint(low: Any, high: Any = None, size: Any = None, *, generator: Any = None, dtype: Any = None,
-            device: Any = None, requires_grad: bool = False) -> Any:  # fmt: skip
+def randint(low: Any, high: Any = None, size: Any = None, *, generator: Any = None, out: Any = None, dtype: Any = None,
+            layout: Any = None, device: Any = None, requires_grad: bool = False) -> Any:  # fmt: skip
     """Integers in ``[low, high)``."""
     if size is None or not isinstance(size, (tuple, list)):
         low, high, size = 0, low, high if size is None else size
-    refuse(low >= high, f"random_ expects 'from' to be less than 'to', but got from={low} >= to={high}")
-    drawn = rng_of(generator).integers(low, high, tuple(size))
-    return finish(drawn.astype(numpy_of(dtype, np.dtype(np.int64))), requires_grad)
+    numpy = numpy_of(dtype, np.dtype(np.int64))
+    check_integers(numpy, low, high)
+    drawn = rng_of(generator).integers(low, high, sizes_of((size,))).astype(numpy)
+    return created_into(out, finish(drawn, requires_grad), dtype)
 
 
 @public("randperm", method=False)
-def randperm(n: int, *, generator: Any = None, dtype: Any = None, device: Any = None) -> Any:
+def randperm(
+    n: int, *, generator: Any = None, out: Any = None, dtype: Any = None, layout: Any = None, device: Any = None,
+    requires_grad: bool = False,
+) -> Any:  # fmt: skip
     """A random permutation of ``0 … n-1``."""
-    return finish(rng_of(generator).permutation(n).astype(numpy_of(dtype, np.dtype(np.int64))))
+    numpy = numpy_of(dtype, np.dtype(np.int64))
+    sizes_of((n,))
+    if numpy.kind in "iu" and n > np.iinfo(numpy).max + 1:
+        raise RuntimeError(f"value cannot be converted to type {numpy.name} without overflow: {n}")
+    drawn = rng_of(generator).permutation(n).astype(numpy)
+    return created_into(out, finish(drawn, requires_grad), dtype)
 
 
 def _overwrite(self: Any, kind: str, values: Any) -> Any:
@@ -100,12 +114,14 @@ def _overwrite(self: Any, kind: str, values: Any) -> Any:
 def uniform_(self: Any, from_: float = 0.0, to: float = 1.0, *, generator: Any = None, **kwargs: Any) -> Any:
     """Uniform on ``[from, to)``."""
     low = kwargs.pop("from", from_)
+    check_uniform(self._sig.numpy, low, to)
     return _overwrite(self, "uniform", rng_of(generator).random(tuple(self.shape)) * (to - low) + low)
 
 
 @public("normal_", function=False)
 def normal_(self: Any, mean: float = 0.0, std: float = 1.0, *, generator: Any = None) -> Any:
     """Normal."""
+    check_normal(self._sig.numpy, std)
     return _overwrite(self, "normal", rng_of(generator).standard_normal(tuple(self.shape)) * std + mean)
 
 
@@ -113,10 +129,7 @@ def normal_(self: Any, mean: float = 0.0, std: float = 1.0, *, generator: Any = 
 def bernoulli(input: Any, p: float | None = None, *, generator: Any = None) -> Any:  # noqa: A002
     """0 or 1, with the elements (or ``p``) as probability of 1."""
     limit = input._array if p is None else p
-    refuse(
-        bool(np.any(np.asarray(limit) < 0) or np.any(np.asarray(limit) > 1)),
-        "Expected p_in >= 0 && p_in <= 1 to be true, but got a probability outside of [0, 1]",
-    )
+    check_probability(limit)
     drawn = (rng_of(generator).random(tuple(input.shape)) < limit).astype(input._sig.numpy)
     return F._drawn_bernoulli(input, drawn)
 
@@ -125,7 +138,12 @@ def bernoulli(input: Any, p: float | None = None, *, generator: Any = None) -> A
 def bernoulli_(self: Any, p: Any = 0.5, *, generator: Any = None) -> Any:
     """0 or 1 with probability ``p`` of 1."""
     uniform = rng_of(generator).random(tuple(self.shape))
+    check_probability(getattr(p, "_array", p))
     if not hasattr(p, "_array"):
         return _overwrite(self, "bernoulli", uniform < p)
+    refuse(
+        not is_expandable_to(p.shape, self.shape),
+        f"The expanded size of the tensor {list(self.shape)} must match the existing size {list(p.shape)}",
+    )
     values = np.asarray(uniform < p._array).astype(self._sig.numpy)
     return call_inplace(OPS["_overwrite_bernoulli_tensor"], (self, p, values), {})

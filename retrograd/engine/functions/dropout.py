@@ -7,10 +7,12 @@ from typing import Any
 import numpy as np
 
 from ..base import wrap
+from ..dtypes import scalar_name
 from ..inplace import call_inplace
 from ..public import check_tensor, public
 from ..random import rng_of
 from ..registry import OPS, F
+from .draw_checks import check_probability
 from .losses import NN
 
 _SELU_LOW = 1.7580993408473766
@@ -27,6 +29,8 @@ def _kept(x: Any, p: float, whole_features: bool) -> Any:
     shape = tuple(x.shape)
     if whole_features:
         shape = (*shape[:2], *(1,) * (x.ndim - 2))
+    if x._sig.numpy.kind not in "fc":
+        raise RuntimeError(f"result type Float can't be cast to the desired output type {scalar_name(x._sig.numpy)}")
     return (rng_of(None).random(shape) >= p).astype(x._sig.numpy)
 
 
@@ -123,6 +127,7 @@ def native_dropout(input: Any, p: float, train: bool | None) -> Any:  # noqa: A0
     check_tensor("native_dropout", input)
     if train is False or p == 0:
         return F.clone(input), wrap(np.ones(tuple(input.shape), bool))
+    check_probability(1 - p)
     kept = _kept(input, p, False)
     scale = 1 / (1 - p) if p < 1 else 0.0
     return F.mul(input, wrap((kept * scale).astype(kept.dtype))), wrap(kept.astype(bool))

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from ..base import TensorBase, wrap
+from ..hooks import type_name
 from ..inplace import call_inplace
 from ..public import METHODS, public
 from ..registry import OPS, F
@@ -170,8 +171,10 @@ def setitem(self: Any, index: Any, value: Any) -> None:
         _write_tensor(target, value)
     elif isinstance(value, (list, tuple, np.ndarray)):
         copy_(target, _value(value, self))
-    else:
+    elif isinstance(value, (int, float, complex, np.generic)):
         fill_(target, wrap(np.asarray(value).astype(self._sig.numpy)))
+    else:
+        raise TypeError(f"can't assign a {type(value).__name__} to a {type_name(self._sig)}")
 
 
 def _is_fill(value: Any, like: Any) -> bool:

@@ -144,6 +144,7 @@ class _NotImplemented(GraphNode):
 
 
 _NotImplemented.__name__ = _NotImplemented.__qualname__ = "NotImplemented"
+_NotImplemented.qualified_name = "torch::autograd::NotImplemented"
 
 
 @public("set_", function=False)

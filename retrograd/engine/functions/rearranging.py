@@ -293,7 +293,7 @@ def broadcast_tensors(*tensors: Any) -> Any:
     """The tensors expanded to their common shape."""
     listed = _listed(tensors)
     shape = broadcast_shapes(*[tuple(t.shape) for t in listed])
-    return tuple(F.expand(t, tuple(shape)) for t in listed)
+    return tuple([t if t.shape == shape else F.expand(t, tuple(shape)) for t in listed])
 
 
 @public("broadcast_shapes", method=False)

@@ -8,14 +8,16 @@ from typing import Any
 from ..base import TensorBase, set_array, storage_of
 from ..convert import checked_dim
 from ..dtypes import Size
+from ..dtypes import dtype as dtype_class
 from ..forward_ad import keep_tangent, tangent_of
 from ..inplace import bump_version
 from ..ops.shape import can_view, checked_size
-from ..public import check_tensor, property_, public
+from ..public import check_tensor, property_, public, type_name_of
 from ..registry import COMPOSITES, OPS, F
 from ..strided import Geometry
 from ..strided import storage_offset as offset_of
 from ..views import check_inplace, gradient_edge, requires_grad, set_history
+from .reinterpreting import seen_as
 
 
 def _sizes(size: tuple[Any, ...]) -> tuple[int, ...]:
@@ -27,7 +29,17 @@ def _sizes(size: tuple[Any, ...]) -> tuple[int, ...]:
 
 @public("view", function=False)
 def view(self: Any, *size: Any, dtype: Any = None) -> Any:
-    """The same data in another shape, without copying; ``RuntimeError`` when strides forbid it."""
+    """The same data in another shape, without copying; ``RuntimeError`` when strides forbid it.
+
+    With a dtype instead of sizes the same bytes as numbers of that type, without history.
+    """
+    if dtype is not None or (len(size) == 1 and isinstance(size[0], dtype_class)):
+        return seen_as(self, (size[0] if dtype is None else dtype).numpy)
+    if not size or isinstance(size[0], (str, float)):
+        given = ", ".join([type_name_of(s) for s in size])
+        raise TypeError(
+            f"view() received an invalid combination of arguments - got ({given}), but expected a dtype or sizes"
+        )
     return F._view(self, _sizes(size))
 
 
@@ -184,40 +196,6 @@ def check_extent(size: tuple[int, ...], stride: tuple[int, ...], offset: int, wh
 # -- several at once
 
 
-@public("split")
-def split(tensor: Any, split_size_or_sections: Any, dim: int = 0, **kwargs: Any) -> Any:
-    """Pieces of a given size (the last may be smaller), or of given sizes."""
-    check_tensor("split", tensor)
-    if not tensor.ndim:
-        raise RuntimeError("split expects at least a 1-dimensional tensor")
-    size = kwargs.pop("split_size", split_size_or_sections)
-    if isinstance(size, int):
-        if size < 0:
-            raise RuntimeError(f"split expects split_size be non-negative, but got split_size={size}")
-        return F._split(tensor, size, dim)
-    return F._split_with_sizes(tensor, tuple(int(s) for s in size), dim)
-
-
-@public("split_with_sizes")
-def split_with_sizes(input: Any, split_sizes: Any, dim: int = 0) -> Any:  # noqa: A002
-    """Pieces of the given sizes."""
-    if not input.ndim:
-        raise RuntimeError("split expects at least a 1-dimensional tensor")
-    return F._split_with_sizes(input, tuple(split_sizes), dim)
-
-
-@public("chunk")
-def chunk(input: Any, chunks: int, dim: int = 0) -> Any:  # noqa: A002
-    """At most ``chunks`` pieces of equal size (the last may be smaller)."""
-    if not input.ndim:
-        raise RuntimeError("chunk expects at least a 1-dimensional tensor")
-    if chunks <= 0:
-        raise RuntimeError(f"chunk expects `chunks` to be greater than 0, got: {chunks}")
-    n = input.shape[checked_dim(dim, input.ndim)]
-    size = max(-(-n // chunks), 1)
-    return F._split(input, size, dim) if n else F._split_with_sizes(input, (0,) * chunks, dim)
-
-
 @public("tensor_split")
 def tensor_split(input: Any, indices_or_sections: Any, dim: int = 0) -> Any:  # noqa: A002
     """Pieces at given places, or a given number of them; each is an ordinary slice."""
@@ -238,18 +216,6 @@ def tensor_split(input: Any, indices_or_sections: Any, dim: int = 0) -> Any:  # 
     else:
         points = [0, *(int(i) for i in indices_or_sections), n]
     return tuple(F._slice(input, axis, a, b, 1) for a, b in itertools.pairwise(points))
-
-
-def _copies(pieces: Any) -> Any:
-    return tuple(F.clone(p) for p in pieces)
-
-
-for _name, _function in {
-    "unsafe_chunk": chunk,
-    "unsafe_split": split,
-    "unsafe_split_with_sizes": split_with_sizes,
-}.items():
-    public(_name)(lambda *args, _f=_function, **kwargs: _copies(_f(*args, **kwargs)))
 
 
 # -- properties

@@ -7,7 +7,8 @@ from typing import Any
 from ..public import FUNCTIONS, function_of, property_, public
 from ..registry import OPS, F
 from .rearranging import ints_of
-from .shaping import narrow, split
+from .shaping import narrow
+from .splitting import pieces
 
 
 @public("squeeze_copy", method=False, out=True)
@@ -51,14 +52,13 @@ def unbind_copy(input: Any, dim: int = 0) -> Any:  # noqa: A002
 @public("split_copy", method=False, out=True)
 def split_copy(input: Any, split_size: int, dim: int = 0) -> Any:  # noqa: A002
     """Copies of pieces of one size along a dimension."""
-    split(input, split_size, dim)  # its errors
-    return tuple(F._split_copy(input, split_size, dim))
+    return pieces("_{}_copy", input, split_size, dim)
 
 
 @public("split_with_sizes_copy", method=False, out=True)
 def split_with_sizes_copy(input: Any, split_sizes: Any, dim: int = 0) -> Any:  # noqa: A002
     """Copies of pieces of the given sizes along a dimension."""
-    return tuple(F._split_with_sizes_copy(input, tuple(int(s) for s in split_sizes), dim))
+    return pieces("_{}_copy", input, tuple(split_sizes), dim)
 
 
 @public("detach_copy", method=False, out=True)

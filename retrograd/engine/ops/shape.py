@@ -327,6 +327,9 @@ linear("_split", _split, node="SplitBackward0", view=True, outputs="many", self=
 linear("_split_with_sizes", _split, node="SplitWithSizesBackward0", view=True, outputs="many",
        self=lambda g, dim: F.cat(list(g), dim))  # fmt: skip
 
+for _name in ("split", "split_with_sizes"):
+    linear(f"_unsafe_{_name}", _split, outputs="many", self=lambda g, dim: F.cat(list(g), dim))
+
 # -- joining
 
 
