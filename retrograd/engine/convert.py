@@ -285,3 +285,10 @@ def rebuild(array: Any, needs_grad: bool, hooks: Any, parameter: bool, attribute
         t.need_meta().is_parameter = True
     t.__dict__.update(attributes)
     return t
+
+
+def contains(t: Any, value: Any) -> bool:
+    """Whether some element equals a tensor or number; ``RuntimeError`` for anything else."""
+    if not isinstance(value, (TensorBase, int, float, complex, np.generic)):
+        raise RuntimeError(f"Tensor.__contains__ only supports Tensor or scalar, but you passed in a {type(value)}.")
+    return bool(np.any(t._array == (value._array if isinstance(value, TensorBase) else value)))

@@ -5,8 +5,6 @@ from __future__ import annotations
 import warnings
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from . import convert, observe
 from .accumulate import AccumulateGrad, expect_dtype
 from .backward import backward as run_backward_from
@@ -371,6 +369,7 @@ class Tensor(TensorBase):
     __complex__ = convert.to_complex
     __deepcopy__ = convert.deepcopy
     __reduce_ex__: Any = convert.reduce
+    __contains__ = convert.contains
     __repr__ = tensor_repr
 
     def __hash__(self) -> int:
@@ -388,13 +387,6 @@ class Tensor(TensorBase):
         if not self._sig.shape:
             raise TypeError("iteration over a 0-d tensor")
         return iter(self.unbind(0))
-
-    def __contains__(self, value: Any) -> bool:
-        if not isinstance(value, (TensorBase, int, float, complex, np.generic)):
-            raise RuntimeError(
-                f"Tensor.__contains__ only supports Tensor or scalar, but you passed in a {type(value)}."
-            )
-        return bool(np.any(self._array == (value._array if isinstance(value, TensorBase) else value)))
 
 
 set_tensor_class(Tensor)
