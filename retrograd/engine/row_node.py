@@ -60,7 +60,7 @@ def kept(op: Any, values: Any) -> Any:
         return [FREED] * len(op.saved_names)
     found = []
     for name, value in zip(op.saved_names, values, strict=True):
-        if value.__class__ is SavedTensor or value.__class__ is tuple or value.__class__ is list:
+        if value.__class__ is SavedTensor:
             storage.stamp_write()  # there may be handles, which only OpNode._run reads: it is asked from now on
         number = name in op.tensor_names and isinstance(value, (bool, int, float, complex))
         found.append(Number(value, value) if number else value)

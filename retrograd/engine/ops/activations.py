@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..kernels import error_function
+from ..kernels.in_pieces import piecewise
 from ..op import elementwise, function
 from ..registry import F
 from .reduce import axes_of
@@ -117,47 +118,44 @@ elementwise("celu", _celu, tensors="self", inplace=True, in_place_node="CeluBack
 
 def _gelu(self: Any, approximate: str = "none") -> Any:
     if approximate == "tanh":
-        out = _gelu_tanh(self)
-        out += 1
-        out *= self
-        out *= 0.5
-        return out
+        return piecewise(_gelu_tanh, self)
     if approximate != "none":
         raise RuntimeError(f"approximate argument must be either none or tanh, got {approximate!r}")
     return 0.5 * self * (1.0 + error_function.erf(self * math.sqrt(0.5)))
 
 
-def _gelu_tanh(x: Any) -> Any:
-    """``tanh(√(2/π) (x + 0.044715 x³))`` with one array beside the result."""
-    t = x * x
-    t *= GELU_CUBE
-    t += 1
+def _gelu_tanh(x: Any, out: Any) -> None:
+    """``x / 2 (1 + t)`` with ``t = tanh(√(2/π) (x + 0.044715 x³))``."""
+    np.multiply(x, x, out)
+    out *= GELU_CUBE * SQRT_2_OVER_PI
+    out += SQRT_2_OVER_PI
+    out *= x
+    np.tanh(out, out)
+    out += 1
+    out *= x
+    out *= 0.5
+
+
+def _gelu_tanh_slope(x: Any, g: Any, out: Any) -> None:
+    """``g (1 + t) / 2 (1 + (1 - t) u)`` with ``u = √(2/π) (x + 3 · 0.044715 x³)``: the rule below in fewer steps."""
+    np.multiply(x, x, out)
+    t = np.multiply(out, GELU_CUBE * SQRT_2_OVER_PI, np.empty_like(out))
+    t += SQRT_2_OVER_PI
     t *= x
-    t *= SQRT_2_OVER_PI
-    return np.tanh(t)
-
-
-def _gelu_tanh_slope(g: Any, x: Any) -> Any:
-    """The rule below on arrays, with as few of them as possible: half the time on a quarter of a million elements."""
-    t = _gelu_tanh(x)
-    inner = x * x
-    inner *= 3.0 * GELU_CUBE * SQRT_2_OVER_PI
-    inner += SQRT_2_OVER_PI
-    inner *= x
-    slope = t * t
-    slope *= -1
-    slope += 1
-    slope *= inner
-    slope += t
-    slope += 1
-    slope *= 0.5
-    slope *= g
-    return slope
+    np.tanh(t, t)
+    out *= 1.5 * GELU_CUBE * SQRT_2_OVER_PI
+    out += 0.5 * SQRT_2_OVER_PI
+    out *= x
+    out *= 1 - t
+    out += 0.5
+    t += 1
+    out *= t
+    out *= g
 
 
 def _gelu_slope(g: Any, self: Any, approximate: str) -> Any:
     if approximate == "tanh" and isinstance(g, np.ndarray):
-        return _gelu_tanh_slope(g, self)
+        return piecewise(_gelu_tanh_slope, self, g)
     if approximate == "tanh":
         t = F.tanh(SQRT_2_OVER_PI * (self + GELU_CUBE * self * self * self))
         inner = SQRT_2_OVER_PI * (1.0 + 3.0 * GELU_CUBE * self * self)
