@@ -2,7 +2,7 @@
 
 A file is the healthy program.  A line that ends in ``#! code`` reads ``code`` in the buggy one; the first such line
 is the cause, unless another ends in ``#< cause``.  The head says which kind of finding it is to give, which names its
-sentence must hold, and what a user sees.
+sentence must hold, what a user sees, and ``run twice`` where only the difference between two runs shows it.
 """
 
 from __future__ import annotations
@@ -19,7 +19,9 @@ from retrograd.inspect import recording
 from retrograd.inspect.events import Recording
 
 FOLDER = Path(__file__).resolve().parent / "bug_programs"
-_HEAD = re.compile(r"# kind: (?P<kind>[\w-]+); symptom: .*; names: (?P<names>.*?)(?P<alone>; torch only)?$")
+_HEAD = re.compile(
+    r"# kind: (?P<kind>[\w-]+); symptom: .*; names: (?P<names>.*?)(?P<alone>; torch only)?(?P<twice>; run twice)?$"
+)
 
 
 @dataclass(frozen=True)
@@ -32,6 +34,8 @@ class Pair:
     line: int
     """The line of the cause."""
     torch_only: bool
+    twice: bool
+    """The bug shows in the difference between two runs."""
     healthy: str
     buggy: str
 
@@ -46,7 +50,9 @@ def read_pair(path: Path) -> Pair:
     marked = [number for number, line in enumerate(lines, 1) if line.rstrip().endswith("#< cause")]
     names = tuple(name.strip() for name in head["names"].split(","))
     line = (marked or changed)[0]
-    return Pair(path.stem, head["kind"], names, line, bool(head["alone"]), _healthy(lines), _buggy(lines))
+    return Pair(
+        path.stem, head["kind"], names, line, bool(head["alone"]), bool(head["twice"]), _healthy(lines), _buggy(lines)
+    )
 
 
 def _healthy(lines: list[str]) -> str:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import json
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 from bug_programs import Pair, pairs, record
 
-from retrograd.inspect.diagnose import diagnose, kinds
+from retrograd.inspect.diagnose import diagnose, diagnose_together, kinds
 from retrograd.inspect.findings import Finding
 from retrograd.inspect.render.json_ import decode_recording, encode_recording
 
@@ -20,20 +23,32 @@ def engines(pair: Pair) -> list[str]:
 
 
 RUNS = [pytest.param(pair, engine, id=f"{pair.name}-{engine}") for pair in PAIRS for engine in engines(pair)]
+SHOWN_ELSEWHERE = frozenset({
+    "broken-chain", "checkpoint-mismatch", "double-count", "duplicate-index", "exploding", "freed-graph",
+    "frozen-parameter", "graph-growth", "hook-leak", "inplace-modified", "leaf-inplace", "memory-hog",
+    "missing-create-graph", "missing-zero-grad", "nan-input", "nan-origin", "nonleaf-grad", "nonscalar-backward",
+    "numpy-on-grad", "optimizer-mismatch", "overflow", "overlapping-inplace", "rank-divergence", "saturation",
+    "silent-inplace", "slow-node", "underflow", "unused-parameter", "view-no-grad", "wrong-backward-count",
+    "wrong-double-backward",
+})  # fmt: skip
+"""Kinds that a collection of scripts outside this repository shows (``test_programs_buggy.py`` says how to name it)."""
+OF_JOBS = frozenset({"reduction-order", "unreduced-gradient", "unused-on-some-ranks"})
+"""Kinds that take several ranks to show (``test_diagnose_together.py``)."""
 
 
-def findings(text: str, engine: str, folder: Path) -> list[Finding]:
+def findings(text: str, engine: str, folder: Path, *, twice: bool = False) -> list[Finding]:
     """Diagnose a program from its saved recording, as one does elsewhere later."""
     if engine == "torch":
         pytest.importorskip("torch")
-    return diagnose(decode_recording(encode_recording(record(text, folder, engine=engine))))
+    runs = [decode_recording(encode_recording(record(text, folder, engine=engine))) for _ in range(2 if twice else 1)]
+    return diagnose_together(runs, ["first run", "second run"]) if twice else diagnose(runs[0])
 
 
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize(("pair", "engine"), RUNS)
 def test_bug_is_explained(pair: Pair, engine: str, tmp_path: Path) -> None:
     """The first finding has the right kind and line, and names what the program calls it."""
-    found = findings(pair.buggy, engine, tmp_path)
+    found = findings(pair.buggy, engine, tmp_path, twice=pair.twice)
 
     assert found, pair.kind
     assert (found[0].kind, found[0].line) == (pair.kind, pair.line), found[0].message
@@ -44,9 +59,29 @@ def test_bug_is_explained(pair: Pair, engine: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize(("pair", "engine"), RUNS)
 def test_healthy_twin_has_no_finding(pair: Pair, engine: str, tmp_path: Path) -> None:
     """The same program without the bug has no finding at all."""
-    assert [finding.message for finding in findings(pair.healthy, engine, tmp_path)] == []
+    assert [finding.message for finding in findings(pair.healthy, engine, tmp_path, twice=pair.twice)] == []
 
 
 def test_programs_are_of_known_kinds() -> None:
     """No file of programs is about a kind that no check finds."""
     assert {pair.kind for pair in PAIRS} <= set(kinds())
+
+
+@pytest.mark.parametrize("kind", sorted(set(kinds()) - SHOWN_ELSEWHERE - OF_JOBS))
+def test_kind_is_shown_by_two_programs(kind: str) -> None:
+    """Every kind that nothing else shows has at least two buggy programs here, each with its healthy twin."""
+    shown = [pair.name for pair in PAIRS if pair.kind == kind and pair.healthy != pair.buggy]
+    assert len(shown) >= 2, shown
+
+
+@pytest.mark.parametrize("pair", [pair for pair in PAIRS if pair.twice], ids=lambda pair: pair.name)
+def test_twice_on_the_command_line(pair: Pair, tmp_path: Path) -> None:
+    """``diagnose --twice`` says where two runs part, and nothing of the healthy twin."""
+    told = []
+    for text in (pair.buggy, pair.healthy):
+        path = tmp_path / "program.py"
+        path.write_text(text.replace("import torch\n", "import retrograd as torch\n", 1), encoding="utf-8")
+        command = [sys.executable, "-m", "retrograd", "diagnose", "--twice", "-f", "json", "-o", "-", str(path)]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        told.append([(one["kind"], one["line"]) for one in json.loads(done.stdout)["findings"]])
+    assert told == [[(pair.kind, pair.line)], []]

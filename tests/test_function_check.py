@@ -16,6 +16,7 @@ import pytest
 from derivative_functions import MEANT, RIGHT, WRONG, drawn, function
 
 from retrograd.inspect import recording
+from retrograd.inspect.diagnose import diagnose
 from retrograd.inspect.differences import apart, check
 
 pytestmark = pytest.mark.filterwarnings("ignore")
@@ -188,6 +189,17 @@ def test_closures_are_not_kept(engine):
         return made, (lambda x: x * w, drawn(torch, 3))
 
     assert checked(engine, maker) == []
+
+
+@EACH_ENGINE
+@pytest.mark.parametrize("check", [True, False])
+def test_sums_left_to_the_engine_are_right(engine, check):
+    """A gradient that the engine sums to its input's shape has the wrong shape only if the sum is wrong."""
+    torch = pytest.importorskip(engine)
+    made, arguments = RIGHT["bias_gradient_left_to_be_summed"](torch)
+    with recording(level="full", check=check) as recorded:
+        on_a_short_stack(lambda: made.apply(*arguments).sum().backward())
+    assert [finding.message for finding in diagnose(recorded)] == []
 
 
 @EACH_ENGINE

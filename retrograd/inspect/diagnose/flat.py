@@ -226,13 +226,29 @@ def _grown(flow: Flow, run: Run, snapshot: GraphSnapshot) -> Iterator[Case]:
     if not lines:
         return
     if largest > _SPAN:
-        line = max(lines, key=lambda one: one.gain)
-        if line.gain > math.log(1e4):
+        line = _first_of_a_depth(snapshot, sorted(lines, key=lambda one: -one.gain))
+        if line is not None and line.gain > math.log(1e4):
             yield _depth_case(flow, run, line, [leaf for leaf in norms if norms[leaf] == largest])
     elif smallest < largest / _SPAN:
-        line = min(lines, key=lambda one: one.gain)
-        if line.gain < -math.log(1e4):
+        line = _first_of_a_depth(snapshot, sorted(lines, key=lambda one: one.gain))
+        if line is not None and line.gain < -math.log(1e4):
             yield _depth_case(flow, run, line, [leaf for leaf in norms if norms[leaf] < largest / _SPAN])
+
+
+def _first_of_a_depth(snapshot: GraphSnapshot, lines: list[_Line]) -> _Line | None:
+    """Return the first line whose nodes follow one another; those of side branches do not."""
+    after: dict[int, list[int]] = {}
+    for source, target, _, _ in snapshot.edges():
+        after.setdefault(source, []).append(target)
+    for line in lines:
+        seen, todo = {line.nodes[0]}, [line.nodes[0]]
+        while todo:
+            fresh = [node for node in after.get(todo.pop(), ()) if node not in seen]
+            seen.update(fresh)
+            todo.extend(fresh)
+        if line.nodes[-1] in seen:
+            return line
+    return None
 
 
 def _norm(flow: Flow, run: Run, leaf: int) -> float | None:
@@ -259,8 +275,8 @@ def _depth_case(flow: Flow, run: Run, line: _Line, leaves: list[int]) -> Case:
     snapshot = flow.recording.snapshots[run.snapshot or 0]
     rows = [row for node in line.nodes if (row := _call(flow, snapshot, node)) is not None]
     op = flow.events[rows[0]].op if rows else operator_word(snapshot.op[line.nodes[0]])
-    factor = math.exp(line.gain / len(line.nodes))
     norms = [snapshot.measures["grad_norm"][line.nodes[place]] or 0.0 for place in (0, -1)]
+    factor = (norms[1] / norms[0]) ** (1 / (len(line.nodes) - 1))
     spelled = [name for name in flow.events[rows[0]].data.get("names", []) if name] if rows else []
     made = [name for name in (flow.events[rows[0]].data.get("output_names") or []) if name] if rows else []
     inside = f"{op}({', '.join(spelled)})" + (f" = {made[0]}" if made else "")
