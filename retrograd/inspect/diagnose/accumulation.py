@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import pairwise
@@ -59,11 +60,7 @@ def _updates(flow: Flow, leaf: int) -> list[int]:
     """Return the rows at which a leaf's values were changed."""
     storage = flow.facts(leaf).storage
     rows = set(flow.writes_to.get(storage, ())) if storage is not None else set()
-    rows.update(row for row, _ in flow.of_kind("leaf", tensor=leaf, change="written"))
-    for row, event in flow.of_kind("optimizer", action="step"):
-        if leaf in event.data.get("parameters", {}).values():
-            rows.add(row)
-    return sorted(rows)
+    return sorted(rows.union(flow.told_of.get((leaf, "written"), ()), flow.told_of.get((leaf, "step"), ())))
 
 
 def _stale_arrivals(flow: Flow, arrivals: list[int], updates: list[int]) -> list[int]:
@@ -74,23 +71,28 @@ def _stale_arrivals(flow: Flow, arrivals: list[int], updates: list[int]) -> list
         data = flow.events[row].data
         if data.get("before") != "kept":
             stale = False
-        elif any(last < update < row for update in updates) and place:
+        elif place and _between(updates, last, row) is not None:
             stale = True
         following = arrivals[place + 1] if place + 1 < len(arrivals) else len(flow.events)
-        used = next((update for update in updates if row < update < following), None)
-        if stale and used is not None and not _cleared(flow, data.get("tensor"), row, used):
+        used = _between(updates, row, following)
+        if stale and used is not None and not _cleared(flow, data["tensor"], row, used):
             found.append(row)
         last = row
     return found
 
 
-def _cleared(flow: Flow, leaf: int | None, after: int, before: int) -> bool:
+def _between(rows: list[int], after: int, before: int) -> int | None:
+    """Return the first of sorted rows between two."""
+    place = bisect_right(rows, after)
+    return rows[place] if place < len(rows) and rows[place] < before else None
+
+
+def _cleared(flow: Flow, leaf: int, after: int, before: int) -> bool:
     """Whether a gradient was cleared between two rows."""
-    for change in ("grad-cleared", "grad-zeroed", "grad-set"):
-        if any(after < row < before for row, _ in flow.of_kind("leaf", tensor=leaf, change=change)):
-            return True
-    zeroing = flow.of_kind("optimizer", action="zero_grad")
-    return any(after < row < before and leaf in event.data.get("parameters", {}).values() for row, event in zeroing)
+    return any(
+        _between(flow.told_of.get((leaf, change), []), after, before) is not None
+        for change in ("grad-cleared", "grad-zeroed", "grad-set", "zero_grad")
+    )
 
 
 def _pile_case(flow: Flow, pile: _Pile) -> Case:

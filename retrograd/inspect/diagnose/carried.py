@@ -32,9 +32,9 @@ def carried_over(flow: Flow, earlier: Run, later: Run) -> Carried | None:
         if user < earlier.end:
             continue
         for tensor in flow.inputs(user):
-            makers = [row for row in flow.producers(tensor, user) if flow.has_node(row)]
-            if makers and max(makers) < earlier.begin and max(makers) in flow.reached_by(earlier).calls:
-                found.append((max(makers), user, tensor))
+            maker = flow.last_producer(tensor, user, gradients=True)
+            if maker is not None and maker < earlier.begin and maker in flow.reached_by(earlier).calls:
+                found.append((maker, user, tensor))
     if not found:
         return None
     maker, user, tensor = max(found, key=lambda item: (item[0], -item[1]))

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from ..events import Event
 from ..snapshot import SourceLine
+from .alike import answers
 from .base import Case, Check, Kind, Stage
 from .flow import Flow
 from .phrases import NO_GRAPH
@@ -45,8 +46,7 @@ def find(flow: Flow) -> Iterator[Case]:
     """Yield a case for each line that cuts off a leaf whose gradient is wanted."""
     failed = next((run for run in flow.runs if NO_GRAPH in run.error), None)
     cuts: dict[tuple[SourceLine | None, str], _Cut] = {}
-    for leaf in _without_gradient(flow, failed):
-        found = _cut_of(flow, leaf, failed)
+    for leaf, found in answers(flow, _without_gradient(flow, failed), lambda leaf: _cut_of(flow, leaf, failed)):
         if found is not None:
             event = flow.events[found.row]
             cuts.setdefault((_cause(event)[0], event.data.get("reason", "")), found).leaves.append(leaf)

@@ -65,7 +65,7 @@ CHECK = Check("flat", KINDS, find)
 
 def _zeroed(flow: Flow, run: Run, snapshot: GraphSnapshot) -> Iterator[Case]:
     """Yield a case for each node that was given a gradient and passed on nothing but zeros."""
-    lost = [leaf for leaf in _arrived(flow, run) if _is_zero(flow, run, leaf)]
+    lost = [leaf for leaf, norms in flow.norms_in(run).items() if _is_zero(norms)]
     if not lost:
         return
     measures, told = snapshot.measures, set()
@@ -74,22 +74,17 @@ def _zeroed(flow: Flow, run: Run, snapshot: GraphSnapshot) -> Iterator[Case]:
         if not given or passed is None or math.isnan(given) or passed > given * 1e-12:
             continue
         row = _call(flow, snapshot, node)
-        case = None if row is None else _zero_case(flow, run, (node, row), lost)
-        if case is not None and case.source not in told:
+        if row is None or flow.events[row].source in told:
+            continue
+        case = _zero_case(flow, run, (node, row), lost)
+        if case is not None and case.source not in told:  # an underflow is told of the line where it began
             told.add(case.source)
             yield case
 
 
-def _arrived(flow: Flow, run: Run) -> list[int]:
-    """Return the leaves that got a gradient in a run."""
-    rows = [row for row, event in flow.of_kind("accumulate", run=run.number)]
-    return [flow.events[row].data["tensor"] for row in rows if "tensor" in flow.events[row].data]
-
-
-def _is_zero(flow: Flow, run: Run, leaf: int) -> bool:
+def _is_zero(norms: list[float | None]) -> bool:
     """Whether the gradient that a leaf got in a run has no entry worth the name."""
-    norms = [event.data.get("grad_norm") for _, event in flow.of_kind("accumulate", run=run.number, tensor=leaf)]
-    return bool(norms) and all(norm is not None and norm < 1e-20 for norm in norms)
+    return all(norm is not None and norm < 1e-20 for norm in norms)
 
 
 def _ran(snapshot: GraphSnapshot) -> list[int]:
@@ -156,7 +151,7 @@ def _s(leaves: list[int]) -> str:
 def _limits(flow: Flow, row: int) -> tuple[float, float]:
     """Return least and largest value of a call's first input, as its maker told."""
     for tensor in flow.inputs(row)[:1]:
-        made = max((call for call in flow.producers(tensor, row) if flow.events[call].data.get("range")), default=None)
+        made = flow.last_producer(tensor, row, lambda call: bool(flow.events[call].data.get("range")))
         if made is not None:
             data = flow.events[made].data
             place = data["outputs"].index(tensor) if tensor in data.get("outputs", ()) else 0
@@ -169,14 +164,7 @@ def _limits(flow: Flow, row: int) -> tuple[float, float]:
 def _feeds_leaves(flow: Flow, row: int, run: Run) -> bool:
     """Whether a later call brings in another leaf: a hidden layer, not a hinge of the loss, which may well be zero."""
     reached = flow.reached_by(run).calls
-    after: set[int] = set()
-    todo = [(out, row) for out in flow.outputs(row)]
-    while todo:
-        tensor, since = todo.pop()
-        for call in flow.used_in.get(tensor, ()):
-            if call > since and call in reached and call not in after:
-                after.add(call)
-                todo.extend((out, call) for out in flow.outputs(call))
+    after = reached & flow.descendants(flow.outputs(row), row, reached.__contains__).calls
     return any(flow.requires_grad(t) and flow.is_leaf(t) for call in after for t in flow.inputs(call))
 
 
@@ -218,7 +206,7 @@ def _underflow(flow: Flow, run: Run, place: tuple[int, int], leaves: list[int]) 
 
 def _grown(flow: Flow, run: Run, snapshot: GraphSnapshot) -> Iterator[Case]:
     """Yield the case of a depth along which the gradient changes by many orders."""
-    norms = {leaf: norm for leaf in _arrived(flow, run) if (norm := _norm(flow, run, leaf))}
+    norms = {leaf: norm for leaf, arrived in flow.norms_in(run).items() if (norm := _largest(arrived))}
     if not norms:
         return
     largest, smallest = max(norms.values()), min(norms.values())
@@ -251,8 +239,7 @@ def _first_of_a_depth(snapshot: GraphSnapshot, lines: list[_Line]) -> _Line | No
     return None
 
 
-def _norm(flow: Flow, run: Run, leaf: int) -> float | None:
-    norms = [event.data.get("grad_norm") for _, event in flow.of_kind("accumulate", run=run.number, tensor=leaf)]
+def _largest(norms: list[float | None]) -> float | None:
     finite = [norm for norm in norms if norm is not None and math.isfinite(norm)]
     return max(finite, default=None)
 

@@ -1,7 +1,6 @@
 """``Flow``: one recording as a graph of tensors and calls, which checks ask their questions of.
 
-A *call* is an event that computes (``CALLS``); its row is its place in the recording and therefore a time.  Two
-graphs are laid over one another: where the *values* went, cuts included, and where *gradients* can go, which is
+Two graphs are laid over one another: where the *values* went, cuts included, and where *gradients* can go, which is
 only through calls that made a node.  Nothing here recurses, and a walk visits each call once.
 """
 
@@ -9,89 +8,19 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import cached_property
-from typing import Any
+from heapq import heapify, heappop, heappush
 
-from ..events import Event, Recording
 from ..findings import Mark
 from ..snapshot import SourceLine
-from ..tensors import TensorFacts
-from .runs import Run, runs_of
+from .calls import CALLS, CallTable
+from .runs import Run
 from .spelling import Spelling
 
-CALLS = frozenset({"operation", "inplace", "cut", "function"})
-"""Kinds of events whose inputs and outputs are tensors."""
 
-
-class Flow:
+class Flow(CallTable):
     """One recording, indexed: who made, used, wrote and cut each tensor, and what each backward run reached."""
-
-    def __init__(self, recording: Recording) -> None:
-        self.recording = recording
-        self.events = recording.events
-        self.tensors = recording.tensors
-        self.runs: list[Run] = runs_of(recording)
-        """Backward runs, in order; nested ones included."""
-        self.made_in: dict[int, list[int]] = defaultdict(list)
-        """Tensor -> rows of the calls that returned it."""
-        self.used_in: dict[int, list[int]] = defaultdict(list)
-        """Tensor -> rows of the calls that took it as an argument."""
-        self.writes_to: dict[int, list[int]] = defaultdict(list)
-        """Storage -> rows of the calls that wrote into it."""
-        self.sharing: dict[int, list[int]] = defaultdict(list)
-        """Storage -> tensors that lie in it."""
-        self._node_rows: list[tuple[int, int, int]] = []
-        self._index()
-
-    def _index(self) -> None:
-        for tensor, facts in enumerate(self.tensors):
-            if facts.storage is not None:
-                self.sharing[facts.storage].append(tensor)
-        for row, event in enumerate(self.events):
-            if event.kind in CALLS and event.data.get("action", "forward") == "forward":
-                self._index_call(row, event)
-
-    def _index_call(self, row: int, event: Event) -> None:
-        for tensor in self.inputs(row):
-            self.used_in[tensor].append(row)
-        for tensor in dict.fromkeys(event.data.get("outputs", ())):
-            self.made_in[tensor].append(row)
-        target = self.target(row)
-        if target is not None and self.tensors[target].storage is not None:
-            self.writes_to[self.tensors[target].storage].append(row)  # type: ignore[index]
-        nodes = event.data.get("nodes")
-        if nodes:
-            self._node_rows.append((nodes[0], nodes[1], row))
-        elif event.data.get("node") is not None:
-            self._node_rows.append((event.data["node"], event.data["node"] + 1, row))
-
-    # -- events by kind
-
-    @cached_property
-    def rows(self) -> dict[str, list[int]]:
-        """Kind of event -> its rows."""
-        found: dict[str, list[int]] = defaultdict(list)
-        for row, event in enumerate(self.events):
-            found[event.kind].append(row)
-        return found
-
-    def of_kind(self, kind: str, **data: Any) -> Iterator[tuple[int, Event]]:
-        """Yield (row, event) for the events of a kind whose data has all these values."""
-        for row in self.rows.get(kind, ()):
-            event = self.events[row]
-            if all(event.data.get(key) == value for key, value in data.items()):
-                yield row, event
-
-    @cached_property
-    def error(self) -> Event | None:
-        """What ended the program, if an exception did."""
-        return next((self.events[row] for row in reversed(self.rows.get("error", []))), None)
-
-    @property
-    def error_text(self) -> str:
-        """Its message."""
-        return str(self.error.data.get("message", "")) if self.error else ""
 
     @cached_property
     def spelling(self) -> Spelling:
@@ -102,84 +31,7 @@ class Flow:
         """Return what to call a tensor in a sentence, best as it is spelled in ``function``."""
         return self.spelling.name(tensor, function)
 
-    # -- one call
-
-    def inputs(self, row: int) -> list[int]:
-        """Return the tensors that a call took; one that writes also reads what it writes into."""
-        event = self.events[row]
-        found = list(dict.fromkeys(event.data.get("inputs", ())))
-        if _is_gradient(event):  # computed from all that the run went through
-            run = next((one for one in reversed(self.runs) if one.end < row), None)
-            found += [root for root in (run.roots if run else ()) if root not in found]
-        target = self.target(row)
-        return found if target is None or target in found else [target, *found]
-
-    def outputs(self, row: int) -> list[int]:
-        """Return the tensors whose values a call determined: its results, and all that lies in memory it wrote."""
-        found = list(self.events[row].data.get("outputs", ()))
-        target = self.target(row)
-        if target is not None:
-            found += [target, *self.same_memory(target)]
-        return list(dict.fromkeys(found))
-
-    def target(self, row: int) -> int | None:
-        """Return the tensor that a call wrote into."""
-        event = self.events[row]
-        return event.data.get("target") if event.kind in ("inplace", "cut") else None
-
-    def has_node(self, row: int) -> bool:
-        """Whether a call is part of the backward graph."""
-        event = self.events[row]
-        return bool(event.data.get("nodes")) or event.data.get("node") is not None or _is_gradient(event)
-
-    def is_leaf(self, tensor: int) -> bool:
-        """Whether no recorded call gave this tensor a history."""
-        return self.tensors[tensor].leaf and not any(self.has_node(row) for row in self.made_in.get(tensor, ()))
-
-    def has_history(self, tensor: int, row: int | None = None) -> bool:
-        """Whether a tensor has a history (before a row, when one is given)."""
-        return any(self.has_node(made) for made in self.producers(tensor, len(self.events) if row is None else row))
-
-    def same_memory(self, tensor: int) -> list[int]:
-        """Return the other tensors that lie in the same memory."""
-        storage = self.tensors[tensor].storage
-        return [] if storage is None else [other for other in self.sharing[storage] if other != tensor]
-
-    def facts(self, tensor: int) -> TensorFacts:
-        """Return what the recording knows of a tensor."""
-        return self.tensors[tensor]
-
-    @cached_property
-    def _switched(self) -> dict[int, list[tuple[int, bool]]]:
-        """Tensor -> (row, new value) for each time its ``requires_grad`` was set."""
-        found: dict[int, list[tuple[int, bool]]] = defaultdict(list)
-        for row, event in self.of_kind("leaf", change="requires_grad"):
-            found[event.data.get("tensor", -1)].append((row, bool(event.data.get("value"))))
-        return found
-
-    def requires_grad(self, tensor: int, row: int | None = None) -> bool:
-        """Whether a tensor required grad just before a row; without one, whether it ever did."""
-        switched = self._switched.get(tensor, [])
-        if row is None:
-            return self.tensors[tensor].requires_grad or any(value for _, value in switched)
-        before = [value for at, value in switched if at < row]
-        return before[-1] if before else self.tensors[tensor].requires_grad
-
-    def switched_off(self, tensor: int, before: int) -> int | None:
-        """Return the row at which ``requires_grad`` of a tensor was switched off, if it still was before a row."""
-        switched = [(row, value) for row, value in self._switched.get(tensor, []) if row < before]
-        return switched[-1][0] if switched and not switched[-1][1] else None
-
     # -- walks
-
-    def producers(self, tensor: int, before: int) -> Iterator[int]:
-        """Yield the rows, before a given one, of the calls that made or wrote what a tensor then held."""
-        made = self.made_in.get(tensor, [])
-        yield from made[: bisect_left(made, before)]
-        storage = self.tensors[tensor].storage
-        if storage is not None:
-            writes = self.writes_to.get(storage, [])
-            yield from writes[: bisect_left(writes, before)]
 
     def behind(self, roots: Iterable[int], before: int, *, gradients: bool = True) -> Behind:
         """Return everything that tensors depended on just before a row.
@@ -188,24 +40,54 @@ class Flow:
         write into a leaf are not followed then, for they belong to another step.
         """
         found = Behind()
-        todo = [(tensor, before) for tensor in roots]
-        asked: dict[int, int] = {}
-        while todo:
-            tensor, limit = todo.pop()
-            if asked.get(tensor, -1) >= limit:
+        todo = [(-before, tensor) for tensor in roots]
+        heapify(todo)
+        storages: set[int] = set()
+        while todo:  # latest first: a tensor is met at the latest time that counts, and what lies in memory once
+            limit, tensor = heappop(todo)
+            if tensor in found.tensors:
                 continue
-            asked[tensor] = limit
             found.tensors.add(tensor)
             if not gradients and self.requires_grad(tensor) and self.is_leaf(tensor):
                 continue
             base = self.tensors[tensor].view_of
             if base is not None and not self.tensors[tensor].leaf and not self.made_in.get(tensor):
-                todo.append((base, limit))  # a view that no recorded call made
-            for row in self.producers(tensor, limit):
-                if row not in found.calls and (not gradients or self.has_node(row)):
+                heappush(todo, (limit, base))  # a view that no recorded call made
+            for row in self._fresh_producers(tensor, -limit, storages, gradients=gradients):
+                if row not in found.calls:
                     found.calls.add(row)
-                    todo.extend((given, row) for given in self.inputs(row))
+                    for given in self.inputs(row):
+                        heappush(todo, (-row, given))
         return found
+
+    def leading_to(self, goals: Iterable[int]) -> set[int]:
+        """Return every tensor from which ``path_to`` finds a way to one of these."""
+        found: set[int] = set()
+        calls: set[int] = set()
+        storages: set[int] = set()
+        todo = [(-len(self.events), tensor) for tensor in goals]
+        heapify(todo)
+        while todo:
+            limit, tensor = heappop(todo)
+            if tensor not in found:
+                found.add(tensor)
+                for row in self._fresh_producers(tensor, -limit, storages):
+                    if row not in calls:
+                        calls.add(row)
+                        for given in self.inputs(row):
+                            heappush(todo, (-row, given))
+        return found
+
+    def _fresh_producers(
+        self, tensor: int, before: int, storages: set[int], *, gradients: bool = False
+    ) -> Iterator[int]:
+        """Yield the ``producers`` of a tensor, but writes into memory only for the first tensor that lies there."""
+        storage = self.tensors[tensor].storage
+        made, writes = self.producing(tensor, gradients=gradients)
+        yield from made[: bisect_left(made, before)]
+        if storage is not None and storage not in storages:
+            storages.add(storage)
+            yield from writes[: bisect_left(writes, before)]
 
     def leaves_behind(self, found: Behind) -> set[int]:
         """Return the leaves that require grad among the tensors of a walk."""
@@ -215,12 +97,16 @@ class Flow:
         """Return the rows of a shortest chain of calls by which the values of ``start`` reached one of ``goals``."""
         end = len(self.events) if before is None else before
         came_from: dict[int, int | None] = {}
+        asked: dict[int, int] = {}
         level: list[tuple[int, int, int | None]] = [(start, after, None)]
         while level:
             following: list[tuple[int, int, int | None]] = []
             for tensor, since, call in level:
-                for row in self.used_in.get(tensor, ()):
-                    if not since < row < end or row in came_from:
+                users = self.used_in.get(tensor, [])
+                upto = min(end, asked.get(tensor, end))
+                asked[tensor] = min(since + 1, upto)
+                for row in users[bisect_right(users, since) : bisect_left(users, upto)]:
+                    if row in came_from:
                         continue
                     came_from[row] = call
                     reached = self.outputs(row)
@@ -230,17 +116,41 @@ class Flow:
             level = following
         return None
 
-    def descendants(self, start: int) -> set[int]:
-        """Return every tensor that the values of ``start`` reached."""
-        seen, calls, todo = {start}, set(), [(start, -1)]
-        while todo:
-            tensor, since = todo.pop()
-            for row in self.used_in.get(tensor, ()):
-                if row > since and row not in calls:
-                    calls.add(row)
-                    seen.update(self.outputs(row))
-                    todo.extend((given, row) for given in self.outputs(row))
-        return seen
+    def descendants(
+        self, starts: Iterable[int], after: int = -1, follow: Callable[[int], bool] | None = None
+    ) -> Behind:
+        """Return every tensor that the values of ``starts`` reached after a row, and the calls on the way.
+
+        ``follow`` says of a call whether its results are looked at.
+        """
+        found = Behind()
+        storages: set[int] = set()
+        todo = [(after, start) for start in starts]
+        heapify(todo)
+        while todo:  # earliest first: a tensor is met at the earliest time that counts
+            since, tensor = heappop(todo)
+            if tensor in found.tensors:
+                continue
+            found.tensors.add(tensor)
+            users = self.used_in.get(tensor, [])
+            for row in users[bisect_right(users, since) :]:
+                if row not in found.calls:
+                    found.calls.add(row)
+                    if follow is None or follow(row):
+                        for given in self._fresh_outputs(row, storages):
+                            heappush(todo, (row, given))
+        return found
+
+    def _fresh_outputs(self, row: int, storages: set[int]) -> Iterable[int]:
+        """Return the ``outputs`` of a call, but what else lies in memory that it wrote only for the first write."""
+        target = self.target(row)
+        storage = None if target is None else self.tensors[target].storage
+        if storage is None or storage not in storages:
+            if storage is not None:
+                storages.add(storage)
+            return self.outputs(row)
+        found: list[int] = self.events[row].data.get("outputs", [])
+        return found
 
     # -- backward
 
@@ -258,6 +168,18 @@ class Flow:
             if event.data.get("tensor") is not None:
                 found[event.data["tensor"]].append(row)
         return found
+
+    @cached_property
+    def _norms(self) -> dict[int, dict[int, list[float | None]]]:
+        found: dict[int, dict[int, list[float | None]]] = defaultdict(dict)
+        for _, event in self.of_kind("accumulate"):
+            if "tensor" in event.data and "run" in event.data:
+                found[event.data["run"]].setdefault(event.data["tensor"], []).append(event.data.get("grad_norm"))
+        return found
+
+    def norms_in(self, run: Run) -> dict[int, list[float | None]]:
+        """Return leaf -> norms of the gradients that arrived there in a run, in order of arrival."""
+        return self._norms.get(run.number, {})
 
     @cached_property
     def got_gradient(self) -> set[int]:
@@ -291,7 +213,8 @@ class Flow:
 
     def run_after(self, row: int) -> Run | None:
         """Return the first run that began after a row."""
-        return next((run for run in self.runs if run.begin > row), None)
+        place = bisect_right(self.runs, row, key=lambda run: run.begin)
+        return self.runs[place] if place < len(self.runs) else None
 
     def call_of_node(self, number: int | None) -> int | None:
         """Return the row of the call that made the node with this sequence number."""
@@ -319,21 +242,6 @@ class Flow:
             found += [Mark(run.snapshot, places[number], text, ghost) for number in numbers if number in places]
         return tuple(found)
 
-    # -- lines
-
-    def line_in(self, row: int, function: str) -> SourceLine | None:
-        """Return where a function of the user stood during a call, if it was on the stack."""
-        return next((line for line in self.lines(row) if line.function == function), None)
-
-    def lines(self, row: int) -> list[SourceLine]:
-        """Return the user's lines on the stack during a call, innermost first."""
-        event = self.events[row]
-        stack = [
-            SourceLine(frame.get("file", ""), frame.get("line", 0), frame.get("function", ""))
-            for frame in event.data.get("stack", ())
-        ]
-        return stack or ([event.source] if event.source else [])
-
 
 class Behind:
     """What a walk found: calls by row, and tensors."""
@@ -343,11 +251,6 @@ class Behind:
     def __init__(self) -> None:
         self.calls: set[int] = set()
         self.tensors: set[int] = set()
-
-
-def _is_gradient(event: Event) -> bool:
-    """Whether a call was ``autograd.grad`` with ``create_graph``, whose results have a history of their own."""
-    return event.kind == "operation" and event.op == "grad"
 
 
 def _way(came_from: dict[int, int | None], row: int | None) -> list[int]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -58,9 +59,9 @@ def _clashes(flow: Flow, run: Run, savers: set[int]) -> Iterator[_Clash]:
     for row in sorted(savers):
         for tensor in flow.events[row].data.get("saves", ()):
             storage = flow.facts(tensor).storage
-            writes = flow.writes_to.get(storage, ()) if storage is not None else ()
-            for write in [*writes, *stepped.get(tensor, ())]:
-                if row < write < run.begin:
+            writes = flow.writes_to.get(storage, []) if storage is not None else []
+            for rows_of in (writes, stepped.get(tensor, [])):
+                for write in rows_of[bisect_right(rows_of, row) : bisect_left(rows_of, run.begin)]:
                     rows, _ = found.setdefault(write, ([], tensor))
                     rows.append(row)
     for write, (rows, tensor) in sorted(found.items(), reverse=True):

@@ -157,7 +157,7 @@ def _ranges(flow: Flow, row: int) -> list[Any]:
     """Return ``[min, max]`` of a call's inputs, as their makers told."""
     found = []
     for tensor in flow.inputs(row):
-        made = max((call for call in flow.producers(tensor, row) if "range" in flow.events[call].data), default=None)
+        made = flow.last_producer(tensor, row, lambda call: "range" in flow.events[call].data)
         if made is not None:
             data = flow.events[made].data
             outputs = data.get("outputs", [])
@@ -174,17 +174,9 @@ def _largest_input(flow: Flow, row: int) -> float:
 
 def _hidden_by(flow: Flow, row: int, states: Finiteness) -> str:
     """Return the call that took a bad value and gave finite ones: ``where at train.py:12``."""
-    todo, seen = [(out, row) for out in flow.outputs(row)], set()
-    while todo:
-        tensor, since = todo.pop()
-        for call in flow.used_in.get(tensor, ()):
-            if call <= since or call in seen:
-                continue
-            seen.add(call)
-            if flow.has_node(call) and call not in states.made and flow.events[call].op.strip("_") in _HIDING:
-                return f"{flow.events[call].op}{at(flow.events[call].source)}"
-            if call in states.made:
-                todo.extend((out, call) for out in flow.outputs(call))
+    for call in sorted(flow.descendants(flow.outputs(row), row, states.made.__contains__).calls):
+        if flow.has_node(call) and call not in states.made and flow.events[call].op.strip("_") in _HIDING:
+            return f"{flow.events[call].op}{at(flow.events[call].source)}"
     return ""
 
 

@@ -62,7 +62,7 @@ def _value_in(flow: Flow, target: int, row: int) -> int | None:
     added = False
     tensor, before = target, row
     while True:
-        made = max((call for call in flow.producers(tensor, before) if flow.has_node(call)), default=None)
+        made = flow.last_producer(tensor, before, gradients=True)
         if made is None:
             return None
         op = flow.events[made].op.strip("_")
@@ -95,7 +95,8 @@ def _case(flow: Flow, row: int, target: int, run: Run) -> Case:
     """Return the case of one comparison."""
     event = flow.events[row]
     function = event.source.function if event.source else None
-    made = max((call for call in flow.producers(target, row) if flow.has_node(call)), default=row)
+    last = flow.last_producer(target, row, gradients=True)
+    made = row if last is None else last
     source = flow.events[made].source
     name = flow.name(target, function)
     leaves = listed(flow.name(leaf) for leaf in sorted(flow.leaves_behind(flow.behind([target], row))))

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from ..snapshot import SourceLine
+from .alike import answers
 from .base import Case, Check, Kind, Stage
 from .flow import Flow
 from .phrases import UNUSED
@@ -34,8 +35,7 @@ def find(flow: Flow) -> Iterator[Case]:
         return
     failed = next((run for run in flow.runs if UNUSED in run.error), None)
     by_place: dict[tuple[SourceLine | None, str], tuple[_End, list[int]]] = {}
-    for leaf in _unreached(flow, failed):
-        end = _end_of(flow, leaf)
+    for leaf, end in answers(flow, _unreached(flow, failed), lambda leaf: _end_of(flow, leaf)):
         source = _source(flow, end, leaf)
         by_place.setdefault((source, end.name), (end, []))[1].append(leaf)
     for (source, _), (end, leaves) in by_place.items():
@@ -53,12 +53,12 @@ def _unreached(flow: Flow, failed: Run | None) -> list[int]:
     if any(run.error for run in flow.runs) or not flow.got_gradient:
         return []
     roots = {root for run in flow.runs for root in run.roots}
-    wanted = wanted_leaves(flow)
+    wanted, leading = wanted_leaves(flow), flow.leading_to(roots)
     return [
         leaf
         for leaf, why in wanted.items()
         if leaf not in flow.got_gradient
-        and flow.path_to(leaf, roots) is None
+        and leaf not in leading
         and (why != "used" or flow.spelling.has_name(leaf))
         and (flow.used_in.get(leaf) or why in ("optimizer", "asked") or flow.facts(leaf).parameter)
     ]
@@ -66,7 +66,7 @@ def _unreached(flow: Flow, failed: Run | None) -> list[int]:
 
 def _end_of(flow: Flow, leaf: int) -> _End:
     """Follow the values of a leaf to the last call with a name, and look what the program did with that name."""
-    made = (row for tensor in flow.descendants(leaf) for row in flow.made_in.get(tensor, ()))
+    made = (row for tensor in flow.descendants([leaf]).tensors for row in flow.made_in.get(tensor, ()))
     reached = sorted(row for row in made if flow.has_node(row) or flow.events[row].kind == "cut")
     for row in reversed(reached):
         outputs = flow.events[row].data.get("outputs", ())

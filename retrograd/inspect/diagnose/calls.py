@@ -1,0 +1,237 @@
+"""``CallTable``: the calls of a recording, indexed by the tensors that they took, returned and wrote.
+
+A *call* is an event that computes (``CALLS``); its row is its place in the recording and therefore a time.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections import defaultdict
+from collections.abc import Callable, Iterator
+from functools import cached_property
+from typing import Any
+
+from ..events import Event, Recording
+from ..snapshot import SourceLine
+from ..tensors import TensorFacts
+from .runs import Run, runs_of
+
+CALLS = frozenset({"operation", "inplace", "cut", "function"})
+"""Kinds of events whose inputs and outputs are tensors."""
+
+
+class CallTable:
+    """The calls of one recording by tensor: who made, used and wrote each."""
+
+    def __init__(self, recording: Recording) -> None:
+        self.recording = recording
+        self.events = recording.events
+        self.tensors = recording.tensors
+        self.runs: list[Run] = runs_of(recording)
+        """Backward runs, in order; nested ones included."""
+        self.made_in: dict[int, list[int]] = defaultdict(list)
+        """Tensor -> rows of the calls that returned it."""
+        self.used_in: dict[int, list[int]] = defaultdict(list)
+        """Tensor -> rows of the calls that took it as an argument."""
+        self.writes_to: dict[int, list[int]] = defaultdict(list)
+        """Storage -> rows of the calls that wrote into it."""
+        self.sharing: dict[int, list[int]] = defaultdict(list)
+        """Storage -> tensors that lie in it."""
+        self._recorded_in: dict[int, list[int]] = defaultdict(list)
+        """Tensor -> those of ``made_in`` that are part of the backward graph."""
+        self._recorded_writes: dict[int, list[int]] = defaultdict(list)
+        """The same of ``writes_to``."""
+        self._node_rows: list[tuple[int, int, int]] = []
+        self._index()
+
+    def _index(self) -> None:
+        for tensor, facts in enumerate(self.tensors):
+            if facts.storage is not None:
+                self.sharing[facts.storage].append(tensor)
+        for row, event in enumerate(self.events):
+            if event.kind in CALLS and event.data.get("action", "forward") == "forward":
+                self._index_call(row, event)
+
+    def _index_call(self, row: int, event: Event) -> None:
+        for tensor in self.inputs(row):
+            self.used_in[tensor].append(row)
+        recorded = self.has_node(row)
+        for tensor in dict.fromkeys(event.data.get("outputs", ())):
+            self.made_in[tensor].append(row)
+            if recorded:
+                self._recorded_in[tensor].append(row)
+        target = self.target(row)
+        storage = None if target is None else self.tensors[target].storage
+        if storage is not None:
+            self.writes_to[storage].append(row)
+            if recorded:
+                self._recorded_writes[storage].append(row)
+        nodes = event.data.get("nodes")
+        if nodes:
+            self._node_rows.append((nodes[0], nodes[1], row))
+        elif event.data.get("node") is not None:
+            self._node_rows.append((event.data["node"], event.data["node"] + 1, row))
+
+    # -- events by kind
+
+    @cached_property
+    def rows(self) -> dict[str, list[int]]:
+        """Kind of event -> its rows."""
+        found: dict[str, list[int]] = defaultdict(list)
+        for row, event in enumerate(self.events):
+            found[event.kind].append(row)
+        return found
+
+    def of_kind(self, kind: str, **data: Any) -> Iterator[tuple[int, Event]]:
+        """Yield (row, event) for the events of a kind whose data has all these values."""
+        for row in self.rows.get(kind, ()):
+            event = self.events[row]
+            if all(event.data.get(key) == value for key, value in data.items()):
+                yield row, event
+
+    @cached_property
+    def error(self) -> Event | None:
+        """What ended the program, if an exception did."""
+        return next((self.events[row] for row in reversed(self.rows.get("error", []))), None)
+
+    @property
+    def error_text(self) -> str:
+        """Its message."""
+        return str(self.error.data.get("message", "")) if self.error else ""
+
+    # -- one call
+
+    def inputs(self, row: int) -> list[int]:
+        """Return the tensors that a call took; one that writes also reads what it writes into."""
+        event = self.events[row]
+        found = list(dict.fromkeys(event.data.get("inputs", ())))
+        if _is_gradient(event):  # computed from all that the run went through
+            run = self._run_before(row)
+            found += [root for root in (run.roots if run else ()) if root not in found]
+        target = self.target(row)
+        return found if target is None or target in found else [target, *found]
+
+    def _run_before(self, row: int) -> Run | None:
+        """Return the last run that had ended at a row."""
+        place = bisect_left(self.runs, row, key=lambda run: run.begin)
+        while place and self.runs[place - 1].end >= row:  # still under way: as many as runs are nested
+            place -= 1
+        return self.runs[place - 1] if place else None
+
+    def outputs(self, row: int) -> list[int]:
+        """Return the tensors whose values a call determined: its results, and all that lies in memory it wrote."""
+        found = list(self.events[row].data.get("outputs", ()))
+        target = self.target(row)
+        if target is not None:
+            found += [target, *self.same_memory(target)]
+        return list(dict.fromkeys(found))
+
+    def target(self, row: int) -> int | None:
+        """Return the tensor that a call wrote into."""
+        event = self.events[row]
+        return event.data.get("target") if event.kind in ("inplace", "cut") else None
+
+    def has_node(self, row: int) -> bool:
+        """Whether a call is part of the backward graph."""
+        event = self.events[row]
+        return bool(event.data.get("nodes")) or event.data.get("node") is not None or _is_gradient(event)
+
+    def is_leaf(self, tensor: int) -> bool:
+        """Whether no recorded call gave this tensor a history."""
+        return self.tensors[tensor].leaf and not self._recorded_in.get(tensor)
+
+    def has_history(self, tensor: int, row: int | None = None) -> bool:
+        """Whether a tensor has a history (before a row, when one is given)."""
+        made = self.producers(tensor, len(self.events) if row is None else row, gradients=True)
+        return next(made, None) is not None
+
+    def same_memory(self, tensor: int) -> list[int]:
+        """Return the other tensors that lie in the same memory."""
+        storage = self.tensors[tensor].storage
+        return [] if storage is None else [other for other in self.sharing[storage] if other != tensor]
+
+    def facts(self, tensor: int) -> TensorFacts:
+        """Return what the recording knows of a tensor."""
+        return self.tensors[tensor]
+
+    @cached_property
+    def _switched(self) -> dict[int, list[tuple[int, bool]]]:
+        """Tensor -> (row, new value) for each time its ``requires_grad`` was set."""
+        found: dict[int, list[tuple[int, bool]]] = defaultdict(list)
+        for row, event in self.of_kind("leaf", change="requires_grad"):
+            found[event.data.get("tensor", -1)].append((row, bool(event.data.get("value"))))
+        return found
+
+    def requires_grad(self, tensor: int, row: int | None = None) -> bool:
+        """Whether a tensor required grad just before a row; without one, whether it ever did."""
+        switched = self._switched.get(tensor, [])
+        if row is None:
+            return self.tensors[tensor].requires_grad or any(value for _, value in switched)
+        before = [value for at, value in switched if at < row]
+        return before[-1] if before else self.tensors[tensor].requires_grad
+
+    def switched_off(self, tensor: int, before: int) -> int | None:
+        """Return the row at which ``requires_grad`` of a tensor was switched off, if it still was before a row."""
+        switched = [(row, value) for row, value in self._switched.get(tensor, []) if row < before]
+        return switched[-1][0] if switched and not switched[-1][1] else None
+
+    @cached_property
+    def told_of(self) -> dict[tuple[int, str], list[int]]:
+        """(Leaf, change of it or action of an optimizer that holds it) -> the rows that tell of it."""
+        found: dict[tuple[int, str], list[int]] = defaultdict(list)
+        for row, event in self.of_kind("leaf"):
+            found[event.data.get("tensor", -1), event.data.get("change", "")].append(row)
+        for row, event in self.of_kind("optimizer"):
+            for tensor in set(event.data.get("parameters", {}).values()):
+                found[tensor, event.data.get("action", "")].append(row)
+        return found
+
+    # -- who made what a tensor holds
+
+    def producers(self, tensor: int, before: int, *, gradients: bool = False) -> Iterator[int]:
+        """Yield the rows, before a given one, of the calls that made or wrote what a tensor then held.
+
+        With ``gradients`` only those that are part of the backward graph.
+        """
+        for rows in self.producing(tensor, gradients=gradients):
+            yield from rows[: bisect_left(rows, before)]
+
+    def producing(self, tensor: int, *, gradients: bool = False) -> tuple[list[int], list[int]]:
+        """Return the rows of the calls that made a tensor, and of those that wrote into its memory."""
+        made, writes = (self._recorded_in, self._recorded_writes) if gradients else (self.made_in, self.writes_to)
+        storage = self.tensors[tensor].storage
+        return made.get(tensor, []), [] if storage is None else writes.get(storage, [])
+
+    def last_producer(
+        self, tensor: int, before: int, wanted: Callable[[int], bool] | None = None, *, gradients: bool = False
+    ) -> int | None:
+        """Return the last one of the ``producers`` that is wanted."""
+        best = -1
+        for rows in self.producing(tensor, gradients=gradients):
+            for place in range(bisect_left(rows, before) - 1, -1, -1):
+                if rows[place] <= best:
+                    break
+                if wanted is None or wanted(rows[place]):
+                    best = rows[place]
+                    break
+        return None if best < 0 else best
+
+    # -- lines
+
+    def line_in(self, row: int, function: str) -> SourceLine | None:
+        """Return where a function of the user stood during a call, if it was on the stack."""
+        return next((line for line in self.lines(row) if line.function == function), None)
+
+    def lines(self, row: int) -> list[SourceLine]:
+        """Return the user's lines on the stack during a call, innermost first."""
+        event = self.events[row]
+        stack = [
+            SourceLine(frame.get("file", ""), frame.get("line", 0), frame.get("function", ""))
+            for frame in event.data.get("stack", ())
+        ]
+        return stack or ([event.source] if event.source else [])
+
+
+def _is_gradient(event: Event) -> bool:
+    """Whether a call was ``autograd.grad`` with ``create_graph``, whose results have a history of their own."""
+    return event.kind == "operation" and event.op == "grad"
