@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import pairwise
 
 from ..events import Event
@@ -12,22 +12,18 @@ from .runs import Run
 from .words import at, listed, times
 
 KINDS = {"ddp-ready-twice": Kind("the gradient hook of one parameter fires twice", "error", Stage.STATEMENT)}
+REDUCED = "DistributedDataParallel"
+"""The module whose reducer hooks every parameter in C++, where no Python hook is seen."""
 
 
 def find(flow: Flow) -> Iterator[Case]:
     """Yield a case when hooks on leaves ran more than once for one forward pass."""
-    fired: dict[int, list[int]] = {}
-    for row, event in flow.of_kind("hook", action="registered"):
-        leaf = event.data.get("tensor")
-        if event.op == "post-accumulate" and leaf is not None:
-            ran = [later for later, _ in flow.of_kind("hook", action="ran", handle=event.data.get("handle", -1))]
-            arrived = [arrival for arrival in flow.accumulated.get(leaf, ()) if arrival > row]
-            fired[leaf] = max(arrived, ran, key=len)  # nested runs tell of hooks only
     twice: dict[tuple[int, int], list[int]] = {}
-    for leaf, rows in fired.items():
-        pair = _pair(flow, rows)
-        if pair is not None:
-            twice.setdefault(pair, []).append(leaf)
+    for fired, same_forward in ((_hooks_fired(flow), _made_before), (_reducers_fired(flow), _shared)):
+        for leaf, rows in fired.items():
+            pair = _pair(flow, rows, same_forward)
+            if pair is not None:
+                twice.setdefault(pair, []).append(leaf)
     for (first, second), leaves in list(twice.items())[:1]:
         yield _case(flow, first, second, leaves)
 
@@ -35,13 +31,39 @@ def find(flow: Flow) -> Iterator[Case]:
 CHECK = Check("accumulation", KINDS, find)
 
 
-def _pair(flow: Flow, rows: list[int]) -> tuple[int, int] | None:
+def _hooks_fired(flow: Flow) -> dict[int, list[int]]:
+    """Return leaf -> rows at which its hooks of the program ran."""
+    fired: dict[int, list[int]] = {}
+    for row, event in flow.of_kind("hook", action="registered"):
+        leaf = event.data.get("tensor")
+        if event.op == "post-accumulate" and leaf is not None:
+            ran = [later for later, _ in flow.of_kind("hook", action="ran", handle=event.data.get("handle", -1))]
+            arrived = [arrival for arrival in flow.accumulated.get(leaf, ()) if arrival > row]
+            fired[leaf] = max(arrived, ran, key=len)  # nested runs tell of hooks only
+    return fired
+
+
+def _reducers_fired(flow: Flow) -> dict[int, list[int]]:
+    """Return leaf -> rows at which a gradient arrived that PyTorch's reducer was told of."""
+    arrivals = {leaf: list(rows) for leaf, rows in flow.accumulated.items()}
+    for run in flow.runs:
+        if run.nested and run.accumulates and not run.inputs and not run.error:  # nothing is told of its leaves
+            for leaf in flow.leaves_behind(flow.reached_by(run)):
+                arrivals.setdefault(leaf, []).append(run.end - 1)
+    return {
+        leaf: sorted(arrival for arrival in arrivals.get(leaf, ()) if arrival > row)
+        for row, event in flow.of_kind("module", type=REDUCED)
+        for leaf in event.data.get("parameters", {}).values()
+    }
+
+
+def _pair(flow: Flow, rows: list[int], same_forward: Callable[[Flow, Run, Run], bool]) -> tuple[int, int] | None:
     """Return the numbers of two runs that both fired a hook although one forward pass came before them."""
     for one, other in pairwise(rows):
         first, second = _run(flow, one), _run(flow, other)
         if first is None or second is None:
             continue
-        if first is second or first.nested or second.nested or _one_forward(flow, first, second):
+        if _outermost(flow, first) is _outermost(flow, second) or same_forward(flow, first, second):
             return first.number, second.number
     return None
 
@@ -53,10 +75,21 @@ def _run(flow: Flow, row: int) -> Run | None:
     return named or next((run for run in reversed(flow.runs) if run.begin < row < run.end), None)
 
 
-def _one_forward(flow: Flow, first: Run, second: Run) -> bool:
+def _outermost(flow: Flow, run: Run) -> Run:
+    """Return the run during which a nested one happened, or the run itself."""
+    around = (one for one in flow.runs if not one.nested and one.begin < run.begin < one.end)
+    return next(around, run) if run.nested else run
+
+
+def _made_before(flow: Flow, first: Run, second: Run) -> bool:
     """Whether the graphs of both runs were there before the first one began."""
     later = flow.reached_by(second).calls
     return bool(later) and all(row < first.begin for row in later)
+
+
+def _shared(flow: Flow, first: Run, second: Run) -> bool:
+    """Whether both runs went through the same forward calls."""
+    return not flow.reached_by(second).calls.isdisjoint(flow.reached_by(first).calls)
 
 
 def _case(flow: Flow, first: int, second: int, leaves: list[int]) -> Case:

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from ..events import Event
 from ..snapshot import SourceLine
 from .alike import answers
 from .base import Case, Check, Kind, Stage
 from .flow import Flow
-from .phrases import UNUSED
+from .phrases import UNREDUCED, UNUSED
 from .runs import Run
 from .wanted import wanted_leaves
 from .words import at, listed
@@ -67,13 +68,18 @@ def _unreached(flow: Flow, failed: Run | None) -> list[int]:
 def _end_of(flow: Flow, leaf: int) -> _End:
     """Follow the values of a leaf to the last call with a name, and look what the program did with that name."""
     made = (row for tensor in flow.descendants([leaf]).tensors for row in flow.made_in.get(tensor, ()))
-    reached = sorted(row for row in made if flow.has_node(row) or flow.events[row].kind == "cut")
+    reached = sorted(row for row in made if flow.has_node(row) or _kept_cut(flow.events[row]))
     for row in reversed(reached):
         outputs = flow.events[row].data.get("outputs", ())
         name = next((name for name in flow.events[row].data.get("output_names", ()) if name), "")
         if outputs and name:
             return _End(row, name, _overwritten(flow, row, name))
     return _End(reached[-1]) if reached else _End()
+
+
+def _kept_cut(event: Event) -> bool:
+    """Whether it cut a tensor off and its result has a name; wrappers of models detach parameters for their own ends."""
+    return event.kind == "cut" and any(event.data.get("output_names", ()))
 
 
 def _overwritten(flow: Flow, row: int, name: str) -> int | None:
@@ -115,8 +121,11 @@ def _case(flow: Flow, end: _End, leaves: list[int], source: SourceLine | None, f
     else:
         message = f"{what}: made{at(source)}, and no forward computation uses {'it' if are == 'is' else 'them'}."
         remedy = f"use {names} in forward, or leave {'it' if are == 'is' else 'them'} out"
+    reducer = UNREDUCED in flow.error_text
     if failed is not None:
         remedy += "; allow_unused=True gives None for it"
+    elif reducer:
+        remedy += "; or DistributedDataParallel(..., find_unused_parameters=True)"
     return Case(
         kind="unused-parameter",
         message=message,
@@ -124,7 +133,7 @@ def _case(flow: Flow, end: _End, leaves: list[int], source: SourceLine | None, f
         source=source,
         op=flow.events[end.row].op if end.row is not None else "",
         subjects=frozenset(leaves),
-        explains_error=failed is not None,
+        explains_error=failed is not None or reducer,
         evidence={"unused": [flow.name(leaf) for leaf in leaves]},
     )
 
