@@ -78,7 +78,7 @@ def _end_of(flow: Flow, leaf: int) -> _End:
 
 
 def _kept_cut(event: Event) -> bool:
-    """Whether it cut a tensor off and its result has a name; wrappers of models detach parameters for their own ends."""
+    """Whether it cut a tensor off under a new name; wrappers of models detach parameters for their own ends."""
     return event.kind == "cut" and any(event.data.get("output_names", ()))
 
 
