@@ -8,11 +8,13 @@ from pathlib import Path
 
 import pytest
 from browser import Browser, browser
+from folding_samples import stack_of_layers
 from recording_samples import HOSTILE, chain, graph, hostile
 
 from retrograd.inspect.events import Event, Recording
 from retrograd.inspect.findings import Finding, Mark
 from retrograd.inspect.render import RenderOptions, renderer_for
+from retrograd.inspect.render.theme import DARK, LIGHT
 from retrograd.inspect.snapshot import GraphSnapshot, SourceLine
 
 
@@ -103,7 +105,7 @@ def test_boxes_open_and_close(chromium: Browser, tmp_path: Path) -> None:
     chromium.press("C")
 
     assert (closed, opened) == ("2", "19")
-    assert after > 1.5 * before > 0
+    assert after > 1.2 * before > 0
     assert pixels(chromium) == before
     x, y = chromium.run("retrograd.place('b1')")
     chromium.click(x + chromium.run("document.getElementById('stage').getBoundingClientRect().left"), y + 60, 2)
@@ -267,6 +269,77 @@ def test_packed_page_reads_like_a_plain_one(chromium: Browser, tmp_path: Path) -
     assert data(chromium, "way") == "5001"
     assert "return x.sin() * 2" in text(chromium, "details")
     quiet(chromium)
+
+
+def test_a_repeat_shows_one_block_and_turns_to_the_others(chromium: Browser, tmp_path: Path) -> None:
+    """Of twelve equal layers the page shows one, opened; keys turn to the next, a search to the right one, "a" to all."""
+    layers = stack_of_layers(12)
+    chromium.open(write(tmp_path, layers))
+
+    def cards() -> dict[str, list[float]]:
+        return {name: spot for name, _, *spot in chromium.run("retrograd.cards()")}
+
+    first = cards()
+    assert len(first) < 20
+    chromium.press(".")
+    second = cards()
+    assert first.keys() != second.keys()
+    assert sorted(first.values()) == sorted(second.values())
+    chromium.press(",")
+    assert cards() == first
+    sin = next(node for node in range(len(layers)) if layers.scope[node].startswith("net/layers/3/act"))
+    chromium.run(f"retrograd.choose('n{sin}')")
+    assert f"n{sin}" in cards()
+    assert int(data(chromium, "cards")) < 20
+    chromium.press("a")
+    assert int(data(chromium, "cards")) > 13
+    chromium.press("a")
+    assert int(data(chromium, "cards")) < 20
+    chromium.press("p")
+    assert pixels(chromium) > 1000
+    quiet(chromium)
+
+
+def test_the_header_of_a_repeat_can_be_pressed(chromium: Browser, tmp_path: Path) -> None:
+    """A press on the arrow in the header of a repeat turns to its next block, one on "all" shows all."""
+    chromium.open(write(tmp_path, stack_of_layers(12)))
+    shown = chromium.run("retrograd.pagers()")
+    (name, places), *others = shown
+    assert not others
+
+    chromium.click(*places["›"])
+    assert "2 of 12" in chromium.run("retrograd.pagers()")[0][1]
+    chromium.click(*places["‹"])
+    assert chromium.run("retrograd.pagers()") == shown
+    few = int(data(chromium, "cards"))
+    chromium.click(*places["all"])
+    assert int(data(chromium, "cards")) > few + 9
+    quiet(chromium)
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_the_page_follows_the_reader_s_setting(chromium: Browser, tmp_path: Path, scheme: str) -> None:
+    """With theme auto, paper and ink are those of the reader's prefers-color-scheme, also when it changes."""
+    file = write(tmp_path, network())
+    wanted = {"light": LIGHT, "dark": DARK}
+    other = "dark" if scheme == "light" else "light"
+    prefer(chromium, scheme)
+    chromium.open(file)
+    try:
+        for now in (scheme, other):
+            prefer(chromium, now)
+            assert paper(chromium) == [int(wanted[now]["paper"][at : at + 2], 16) for at in (1, 3, 5)]
+            ink = chromium.run("getComputedStyle(document.querySelector('h2')).color")
+            assert ink == f"rgb({', '.join(str(int(wanted[now]['ink'][at : at + 2], 16)) for at in (1, 3, 5))})"
+    finally:
+        prefer(chromium, "")
+    quiet(chromium)
+
+
+def prefer(page: Browser, scheme: str) -> None:
+    """Let the browser say that its reader prefers light or dark, as developer tools do; "" as it was."""
+    features = [{"name": "prefers-color-scheme", "value": scheme}]
+    page.call("POST", "/goog/cdp/execute", {"cmd": "Emulation.setEmulatedMedia", "params": {"features": features}})
 
 
 def test_hostile_names_do_nothing(chromium: Browser, tmp_path: Path) -> None:

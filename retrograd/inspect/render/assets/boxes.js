@@ -5,13 +5,15 @@ const HEADER = 30, GAP = 22, MARGIN = 24;
 
 // Sizes of all boxes and the places of the cards in the boxes to be seen, relative to their box.
 class Boxes {
-  constructor(graph, open) {
+  constructor(graph, open, block) {
     this.graph = graph;
     this.open = open;
+    this.block = block;
     this.seen = this.seenBoxes();
     const { x, y, width, height } = graph.cards;
     [this.x, this.y, this.width, this.height] = [x, y, width, height].map((column) => Float64Array.from(column));
     this.spots = new Map();  // box -> how points of lines in it move; only for boxes that differ from Python's
+    this.exits = new Map();  // box that shows one block -> where lines leave it
     this.inner = [Float64Array.from(graph.boxes.innerWidth), Float64Array.from(graph.boxes.innerHeight)];
     // Boxes inside have higher numbers: their size is known before it is needed.
     for (const box of this.seen.slice().reverse()) this.place(box);
@@ -21,22 +23,49 @@ class Boxes {
     const seen = new Uint8Array(this.graph.boxCount), boxes = [];
     for (let box = 0; box < this.graph.boxCount; box++) {
       const parent = this.graph.boxes.parent[box];
-      if (this.open[box] && (parent < 0 || seen[parent])) { seen[box] = 1; boxes.push(box); }
+      if (this.open[box] && (parent < 0 || (seen[parent] && !this.hides(this.graph.boxCard(box))))) { seen[box] = 1; boxes.push(box); }
     }
     return boxes;
   }
+  alone(box) { return aloneIn(this.graph, this.block, box); }
+  // Whether a card gives way to the one block of its box that is shown.
+  hides(card) {
+    const box = this.graph.around(card);
+    return box >= 0 && this.block[box] >= 0 && this.alone(box) !== card;
+  }
   place(box) {
+    if (this.block[box] >= 0) this.placeAlone(box, this.alone(box));
+    else this.placeAll(box);
+    if (box > 0) {
+      const card = this.graph.boxCard(box);
+      this.width[card] = this.inner[0][box];
+      this.height[card] = this.inner[1][box] + HEADER;
+    }
+  }
+  placeAlone(box, card) {
+    // The line through the block is the middle of the box, so that the trunk stays straight.
+    const line = this.portOf(card, "entry"), wide = 2 * (Math.max(line, this.width[card] - line) + MARGIN);
+    this.inner[0][box] = Math.max(wide, ROLLED_LEAST);
+    this.inner[1][box] = this.height[card] + 2 * BRIM;
+    this.x[card] = this.inner[0][box] / 2 - line;
+    this.y[card] = BRIM;
+    this.exits.set(box, this.x[card] + this.portOf(card, "exit"));
+  }
+  // Where lines enter or leave a card, from its left side.
+  portOf(card, side) { return this.isOpen(card) ? this.port(this.graph.boxOf(card), side) : this.width[card] / 2; }
+  port(box, side) {
+    if (this.block[box] >= 0) return side === "entry" ? this.inner[0][box] / 2 : this.exits.get(box);
+    const at = this.graph.boxes[side][box], spots = this.spots.get(box);
+    if (!spots) return at;
+    return spots.mapX(at, side === "entry" ? 0 : this.graph.boxes.innerHeight[box]);
+  }
+  placeAll(box) {
     const grown = this.grownCards(box);
     if (grown.length) {
       const spots = new Spots(this, this.graph.inside.row(box), grown);
       this.spots.set(box, spots);
       this.inner[0][box] = spots.newWidth;
       this.inner[1][box] = spots.mapY(this.graph.boxes.innerHeight[box]);
-    }
-    if (box > 0) {
-      const card = this.graph.boxCard(box);
-      this.width[card] = this.inner[0][box];
-      this.height[card] = this.inner[1][box] + HEADER;
     }
   }
   grownCards(box) {

@@ -119,6 +119,11 @@ function describeBox(box) {
   details.append(make("h2", graph.boxes.name[box]), quiet([graph.boxes.path[box], repeats ? `${repeats} equal blocks` : ""].filter(Boolean).join(" · ")));
   const tools = make("p", "", button(open ? "close" : "open", () => toggle(card), "Enter"));
   tools.className = "tools";
+  if (open && canRoll(graph, box)) {
+    const one = state.block[box] >= 0;
+    if (one) tools.append(" · ", button("previous block", () => turn(-1, box), ","), " · ", button("next block", () => turn(1, box), "."));
+    tools.append(" · ", button(one ? "all blocks" : "one block", () => toggleAll(box), "a"));
+  }
   details.append(tools, facts([
     ["Nodes", totals.nodes[box].toLocaleString("en")], ["Parameters", totals.leaves[box] ? String(totals.leaves[box]) : ""],
     ["Saved", totals.saved[box] ? bytesText(totals.saved[box]) : ""], ["Time", boxTime(box)],

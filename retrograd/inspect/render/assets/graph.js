@@ -17,6 +17,7 @@ class Graph {
     this.rows = new Map(data.atoms.rows.map(([atom, ...leaves]) => [atom, leaves]));
     this.inside = rowsBy(this.boxCount, this.cardCount, (card) => this.around(card));
     this.linksIn = rowsBy(this.boxCount, data.links.box.length, (link) => data.links.box[link]);
+    this.hasGhosts = data.kind.values.includes("ghost");
     this.rootNames = new Map(data.roots);
     this.firstPoint = this.pointStarts();
     this.shortOps = data.op.values.map((op) => clean(op).replace(OP_ENDING, ""));

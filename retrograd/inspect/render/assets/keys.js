@@ -46,6 +46,8 @@ const KEYS = [
   ["Enter", "open or close the chosen box", { Enter: enter, o: enter }],
   ["c", "close the box around", { c: closeAround }],
   ["O C", "open or close all boxes", { O: openAll, C: closeAll }],
+  [", .", "previous and next block of a repeat", { ",": () => turn(-1), ".": () => turn(1) }],
+  ["a", "all blocks of a repeat, or one", { a: () => toggleAll() }],
   ["/", "search with a regular expression; Enter and Shift+Enter walk", { "/": () => search.focus() }],
   ["n N", "next and previous match", { n: () => nextMatch(1), N: () => nextMatch(-1) }],
   ["p", "way from the loss to the chosen node", { p: () => showWay(state.way ? -1 : state.chosen) }],

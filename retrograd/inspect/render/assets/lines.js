@@ -24,8 +24,8 @@ function turnHalfWay(points, at) {
 // Where a link begins and ends on the sheet: [x0, y0, x1, y1].
 function linkEnds(scene, link) {
   const { graph } = scene, box = graph.links.box[link];
-  const [x0, y0] = linkEnd(scene, graph.links.source[link], box, true);
-  const [x1, y1] = linkEnd(scene, graph.links.target[link], box, false);
+  const [x0, y0] = linkEnd(scene, scene.sourceOf(link), box, true);
+  const [x1, y1] = linkEnd(scene, scene.targetOf(link), box, false);
   return [x0, y0, x1, y1];
 }
 
@@ -41,7 +41,9 @@ function linkEnd(scene, card, box, leaves) {
 
 // The points of a link on the sheet, ready to be drawn.
 function linkPoints(scene, link) {
-  const { graph } = scene, [x0, y0, x1, y1] = linkEnds(scene, link), found = rawPoints(graph, link);
+  const { graph } = scene, [x0, y0, x1, y1] = linkEnds(scene, link);
+  // In a box that shows one block there is one card and nothing to go around.
+  const found = scene.boxes.block[graph.links.box[link]] < 0 ? rawPoints(graph, link) : [];
   if (found.length <= 8) return soft(graph, scene, link, found, x0, y0, x1, y1);
   const box = graph.links.box[link], spots = scene.boxes.spots.get(box), [left, top] = scene.origin(box);
   for (let at = 0; at < found.length; at += 2) {

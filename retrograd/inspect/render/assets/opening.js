@@ -4,7 +4,7 @@ const MOST_OPENED = 4000;  // cards to be seen after "open all"
 
 function rebuild(anchor = -1) {
   const before = anchor >= 0 ? placeOf(anchor) : null;
-  state.scene = new Scene(state.graph, state.open);
+  state.scene = new Scene(state.graph, state.open, state.block);
   if (before) {
     const after = placeOf(anchor);
     view.x += before[0] - after[0];
@@ -42,11 +42,13 @@ function closeAround() {
   setOpen(own, 0);
 }
 
-// Open every box around a card.
+// Open every box around a card, and turn repeats to the block that holds it.
 function openTo(card) {
   let any = false;
-  for (let box = state.graph.around(card); box > 0; box = state.graph.boxes.parent[box]) {
+  for (let inner = card, box = state.graph.around(card); box > 0; inner = state.graph.boxCard(box), box = state.graph.boxes.parent[box]) {
     if (!state.open[box]) { state.open[box] = 1; any = true; }
+    const place = state.graph.inside.row(box).indexOf(inner);
+    if (state.block[box] >= 0 && state.block[box] !== place) { state.block[box] = place; any = true; }
   }
   if (any) rebuild();
 }
@@ -54,6 +56,7 @@ function openTo(card) {
 function openAll() {
   const { graph } = state;
   let seen = state.scene.cards.length;
+  state.block.fill(-1);
   for (let box = 1; box < graph.boxCount && seen < MOST_OPENED; box++) {
     if (state.open[box]) continue;
     state.open[box] = 1;
@@ -65,6 +68,7 @@ function openAll() {
 
 function closeAll() {
   state.open.fill(0, 1);
+  resetBlocks();
   rebuild();
   fit();
 }
@@ -72,6 +76,7 @@ function closeAll() {
 function resetOpen() {
   state.open = new Uint8Array(state.graph.boxCount);
   for (const box of state.graph.boxes.open) state.open[box] = 1;
+  resetBlocks();
 }
 
 // Choose a node or box (-1 for none); with `look`, open the boxes around it and bring it onto the screen.

@@ -56,7 +56,9 @@ function paintOpenBoxes(context, scale, [left, top, right, bottom]) {
     context.textAlign = "left";
     // The name stays on the screen while its box is larger than the screen.
     const at = Math.min(Math.max(x + 10, left + 10 / scale), x + wide - 60);
-    context.fillText(fitted(context, `▾ ${graph.boxes.name[box]}`, wide - 24), at, y + 20);
+    const room = wide - 24 - (canRoll(graph, box) ? (state.block[box] < 0 ? 36 : PAGER) : 0);
+    context.fillText(fitted(context, `▾ ${graph.boxes.name[box]}`, room), at, y + 20);
+    if (scale >= TEXT_FROM) paintPager(context, box, x + wide, y);
   });
 }
 
@@ -66,6 +68,25 @@ function paintLinks(context, scale, links, alpha) {
   context.strokeStyle = looks.colours.line;
   context.lineWidth = clamp(1.3, 0.6 / scale, 3 / scale);
   const curved = scale >= CURVES_FROM && links.length < 4000;
+  const [whole, cut] = scene.graph.hasGhosts ? parted(links, isCut) : [links, []];
+  traceLinks(context, whole, curved);
+  if (cut.length) {
+    context.setLineDash([5, 4]);
+    context.strokeStyle = looks.colours.error;
+    traceLinks(context, cut, curved);
+    context.setLineDash([]);
+  }
+  context.globalAlpha = 1;
+  if (scale >= ROUND_FROM) paintTips(context, links, alpha);
+}
+
+const parted = (items, test) => [items.filter((item) => !test(item)), items.filter(test)];
+
+// Whether a line leads to what was cut off.
+const isCut = (link) => { const card = state.scene.targetOf(link); return card >= 0 && kindOf(card) === "ghost"; };
+
+function traceLinks(context, links, curved) {
+  const { scene } = state;
   for (let from = 0; from < links.length; from += 1000) {
     context.beginPath();
     for (const link of links.slice(from, from + 1000)) {
@@ -74,8 +95,6 @@ function paintLinks(context, scale, links, alpha) {
     }
     context.stroke();
   }
-  context.globalAlpha = 1;
-  if (scale >= ROUND_FROM) paintTips(context, links, alpha);
 }
 
 function traceCurve(context, points) {
@@ -98,6 +117,8 @@ function paintTips(context, links, alpha) {
   context.globalAlpha = alpha;
   context.beginPath();
   for (const link of links) {
+    const to = scene.targetOf(link);
+    if (to < 0 || scene.isOpen(to)) continue;  // the line goes on inside, or outside
     const points = linkPoints(scene, link), x = points.at(-2), y = points.at(-1);
     context.moveTo(x - 3.5, y - 7);
     context.lineTo(x + 3.5, y - 7);
@@ -116,11 +137,11 @@ function paintLabels(context, links) {
   context.lineJoin = "round";
   const fan = new Map();
   // A line that passes the edge of an open box has its label where it began.
-  const begun = links.filter((link) => scene.graph.links.source[link] >= 0 && !scene.isOpen(scene.graph.links.source[link]));
-  for (const link of begun) fan.set(scene.graph.links.source[link], (fan.get(scene.graph.links.source[link]) || 0) + 1);
+  const begun = links.filter((link) => scene.sourceOf(link) >= 0 && !scene.isOpen(scene.sourceOf(link)));
+  for (const link of begun) fan.set(scene.sourceOf(link), (fan.get(scene.sourceOf(link)) || 0) + 1);
   for (const link of begun) {
     const text = linkLabel(link);
-    if (!text || fan.get(scene.graph.links.source[link]) > 12) continue;
+    if (!text || fan.get(scene.sourceOf(link)) > 12) continue;
     const [x, y] = labelPoint(linkPoints(scene, link));
     context.strokeStyle = colours.paper;
     context.strokeText(text, x, y + 3.5);
@@ -151,7 +172,7 @@ function paintCards(context, scale, cards) {
     context.strokeStyle = rim;
     context.lineWidth = 1;
     context.beginPath();
-    if (state.graph.isBox(card)) { context.roundRect(x + 4, y + 4, wide, high, 6); context.stroke(); context.beginPath(); }
+    if (state.graph.boxes.repeats[state.graph.boxOf(card)] > 1) { context.roundRect(x + 4, y + 4, wide, high, 6); context.stroke(); context.beginPath(); }
     context.roundRect(x, y, wide, high, 6);
     context.fill();
     context.setLineDash(kindOf(card) === "ghost" ? [5, 4] : []);

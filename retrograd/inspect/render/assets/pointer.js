@@ -52,9 +52,10 @@ function watchPointer() {
   stage.addEventListener("pointermove", pointerMoved);
   stage.addEventListener("pointerup", pointerReleased);
   stage.addEventListener("pointercancel", pointerReleased);
-  stage.addEventListener("click", (event) => { if (travelled < 4) choose(thingAt(...toSheet(event))); });
+  stage.addEventListener("click", (event) => { if (travelled < 4 && !pressPager(...toSheet(event))) choose(thingAt(...toSheet(event))); });
   stage.addEventListener("dblclick", (event) => {
-    const card = state.scene.cardAt(...toSheet(event));
+    const [x, y] = toSheet(event), card = state.scene.cardAt(x, y), header = card >= 0 && y < state.scene.y[card] + HEADER;
+    if (header && state.scene.isOpen(card) && x > state.scene.x[card] + state.scene.width[card] - PAGER && pagerOf(state.graph.boxOf(card)).length) return;
     if (card >= 0 && state.graph.isBox(card)) toggle(card);
   });
   stage.addEventListener("wheel", wheelTurned, { passive: false });

@@ -1,9 +1,9 @@
 // ---- scene: everything to be seen now, in absolute places, with a grid that finds what lies in a rectangle.
 
 class Scene {
-  constructor(graph, open) {
+  constructor(graph, open, block) {
     this.graph = graph;
-    this.boxes = new Boxes(graph, open);
+    this.boxes = new Boxes(graph, open, block);
     Object.assign(this, { x: this.boxes.x, y: this.boxes.y, width: this.boxes.width, height: this.boxes.height });
     const root = graph.boxCard(0);
     this.x[root] = this.y[root] = 0;
@@ -22,24 +22,29 @@ class Scene {
     const card = this.graph.boxCard(box);
     return [this.x[card], this.y[card] + (box ? HEADER : 0)];
   }
-  port(box, side) {
-    const at = this.graph.boxes[side][box], spots = this.boxes.spots.get(box);
-    if (!spots) return at;
-    return spots.mapX(at, side === "entry" ? 0 : this.graph.boxes.innerHeight[box]);
-  }
+  port(box, side) { return this.boxes.port(box, side); }
   addBox(box) {
     const [left, top] = this.origin(box), moved = left || top;
     for (const card of this.graph.inside.row(box)) {
+      if (this.boxes.hides(card)) continue;
       if (moved) { this.x[card] += left; this.y[card] += top; }
       if (!this.isOpen(card)) this.cards.push(card);
     }
-    for (const link of this.graph.linksIn.row(box)) this.links.push(link);
+    const alone = this.boxes.alone(box), { source, target } = this.graph.links;
+    for (const link of this.graph.linksIn.row(box)) {
+      if (alone < 0 || source[link] === alone || target[link] === alone) this.links.push(link);
+    }
   }
-  // The card that stands for another now: itself, or the outermost closed box around it.
+  // Where a link comes from and leads to: a card, or the edge of its box, also for what a repeat hides.
+  sourceOf(link) { return this.endOf(this.graph.links.source[link], ENTRY); }
+  targetOf(link) { return this.endOf(this.graph.links.target[link], EXIT); }
+  endOf(card, edge) { return card >= 0 && this.boxes.hides(card) ? edge : card; }
+  // The card that stands for another now: itself, or the outermost box around it that is closed or shows another block.
   visible(card) {
+    const { graph, boxes } = this;
     let seen = card;
-    for (let box = this.graph.around(card); box > 0; box = this.graph.boxes.parent[box]) {
-      if (!this.boxes.open[box]) seen = this.graph.boxCard(box);
+    for (let inner = card, box = graph.around(card); box > 0; inner = graph.boxCard(box), box = graph.boxes.parent[box]) {
+      if (!boxes.open[box] || boxes.hides(inner)) seen = graph.boxCard(box);
     }
     return seen;
   }

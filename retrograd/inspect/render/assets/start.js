@@ -28,6 +28,7 @@ async function start() {
     place: (name) => toScreen(state.graph.cardOf(thingNamed(name))),
     choose: (name) => choose(thingNamed(name), true),
     cards: () => [...state.scene.cards, ...state.scene.openBoxes.map((box) => state.graph.boxCard(box))].map(spotOf),
+    pagers: () => state.scene.openBoxes.filter((box) => pagerOf(box).length).map((box) => [`b${box}`, pagerPlaces(box)]),
     move, zoom, fit, paint, pending: () => overview.jobs.length,
   };
   performance.mark("ready");

@@ -6,6 +6,7 @@ const state = {
   step: 0,
   graph: null,
   open: null,        // per box: 1 while it is open
+  block: null,       // per box: which of its equal blocks is shown alone; -1 for all
   scene: null,       // places of everything that is visible
   chosen: -1,        // thing
   lit: null,         // per card: 1 when search, filter or path let it stand out; null when nothing is asked

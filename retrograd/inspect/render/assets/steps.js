@@ -17,7 +17,7 @@ function showStep(number) {
   refreshLooks();
   markFindings();
   if (other) {
-    state.scene = new Scene(graph, state.open);
+    state.scene = new Scene(graph, state.open, state.block);
     stage.dataset.cards = state.scene.cards.length;
     stage.dataset.open = state.scene.openBoxes.length;
     openingView();

@@ -71,4 +71,4 @@ def _short(name: str) -> str:
 def group_sizes(groups: Groups) -> list[Size]:
     """Return the size of every box while it is closed."""
     widths = (text_width(name[:200], _TITLE, bold=True) + 60 for name in groups.names)
-    return [Size(math.ceil(min(max(width, 170.0), _WIDE)), _GROUP_TALL) for width in widths]
+    return [Size(math.ceil(min(max(width, 225.0), _WIDE)), _GROUP_TALL) for width in widths]

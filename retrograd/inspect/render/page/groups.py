@@ -42,14 +42,17 @@ class Groups:
             depths[group] = depths[self.parents[group]] + 1
         return depths
 
-    def opened(self, folded: Folded, paths: Sequence[str] = (), most: int | None = None) -> list[int]:
-        """Return the boxes that are open when a page opens: ``open_at_first`` and those of ``paths`` (as ``--expand``).
+    def opened(self, folded: Folded, paths: Sequence[str] = (), most: int | None = None) -> dict[str, list[int]]:
+        """Return what is open when a page opens: ``open_at_first`` and the boxes of ``paths`` (as ``--expand``).
 
-        Raises ``UsageError`` for a path that the graph does not have.
+        ``unrolled`` are the repeats among them that show all their blocks.  Raises ``UsageError`` for a path that the graph does not have.
         """
         chosen = Opening()
         expand(folded, chosen, paths)
-        return sorted({*self.open_at_first(most), *(self.of_scope[scope] for scope in chosen.opened)})
+        return {
+            "open": sorted({*self.open_at_first(most), *(self.of_scope[scope] for scope in chosen.opened)}),
+            "unrolled": sorted({self.of_scope[scope] for scope in chosen.unrolled}),
+        }
 
     def open_at_first(self, most: int | None = None) -> list[int]:
         """Return the boxes that a page opens by itself: the largest first, while few cards are to be seen."""
@@ -63,6 +66,9 @@ class Groups:
             cards[around] += 1
             totals[around] += totals[group]
             inner[around].append(group)
+        for group, repeats in enumerate(self.repeats):
+            if 1 < repeats == cards[group]:  # the page shows one block, the first
+                cards[group], inner[group] = 1, inner[group][-1:]
         seen, opened, waiting = cards[0], [0], [(-totals[group], group) for group in inner[0]]
         heapq.heapify(waiting)
         while waiting:
@@ -100,6 +106,6 @@ def _name(scope: Scope) -> str:
     """Return what a box is called; a repeat says of what and how often."""
     of = scope.path.rpartition("/")[0].rpartition("/")[2]
     name = scope.label
-    if of and scope.kind == "repeat" and not name.startswith(f"{of}."):
+    if of and scope.kind == "repeat" and of not in name:
         name = f"{of} {name}"
     return labels.clean(f"{name} × {scope.repeats}" if scope.repeats > 1 else name)

@@ -70,7 +70,7 @@ def _drawing_data(folded: Folded, options: RenderOptions, packing: Packing) -> d
             "repeats": {box: count for box, count in enumerate(groups.repeats) if count > 1},
             "parent": groups.parents,
             "ofAtom": packing.numbers(groups.of_atom),
-            "open": groups.opened(folded, options.expand, options.max_boxes),
+            **groups.opened(folded, options.expand, options.max_boxes),
             "innerWidth": packing.numbers(places.inner_width),
             "innerHeight": packing.numbers(places.inner_height),
             "entry": packing.numbers(places.entry),
