@@ -56,8 +56,8 @@ for step in range(3):
 """
 
 
-def start(place: Path, mode: str) -> subprocess.Popen[str]:
-    """Start two recorded ranks in a process group of their own."""
+def start(place: Path, mode: str, ranks: int = 2) -> subprocess.Popen[str]:
+    """Start recorded ranks in a process group of their own."""
     pytest.importorskip("mpi4py", reason="could not import 'mpi4py'")
     launcher = shutil.which("mpirun", path=os.path.dirname(sys.executable)) or shutil.which("mpirun")
     if launcher is None:
@@ -68,7 +68,7 @@ def start(place: Path, mode: str) -> subprocess.Popen[str]:
     patience = {"PRTE_MCA_odls_base_sigkill_timeout": "30"}  # seconds to save in, on a busy machine
     root = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1", "OMP_NUM_THREADS": "1"}
     return subprocess.Popen(
-        [launcher, *only_here, "-n", "2", *trace, mode],
+        [launcher, *only_here, "-n", str(ranks), *trace, mode],
         cwd=place, env={**os.environ, "PYTHONPATH": str(ROOT), **root, **patience}, text=True, start_new_session=True,
         stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
     )  # fmt: skip
@@ -114,22 +114,24 @@ def test_equal_ranks(tmp_path: Path) -> None:
         assert list(mine.values()) == pytest.approx(list(theirs.values()))
 
 
-@pytest.mark.parametrize(("mode", "what"), [("branch", "operators"), ("shapes", "shapes")])
-def test_one_rank_takes_another_way(mode: str, what: str, tmp_path: Path) -> None:
-    """Another operator, or another shape, on one rank: the step, the node and the line of both sides.
+@pytest.mark.parametrize(("mode", "what", "ranks"), [("branch", "operators", 4), ("shapes", "shapes", 2)])
+def test_one_rank_takes_another_way(mode: str, what: str, ranks: int, tmp_path: Path) -> None:
+    """Another operator on one of four ranks, or another shape on one of two: step, node and line of both sides.
 
     In the second case v is left out of the reduction, too: its norms differ where w's have become equal.
     """
-    job = start(tmp_path, mode)
+    job = start(tmp_path, mode, ranks)
     assert finish(job) == ""
     found = lineup(tmp_path)
+    others = [rank for rank in range(ranks) if rank != 1]
     assert found.divergence is not None
     (one,) = found.divergence.differences
     assert one.here is not None
     assert one.there is not None
     places = [place.source and (place.op, place.source.line) for place in (one.here, one.there)]
 
-    assert (found.divergence.step, found.step, found.divergence.groups, one.what) == (1, 1, [[0], [1]], what)
+    assert (found.divergence.step, found.divergence.groups, one.what) == (1, [others, [1]], what)
+    assert found.step == (1 if ranks == 2 else None)  # two graphs side by side make a picture, four do not
     product = ("MmBackward0", line_of("rg.tanh"))
     branch = [("TanhBackward0", line_of("rg.tanh")), ("ExpBackward0", line_of("rg.exp"))]
     assert places == (branch if mode == "branch" else [product, product])
