@@ -52,14 +52,12 @@ class View:
     """What a view knows: its root, the node valid at a version, how it was made and how to make it again."""
 
     __slots__ = ("base", "fn", "replay", "tag", "version")
-
-    def __init__(self, base: TensorBase, fn: Any, version: int, tag: int, replay: tuple[Any, ...]) -> None:
-        self.base = base
-        self.fn = fn
-        self.version = version
-        self.tag = tag
-        self.replay = replay
-        """Steps ``(op, positional arguments with a hole for the tensor, output number)`` from the root."""
+    base: TensorBase
+    fn: Any
+    version: int
+    tag: int
+    replay: tuple[Any, ...]
+    """Steps ``(op, positional arguments with a hole for the tensor, output number)`` from the root."""
 
 
 class Meta:

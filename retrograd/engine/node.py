@@ -273,6 +273,11 @@ def edge_to(node: GraphNode, nr: int) -> Any:
     return node if len(node._sigs) <= 1 else Port(node, nr)
 
 
+def edges_into(node: GraphNode) -> list[Any]:
+    """The edges into all inputs of ``node``."""
+    return [node] if len(node._sigs) <= 1 else [Port(node, nr) for nr in range(len(node._sigs))]
+
+
 def suffix_free(name: str) -> str:
     """A node name as messages about views and versions print it: ``MulBackward0`` -> ``Mul``... ``AsStrided``."""
     head, sep, tail = name.rpartition("Backward")

@@ -66,9 +66,9 @@ class OpNode(GraphNode):
             if g is None:
                 return (None,) * len(self._edges)
         else:
-            if all(x is None for x in grads):
+            g = self.gathered(grads, task.tensors)
+            if g is None:
                 return (None,) * len(self._edges)
-            g = self._materialized(grads, task.tensors)
         values = self._values(task.tensors)
         if task.restricted:
             needs = tuple([e is not None and task.wants(e) for e in self._edges])
@@ -108,15 +108,17 @@ class OpNode(GraphNode):
                 results.append(op.rules[name](g, *args))
         return tuple(results)
 
-    def _materialized(self, grads: list[Any], tensors: bool) -> tuple[Any, ...]:
-        """Zeros for missing gradients of differentiable outputs."""
-        filled = []
+    def gathered(self, grads: list[Any], tensors: bool) -> tuple[Any, ...] | None:
+        """The gradients of several outputs, zeros for those that are missing; ``None`` when all are."""
+        filled, found = [], False
         for g, sig in zip(grads, self._sigs, strict=True):
-            if g is None and sig is not None:
+            if g is not None:
+                found = True
+            elif sig is not None:
                 zeros = np.zeros(sig.shape, sig.numpy)
                 g = wrap(zeros) if tensors else zeros
             filled.append(g)
-        return tuple(filled)
+        return tuple(filled) if found else None
 
     # -- saved values
     def _values(self, tensors: bool) -> list[Any]:

@@ -58,8 +58,8 @@ _NAMES: dict[str, Any] = {
 
 def has_short_way(op: Any) -> bool:
     """Whether a row's commonest calls can be served by a generated function."""
-    first = op.tensor_positions[:1]
-    return QUIET is not None and is_plain(op) and not op.view and not op.nondiff and first < (op.required,)
+    usual = op.tensor_positions[:1] < (op.required,) and op.outputs == 1 and not op.view and not op.nondiff
+    return QUIET is not None and is_plain(op) and usual
 
 
 def deferred(op: Any, general: Callable[..., Any], form: str) -> Any:

@@ -68,9 +68,10 @@ def kept(op: Any, values: Any) -> Any:
 
 
 def is_plain(op: Any) -> bool:
-    """Whether a row's nodes can be generated: one output, no lists, no names that the generated code uses."""
+    """Whether a row's nodes can be generated: no lists, no names that the generated code uses, one output (or several
+    of which none is saved)."""
     names = {*op.params, *op.aux}
-    return op.outputs == 1 and not op.lists and bool(op.diff_names) and not names & _TAKEN
+    return (op.outputs == 1 or not op.saves_result) and not op.lists and bool(op.diff_names) and not names & _TAKEN
 
 
 _TAKEN = frozenset({
@@ -207,6 +208,8 @@ class _ClassText:
         if self.slots and self.op.tensor_saved:
             lines.append(f"        if _node.{self.slots[0]} is FREED: raise RuntimeError(SECOND_TIME)")
         lines.append("        _next = None")
+        if self.op.outputs != 1:
+            lines.append("        g = _node.gathered(g if len(_node._sigs) > 1 else [g], False)")
         if self.op.joint is not None:
             lines += ["        " + line for line in self._joint()]
         for i, name in enumerate(self.op.diff_names):
@@ -220,7 +223,11 @@ class _ClassText:
     def _joint(self) -> list[str]:
         needs = "".join(f"_node.{e} is not None, " for e in self.edges)
         values = [self.op.saved_names[i] for i in self.op.rule_args["*"]]
-        return [*self._loads(values), f"_results = joint(g, ({needs}), {', '.join(values)})"]
+        lines = [*self._loads(values), f"_results = joint(g, ({needs}), {', '.join(values)})"]
+        if self.op.outputs == 1:
+            return lines
+        nothing = f"_results = (None,) * {len(self.edges)}"
+        return [f"if g is None: {nothing}", "else:", *["    " + line for line in lines]]
 
     def _rule(self, i: int, name: str) -> list[str]:
         """Statements that leave the gradient for operand ``i`` in ``gi``, made to fit its receiver."""
@@ -230,7 +237,9 @@ class _ClassText:
         formula, assumed = rule_formula(self.op, name)
         if formula is None:
             self.namespace[f"rule_{i}"] = self.op.rules[name]
-            return [*self._loads(asked), f"gi = rule_{i}({', '.join(['g', *asked])})", *self._fitting(i)]
+            call = f"rule_{i}({', '.join(['g', *asked])})"
+            value = call if self.op.outputs == 1 else f"None if g is None else {call}"
+            return [*self._loads(asked), f"gi = {value}", *self._fitting(i)]
         self.namespace.update(ufuncs(formula))
         keep_numbers(formula)
         for parameter, default in assumed.items():

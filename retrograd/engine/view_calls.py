@@ -22,7 +22,7 @@ def has_view_way(op: Any) -> bool:
 def view_call(op: Any, general: Callable[..., Any]) -> Callable[..., Any]:
     """The row's call: views of a tensor are made here, everything else by ``general``."""
     tensor, forward, count = tensor_class(), op.forward, len(op.params)
-    keep = _keeper(op)
+    keep, many = _keeper(op), op.outputs != 1
 
     def call(*args: Any, **kwargs: Any) -> Any:
         mode = state.MODE
@@ -40,7 +40,7 @@ def view_call(op: Any, general: Callable[..., Any]) -> Callable[..., Any]:
             computed = forward(x._array, *args[1:])
         except (ValueError, TypeError, OverflowError):
             return general(*args)  # which says what does not fit
-        results = [wrap(a) for a in (computed if op.outputs != 1 else (computed,))]
+        results = [wrap(a) for a in computed] if many else [wrap(computed)]
         node = None
         if edge is not None and x._sig.differentiable and results:
             sigs = tuple([t._sig for t in results])
@@ -49,7 +49,7 @@ def view_call(op: Any, general: Callable[..., Any]) -> Callable[..., Any]:
         make_views(results, x, node, op, args)
         if mode:
             observe.tell("operation", op, args, node, [x], results)
-        return results[0] if op.outputs == 1 else tuple(results)
+        return tuple(results) if many else results[0]
 
     return call
 

@@ -12,8 +12,8 @@ import warnings
 import weakref
 from typing import Any
 
-from .base import LAZY, CreationTag, TensorBase, View, is_inference, storage_of, wrap
-from .node import NODE_CLASSES, GraphNode, Port, edge_parts, edge_to
+from .base import LAZY, CreationTag, Meta, TensorBase, View, is_inference, storage_of, wrap
+from .node import NODE_CLASSES, GraphNode, Port, edge_parts, edges_into
 from .opnode import RunContext
 from .registry import OPS
 from .saved import SECOND_TIME, set_edge_finder
@@ -195,11 +195,12 @@ def make_views(views: list[Any], operand: TensorBase, node: Any, op: Any, args: 
     base, steps = (operand, ()) if parent is None else (parent.base, parent.replay)
     tag, version = _creation_tag(parent, op), storage.version
     kept = tuple([HOLE if isinstance(a, TensorBase) else a for a in args])
+    edges = [None] * len(views) if node is None else edges_into(node)
     for nr, t in enumerate(views):
-        meta = t.need_meta()
-        meta.storage = storage
-        t._fn = LAZY
-        meta.view = View(base, None if node is None else edge_to(node, nr), version, tag, (*steps, (op, kept, nr)))
+        t._fn, t._meta, view = LAZY, Meta(), View()
+        t._meta.storage, t._meta.view = storage, view
+        view.base, view.fn, view.version, view.tag = base, edges[nr], version, tag
+        view.replay = (*steps, (op, kept, nr))
 
 
 def _make_inference_views(views: list[Any], operand: TensorBase, storage: Any) -> None:

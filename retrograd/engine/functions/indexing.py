@@ -50,8 +50,9 @@ def _checked_list(part: Any) -> Any:
 
 def getitem(self: Any, index: Any) -> Any:
     """Basic indices give views, index tensors and masks give copies."""
-    if index.__class__ is int and self.ndim:  # as ``_walked`` does it, in a third of the time
-        return F.select(self, 0, _position(index, self, 0))
+    if index.__class__ is int and self._array.ndim:  # as ``_walked`` does it, in a third of the time
+        n = len(self._array)
+        return F.select(self, 0, index if -n <= index < n else _position(index, self, 0))
     parts = _parts(index)
     if any(_is_mask_or_list(p) for p in parts):
         view, where = _views_then_places(self, parts)

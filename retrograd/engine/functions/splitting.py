@@ -12,7 +12,7 @@ from ..registry import F
 def pieces(form: str, tensor: Any, size: Any, dim: int) -> Any:
     """Pieces of one size or of given sizes, by rows named ``"_{}"`` (views), ``"_unsafe_{}"`` or ``"_{}_copy"``."""
     check_tensor("split", tensor)
-    if not tensor.ndim:
+    if not tensor._array.ndim:
         raise RuntimeError("split expects at least a 1-dimensional tensor")
     if isinstance(size, int):
         if size < 0:
@@ -23,11 +23,12 @@ def pieces(form: str, tensor: Any, size: Any, dim: int) -> Any:
 
 def _chunks(form: str, tensor: Any, chunks: int, dim: int) -> Any:
     check_tensor("chunk", tensor)
-    if not tensor.ndim:
+    shape = tensor._array.shape
+    if not shape:
         raise RuntimeError("chunk expects at least a 1-dimensional tensor")
     if chunks <= 0:
         raise RuntimeError(f"chunk expects `chunks` to be greater than 0, got: {chunks}")
-    n = tensor.shape[checked_dim(dim, tensor.ndim)]
+    n = shape[checked_dim(dim, len(shape))]
     return pieces(form, tensor, max(-(-n // chunks), 1) if n else (0,) * chunks, dim)
 
 
