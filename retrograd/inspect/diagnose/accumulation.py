@@ -11,6 +11,7 @@ from ..snapshot import SourceLine
 from .base import Case, Check, Kind, Stage
 from .flow import Flow
 from .runs import Run
+from .wanted import optimized
 from .words import at, listed, times
 
 KINDS = {
@@ -42,7 +43,10 @@ def _never_cleared(flow: Flow) -> Iterator[Case]:
     """Yield a case for each line whose gradients were added to old ones that an update had used, and used again."""
     piles: dict[SourceLine | None, _Pile] = {}
     runs = {run.number: run for run in flow.runs}
+    held = optimized(flow)
     for leaf, arrivals in flow.accumulated.items():
+        if held and leaf not in held:
+            continue  # what changes it is no step along its gradient
         updates = _updates(flow, leaf)
         for stale in _stale_arrivals(flow, arrivals, updates):
             run = runs.get(flow.events[stale].data.get("run", -1))

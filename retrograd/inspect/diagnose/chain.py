@@ -75,9 +75,17 @@ def _cut_of(flow: Flow, leaf: int, failed: Run | None) -> _Cut | None:
         row = value_cut(flow, leaf, runs) or number_cut(flow, leaf, runs)
         return None if row is None else _Cut(row, [row])
     row = next((call for call in way if _ends_here(flow, way, call) and not _inside_function(flow, call)), None)
-    if row is None or flow.events[row].data.get("reason") in _OTHERS:
+    if row is None or flow.events[row].data.get("reason") in _OTHERS or _follows_rule(flow, row):
         return None
     return _Cut(row, way)
+
+
+def _follows_rule(flow: Flow, row: int) -> bool:
+    """Whether a call takes a gradient that a custom Function's backward gave without history: told of there."""
+    makers = [made for given in flow.inputs(row) for made in flow.made_in.get(given, ())]
+    taken = [made for made in makers if flow.events[made].op == "grad"]
+    rules = [rule for rule, _ in flow.of_kind("function", action="backward")]
+    return any(run.begin < rule < run.end < made for made in taken for run in flow.runs for rule in rules)
 
 
 def _ends_here(flow: Flow, way: list[int], row: int) -> bool:

@@ -7,11 +7,14 @@ from collections.abc import Iterator
 from .base import Case, Check, Kind, Stage
 from .flow import Flow
 from .runs import Run
-from .words import at
+from .wanted import optimized
+from .words import at, listed
 
 KINDS = {
     "missing-create-graph": Kind("a gradient used in a loss has no history", "error", Stage.OMISSION),
 }
+_SCALING = frozenset({"mul", "rmul", "div", "neg"})
+_MOVING = frozenset({"sub", "add", "radd", "addcmul", "addcdiv"})
 _LINEAR = frozenset(
     {"add", "sub", "rsub", "mean", "sum", "mul", "div", "neg", "reshape", "view", "squeeze", "stack", "cat"}
 )
@@ -27,9 +30,10 @@ def find(flow: Flow) -> Iterator[Case]:
             continue
         for tensor in outputs:
             run = _constant_in(flow, tensor, row)
-            if run is not None:
+            updated = _first_order_update(flow, tensor, row) if run is None else None
+            if run is not None or updated is not None:
                 told.add(source)
-                yield _case(flow, tensor, row, run)
+                yield _case(flow, tensor, row, run) if run is not None else _update_case(flow, tensor, row, updated)
                 break
 
 
@@ -61,6 +65,36 @@ def _constant_in(flow: Flow, gradient: int, row: int) -> Run | None:
     return next((roots[tensor] for tensor in constants if tensor in roots), None)
 
 
+def _first_order_update(flow: Flow, gradient: int, row: int) -> int | None:
+    """Return the call that moves a trained leaf along its own gradient within the graph of a later loss.
+
+    That loss then knows nothing of how the gradient depends on the leaf.  Who says ``create_graph=False`` means it.
+    """
+    if "create_graph" in flow.spelling.text(flow.events[row].source):
+        return None
+    held = set(optimized(flow))
+    asked = held.intersection(flow.events[row].data.get("inputs", ()))
+    todo, seen = [(gradient, row)], set()
+    while todo:
+        tensor, since = todo.pop()
+        for call in flow.used_in.get(tensor, ()):
+            op = flow.events[call].op.strip("_")
+            if call <= since or call in seen or op not in _SCALING | _MOVING:
+                continue
+            seen.add(call)
+            if op in _MOVING and asked & set(flow.inputs(call)) and _trains(flow, call, asked):
+                return call
+            if op in _SCALING:
+                todo.extend((made, call) for made in flow.outputs(call))
+    return None
+
+
+def _trains(flow: Flow, call: int, leaves: set[int]) -> bool:
+    """Whether gradients of a run go through a call to one of these leaves."""
+    runs = [run for run in flow.runs if run.accumulates and run.begin > call and not run.error]
+    return any(call in flow.reached_by(run).calls and leaves & flow.reached_by(run).tensors for run in runs)
+
+
 def _joins(flow: Flow, row: int, constants: set[int]) -> Run | None:
     """Return the run whose loss this call adds a constant to: with something computed, and linear from there on."""
     event = flow.events[row]
@@ -80,6 +114,22 @@ def _joins(flow: Flow, row: int, constants: set[int]) -> Run | None:
                 seen.add(call)
                 todo.extend((made, call) for made in flow.outputs(call))
     return None
+
+
+def _update_case(flow: Flow, tensor: int, row: int, update: int | None) -> Case:
+    """Return the case of an inner step whose gradient counts as a constant."""
+    event, moved = flow.events[row], flow.events[update if update is not None else row]
+    name = flow.name(tensor, event.source.function if event.source else None)
+    leaves = listed(flow.name(leaf) for leaf in event.data.get("inputs", ()))
+    return Case(
+        kind="missing-create-graph",
+        message=f"{name}, the gradient of {leaves} taken{at(event.source)} without create_graph=True, has no history, "
+        f"so the step{at(moved.source)} counts it as a constant: the outer loss lacks all second-order terms.",
+        remedy="torch.autograd.grad(..., create_graph=True); create_graph=False says that first order is meant",
+        source=event.source,
+        op="grad",
+        subjects=frozenset({tensor}),
+    )
 
 
 def _case(flow: Flow, tensor: int, row: int, run: Run) -> Case:

@@ -16,7 +16,7 @@ from ..findings import Mark
 from ..snapshot import SourceLine
 from .calls import CALLS, CallTable
 from .runs import Run
-from .spelling import Spelling
+from .spelling import Spelling, argument, receiver
 
 
 class Flow(CallTable):
@@ -209,6 +209,9 @@ class Flow(CallTable):
         """Return what to call the tensor that a run starts from, as the line spells it that called backward."""
         if run is None or not run.roots:
             return "the loss"
+        if not self.spelling.has_name(run.roots[0]):
+            line = self.spelling.text(run.source)
+            return receiver(line, "backward") or argument(line, frozenset({"grad", "backward"})) or "the loss"
         return self.name(run.roots[0], run.source.function if run.source else None)
 
     def run_after(self, row: int) -> Run | None:

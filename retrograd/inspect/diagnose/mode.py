@@ -8,13 +8,17 @@ from ..snapshot import SourceLine
 from .base import Case, Check, Kind, Stage
 from .flow import Flow
 from .phrases import INFERENCE, NUMPY, VIEW_INFERENCE
-from .spelling import receiver
+from .spelling import argument, assigned, receiver
 from .words import at
 
 KINDS = {
     "inference-tensor": Kind("a tensor made under `inference_mode` in a recorded operation", "error", Stage.STATEMENT),
     "numpy-on-grad": Kind("`numpy()` of a tensor that has a history", "error", Stage.STATEMENT),
 }
+
+
+_ARRAYS = frozenset({"asarray", "array", "ascontiguousarray", "mean", "sum", "concatenate", "stack", "plot", "scatter"})
+"""Functions that turn what they are given into an array."""
 
 
 def find(flow: Flow) -> Iterator[Case]:
@@ -32,15 +36,17 @@ def _to_numpy(flow: Flow) -> Case:
     """Return the case of ``numpy()`` on a tensor that requires grad."""
     source = flow.error.source if flow.error else None
     line = flow.spelling.text(source)
-    name = receiver(line, "numpy") or "the tensor"
+    name = receiver(line, "numpy") or argument(line, _ARRAYS) or "the tensor"
     made = _maker(flow, name)
     history = f" (the result of {flow.events[made].op}{at(flow.events[made].source)})" if made is not None else ""
-    direct = f"{name}.numpy()"
+    direct = f"{name}.numpy()" if f"{name}.numpy()" in line else name
     return Case(
         kind="numpy-on-grad",
         message=f"{name}{history} requires grad, and an array{at(source)} cannot carry its history: numpy() needs "
         "detach() first.",
-        remedy=line.replace(direct, f"{name}.detach().numpy()") if direct in line else "tensor.detach().numpy()",
+        remedy=line.replace(direct, f"{name}.detach().numpy()")
+        if direct in line
+        else f"{name if name.isidentifier() else 'tensor'}.detach().numpy()",
         source=source,
         op="numpy",
         explains_error=True,
@@ -66,7 +72,8 @@ def _inference(flow: Flow) -> Case:
     source, callee = (_entry(flow, row)) if row is not None else (error, "")
     outputs = flow.events[row].data.get("outputs", []) if row is not None else []
     function = error.function if error else None
-    name = flow.name(outputs[0], function) if outputs else "a tensor"
+    name = assigned(flow.spelling.text(source)) if callee else ""
+    name = name or (flow.name(outputs[0], function) if outputs else "a tensor")
     how = (
         f"{callee}, which runs under @torch.inference_mode(),"
         if callee

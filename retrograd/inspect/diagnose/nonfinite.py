@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from .base import Case, Check, Kind, Stage
-from .finite import Finiteness, first_bad_run, state_of
+from .finite import Finiteness, State, first_bad_run, state_of
 from .flow import Flow
 from .runs import Run
 from .words import at, operator_word, place
@@ -22,6 +22,7 @@ _FILLING = frozenset(
     | {"tensor", "as_tensor", "from_numpy", "zeros", "ones", "empty", "triu", "tril", "item", "float", "tolist"}
 )
 """Calls that put a number where the program says; an infinity from them is meant."""
+_WORDS = {"nan": "NaN", "inf": "infinity (inf)"}
 _LARGEST = {"float16": 65504.0, "bfloat16": 3.39e38}
 _HIDING = frozenset({"where", "masked_fill", "nan_to_num", "max", "min", "maximum", "minimum", "clamp", "getitem"})
 
@@ -34,7 +35,8 @@ def find(flow: Flow) -> Iterator[Case]:
     states = Finiteness(flow)
     behind = sorted(flow.behind(run.roots, run.begin, gradients=False).calls)
     row = _birth(flow, states, behind)
-    case = _in_data(flow, states, behind) if row is None else _in_forward(flow, states, row, run)
+    case = None if row is None else _in_forward(flow, states, row, run)
+    case = case or _in_data(flow, states, behind, _has_nan) or _in_data(flow, states, behind, _has_infinity)
     case = case or _in_backward(flow, run)
     if case is not None:
         yield case
@@ -200,12 +202,20 @@ def _step(flow: Flow, run: Run) -> int:
     return [one.number for one in flow.runs if one.source == run.source].index(run.number)
 
 
-def _in_data(flow: Flow, states: Finiteness, rows: list[int]) -> Case | None:
+def _has_nan(state: State) -> bool:
+    return state.nan
+
+
+def _has_infinity(state: State) -> bool:
+    return state.inf
+
+
+def _in_data(flow: Flow, states: Finiteness, rows: list[int], wrong: Callable[[State], bool]) -> Case | None:
     """Return the case of a tensor that was bad before any operation, if there is one."""
     for row in rows:
-        bad = [tensor for tensor, state in states.given.get(row, {}).items() if state.nan]
+        bad = [tensor for tensor, state in states.given.get(row, {}).items() if wrong(state)]
         made = states.made.get(row)
-        created = made is not None and made.nan and not flow.inputs(row)
+        created = made is not None and wrong(made) and not flow.inputs(row)
         if bad or created:
             tensor = flow.events[row].data["outputs"][0] if created else bad[0]
             return _data_case(flow, tensor, row)
@@ -219,7 +229,8 @@ def _data_case(flow: Flow, tensor: int, row: int) -> Case:
     users = [event, *(flow.events[call] for call in flow.used_in.get(tensor, ()))]
     told: list[dict[str, Any]] = [e.data["values"].get(str(tensor)) for e in users if "values" in e.data]
     summary = next(filter(None, told), {})
-    count = f"{summary['nan']} NaN" if summary.get("nan") else "NaN"
+    count = next((f"{summary[key]} {word}" for key, word in _WORDS.items() if summary.get(key)), "NaN")
+    value = count.rpartition(" ")[2]
     index = f", the first at index {tuple(summary['first_bad'])}" if summary.get("first_bad") else ""
     source = facts.source or event.source
     what = "leaf" if flow.requires_grad(tensor) else "input"
@@ -228,8 +239,8 @@ def _data_case(flow: Flow, tensor: int, row: int) -> Case:
     enters = f" and enters the graph by {first.op}{at(first.source)}" if first is not None else ""
     return Case(
         kind="nan-input",
-        message=f"no operation made the NaN: the {what} {name}, created{at(source)}, already has {count} in its data"
-        f"{index}{enters}.",
+        message=f"no operation made the {value}: the {what} {name}, created{at(source)}, already has {count} in its "
+        f"data{index}{enters}.",
         remedy=f"clean the data: check torch.isfinite({name}).all() where it is loaded",
         source=source,
         op=event.op,

@@ -42,7 +42,7 @@ def _broadcasts(flow: Flow) -> Iterator[Case]:
     """Yield a case for each line of a loss at which a column and a vector of equal length made a square."""
     told = set()
     for row, event in flow.of_kind("operation"):
-        if event.op.strip("_") not in _ELEMENTWISE or event.source in told or not flow.has_node(row):
+        if event.op.strip("_") not in _ELEMENTWISE or event.source in told:
             continue
         pair = _accident(flow, row)
         if pair is not None and _in_a_loss(flow, row):
@@ -72,8 +72,11 @@ def _meant(flow: Flow, row: int, column: int) -> bool:
 
 
 def _in_a_loss(flow: Flow, row: int) -> bool:
-    """Whether a backward run went through a call."""
-    return any(row in flow.reached_by(run).calls for run in flow.runs if run.begin > row)
+    """Whether a backward run went through a call, or started from what constants of the call entered."""
+    later = [run for run in flow.runs if run.begin > row]
+    if flow.has_node(row):
+        return any(row in flow.reached_by(run).calls for run in later)
+    return any(row in flow.behind(run.roots, run.begin, gradients=False).calls for run in later)
 
 
 def _broadcast_case(flow: Flow, row: int, column: int, vector: int) -> Case:
@@ -102,7 +105,8 @@ def _vector(flow: Flow) -> Case:
     line = failed.source if failed else flow.error.source if flow.error else None
     function = line.function if line else None
     root = failed.roots[0] if failed and failed.roots else _named(flow, receiver(flow.spelling.text(line), "backward"))
-    name = flow.name(root, function) if root is not None else receiver(flow.spelling.text(line), "backward") or "loss"
+    name = receiver(flow.spelling.text(line), "backward") or "loss"
+    name = flow.name(root, function) if root is not None and flow.spelling.has_name(root) else name
     shape = shape_text(flow.facts(root).shape) if root is not None else "more than one entry"
     row = _last_reduction(flow, root) if root is not None else None
     source = flow.events[row].source if row is not None else line

@@ -157,6 +157,23 @@ def receiver(text: str, method: str) -> str:
     return ""
 
 
+def argument(text: str, functions: frozenset[str]) -> str:
+    """Return the first argument, if it is a name, of a call of one of these functions in a line, or nothing."""
+    for call in _calls(statement(text)):
+        called = call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "")
+        if called in functions and call.args and is_name(ast.unparse(call.args[0])):
+            return ast.unparse(call.args[0])
+    return ""
+
+
+def assigned(text: str) -> str:
+    """Return the one variable that a line gives a value, or nothing."""
+    node = statement(text)
+    if isinstance(node, ast.Assign) and len(node.targets) == 1 and isinstance(node.targets[0], ast.Name):
+        return node.targets[0].id
+    return ""
+
+
 def _calls(node: ast.stmt | None) -> list[ast.Call]:
     """Return the calls in a statement, outermost first."""
     return [] if node is None else [part for part in ast.walk(node) if isinstance(part, ast.Call)]

@@ -11,6 +11,8 @@ from .wanted import optimized
 from .words import at, listed
 
 KINDS = {"missing-detach": Kind("gradient flows through a target", "warning", Stage.OMISSION)}
+_MATCHING = frozenset({"mul", "cosine_similarity", "matmul", "bmm", "dot", "einsum", "inner"})
+"""Calls that measure how alike two results are, among other uses."""
 _COMPARING = frozenset({"sub", "rsub", "mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss", "kl_div"})
 
 
@@ -22,7 +24,7 @@ def find(flow: Flow) -> Iterator[Case]:
             continue
         for row in sorted(flow.reached_by(run).calls):
             event = flow.events[row]
-            if event.op.strip("_") not in _COMPARING or event.source in told:
+            if event.op.strip("_") not in _COMPARING | _MATCHING or event.source in told:
                 continue
             target = _target(flow, row)
             if target is not None:
@@ -39,7 +41,11 @@ def _target(flow: Flow, row: int) -> int | None:
     if len(operands) < 2 or not all(flow.has_history(given, row) for given in operands):
         return None
     for target, prediction in (operands[::-1], operands):
-        if _bootstraps(flow, target, prediction, row) or _of_another_network(flow, target, prediction, row):
+        if flow.events[row].op.strip("_") in _MATCHING:
+            found = _of_another_network(flow, target, prediction, row) and _has_a_twin(flow, target, row)
+        else:
+            found = _bootstraps(flow, target, prediction, row) or _of_another_network(flow, target, prediction, row)
+        if found:
             return target
     return None
 
@@ -53,8 +59,14 @@ def _bootstraps(flow: Flow, target: int, prediction: int, row: int) -> bool:
     leaves = flow.leaves_behind(mine)
     if not leaves or flow.leaves_behind(theirs) != leaves or mine.calls & theirs.calls:
         return False
-    lines = [{(flow.events[call].source, flow.events[call].op) for call in part.calls} for part in (mine, theirs)]
-    return bool(lines[0] & lines[1])
+    places = [{_place(flow, call) for call in part.calls} for part in (mine, theirs)]
+    return bool(places[0] & places[1])
+
+
+def _place(flow: Flow, call: int) -> tuple[object, str]:
+    """Return where a call stands: in which module, or else in which line."""
+    event = flow.events[call]
+    return event.data.get("scope") or event.source, event.op
 
 
 def _value_in(flow: Flow, target: int, row: int) -> int | None:
@@ -83,6 +95,13 @@ def _of_another_network(flow: Flow, target: int, prediction: int, row: int) -> b
     leaves = flow.leaves_behind(flow.behind([target], row))
     others = flow.leaves_behind(flow.behind([prediction], row))
     return bool(leaves) and not leaves & held and bool(others & held)
+
+
+def _has_a_twin(flow: Flow, target: int, row: int) -> bool:
+    """Whether each parameter behind a target has one of its shape among the trained ones, as in a copied network."""
+    leaves = flow.leaves_behind(flow.behind([target], row))
+    shapes = {flow.facts(leaf).shape for leaf in _trained(flow)}
+    return all(flow.facts(leaf).shape in shapes for leaf in leaves)
 
 
 def _trained(flow: Flow) -> set[int]:
