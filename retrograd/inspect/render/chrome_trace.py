@@ -125,8 +125,9 @@ def _run(process: int, snapshot: GraphSnapshot, slices: list[Slice], now: float)
 
 
 def _slice(process: int, one: Slice, now: float, name: str, facts: dict[str, Any]) -> dict[str, Any]:
-    """Return a complete event."""
-    place = {"pid": process, "tid": one.thread, "ts": round(now + one.start, 3), "dur": round(one.duration, 3)}
+    """Return a complete event, both ends on whole nanoseconds: readers drop slices that overlap by less than one."""
+    begin, end = round(now + one.start, 3), round(now + one.start + one.duration, 3)
+    place = {"pid": process, "tid": one.thread, "ts": begin, "dur": round(end - begin, 3)}
     return {"ph": "X", "cat": "backward", "name": name or "?", **place, "args": facts}
 
 

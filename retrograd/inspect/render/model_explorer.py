@@ -1,7 +1,8 @@
 """JSON for Google's Model Explorer: its layers, which one opens and closes, are our scopes.
 
 A file holds one collection: ``{"label", "graphs": [{"id", "nodes": [...]}]}``.  Every value is text there.  Edges
-are written at the node they enter, as the reader wants them; they point the way gradients flow.
+are written at the node they enter, as the reader wants them; they point the way gradients flow.  An output of a node
+there is a gradient that it sends (its number is that of the operator's input), and has that gradient's shape.
 """
 
 from __future__ import annotations
@@ -44,15 +45,19 @@ def _graph(snapshot: GraphSnapshot, number: int) -> dict[str, Any]:
             "targetNodeInputId": str(output_nr),
         }
         incoming[target].append(edge)
-    nodes = [_node(snapshot, node, edges) for node, edges in enumerate(incoming)]
+    sent: list[dict[str, int]] = [{} for _ in incoming]
+    for source, target, input_nr, _ in snapshot.edges():
+        sent[source][str(input_nr)] = target
+    nodes = [_node(snapshot, node, edges, sent[node]) for node, edges in enumerate(incoming)]
     return {"id": f"{number}: {headline(snapshot)}", "nodes": nodes}
 
 
-def _node(snapshot: GraphSnapshot, node: int, incoming: list[dict[str, str]]) -> dict[str, Any]:
-    """Return one node."""
+def _node(snapshot: GraphSnapshot, node: int, incoming: list[dict[str, str]], sent: dict[str, int]) -> dict[str, Any]:
+    """Return one node with the edges that enter it and, by output, the nodes to which it sends gradients."""
     words = card(snapshot, node)
     facts = {
         "operator": words.op,
+        **_tensor(snapshot, node),
         "name": words.name,
         "kind": clean(snapshot.kind[node]),
         "source": words.source,
@@ -61,15 +66,19 @@ def _node(snapshot: GraphSnapshot, node: int, incoming: list[dict[str, str]]) ->
     }
     measured = {clean(name): column[node] for name, column in snapshot.measures.items()}
     facts.update({name: f"{value:.6g}" for name, value in measured.items() if value is not None})
-    tensor = {"shape": shape_text(snapshot.shape[node]), "dtype": clean(snapshot.dtype[node] or "")}
     return {
         "id": node_id(node),
         "label": words.title or "?",
         "namespace": "/".join(part for part in words.scope.split("/") if part),
         "attrs": _pairs(facts),
         "incomingEdges": incoming,
-        "outputsMetadata": [{"id": "0", "attrs": _pairs(tensor)}],
+        "outputsMetadata": [{"id": number, "attrs": _pairs(_tensor(snapshot, sent[number]))} for number in sent],
     }
+
+
+def _tensor(snapshot: GraphSnapshot, node: int) -> dict[str, str]:
+    """Return what is known of a node's result, which is also the shape of its gradient."""
+    return {"shape": shape_text(snapshot.shape[node]), "dtype": clean(snapshot.dtype[node] or "")}
 
 
 def _pairs(facts: dict[str, str]) -> list[dict[str, str]]:

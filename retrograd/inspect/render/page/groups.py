@@ -45,7 +45,9 @@ class Groups:
     def opened(self, folded: Folded, paths: Sequence[str] = (), most: int | None = None) -> dict[str, list[int]]:
         """Return what is open when a page opens: ``open_at_first`` and the boxes of ``paths`` (as ``--expand``).
 
-        ``unrolled`` are the repeats among them that show all their blocks.  Raises ``UsageError`` for a path that the graph does not have.
+        ``unrolled`` are the repeats among them that show all their blocks.
+
+        Raises ``UsageError`` for a path that the graph does not have.
         """
         chosen = Opening()
         expand(folded, chosen, paths)
