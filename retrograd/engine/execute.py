@@ -80,11 +80,13 @@ class GraphTask:
             requested.add(node)
             if capture:
                 self.captures.setdefault(node, {}).setdefault(nr, []).append(i)
-        self.reached = set(requested)
+        self.reached = reached = set(requested)
         for node in _post_order([edge_parts(r)[0] for r in roots]):
-            if any(e is not None and edge_parts(e)[0] in self.reached for e in node._edges):
-                self.reached.add(node)
-                self.runs.add(node)
+            for edge in node._edges:
+                if edge is not None and (edge.node if edge.__class__ is Port else edge) in reached:
+                    reached.add(node)
+                    self.runs.add(node)
+                    break
         if not capture:
             self.runs |= requested
 
@@ -99,9 +101,10 @@ class GraphTask:
             if node not in seen:
                 seen.add(node)
                 stack.append(node)
+        everything = self.reached is None
         while stack:
             node = stack.pop()
-            if not self.executes(node):
+            if not everything and node not in self.runs:
                 continue
             for edge in node._edges:
                 if edge is None:
@@ -159,14 +162,15 @@ class GraphTask:
         running = self.running
         running.append(node)
         try:
-            if node._extra is None and self.reached is None and not node.accumulates and not observe.observers:
+            captures, executes = self.captures.get(node), self.executes(node)
+            bare = executes and captures is None and node._extra is None
+            if bare and not node.accumulates and not observe.observers:
                 self.run_bare_node(node, grads)
                 return
-            captures = self.captures.get(node)
-            if captures is not None and self.executes(node):  # as in PyTorch, before the tensors' hooks
+            if captures is not None and executes:  # as in PyTorch, before the tensors' hooks
                 self.record_captures(captures, grads)
             self.run_hooks_of_tensors(node, grads)
-            if not self.executes(node):
+            if not executes:
                 if captures is not None:
                     self.record_captures(captures, grads)
                 return

@@ -10,7 +10,7 @@ from .base import TensorBase
 from .dtypes import Sig
 from .node import NOTHING, GraphNode, Port
 from .opnode import OpNode
-from .registry import OPS
+from .registry import F
 
 
 def fit_results(node: GraphNode, results: tuple[Any, ...], tensors: bool) -> tuple[Any, ...]:
@@ -83,9 +83,9 @@ def _fit_tensor(node: GraphNode, i: int, g: TensorBase, expected: tuple[tuple[in
     if numpy is not None and have != numpy:
         if have.kind == "c" and numpy.kind != "c":
             _check_real(node, have)
-            g = OPS["real"](g)
+            g = F.real(g)
         if g._sig.numpy != numpy:
-            g = OPS["_to_copy"](g, numpy)
+            g = F._to_copy(g, numpy)
     return g
 
 
@@ -123,8 +123,8 @@ def _sum_tensor_to(g: Any, shape: tuple[int, ...]) -> Any:
     """The recorded form: a sum that keeps dimensions, then a view without the leading ones."""
     axes = _broadcast_axes(g._sig.shape, shape)
     if axes:
-        g = OPS["_sum_dim"](g, axes, True)
-    return g if g._sig.shape == shape else OPS["_view"](g, shape)
+        g = F._sum_dim(g, axes, True)
+    return g if g._sig.shape == shape else F._view(g, shape)
 
 
 def sum_to(g: Any, shape: tuple[int, ...]) -> Any:

@@ -19,10 +19,10 @@ from .base import LAZY, TensorBase, tensor_class
 from .dtypes import sig_of
 from .formula import Term
 from .numbers_ import number_operand
-from .plain_text import CallText
+from .plain_text import CallText, ViewText
 from .quiet import QUIET, reset_quiet, set_quiet
 from .row_node import execute, is_plain
-from .views import accumulator, gradient_edge, requires_grad
+from .views import HOLE, accumulator, gradient_edge, make_view, requires_grad
 
 
 class _Missing:
@@ -53,13 +53,16 @@ _NAMES: dict[str, Any] = {
     "number_operand": number_operand,
     "QUIET": QUIET, "set_quiet": set_quiet, "reset_quiet": reset_quiet, "ndarray": np.ndarray, "asarray": np.asarray,
     "TensorBase": TensorBase, "MISSING": MISSING, "next_number": state.next_number, "new": TensorBase.__new__,
+    "make_view": make_view, "HOLE": HOLE,
 }  # fmt: skip
 
 
 def has_short_way(op: Any) -> bool:
     """Whether a row's commonest calls can be served by a generated function."""
-    usual = op.tensor_positions[:1] < (op.required,) and op.outputs == 1 and not op.view and not op.nondiff
-    return QUIET is not None and is_plain(op) and usual
+    usual = op.tensor_positions[:1] < (op.required,) and op.outputs == 1 and not op.nondiff
+    if QUIET is None or not is_plain(op) or not usual:
+        return False
+    return not op.view or (op.tensor_positions == (0,) and op.joint is None and not op.aux)
 
 
 def deferred(op: Any, general: Callable[..., Any], form: str) -> Any:
@@ -94,7 +97,7 @@ def _become_short(function: FunctionType, op: Any, general: Callable[..., Any], 
     namespace = function.__globals__
     namespace.update(_NAMES, Tensor=tensor_class(), Node=op.node_class, ComplexNode=op.general_node_class)
     namespace.update(row=op, _forward=op.forward, general=_without_missing(general) if form == "function" else general)
-    text = "\n".join(CallText(op, namespace, form).lines()) + "\n"
+    text = "\n".join((ViewText if op.view else CallText)(op, namespace, form).lines()) + "\n"
     execute(text, f"<calls of {op.name}>", namespace)
     made = namespace["call"]
     function.__code__, function.__defaults__ = made.__code__, made.__defaults__

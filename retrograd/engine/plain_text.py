@@ -220,5 +220,42 @@ class CallText:
         return f"(() if {operand} is None else {found})" if operand in self.optional else found
 
 
+class ViewText(CallText):
+    """The same for a row that makes one view of its first operand, the only tensor."""
+
+    def _edges(self) -> list[str]:
+        tensor = self.tensors[0]
+        return [*super()._edges(), f"if {tensor}._meta is not None and {tensor}._meta.inference: {self.leave}"]
+
+    def _computing(self) -> list[str]:
+        """The forward computes nothing that NumPy could warn about."""
+        return [
+            f"try: _d = _forward({', '.join(self._argument(name) for name in self.op.params)})",
+            f"except (ValueError, TypeError, OverflowError): {self.leave}",
+        ]
+
+    def _result(self) -> list[str]:
+        return ["_t = new(Tensor)", "_t._array = _d", "_t._sig = sig = sig_of(_d)"]
+
+    def _node(self) -> list[str]:
+        slots = {"edge_0": "_e0", **{f"kept_{name}": self._saved(name) for name in self.op.saved_names}}
+        node = [
+            "_n = Node()",
+            "_n._number = next_number()",
+            "_n._sigs = sig.alone",
+            "_n._extra = _n._pending = None",
+            *[f"_n.{slot} = {value}" for slot, value in slots.items()],
+        ]
+        tensor, *others = self.op.params
+        return [
+            "_n = None",
+            "if _e0 is not None and sig.differentiable:",
+            *_indented(node),
+            f"make_view(_t, {tensor}, _n, (row, ({', '.join(['HOLE', *others])},), 0))",
+            f"if _mode: {self._telling('_n')}",
+            "return _t",
+        ]
+
+
 def _indented(lines: list[str]) -> list[str]:
     return ["    " + line for line in lines]

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 OPS: dict[str, Any] = {}
 """All operator rows (``OpDef``) by name."""
 
@@ -26,8 +28,13 @@ class Functions:
 
 
 def _either(row: Any, composite: Any) -> Any:
+    """What rules call: a row's forward for arrays, the composite for tensors."""
+    forward, call_row = row.forward, row.call
+
     def call(first: Any, *args: Any) -> Any:
-        return composite(first, *args) if hasattr(first, "_sig") else row(first, *args)
+        if first.__class__ is np.ndarray:
+            return forward(first, *args)
+        return composite(first, *args) if hasattr(first, "_sig") else call_row(first, *args)
 
     return call
 

@@ -78,7 +78,7 @@ _TAKEN = frozenset({
     "g", "gi", "sig", "heap", "task", "row", "joint", "state", "new", "general", "Tensor", "TensorBase", "Node",
     "ComplexNode", "OpNode", "Number", "FREED", "NOTHING", "LAZY", "QUIET", "MISSING", "SECOND_TIME", "array_of",
     "asarray", "by_rule", "fit_one", "getrefcount", "heappush", "kept", "leaf_edge", "ndarray", "next_number",
-    "number_operand", "observe", "reset_quiet", "set_quiet", "shown", "sig_of", "told",
+    "number_operand", "observe", "reset_quiet", "set_quiet", "shown", "sig_of", "told", "HOLE", "make_view",
 })  # fmt: skip
 """Names that generated code uses itself."""
 _ENGINE = os.path.dirname(__file__) + os.sep

@@ -229,9 +229,18 @@ def capture(roots: list[Any], grads: list[Any], keep_graph: bool, wanted: list[A
 
 def _leads_only_to(roots: list[Any], wanted: list[Any]) -> bool:
     """Whether every way from the roots ends at a leaf that is wanted."""
-    leaves = set(wanted)
-    for node in _reachable(roots):
-        if node not in leaves and node.__class__ is not Port and not any(e is not None for e in node._edges):
+    seen = {*roots, *wanted}
+    stack = [edge for edge in roots if edge not in wanted]
+    while stack:
+        node = stack.pop()
+        leads = False
+        for edge in (node.node,) if node.__class__ is Port else node._edges:
+            if edge is not None:
+                leads = True
+                if edge not in seen:
+                    seen.add(edge)
+                    stack.append(edge)
+        if not leads:
             return False
     return True
 

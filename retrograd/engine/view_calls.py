@@ -1,4 +1,4 @@
-"""The short way of rows that make views of their first argument, while nothing special is switched on.
+"""The short way of rows that make several views of their first argument, while nothing special is switched on.
 
 It records what the general way records, in a third of the time: what a node keeps is known from the row.
 """
@@ -15,14 +15,15 @@ from .views import make_views
 
 
 def has_view_way(op: Any) -> bool:
-    """Whether a row makes views of its first argument, its only tensor."""
-    return bool(op.view) and op.tensor_positions == (0,) and not (op.aux or op.joint or op.lists or op.nondiff)
+    """Whether a row makes several views of its first argument, its only tensor."""
+    several = bool(op.view) and op.outputs != 1
+    return several and op.tensor_positions == (0,) and not (op.aux or op.joint or op.lists or op.nondiff)
 
 
 def view_call(op: Any, general: Callable[..., Any]) -> Callable[..., Any]:
     """The row's call: views of a tensor are made here, everything else by ``general``."""
     tensor, forward, count = tensor_class(), op.forward, len(op.params)
-    keep, many = _keeper(op), op.outputs != 1
+    keep = _keeper(op)
 
     def call(*args: Any, **kwargs: Any) -> Any:
         mode = state.MODE
@@ -40,7 +41,7 @@ def view_call(op: Any, general: Callable[..., Any]) -> Callable[..., Any]:
             computed = forward(x._array, *args[1:])
         except (ValueError, TypeError, OverflowError):
             return general(*args)  # which says what does not fit
-        results = [wrap(a) for a in computed] if many else [wrap(computed)]
+        results = [wrap(a) for a in computed]
         node = None
         if edge is not None and x._sig.differentiable and results:
             sigs = tuple([t._sig for t in results])
@@ -49,7 +50,7 @@ def view_call(op: Any, general: Callable[..., Any]) -> Callable[..., Any]:
         make_views(results, x, node, op, args)
         if mode:
             observe.tell("operation", op, args, node, [x], results)
-        return tuple(results) if many else results[0]
+        return tuple(results)
 
     return call
 

@@ -203,6 +203,20 @@ def make_views(views: list[Any], operand: TensorBase, node: Any, op: Any, args: 
         view.replay = (*steps, (op, kept, nr))
 
 
+def make_view(t: Any, operand: TensorBase, node: Any, step: tuple[Any, ...]) -> None:
+    """The same for one view, made by ``step`` while no mode is on that could forbid writing to it."""
+    meta = operand.need_meta()
+    storage = storage_of(operand) if meta.storage is None else meta.storage
+    parent = meta.view
+    t._fn, t._meta, view = LAZY, Meta(), View()
+    t._meta.storage, t._meta.view = storage, view
+    view.fn, view.version = node, storage.version
+    if parent is None:
+        view.base, view.tag, view.replay = operand, CreationTag.DEFAULT, (step,)
+    else:
+        view.base, view.tag, view.replay = parent.base, parent.tag, (*parent.replay, step)
+
+
 def _make_inference_views(views: list[Any], operand: TensorBase, storage: Any) -> None:
     """Views in memory only: inference tensors know nothing of bases."""
     root_array(operand)

@@ -9,6 +9,7 @@ import numpy as np
 
 from ..public import METHODS, check_tensor, public
 from ..registry import F
+from .shaping import reshape
 
 
 @public("matmul", out=True)
@@ -34,26 +35,28 @@ def matmul(input: Any, other: Any) -> Any:  # noqa: A002
 
 def _fold_left(input: Any, other: Any) -> Any:  # noqa: A002
     """A batch times one matrix: the batch dimensions join the rows."""
-    rows = input.reshape(-1, input.shape[-1])
+    *batch, width = input._sig.shape
+    rows = reshape(input, -1, width)
     if other.ndim == 1:
-        return F._unsafe_view(F.mv(rows, other), tuple(input.shape[:-1]))
-    return F._unsafe_view(F.mm(rows, other), (*input.shape[:-1], other.shape[-1]))
+        return F._unsafe_view(F.mv(rows, other), tuple(batch))
+    return F._unsafe_view(F.mm(rows, other), (*batch, other._array.shape[1]))
 
 
 def _batched(input: Any, other: Any) -> Any:  # noqa: A002
     left = F.unsqueeze(input, 0) if input.ndim == 1 else input
     right = F.unsqueeze(other, -1) if other.ndim == 1 else other
-    if left.shape[-1] != right.shape[-2]:
+    *left_batch, n, k = left._sig.shape
+    *right_batch, m, p = right._sig.shape
+    if k != m:
         raise RuntimeError(
-            f"Expected size for first two dimensions of batch2 tensor to be: [{math.prod(left.shape[:-2])}, "
-            f"{left.shape[-1]}] "
-            f"but got: [{math.prod(right.shape[:-2])}, {right.shape[-2]}]."
+            f"Expected size for first two dimensions of batch2 tensor to be: [{math.prod(left_batch)}, {k}] but got: "
+            f"[{math.prod(right_batch)}, {m}]."
         )
-    batch = np.broadcast_shapes(tuple(left.shape[:-2]), tuple(right.shape[:-2]))
+    batch = left_batch if left_batch == right_batch else np.broadcast_shapes(tuple(left_batch), tuple(right_batch))
     count = math.prod(batch)
-    a = F.expand(left, (*batch, *left.shape[-2:])).reshape(count, *left.shape[-2:])
-    b = F.expand(right, (*batch, *right.shape[-2:])).reshape(count, *right.shape[-2:])
-    out = F._unsafe_view(F.bmm(a, b), (*batch, left.shape[-2], right.shape[-1]))
+    a = reshape(F.expand(left, (*batch, n, k)), count, n, k)
+    b = reshape(F.expand(right, (*batch, m, p)), count, m, p)
+    out = F._unsafe_view(F.bmm(a, b), (*batch, n, p))
     if input.ndim == 1:
         out = F._squeeze_dim(out, -2)
     return F._squeeze_dim(out, -1) if other.ndim == 1 else out

@@ -13,7 +13,7 @@ Extreme = namedtuple("Extreme", ["values", "indices"])
 """What ``max(dim)`` and its like return."""
 
 
-@public("sum", out=True)
+@public("sum", out=True, row="sum")
 def sum(input: Any, dim: Any = None, keepdim: bool = False, *, dtype: Any = None, axis: Any = None) -> Any:  # noqa: A001, A002
     """Sum over all elements or over ``dim``."""
     check_tensor("sum", input)
@@ -23,7 +23,7 @@ def sum(input: Any, dim: Any = None, keepdim: bool = False, *, dtype: Any = None
     return F._sum_dim(input, dim, keepdim, dtype)
 
 
-@public("mean", out=True)
+@public("mean", out=True, row="mean")
 def mean(input: Any, dim: Any = None, keepdim: bool = False, *, dtype: Any = None, axis: Any = None) -> Any:  # noqa: A002
     """Mean over all elements or over ``dim``; floating and complex dtypes only."""
     check_tensor("mean", input)

@@ -23,8 +23,8 @@ from .reinterpreting import seen_as
 def _sizes(size: tuple[Any, ...]) -> tuple[int, ...]:
     """``(2, 3)``, ``((2, 3),)`` or ``(torch.Size,)`` as a tuple of ints."""
     if len(size) == 1 and isinstance(size[0], (tuple, list)):
-        size = tuple(size[0])
-    return tuple(int(s) for s in size)
+        return tuple(map(int, size[0]))
+    return tuple(map(int, size))
 
 
 @public("view", function=False)
@@ -53,9 +53,10 @@ def view_as(self: Any, other: Any) -> Any:
 def reshape(input: Any, *shape: Any) -> Any:  # noqa: A002
     """The same data in another shape, as a view when possible."""
     check_tensor("reshape", input)
-    size = checked_size(_sizes(shape), input.numel())
-    if can_view(input._array, size):
-        return F._view(input, size) if input._array.flags.c_contiguous else F._reshape_alias(input, size)
+    array = input._array
+    size = checked_size(_sizes(shape), array.size)
+    if can_view(array, size):
+        return F._view(input, size) if array.flags.c_contiguous else F._reshape_alias(input, size)
     return F._unsafe_view(F.clone(input), size)
 
 

@@ -49,7 +49,8 @@ def spread(g: Any, sizes: Any, dim: Any, keepdim: bool) -> Any:
 def _sum_dtype(self: Any, dtype: Any) -> Any:
     if dtype is not None:
         return to_numpy_dtype(dtype)
-    return np.dtype(np.int64) if self.dtype.kind in "biu" else self.dtype
+    have = self.dtype
+    return np.dtype(np.int64) if have.kind in "biu" else have
 
 
 def _sum(self: Any, dtype: Any = None) -> Any:
