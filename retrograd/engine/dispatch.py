@@ -11,6 +11,7 @@ from .base import CreationTag, TensorBase, is_inference, wrap
 from .dtypes import get_default_dtype, result_dtype
 from .forward_ad import carries_tangent
 from .forward_rules import propagate
+from .new_views import make_views
 from .node import edge_to
 from .op import OpDef, set_dispatcher
 from .opnode import OpNode
@@ -20,7 +21,7 @@ from .registry import OPS
 from .saved import INFERENCE_SAVE, SavedTensor
 from .state import STATE
 from .view_calls import has_view_way, view_call
-from .views import gradient_edge, make_views, requires_grad
+from .views import gradient_edge, requires_grad
 
 Number = (bool, int, float, complex)
 

@@ -18,11 +18,12 @@ from . import observe, state
 from .base import LAZY, TensorBase, tensor_class
 from .dtypes import sig_of
 from .formula import Term
+from .new_views import make_view
 from .numbers_ import number_operand
 from .plain_text import CallText, ViewText
 from .quiet import QUIET, reset_quiet, set_quiet
 from .row_node import execute, is_plain
-from .views import HOLE, accumulator, gradient_edge, make_view, requires_grad
+from .views import HOLE, accumulator, gradient_edge, requires_grad
 
 
 class _Missing:

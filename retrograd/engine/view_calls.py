@@ -10,8 +10,8 @@ from typing import Any
 
 from . import observe, state
 from .base import LAZY, tensor_class, wrap
+from .new_views import make_views
 from .plain import leaf_edge
-from .views import make_views
 
 
 def has_view_way(op: Any) -> bool:
