@@ -355,6 +355,18 @@ def clamp_that_lets_gradients_pass(torch: Any) -> Made:
 
 
 @meant
+def clamp_that_leaks(torch: Any) -> Made:
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return x.clamp(-0.5, 0.5)
+
+    def backward(ctx, g):
+        return torch.where(ctx.saved_tensors[0].abs() <= 0.5, g, 0.01 * g)
+
+    return function(torch, forward, backward), (drawn(torch, 9),)
+
+
+@meant
 def lower_bound_that_pulls_back(torch: Any) -> Made:
     def forward(ctx, x):
         ctx.save_for_backward(x)

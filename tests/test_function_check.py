@@ -192,6 +192,33 @@ def test_closures_are_not_kept(engine):
 
 
 @EACH_ENGINE
+@pytest.mark.parametrize("both", [True, False])
+def test_outputs_that_nothing_used_need_no_gradient(engine, both):
+    """Backward may leave out an output that the program does nothing with, and no other."""
+    torch = pytest.importorskip(engine)
+
+    def forward(ctx, x):
+        total = x.exp().sum()
+        ctx.save_for_backward(x, total)
+        return x.exp() / total, total
+
+    def backward(ctx, g, _):
+        x, total = ctx.saved_tensors
+        y = x.exp() / total
+        return y * (g - (g * y).sum())
+
+    made = function(torch, forward, backward)
+
+    def program():
+        y, total = made.apply(drawn(torch, 4))
+        ((y * y).sum() + (total if both else 0)).backward()
+
+    with recording(level="full", check=True) as recorded:
+        on_a_short_stack(program)
+    assert [finding.kind for finding in diagnose(recorded)] == (["wrong-backward"] if both else [])
+
+
+@EACH_ENGINE
 @pytest.mark.parametrize("check", [True, False])
 def test_sums_left_to_the_engine_are_right(engine, check):
     """A gradient that the engine sums to its input's shape has the wrong shape only if the sum is wrong."""

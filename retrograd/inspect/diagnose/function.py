@@ -148,10 +148,11 @@ def _measured_case(event: Event) -> Case:
     factor = data.get("factor")
     share = f" ({factor:.4g} times as much, for every entry)" if factor is not None else ""
     to = "the incoming gradient" if data.get("incoming") else f"{name}{data.get('index') or ''}"
+    gives = f"returns None for {name}, so zero" if data.get("missing") else f"gives {_number(data, 'analytic')}"
     return Case(
         kind="wrong-double-backward" if second else "wrong-backward",
-        message=f"{event.op}.backward{at(source)} gives {_number(data, 'analytic')} as {'second ' if second else ''}"
-        f"derivative with respect to {to}, finite differences give {_number(data, 'numeric')}{share}.",
+        message=f"{event.op}.backward{at(source)} {gives} as {'second ' if second else ''}derivative with respect to "
+        f"{to}; finite differences give {_number(data, 'numeric')}{share}.",
         remedy=_correction(data, name),
         source=source,
         op=event.op,

@@ -59,7 +59,7 @@ def apart(work: Callable[[], None], seconds: float) -> bool:
 @contextmanager
 def _streams() -> Iterator[list[_Stream]]:
     """Put stand-ins for the standard streams in place, and take them away unless somebody else changed them."""
-    made = {name: _Stream(getattr(sys, name)) for name in _STREAMS}
+    made = {name: _Stream(getattr(sys, name)) for name in _STREAMS if getattr(sys, name) is not None}
     for name, stream in made.items():
         setattr(sys, name, stream)
     try:

@@ -19,6 +19,7 @@ from . import intent
 from .apart import apart
 from .maps import Applied, Backward, Map, drawn_like
 from .slopes import DOUBLE, SINGLE, Place, Precision, Slope, direction_for, moved_aside, worst_entry
+from .uses import Uses
 
 SECONDS = 5.0
 """Time for all Functions of one recording; those whose turn does not come are not checked."""
@@ -62,13 +63,13 @@ def check_functions(recording: Recording, specimens: Specimens, note: Callable[[
         return
     found: list[Event] = []
     until = time.monotonic() + SECONDS
-    twice = _differentiated_twice(recording)
+    uses = Uses(recording)
 
     def work() -> None:
         reruns = {source.name: source.rerun() for source in sources() if source.name in specimens.engines()}
         with np.errstate(all="ignore"):
             for specimen in specimens.kept:
-                found.extend(_events(specimen, reruns[specimen.engine], twice, until))
+                found.extend(_events(specimen, reruns[specimen.engine], uses, until))
 
     if specimens.kept:
         apart(work, SECONDS + _GRACE)
@@ -77,22 +78,14 @@ def check_functions(recording: Recording, specimens: Specimens, note: Callable[[
     specimens.kept.clear()
 
 
-def _differentiated_twice(recording: Recording) -> set[str]:
-    """Return the names of Functions whose backward was itself recorded, and then run through."""
-    runs = {event.data.get("run"): event.data for event in recording.events if event.kind == "backward"}
-    last = max((run for run in runs if run is not None), default=-1)
-    recorded = {run for run, data in runs.items() if data.get("create_graph") and run != last}
-    rules = (event for event in recording.events if event.data.get("action") == "backward")
-    return {event.op for event in rules if event.data.get("run") in recorded}
-
-
-def _events(specimen: Specimen, rerun: Rerun, twice: set[str], until: float) -> Iterator[Event]:
+def _events(specimen: Specimen, rerun: Rerun, uses: Uses, until: float) -> Iterator[Event]:
     """Yield what is to be noted of one call: of the first derivative, and of the second if it was used."""
     cls = specimen.function()
     if cls is None:
         return
     for precision in (DOUBLE, SINGLE):
-        applied = Applied(rerun, specimen, double=precision is DOUBLE, until=until)
+        used = uses.outputs.get(cls.__name__, ())
+        applied = Applied(rerun, specimen, used, double=precision is DOUBLE, until=until)
         try:
             verdict = compare(applied, applied.point(), precision, cls)
         except Deliberate:
@@ -100,7 +93,7 @@ def _events(specimen: Specimen, rerun: Rerun, twice: set[str], until: float) -> 
         except (Exception, SystemExit):
             continue
         yield _event(specimen, cls, verdict, 1)
-        if not verdict.error and cls.__name__ in twice:
+        if not verdict.error and cls.__name__ in uses.twice:
             yield from _second(specimen, cls, applied, rerun, precision)
         return
 
@@ -165,7 +158,7 @@ def _argument(place: Place, argument: int, direction: Array, cls: Any, numbers: 
     entry = place.slope(argument, along)
     if (entry.moved and not entry.settled) or entry.error < place.precision.tolerance:
         return None
-    if cls is not None and _is_meant(place, argument, entry, cls):
+    if cls is not None and _is_meant(place, (argument, index), entry, cls):
         raise Deliberate
     return _difference(place, argument, (index, along, entry), _factor(place, argument, slope, numbers))
 
@@ -195,12 +188,15 @@ def _is_constant(place: Place, argument: int) -> bool:
     return product is not None and bool(product.any())
 
 
-def _is_meant(place: Place, argument: int, entry: Slope, cls: Any) -> bool:
+def _is_meant(place: Place, where: tuple[int, tuple[int, ...]], entry: Slope, cls: Any) -> bool:
     """Whether a difference is one that the author of a Function wants."""
+    argument, index = where
     passing = intent.passes_on(place.products, place.given, argument)
     if intent.says_so(cls) or (intent.replaces_steps(cls) and passing):
         return True
     if not entry.moved and passing and intent.keeps_nothing(cls):
+        return True
+    if not entry.moved and intent.leaks(place.products, place.given, argument, index):
         return True
     return intent.bends(place.map, place.arrays, [drawn_like(one, np.random.default_rng(2)) for one in place.given])
 

@@ -28,6 +28,8 @@ _STEPS = frozenset({
 })  # fmt: skip
 """Operations of forward that have no useful derivative, so that backward puts another in its place."""
 
+_LEAK = 0.3
+
 
 def leaves_values_alone(rule: Map, arrays: Sequence[Array], out: Sequence[Array], numbers: np.random.Generator) -> bool:
     """Whether forward returns what it was given, here and elsewhere: it can only be meant to act on gradients."""
@@ -71,6 +73,13 @@ def passes_on(products: Sequence[Array | None], given: Sequence[Array], argument
     product = products[argument]
     same = [one for one in given if product is not None and one.shape == product.shape]
     return any(bool(np.all((product == one) | (product == 0))) for one in same)
+
+
+def leaks(products: Sequence[Array | None], given: Sequence[Array], argument: int, index: tuple[int, ...]) -> bool:
+    """Whether backward lets a small share of the gradient through where forward is flat, as one chooses to."""
+    product = products[argument]
+    same = [one for one in given if product is not None and one.shape == product.shape]
+    return any(product is not None and 0 < abs(product[index]) <= _LEAK * abs(one[index]) for one in same)
 
 
 def bends(rule: Map, arrays: Sequence[Array], given: Sequence[Array]) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, Protocol
 
@@ -27,9 +27,13 @@ class Map(Protocol):
 class Applied:
     """One call of a Function, as a map from those arguments that require a gradient to its outputs."""
 
-    def __init__(self, rerun: Rerun, specimen: Specimen, *, double: bool, until: float) -> None:
+    def __init__(
+        self, rerun: Rerun, specimen: Specimen, used: Collection[int] = (), *, double: bool, until: float
+    ) -> None:
         self._rerun = rerun
         self._until = until
+        self._used = used
+        """Which of the tensors that come out gradients may come back to; empty for all."""
         self._specimen = specimen
         self._double = double
         self._varied = specimen.varied
@@ -72,7 +76,9 @@ class Applied:
         args = [copies[place] if place in copies else self._fresh(one) for place, one in enumerate(self._specimen.args)]
         result = cls.apply(*args, **{name: self._fresh(one) for name, one in self._specimen.kwargs.items()})
         several = result if isinstance(result, (tuple, list)) else (result,)
-        return [one for one in several if isinstance(one, self._rerun.tensor_type) and self._rerun.differentiable(one)]
+        tensors = [one for one in several if isinstance(one, self._rerun.tensor_type)]
+        used = [one for place, one in enumerate(tensors) if not self._used or place in self._used]
+        return [one for one in used if self._rerun.differentiable(one)]
 
     def like(self, outputs: Sequence[Any], given: Sequence[Array]) -> list[Any]:
         """Return arrays as tensors of the outputs' dtypes."""

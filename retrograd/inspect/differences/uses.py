@@ -1,0 +1,41 @@
+"""What a recorded program did with its custom Functions, so that only that is checked."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+
+from ..events import Event, Recording
+
+
+class Uses:
+    """By name of a Function: which of its outputs went on into the graph, and whether it was differentiated twice."""
+
+    def __init__(self, recording: Recording) -> None:
+        self.outputs: dict[str, set[int]] = defaultdict(set)
+        """Places among the tensors that forward returned.  What a Function returns besides its result, such as
+        statistics for its own backward, often has no gradient and needs none."""
+        made: dict[int, tuple[str, int]] = {}
+        """Tensor -> the Function that returned it last, and the place there."""
+        for event in recording.events:
+            for tensor in _taken(event):
+                if tensor in made:
+                    name, place = made[tensor]
+                    self.outputs[name].add(place)
+            if event.kind == "function" and event.data.get("action") == "forward":
+                made.update((tensor, (event.op, place)) for place, tensor in enumerate(event.data.get("outputs", ())))
+        self.twice = _differentiated_twice(recording)
+
+
+def _taken(event: Event) -> list[int]:
+    """Return the tensors that gradients go back to from what happened."""
+    if event.kind == "backward":
+        return list(event.data.get("roots", ()))
+    return list(event.data.get("inputs", ())) if "nodes" in event.data or "node" in event.data else []
+
+
+def _differentiated_twice(recording: Recording) -> set[str]:
+    """Return the names of Functions whose backward was itself recorded, with another run to come."""
+    runs = {event.data.get("run", -1): event.data for event in recording.events if event.kind == "backward"}
+    recorded = {run for run, data in runs.items() if data.get("create_graph") and run != max(runs)}
+    rules = (event for event in recording.events if event.data.get("action") == "backward")
+    return {event.op for event in rules if event.data.get("run") in recorded}
