@@ -52,7 +52,7 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, Any, Any]:
         return (yield)
     from .inspect.debug import debug
 
-    with debug() as trace:
+    with debug(check=True) as trace:
         result = yield
     texts = [*_findings(trace, severity), *_bad_gradients(trace)]
     if texts:

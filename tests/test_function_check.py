@@ -6,7 +6,9 @@ What is right and wrong is PyTorch's own ``gradcheck`` to say.
 from __future__ import annotations
 
 import gc
+import json
 import random
+import subprocess
 import sys
 import threading
 import weakref
@@ -227,6 +229,57 @@ def test_sums_left_to_the_engine_are_right(engine, check):
     with recording(level="full", check=check) as recorded:
         on_a_short_stack(lambda: made.apply(*arguments).sum().backward())
     assert [finding.message for finding in diagnose(recorded)] == []
+
+
+PROGRAM = """
+import atexit, os, random, sys
+import torch
+
+calls = []
+
+class Twice(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        calls.append(x)
+        print("forward", len(calls))
+        sys.stderr.write("to stderr\\n")
+        return x * 2 * random.random()
+
+    @staticmethod
+    def backward(ctx, g):
+        print("backward")
+        return g
+
+x = torch.ones(3, requires_grad=True)
+Twice.apply(x).sum().backward()
+if os.fork() == 0:
+    print("child")
+    sys.exit(3)
+os.wait()
+atexit.register(lambda: print("the end", len(calls), random.random()))
+random.seed(1)
+if "closed" in sys.argv:
+    sys.stdout.flush()
+    os.close(1)
+    sys.stdout = None
+"""
+
+
+@pytest.mark.parametrize("arguments", [[], ["closed"]])
+def test_program_runs_as_alone(arguments, tmp_path):
+    """What the program writes, and its exit code, are those of ``python``; the Function was checked nevertheless."""
+    path = tmp_path / "program.py"
+    path.write_text(PROGRAM.replace("import torch", "import retrograd as torch"))
+    alone = subprocess.run([sys.executable, str(path), *arguments], capture_output=True, text=True, check=False)
+    report = tmp_path / "found.json"
+    watched = subprocess.run(
+        [sys.executable, "-m", "retrograd", "diagnose", "--exit-zero", "-o", str(report), str(path), "--", *arguments],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (watched.stdout, watched.stderr, watched.returncode) == (alone.stdout, alone.stderr, alone.returncode)
+    assert [finding["kind"] for finding in json.loads(report.read_text())["findings"]] == ["wrong-backward"]
 
 
 @EACH_ENGINE

@@ -21,6 +21,18 @@ def test_not_finite():
     rate = rg.tensor([1.0, 0.0], requires_grad=True)
     rg.sqrt(rate).sum().backward()
 
+class Twice(rg.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        return x * 2.0
+
+    @staticmethod
+    def backward(ctx, g):
+        return g
+
+def test_wrong_function():
+    Twice.apply(rg.ones(3, requires_grad=True)).sum().backward()
+
 def test_raises():
     w = rg.ones(3, requires_grad=True)
     w += 1.0
@@ -47,7 +59,7 @@ def test_without_the_option(tmp_path):
     """Nothing is checked; the fixture works."""
     printed = run(tmp_path)
 
-    assert "3 passed" in printed
+    assert "4 passed" in printed
     assert "FAILED test_gradients.py::test_raises" in printed
 
 
@@ -57,7 +69,8 @@ def test_with_the_option(tmp_path, option):
     printed = run(tmp_path, option, "test_gradients.py")
 
     assert "2 passed" in printed
-    assert "2 failed" in printed
+    assert "3 failed" in printed
+    assert "wrong-backward: Twice.backward" in printed
     assert "FAILED test_gradients.py::test_not_finite" in printed
     assert "gradient of rate has 0 NaN and 1 inf, the first at [1]" in printed
     assert "retrograd: w, " in printed or "retrograd: w " in printed  # the note of the error that was raised

@@ -66,6 +66,17 @@ def program_options(command: Function) -> Function:
     return module(code(command))
 
 
+def check_option(command: Function) -> Function:
+    """Give a command that records everything the choice to leave custom Functions alone."""
+    option = click.option(
+        "--check/--no-check",
+        default=True,
+        show_default=True,
+        help="When SCRIPT has ended, call its custom Functions again and compare backward with finite differences.",
+    )
+    return option(command)
+
+
 class StepType(click.ParamType):  # type: ignore[type-arg]  # no parameters before click 8.3
     """``last``, ``all`` or the number of a backward run, counted from 0 (negative: from the end)."""
 

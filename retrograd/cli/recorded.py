@@ -34,6 +34,8 @@ class Recorded:
     """Save after so many backward runs."""
     save: Callable[[Recording], None] = lambda recording: None
     """Saves what there is while the program runs; must not raise."""
+    check: bool = True
+    """Whether custom Functions are called again in the end, at level ``full``."""
 
 
 def run_recorded(target: Target, how: Recorded) -> tuple[Recording, Ending]:
@@ -44,7 +46,7 @@ def run_recorded(target: Target, how: Recorded) -> tuple[Recording, Ending]:
     recorded, ending = Recording(), Ending()
     flushes = _Flushes(how) if how.every else None
     try:
-        with recording(script=target.label, level=how.level, check=how.level == "full", after_run=flushes) as recorded:
+        with recording(script=target.label, level=how.level, check=how.check, after_run=flushes) as recorded:
             recorded.complete = False
             if how.launch is not None:
                 recorded.rank, recorded.world_size = how.launch.rank, how.launch.world_size

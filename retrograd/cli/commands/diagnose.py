@@ -21,7 +21,7 @@ from ...inspect.render.json_ import load_recording
 from ...inspect.render.reports import Outcome, Report, report_for, reports
 from ...inspect.render.reports.panels import print_findings
 from .. import results
-from ..options import ScriptCommand, program_options
+from ..options import ScriptCommand, check_option, program_options
 from ..recorded import Recorded, run_and_report
 from ..runner import Ending
 from ..target import Target, choose
@@ -68,6 +68,7 @@ class Asked:
     show_default=True,
     help="Tell only findings at least this severe.",
 )
+@check_option
 @click.option("--twice", is_flag=True, help="Run SCRIPT twice and name the first operation whose result differs.")
 @click.option("--exit-zero", is_flag=True, help="Findings do not make the exit code 1.")
 def command(words: tuple[str, ...], module: str | None, code: str | None, **asked: Any) -> None:
@@ -84,7 +85,7 @@ def command(words: tuple[str, ...], module: str | None, code: str | None, **aske
     target = choose(words, module=module, code=code)
     if asked["twice"]:
         click.get_current_context().exit(_run_twice(target, wanted))
-    _run(target, wanted)
+    _run(target, wanted, check=asked["check"])
 
 
 def _wanted(asked: dict[str, Any]) -> Asked:
@@ -97,7 +98,7 @@ def _wanted(asked: dict[str, Any]) -> Asked:
     return Asked(path, output or "", form, asked["severity"], asked["exit_zero"], time.perf_counter())
 
 
-def _run(target: Target, wanted: Asked) -> NoReturn:
+def _run(target: Target, wanted: Asked, *, check: bool) -> NoReturn:
     """Run a program and tell what was found."""
     target.check()
     if wanted.output not in (None, STDOUT) and target.kind == "script":
@@ -106,7 +107,7 @@ def _run(target: Target, wanted: Asked) -> NoReturn:
     def report(recorded: Recording, _ending: Ending) -> int:
         return _tell(recorded, diagnose(recorded), wanted, to_stderr=True)
 
-    run_and_report(target, report, Recorded("full"))
+    run_and_report(target, report, Recorded("full", check=check))
 
 
 def _read(paths: tuple[str, ...], wanted: Asked, *, twice: bool) -> int:

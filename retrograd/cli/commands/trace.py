@@ -12,7 +12,7 @@ from ...inspect.event_data import LEVELS
 from ...inspect.events import Recording
 from .. import results
 from ..launcher import launched
-from ..options import ScriptCommand, StepType, drawing_options, program_options, render_options
+from ..options import ScriptCommand, StepType, check_option, drawing_options, program_options, render_options
 from ..recorded import Recorded, run_and_report
 from ..runner import Ending
 from ..target import choose
@@ -43,6 +43,7 @@ from ..target import choose
     show_default=True,
     help="How much is recorded: structure; also times and statistics of backward; also every call of forward.",
 )
+@check_option
 @click.option(
     "--flush-every",
     type=click.IntRange(min=1),
@@ -81,5 +82,5 @@ def command(ctx: click.Context, /, words: tuple[str, ...], **asked: Any) -> None
     def keep(recorded: Recording) -> None:
         results.write(recorded, outputs, options, quiet=True)
 
-    watched = launch if outputs else None
-    run_and_report(target, report, Recorded(asked["level"], watched, asked["flush_every"] if outputs else None, keep))
+    watched, every = (launch, asked["flush_every"]) if outputs else (None, None)
+    run_and_report(target, report, Recorded(asked["level"], watched, every, keep, check=asked["check"]))
