@@ -396,6 +396,50 @@ def nearest_row_of_a_codebook(torch: Any) -> Made:
 
 
 @meant
+def padding_row_of_a_table(torch: Any) -> Made:
+    def forward(ctx, table, rows, padding):
+        ctx.save_for_backward(rows)
+        ctx.shape, ctx.padding = table.shape, padding
+        return table[rows]
+
+    def backward(ctx, g):
+        (rows,) = ctx.saved_tensors
+        found = torch.zeros(ctx.shape, dtype=g.dtype).index_add(0, rows, g)
+        found[ctx.padding] = 0
+        return found, None, None
+
+    return function(torch, forward, backward), (drawn(torch, 5, 3), torch.tensor([0, 4, 0, 2]), 0)
+
+
+@meant
+def binary_weights_with_a_slope(torch: Any) -> Made:
+    def forward(ctx, w):
+        ctx.save_for_backward(w)
+        return w.sign() * w.abs().mean()
+
+    def backward(ctx, g):
+        (w,) = ctx.saved_tensors
+        return g * (1 / w.numel() + w.abs().mean() * (w.abs() <= 1))
+
+    return function(torch, forward, backward), (drawn(torch, 3, 4),)
+
+
+@meant
+def pruning_that_pulls_weights_to_zero(torch: Any) -> Made:
+    def forward(ctx, w, share):
+        ranked, _ = w.abs().reshape(-1).sort()
+        mask = w.abs() >= ranked[int(share * w.numel())]
+        ctx.save_for_backward(w, mask)
+        return w * mask
+
+    def backward(ctx, g):
+        w, mask = ctx.saved_tensors
+        return g + 2e-4 * torch.where(mask, torch.zeros_like(w), w), None
+
+    return function(torch, forward, backward), (drawn(torch, 4, 4), 0.5)
+
+
+@meant
 def named_so(torch: Any) -> Made:
     made = function(torch, lambda ctx, x: x.clamp(min=0) * 2, lambda ctx, g: g, name="ReLUWithSurrogate")
     return made, (drawn(torch, 9),)
@@ -448,6 +492,49 @@ def mask_forgotten(torch: Any) -> Made:
         return x.clamp(min=0)
 
     return function(torch, forward, lambda ctx, g: g), (drawn(torch, 9),)
+
+
+@wrong("x")
+def signed_root(torch: Any) -> Made:
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return x.sign() * x.abs().sqrt()
+
+    return function(torch, forward, lambda ctx, g: g * 0.5 * ctx.saved_tensors[0].abs().sqrt()), (drawn(torch, 9),)
+
+
+@wrong("x")
+def reciprocal_without_its_sign(torch: Any) -> Made:
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return 1 / x
+
+    return function(torch, forward, lambda ctx, g: g / ctx.saved_tensors[0] ** 2), (drawn(torch, 9),)
+
+
+@wrong("x")
+def leak_forgotten(torch: Any) -> Made:
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return torch.where(x > 0, x, 0.1 * x)
+
+    return function(torch, forward, lambda ctx, g: g * (ctx.saved_tensors[0] > 0)), (drawn(torch, 9),)
+
+
+@wrong("table")
+def repeated_rows_not_added(torch: Any) -> Made:
+    def forward(ctx, table, rows):
+        ctx.save_for_backward(rows)
+        ctx.shape = table.shape
+        return table[rows]
+
+    def backward(ctx, g):
+        (rows,) = ctx.saved_tensors
+        found = torch.zeros(ctx.shape, dtype=g.dtype)
+        found[rows] = g
+        return found, None
+
+    return function(torch, forward, backward), (drawn(torch, 5, 3), torch.tensor([0, 4, 4, 2]))
 
 
 @wrong("x")

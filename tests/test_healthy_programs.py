@@ -28,7 +28,7 @@ def test_nothing_is_found(path, engine):
     linecache.cache[name] = (len(text), None, text.splitlines(True), name)
     printed = []
     for watched in (False, True):
-        watch = recording(level="full") if watched else contextlib.nullcontext()
+        watch = recording(level="full", check=True) if watched else contextlib.nullcontext()
         with contextlib.redirect_stdout(io.StringIO()) as out, watch as recorded:
             exec(compile(text, name, "exec"), {"__name__": "__main__"})
         printed.append(out.getvalue())

@@ -132,7 +132,8 @@ def _sums_to(gradient: list[int], shape: list[int]) -> bool:
 
 def _measured(flow: Flow) -> Iterator[Case]:
     """Yield a case for each Function whose derivative was compared with finite differences and differs."""
-    mutating = {event.op for _, event in flow.of_kind("function", action="forward") if event.data.get("mutated")}
+    forwards = [event for _, event in flow.of_kind("function", action="forward")]
+    mutating = {event.op for event in forwards if any(map(flow.requires_grad, event.data.get("mutated", ())))}
     for _, event in flow.of_kind("function", action="checked"):
         if event.data.get("relative_error", 0.0) >= _DIFFERS and event.op not in mutating:
             yield _measured_case(event)

@@ -186,7 +186,7 @@ def _mutating_functions(flow: Flow) -> Iterator[Case]:
     """Yield a case for each custom Function that changed an input in forward and did not say so."""
     told = set()
     for row, event in flow.of_kind("function", action="forward"):
-        mutated = event.data.get("mutated", ())
+        mutated = [tensor for tensor in event.data.get("mutated", ()) if _matters(flow, row, tensor)]
         if not mutated or event.op in told:
             continue
         told.add(event.op)
@@ -203,6 +203,15 @@ def _mutating_functions(flow: Flow) -> Iterator[Case]:
             subjects=frozenset(mutated),
             marks=flow.marks(flow.run_after(row), [row], "changes its input"),
         )
+
+
+def _matters(flow: Flow, row: int, tensor: int) -> bool:
+    """Whether it matters that a Function changed an input; it may keep running statistics that it only writes."""
+    if flow.requires_grad(tensor):
+        return True
+    write = _write_inside(flow, row, {tensor})
+    used = [use for use in flow.used_in.get(tensor, ()) if flow.target(use) != tensor]
+    return write is None or any(write < use < row for use in used)
 
 
 def _write_inside(flow: Flow, row: int, tensors: set[int]) -> int | None:

@@ -24,6 +24,8 @@ from .uses import Uses
 SECONDS = 5.0
 """Time for all Functions of one recording; those whose turn does not come are not checked."""
 _GRACE = 1.0
+_SMALL = 2e-3
+"""Share of a slope that a rule may cut off."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,7 +155,10 @@ def _argument(place: Place, argument: int, direction: Array, cls: Any, numbers: 
     if not slope.settled:
         return None
     if slope.error < place.precision.tolerance:
-        return Verdict(argument, 0.0)
+        direction, whole = _where_nothing_returns(place, argument, direction), slope.scale
+        slope = place.slope(argument, direction) if direction.any() else slope
+        if not slope.settled or slope.error < 1 or slope.scale < _SMALL * whole:
+            return Verdict(argument, 0.0)
     index, along = worst_entry(place, argument, direction)
     entry = place.slope(argument, along)
     if (entry.moved and not entry.settled) or entry.error < place.precision.tolerance:
@@ -161,6 +166,15 @@ def _argument(place: Place, argument: int, direction: Array, cls: Any, numbers: 
     if cls is not None and _is_meant(place, (argument, index), entry, cls):
         raise Deliberate
     return _difference(place, argument, (index, along, entry), _factor(place, argument, slope, numbers))
+
+
+def _where_nothing_returns(place: Place, argument: int, direction: Array) -> Array:
+    """Return the part of a direction along entries whose gradient is exactly zero.
+
+    A leak that backward forgot is too small to show beside the other entries.
+    """
+    product = place.products[argument]
+    return np.zeros_like(direction) if product is None else np.where(product == 0, direction, 0).astype(direction.dtype)
 
 
 def _difference(
@@ -192,13 +206,15 @@ def _is_meant(place: Place, where: tuple[int, tuple[int, ...]], entry: Slope, cl
     """Whether a difference is one that the author of a Function wants."""
     argument, index = where
     passing = intent.passes_on(place.products, place.given, argument)
-    if intent.says_so(cls) or (intent.replaces_steps(cls) and passing):
-        return True
-    if not entry.moved and passing and intent.keeps_nothing(cls):
+    if intent.says_so(cls) or (not entry.moved and passing and intent.keeps_nothing(cls)):
         return True
     if not entry.moved and intent.leaks(place.products, place.given, argument, index):
         return True
-    return intent.bends(place.map, place.arrays, [drawn_like(one, np.random.default_rng(2)) for one in place.given])
+    if place.map.takes_indices() and intent.leaves_rows_out(place.products[argument], index):
+        return True
+    numbers = np.random.default_rng(2)
+    given = [drawn_like(one, numbers) for one in place.given]
+    return intent.bends(place.map, place.arrays, given) or intent.jumps(place.map, place.arrays, argument, numbers)
 
 
 def _factor(place: Place, argument: int, slope: Slope, numbers: np.random.Generator) -> float | None:

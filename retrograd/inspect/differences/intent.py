@@ -22,13 +22,8 @@ _WORDS = frozenset({
     "pseudo", "proxy",
 })  # fmt: skip
 """Words in the name or docstring of a Function whose author says that backward is something else."""
-_STEPS = frozenset({
-    "round", "floor", "ceil", "trunc", "fix", "sign", "sgn", "heaviside", "argmax", "argmin", "one_hot", "topk", "sort",
-    "bernoulli", "multinomial", "int", "long", "round_", "floor_", "ceil_", "trunc_", "sign_",
-})  # fmt: skip
-"""Operations of forward that have no useful derivative, so that backward puts another in its place."""
-
 _LEAK = 0.3
+_HALVINGS = 18
 
 
 def leaves_values_alone(rule: Map, arrays: Sequence[Array], out: Sequence[Array], numbers: np.random.Generator) -> bool:
@@ -53,10 +48,49 @@ def says_so(cls: Any) -> bool:
     return not _WORDS.isdisjoint(re.findall(r"[a-z]+", text.lower()))
 
 
-def replaces_steps(cls: Any) -> bool:
-    """Whether forward calls an operation that has no useful derivative."""
-    code = code_of(cls.forward)
-    return code is not None and not _STEPS.isdisjoint(code.co_names)
+def jumps(rule: Map, arrays: Sequence[Array], argument: int, numbers: np.random.Generator) -> bool:
+    """Whether forward jumps somewhere: it rounds, compares or ranks, and backward puts a slope in the place of that.
+
+    On the way to another point the part with the largest change is halved again and again; the change goes to zero
+    where forward is continuous, and grows where it has a pole.
+    """
+    start = arrays[argument]
+    shuffled = numbers.permutation(start.ravel()).reshape(start.shape)
+    for end in (shuffled if start.size > 1 else 1.7 * start, -shuffled):
+        sizes = _changes(rule, arrays, argument, end)
+        if (
+            len(sizes) == _HALVINGS
+            and 1e-3 * sizes[0] < 0.7 * sizes[_HALVINGS // 2] < sizes[-1] < 1.5 * sizes[_HALVINGS // 2]
+        ):
+            return True
+    return False
+
+
+def _changes(rule: Map, arrays: Sequence[Array], argument: int, end: Array) -> list[float]:
+    """Return the largest change in the part of a way that is looked at, part by part; fewer where it is not finite."""
+
+    def at(share: float) -> list[Array]:
+        moved = list(arrays)
+        moved[argument] = np.asarray((1 - share) * arrays[argument] + share * end, end.dtype)
+        return rule.values(moved)
+
+    sizes: list[float] = []
+    low, high = 0.0, 1.0
+    below, above = at(low), at(high)
+    while len(sizes) < _HALVINGS:
+        middle = (low + high) / 2
+        between = at(middle)
+        first, second = _apart(below, between), _apart(between, above)
+        if not np.isfinite(first + second):
+            break
+        sizes.append(max(first, second))
+        low, high, below, above = (low, middle, below, between) if first > second else (middle, high, between, above)
+    return sizes
+
+
+def _apart(one: Sequence[Array], other: Sequence[Array]) -> float:
+    """Return the largest difference of two lists of arrays."""
+    return max(float(np.abs(a - b).max(initial=0.0)) for a, b in zip(one, other, strict=True))
 
 
 def keeps_nothing(cls: Any) -> bool:
@@ -80,6 +114,11 @@ def leaks(products: Sequence[Array | None], given: Sequence[Array], argument: in
     product = products[argument]
     same = [one for one in given if product is not None and one.shape == product.shape]
     return any(product is not None and 0 < abs(product[index]) <= _LEAK * abs(one[index]) for one in same)
+
+
+def leaves_rows_out(product: Array | None, index: tuple[int, ...]) -> bool:
+    """Whether the whole row of an entry gets no gradient while others do, as that of padding in a table."""
+    return product is not None and product.ndim > 1 and bool(product.any()) and not product[index[0]].any()
 
 
 def bends(rule: Map, arrays: Sequence[Array], given: Sequence[Array]) -> bool:

@@ -23,6 +23,9 @@ class Map(Protocol):
     def products(self, arrays: Sequence[Array], given: Sequence[Array]) -> list[Array | None]:
         """Return the derivative of the sum of ``given * values`` with respect to each array; None where none is."""
 
+    def takes_indices(self) -> bool:
+        """Whether there are tensors of whole numbers among the other arguments."""
+
 
 class Applied:
     """One call of a Function, as a map from those arguments that require a gradient to its outputs."""
@@ -54,6 +57,10 @@ class Applied:
             outputs = self.outputs(leaves)
             found = self._rerun.gradients(summed(outputs, self.like(outputs, given)), leaves)
             return [None if one is None else self._rerun.array(one) for one in found]
+
+    def takes_indices(self) -> bool:
+        """Whether there are tensors of whole numbers among the other arguments."""
+        return any(isinstance(one, Held) and one.array.dtype.kind in "iu" for one in self._specimen.args)
 
     @contextmanager
     def repeatable(self) -> Iterator[None]:
@@ -141,6 +148,10 @@ class Backward:
             vectors = self._applied.like(outputs, [vector for _, vector in paired])
             again = self._rerun.gradients(summed(outputs, vectors), leaves)
             return [None if one is None else self._rerun.array(one) for one in again]
+
+    def takes_indices(self) -> bool:
+        """Whether there are tensors of whole numbers among the other arguments."""
+        return self._applied.takes_indices()
 
     def _gradients(self, arrays: Sequence[Array]) -> tuple[list[Any], tuple[Any, ...]]:
         """Return the leaves (arguments, then incoming gradients) and the gradients of the arguments."""
