@@ -1,4 +1,4 @@
-# A domain-adversarial classifier of quantized features; its layers are custom Functions, some no derivatives on purpose.
+# A domain-adversarial classifier of quantized features; its layers are custom Functions.
 import torch
 
 torch.manual_seed(0)
