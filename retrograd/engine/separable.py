@@ -36,27 +36,66 @@ def _along(weights: Any, axis: int, ndim: int, dtype: Any) -> Any:
     return weights.reshape(shape).astype(dtype)
 
 
+_MOST_CELLS = 1 << 19
+"""Size of a dimension's matrix up to which a product with it is the quickest way."""
+
+
+def _as_products(x: Any, maps: Any, sizes: tuple[int, ...]) -> bool:
+    """Whether matrices, mostly of zeros, serve: they are small, and nothing is infinite (0 times infinity is NaN).
+
+    BLAS then takes a tenth to a third of the time of sums of neighbours, and a twentieth on the way back.
+    """
+    small = all(indices.shape[1] * sizes[axis] <= _MOST_CELLS for axis, indices, _ in maps)
+    return small and x.dtype.char in "fd" and bool(np.isfinite(np.add.reduce(x, axis=None)))
+
+
+def _matrix(indices: Any, weights: Any, size: int, dtype: Any) -> Any:
+    """The matrix ``(size of the result, size of the source)`` of one dimension's map."""
+    m = indices.shape[1]
+    matrix, rows = np.zeros((m, size), dtype), np.arange(m)
+    for i, w in zip(indices, np.ones(indices.shape) if weights is None else weights, strict=True):
+        matrix[rows, i] += w.astype(dtype)
+    return matrix
+
+
+def _product(matrix: Any, x: Any, axis: int) -> Any:
+    """A matrix times each line of ``x`` along an axis."""
+    if axis == x.ndim - 1:
+        return np.matmul(x, matrix.T)
+    lines = x.reshape(*x.shape[: axis + 1], -1)
+    return np.matmul(matrix, lines).reshape(*x.shape[:axis], len(matrix), *x.shape[axis + 1 :])
+
+
 def blend(x: Any, maps: Any) -> Any:
     """Each element of the result is a weighted sum of a few elements, dimension by dimension.
 
     ``maps`` holds ``(axis, indices, weights)``: both ``(taps, size of the result)``; no weights means one tap.
     """
+    products = any(w is not None for _, _, w in maps) and _as_products(x, maps, x.shape)
     for axis, indices, weights in maps:
         if weights is None:
             x = take_along(x, indices[0], axis)
-            continue
-        x = sum(
-            take_along(x, i, axis) * _along(w, axis, x.ndim, x.dtype) for i, w in zip(indices, weights, strict=True)
-        )
+        elif products:
+            x = _product(_matrix(indices, weights, x.shape[axis], x.dtype), x, axis)
+        else:
+            x = sum(
+                take_along(x, i, axis) * _along(w, axis, x.ndim, x.dtype) for i, w in zip(indices, weights, strict=True)
+            )
     return x
 
 
 def blend_back(g: Any, maps: Any, sizes: tuple[int, ...]) -> Any:
     """The transpose of ``blend``."""
+    products = _as_products(g, maps, sizes)
     for axis, indices, weights in maps:
         n = sizes[axis]
-        if weights is None:
+        if products:
+            g = _product(_matrix(indices, weights, n, g.dtype).T, g, axis)
+        elif weights is None:
             g = add_at(g, indices[0], axis, n)
-            continue
-        g = sum(add_at(g * _along(w, axis, g.ndim, g.dtype), i, axis, n) for i, w in zip(indices, weights, strict=True))
+        else:
+            terms = [
+                add_at(g * _along(w, axis, g.ndim, g.dtype), i, axis, n) for i, w in zip(indices, weights, strict=True)
+            ]
+            g = sum(terms)
     return g

@@ -15,6 +15,7 @@ import numpy as np
 from ..op import linear, multilinear
 from ..registry import F
 from ..sliding import Sizes, add_columns, columns, inner, padded, taps, window_count
+from ..stretches import Stretch
 from .elementwise import conj
 
 How = tuple[Sizes, Sizes, Sizes, int]
@@ -71,17 +72,21 @@ def convolve_input(grad: Any, weight: Any, spatial: Sizes, how: How) -> Any:
     stride, padding, dilation, groups = how
     kernel, count = weight.shape[2:], grad.shape[2:]
     n, per_group = grad.shape[0], weight.shape[0] // groups
-    matrix = weight.reshape(groups, per_group, math.prod(weight.shape[1:]))
-    rows = grad.reshape(n, groups, per_group, math.prod(count))
-    if _is_depthwise(weight, groups):
-        cols = matrix.transpose(0, 2, 1) * rows
-    else:
-        cols = np.matmul(matrix.transpose(0, 2, 1), rows)
     whole = tuple(s + 2 * p for s, p in zip(spatial, padding, strict=True))
-    cols = cols.reshape(n, groups * weight.shape[1], math.prod(kernel), *count)
-    if math.prod(kernel) == 1 and whole == count:
+    stretch = Stretch(whole, count)
+    pointwise = math.prod(kernel) == 1 and whole == count
+    stretched = not pointwise and stretch.pays(stride)
+    matrix = weight.reshape(groups, per_group, math.prod(weight.shape[1:])).transpose(0, 2, 1)
+    rows = stretch.laid_out(grad) if stretched else grad
+    rows = rows.reshape(n, groups, per_group, stretch.length if stretched else math.prod(count))
+    cols = matrix * rows if _is_depthwise(weight, groups) else np.matmul(matrix, rows)
+    if pointwise:
         return cols.reshape(n, -1, *spatial).astype(dtype, copy=False)
-    out = add_columns(cols, whole, kernel, stride, dilation)
+    lead = (n, groups * weight.shape[1], math.prod(kernel))
+    if stretched:
+        out = stretch.summed(cols.reshape(*lead, stretch.length), kernel, dilation)
+    else:
+        out = add_columns(cols.reshape(*lead, *count), whole, kernel, stride, dilation)
     return out[inner(padding, spatial)].astype(dtype, copy=False)
 
 

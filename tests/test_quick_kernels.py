@@ -1,0 +1,81 @@
+"""Kernels that have a quick form for common sizes: both forms agree with PyTorch, also on infinities."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import retrograd
+from retrograd.engine import separable
+
+torch = pytest.importorskip("torch")
+
+
+def gradients(engine: Any, program: Any, arrays: list[Any], seed: Any) -> list[Any]:
+    """Result and gradients of ``program(engine, *leaves)`` for a gradient of the result."""
+    leaves = [engine.from_numpy(a.copy()).requires_grad_() for a in arrays]
+    out = program(engine, *leaves)
+    out.backward(engine.from_numpy(seed(tuple(out.shape))))
+    return [out.detach().numpy(), *[x.grad.numpy() for x in leaves]]
+
+
+def agree(program: Any, arrays: list[Any], seed: Any) -> None:
+    with np.errstate(all="ignore"):
+        ours, theirs = (gradients(engine, program, arrays, seed) for engine in (retrograd, torch))
+    for a, b in zip(ours, theirs, strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-10, atol=1e-10)
+
+
+@pytest.mark.parametrize(
+    ("shape", "kernel", "how"),
+    [
+        ((2, 3, 9), (4, 3, 3), {"padding": 1}),
+        ((2, 4, 8, 9), (6, 2, 3, 3), {"padding": 1, "groups": 2}),
+        ((2, 4, 8, 9), (4, 1, 3, 2), {"padding": (0, 1), "groups": 4}),
+        ((1, 2, 12, 13), (3, 2, 3, 3), {"padding": 2, "dilation": 2}),
+        ((1, 2, 8, 9), (3, 2, 3, 3), {"stride": 2}),
+        ((1, 2, 8, 8), (3, 2, 7, 7), {}),  # few windows in a long row
+        ((1, 2, 5, 6, 7), (3, 2, 2, 2, 2), {"padding": 1}),
+        ((0, 2, 8, 9), (3, 2, 3, 3), {}),
+    ],
+)
+def test_convolution_and_its_transposes(shape: Any, kernel: Any, how: Any) -> None:
+    rng = np.random.default_rng(1)
+    arrays = [rng.standard_normal(shape), rng.standard_normal(kernel)]
+    name = f"conv{len(shape) - 2}d"
+
+    def program(engine: Any, x: Any, w: Any) -> Any:
+        return getattr(engine.nn.functional, name)(x, w, **how)
+
+    agree(program, arrays, lambda s: np.random.default_rng(2).standard_normal(s))
+
+
+@pytest.mark.parametrize("mode", ["bilinear", "bicubic", "nearest", "area"])
+@pytest.mark.parametrize("cells", [1 << 19, 0])
+def test_interpolation_with_and_without_products(mode: str, cells: int, monkeypatch: Any) -> None:
+    monkeypatch.setattr(separable, "_MOST_CELLS", cells)
+    x = np.random.default_rng(3).standard_normal((2, 2, 5, 7))
+
+    def program(engine: Any, x: Any) -> Any:
+        return engine.nn.functional.interpolate(x, size=(9, 4), mode=mode)
+
+    agree(program, [x], lambda s: np.random.default_rng(4).standard_normal(s))
+
+
+@pytest.mark.parametrize("bad", [np.inf, np.nan])
+@pytest.mark.parametrize("mode", ["bilinear", "nearest"])
+def test_infinite_values_stay_where_they_are(mode: str, bad: float) -> None:
+    x = np.random.default_rng(5).standard_normal((1, 1, 6, 6))
+    x[0, 0, 2, 3] = bad
+
+    def program(engine: Any, x: Any) -> Any:
+        return engine.nn.functional.interpolate(x, scale_factor=2.0, mode=mode)
+
+    def seed(shape: Any) -> Any:
+        g = np.random.default_rng(6).standard_normal(shape)
+        g[0, 0, 3, 5] = bad
+        return g
+
+    agree(program, [x], seed)
