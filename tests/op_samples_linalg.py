@@ -132,7 +132,11 @@ FACTORS = [
     *calls("linalg.cholesky_ex", [definite(real(3, 3))]),
     *calls("cholesky_solve", [real(3, 2), np.tril(good(3, 3))], [real(3, 2), np.triu(good(3, 3)), True]),
     *calls("cholesky_inverse", [np.tril(good(3, 3))], [np.triu(good(3, 3)), True],
-           forward=False, variants=False),  # torch's tangent also reads the other triangle
+           forward=False, variants=False),  # torch's tangent agrees with no finite differences
+    program("cholesky_inverse of a triangle", lambda torch, a: torch.cholesky_inverse(torch.tril(a)), good(3, 3),
+            forward=False, numeric=True),
+    program("cholesky_inverse of an upper triangle", lambda torch, a: torch.cholesky_inverse(torch.triu(a), True),
+            good(2, 3, 3), forward=False, numeric=True),
     *calls("linalg.lu", [real(3, 3)], [real(2, 3, 2)], [real(2, 3)], [cplx(2, 2)]),
     *calls("linalg.lu_factor linalg.lu_factor_ex lu", [real(3, 3)], [real(2, 3, 2)], [real(2, 3)], [cplx(2, 2)]),
     program("lu_unpack", lambda torch, a: torch.lu_unpack(*torch.linalg.lu_factor(a)), real(3, 3), node=True),

@@ -129,7 +129,7 @@ def _sum_tensor_to(g: Any, shape: tuple[int, ...]) -> Any:
 
 def sum_to(g: Any, shape: tuple[int, ...]) -> Any:
     """Sum a broadcast array down to ``shape``."""
-    if len(shape) == 1 and g.ndim > 1 and g.shape[-1] == shape[0] != 1 and g.dtype.char in "fd":
+    if len(shape) == 1 and g.ndim > 1 and g.shape[-1] == shape[0] > 1 and g.dtype.char in "fd":
         return column_sum(g.reshape(-1, shape[0]))
     axes = _broadcast_axes(g.shape, shape)
     if axes:

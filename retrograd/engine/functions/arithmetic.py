@@ -92,9 +92,16 @@ def pow_(self: Any, exponent: Any) -> Any:
 def clamp(input: Any, min: Any = None, max: Any = None) -> Any:  # noqa: A002
     """Limit each element to ``[min, max]``; bounds are numbers or tensors."""
     check_tensor("clamp", input)
+    _refuse_complex_bounds(input, min, max)
     if isinstance(min, TensorBase) or isinstance(max, TensorBase):
         return F._clamp_tensors(input, *_bounds(min, max))
     return F._clamp_scalar(_fit_for_bounds(input, min, max), min, max)
+
+
+def _refuse_complex_bounds(*values: Any) -> None:
+    for v in values:
+        if isinstance(v, complex) or (isinstance(v, TensorBase) and v._sig.numpy.kind == "c"):
+            raise NotImplementedError("clamp is not supported for complex types")
 
 
 def _fit_for_bounds(input: Any, *bounds: Any) -> Any:  # noqa: A002
@@ -116,6 +123,7 @@ def _bounds(low: Any, high: Any) -> list[Any]:
 @public("clamp_")
 def clamp_(self: Any, min: Any = None, max: Any = None) -> Any:  # noqa: A002
     """In-place clamp."""
+    _refuse_complex_bounds(self, min, max)
     if isinstance(min, TensorBase) or isinstance(max, TensorBase):
         return call_inplace(OPS["_clamp_tensors"], (self, *_bounds(min, max)), {})
     if _fit_for_bounds(self, min, max) is not self:

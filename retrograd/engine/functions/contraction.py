@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from ..dtypes import scalar_name
 from ..inplace import call_inplace
 from ..public import check_tensor, public
 from ..registry import OPS, F
@@ -245,8 +246,15 @@ def tensordot(a: Any, b: Any, dims: Any = 2) -> Any:
 @public("inner", out=True)
 def inner(input: Any, other: Any) -> Any:  # noqa: A002
     """Products summed over the last dimensions."""
+    check_tensor("inner", input)
+    check_tensor("inner", other, 2, "other")
     if input.ndim == 0 or other.ndim == 0:
         return F.mul(input, other)
+    if input._sig.numpy != other._sig.numpy:
+        raise RuntimeError(
+            f"both inputs should have same dtype, but got {scalar_name(input._sig.numpy)} and "
+            f"{scalar_name(other._sig.numpy)}"
+        )
     if input.shape[-1] != other.shape[-1]:
         raise RuntimeError(
             "inner() the last dimension must match on both input tensors but got shapes "

@@ -36,7 +36,7 @@ def matmul(input: Any, other: Any) -> Any:  # noqa: A002
 def _fold_left(input: Any, other: Any) -> Any:  # noqa: A002
     """A batch times one matrix: the batch dimensions join the rows."""
     *batch, width = input._sig.shape
-    rows = reshape(input, -1, width)
+    rows = reshape(input, math.prod(batch), width)
     if other.ndim == 1:
         return F._unsafe_view(F.mv(rows, other), tuple(batch))
     return F._unsafe_view(F.mm(rows, other), (*batch, other._array.shape[1]))

@@ -188,10 +188,12 @@ def histc(input: Any, bins: int = 100, min: Any = 0, max: Any = 0) -> Any:  # no
 
 
 @public("histogram", out=True)
-def histogram(input: Any, bins: Any, *, range: Any = None, weight: Any = None, density: bool = False) -> Any:  # noqa: A002
+def histogram(input: Any, bins: Any = 100, *, range: Any = None, weight: Any = None, density: bool = False) -> Any:  # noqa: A002
     """Counts (or weights, or densities) in bins, and the edges of the bins."""
     array = input._array
     edges = bins._array if isinstance(bins, TensorBase) else bins
+    if isinstance(bins, TensorBase) and not bins.numel():
+        raise RuntimeError("torch.histogramdd: bins tensor should have at least 1 element, but got 0 elements")
     if not isinstance(bins, TensorBase):
         low, high = (0, 0) if range is None else range
         edges = np.linspace(*_limits(array, low, high, "torch.histogram"), bins + 1).astype(array.dtype)

@@ -71,6 +71,7 @@ def _running(compare: Any) -> Any:
     def forward(self: Any, dim: int) -> Any:
         refuse_complex("cummax or cummin", self)
         if not self.ndim:
+            axes_of(dim, 0)
             return self.copy(), np.zeros((), np.int64)
         axis = axes_of(dim, self.ndim)[0]
         values = compare.accumulate(self, axis=axis)

@@ -203,11 +203,11 @@ def _pinv(self: Any, atol: Any = None, rtol: Any = None, hermitian: bool = False
         values, v = np.linalg.eigh(self)
         size = np.abs(values)
         limit = cutoffs(size.max(-1), max(self.shape[-2:]), atol, rtol)
-        inverse = np.where(size > limit[..., None], 1 / values, 0).astype(values.dtype)
+        inverse = np.where(size <= limit[..., None], 0, 1 / values).astype(values.dtype)
         return (v * inverse[..., None, :]) @ v.mT.conj()
     u, s, vh = np.linalg.svd(self, full_matrices=False)
     limit = cutoffs(s[..., 0], max(self.shape[-2:]), atol, rtol)
-    inverse = np.where(s > limit[..., None], 1 / s, 0).astype(s.dtype)
+    inverse = np.where(s <= limit[..., None], 0, 1 / s).astype(s.dtype)  # NaN stays
     return (vh.mT.conj() * inverse[..., None, :]) @ u.mT.conj()
 
 

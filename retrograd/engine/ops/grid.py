@@ -8,6 +8,7 @@ gradients of every mode follow from the taps, their weights and the slopes of th
 from __future__ import annotations
 
 import itertools
+import math
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -126,7 +127,7 @@ def _flat_index(taps: tuple[Tap, ...], spatial: Sizes) -> tuple[Any, Any]:
 
 def _pick(x: Any, index: Any, valid: Any) -> Any:
     """``(N, C, *spatial)`` at ``(N, points)``: ``(N, C, points)``, 0 where not valid."""
-    flat = x.reshape(*x.shape[:2], -1)
+    flat = x.reshape(*x.shape[:2], math.prod(x.shape[2:]))
     return (
         np.take_along_axis(flat, index[:, None], 2) * valid[:, None]
         if flat.size

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from ..dtypes import scalar_name
 from ..op import multilinear
 from ..registry import F
 from .elementwise import conj
@@ -66,6 +67,10 @@ def _mv(self: Any, vec: Any) -> Any:
     """Matrix times vector."""
     _need(self.ndim == 2 and vec.ndim == 1, "vector + matrix @ vector expected")
     _need(
+        self.dtype == vec.dtype,
+        f"addmv input tensors must have the same dtype, but got {scalar_name(vec.dtype)} and {scalar_name(self.dtype)}",
+    )
+    _need(
         self.shape[1] == vec.shape[0],
         f"size mismatch, got input ({self.shape[0]}), mat ({self.shape[0]}x{self.shape[1]}), vec ({vec.shape[0]})",
     )
@@ -99,6 +104,11 @@ def _dot(self: Any, tensor: Any) -> Any:
         f"inconsistent tensor size, expected tensor [{self.shape[0]}] and src [{tensor.shape[0]}] to have the "
         "same number "
         "of elements",
+    )
+    _need(
+        self.dtype == tensor.dtype,
+        f"dot : expected both vectors to have same dtype, but found {scalar_name(self.dtype)} and "
+        f"{scalar_name(tensor.dtype)}",
     )
     return np.dot(self, tensor)
 

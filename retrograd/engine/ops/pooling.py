@@ -203,7 +203,8 @@ def _max_of_cells(x: Any, cells: Any, dims: int) -> tuple[Any, Any]:
     values, indices = np.empty(lead + shape, x.dtype), np.empty(lead + shape, np.int64)
     for at in np.ndindex(*shape):
         cell = (..., *slices_of(at))
-        flat = x[cell].reshape(*lead, -1)
+        window = x[cell]
+        flat = window.reshape(*lead, math.prod(window.shape[len(lead) :]))
         best = np.expand_dims(np.argmax(flat, -1), -1)
         values[(..., *at)] = np.take_along_axis(flat, best, -1)[..., 0]
         indices[(..., *at)] = numbers[cell].reshape(-1)[best[..., 0]]

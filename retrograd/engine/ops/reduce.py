@@ -136,6 +136,7 @@ def _extreme(choose: Any) -> Any:
     def forward(self: Any, dim: int, keepdim: bool = False) -> Any:
         refuse_complex(choose.__name__[3:], self)
         if self.ndim == 0:
+            axes_of(dim, 0)
             return self.copy(), np.zeros((), np.int64)
         axis = axes_of(dim, self.ndim)[0]
         if not self.shape[axis]:
@@ -202,6 +203,10 @@ def _arg(choose: Any) -> Any:
         refuse_complex(choose.__name__, self)
         if not self.size and (dim is None or not self.shape[axes_of(dim, self.ndim)[0]]):
             raise IndexError(f"{choose.__name__}(): Expected reduction dim to be specified for input.numel() == 0.")
+        if dim is not None and not isinstance(dim, (int, np.integer)):
+            raise TypeError(f"{choose.__name__}(): argument 'dim' (position 2) must be int, not {type(dim).__name__}")
+        if not self.ndim:
+            axes_of(dim, 0)
         if dim is None:
             index = np.asarray(choose(self, None))
             return index.reshape((1,) * self.ndim) if keepdim else index

@@ -288,4 +288,13 @@ def _cholesky_inverse_back(g: Any, self: Any, result: Any, upper: bool) -> Any:
     return -F._matmul(self, both) if upper else -F._matmul(both, self)
 
 
-function("cholesky_inverse", _cholesky_inverse, self=_cholesky_inverse_back)
+def _cholesky_inverse_tangent(primal: Any, tangents: Any, results: Any) -> Any:
+    """Only the triangle is read, so only its tangents count (PyTorch's agree with no finite differences)."""
+    upper = primal[1]
+    part = F.triu if upper else F.tril
+    factor, moved = part(primal[0]), part(tangents[0])
+    half = F._matmul(adjoint(moved), factor) if upper else F._matmul(moved, adjoint(factor))
+    return -F._matmul(F._matmul(results[0], half + adjoint(half)), results[0])
+
+
+function("cholesky_inverse", _cholesky_inverse, self=_cholesky_inverse_back, jvp=_cholesky_inverse_tangent)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -62,6 +63,9 @@ def kth_row(name: str) -> None:
     def forward(self: Any, k: int, dim: int = -1, keepdim: bool = False) -> Any:
         refuse_complex("kthvalue", self)
         if not self.ndim:
+            axes_of(dim, 0)
+            if k != 1:
+                raise RuntimeError("kthvalue(): selected number k out of range for dimension 0")
             return self.copy(), np.zeros((), np.int64)
         axis = axes_of(dim, self.ndim)[0]
         if not 1 <= k <= self.shape[axis]:
@@ -86,6 +90,8 @@ kth_row("_kthvalue")
 
 def distinct(self: Any, dim: Any = None) -> Any:
     """Distinct elements (or slices) in order, where each element is among them, and how often it occurs."""
+    if dim is not None:
+        dim = axes_of(dim, self.ndim)[0]
     values, inverse, counts = np.unique(self, return_inverse=True, return_counts=True, axis=dim, equal_nan=False)
     shape = self.shape if dim is None else (-1,)
     return values, inverse.reshape(shape).astype(np.int64), counts.astype(np.int64)
@@ -94,7 +100,8 @@ def distinct(self: Any, dim: Any = None) -> Any:
 def runs(self: Any, dim: Any = None) -> Any:
     """Elements (or slices) without repetitions of their predecessors, with the same extras."""
     array, axis = (self.reshape(-1), 0) if dim is None else (self, axes_of(dim, self.ndim)[0])
-    lines = np.moveaxis(array, axis, 0).reshape(array.shape[axis], -1)
+    moved = np.moveaxis(array, axis, 0)
+    lines = moved.reshape(array.shape[axis], math.prod(moved.shape[1:]))
     new = np.ones(len(lines), bool)
     new[1:] = (lines[1:] != lines[:-1]).any(1)
     starts = np.flatnonzero(new)

@@ -243,6 +243,7 @@ def select_along(choose: Any) -> Any:
     def forward(self: Any, dim: int = -1, keepdim: bool = False) -> Any:
         refuse_complex("median or mode", self)
         if self.ndim == 0:
+            axes_of(dim, 0)
             return self.copy(), np.zeros((), np.int64)
         axis = axes_of(dim, self.ndim)[0]
         if self.shape[axis] == 0:

@@ -1,0 +1,48 @@
+"""Every operator's backward: each gradient has the dtype and the shape of what it is the gradient of."""
+
+from __future__ import annotations
+
+import contextlib
+from typing import Any
+
+import numpy as np
+import pytest
+from op_runs import Run, cast, first_order, quiet, run, second_order
+from op_samples import Sample, all_samples, identity
+
+import retrograd
+
+WITH_GRADIENT = [s for s in all_samples() if s.grad]
+FIRST_OF_NAME = {id(s) for s in {s.name: s for s in reversed(WITH_GRADIENT) if s.second}.values()}
+
+
+def wrong(ours: Run, gradients: list[Any]) -> list[str]:
+    """Gradients that do not fit their leaf."""
+    return [
+        f"gradient {i} is {g.dtype} {tuple(g.shape)} for {leaf.dtype} {tuple(leaf.shape)}"
+        for i, (leaf, g) in enumerate(zip(ours.leaves, gradients, strict=False))
+        if g is not None and (g.dtype is not leaf.dtype or g.shape != leaf.shape)
+    ]
+
+
+def misfits(sample: Sample, *, second: bool) -> list[str]:
+    """Gradients of a sample that do not fit; none where it is refused, as other tests compare with PyTorch."""
+    try:
+        ours = run(retrograd, sample)
+        gradients = first_order(ours) if ours.outputs else []
+    except Exception:
+        return []
+    found = wrong(ours, gradients)
+    if second and ours.outputs:
+        with contextlib.suppress(RuntimeError):
+            found += wrong(ours, second_order(ours))
+    return found
+
+
+@pytest.mark.parametrize("sample", WITH_GRADIENT, ids=identity)
+def test_gradients_fit_their_inputs(sample: Sample) -> None:
+    """Of first and second order, and of first order in float16 and complex64."""
+    with quiet(), np.errstate(all="ignore"):
+        assert misfits(sample, second=id(sample) in FIRST_OF_NAME) == []
+        for dtype in ("float16", "complex64"):
+            assert misfits(cast(sample, dtype), second=False) == [], dtype
