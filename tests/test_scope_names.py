@@ -6,6 +6,7 @@ import pytest
 
 import retrograd as rg
 from retrograd.engine import observe
+from retrograd.inspect.sources.named_scopes import FOLLOWERS
 
 
 def scopes(trace: rg.debug) -> dict[str, str]:
@@ -82,3 +83,53 @@ def test_names_that_are_none(name: object, error: type[Exception]) -> None:
     """A name must be a string with something in it."""
     with pytest.raises(error, match=r"scope\(\)"):
         rg.scope(name)  # type: ignore[arg-type]
+
+
+class TestOnPyTorch:
+    """The same names on PyTorch's tensors."""
+
+    @pytest.mark.parametrize("level", ["graph", "full"])
+    def test_scopes_and_modules_nest_in_each_other(self, level: str) -> None:
+        """As on our engine: a scope around a module, one inside it, a decorated function, and after an exception."""
+        torch = pytest.importorskip("torch")
+
+        class Net(torch.nn.Module):  # type: ignore[misc, name-defined]
+            def __init__(self) -> None:
+                super().__init__()
+                self.lin = torch.nn.Linear(3, 3)
+
+            def forward(self, x: object) -> object:
+                with rg.scope("head"):
+                    return self.lin(x).relu()
+
+        @rg.scope("decoder/last")
+        def decode(h: torch.Tensor) -> torch.Tensor:
+            return h.tanh()
+
+        net = Net()
+        with rg.debug(level=level) as trace:
+            with rg.scope("step"):
+                h = net(torch.ones(2, 3)).exp()
+            with pytest.raises(KeyError), rg.scope("broken"):
+                raise KeyError
+            decode(h).sin().sum().backward()
+
+        assert scopes(trace) == {
+            "SumBackward0": "",
+            "SinBackward0": "",
+            "TanhBackward0": "decoder/last",
+            "ExpBackward0": "step",
+            "ReluBackward0": "step/net/head",
+            "AddmmBackward0": "step/net/head/lin",
+            "TBackward0": "step/net/head/lin",
+        }
+
+    def test_nested_recordings_hear_a_scope_once(self) -> None:
+        """Two recordings of one thread see the same names, and nobody follows when they are over."""
+        torch = pytest.importorskip("torch")
+        x = torch.ones(3, requires_grad=True)
+        with rg.debug() as outer, rg.debug() as inner, rg.scope("encoder"):
+            x.exp().sum().backward()
+
+        assert scopes(outer) == scopes(inner) == {"ExpBackward0": "encoder", "SumBackward0": "encoder"}
+        assert FOLLOWERS == []

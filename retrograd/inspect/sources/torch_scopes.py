@@ -1,4 +1,4 @@
-"""Knows which module of a PyTorch program is running on each thread, and what the modules are called."""
+"""Knows which module, and which scope that the user named, a PyTorch program is in on each thread."""
 
 from __future__ import annotations
 
@@ -42,12 +42,15 @@ class Root:
 
 
 class Running:
-    """One module that is running: what to go back to when it ends."""
+    """One module that is running, or scope that is open: what it is called, and what to go back to when it ends."""
 
-    __slots__ = ("identity", "line", "mode", "scope")
+    __slots__ = ("identity", "line", "mode", "path", "scope")
 
-    def __init__(self, identity: int, scope: str, line: FrameType | None, mode: Any) -> None:
+    def __init__(self, identity: int | str, path: str, scope: str, line: FrameType | None, mode: Any) -> None:
         self.identity = identity
+        """Of a module its id, of a scope of the user's its name."""
+        self.path = path
+        """Of a module its place among modules; "" of a scope of the user's."""
         self.scope = scope
         self.line = line
         self.mode = mode
@@ -79,12 +82,27 @@ class Scopes:
         if not module.training and isinstance(module, self._fast_paths) and mode is not None and take_off(mode):
             suspended = mode
             marks.line = marks.line or user_frame(caller)
-        stack.append(Running(id(module), marks.scope, line, suspended))
-        marks.scope = self._scope(module, marks.scope, len(stack) == 1, caller)
+        around = next((entry.path for entry in reversed(stack) if entry.path), "")
+        path = self._path(module, around, caller)
+        named = any(not entry.path for entry in stack)
+        stack.append(Running(id(module), path, marks.scope, line, suspended))
+        marks.scope = f"{marks.scope}/{_below(path, around)}" if named else path
 
     def leave(self, module: Any, marks: Marks, stack: list[Running]) -> None:
         """A module has ended, also by an exception; modules above it that never said so have ended, too."""
-        identity = id(module)
+        self._leave(id(module), marks, stack)
+
+    def enter_named(self, name: str, marks: Marks, stack: list[Running]) -> None:
+        """A scope that the user named begins on this thread."""
+        marks.gap(self._counter(), marks.line)
+        stack.append(Running(name, "", marks.scope, marks.line, None))
+        marks.scope = f"{marks.scope}/{name}".lstrip("/")
+
+    def leave_named(self, name: str, marks: Marks, stack: list[Running]) -> None:
+        """It has ended."""
+        self._leave(name, marks, stack)
+
+    def _leave(self, identity: int | str, marks: Marks, stack: list[Running]) -> None:
         if not any(entry.identity == identity for entry in stack):
             return
         marks.gap(self._counter(), marks.line)
@@ -97,21 +115,24 @@ class Scopes:
                 return
 
     def forget_stale(self, frame: FrameType | None, marks: Marks, stack: list[Running]) -> None:
-        """Clear the stack if no module is running: a KeyboardInterrupt that somebody caught ends modules unheard."""
+        """End the modules if none is running: a KeyboardInterrupt that somebody caught ends them unheard."""
+        depth = next((depth for depth, entry in enumerate(stack) if entry.path), None)
+        if depth is None:
+            return
         while frame is not None:
             if frame.f_code is self._call:
                 return
             frame = frame.f_back
-        first = stack[0]
+        first = stack[depth]
         marks.scope, marks.line = first.scope, first.line
-        for entry in stack:
+        for entry in stack[depth:]:
             if entry.mode is not None:
                 put_back(entry.mode)
-        stack.clear()
+        del stack[depth:]
 
-    def _scope(self, module: Any, parent: str, outermost: bool, caller: FrameType) -> str:
-        """Return the scope of a module that begins to run."""
-        if outermost:
+    def _path(self, module: Any, parent: str, caller: FrameType) -> str:
+        """Return the path of a module that begins to run inside another, or in none."""
+        if not parent:
             root = self._root(module, caller)
             return root.path(module) or root.name
         top = parent.partition("/")[0]
@@ -149,3 +170,10 @@ class Scopes:
             number += 1
             unused = f"{name}_{number}"
         return unused
+
+
+def _below(path: str, around: str) -> str:
+    """Return what a module's path adds to that of the module around it."""
+    if not around:
+        return path
+    return path[len(around) + 1 :] if path.startswith(f"{around}/") else path.rpartition("/")[2]

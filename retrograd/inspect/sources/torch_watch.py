@@ -20,6 +20,7 @@ from ..frames import forget_judgements, user_frame
 from ..spelling import forget_places
 from ..stacks import forget_stacks
 from .base import Origins, Sink, Source
+from .named_scopes import FOLLOWERS
 from .naming import NameMemory
 from .origins import OriginTables
 from .patches import Patches
@@ -154,6 +155,7 @@ class Watcher:
         self._patches.wrap(threading.Thread, "_bootstrap_inner", self._wrap_bootstrap)
         self._patches.wrap(torch.nn.Parameter, "__new__", Parameters(self._seeing_all).wrap_new)
         self._follow_optimizers(torch, owners)
+        FOLLOWERS.append(self._user_scope)
 
     def _follow_optimizers(self, torch: Any, owners: Owners) -> None:
         """Let optimizers tell what they do."""
@@ -178,6 +180,8 @@ class Watcher:
         return self._thread.inside
 
     def _uninstall(self) -> None:
+        if self._user_scope in FOLLOWERS:
+            FOLLOWERS.remove(self._user_scope)
         if self._functions is not None:
             self._functions.uninstall()
             self._functions = None
@@ -234,6 +238,16 @@ class Watcher:
         """Whether the current thread is watched; a forked child is not."""
         me = threading.get_ident()
         return any(watch.sees(me) for watch in self._watches) and os.getpid() == self._process
+
+    def _user_scope(self, sink: Sink, name: str, begins: bool) -> None:
+        """A scope that the user named begins or ends on this thread; of several watches that hear it, one says so."""
+        first = next(iter(self._seeing()), None)
+        if first is None or first.sink is not sink or self._tables is None or self._scopes is None:
+            return
+        if begins:
+            self._scopes.enter_named(name, self._tables.here(), self._thread.stack)
+        else:
+            self._scopes.leave_named(name, self._tables.here(), self._thread.stack)
 
     # -- what PyTorch calls
     def _module_begins(self, module: Any, args: Any) -> None:

@@ -9,6 +9,7 @@ from ....engine.views import requires_grad
 from ...events import Event
 from ...frames import source_line, user_frame, user_frames
 from ...names import frame_variables, search, unregistered
+from .. import named_scopes
 from ..torch_scopes import Root
 from .caller import note_module
 from .lines import Lines
@@ -54,11 +55,13 @@ class Owners(Observer):
         scopes = self.watching.here.scopes
         scopes.append(f"{scopes[-1]}/{name}" if scopes else name)
         self._lines.enter(scopes[-1])
+        named_scopes.tell(self.watching.sink, name, True)
 
     @guarded
     def scope_ended(self, name: str) -> None:
         """It is over."""
         self._leave(self.watching.here.scopes)
+        named_scopes.tell(self.watching.sink, name, False)
 
     def _leave(self, scopes: list[str]) -> None:
         """Leave the innermost scope."""

@@ -1,0 +1,16 @@
+"""Scopes that the user names with ``rg.scope``: our engine hears of them and tells the sources that follow."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from .base import Sink
+
+FOLLOWERS: list[Callable[[Sink, str, bool], None]] = []
+"""Who wants to know: called with the sink of the watch that heard it, the name, and whether the scope begins."""
+
+
+def tell(sink: Sink, name: str, begins: bool) -> None:
+    """Tell all followers that a scope begins or ends on this thread."""
+    for follower in tuple(FOLLOWERS):
+        follower(sink, name, begins)
