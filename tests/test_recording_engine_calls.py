@@ -7,6 +7,8 @@ import math
 import pytest
 from recorded_pair import calls, of_kind, record
 
+import retrograd as rg
+
 PROGRAMS = {
     "layers": """import torch
 x = torch.ones(3, 4)
@@ -116,3 +118,16 @@ def test_what_nodes_save():
     assert saved["exp"] == ["a"]
     assert sorted(saved["mul"]) == ["a", "w"]
     assert saved["sum"] == []
+
+
+def test_calls_tell_how_long_they_took() -> None:
+    """The time of a call is that of the kernel and its record, not of what recording does about it."""
+    with rg.debug() as trace:
+        x = rg.ones(3, requires_grad=True)
+        y = (x * 2.0).reshape(3, 1).sum()
+        with rg.no_grad():
+            x.add_(1.0)
+    assert y.item() == 6.0
+    told = {event.op: event.data["time_us"] for event in trace.recording.events if "time_us" in event.data}
+    assert {"mul", "reshape", "sum", "add_"} <= told.keys()
+    assert all(0.0 < took < 1e6 for took in told.values())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from time import perf_counter_ns as now
 from typing import Any
 
 import numpy as np
@@ -42,6 +43,7 @@ def dispatch(op: OpDef, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
 
 def _recorded(op: OpDef, args: tuple[Any, ...], operands: list[Any]) -> Any:
     """Compute and, where a gradient is asked for, make the node."""
+    began = now() if observe.observers else 0
     edges = edges_of(op, args, operands) if STATE.grad_enabled and not STATE.inference else None
     computed = compute(op, args)
     outputs, aux = split_aux(op, computed)
@@ -63,6 +65,7 @@ def _recorded(op: OpDef, args: tuple[Any, ...], operands: list[Any]) -> Any:
         if STATE.inference:
             _mark_inference(op, results)
         if observe.observers:
+            observe.tell("took", now() - began)
             observe.tell("operation", op, args, node, operands, results)
     return results[0] if op.outputs == 1 else tuple(results)
 

@@ -2,7 +2,8 @@
 
 An observer is any object; those of these methods that it has are called, on the thread that does the work:
 
-* operations: ``operation(op, args, node, inputs, outputs)`` after one (``node`` is ``None`` when nothing was recorded),
+* operations: ``took(ns)`` and ``operation(op, args, node, inputs, outputs)`` after one (``node`` is ``None`` when
+  nothing was recorded),
   ``created(tensor)`` and ``copied(data, tensor)`` for tensors made from nothing and from data;
 * writes: ``writing(op, args)`` when an in-place operation is tried and ``inplace(op, args, node, tensor, inputs)`` when
   it is done, ``writing_out(value, out)`` before one into ``out=``;

@@ -9,6 +9,7 @@ called.
 from __future__ import annotations
 
 from collections.abc import Callable
+from time import perf_counter_ns as now
 from types import FunctionType
 from typing import Any
 
@@ -43,15 +44,16 @@ def leaf_edge(t: Any) -> Any:
     return gradient_edge(t)
 
 
-def told(op: Any, args: tuple[Any, ...], node: Any, result: Any) -> None:
+def told(op: Any, args: tuple[Any, ...], node: Any, result: Any, began: int) -> None:
     """Tell observers of a call; whatever else is switched on makes a call go the general way."""
+    observe.tell("took", now() - began)
     operands = [args[i] for i in op.tensor_positions if isinstance(args[i], TensorBase)]
     observe.tell("operation", op, args, node, operands, [result])
 
 
 _NAMES: dict[str, Any] = {
-    "state": state, "observe": observe, "told": told, "LAZY": LAZY, "leaf_edge": leaf_edge, "sig_of": sig_of,
-    "number_operand": number_operand,
+    "state": state, "observe": observe, "told": told, "now": now, "LAZY": LAZY, "leaf_edge": leaf_edge,
+    "sig_of": sig_of, "number_operand": number_operand,
     "QUIET": QUIET, "set_quiet": set_quiet, "reset_quiet": reset_quiet, "ndarray": np.ndarray, "asarray": np.asarray,
     "TensorBase": TensorBase, "MISSING": MISSING, "next_number": state.next_number, "new": TensorBase.__new__,
     "make_view": make_view, "HOLE": HOLE,

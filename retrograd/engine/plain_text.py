@@ -73,6 +73,7 @@ class CallText:
             tests.append(f"({name} is not None and {test})" if name in self.optional else test)
         return [
             "_mode = state.MODE",
+            "_began = _mode and now()",
             f"if {' or '.join(tests)}:",
             *self._bare_arrays(),
             f"    {self.leave}",
@@ -171,7 +172,7 @@ class CallText:
         return [*lines, f"    if _mode: {self._telling('None')}", "    return _t"]
 
     def _telling(self, node: str) -> str:
-        return f"told(row, ({', '.join(self.op.params)},), {node}, _t)"
+        return f"told(row, ({', '.join(self.op.params)},), {node}, _t, _began)"
 
     def _node(self) -> list[str]:
         """The node, with what the rules of operands with an edge ask for."""

@@ -75,7 +75,7 @@ def is_plain(op: Any) -> bool:
 
 
 _TAKEN = frozenset({
-    "g", "gi", "sig", "heap", "task", "row", "joint", "state", "new", "general", "Tensor", "TensorBase", "Node",
+    "g", "gi", "sig", "heap", "task", "row", "joint", "state", "new", "now", "general", "Tensor", "TensorBase", "Node",
     "ComplexNode", "OpNode", "Number", "FREED", "NOTHING", "LAZY", "QUIET", "MISSING", "SECOND_TIME", "array_of",
     "asarray", "by_rule", "fit_one", "getrefcount", "heappush", "kept", "leaf_edge", "ndarray", "next_number",
     "number_operand", "observe", "reset_quiet", "set_quiet", "shown", "sig_of", "told", "HOLE", "make_view",

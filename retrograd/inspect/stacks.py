@@ -24,11 +24,14 @@ _known: dict[tuple[int, ...], tuple[tuple[CodeType, ...], list[Stack]]] = {}
 def stack_of(frame: FrameType | None) -> list[Stack]:
     """Return the user's frames, innermost first; the one that switched gradients off says how and in which line."""
     frames: list[FrameType] = []
+    places: list[int] = []
     while frame is not None and len(frames) < 4 * _MAX_FRAMES:
-        if frame.f_code.co_name == _DECORATOR or not is_foreign(frame.f_code):
+        code = frame.f_code
+        if not is_foreign(code) or code.co_name == _DECORATOR:
             frames.append(frame)
+            places += (id(code), frame.f_lasti)
         frame = frame.f_back
-    key = tuple(part for one in frames for part in (id(one.f_code), one.f_lasti))
+    key = tuple(places)
     known = _known.get(key)
     if known is None:
         if len(_known) >= _MAX_CACHED:

@@ -7,6 +7,7 @@ from typing import Any
 
 from ....engine.base import TensorBase
 from ....engine.state import STATE
+from ....engine.tensor import Tensor
 from ....engine.views import requires_grad
 from ...events import Event
 from .. import array_values as values
@@ -15,6 +16,10 @@ from .choosers import choosers
 from .describing import Describing, saved_numbers
 from .watching import Observer, Watching, guarded
 
+_ALONE = frozenset({Tensor, int, float, bool, str, type(None)})
+"""Types of arguments that hold no tensors within."""
+_MADE = 64
+"""Results after which a call counts as a new one: a loop comes to the same place again and again."""
 _SCALARS = ("float", "int", "bool", "complex")
 
 
@@ -26,6 +31,10 @@ class Calls(Observer):
         self._tell = tell
 
     # -- operations
+    def took(self, ns: int) -> None:
+        """How long the operation took that is going to be told."""
+        self._tell.pending.took = ns
+
     @guarded
     def operation(self, op: Any, args: Any, node: Any, inputs: Any, outputs: Any) -> None:
         """An operator ran."""
@@ -35,30 +44,35 @@ class Calls(Observer):
         if op.view and caller.function == "setitem":
             self._tell.pending.whole = self._tell.pending.whole or weakref.ref(inputs[0])
             return
-        line = self._tell.line(caller.frame)
-        name = self._tell.names.cast(caller, op.name) or caller.function or spelled(op.name)
-        within = self._within_call(caller) if spelled(op.name) != name else ()
+        line, row = self._tell.line(caller.frame), spelled(op.name)
+        name = self._tell.names.cast(caller, op.name) or caller.function or row
+        within = self._within_call(caller) if row != name else ()
         data = self._tell.given(inputs, self._tell.names.of_inputs(caller, inputs, within), line)
         self._tell.results(data, outputs, self._tell.names.of_outputs(caller, outputs), line)
+        data["time_us"] = self._tell.pending.took / 1e3
         share = values.flat_share(name, outputs[0]._array, data["range"][0])
         if share:
             data["flat_share"] = share
-        data |= self._tell.arguments(op, args)
+        arguments = self._tell.arguments(op, args)
+        if arguments:
+            data["arguments"] = arguments
         if node is not None:
             number = node._number - self.watching.begin
             data["nodes"] = [number, number + 1]
             data["saves"] = saved_numbers(node, inputs, data["inputs"], data["outputs"])
         self._tell.judge(data, op, inputs, outputs)
-        self._tell.note_pole(data, spelled(op.name), args)
+        self._tell.note_pole(data, row, args)
         kind, reason = self._kind(op, node, inputs, outputs)
         if kind == "cut":
             data["reason"] = reason
         if kind == "cut" or (line is not None and line.function != "<module>"):
             data["stack"] = self._tell.names.stack(caller.frame)
-        for number in choosers(args, self.watching.sink.tensors):
-            if number not in data["inputs"]:
-                data["inputs"].append(number)
-                data["names"].append("")
+        types = list(map(type, args))
+        if types.count(Tensor) != len(inputs) or not _ALONE.issuperset(types):
+            for number in choosers(args, self.watching.sink.tensors):
+                if number not in data["inputs"]:
+                    data["inputs"].append(number)
+                    data["names"] = [*data["names"], ""]
         self._tell.send(Event(kind, name, line, data))
         self._within_call(caller).update(data["outputs"])
 
@@ -66,7 +80,7 @@ class Calls(Observer):
         """Numbers of what the call under way at the user's line has made so far: a function may take several rows."""
         pending, frame = self._tell.pending, caller.frame
         place = (id(frame), 0 if frame is None else frame.f_lasti)
-        if pending.place != place:
+        if pending.place != place or len(pending.made) > _MADE:
             pending.place, pending.made = place, set()
         return pending.made
 

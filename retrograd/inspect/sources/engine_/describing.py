@@ -12,6 +12,7 @@ from typing import Any
 from ....engine.base import TensorBase
 from ....engine.saved import SavedTensor
 from ....engine.state import STATE
+from ....engine.tensor import Tensor
 from ...events import Event
 from ...frames import source_line
 from ...snapshot import SourceLine
@@ -22,6 +23,7 @@ from .watching import Watching
 
 _MAX_LINES = 50_000
 _PLAIN = (bool, int, float, str)
+_NO_TENSORS = frozenset({bool, int, float, str, type(None)})
 _SATURATED = 0.5
 """Share of flat entries from which a summary of the inputs is kept."""
 
@@ -33,6 +35,8 @@ class Pending(threading.local):
     """An in-place write under way, sent already and completed when it is done."""
     whole: weakref.ref[Any] | None = None
     """The tensor of ``t[i] = v``, while the view that is written to is made."""
+    took = 0
+    """Nanoseconds of the latest operation, or when the write under way began."""
     place: tuple[int, int] = (0, 0)
     """Frame and instruction of the latest call."""
 
@@ -51,6 +55,7 @@ class Describing:
         self.aliases: dict[int, str] = {}
         """Number of a tensor that shares memory behind autograd's back -> how it was got: ``data`` or ``detach``."""
         self.pending = Pending()
+        self._plain: dict[tuple[str, type, str], dict[str, Any]] = {}
 
     def caller(self) -> Caller | None:
         """Who called, if that is to be recorded."""
@@ -74,10 +79,15 @@ class Describing:
     def given(self, inputs: Any, names: list[str], line: SourceLine | None) -> dict[str, Any]:
         """What every event of a call says of its inputs and surroundings."""
         watching = self.watching
-        known = watching.sink.tensors.known
-        fresh = [t for t in inputs if known(t) is None]
-        names_of = self.names.worthy
-        numbers = [watching.number(t, line, name=names_of(n)) for t, n in zip(inputs, names, strict=True)]
+        table = watching.sink.tensors
+        numbers, fresh = [], []
+        for t, text in zip(inputs, names, strict=True):
+            number = table.known(t)
+            if number is None or (text and not table[number].name):
+                if number is None:
+                    fresh.append(t)
+                number = watching.number(t, line, name=self.names.worthy(text))
+            numbers.append(number)
         data: dict[str, Any] = {"inputs": numbers, "names": names}
         data["grad"] = STATE.grad_enabled and not STATE.inference
         if STATE.inference:
@@ -103,14 +113,20 @@ class Describing:
 
     def measure(self, data: dict[str, Any], outputs: Any) -> None:
         """Note range and sum of each result."""
+        if len(outputs) == 1:
+            limits, total = values.range_and_sum(outputs[0]._array)
+            data["range"], data["checksum"] = [limits], [total]
+            return
         measured = [values.range_and_sum(t._array) for t in outputs]
-        limits = [limit for limit, _ in measured]
-        data["range"] = limits
+        data["range"] = [limit for limit, _ in measured]
         data["checksum"] = [total for _, total in measured]
 
     def judge(self, data: dict[str, Any], op: Any, inputs: Any, outputs: Any) -> None:
         """Keep summaries where the values tell something."""
-        bad = not all(map(values.is_finite, data["range"]))
+        bad = False
+        for limits in data["range"]:
+            if limits is not None and not (limits[0] - limits[0] == 0.0 == limits[1] - limits[1]):
+                bad = True
         flat = data.get("flat_share", 0.0)
         if not bad and not (flat == 1.0 or (flat > _SATURATED and op.name != "relu")):
             return
@@ -133,18 +149,26 @@ class Describing:
             return
         data.setdefault("values", {})[str(self.watching.number(t))] = values.summary(t._array)
 
-    def arguments(self, op: Any, args: Any) -> dict[str, Any]:
-        """Plain arguments by position, without those that are as usual."""
-        plain = {}
+    def arguments(self, op: Any, args: Any) -> dict[str, Any] | None:
+        """Plain arguments by position, without those that are as usual; equal ones are one dictionary."""
+        plain: dict[str, Any] | None = None
         for i, value in enumerate(args):
-            if _is_plain(value) and not (i >= op.required and value == op.defaults[i - op.required]):
-                plain[str(i)] = value
-        return {"arguments": plain} if plain else {}
+            if value.__class__ is Tensor or not _is_plain(value):
+                continue
+            if not (i >= op.required and value == op.defaults[i - op.required]):
+                plain = {str(i): value} if plain is None else plain | {str(i): value}
+        if plain is None or len(plain) != 1:
+            return plain
+        ((place, value),) = plain.items()
+        key = (place, value.__class__, repr(value))
+        if len(self._plain) >= _MAX_LINES:
+            self._plain.clear()
+        return self._plain.setdefault(key, plain)
 
     def send(self, event: Event) -> None:
         """Send an event and say of its results that it made them."""
         table = self.watching.sink.tensors
-        row = self.watching.send(event)
+        row = self.watching.sink(event)
         for number in event.data["outputs"]:
             facts = table[number]
             if facts.made_by is None and number not in event.data["inputs"]:
@@ -164,11 +188,15 @@ def _is_plain(value: Any) -> bool:
 
 def saved_numbers(node: Any, inputs: Any, numbers: list[int], outputs: list[int]) -> list[int]:
     """Numbers of the inputs and outputs that a node keeps for backward."""
-    saved = getattr(node, "saved", None) or ()
+    saved = getattr(node, "saved", None)
     found: list[int] = []
+    if not saved:
+        return found
     by_id = {id(t): number for t, number in zip(inputs, numbers, strict=True)}
     for name, value in zip(node.op.saved_names, saved, strict=False):
-        if name == "result" and value is not None:
+        if value.__class__ in _NO_TENSORS:
+            continue
+        if name == "result":
             found.extend(outputs)
             continue
         for one in value if isinstance(value, (list, tuple)) else (value,):

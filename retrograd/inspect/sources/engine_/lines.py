@@ -55,12 +55,16 @@ class Lines:
 
     def operation(self, op: Any, args: Any, node: Node | None, inputs: Any, outputs: Any) -> None:
         """Note the user's line of a new node; without one (in a ``forward``) only what was made before it."""
-        self._note(peek_number() if node is None else node._number, sys._getframe(1))
+        if node is None:
+            end = peek_number()
+            self._note(end, end, sys._getframe(1))
+        else:
+            self._note(node._number, node._number + 1, sys._getframe(1))
 
     def inplace(self, op: Any, args: Any, node: Node | None, tensor: Any, inputs: Any) -> None:
         """Note the user's line of the nodes of an in-place write."""
         if self.tables is not None:
-            self._note(self.tables.here(self._begin).end, sys._getframe(1))
+            self._note(self.tables.here(self._begin).end, peek_number(), sys._getframe(1))
 
     def backward_began(self, roots: list[tuple[Node, int]]) -> None:
         """Nodes made from here on belong to the run."""
@@ -79,11 +83,11 @@ class Lines:
             marks.gap(peek_number(), marks.line)
             marks.scope = scope
 
-    def _note(self, number: int, caller: FrameType) -> None:
-        """Give nodes from this number on to the caller's line, and those before it to ``Function.apply``'s."""
+    def _note(self, number: int, end: int, caller: FrameType) -> None:
+        """Give nodes ``number`` .. ``end - 1`` to the caller's line, and those before to ``Function.apply``'s."""
         if self.tables is None:
             return
-        marks, end = self.tables.here(self._begin), peek_number()
+        marks = self.tables.here(self._begin)
         if number > marks.end:
             marks.gap(number, _applying_line(caller))
         if end > marks.end:

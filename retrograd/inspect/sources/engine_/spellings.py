@@ -17,6 +17,7 @@ from .watching import Watching
 
 _CASTS = ("half", "float", "double", "bfloat16", "int", "long", "short", "bool", "cfloat", "cdouble", "type")
 _MAX_TEXTS = 50_000
+_NO_NAMES: tuple[list[str], ...] = ([], [""], ["", ""], ["", "", ""])
 _DOTTED = re.compile(r"[\w.]+$")
 
 
@@ -25,40 +26,42 @@ class Names:
 
     def __init__(self, watching: Watching) -> None:
         self._watching = watching
-        self._texts: dict[int, tuple[Spelling, tuple[str, ...]]] = {}
-        """Id of a spelling -> the spelling, kept so that its id stays its own, and texts of its operands."""
+        self._texts: dict[int, tuple[Spelling, list[str], list[str]]] = {}
+        """Id of a spelling -> the spelling, kept so that its id stays its own, texts of its operands, and targets."""
 
     def of_inputs(self, caller: Caller, inputs: Any, within: Collection[int] = ()) -> list[str]:
         """How the line spells the inputs, ``""`` where that is not known.
 
         ``within`` are the numbers of tensors that the same call has made on its way: the line has no words for them.
+        The list is not to be changed: all calls from one place have the same one.
         """
-        unknown = [""] * len(inputs)
         if caller.module or caller.frame is None:
-            return unknown
-        spelling = spelling_at(caller.frame)
-        known = self._texts.get(id(spelling))
-        if known is None:
-            if len(self._texts) >= _MAX_TEXTS:
-                self._texts.clear()
-            known = self._texts[id(spelling)] = (spelling, _tensor_texts(caller.frame, spelling))
-        texts = known[1]
+            return [""] * len(inputs)
+        texts = self._known(caller.frame)[1]
         if len(texts) != len(inputs):
             texts = self._matching(inputs, texts)
         if not within:
-            return list(texts)
+            return texts
         number = self._watching.sink.tensors.known
         return ["" if number(t) in within else text for t, text in zip(inputs, texts, strict=True)]
 
     def of_outputs(self, caller: Caller, outputs: Any) -> list[str]:
-        """What the line assigns the outputs to."""
-        unknown = [""] * len(outputs)
-        if caller.module or caller.frame is None:
-            return unknown
-        targets = spelling_at(caller.frame).targets
-        if len(targets) == len(outputs):
-            return list(targets)
-        return unknown
+        """What the line assigns the outputs to; a list that is not to be changed."""
+        if not caller.module and caller.frame is not None:
+            targets = self._known(caller.frame)[2]
+            if len(targets) == len(outputs):
+                return targets
+        return _NO_NAMES[len(outputs)] if len(outputs) < len(_NO_NAMES) else [""] * len(outputs)
+
+    def _known(self, frame: FrameType) -> tuple[Spelling, list[str], list[str]]:
+        spelling = spelling_at(frame)
+        known = self._texts.get(id(spelling))
+        if known is None:
+            if len(self._texts) >= _MAX_TEXTS:
+                self._texts.clear()
+            texts = _tensor_texts(frame, spelling)
+            known = self._texts[id(spelling)] = (spelling, list(texts), list(spelling.targets))
+        return known
 
     def form(self, caller: Caller) -> str:
         """The name of the function as the line calls it."""
@@ -78,14 +81,14 @@ class Names:
         """The user's frames that lead to a call."""
         return stack_of(frame)
 
-    def _matching(self, inputs: Any, texts: tuple[str, ...]) -> tuple[str, ...]:
+    def _matching(self, inputs: Any, texts: list[str]) -> list[str]:
         """Names of inputs among more operands than there are inputs: those by which tensors are known."""
         if len(inputs) == 1 and texts:
             return texts[:1]
         table = self._watching.sink.tensors
         numbers = [table.known(t) for t in inputs]
         names = ["" if number is None else table[number].name for number in numbers]
-        return tuple(name if name in texts else "" for name in names)
+        return [name if name in texts else "" for name in names]
 
 
 @functools.lru_cache(maxsize=20_000)

@@ -6,6 +6,7 @@ import functools
 import threading
 import weakref
 from collections.abc import Callable
+from threading import get_ident
 from typing import Any, NamedTuple, TypeVar
 
 from ....engine.base import TensorBase
@@ -89,11 +90,6 @@ class Watching:
         """Whether events of a level are recorded."""
         return LEVELS.index(level) <= LEVELS.index(self.level)
 
-    def sees(self) -> bool:
-        """Whether the current thread is watched, and nobody of us is at work on it."""
-        here = self.here
-        return not (here.busy or here.quiet) and (self.only is None or self.only == threading.get_ident())
-
     @property
     def run(self) -> Run | None:
         """The innermost backward run of the current thread."""
@@ -115,17 +111,19 @@ class Watching:
         return table.add(t, self._facts(t, source, name, row), id(memory_of(t._array)))
 
     def _facts(self, t: TensorBase, source: SourceLine | None, name: str, row: int | None) -> TensorFacts:
-        meta = t._meta
-        view = None if meta is None else meta.view
+        meta, shape, dtype = t._meta, tuple(t._sig.shape), _dtype_name(t)
+        if meta is None:  # most are nothing but results
+            recorded = t._fn is not None
+            return TensorFacts(shape, dtype, None, recorded, not recorded, name, False, row, None, False, source)
         return TensorFacts(
-            shape=tuple(t._sig.shape),
-            dtype=_dtype_name(t),
+            shape=shape,
+            dtype=dtype,
             requires_grad=requires_grad(t),
             leaf=not has_history(t),
             name=name,
-            parameter=meta is not None and meta.is_parameter,
+            parameter=meta.is_parameter,
             made_by=row,
-            view_of=None if view is None else self.sink.tensors.known(view.base),
+            view_of=None if meta.view is None else self.sink.tensors.known(meta.view.base),
             source=source,
         )
 
@@ -163,9 +161,9 @@ def guarded(method: F) -> F:
     @functools.wraps(method)
     def call(self: Observer, *args: Any) -> None:
         watching = self.watching
-        if not watching.sees():
-            return
         here = watching.here
+        if here.busy or here.quiet or (watching.only is not None and watching.only != get_ident()):
+            return
         here.busy = True
         try:
             method(self, *args)

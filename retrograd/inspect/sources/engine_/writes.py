@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from time import perf_counter_ns
 from typing import Any
 
 from ....engine.base import TensorBase
@@ -38,12 +39,15 @@ class Writes(Observer):
         data |= {"outputs": [target], "output_names": [""]}
         if _overlaps(t._array):
             data["overlap"] = True
-        data |= self._tell.arguments(op, args)
+        arguments = self._tell.arguments(op, args)
+        if arguments:
+            data["arguments"] = arguments
         data["stack"] = self._tell.names.stack(caller.frame)
         name = caller.function or spelled(op.name) + "_"
         event = Event("inplace", name if name.endswith(("_", "item")) else name + "_", line, data)
         self._tell.pending.write = event
         self.watching.send(event)
+        self._tell.pending.took = perf_counter_ns()
 
     @guarded
     def inplace(self, op: Any, args: Any, node: Any, t: TensorBase, inputs: Any) -> None:
@@ -52,6 +56,7 @@ class Writes(Observer):
         if event is None:
             return
         data = event.data
+        data["time_us"] = (perf_counter_ns() - self._tell.pending.took) / 1e3
         data["version"][1] = version(t)
         if node is not None:
             begin = self.watching.begin
