@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from . import observe, state
-from .base import TensorBase, storage_of, tensor_class, wrap
+from .base import TensorBase, storage_of, wrap
 from .dispatch import (
     arrays_of,
     compute,
@@ -54,38 +54,6 @@ def call_inplace(op: OpDef, args: tuple[Any, ...], kwargs: dict[str, Any]) -> An
     except BaseException as error:
         observe.tell("refused", op.name + "_", args, error)
         raise
-
-
-def writer_at_once(op: OpDef) -> Callable[..., bool]:
-    """What does ``t.sub_(other, …)`` of two whole tensors without a record (a step of an optimizer), or says false.
-
-    It finds in a few tests that nothing of what ``call_inplace`` looks for is there (12 µs less).
-    """
-    into: Any = op.into
-    tensor = tensor_class()
-
-    def write(t: Any, other: Any, *rest: Any) -> bool:
-        if t.__class__ is not tensor or other.__class__ is not tensor or other._sig is not t._sig:
-            return False
-        if STATE.inference or state.FORWARD_LEVELS or before_write or not t._sig.differentiable:
-            return False
-        if STATE.grad_enabled and not (t._fn is None and other._fn is None):
-            return False
-        meta, array = t._meta, t._array
-        if meta is not None and (meta.view is not None or meta.inference):
-            return False
-        if array.base is not None or other._array.base is not None:
-            return False  # without a base, arrays share memory neither with each other nor within
-        if observe.observers:
-            observe.tell("writing", op, (t, other, *rest))
-        quietly(into, (array, other._array, *rest))
-        storage = None if meta is None else meta.storage
-        (storage_of(t) if storage is None else storage).bump()
-        if observe.observers:
-            observe.tell("inplace", op, (t, other, *rest), None, t, [t, other])
-        return True
-
-    return write
 
 
 def _written(op: OpDef, args: tuple[Any, ...]) -> Any:

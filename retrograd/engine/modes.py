@@ -116,16 +116,12 @@ class _GradMode(ModeContext):
     """Shared by ``no_grad`` and ``enable_grad``; nested use of one object restores in order."""
 
     mode: bool
-
-    def __init__(self) -> None:
-        self._before: list[bool] = []
+    _before: list[bool]
 
     def __new__(cls, func: Any = None) -> Any:
-        if func is None:
-            return super().__new__(cls)
-        made = super().__new__(cls)
-        cls.__init__(made)
-        return made(func)
+        made = object.__new__(cls)
+        made._before = []
+        return made if func is None else made(func)
 
     def __enter__(self) -> None:
         self._before.append(STATE.grad_enabled)

@@ -10,11 +10,12 @@ from typing import Any
 import numpy as np
 
 from .base import TensorBase, wrap
-from .inplace import call_inplace, writer_at_once
+from .inplace import call_inplace
 from .op import OpDef
 from .out_argument import write_out
 from .plain import deferred
 from .registry import OPS
+from .whole_writes import at_once, has_whole_writes
 
 FUNCTIONS: dict[str, Callable[..., Any]] = {}
 """Public functions by name, such as ``torch.add``."""
@@ -130,22 +131,15 @@ def function_of(op: OpDef) -> Callable[..., Any]:
 
 def inplace_of(op: OpDef) -> Callable[..., Any]:
     """The in-place method of a row."""
-    rest = op.defaults
-    simple = op.into is not None and op.params[op.required :] in ((), ("alpha",))
-    write_at_once = writer_at_once(op) if simple else None
 
-    def call(self: Any, *args: Any, **kwargs: Any) -> Any:
-        if write_at_once is not None and len(args) == 1:
-            alpha = (kwargs["alpha"],) if len(kwargs) == 1 and rest and "alpha" in kwargs else rest
-            plain = not alpha or alpha[0].__class__ in (int, float)
-            if (not kwargs or alpha is not rest) and plain and write_at_once(self, args[0], *alpha):
-                return self
+    def general(self: Any, *args: Any, **kwargs: Any) -> Any:
         if kwargs:
             kwargs = renamed(kwargs, op.params)
         if not op.numbers:
             check_operands(op, (self, *args), kwargs)
         return call_inplace(op.in_place, (self, *args), kwargs)
 
+    call = at_once(op, general) if has_whole_writes(op) else general
     call.__name__ = call.__qualname__ = op.name + "_"
     call.__doc__ = f"In-place {op.name}."
     return call

@@ -63,9 +63,11 @@ STATE = ThreadState()
 
 def set_grad_enabled_here(enabled: bool) -> None:
     """Switch recording on or off in this thread, keeping the process-wide count right."""
+    global MODE
     if STATE.grad_enabled is not enabled:
         STATE.grad_enabled = enabled
-        leave_mode() if enabled else enter_mode()
+        with _lock:
+            MODE += -1 if enabled else 1
 
 
 ANOMALY = False

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import cmath
+import functools
 import math
 from typing import Any
 
@@ -73,9 +74,9 @@ linear(
     self=lambda g: F.conj(g),
 )  # fmt: skip
 elementwise("add", _add, self=lambda g: g, other=lambda g, alpha: _scaled(g, conj(alpha)), inplace=True,
-            into=lambda self, other, alpha: scaled_into(np.add, self, other, alpha))  # fmt: skip
+            into=functools.partial(scaled_into, np.add))  # fmt: skip
 elementwise("sub", _sub, self=lambda g: g, other=lambda g, alpha: _scaled(-g, conj(alpha)), inplace=True,
-            into=lambda self, other, alpha: scaled_into(np.subtract, self, other, alpha))  # fmt: skip
+            into=functools.partial(scaled_into, np.subtract))  # fmt: skip
 elementwise(
     "_rsub_number",
     _rsub,
