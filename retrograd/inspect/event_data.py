@@ -276,6 +276,8 @@ class CheckpointData(TypedDict, total=False):
     first: int
     """Row of the first event inside; ``end`` is one past the last one."""
     end: int
+    mixed: bool
+    """Several threads were being watched: rows in between may be of others."""
     keeps_random_state: bool
     """Whether the recomputation draws the same random numbers as the forward."""
     run: int

@@ -25,14 +25,14 @@ def find(flow: Flow) -> Iterator[Case]:
     blocks = {e.data.get("block"): e for _, e in flow.of_kind("checkpoint", action="forward")}
     for _, again in flow.of_kind("checkpoint", action="recompute"):
         first = blocks.get(again.data.get("block"))
-        if first is None:
+        if first is None or first.data.get("mixed") or again.data.get("mixed"):
             continue
         mine, theirs = (_inside(flow, event) for event in (first, again))
         stopped = any(_STOPPED in str(event.data.get("error", "")) for event in theirs)
         theirs = [event for event in theirs if not event.data.get("error")]
         missing = [] if stopped or not flow.error_text else [None] * len(mine)
         for event, twin in zip(mine, [*theirs, *missing], strict=False):
-            if twin is None or not same_call(event, twin) or _shapes(flow, event) != _shapes(flow, twin):
+            if twin is None or not _same_call(first, again, event, twin) or _shapes(flow, event) != _shapes(flow, twin):
                 yield _block_case(flow, first, event, twin)
                 return
             if _other_numbers(event, twin):
@@ -47,8 +47,19 @@ def find(flow: Flow) -> Iterator[Case]:
 CHECK = Check("divergence", KINDS, find)
 
 
+def _same_call(first: Event, again: Event, event: Event, twin: Event) -> bool:
+    """Whether a call was made again.
+
+    Code of a library has the line that called it: that of the checkpoint in forward, of backward in recomputation.
+    """
+    of_library = event.source == first.source and twin.source == again.source
+    return event.op == twin.op if of_library else same_call(event, twin)
+
+
 def _inside(flow: Flow, event: Event) -> list[Event]:
-    return calls_between(flow, event.data.get("first", 0), event.data.get("end", len(flow.events)))
+    """Return the calls of a block; a recomputation detaches what blocks in it keep, which forward does not."""
+    calls = calls_between(flow, event.data.get("first", 0), event.data.get("end", len(flow.events)))
+    return [call for call in calls if call.op != "detach"]
 
 
 def _shapes(flow: Flow, event: Event) -> list[tuple[int, ...]]:

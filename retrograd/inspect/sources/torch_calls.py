@@ -162,6 +162,12 @@ def _is_direct(frame: FrameType | None) -> bool:
     return frame is not None and not is_foreign(frame.f_code)
 
 
+def is_traced() -> bool:
+    """Whether ``torch.compile`` or ``torch.jit.trace`` follows the program: what they see must not be ours."""
+    torch: Any = sys.modules["torch"]
+    return bool(torch.compiler.is_compiling()) or torch._C._get_tracing_state() is not None
+
+
 def unseen(report: Callable[..., None], *args: Any) -> None:
     """Report something without being seen by modes; what goes wrong is no business of the program."""
     torch: Any = sys.modules["torch"]

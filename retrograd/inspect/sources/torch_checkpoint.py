@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import sys
+import threading
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
@@ -13,15 +14,26 @@ from .patches import Patches
 from .torch_calls import unseen
 
 
+class _Running(threading.local):
+    """The blocks that run on one thread."""
+
+    def __init__(self) -> None:
+        self.blocks: list[list[tuple[Any, int, Event]]] = []
+        """Innermost last: for each recording its row and event."""
+
+
 class Checkpoints:
     """Reports to every recording of level ``backward`` or ``full`` that watches the thread."""
 
-    def __init__(self, watches: Callable[[], Iterable[Any]], run: Callable[[], int | None]) -> None:
+    def __init__(
+        self, watches: Callable[[], Iterable[Any]], run: Callable[[], int | None], threads: Callable[[], int]
+    ) -> None:
         self._watches = watches
         self._run = run
+        self._threads = threads
+        """Tells how many threads are being watched."""
         self._blocks = itertools.count()
-        self._running: list[list[tuple[Any, int, Event]]] = []
-        """The blocks that run now, innermost last: for each recording its row and event."""
+        self._running = _Running()
 
     def install(self, patches: Patches) -> None:
         """Wrap what a checkpoint is made of; older and newer releases may lack it, and then nothing is seen."""
@@ -63,11 +75,13 @@ class Checkpoints:
         yield from steps
 
     def _begin(self, action: str, block: int, name: str, more: dict[str, Any] | None = None) -> None:
-        self._running.append([(watch, *self._send(watch, action, block, name, more)) for watch in self._watches()])
+        self._running.blocks.append(
+            [(watch, *self._send(watch, action, block, name, more)) for watch in self._watches()]
+        )
 
     def _end(self, block: int, name: str) -> None:
         """Say in both events where the stretch between them lies."""
-        for watch, row, begun in self._running.pop() if self._running else ():
+        for watch, row, begun in self._running.blocks.pop() if self._running.blocks else ():
             end, ended = self._send(watch, "ended", block, name)
             for event in (begun, ended):
                 event.data["first"], event.data["end"] = row + 1, end
@@ -79,5 +93,7 @@ class Checkpoints:
         run = self._run()
         if run is not None:
             data["run"] = run
+        if self._threads() > 1:
+            data["mixed"] = True
         event = Event("checkpoint", op="checkpoint", source=source_line(user_frame(sys._getframe(1))), data=data)
         return watch.sink(event), event

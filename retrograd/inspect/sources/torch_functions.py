@@ -12,7 +12,7 @@ from ..frames import is_foreign, source_line, user_frame
 from ..snapshot import SourceLine
 from .function_facts import code_of, definition, stored_at
 from .origins import Marks
-from .torch_calls import unseen, version_of
+from .torch_calls import is_traced, unseen, version_of
 from .torch_forward import Inside
 from .torch_rerun import Eye
 from .torch_tensors import number_of
@@ -38,7 +38,7 @@ class Functions:
         original = self._original = function.__dict__["apply"]
 
         def apply(cls: Any, *args: Any, **kwargs: Any) -> Any:
-            if not self._active or self._torch.compiler.is_compiling():
+            if not self._active or is_traced():
                 return original.__func__(cls, *args, **kwargs)
             return self._apply(cls, args, kwargs)
 

@@ -20,11 +20,13 @@ class Heard:
         self.report: Callable[[bool, bool], None] | None = report
 
     def __call__(self, given: Any) -> Any:
-        before = version_of(given)
-        result = self.hook(given)
-        if self.report is not None:
-            unseen(self.report, version_of(given) != before, result is not None)
-        return result
+        before, result = version_of(given), None
+        try:
+            result = self.hook(given)
+            return result
+        finally:  # one that raises has run, too
+            if self.report is not None:
+                unseen(self.report, version_of(given) != before, result is not None)
 
 
 class Hooks:

@@ -44,7 +44,7 @@ class Arrival(NamedTuple):
 class Measures:
     """The measures of one run, by row of its snapshot."""
 
-    def __init__(self, order: list[Node], shot: GraphSnapshot, *, listening: bool) -> None:
+    def __init__(self, order: list[Node], shot: GraphSnapshot, *, listening: bool, leaves_only: bool = False) -> None:
         self.columns: dict[str, list[Any]] = {}
         self.arrivals: list[Arrival] = []
         self._readable = Readable()
@@ -69,16 +69,18 @@ class Measures:
         self._marks: dict[int, _Mark] = dict.fromkeys(self._source.values(), _NOTHING)
         """Row that may pass on what it gets -> what arrived there."""
         self._handles: list[Any] = []
-        self._attach(order, shot)
+        self._attach(order, shot, leaves_only)
         self._started = perf_counter_ns()
 
-    def _attach(self, order: list[Node], shot: GraphSnapshot) -> None:
-        """Hook every node."""
+    def _attach(self, order: list[Node], shot: GraphSnapshot, leaves_only: bool) -> None:
+        """Hook every node, or only those of leaves."""
         looked_at = self._passing.looked_at if self._reads else {}
         hold, kinds, before, after = self._handles.append, shot.kind, self._before(), self._after
         try:
             with collector_paused():
                 for row, node in enumerate(order):
+                    if leaves_only and kinds[row] != "leaf":
+                        continue
                     leaf = weakref.ref(node.variable) if kinds[row] == "leaf" else None
                     hold(node.register_prehook(partial(before, row, leaf)))
                     if row in looked_at:

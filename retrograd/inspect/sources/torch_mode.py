@@ -25,7 +25,7 @@ def _mode_class() -> type:
     """Return the mode's class, made when PyTorch is there."""
     torch: Any = sys.modules["torch"]
     counter = torch.autograd._get_sequence_nr
-    is_compiling = torch.compiler.is_compiling
+    is_compiling, jit_state = torch.compiler.is_compiling, torch._C._get_tracing_state
     caller = Caller()
 
     class OriginMode(torch.overrides.TorchFunctionMode):
@@ -40,7 +40,7 @@ def _mode_class() -> type:
         def __torch_function__(
             self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
         ) -> Any:
-            if is_compiling() or not self.active:
+            if not self.active or is_compiling() or jit_state() is not None:  # as is_traced, but for each call
                 return func(*args, **(kwargs or {}))
             before = counter()
             heard = self._begin(func, args, kwargs or {}) if self.listeners else None

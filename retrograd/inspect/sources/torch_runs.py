@@ -57,23 +57,28 @@ class RunWriter:
         self._began = time.perf_counter()
 
     def begin(self, frame: FrameType | None) -> None:
-        """Send what is asked for, with the graph; hook its nodes from level ``backward`` on."""
+        """Send what is asked for, with the graph; hook its nodes from level ``backward`` on.
+
+        Of a run inside another one only the leaves are hooked, and its graph is not kept.
+        """
         asked, self._asked = self._asked, None
         assert asked is not None
         event = Event("backward", source=source_line(frame), data=self._data(asked, frame))
         order: list[Node] = []
-        if not self._nested:
+        hooked = self.watch.level != "graph"
+        if hooked or not self._nested:
             try:
                 self._shot, order = self.watch.source.walked(asked.roots, frame, label="backward", table=self._table())
                 self._shot.first_seq = -self._marks.begin
             except Exception as failure:
                 event.data["problem"] = f"{type(failure).__name__}: {failure}"
-        shot = self._shot
+        shot = None if self._nested else self._shot
         if shot is not None and self.watch.forward is not None:
             self.watch.forward.saved.fill(shot)
         self._send(event, shot)
-        if shot is not None and self.watch.level != "graph" and len(order) <= MAX_NODES:
-            self.measures = Measures(order, shot, listening=self.watch.forward is not None)
+        if self._shot is not None and hooked and len(order) <= MAX_NODES:
+            listening = self.watch.forward is not None
+            self.measures = Measures(order, self._shot, listening=listening, leaves_only=self._nested)
         self._began = time.perf_counter()
 
     def _table(self) -> Any:
@@ -108,11 +113,12 @@ class RunWriter:
         if self.measures is not None and self._shot is not None:
             self.measures.detach()
             self.measures.finish(self._shot)
-            data["nodes"] = self.measures.count
+            if not self._nested:
+                data["nodes"] = self.measures.count
             kept = self._accumulated(frame)
             if kept:
                 data["kept_norms"] = kept
-            if error is not None and self.measures.last is not None:
+            if error is not None and self.measures.last is not None and not self._nested:
                 failed = self._shot.seq[self.measures.last]
                 if failed is not None:
                     data["failed_node"] = self._shot.first_seq + failed

@@ -11,6 +11,7 @@ from typing import Any
 from .base import Node, Origins, Ran
 from .collect import short_name
 from .patches import Patches
+from .torch_calls import is_traced
 
 
 @contextmanager
@@ -26,7 +27,7 @@ def stepping(
 
     def hooked(original: Callable[..., Any]) -> Callable[..., Any]:
         def _engine_run_backward(t_outputs: Any, *args: Any, **kwargs: Any) -> Any:
-            if threading.get_ident() != thread or torch.compiler.is_compiling():
+            if threading.get_ident() != thread or is_traced():
                 return original(t_outputs, *args, **kwargs)
             remove = _attach(torch, nodes_behind(list(t_outputs)), look, origins())
             try:

@@ -24,7 +24,7 @@ from .named_scopes import FOLLOWERS
 from .naming import NameMemory
 from .origins import OriginTables
 from .patches import Patches
-from .torch_calls import unseen
+from .torch_calls import is_traced, unseen
 from .torch_checkpoint import Checkpoints
 from .torch_forward import ForwardWriter, Inside
 from .torch_functions import Functions
@@ -174,7 +174,8 @@ class Watcher:
         self._functions = Functions(self._seeing_more, self._tables.here, self._inside)
         self._functions.install()
         self._patches.wrap(torch.autograd.function.BackwardCFunction, "apply", self._functions.wrap_rule)
-        Checkpoints(self._seeing_more, lambda: self._thread.inside.run).install(self._patches)
+        checkpoints = Checkpoints(self._seeing_more, lambda: self._thread.inside.run, lambda: len(self._modes))
+        checkpoints.install(self._patches)
 
     def _inside(self) -> Inside:
         return self._thread.inside
@@ -251,13 +252,13 @@ class Watcher:
 
     # -- what PyTorch calls
     def _module_begins(self, module: Any, args: Any) -> None:
-        if not sys.modules["torch"].compiler.is_compiling():
+        if not is_traced():
             mode, tables, scopes = self._thread.mode, self._tables, self._scopes
             if mode is not None and tables is not None and scopes is not None:
                 scopes.enter(module, tables.here(), self._thread.stack, mode)
 
     def _module_ended(self, module: Any, args: Any, output: Any) -> None:
-        if not sys.modules["torch"].compiler.is_compiling():
+        if not is_traced():
             tables, scopes = self._tables, self._scopes
             if self._thread.stack and tables is not None and scopes is not None:
                 scopes.leave(module, tables.here(), self._thread.stack)
@@ -266,7 +267,7 @@ class Watcher:
         """Make the gateway of all backward runs report each run before and after."""
 
         def _engine_run_backward(t_outputs: Any, *args: Any, **kwargs: Any) -> Any:
-            if sys.modules["torch"].compiler.is_compiling() or not self._is_watched():
+            if is_traced() or not self._is_watched():
                 return original(t_outputs, *args, **kwargs)
             frame = user_frame(sys._getframe(1))
             writers = self._backward_begins(Asked(t_outputs, args, kwargs), frame)
