@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from browser import Browser, browser
-from folding_samples import stack_of_layers
+from folding_samples import snapshot, stack_of_layers
 from recording_samples import HOSTILE, chain, graph, hostile
 
 from retrograd.inspect.events import Event, Recording
@@ -315,6 +315,49 @@ def test_the_header_of_a_repeat_can_be_pressed(chromium: Browser, tmp_path: Path
     chromium.click(*places["all"])
     assert int(data(chromium, "cards")) > few + 9
     quiet(chromium)
+
+
+@pytest.mark.parametrize("opened", ["a", "b", "c", "d"])
+def test_lines_pass_beside_cards_whichever_box_is_open(chromium: Browser, tmp_path: Path, opened: str) -> None:
+    """Long lines past closed boxes keep clear of them also when the box where they begin or end has moved."""
+    size, rows, edges = 12, [], [(0, 1), (0, 2)]
+    rows.append(("Sum", ""))
+    for number, name in enumerate("abcd"):
+        first = 1 + number * size
+        rows += [(f"Op{number}x{at}", name) for at in range(size)]
+        edges += [(first, first + at) for at in range(1, size)]
+    for late in range(1, 4):
+        edges += [(1 + early * size + late + 2, 1 + late * size) for early in range(late)]
+    chromium.open(write(tmp_path, snapshot(rows, sorted(edges)), expand=(opened,), max_boxes=1))
+    spots = {name: spot for name, _, *spot in chromium.run("retrograd.cards()")}
+    around = {name: box for name, box, *_ in chromium.run("retrograd.cards()")}
+    closed = {name for name in spots if name not in around.values()}
+
+    lines = chromium.run("retrograd.lines()")
+    assert len(closed) >= size
+    assert len(lines) > 15
+    for ends, points in lines:
+        for x, y in sampled(list(zip(points[::2], points[1::2], strict=True))):
+            for name in closed - set(ends):
+                left, top, right, bottom = spots[name]
+                assert not (left + 1 < x < right - 1 and top + 1 < y < bottom - 1), (ends, name)
+
+
+def sampled(points: list[tuple[float, float]]) -> list[tuple[float, float]]:
+    """Points of a chain of cubic Bezier pieces, from the definition."""
+    found = []
+    for start in range(0, len(points) - 1, 3):
+        for step in range(13):
+            t = step / 12
+            share = ((1 - t) ** 3, 3 * (1 - t) ** 2 * t, 3 * (1 - t) * t**2, t**3)
+            piece = points[start : start + 4]
+            found.append(
+                (
+                    sum(w * p[0] for w, p in zip(share, piece, strict=True)),
+                    sum(w * p[1] for w, p in zip(share, piece, strict=True)),
+                )
+            )
+    return found
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

@@ -107,13 +107,14 @@ class Spots {
   }
   // Cards and passing lines of a grown row, spread so that nothing overlaps and all stay as near as can be.
   spreadRows(grown) {
-    const points = this.passingPoints();
+    const verticals = this.verticals();
     for (const row of this.rows) {
       if (!row.cards.some((card) => grown.has(card))) continue;
+      const bottom = row.top + row.height;
       const members = row.cards.map((card) => ({
         at: this.old.x[card] + this.old.width[card] / 2, half: this.boxes.width[card] / 2, card,
       }));
-      const passing = new Set(points.filter(([, y]) => y >= row.top - 1 && y <= row.top + row.height + 1).map(([x]) => x));
+      const passing = new Set(verticals.filter(([, y0, y1]) => y0 <= row.top + 1 && y1 >= bottom - 1).map(([x]) => x));
       passing.forEach((at) => members.push({ at, half: 2, card: -1 }));
       members.sort((a, b) => a.at - b.at || a.card - b.card);
       const places = spread(members.map((member) => member.at), members.slice(1).map((member, before) =>
@@ -123,13 +124,41 @@ class Spots {
       row.members = members;
     }
   }
-  passingPoints() {
-    const { graph } = this.boxes, points = [];
+  // The straight pieces of all lines in this box: x, upper and lower end.
+  verticals() {
+    const { graph } = this.boxes, found = [];
     for (const link of graph.linksIn.row(this.box)) {
-      const found = rawPoints(graph, link);
-      for (let at = 6; at + 7 < found.length; at += 6) points.push([found[at], found[at + 1]]);
+      const points = rawPoints(graph, link);
+      for (let at = 0; at + 6 < points.length; at += 6) if (points[at] === points[at + 6]) found.push([points[at], points[at + 1], points[at + 7]]);
     }
-    return points;
+    return found;
+  }
+  // A line with points where it comes by a row whose cards moved aside: it may bend between rows only.
+  withStops(points) {
+    const way = points.slice(0, 2);
+    for (let at = 0; at + 6 < points.length; at += 6) {
+      const [x, top, bottom] = [points[at], points[at + 1], points[at + 7]];
+      const stops = x === points[at + 6] ? this.levels.filter((level) => level > top && level < bottom) : [];
+      if (!stops.length) { way.push(...points.slice(at + 2, at + 8)); continue; }
+      let above = top;
+      for (const stop of [...stops, bottom]) {
+        way.push(x, (above + stop) / 2, x, (above + stop) / 2, x, stop);
+        above = stop;
+      }
+    }
+    return way;
+  }
+  // The upper and lower sides of rows whose cards moved aside, and the sides toward them of the rows above and below.
+  get levels() {
+    if (this.levelsFound) return this.levelsFound;
+    const found = new Set(), { rows } = this, bottom = (row) => row.top + row.height;
+    rows.forEach((row, at) => {
+      if (!row.knots) return;
+      found.add(row.top).add(bottom(row));
+      if (at) found.add(bottom(rows[at - 1]));
+      if (at + 1 < rows.length) found.add(rows[at + 1].top);
+    });
+    return (this.levelsFound = [...found].sort((one, other) => one - other));
   }
   // Write the cards' places and shift everything to the right of the left margin.
   settle(cards) {

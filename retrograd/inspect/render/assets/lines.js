@@ -44,14 +44,16 @@ function linkPoints(scene, link) {
   const { graph } = scene, [x0, y0, x1, y1] = linkEnds(scene, link);
   // In a box that shows one block there is one card and nothing to go around.
   const found = scene.boxes.block[graph.links.box[link]] < 0 ? rawPoints(graph, link) : [];
-  if (found.length <= 8) return soft(graph, scene, link, found, x0, y0, x1, y1);
   const box = graph.links.box[link], spots = scene.boxes.spots.get(box), [left, top] = scene.origin(box);
-  for (let at = 0; at < found.length; at += 2) {
-    const x = found[at], y = found[at + 1];
-    found[at] = left + (spots ? spots.mapX(x, y) : x);
-    found[at + 1] = top + (spots ? spots.mapY(y) : y);
+  const bent = graph.links.pieces[link] & 1, way = spots && !bent ? spots.withStops(found) : found;
+  if (way.length <= 8) return soft(graph, scene, link, found, x0, y0, x1, y1);
+  for (let at = 0; at < way.length; at += 2) {
+    const x = way[at], y = way[at + 1];
+    way[at] = left + (spots ? spots.mapX(x, y) : x);
+    way[at + 1] = top + (spots ? spots.mapY(y) : y);
   }
-  return joined(scene, link, found, x0, y0, x1, y1);
+  if (!bent) for (let at = 6; at + 12 < way.length; at += 6) straighten(way, at);
+  return joined(scene, link, way, x0, y0, x1, y1);
 }
 
 // One piece: from end to end, leaving and arriving straight down; ports on closed cards stay where Python put them.

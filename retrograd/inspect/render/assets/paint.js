@@ -135,7 +135,7 @@ function paintLabels(context, links) {
   context.textAlign = "center";
   context.lineWidth = 4;
   context.lineJoin = "round";
-  const fan = new Map();
+  const fan = new Map(), places = new Map();
   // A line that passes the edge of an open box has its label where it began.
   const begun = links.filter((link) => scene.sourceOf(link) >= 0 && !scene.isOpen(scene.sourceOf(link)));
   for (const link of begun) fan.set(scene.sourceOf(link), (fan.get(scene.sourceOf(link)) || 0) + 1);
@@ -143,11 +143,22 @@ function paintLabels(context, links) {
     const text = linkLabel(link);
     if (!text || fan.get(scene.sourceOf(link)) > 12) continue;
     const [x, y] = labelPoint(linkPoints(scene, link));
+    if (taken(places, x, y, context.measureText(text).width)) continue;
     context.strokeStyle = colours.paper;
     context.strokeText(text, x, y + 3.5);
     context.fillStyle = colours.muted;
     context.fillText(text, x, y + 3.5);
   }
+}
+
+// Whether another label stands where one of this width would; else its place is noted.
+function taken(places, x, y, width) {
+  const row = Math.round(y / 12), left = x - width / 2 - 2, right = x + width / 2 + 2;
+  const near = [row - 1, row, row + 1].flatMap((each) => places.get(each) || []);
+  if (near.some((other) => Math.abs(other.y - y) < 11 && other.left < right && other.right > left)) return true;
+  if (!places.has(row)) places.set(row, []);
+  places.get(row).push({ left, right, y });
+  return false;
 }
 
 function linkLabel(link) {

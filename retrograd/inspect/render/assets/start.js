@@ -28,12 +28,16 @@ async function start() {
     place: (name) => toScreen(state.graph.cardOf(thingNamed(name))),
     choose: (name) => choose(thingNamed(name), true),
     cards: () => [...state.scene.cards, ...state.scene.openBoxes.map((box) => state.graph.boxCard(box))].map(spotOf),
+    lines: () => [...state.scene.links].map((link) => [lineEnds(link), linkPoints(state.scene, link)]),
     pagers: () => state.scene.openBoxes.filter((box) => pagerOf(box).length).map((box) => [`b${box}`, pagerPlaces(box)]),
     move, zoom, fit, paint, pending: () => overview.jobs.length,
   };
   performance.mark("ready");
   document.documentElement.dataset.ready = "yes";
 }
+
+// The names of the cards that a line joins, "" where it goes on in or outside of a box.
+const lineEnds = (link) => [state.scene.sourceOf(link), state.scene.targetOf(link)].map((card) => (card < 0 ? "" : thingName(state.graph.thingOf(card))));
 
 // Name, name of the box around, left, top, right, bottom on the sheet.
 function spotOf(card) {
