@@ -154,6 +154,8 @@ def _engine_run_backward(
 
 def _flags(create_graph: Any, retain_graph: Any) -> tuple[bool, bool]:
     """``create_graph`` and whether to keep the graph, as truth values; ``TypeError`` for what is no number."""
+    if create_graph is False and retain_graph is None:
+        return False, False
     create = bool(operator.index(create_graph))
     return create, create if retain_graph is None else bool(operator.index(retain_graph))
 

@@ -63,7 +63,7 @@ class GraphTask:
     # -- what nodes ask
     def wants(self, edge: Any) -> bool:
         """Whether the gradient along this edge is needed."""
-        return self.reached is None or edge_parts(edge)[0] in self.reached
+        return self.reached is None or (edge.node if edge.__class__ is Port else edge) in self.reached
 
     def executes(self, node: GraphNode) -> bool:
         """Whether this run executes ``node``."""

@@ -129,8 +129,9 @@ def _sum_tensor_to(g: Any, shape: tuple[int, ...]) -> Any:
 
 def sum_to(g: Any, shape: tuple[int, ...]) -> Any:
     """Sum a broadcast array down to ``shape``."""
-    if len(shape) == 1 and g.ndim > 1 and g.shape[-1] == shape[0] > 1 and g.dtype.char in "fd":
-        return column_sum(g.reshape(-1, shape[0]))
+    width = g.shape[-1:]
+    if g.ndim > 1 and width == shape and width > (1,) and g.dtype.char in "fd":
+        return column_sum(g if g.ndim == 2 else g.reshape(-1, *width))
     axes = _broadcast_axes(g.shape, shape)
     if axes:
         g = np.add.reduce(g, axes, keepdims=True)

@@ -184,7 +184,8 @@ class _ClassText:
 
     def _properties(self) -> list[str]:
         edges = "".join(f"self.{e}, " for e in self.edges)
-        saved = "".join(f"shown(self.{s}), " for s in self.slots)
+        operands = {f"kept_{name}" for name in self.op.tensor_names}  # what a number may stand for
+        saved = "".join(f"shown(self.{s}), " if s in operands else f"self.{s}, " for s in self.slots)
         freed = [f"        if self.{self.slots[0]} is FREED: return None"] if self.slots else []
         keep = f"{''.join(f'self.{s}, ' for s in self.slots)} = kept(row, values)" if self.slots else "pass"
         return [

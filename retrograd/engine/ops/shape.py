@@ -21,6 +21,8 @@ from .reduce import axes_of
 def _expand(self: Any, size: tuple[int, ...]) -> Any:
     if self.shape == size:
         return self[...]
+    if not self.ndim and self.flags.carray and min(size) >= 0:  # the gradient of a sum
+        return np.ndarray(size, self.dtype, self, 0, (0,) * len(size))
     lead = len(size) - self.ndim
     if lead < 0:
         raise RuntimeError(
@@ -33,6 +35,9 @@ def _expand(self: Any, size: tuple[int, ...]) -> Any:
         have = self.shape[i - lead] if i >= lead else 1
         if n == -1 and i >= lead:
             n = have
+        if n < 0:
+            raise RuntimeError(f"The expanded size of the tensor ({n}) isn't allowed in a leading, non-existing "
+                               f"dimension {i}")  # fmt: skip
         if i >= lead and have not in (1, n):
             raise RuntimeError(
                 f"The expanded size of the tensor ({n}) must match the existing size ({have}) at non-singleton "
