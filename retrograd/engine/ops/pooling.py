@@ -41,10 +41,11 @@ def _max_windows(x: Any, how: MaxHow) -> tuple[Any, Any]:
     counter = np.dtype(np.uint8) if math.prod(kernel) <= 256 else np.dtype(np.uint32)
     best: Any = None
     for k, tap in enumerate(taps(kernel, stride, dilation, count)):
-        window = xp[tap]
         if best is None:
-            best, positions = window.copy(), np.zeros(window.shape, counter)
+            best = np.array(xp[tap], order="C")
+            positions = np.zeros(best.shape, counter)
             continue
+        window = np.ascontiguousarray(xp[tap])  # it is read twice, and in steps that takes twice as long
         # k grows, so the later of two improvements is the larger number
         np.maximum(positions, np.multiply(window > best, counter.type(k), dtype=counter), out=positions)
         np.maximum(best, window, out=best)
@@ -98,9 +99,10 @@ def _max_pool_back(grad: Any, positions: Any, spatial: Sizes, how: MaxHow) -> An
     lead = grad.shape[: grad.ndim - len(kernel)]
     after = _overhang(spatial, how)
     whole = tuple(n + p + a for n, p, a in zip(spatial, padding, after, strict=True))
-    out = np.zeros(lead + whole, grad.dtype)
-    masked = _masking(grad)
-    apart = all(s >= k for s, k in zip(stride, window_span(kernel, dilation), strict=True))
+    masked, spans = _masking(grad), window_span(kernel, dilation)
+    apart = all(s >= k for s, k in zip(stride, spans, strict=True))
+    tiled = masked is _masked and kernel == stride == spans and whole == tuple(np.multiply(count, stride).tolist())
+    out = (np.empty if tiled else np.zeros)(lead + whole, grad.dtype)  # tiles leave no place out
     for k, tap in enumerate(taps(kernel, stride, dilation, count)):
         if apart and masked is _masked:
             np.multiply(grad, positions == k, out=out[tap])
