@@ -41,7 +41,7 @@ def leaf_edge(t: Any) -> Any:
         return accumulator(t) if meta.requires_grad else LAZY
     if view.fn is None:  # ``x[i]`` of data; but a view that was made before its base required grad is warned about
         return LAZY if meta.requires_grad or requires_grad(view.base) else None
-    return gradient_edge(t)
+    return view.fn if view.version == meta.storage.version else gradient_edge(t)
 
 
 def told(op: Any, args: tuple[Any, ...], node: Any, result: Any, began: int) -> None:

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from ..base import TensorBase
 from ..public import METHODS, check_tensor, public
 from ..registry import F
 from .shaping import reshape
@@ -62,7 +63,14 @@ def _batched(input: Any, other: Any) -> Any:  # noqa: A002
     return F._squeeze_dim(out, -1) if other.ndim == 1 else out
 
 
-METHODS["__matmul__"] = matmul
+def _at(self: Any, other: Any) -> Any:
+    """``self @ other``; two matrices need no look at what ``matmul`` would make of them (1.5 µs)."""
+    if isinstance(other, TensorBase) and self._array.ndim == 2 == other._array.ndim:
+        return F.mm(self, other)
+    return matmul(self, other)
+
+
+METHODS["__matmul__"] = _at
 METHODS["__rmatmul__"] = lambda self, other: matmul(other, self)
 
 

@@ -29,7 +29,9 @@ def _chunks(form: str, tensor: Any, chunks: int, dim: int) -> Any:
     if chunks <= 0:
         raise RuntimeError(f"chunk expects `chunks` to be greater than 0, got: {chunks}")
     n = shape[checked_dim(dim, len(shape))]
-    return pieces(form, tensor, max(-(-n // chunks), 1) if n else (0,) * chunks, dim)
+    if n:
+        return getattr(F, form.format("split"))(tensor, max(-(-n // chunks), 1), dim)
+    return pieces(form, tensor, (0,) * chunks, dim)
 
 
 def _publish(unsafe: str, note: str) -> None:
