@@ -43,11 +43,17 @@ def backward(
             )
         grad_tensors = grad_variables
     create_graph, keep = _flags(create_graph, retain_graph)
-    if not observe.observers:
+    watched = bool(observe.observers)  # one line runs it in both cases: a watched program fails with equal tracebacks
+    if watched:
+        observe.tell("backward_called", "backward", tensors, grad_tensors, inputs, keep, create_graph)
+    try:
         _backward(tensors, grad_tensors, keep, create_graph, inputs)
-        return
-    with observe.backward_call("backward", tensors, grad_tensors, inputs, keep, create_graph):
-        _backward(tensors, grad_tensors, keep, create_graph, inputs)
+    except BaseException as error:
+        if watched:
+            observe.tell("backward_left", None, error)
+        raise
+    if watched:
+        observe.tell("backward_left", None, None)
 
 
 def _backward(tensors: Any, grad_tensors: Any, keep: bool, create_graph: bool, inputs: Any) -> None:

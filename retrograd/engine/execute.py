@@ -301,15 +301,17 @@ def run_backward(
 
     ``inputs`` are edges; with ``capture`` their gradients are returned, otherwise they accumulate.
     """
-    if not observe.observers:
-        return _run(roots, grads, keep_graph, create_graph, inputs, capture)
-    observe.tell("backward_began", [edge_parts(r) for r in roots])
+    watched = bool(observe.observers)
+    if watched:
+        observe.tell("backward_began", [edge_parts(r) for r in roots])
     try:
         captured = _run(roots, grads, keep_graph, create_graph, inputs, capture)
     except BaseException as error:  # kept under no other name: with its traceback it holds this frame
-        observe.tell("backward_ended", error)
+        if watched:
+            observe.tell("backward_ended", error)
         raise
-    observe.tell("backward_ended", None)
+    if watched:
+        observe.tell("backward_ended", None)
     return captured
 
 

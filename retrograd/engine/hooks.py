@@ -91,11 +91,12 @@ def register(hooks: OrderedDict[int, Hook], hook: Hook) -> RemovableHandle:
 
 def call_hook(handle: int, hook: Hook, *given: Any) -> Any:
     """What a hook returns for what it is given; observers are told before and after."""
-    if not observe.observers:
-        return hook(*given)
-    observe.tell("hook_began", handle, hook, given)
+    watched = bool(observe.observers)
+    if watched:
+        observe.tell("hook_began", handle, hook, given)
     result = hook(*given)
-    observe.tell("hook_ended", handle, hook, given, result)
+    if watched:
+        observe.tell("hook_ended", handle, hook, given, result)
     return result
 
 

@@ -46,13 +46,14 @@ def call_inplace(op: OpDef, args: tuple[Any, ...], kwargs: dict[str, Any]) -> An
     """
     if kwargs or len(args) != len(op.params):
         args = op.bind(args, kwargs)
-    if not observe.observers:
-        return _written(op, args)
-    observe.tell("writing", op, args)
+    watched = bool(observe.observers)
+    if watched:
+        observe.tell("writing", op, args)
     try:
         return _written(op, args)
     except BaseException as error:
-        observe.tell("refused", op.name + "_", args, error)
+        if watched:
+            observe.tell("refused", op.name + "_", args, error)
         raise
 
 

@@ -151,7 +151,10 @@ class GraphNode:
 
     @property
     def _input_metadata(self) -> tuple[InputMetadata, ...]:
-        return tuple(InputMetadata(s) for s in self._sigs[: self.input_count()])
+        sigs = self._sigs
+        if len(sigs) == 1:
+            return (InputMetadata(sigs[0]),)
+        return tuple([InputMetadata(s) for s in sigs[: self.input_count()]])
 
     def _sequence_nr(self) -> int:
         extra = self._extra

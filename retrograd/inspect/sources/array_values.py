@@ -16,6 +16,8 @@ _PIECE = 16_384
 _ONES = np.ones(_PIECE, np.float32)
 _SAFE = 1e18
 """Sums and sums of squares of entries up to here do not overflow in single precision."""
+_ORDINARY = 1e16
+"""Squares of entries up to here can be added up over a piece in single precision."""
 _MIN, _MAX, _SUM = np.minimum.reduce, np.maximum.reduce, np.add.reduce
 _FEW = 32
 """Up to so many entries are read quicker as Python numbers than by NumPy."""
@@ -143,6 +145,10 @@ def gradient_figures(array: Array) -> tuple[float, ...] | None:
         total = sum(entries)
         if math.isfinite(total):
             return math.hypot(*entries), min(entries), max(entries), total / size, entries.count(0.0) / size, 0, 0
+    if size >= 2 * _PIECE:
+        found = _figures_by_pieces(flat)
+        if found is not None:
+            return found
     low, high = float(_MIN(flat)), float(_MAX(flat))
     if not (math.isfinite(low) and math.isfinite(high)):
         return _bad_figures(flat)
@@ -155,6 +161,25 @@ def gradient_figures(array: Array) -> tuple[float, ...] | None:
         squares = float(np.dot(wide, wide))
     zeros = 0 if low > 0 or high < 0 else size if low == high == 0 else int(np.count_nonzero(flat == 0))
     return math.sqrt(squares), low, high, mean, zeros / size, 0, 0
+
+
+def _figures_by_pieces(flat: Array) -> tuple[float, ...] | None:
+    """The figures of a long array of ordinary numbers, each piece read while it lies in the cache; else None."""
+    low, high, squares, total, zeros = math.inf, -math.inf, 0.0, 0.0, 0
+    none = np.empty(_PIECE, np.bool_)
+    for begin in range(0, flat.size, _PIECE):
+        part = flat[begin : begin + _PIECE]
+        least, most = float(_MIN(part)), float(_MAX(part))
+        if not (-_ORDINARY < least and most < _ORDINARY):  # also for NaN
+            return None
+        low, high = min(low, least), max(high, most)
+        squares += float(part.dot(part))
+        total += _total(part)
+        if least <= 0 <= most:
+            zeros += int(np.count_nonzero(np.equal(part, 0, out=none[: part.size])))
+    if squares < 1e-30:
+        return None
+    return math.sqrt(squares), low, high, total / flat.size, zeros / flat.size, 0, 0
 
 
 def _total(flat: Array) -> float:
