@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -45,6 +46,36 @@ class Optimizer:
                     if p.grad is not None:
                         self._update(p, p.grad, group, self.state.setdefault(id(p), {}))
         return loss
+
+    def add_param_group(self, param_group: dict[str, Any]) -> None:
+        """Update further parameters, with settings of their own where given."""
+        added = {**self.defaults, **param_group, "params": _as_list(param_group["params"])}
+        known = {id(p) for group in self.param_groups for p in group["params"]}
+        if any(id(p) in known for p in added["params"]):
+            raise ValueError("some parameters appear in more than one parameter group")
+        self.param_groups.append(added)
+
+    def state_dict(self) -> dict[str, Any]:
+        """Settings and state, with parameters as numbers in the order of the groups."""
+        numbers = {id(p): i for i, p in enumerate(self._parameters())}
+        groups = [{**g, "params": [numbers[id(p)] for p in g["params"]]} for g in self.param_groups]
+        return {"state": {numbers[i]: state for i, state in self.state.items() if i in numbers}, "param_groups": groups}
+
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        """Take over copies of what ``state_dict`` gave; ``ValueError`` for groups of other sizes."""
+        saved = copy.deepcopy(state_dict)
+        if [len(g["params"]) for g in saved["param_groups"]] != [len(g["params"]) for g in self.param_groups]:
+            raise ValueError(
+                "loaded state dict has a different number of parameter groups, or contains a parameter group that "
+                "doesn't match the size of optimizer's group"
+            )
+        for own, given in zip(self.param_groups, saved["param_groups"], strict=True):
+            own.update({name: value for name, value in given.items() if name != "params"})
+        parameters = self._parameters()
+        self.state = {id(parameters[i]): state for i, state in saved["state"].items()}
+
+    def _parameters(self) -> list[Any]:
+        return [p for group in self.param_groups for p in group["params"]]
 
     def _update(self, p: Any, g: Any, group: dict[str, Any], state: dict[str, Any]) -> None:
         raise NotImplementedError

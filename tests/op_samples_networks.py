@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from op_samples import Const, Sample, bools, calls, program, real
 
@@ -88,4 +90,17 @@ RECURRENT = [
     network("gru", 3, 2, True, False), network("rnn_tanh", 1, 1, False, True), network("rnn_relu", 1, 2, False, False),
 ]  # fmt: skip
 
-SAMPLES = [*DROPOUT, *ATTENTION, *HEADS, *RECURRENT]
+
+def _packed(torch: Any, x: Any) -> Any:
+    return torch.nn.utils.rnn.pack_padded_sequence(x, [4, 2, 1]).data
+
+
+def _padded(torch: Any, data: Any) -> Any:
+    rnn = torch.nn.utils.rnn
+    packed = rnn.PackedSequence(data, torch.tensor([3, 2, 1, 1]))
+    return rnn.pad_packed_sequence(packed, padding_value=-1.0)[0]
+
+
+PACKED = [program("pack_padded_sequence", _packed, real(4, 3, 2)), program("pad_packed_sequence", _padded, real(7, 2))]
+
+SAMPLES = [*DROPOUT, *ATTENTION, *HEADS, *RECURRENT, *PACKED]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from typing import Any
 
 import numpy as np
@@ -64,6 +65,35 @@ def test_momentum_and_nesterov(torch: Any) -> Any:
 def test_adam(torch: Any) -> Any:
     """Adam with weight decay."""
     return trained(torch, lambda p: torch.optim.Adam(p, lr=0.05, weight_decay=0.1))
+
+
+@differential
+def test_state_of_optimizers(torch: Any) -> Any:
+    """State saved from one optimizer lets another go on as the first would."""
+    results = []
+    for make in (lambda p: torch.optim.SGD(p, lr=0.1, momentum=0.9), lambda p: torch.optim.Adam(p, lr=0.1)):
+        ends = []
+        x = torch.ones(2, dtype=torch.float64, requires_grad=True)
+        first = make([x])
+        for step in range(4):
+            if step == 2:
+                y = x.detach().clone().requires_grad_()
+                second = make([y])
+                second.load_state_dict(copy.deepcopy(first.state_dict()))
+                other = [second.param_groups[0]["params"] == [y], sorted(first.state_dict())]
+            for p, o in ((x, first), *(((y, second),) if step >= 2 else ())):
+                o.zero_grad()
+                (p**2).sum().backward()
+                o.step()
+        ends += [x.detach(), y.detach(), other]
+        z = torch.ones(1, requires_grad=True)
+        first.add_param_group({"params": [z], "lr": 0.5})
+        results.append([
+            ends, first.param_groups[1]["lr"],
+            raises("more than one parameter group", first.add_param_group, {"params": z}),
+            raises("loaded state dict", second.load_state_dict, first.state_dict()),
+        ])  # fmt: skip
+    return results
 
 
 @differential

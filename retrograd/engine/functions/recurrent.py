@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from ..base import TensorBase
 from ..public import check_tensor, public
 from ..registry import F
 from .convolution import refuse
 from .dropout import dropout
 from .embedding import linear
+from .packed_recurrent import run_packed
 
 Step = Callable[[Any, Any, Any], Any]
 """From the input's part of the gates, the state and the parameters of a direction to the next state."""
@@ -116,8 +118,10 @@ def _run(step: Step, sequence: Any, state: Any, params: Any, *, backwards: bool)
     return F.stack(outputs[::-1] if backwards else outputs, 0), state
 
 
-def _layers(step: Step, x: Any, states: Any, directions: list[Any], how: tuple[int, float, bool]) -> tuple[Any, Any]:
-    """All layers; ``how`` is (directions per layer, dropout between layers, training)."""
+def _layers(
+    step: Step, x: Any, states: Any, directions: list[Any], how: tuple[int, float, bool], sizes: list[int] | None = None
+) -> tuple[Any, Any]:
+    """All layers; ``how`` is (directions per layer, dropout between layers, training), ``sizes`` of packed data."""
     width, drop, train = how
     finals = []
     for first in range(0, len(directions), width):
@@ -126,14 +130,19 @@ def _layers(step: Step, x: Any, states: Any, directions: list[Any], how: tuple[i
         made = []
         for k in range(first, first + width):
             start = tuple(s.select(0, k) for s in states)
-            out, final = _run(step, x, start, directions[k], backwards=k > first)
+            if sizes is None:
+                out, final = _run(step, x, start, directions[k], backwards=k > first)
+            else:
+                out, final = run_packed(step, x, sizes, start, directions[k], backwards=k > first)
             made.append(out)
             finals.append(final)
-        x = made[0] if width == 1 else F.cat(made, 2)
+        x = made[0] if width == 1 else F.cat(made, x.ndim - 1)
     return x, tuple(F.stack([f[i] for f in finals], 0) for i in range(len(states)))
 
 
-def _layered(name: str, step: Step, x: Any, states: Any, params: Any, how: tuple[Any, ...]) -> Any:
+def _layered(
+    name: str, step: Step, x: Any, states: Any, params: Any, how: tuple[Any, ...], batch_sizes: Any = None
+) -> Any:
     has_biases, num_layers, drop, train, bidirectional, batch_first = how
     check_tensor(name, x)
     projected = len(states) == 2 and states[0].shape[2] != states[1].shape[2]
@@ -144,7 +153,8 @@ def _layered(name: str, step: Step, x: Any, states: Any, params: Any, how: tuple
         f"{name}: got parameters for {len(directions)} directions, expected {num_layers * width}",
     )
     x = x.transpose(0, 1) if batch_first else x
-    out, finals = _layers(step, x, states, directions, (width, drop, train))
+    sizes = None if batch_sizes is None else batch_sizes.tolist()
+    out, finals = _layers(step, x, states, directions, (width, drop, train), sizes)
     return (out.transpose(0, 1) if batch_first else out), *finals
 
 
@@ -153,7 +163,13 @@ def lstm(
     input: Any, hx: Any, params: Any, has_biases: bool, num_layers: int, dropout: float, train: bool,  # noqa: A002
     bidirectional: bool, batch_first: bool,
 ) -> Any:  # fmt: skip
-    """Layers of LSTMs over a sequence: outputs, last hidden states, last cell states."""
+    """Layers of LSTMs over a sequence: outputs, last hidden states, last cell states.
+
+    Also ``lstm(data, batch_sizes, hx, params, has_biases, num_layers, dropout, train, bidirectional)`` of packed data.
+    """
+    if isinstance(hx, TensorBase):
+        packed = (num_layers, dropout, train, bidirectional, batch_first, False)
+        return _layered("lstm", _lstm_step, input, tuple(params), has_biases, packed, hx)
     how = (has_biases, num_layers, dropout, train, bidirectional, batch_first)
     return _layered("lstm", _lstm_step, input, tuple(hx), params, how)
 
@@ -163,7 +179,13 @@ def _network(name: str, step: Step) -> None:
         input: Any, hx: Any, params: Any, has_biases: bool, num_layers: int, dropout: float, train: bool,  # noqa: A002
         bidirectional: bool, batch_first: bool,
     ) -> Any:  # fmt: skip
-        """Layers of a recurrent network over a sequence: outputs and last hidden states."""
+        """Layers of a recurrent network over a sequence: outputs and last hidden states.
+
+        Packed data is given as for ``lstm``.
+        """
+        if isinstance(params, TensorBase):
+            packed = (num_layers, dropout, train, bidirectional, batch_first, False)
+            return _layered(name, step, input, (params,), has_biases, packed, hx)
         how = (has_biases, num_layers, dropout, train, bidirectional, batch_first)
         return _layered(name, step, input, (hx,), params, how)
 

@@ -1,0 +1,31 @@
+"""Sequences of several lengths as one: all first steps, then all second steps, without padding between them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..op import linear
+from ..registry import F
+
+
+def _pack(self: Any, steps: Any, entries: Any) -> Any:
+    return self[steps, entries]
+
+
+def _unpack(self: Any, steps: Any, entries: Any, shape: tuple[int, ...], value: float) -> Any:
+    out = np.full((*shape, *self.shape[1:]), value, self.dtype)
+    out[steps, entries] = self
+    return out
+
+
+linear(
+    "_pack_padded", _pack, node="PackPaddedSequenceBackward0",
+    self=lambda g, self_sizes, steps, entries: F._pad_packed(g, steps, entries, tuple(self_sizes[:2]), 0.0),
+)  # fmt: skip
+linear(
+    "_pad_packed", _unpack, node="CopySlices",
+    self=lambda g, steps, entries: F._pack_padded(g, steps, entries),
+    jvp=lambda primal, tangents, results: F._pad_packed(tangents[0], *primal[1:4], 0.0),
+)  # fmt: skip
