@@ -9,6 +9,7 @@ import base64
 import gzip
 import json
 import math
+import random
 import re
 from html.parser import HTMLParser
 from typing import Any
@@ -217,6 +218,18 @@ def test_packed_data_are_the_plain_data() -> None:
     assert structure["saved"] == snapshot.saved_bytes
     assert measure["values"][8] == pytest.approx(8 / 3)
     assert measure["states"][:8] == [1, 0, 0, 0, 0, 0, 0, 1]
+
+
+@pytest.mark.parametrize("steps", [None, ()])
+def test_a_page_of_a_thousand_nodes_is_a_small_file(steps: tuple[str, ...] | None) -> None:
+    """A tangled graph of 1,000 nodes, each of its own kind and with four figures, takes less than 300 kB."""
+    draw = random.Random(0)
+    edges = sorted({(draw.randrange(max(0, node - 40), node), node) for node in range(1, 1000) for _ in range(2)})
+    snapshot = graph(edges)
+    for name in ("time_us", "grad_norm", "grad_min", "grad_max"):
+        snapshot.measures[name] = [draw.random() for _ in range(1000)]
+
+    assert len(page(snapshot, fold=steps).encode()) < 300_000
 
 
 @pytest.mark.parametrize("values", [[], [0], [255, 0], [-1, 5], [2**31 - 1, -(2**31)], list(range(70000)), [2**50, 3]])
