@@ -70,13 +70,13 @@ def by_level() -> dict[str, float]:
 
 
 class _Without(ast.NodeTransformer):
-    """Takes ``if observe.observers:`` with its body out of a module."""
+    """Takes ``if observe.observers:`` and ``if watched:`` with their bodies out of a module."""
 
     removed = 0
 
     def visit_If(self, node: ast.If) -> ast.AST | list[ast.stmt]:  # noqa: N802 - ast's name
         self.generic_visit(node)
-        if ast.unparse(node.test) != "observe.observers":
+        if ast.unparse(node.test) not in ("observe.observers", "watched"):
             return node
         _Without.removed += 1
         return node.orelse or ast.copy_location(ast.Pass(), node)
