@@ -208,10 +208,13 @@ class HookData(TypedDict, total=False):
     """Data of ``hook``; ``Event.op`` is ``tensor``, ``node``, ``node-pre``, ``post-accumulate`` or ``module``."""
 
     action: str
-    """``"registered"``, ``"removed"`` or ``"ran"``."""
+    """``"registered"``, ``"removed"`` (``Event.op`` may be ``handle`` then) or ``"ran"``."""
     handle: int
     tensor: int
     node: int
+    owner: int
+    """The module that it hangs on, from 0; ``type`` is its class."""
+    type: str
     hook: str
     run: int
     in_place: bool

@@ -91,7 +91,7 @@ def _hung_on(flow: Flow, event: Event) -> str:
     tensor = event.data.get("tensor")
     if tensor is not None:
         return flow.name(tensor, event.source.function if event.source else None)
-    return "a module" if event.op == "module" else "a node"
+    return f"the {event.data.get('type') or 'module'} module" if event.op == "module" else "a node"
 
 
 def _mutating(flow: Flow) -> Iterator[Case]:

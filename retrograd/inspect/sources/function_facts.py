@@ -52,6 +52,18 @@ def _definition_line(code: CodeType) -> int:
     return code.co_firstlineno if first is None else first.lineno + shift
 
 
+def stored_tensors(attributes: dict[str, Any], tensor: type) -> Iterator[tuple[str, dict[int, Any]]]:
+    """Yield (name, tensors by ``id``) for attributes that are tensors, or lists, tuples or dicts of some."""
+    for name, value in attributes.items():
+        if isinstance(value, dict):
+            entries = list(value.values())
+        else:
+            entries = list(value) if isinstance(value, (list, tuple)) else [value]
+        held = {id(entry): entry for entry in entries if isinstance(entry, tensor)}
+        if held:
+            yield name, held
+
+
 def stored_at(code: CodeType) -> dict[str, int]:
     """Return the line of each ``ctx.name = ...`` in a function, by name."""
     tree, shift = _tree(code)

@@ -10,7 +10,7 @@ from typing import Any
 from ..events import Event
 from ..frames import is_foreign, source_line, user_frame
 from ..snapshot import SourceLine
-from .function_facts import code_of, definition, stored_at
+from .function_facts import code_of, definition, stored_at, stored_tensors
 from .origins import Marks
 from .torch_calls import is_traced, unseen, version_of
 from .torch_forward import Inside
@@ -155,13 +155,13 @@ def _rule(cls: Any) -> Any:
 def _kept(node: Any, cls: Any, inputs: list[Any], outputs: list[Any]) -> dict[str, Any]:
     """Return the tensors that forward stored as attributes of ctx, and the lines that did it."""
     tensor = sys.modules["torch"].Tensor
-    attributes = {name: one for name, one in vars(node).items() if isinstance(one, tensor)}
+    attributes = dict(stored_tensors(vars(node), tensor))
     if not attributes:
         return {}
     given, made = {id(one) for one in inputs}, {id(one) for one in outputs}
     kinds = {
-        name: "input" if id(one) in given else "output" if id(one) in made else "intermediate"
-        for name, one in attributes.items()
+        name: "output" if made & held.keys() else "input" if given >= held.keys() else "intermediate"
+        for name, held in attributes.items()
     }
     lines: dict[str, int] = {}
     for function in (cls.forward, cls.setup_context):

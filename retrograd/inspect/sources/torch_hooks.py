@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import sys
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from types import FrameType
 from typing import Any
 
 from ..events import Event
+from ..frames import source_line, user_frame
 from ..snapshot import SourceLine
+from .patches import Patches
 from .torch_calls import unseen, version_of
 
 
@@ -45,8 +48,7 @@ class Hooks:
         if key is None or not holder or key not in holder:
             return
         hook = holder[key]
-        name = str(getattr(hook, "__qualname__", None) or getattr(hook, "__name__", None) or type(hook).__name__)
-        told = {"handle": key, "tensor": number, "hook": name}
+        told = {"handle": key, "tensor": number, "hook": _name(hook)}
         self._sink(Event("hook", op=kind, source=line, data={"action": "registered", **told}))
 
         def ran(in_place: bool, returned: bool) -> None:
@@ -71,6 +73,60 @@ class Hooks:
             if holder and holder.get(key) is heard:
                 holder[key] = heard.hook
         self._placed.clear()
+
+
+class Handles:
+    """Reports hooks that are hung on modules, and hooks of any sort that are taken off, to recordings that watch."""
+
+    REGISTERING = (
+        *("register_forward_hook", "register_forward_pre_hook", "register_full_backward_hook"),
+        *("register_full_backward_pre_hook", "register_backward_hook"),
+    )
+    """Methods of ``torch.nn.Module``."""
+
+    def __init__(self, watches: Callable[[], Iterable[Any]]) -> None:
+        self._watches = watches
+        self._modules: weakref.WeakKeyDictionary[Any, int] = weakref.WeakKeyDictionary()
+
+    def install(self, patches: Patches) -> None:
+        """Wrap the methods that hang hooks on modules, and that of the handle."""
+        torch: Any = sys.modules["torch"]
+        for name in self.REGISTERING:
+            patches.wrap(torch.nn.Module, name, self._wrap_register)
+        patches.wrap(torch.utils.hooks.RemovableHandle, "remove", self._wrap_remove)
+
+    def _wrap_register(self, original: Callable[..., Any]) -> Callable[..., Any]:
+        def register(module: Any, hook: Any, *args: Any, **kwargs: Any) -> Any:
+            handle = original(module, hook, *args, **kwargs)
+            unseen(self._registered, module, hook, handle, sys._getframe(1))
+            return handle
+
+        return register
+
+    def _registered(self, module: Any, hook: Any, handle: Any, caller: FrameType) -> None:
+        owner = self._modules.setdefault(module, len(self._modules))
+        line = source_line(user_frame(caller))
+        for watch in self._watches():
+            data = {"action": "registered", "handle": handle.id, "owner": owner, "hook": _name(hook)}
+            data["type"] = type(module).__name__
+            watch.sink(Event("hook", op="module", source=line, data=data))
+
+    def _wrap_remove(self, original: Callable[[Any], None]) -> Callable[[Any], None]:
+        def remove(handle: Any) -> None:
+            original(handle)
+            unseen(self._removed, handle, sys._getframe(1))
+
+        return remove
+
+    def _removed(self, handle: Any, caller: FrameType) -> None:
+        line = source_line(user_frame(caller))
+        for watch in self._watches():
+            watch.sink(Event("hook", op="handle", source=line, data={"action": "removed", "handle": handle.id}))
+
+
+def _name(hook: Any) -> str:
+    """Return what a program calls a hook."""
+    return str(getattr(hook, "__qualname__", None) or getattr(hook, "__name__", None) or type(hook).__name__)
 
 
 def _can_refer(holder: Any) -> bool:

@@ -28,6 +28,7 @@ from .torch_calls import is_traced, unseen
 from .torch_checkpoint import Checkpoints
 from .torch_forward import ForwardWriter, Inside
 from .torch_functions import Functions
+from .torch_hooks import Handles
 from .torch_import import AfterImport
 from .torch_mode import push_mode, put_on, take_off
 from .torch_owners import Owners
@@ -154,6 +155,7 @@ class Watcher:
         self._patches.wrap(warnings, "_showwarnmsg", wrap_show)
         self._patches.wrap(threading.Thread, "_bootstrap_inner", self._wrap_bootstrap)
         self._patches.wrap(torch.nn.Parameter, "__new__", Parameters(self._seeing_all).wrap_new)
+        Handles(self._seeing_all).install(self._patches)
         self._follow_optimizers(torch, owners)
         FOLLOWERS.append(self._user_scope)
 

@@ -11,7 +11,7 @@ from ....engine.views import has_history, requires_grad
 from ...events import Event
 from ...frames import is_foreign, source_line, user_frame
 from ...snapshot import SourceLine
-from ..function_facts import code_of, definition, stored_at
+from ..function_facts import code_of, definition, stored_at, stored_tensors
 from .rerun import see
 from .watching import Observer, Watching, guarded, version
 
@@ -113,13 +113,13 @@ def _definition(cls: Any) -> dict[str, Any]:
 
 def _kept(node: Any, inputs: list[Any], outputs: list[Any]) -> dict[str, Any]:
     """Tensors that forward stored as attributes of ctx, and the lines that did it."""
-    attributes = {name: t for name, t in vars(node).items() if isinstance(t, TensorBase)}
+    attributes = dict(stored_tensors(vars(node), TensorBase))
     if not attributes:
         return {}
     given, made = {id(t) for t in inputs}, {id(t) for t in outputs}
     kinds = {
-        name: "input" if id(t) in given else "output" if id(t) in made else "intermediate"
-        for name, t in attributes.items()
+        name: "output" if made & held.keys() else "input" if given >= held.keys() else "intermediate"
+        for name, held in attributes.items()
     }
     lines: dict[str, int] = {}
     for function in (node._forward_cls.forward, node._forward_cls.setup_context):
