@@ -157,7 +157,7 @@ def _duplicate_case(flow: Flow, row: int, count: int) -> Case:
     event = flow.events[row]
     function = event.source.function if event.source else None
     target = flow.target(row)
-    name = flow.name(target, function) if target is not None else "the tensor"
+    name = flow.name(target, function) if target is not None else flow.name(flow.inputs(row)[0], function)
     index = [t for t in flow.inputs(row) if flow.facts(t).dtype.startswith(("int", "uint", "long"))]
     spelled = listed(flow.name(t, function) for t in index) or "index"
     line = flow.spelling.text(event.source)

@@ -106,8 +106,10 @@ def duplicates_in(call: Call, readable: Readable) -> int:
     """Return how many places an indexed write hits more than once, if it does not add them up."""
     if not readable.now() or call.kwargs.get("accumulate") or call.kwargs.get("reduce"):
         return 0
-    if call.rule.op == "index_put_" and len(call.args) > 3 and call.args[3]:
+    if call.rule.op.startswith("index_put") and len(call.args) > 3 and call.args[3]:
         return 0
+    if call.rule.op.startswith("scatter"):
+        return _scattered_twice(call)
     index = _index_of(call)
     torch: Any = sys.modules["torch"]
     if not index or any(not isinstance(part, torch.Tensor) or part.dtype == torch.bool for part in index):
@@ -119,11 +121,21 @@ def duplicates_in(call: Call, readable: Readable) -> int:
     return int(rows.shape[1] - torch.unique(rows, dim=1).shape[1])
 
 
+def _scattered_twice(call: Call) -> int:
+    """Return how many entries of a tensor ``scatter`` loses: an index repeats along the dimension it is for."""
+    told = dict(zip(("self", "dim", "index", "src"), call.args, strict=False)) | call.kwargs
+    index, source, along = told.get("index"), told.get("src"), told.get("dim")
+    tensor = sys.modules["torch"].Tensor
+    if not isinstance(index, tensor) or not isinstance(source, tensor) or not isinstance(along, int) or not index.dim():
+        return 0
+    ordered = index.sort(along).values
+    count = ordered.shape[along] - 1
+    return int((ordered.narrow(along, 0, count) == ordered.narrow(along, 1, count)).sum()) if count > 0 else 0
+
+
 def _index_of(call: Call) -> list[Any]:
     """Return the index tensors of an indexed write; a full slice counts for nothing."""
-    if call.rule.op in ("scatter_",):
-        return []  # an index tensor of scatter repeats along other dimensions by design
-    if call.rule.op == "index_copy_":
+    if call.rule.op.startswith("index_copy"):
         return [call.args[2]] if len(call.args) > 2 else []
     if len(call.args) < 2:
         return []

@@ -18,8 +18,9 @@ from .torch_calls import Call, version_of
 from .torch_facts import arguments_of, duplicates_in, overlaps, reads_values
 from .torch_hooks import Hooks
 from .torch_names import assigned, forms_match, spelled
-from .torch_rules import IN_PLACE_INDEXED, NONDIFFERENTIABLE_CASTS
+from .torch_rules import COPIED_INDEXED, IN_PLACE_INDEXED, NONDIFFERENTIABLE_CASTS
 from .torch_saved import SavedSizes, saves_of
+from .torch_shared import SharedMemory
 from .torch_tensors import number_of
 from .torch_values import Readable
 
@@ -49,6 +50,7 @@ class ForwardWriter:
         self._tensor: type = torch.Tensor
         self._parameter: type = torch.nn.Parameter
         self._readable = Readable()
+        self.shared = SharedMemory(sink, self._readable)
         self._hooks = Hooks(sink, lambda: inside_here().run)
         self._through: dict[int, str] = {}
         """Number of a tensor that shares memory behind the version counter's back -> how it came to be."""
@@ -101,6 +103,10 @@ class ForwardWriter:
             for tensor, name in zip(call.inputs, data["names"], strict=True)
         ]
         self._add_circumstances(data, call, inside)
+        if call.rule.op in COPIED_INDEXED:
+            repeated = duplicates_in(call, self._readable)
+            if repeated:
+                data["duplicates"] = repeated
         kind = "operation"
         if reason:
             kind, data["reason"], data["stack"] = "cut", reason, self._stack(call.frame)
@@ -113,6 +119,8 @@ class ForwardWriter:
         event = Event(kind, op=call.rule.op, source=line, data=data)  # type: ignore[arg-type]
         reads_values(data, call, outputs, self._readable)
         row = self.sink(event)
+        if call.rule.reason == "numpy":
+            self.shared.hands_out(call.result, call.frame)
         self._made(data, call.rule.reason, row)
         if written:
             self._write_beside(data, call, written[kind == "inplace" :], line)
@@ -182,6 +190,9 @@ class ForwardWriter:
         if call.after > call.before and outputs:
             kept = saves_of(call, outputs, self._marks().begin, self.saved)
             if kept:
+                tensors = [*call.inputs, *outputs]
+                for place in kept:
+                    self.shared.keeps(tensors[place], call.frame)
                 numbers = [*data["inputs"], *data["outputs"]]
                 data["saves"] = sorted({numbers[place] for place in kept})
 

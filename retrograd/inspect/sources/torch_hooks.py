@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import weakref
 from collections.abc import Callable, Iterable
@@ -13,6 +14,10 @@ from ..frames import source_line, user_frame
 from ..snapshot import SourceLine
 from .patches import Patches
 from .torch_calls import unseen, version_of
+
+
+_OWN = os.path.dirname(__file__)
+"""Where hooks of our own are taken off."""
 
 
 class Heard:
@@ -114,7 +119,9 @@ class Handles:
     def _wrap_remove(self, original: Callable[[Any], None]) -> Callable[[Any], None]:
         def remove(handle: Any) -> None:
             original(handle)
-            unseen(self._removed, handle, sys._getframe(1))
+            caller = sys._getframe(2)  # below the wrapper that patches put around this
+            if os.path.dirname(caller.f_code.co_filename) != _OWN:
+                unseen(self._removed, handle, caller)
 
         return remove
 

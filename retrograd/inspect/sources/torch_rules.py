@@ -141,6 +141,8 @@ def _judge_attribute(holder: str, access: str) -> Rule:
 
 
 NONDIFFERENTIABLE_CASTS = frozenset({"to", "long", "int", "short", "bool", "byte", "char", "type_as", "type"})
+COPIED_INDEXED = frozenset({"scatter", "index_put", "index_copy"})
+"""The same without writing into their first argument."""
 IN_PLACE_INDEXED = frozenset({"setitem", "index_put_", "scatter_", "index_copy_"})
 """Writes of which only the last to each place counts."""
 

@@ -75,6 +75,7 @@ class RunWriter:
         shot = None if self._nested else self._shot
         if shot is not None and self.watch.forward is not None:
             self.watch.forward.saved.fill(shot)
+            self.watch.forward.shared.look(frame)
         self._send(event, shot)
         if self._shot is not None and hooked and len(order) <= MAX_NODES:
             listening = self.watch.forward is not None

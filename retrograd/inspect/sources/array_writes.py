@@ -1,0 +1,78 @@
+"""Finds the lines of a program that change a NumPy array which shares its memory with a tensor.
+
+NumPy tells nobody of its writes, so the lines are read: arrays that ``from_numpy`` and the like were given or that
+``.numpy()`` gave, and the statements that write into them.
+"""
+
+from __future__ import annotations
+
+import ast
+import linecache
+from collections.abc import Iterator
+
+from ..snapshot import SourceLine
+
+_SHARING = frozenset({"from_numpy", "as_tensor", "asarray", "from_dlpack", "frombuffer"})
+_FILLING = frozenset({"fill", "sort", "partition", "put", "setfield", "itemset"})
+"""Methods of arrays that write into them."""
+_WRITING = frozenset({"copyto", "put", "place", "putmask", "fill_diagonal", "shuffle", "at"})
+"""Functions that write into their first argument."""
+
+
+def array_write(file: str, tensor: str = "") -> SourceLine | None:
+    """Return the first line that writes into an array shared with a tensor, best with the one of that name."""
+    try:
+        tree = ast.parse("".join(linecache.getlines(file)))
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return None
+    shared: dict[str, str] = {}
+    for array, name in _shared(tree):
+        shared[array] = shared.get(array) or name
+    found = [(name, line, function) for name, line, function in _writes(tree) if name in shared]
+    best = [one for one in found if tensor and shared[one[0]] == tensor] or found
+    return SourceLine(file, best[0][1], best[0][2]) if best else None
+
+
+def _shared(tree: ast.AST) -> Iterator[tuple[str, str]]:
+    """Yield (array, tensor) for arrays that share memory with a tensor, each as the program spells it."""
+    for node in ast.walk(tree):
+        target = ast.unparse(node.targets[0]) if isinstance(node, ast.Assign) else ""
+        inside = ast.walk(node) if target else iter([node])
+        for call in inside:
+            if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Attribute):
+                continue
+            if call.func.attr == "numpy":
+                yield target, ast.unparse(call.func.value).partition(".detach")[0]
+            elif call.func.attr in _SHARING and call.args:
+                given = ast.unparse(call.args[0])
+                yield given.partition("[")[0], target
+                yield target, given
+
+
+def _writes(tree: ast.AST) -> Iterator[tuple[str, int, str]]:
+    """Yield (array, line, function) for each statement that writes into an array."""
+    todo: list[tuple[ast.AST, str]] = [(tree, "<module>")]
+    while todo:
+        node, function = todo.pop(0)
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            function = node.name
+        name = _written(node)
+        if name:
+            yield name, getattr(node, "lineno", 0), function
+        todo[:0] = [(child, function) for child in ast.iter_child_nodes(node)]
+
+
+def _written(node: ast.AST) -> str:
+    """Return the array that one node of the syntax writes into, or nothing."""
+    match node:
+        case ast.Assign(targets=[ast.Subscript(value=array)]):
+            return ast.unparse(array)
+        case ast.AugAssign(target=target):
+            return ast.unparse(target.value if isinstance(target, ast.Subscript) else target)
+        case ast.Call(func=ast.Attribute(value=array, attr=method)) if method in _FILLING:
+            return ast.unparse(array)
+        case ast.Call(func=ast.Attribute(attr=function), args=[array, *_]) if function in _WRITING:
+            return ast.unparse(array)
+        case ast.Call(keywords=[*_, ast.keyword(arg="out", value=array)]):
+            return ast.unparse(array)
+    return ""
