@@ -6,7 +6,7 @@ import ast
 import functools
 import inspect
 import textwrap
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from types import CodeType
 from typing import Any
 
@@ -52,13 +52,16 @@ def _definition_line(code: CodeType) -> int:
     return code.co_firstlineno if first is None else first.lineno + shift
 
 
-def stored_tensors(attributes: dict[str, Any], tensor: type) -> Iterator[tuple[str, dict[int, Any]]]:
-    """Yield (name, tensors by ``id``) for attributes that are tensors, or lists, tuples or dicts of some."""
+def stored_tensors(
+    attributes: dict[str, Any], tensor: type, stored: Container[str]
+) -> Iterator[tuple[str, dict[int, Any]]]:
+    """Yield (name, tensors by ``id``) for attributes that are tensors, or lists, tuples or dicts that a line stored."""
     for name, value in attributes.items():
-        if isinstance(value, dict):
-            entries = list(value.values())
+        if isinstance(value, (list, tuple, dict)):
+            inside = value.values() if isinstance(value, dict) else value
+            entries = list(inside) if name in stored else []
         else:
-            entries = list(value) if isinstance(value, (list, tuple)) else [value]
+            entries = [value]
         held = {id(entry): entry for entry in entries if isinstance(entry, tensor)}
         if held:
             yield name, held

@@ -155,7 +155,12 @@ def _rule(cls: Any) -> Any:
 def _kept(node: Any, cls: Any, inputs: list[Any], outputs: list[Any]) -> dict[str, Any]:
     """Return the tensors that forward stored as attributes of ctx, and the lines that did it."""
     tensor = sys.modules["torch"].Tensor
-    attributes = dict(stored_tensors(vars(node), tensor))
+    lines: dict[str, int] = {}
+    for function in (cls.forward, cls.setup_context):
+        code = code_of(function)
+        if code is not None and not is_foreign(code):
+            lines |= stored_at(code)
+    attributes = dict(stored_tensors(vars(node), tensor, lines))
     if not attributes:
         return {}
     given, made = {id(one) for one in inputs}, {id(one) for one in outputs}
@@ -163,9 +168,4 @@ def _kept(node: Any, cls: Any, inputs: list[Any], outputs: list[Any]) -> dict[st
         name: "output" if made & held.keys() else "input" if given >= held.keys() else "intermediate"
         for name, held in attributes.items()
     }
-    lines: dict[str, int] = {}
-    for function in (cls.forward, cls.setup_context):
-        code = code_of(function)
-        if code is not None and not is_foreign(code):
-            lines |= stored_at(code)
     return {"kept": kinds, "kept_lines": {name: lines[name] for name in kinds if name in lines}}

@@ -15,7 +15,6 @@ from ..snapshot import SourceLine
 from .patches import Patches
 from .torch_calls import unseen, version_of
 
-
 _OWN = os.path.dirname(__file__)
 """Where hooks of our own are taken off."""
 

@@ -113,7 +113,12 @@ def _definition(cls: Any) -> dict[str, Any]:
 
 def _kept(node: Any, inputs: list[Any], outputs: list[Any]) -> dict[str, Any]:
     """Tensors that forward stored as attributes of ctx, and the lines that did it."""
-    attributes = dict(stored_tensors(vars(node), TensorBase))
+    lines: dict[str, int] = {}
+    for function in (node._forward_cls.forward, node._forward_cls.setup_context):
+        code = code_of(function)
+        if code is not None and not is_foreign(code):
+            lines |= stored_at(code)
+    attributes = dict(stored_tensors(vars(node), TensorBase, lines))
     if not attributes:
         return {}
     given, made = {id(t) for t in inputs}, {id(t) for t in outputs}
@@ -121,9 +126,4 @@ def _kept(node: Any, inputs: list[Any], outputs: list[Any]) -> dict[str, Any]:
         name: "output" if made & held.keys() else "input" if given >= held.keys() else "intermediate"
         for name, held in attributes.items()
     }
-    lines: dict[str, int] = {}
-    for function in (node._forward_cls.forward, node._forward_cls.setup_context):
-        code = code_of(function)
-        if code is not None and not is_foreign(code):
-            lines |= stored_at(code)
     return {"kept": kinds, "kept_lines": {name: lines[name] for name in kinds if name in lines}}
