@@ -45,7 +45,8 @@ def measured(count: int) -> str:
     found = trace.findings
     diagnosed = time.process_time() - before
     return (
-        f"{count:9,d} operations: plain {plain:.2f} s, recorded {recorded:.1f} s ({recorded / count * 1e6:.0f} µs each)"
+        f"{count:9,d} operations: plain {plain:.2f} s, recorded {recorded:.1f} s "
+        f"({recorded / count * 1e6:.0f} µs each)"
         f" in {recording:.0f} MB; diagnosed {diagnosed:.1f} s, {megabytes() - least:.0f} MB, {len(found)} findings"
     )
 
