@@ -109,3 +109,18 @@ def test_large_writes_in_place_are_those_of_whole_arrays() -> None:
     t = rg.from_numpy(values.copy())
     t.add_(t, alpha=0.3)
     np.testing.assert_array_equal(t.numpy(), values + np.float32(0.3) * values)
+
+
+@pytest.mark.parametrize("case", ["dtype", "more dimensions", "size"])
+def test_addmm_refuses_what_torch_refuses(case: str) -> None:
+    """A bias of another dtype, or larger than the product."""
+    said = []
+    for engine in (rg, torch):
+        bias = {"dtype": engine.arange(2), "more dimensions": engine.ones(4, 2, 2), "size": engine.ones(5)}[case]
+        with pytest.raises(RuntimeError) as error:
+            engine.addmm(bias, engine.ones(2, 3), engine.ones(3, 2))
+        said.append(str(error.value))
+    phrase = {"dtype": "same dtype, but got Long and Float", "more dimensions": "the number of sizes provided (2)",
+              "size": "The expanded size of the tensor (2) must match the existing size (5)"}[case]  # fmt: skip
+    assert phrase in said[0]
+    assert phrase in said[1]

@@ -10,6 +10,7 @@ from ..dtypes import scalar_name
 from ..op import multilinear
 from ..registry import F
 from .elementwise import conj
+from .shape import _expand
 
 
 def _need(condition: bool, message: str) -> None:
@@ -123,14 +124,16 @@ def _addmm(self: Any, mat1: Any, mat2: Any, beta: Any = 1, alpha: Any = 1) -> An
         product = product * product.dtype.type(alpha)
     if beta == 0:
         return product
+    if self.dtype is not product.dtype and self.dtype != product.dtype:
+        have = f"{scalar_name(self.dtype)} and {scalar_name(product.dtype)}"
+        raise RuntimeError(f"self and mat2 must have the same dtype, but got {have}")
     bias = self if beta == 1 else self * product.dtype.type(beta)
-    if bias.dtype is product.dtype:
-        try:
-            product += bias
-            return product
-        except ValueError:
-            pass  # the bias is larger
-    return product + bias
+    try:
+        product += bias
+    except ValueError:
+        _expand(bias, product.shape)  # says what does not fit
+        raise
+    return product
 
 
 def _times(g: Any, factor: Any) -> Any:
