@@ -6,13 +6,14 @@
 from __future__ import annotations
 
 from .folded import ROOT, Folded, Item, Scope
-from .opening import MAX_BOXES, Opening, everything, expand, first_opening
+from .opening import MAX_BOXES, SMALL, Opening, everything, expand, first_opening
 from .steps import STEPS, fold
 from .view import Box, Frame, View, view
 
 __all__ = [
     "MAX_BOXES",
     "ROOT",
+    "SMALL",
     "STEPS",
     "Box",
     "Folded",

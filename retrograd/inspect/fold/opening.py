@@ -11,7 +11,7 @@ from .folded import ROOT, Folded
 
 MAX_BOXES = 20
 """Boxes of a drawing that nobody asked to be larger."""
-_SMALL = 30
+SMALL = 30
 """Atoms up to which a graph is shown whole."""
 
 
@@ -33,7 +33,7 @@ def everything(folded: Folded) -> Opening:
 
 def first_opening(folded: Folded, max_boxes: int | None = None) -> Opening:
     """Return what a drawing opens with: all of a small graph, else outer scopes first up to ``max_boxes`` boxes."""
-    if len(folded) <= (_SMALL if max_boxes is None else max_boxes):
+    if len(folded) <= (SMALL if max_boxes is None else max_boxes):
         return everything(folded)
     limit = max_boxes or MAX_BOXES
     chosen = Opening()

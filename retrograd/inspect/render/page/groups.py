@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import heapq
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
-from retrograd.inspect.fold import Folded, Opening, Scope, expand
+from retrograd.inspect.fold import SMALL, Folded, Opening, Scope, expand
 from retrograd.inspect.render import labels
 
 _LEAST = 2
@@ -45,18 +45,21 @@ class Groups:
     def opened(self, folded: Folded, paths: Sequence[str] = (), most: int | None = None) -> dict[str, list[int]]:
         """Return what is open when a page opens: ``open_at_first`` and the boxes of ``paths`` (as ``--expand``).
 
-        ``unrolled`` are the repeats among them that show all their blocks.
+        ``unrolled`` are the repeats that show all their blocks: those of ``paths``, and those of a small graph.
 
         Raises ``UsageError`` for a path that the graph does not have.
         """
         chosen = Opening()
         expand(folded, chosen, paths)
+        if len(folded) <= SMALL and most is None:
+            chosen.unrolled |= {number for number, scope in enumerate(folded.scopes) if scope.kind == "repeat"}
+        unrolled = {self.of_scope[scope] for scope in chosen.unrolled}
         return {
-            "open": sorted({*self.open_at_first(most), *(self.of_scope[scope] for scope in chosen.opened)}),
-            "unrolled": sorted({self.of_scope[scope] for scope in chosen.unrolled}),
+            "open": sorted({*self.open_at_first(most, unrolled), *(self.of_scope[scope] for scope in chosen.opened)}),
+            "unrolled": sorted(unrolled),
         }
 
-    def open_at_first(self, most: int | None = None) -> list[int]:
+    def open_at_first(self, most: int | None = None, unrolled: Collection[int] = ()) -> list[int]:
         """Return the boxes that a page opens by itself: the largest first, while few cards are to be seen."""
         cards, totals = [0] * len(self), [0] * len(self)
         inner: list[list[int]] = [[] for _ in cards]
@@ -69,7 +72,7 @@ class Groups:
             totals[around] += totals[group]
             inner[around].append(group)
         for group, repeats in enumerate(self.repeats):
-            if 1 < repeats == cards[group]:  # the page shows one block, the first
+            if 1 < repeats == cards[group] and group not in unrolled:  # the page shows one block, the first
                 cards[group], inner[group] = 1, inner[group][-1:]
         seen, opened, waiting = cards[0], [0], [(-totals[group], group) for group in inner[0]]
         heapq.heapify(waiting)
