@@ -42,7 +42,8 @@ def _target(flow: Flow, row: int) -> int | None:
         return None
     for target, prediction in (operands[::-1], operands):
         if flow.events[row].op.strip("_") in _MATCHING:
-            found = _of_another_network(flow, target, prediction, row) and _has_a_twin(flow, target, row)
+            known = bool(optimized(flow))  # of what is trained; a look at some .grad tells too little here
+            found = known and _of_another_network(flow, target, prediction, row) and _has_a_twin(flow, target, row)
         else:
             found = _bootstraps(flow, target, prediction, row) or _of_another_network(flow, target, prediction, row)
         if found:
