@@ -49,8 +49,8 @@ _told: dict[str, tuple[Callable[..., None], ...]] = {}
 def add(observer: Any) -> None:
     """Start telling ``observer``."""
     observers.append(observer)
+    enter_mode()  # before counting: at no moment may the count be the mode while something else is on in some thread
     _count()
-    enter_mode()
 
 
 def remove(observer: Any) -> None:
