@@ -180,6 +180,15 @@ def test_nothing_is_kept_alive(engine):
         assert [one() for one in dead] == [None] * 3
 
 
+def test_memory_can_still_be_resized():
+    """PyTorch forbids for good to resize memory that was handed to NumPy; what is copied here is not."""
+    torch = pytest.importorskip("torch")
+    made, (x,) = RIGHT["exponential_saves_its_output"](torch)
+    with recording(level="full", check=True):
+        on_a_short_stack(lambda: made.apply(x))
+    assert x.untyped_storage().resizable()
+
+
 @EACH_ENGINE
 def test_closures_are_not_kept(engine):
     """A Function that is given something that could hold tensors is not checked."""

@@ -36,9 +36,9 @@ class Eye:
             raise TypeError("not a plain tensor")
 
         def copy(piece: tuple[slice, ...]) -> Array:
-            taken = value.detach()[piece].cpu()
+            taken = value.detach()[piece].clone().cpu()  # numpy() of the program's own memory would forbid to resize it
             taken = taken.float() if taken.dtype in self._narrow else taken
-            array: Array = taken.resolve_conj().resolve_neg().numpy().copy()
+            array: Array = taken.resolve_conj().resolve_neg().numpy()
             return array
 
         return Seen(tuple(value.shape), str(value.dtype), value.requires_grad, copy)
