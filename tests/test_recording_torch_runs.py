@@ -10,7 +10,7 @@ import pytest
 
 from retrograd.inspect import recording
 from retrograd.inspect.event_data import MEASURES
-from retrograd.inspect.sources import torch_calls
+from retrograd.inspect.sources.torch_ import calls as torch_calls
 
 torch = pytest.importorskip("torch")
 

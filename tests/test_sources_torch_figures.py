@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from retrograd.inspect import recording
-from retrograd.inspect.sources.torch_figures import PIECE, GradientFigures
-from retrograd.inspect.sources.torch_values import Readable
+from retrograd.inspect.sources.torch_.figures import PIECE, GradientFigures
+from retrograd.inspect.sources.torch_.values import Readable
 
 torch = pytest.importorskip("torch")
 

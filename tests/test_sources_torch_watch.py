@@ -13,7 +13,7 @@ import weakref
 import pytest
 
 from retrograd.inspect import recording
-from retrograd.inspect.sources.torch_watch import WATCHER
+from retrograd.inspect.sources.torch_.watch import WATCHER
 
 torch = pytest.importorskip("torch")
 

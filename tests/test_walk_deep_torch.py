@@ -14,7 +14,7 @@ START = """
 import resource, threading, time
 import torch
 from retrograd.inspect import log_hooks, recording, walk
-from retrograd.inspect.sources import torch_release
+from retrograd.inspect.sources.torch_ import release as torch_release
 
 DEPTH = 60_000  # above 40,000 or so a stack of 8 MB does not hold the release
 
@@ -167,7 +167,7 @@ def test_the_danger_is_real():
 def test_cut_points_bound_every_path():
     """No path that avoids the chosen nodes is longer than the stride, skip connections notwithstanding."""
     from retrograd.inspect import walk
-    from retrograd.inspect.sources.torch_release import cut_points
+    from retrograd.inspect.sources.torch_.release import cut_points
 
     h = torch.ones(2, requires_grad=True)
     kept = [h]

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..event_data import Values
-from .torch_rules import FLAT, POLES
+from .function_shapes import FLAT, POLES
 
 Array = np.ndarray[Any, Any]
 _ROWS = 10

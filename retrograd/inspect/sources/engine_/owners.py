@@ -10,7 +10,7 @@ from ...events import Event
 from ...frames import source_line, user_frame, user_frames
 from ...names import frame_variables, search, unregistered
 from .. import named_scopes
-from ..torch_scopes import Root
+from ..module_names import Root
 from .caller import note_module
 from .lines import Lines
 from .watching import Observer, Watching, guarded

@@ -7,10 +7,10 @@ import threading
 from collections.abc import Hashable
 from typing import Any
 
-from ..snapshot import GraphSnapshot
-from .torch_calls import Call
-from .torch_release import raise_stack_limit
-from .torch_tensors import memory_of
+from ...snapshot import GraphSnapshot
+from .calls import Call
+from .release import raise_stack_limit
+from .tensors import memory_of
 
 _PREFIX = "_raw_saved_"
 _MAX_NODES = 40

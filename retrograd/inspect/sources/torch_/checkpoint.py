@@ -8,10 +8,10 @@ import threading
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
-from ..events import Event
-from ..frames import source_line, user_frame
-from .patches import Patches
-from .torch_calls import unseen
+from ...events import Event
+from ...frames import source_line, user_frame
+from ..patches import Patches
+from .calls import unseen
 
 
 class _Running(threading.local):

@@ -7,15 +7,15 @@ from collections.abc import Callable, Iterable
 from types import FrameType
 from typing import Any
 
-from ..events import Event
-from ..frames import is_foreign, source_line, user_frame
-from ..snapshot import SourceLine
-from .function_facts import code_of, definition, stored_at, stored_tensors
-from .origins import Marks
-from .torch_calls import is_traced, unseen, version_of
-from .torch_forward import Inside
-from .torch_rerun import Eye
-from .torch_tensors import number_of
+from ...events import Event
+from ...frames import is_foreign, source_line, user_frame
+from ...snapshot import SourceLine
+from ..function_facts import code_of, definition, stored_at, stored_tensors
+from ..origins import Marks
+from .calls import is_traced, unseen, version_of
+from .forward import Inside
+from .rerun import Eye
+from .tensors import number_of
 
 
 class Functions:

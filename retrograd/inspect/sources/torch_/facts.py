@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from ..event_data import OperationData, Values
-from .array_values import Array, flat_share, is_finite, range_and_sum, summary
-from .torch_calls import Call
-from .torch_rules import POLES
-from .torch_tensors import dtype_name
-from .torch_values import Readable
+from ...event_data import OperationData, Values
+from ..array_values import Array, flat_share, is_finite, range_and_sum, summary
+from ..function_shapes import POLES
+from .calls import Call
+from .tensors import dtype_name
+from .values import Readable
 
 _PLAIN = (bool, int, float, str)
 _MAX_TEXT = 100

@@ -8,12 +8,12 @@ from collections.abc import Callable, Iterable
 from types import FrameType
 from typing import Any
 
-from ..events import Event
-from ..frames import source_line, user_frame, user_frames
-from ..names import frame_variables, search, unregistered
-from .torch_calls import unseen
-from .torch_forward import Inside
-from .torch_tensors import number_of
+from ...events import Event
+from ...frames import source_line, user_frame, user_frames
+from ...names import frame_variables, search, unregistered
+from .calls import unseen
+from .forward import Inside
+from .tensors import number_of
 
 
 class Owners:

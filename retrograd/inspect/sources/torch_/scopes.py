@@ -3,42 +3,18 @@
 from __future__ import annotations
 
 import sys
-import weakref
 from collections.abc import Callable
 from types import FrameType
 from typing import Any
 
-from ..frames import user_frame, user_frames
-from ..names import frame_variables, search
-from .origins import Marks
-from .torch_mode import put_back, take_off
+from ...frames import user_frame, user_frames
+from ...names import frame_variables, search
+from ..module_names import Root
+from ..origins import Marks
+from .mode import put_back, take_off
 
 _FAST_PATHS = ("MultiheadAttention", "TransformerEncoderLayer", "TransformerEncoder")
 """Modules of torch.nn that compute otherwise (in eval mode) while any TorchFunctionMode is on."""
-
-
-class Root:
-    """A module that was called while no other module was running: names of everything in it."""
-
-    __slots__ = ("name", "paths", "ref")
-
-    def __init__(self, module: Any, name: str) -> None:
-        self.ref = weakref.ref(module)
-        self.name = name
-        self.paths: dict[int, str] = {}
-
-    def path(self, module: Any) -> str | None:
-        """Return the scope of one of its modules: ``model/layers/0/linear1``."""
-        return self.paths.get(id(module))
-
-    def refresh(self) -> None:
-        """Read the names again; modules were perhaps added."""
-        self.paths = {}
-        module = self.ref()
-        if module is None:
-            return
-        for dotted, inner in module.named_modules():
-            self.paths[id(inner)] = "/".join([self.name, *dotted.split(".")]) if dotted else self.name
 
 
 class Running:

@@ -16,14 +16,14 @@ from functools import partial
 from time import perf_counter_ns
 from typing import Any, NamedTuple
 
-from ..garbage import collector_paused
-from ..snapshot import GraphSnapshot
-from .base import Node
-from .measure_columns import MeasureColumns
-from .passing import BY_SOURCE, BY_TARGET, passing
-from .torch_calls import note_problem, version_of
-from .torch_figures import GradientFigures
-from .torch_values import Readable
+from ...garbage import collector_paused
+from ...snapshot import GraphSnapshot
+from ..base import Node
+from ..measure_columns import MeasureColumns
+from ..passing import BY_SOURCE, BY_TARGET, passing
+from .calls import note_problem, version_of
+from .figures import GradientFigures
+from .values import Readable
 
 MAX_NODES = 250_000
 """Larger graphs are run without measures: hooks on them would take minutes."""

@@ -8,18 +8,18 @@ from contextlib import AbstractContextManager, contextmanager
 from types import FrameType
 from typing import Any
 
-from ...errors import NoGraphError
-from ..snapshot import GraphSnapshot
-from ..tensor_table import TensorTable
-from .base import Gradient, Node, Ran, Sink
-from .collect import collect
-from .hook_lines import attach
-from .naming import Naming, add_origins
-from .torch_release import protect
-from .torch_rerun import TorchRerun
-from .torch_steps import stepping
-from .torch_tensors import number_of
-from .torch_watch import WATCHER
+from ....errors import NoGraphError
+from ...snapshot import GraphSnapshot
+from ...tensor_table import TensorTable
+from ..base import Gradient, Node, Ran, Sink
+from ..collect import collect
+from ..hook_lines import attach
+from ..naming import Naming, add_origins
+from .release import protect
+from .rerun import TorchRerun
+from .steps import stepping
+from .tensors import number_of
+from .watch import WATCHER
 
 NO_GRAPH = (
     "This tensor has no backward graph: it does not require gradients.",

@@ -12,9 +12,9 @@ import threading
 from types import FrameType
 from typing import Any
 
-from ..frames import user_frame
-from .origins import Marks
-from .torch_calls import Caller, Listener
+from ...frames import user_frame
+from ..origins import Marks
+from .calls import Caller, Listener
 
 _APPLY_DEPTH = 12
 """How far below ``Function.apply`` the first operation of a ``forward`` is looked for."""

@@ -8,10 +8,10 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from .base import Node, Origins, Ran
-from .collect import short_name
-from .patches import Patches
-from .torch_calls import is_traced
+from ..base import Node, Origins, Ran
+from ..collect import short_name
+from ..patches import Patches
+from .calls import is_traced
 
 
 @contextmanager

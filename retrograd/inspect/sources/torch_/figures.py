@@ -15,8 +15,8 @@ from typing import Any
 
 import numpy as np
 
-from .array_values import Array, gradient_figures, tiny_share
-from .torch_values import Readable
+from ..array_values import Array, gradient_figures, tiny_share
+from .values import Readable
 
 FIGURES = 9
 """Norm squared, minimum, maximum, sum, number of zeros, of NaN and of infinities, size, share of tiny entries."""

@@ -8,19 +8,19 @@ import time
 from types import FrameType
 from typing import Any
 
-from ..events import Event
-from ..frames import source_line, user_frames
-from ..names import frame_variables, search
-from ..snapshot import GraphSnapshot
-from ..spelling import loop_variables
-from ..tensor_table import TensorTable
-from .array_values import gradient_figures, summary
-from .base import Node
-from .origins import Marks
-from .torch_calls import note_problem
-from .torch_measures import MAX_NODES, Measures
-from .torch_tensors import number_of
-from .torch_values import Readable
+from ...events import Event
+from ...frames import source_line, user_frames
+from ...names import frame_variables, search
+from ...snapshot import GraphSnapshot
+from ...spelling import loop_variables
+from ...tensor_table import TensorTable
+from ..array_values import gradient_figures, summary
+from ..base import Node
+from ..origins import Marks
+from .calls import note_problem
+from .measures import MAX_NODES, Measures
+from .tensors import number_of
+from .values import Readable
 
 _ARGUMENTS = ("gradients", "retain_graph", "create_graph", "inputs")
 """Positional arguments of ``_engine_run_backward`` after the roots."""

@@ -8,8 +8,8 @@ from collections.abc import Callable
 from types import FrameType
 from typing import Any, Protocol
 
-from ..frames import is_foreign, user_frame
-from .torch_rules import Rule, judge
+from ...frames import is_foreign, user_frame
+from .rules import Rule, judge
 
 _HANDLER = "handle_torch_function"
 _TOO_MANY = 10_000

@@ -16,26 +16,26 @@ from contextlib import contextmanager
 from types import FrameType
 from typing import Any
 
-from ..frames import forget_judgements, user_frame
-from ..spelling import forget_places
-from ..stacks import forget_stacks
-from .base import Origins, Sink, Source
-from .named_scopes import FOLLOWERS
-from .naming import NameMemory
-from .origins import OriginTables
-from .patches import Patches
-from .torch_calls import is_traced, unseen
-from .torch_checkpoint import Checkpoints
-from .torch_forward import ForwardWriter, Inside
-from .torch_functions import Functions
-from .torch_hooks import Handles
-from .torch_import import AfterImport
-from .torch_mode import push_mode, put_on, take_off
-from .torch_owners import Owners
-from .torch_parameters import Parameters
-from .torch_runs import Asked, RunWriter
-from .torch_scopes import Running, Scopes
-from .torch_warnings import wrap_show
+from ...frames import forget_judgements, user_frame
+from ...spelling import forget_places
+from ...stacks import forget_stacks
+from ..base import Origins, Sink, Source
+from ..named_scopes import FOLLOWERS
+from ..naming import NameMemory
+from ..origins import OriginTables
+from ..patches import Patches
+from .calls import is_traced, unseen
+from .checkpoint import Checkpoints
+from .forward import ForwardWriter, Inside
+from .functions import Functions
+from .hooks import Handles
+from .importing import AfterImport
+from .mode import push_mode, put_on, take_off
+from .owners import Owners
+from .parameters import Parameters
+from .runs import Asked, RunWriter
+from .scopes import Running, Scopes
+from .warnings_ import wrap_show
 
 
 class _Thread(threading.local):

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from .array_values import Array
+from ..array_values import Array
 
 _MAX_KNOWN = 10_000
 

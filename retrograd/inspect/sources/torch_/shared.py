@@ -13,11 +13,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..events import Event
-from .array_writes import array_write
-from .torch_calls import version_of
-from .torch_tensors import number_of
-from .torch_values import Readable
+from ...events import Event
+from ..array_writes import array_write
+from .calls import version_of
+from .tensors import number_of
+from .values import Readable
 
 _MOST = 100
 _LARGEST = 1 << 24

@@ -7,10 +7,10 @@ from collections.abc import Callable, Iterable
 from types import FrameType
 from typing import Any
 
-from ..events import Event
-from ..frames import source_line, user_frame
-from .torch_calls import unseen
-from .torch_tensors import number_of
+from ...events import Event
+from ...frames import source_line, user_frame
+from .calls import unseen
+from .tensors import number_of
 
 _COPYING = "__deepcopy__"
 """A copied module copies its parameters one by one, which ties nothing to anything."""

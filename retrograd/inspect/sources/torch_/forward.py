@@ -7,22 +7,22 @@ from collections.abc import Callable
 from types import FrameType
 from typing import Any
 
-from ..event_data import OperationData, Stack
-from ..events import Event
-from ..snapshot import SourceLine
-from ..spelling import UNKNOWN, Spelling, spelling_at
-from ..stacks import stack_of
-from .base import Sink
-from .origins import Marks
-from .torch_calls import Call, version_of
-from .torch_facts import arguments_of, duplicates_in, overlaps, reads_values
-from .torch_hooks import Hooks
-from .torch_names import assigned, forms_match, spelled
-from .torch_rules import COPIED_INDEXED, IN_PLACE_INDEXED, NONDIFFERENTIABLE_CASTS
-from .torch_saved import SavedSizes, saves_of
-from .torch_shared import SharedMemory
-from .torch_tensors import number_of
-from .torch_values import Readable
+from ...event_data import OperationData, Stack
+from ...events import Event
+from ...snapshot import SourceLine
+from ...spelling import UNKNOWN, Spelling, spelling_at
+from ...stacks import stack_of
+from ..base import Sink
+from ..origins import Marks
+from .calls import Call, version_of
+from .facts import arguments_of, duplicates_in, overlaps, reads_values
+from .hooks import Hooks
+from .names import assigned, forms_match, spelled
+from .rules import COPIED_INDEXED, IN_PLACE_INDEXED, NONDIFFERENTIABLE_CASTS
+from .saved import SavedSizes, saves_of
+from .shared import SharedMemory
+from .tensors import number_of
+from .values import Readable
 
 
 class Inside:

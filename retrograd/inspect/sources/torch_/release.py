@@ -20,8 +20,8 @@ import sys
 import threading
 from types import ModuleType
 
-from ..snapshot import GraphSnapshot
-from .base import Node
+from ...snapshot import GraphSnapshot
+from ..base import Node
 
 try:
     import resource as _resource_module

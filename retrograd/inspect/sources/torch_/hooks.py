@@ -9,11 +9,11 @@ from collections.abc import Callable, Iterable
 from types import FrameType
 from typing import Any
 
-from ..events import Event
-from ..frames import source_line, user_frame
-from ..snapshot import SourceLine
-from .patches import Patches
-from .torch_calls import unseen, version_of
+from ...events import Event
+from ...frames import source_line, user_frame
+from ...snapshot import SourceLine
+from ..patches import Patches
+from .calls import unseen, version_of
 
 _OWN = os.path.dirname(__file__)
 """Where hooks of our own are taken off."""

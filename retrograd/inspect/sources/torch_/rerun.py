@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from .specimens import Array, Seen
-from .torch_values import Readable
+from ..specimens import Array, Seen
+from .values import Readable
 
 
 class Eye:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..frames import read_locals
-from ..spelling import Spelling
-from .torch_calls import Call
-from .torch_rules import SWAPPED
+from ...frames import read_locals
+from ...spelling import Spelling
+from .calls import Call
+from .rules import SWAPPED
 
 
 def spelled(call: Call, spelling: Spelling) -> list[str]:
