@@ -25,12 +25,13 @@ from .fit import is_expandable_to
 from .forward_ad import carries_tangent, keep_for_node, keep_tangent, tangent_of
 from .forward_rules import output_tangents
 from .op import OpDef
+from .overlapping import TOLERATED, check_overlap, last_written
 from .quiet import quietly
 from .registry import F
 from .saved import SavedTensor
 from .state import STATE
 from .strided import address
-from .views import check_inplace, check_overlap, gradient_edge, rebase_history, replay, requires_grad
+from .views import check_inplace, gradient_edge, rebase_history, replay, requires_grad
 
 _IDEMPOTENT = frozenset({"_fill_number", "_fill_tensor", "_zero"})
 """Writing an overlapping tensor with one value is harmless."""
@@ -63,14 +64,14 @@ def _written(op: OpDef, args: tuple[Any, ...]) -> Any:
     operands = tensors_in(op, args)
     records = _records(op, operands)
     check_inplace(t, records)
-    if op.name not in _IDEMPOTENT and not (op.name == "_copy" and _is_same_memory(t, args[1])):
+    if not _may_overlap(op, args):
         check_overlap(t._array, operands)
     cast_args = _of_one_dtype(op, args)
     if not records and cast_args[0] is t and _fits_in_place(op, cast_args):
         return _computed_in_place(op, args, cast_args, operands)
     computed = compute(op, cast_args)
     outputs, aux = split_aux(op, computed)
-    new = _fitting(op, t, outputs[0])
+    new = last_written(op.name, t._array, _fitting(op, t, outputs[0]))
     edges = edges_of(op, (t, *cast_args[1:]), operands) if records else None
     kept = (t, *cast_args[1:])
     if edges is not None and "self" in saved_for(op, edges):
@@ -96,6 +97,13 @@ def _written(op: OpDef, args: tuple[Any, ...]) -> Any:
     if observe.observers:
         observe.tell("inplace", op, args, node, t, operands)
     return t
+
+
+def _may_overlap(op: OpDef, args: tuple[Any, ...]) -> bool:
+    """Whether a write to elements that share memory is harmless or tolerated."""
+    if op.name == "_copy":
+        return _is_same_memory(args[0], args[1])
+    return op.name in _IDEMPOTENT or op.name in TOLERATED
 
 
 def _records(op: OpDef, operands: list[Any]) -> bool:

@@ -13,8 +13,9 @@ from .base import TensorBase, set_array
 from .dtypes import scalar_name
 from .forward_ad import carries_tangent
 from .inplace import bump_version, prepare_write
+from .overlapping import check_overlap
 from .state import STATE
-from .views import check_inplace, check_overlap, requires_grad
+from .views import check_inplace, requires_grad
 
 _KINDS = "buifc"
 

@@ -18,7 +18,7 @@ from .opnode import RunContext
 from .registry import OPS
 from .saved import SECOND_TIME, set_edge_finder
 from .state import STATE
-from .strided import Geometry, element_strides, partly_overlaps, storage_offset, zeros_like_layout
+from .strided import Geometry, element_strides, storage_offset, zeros_like_layout
 from .view_rules import forbidden_view_message
 
 HOLE = object()
@@ -210,22 +210,6 @@ def check_inplace(t: TensorBase, records: bool) -> None:
             "a leaf Variable that requires grad is being used in an in-place operation. "
             "Write the out-of-place form, or wrap an intended update of the leaf in torch.no_grad()."
         )
-
-
-def check_overlap(array: Any, operands: list[Any]) -> None:
-    """Refuse writes to an array whose elements share memory, among themselves or partly with an operand's."""
-    for other in operands:
-        if other._array is not array and partly_overlaps(array, other._array):
-            raise RuntimeError(
-                "unsupported operation: some elements of the input tensor and the written-to tensor refer to a single "
-                "memory location. Please clone() the tensor before performing the operation."
-            )
-    for size, stride in zip(array.shape, array.strides, strict=True):
-        if stride == 0 and size > 1 and array.size:
-            raise RuntimeError(
-                "unsupported operation: more than one element of the written-to tensor refers to a single memory "
-                "location. Please clone() the tensor before performing the operation."
-            )
 
 
 # -- rewriting history

@@ -9,6 +9,7 @@ import numpy as np
 from ..base import TensorBase, wrap
 from ..hooks import type_name
 from ..inplace import call_inplace
+from ..overlapping import check_overlap
 from ..public import METHODS, public
 from ..registry import OPS, F
 
@@ -173,7 +174,7 @@ def setitem(self: Any, index: Any, value: Any) -> None:
     elif isinstance(value, (list, tuple, np.ndarray)):
         copy_(target, _value(value, self))
     elif isinstance(value, (int, float, complex, np.generic)):
-        fill_(target, wrap(np.asarray(value).astype(self._sig.numpy)))
+        _fill_place(target, wrap(np.asarray(value).astype(self._sig.numpy)))
     else:
         raise TypeError(f"can't assign a {type(value).__name__} to a {type_name(self._sig)}")
 
@@ -198,13 +199,19 @@ def _write_tensor(target: Any, value: Any) -> None:
     if value.shape == target.shape:
         copy_(target, value)
     elif not value.ndim:
-        fill_(target, value)
+        _fill_place(target, value)
     else:
         sizes = tuple(value.shape)
         while sizes and sizes[0] == 1:
             sizes = sizes[1:]
         value = F._view(value, sizes)
         copy_(target, value if value.shape == target.shape else F.expand(value, tuple(target.shape)))
+
+
+def _fill_place(target: Any, value: Any) -> None:
+    """Fill what an index selects, unless its elements share memory, where only a whole tensor may be filled."""
+    check_overlap(target._array, [])
+    fill_(target, value)
 
 
 def _value(value: Any, like: Any) -> Any:
