@@ -449,6 +449,20 @@ def named_so(torch: Any) -> Made:
 
 
 @wrong("x")
+def a_factor_forgotten_in_one_term(torch: Any) -> Made:
+    def forward(ctx, x):
+        s = torch.sigmoid(x)
+        ctx.save_for_backward(x, s)
+        return x * s
+
+    def backward(ctx, g):
+        _, s = ctx.saved_tensors
+        return g * (s + s * (1 - s))  # off by a few percent along most directions
+
+    return function(torch, forward, backward), (drawn(torch, 6, 4),)
+
+
+@wrong("x")
 def factor_missing(torch: Any) -> Made:
     def forward(ctx, x):
         ctx.save_for_backward(x)

@@ -154,7 +154,7 @@ def _argument(place: Place, argument: int, direction: Array, cls: Any, numbers: 
         return Verdict(argument, 0.0)
     if not slope.settled:
         return None
-    if slope.error < place.precision.tolerance:
+    if slope.error < place.precision.suspicion:
         direction, whole = _where_nothing_returns(place, argument, direction), slope.scale
         slope = place.slope(argument, direction) if direction.any() else slope
         if not slope.settled or slope.error < 1 or slope.scale < _SMALL * whole:
