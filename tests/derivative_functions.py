@@ -448,6 +448,19 @@ def named_so(torch: Any) -> Made:
 # -- wrong
 
 
+@meant
+def approximate_by_a_few_percent(torch: Any) -> Made:
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return x.exp()
+
+    def backward(ctx, g):
+        (x,) = ctx.saved_tensors
+        return g * x.exp() * (1 + 0.02 * x.sin())  # as the adjoint of a solver with other steps is
+
+    return function(torch, forward, backward), (drawn(torch, 6, 4),)
+
+
 @wrong("x")
 def a_factor_forgotten_in_one_term(torch: Any) -> Made:
     def forward(ctx, x):

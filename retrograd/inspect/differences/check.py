@@ -18,12 +18,14 @@ from ..sources.specimens import Array, Specimen, Specimens
 from . import intent
 from .apart import apart
 from .maps import Applied, Backward, Map, drawn_like
-from .slopes import DOUBLE, SINGLE, Place, Precision, Slope, direction_for, moved_aside, worst_entry
+from .slopes import DOUBLE, SINGLE, Place, Precision, Slope, clearest_entry, direction_for, moved_aside, worst_entry
 from .uses import Uses
 
 SECONDS = 5.0
 """Time for all Functions of one recording; those whose turn does not come are not checked."""
 _GRACE = 1.0
+_CLEAR = 0.25
+"""How far an entry must be off where entries together hardly are: an approximation is nowhere far off."""
 _SMALL = 2e-3
 """Share of a slope that a rule may cut off."""
 
@@ -154,18 +156,37 @@ def _argument(place: Place, argument: int, direction: Array, cls: Any, numbers: 
         return Verdict(argument, 0.0)
     if not slope.settled:
         return None
-    if slope.error < place.precision.suspicion:
-        direction, whole = _where_nothing_returns(place, argument, direction), slope.scale
-        slope = place.slope(argument, direction) if direction.any() else slope
-        if not slope.settled or slope.error < 1 or slope.scale < _SMALL * whole:
+    if slope.error < place.precision.tolerance:
+        direction, slope = _unlike(place, argument, direction, slope)
+        if slope.error < place.precision.suspicion:
             return Verdict(argument, 0.0)
-    index, along = worst_entry(place, argument, direction)
+    subtle = slope.error < place.precision.tolerance
+    index, along = (clearest_entry if subtle else worst_entry)(place, argument, direction)
     entry = place.slope(argument, along)
     if (entry.moved and not entry.settled) or entry.error < place.precision.tolerance:
+        return None
+    if subtle and not _is_clear(place, argument, along, entry):
         return None
     if cls is not None and _is_meant(place, (argument, index), entry, cls):
         raise Deliberate
     return _difference(place, argument, (index, along, entry), _factor(place, argument, slope, numbers))
+
+
+def _is_clear(place: Place, argument: int, along: Array, entry: Slope) -> bool:
+    """Whether an entry is far off by its own measure and by that of all entries."""
+    product = place.products[argument]
+    usual = 0.0 if product is None else float(np.sqrt(np.mean(np.abs(product) ** 2))) * float(np.abs(along).max())
+    return entry.error >= _CLEAR and abs(entry.analytic - entry.numeric) >= _CLEAR * usual
+
+
+def _unlike(place: Place, argument: int, direction: Array, slope: Slope) -> tuple[Array, Slope]:
+    """Return the direction in which nothing returns, and its slope, if that is wrong; else both as they were."""
+    silent = _where_nothing_returns(place, argument, direction)
+    if silent.any():
+        found = place.slope(argument, silent)
+        if found.settled and found.error >= 1 and found.scale >= _SMALL * slope.scale:
+            return silent, found
+    return direction, slope
 
 
 def _where_nothing_returns(place: Place, argument: int, direction: Array) -> Array:

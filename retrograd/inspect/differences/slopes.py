@@ -25,6 +25,7 @@ class Precision(NamedTuple):
     """From how far apart on two slopes along one entry differ."""
 
 
+_FEW = 12
 DOUBLE = Precision((1e-4, 1e-6, 1e-8), 2e-3, 5e-3, 4e-2)
 SINGLE = Precision((1e-2, 3e-3), 2e-2, 8e-2, 8e-2)
 
@@ -148,6 +149,18 @@ def worst_entry(place: Place, argument: int, direction: Array) -> tuple[tuple[in
         entries = halves[int(differences[1] > differences[0])]
     index = tuple(int(one) for one in np.unravel_index(int(entries[0]), direction.shape))
     return index, _only(direction, entries, symmetric=symmetric)
+
+
+def clearest_entry(place: Place, argument: int, direction: Array) -> tuple[tuple[int, ...], Array]:
+    """Return the entry, of a few, at which the two slopes are relatively furthest apart, and its direction."""
+    symmetric = is_symmetric(place.arrays[argument])
+    entries = np.flatnonzero(direction)
+    few = entries[:: max(1, len(entries) // _FEW)]
+    parts = [_only(direction, few[at : at + 1], symmetric=symmetric) for at in range(len(few))]
+    slopes = [place.slope(argument, part) for part in parts]
+    errors = [slope.error if slope.settled else 0.0 for slope in slopes]
+    best = int(np.argmax(errors))
+    return tuple(int(one) for one in np.unravel_index(int(few[best]), direction.shape)), parts[best]
 
 
 def _only(direction: Array, entries: Array, *, symmetric: bool) -> Array:
