@@ -13,6 +13,7 @@ import pytest
 import retrograd as rg
 from retrograd.distributed import DataParallel, SingleProcess
 from retrograd.distributed.buckets import plan
+from retrograd.distributed.communicator import Pending
 from retrograd.errors import ReductionTimeoutError, UnreadyParametersError
 
 
@@ -244,14 +245,21 @@ def test_after_an_error_the_next_run_is_whole_again() -> None:
 
 def test_removed_hooks_are_gone() -> None:
     """After ``remove()`` backward is the process's own again."""
-    w = rg.ones(2, requires_grad=True)
-    parallel = DataParallel([w], SingleProcess())
-    parallel.remove()
+    reductions = []
 
+    class Counted(SingleProcess):
+        def allreduce(self, array: np.ndarray) -> Pending:
+            reductions.append(array)
+            return super().allreduce(array)
+
+    w = rg.ones(2, requires_grad=True)
+    parallel = DataParallel([w], Counted())
+    w.sum().backward()
+    parallel.remove()
     w.sum().backward()
 
-    assert not parallel._ready
-    assert w.grad.tolist() == [1.0, 1.0]
+    assert len(reductions) == 1
+    assert w.grad.tolist() == [2.0, 2.0]
 
 
 @pytest.mark.parametrize(

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from ..engine.functions.creating import from_numpy
 from .communicator import Communicator, Pending
 
 Named = tuple[str, Any]
@@ -25,11 +26,16 @@ class Bucket:
         self._tensors = [tensor for _, tensor in members]
         sizes = [tensor.numel() for tensor in self._tensors]
         ends = np.cumsum(sizes).tolist()
-        self._slices = [slice(end - size, end) for size, end in zip(sizes, ends, strict=True)]
         self._flags = ends[-1]
         # float16 sums lose too much, and few engines know them.
         dtype = np.promote_types(members[0][1].detach().numpy().dtype, np.float32)
         self._array = np.zeros(ends[-1] + len(members), dtype)
+        self._views = [
+            self._array[end - size : end].reshape(tuple(tensor.shape))
+            for tensor, size, end in zip(self._tensors, sizes, ends, strict=True)
+        ]
+        self.arrived = [False] * len(members)
+        """Which parameters have been put in."""
         self.pending: Pending | None = None
         self.clear()
 
@@ -45,40 +51,44 @@ class Bucket:
 
     def clear(self) -> None:
         """Forget the last round."""
-        self._array[self._flags :] = 0
+        self.arrived = [False] * len(self._tensors)
         self._missing = len(self._tensors)
         self.pending = None
 
     def put(self, place: int, gradient: np.ndarray) -> None:
         """Take the gradient of one parameter."""
-        self._array[self._slices[place]] = gradient.reshape(-1)
-        self._array[self._flags + place] = 1
+        self._views[place][...] = gradient
+        self.arrived[place] = True
         self._missing -= 1
 
     def launch(self, communicator: Communicator) -> None:
         """Begin the reduction; parameters that have no gradient take part with zeros."""
-        for place, where in enumerate(self._slices):
-            if not self._array[self._flags + place]:
-                self._array[where] = 0
+        self._array[self._flags :] = self.arrived
+        if self._missing:
+            for view, arrived in zip(self._views, self.arrived, strict=True):
+                if not arrived:
+                    view[...] = 0
         self.pending = communicator.allreduce(self._array)
 
     def counts(self) -> list[int]:
         """Return for each parameter on how many ranks it had a gradient, after the reduction."""
-        return [round(float(flag.real)) for flag in self._array[self._flags :]]
+        counts: list[int] = np.rint(self._array[self._flags :].real).astype(int).tolist()
+        return counts
 
     def spread(self, divisor: int) -> None:
         """Give each parameter that had a gradient anywhere the sum over all ranks divided by ``divisor``."""
-        for tensor, where, count in zip(self._tensors, self._slices, self.counts(), strict=True):
+        counts = self.counts()
+        self._array /= divisor
+        for tensor, view, count in zip(self._tensors, self._views, counts, strict=True):
             if count:
-                _set_gradient(tensor, self._array[where] / divisor)
+                _set_gradient(tensor, view)
 
 
 def _set_gradient(tensor: Any, values: np.ndarray) -> None:
     """Write into ``.grad``, which is made where this rank had none."""
     if tensor.grad is None:
         tensor.grad = tensor.detach() * 0
-    target = tensor.grad.detach()
-    target.copy_(type(tensor)(values.reshape(tuple(tensor.shape))))
+    tensor.grad.detach().copy_(from_numpy(values))
 
 
 def plan(parameters: Iterable[Named], limit: int) -> list[Bucket]:

@@ -51,7 +51,7 @@ class DataParallel:
         self.unused = unused
         self._buckets = plan(named, bucket_bytes)
         self._launched = 0
-        self._ready: set[str] = set()
+        self._begun = False
         self._twice: list[str] = []
         self._reducing = True
         self._handles = list(self._hooks(dict(named)))
@@ -86,14 +86,18 @@ class DataParallel:
         """A parameter's gradient is there: send its bucket if that was the last one."""
         if not self._reducing:
             return
-        if not self._ready:
+        if not self._begun:
+            self._begun = True
             queue_outermost_callback(self._finish)
-        name = bucket.names[place]
-        if name in self._ready:
-            self._twice.append(name)
+        if bucket.arrived[place]:
+            self._twice.append(bucket.names[place])
             return
-        self._ready.add(name)
         bucket.put(place, tensor.grad.detach().numpy())
+        if bucket.full:
+            self._launch_full()
+
+    def _launch_full(self) -> None:
+        """Send the buckets that nothing is missing in, as far as none before them is left behind."""
         while self._launched < len(self._buckets) and self._buckets[self._launched].full:
             self._launch()
 
@@ -119,7 +123,7 @@ class DataParallel:
         finally:
             for bucket in self._buckets:
                 bucket.clear()
-            self._ready.clear()
+            self._begun = False
             self._twice.clear()
             self._launched = 0
 
@@ -145,15 +149,15 @@ class DataParallel:
                 "Use each parameter in one part of the run, or reduce by hand after backward, inside no_sync().",
             )
         short = [
-            (name, count)
+            (name, count, arrived)
             for bucket in self._buckets
-            for name, count in zip(bucket.names, bucket.counts(), strict=True)
+            for name, count, arrived in zip(bucket.names, bucket.counts(), bucket.arrived, strict=True)
             if count < world
         ]
         if short and self.unused == "error":
             counts = ", ".join(
-                f"{name} on {count} of {world} ranks ({'this one too' if name in self._ready else 'not on this one'})"
-                for name, count in short[:_SHOWN]
+                f"{name} on {count} of {world} ranks ({'this one too' if arrived else 'not on this one'})"
+                for name, count, arrived in short[:_SHOWN]
             )
             raise UnreadyParametersError(
                 f"Some parameters got no gradient on every rank: {counts}"
