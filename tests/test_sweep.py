@@ -171,3 +171,44 @@ def test_only_one_sweep_at_a_time() -> None:
     for t in threads:
         t.join()
     assert w.grad.tolist() == [803.0, 803.0]
+
+
+@pytest.mark.parametrize("seed", range(0, 60, 4))
+def test_recorded_sweep_tells_what_a_full_run_tells(seed: int) -> None:
+    """A recorded run is swept as well: same gradients to the bit, same measures of nodes but times and order."""
+    leaves, loss = random_graph(seed)
+    loss.backward()
+    recorded = []
+    for engine in (nullcontext, full_engine):
+        again, loss = random_graph(seed)
+        with torch.debug(level="backward") as trace, engine():
+            assert sweep.possible() is (engine is nullcontext)
+            loss.backward()
+        recorded.append(trace.recording)
+        for a, b in zip(leaves, again, strict=True):
+            assert (a.grad is None) == (b.grad is None)
+            assert a.grad is None or a.grad.numpy().tobytes() == b.grad.numpy().tobytes()
+
+    swept, full = (recording.snapshots[0].measures for recording in recorded)
+    assert sorted(swept["order"]) == sorted(full["order"]) == list(range(len(full["order"])))
+    for name in full.keys() - {"order", "time_us", "started_us", "saved_bytes"}:
+        assert swept[name] == full[name], name
+    told = [[(e.kind, e.data.get("before"), e.data.get("grad_norm")) for e in r.events] for r in recorded]
+    assert sorted(map(str, told[0])) == sorted(map(str, told[1]))
+
+
+def test_recorded_sweep_names_the_node_that_failed() -> None:
+    """The node at which a swept run ends is known, and leaves that were complete are filled and told."""
+    with torch.debug(level="backward") as trace:
+        early, late = torch.ones(2, requires_grad=True), torch.ones(2, requires_grad=True)
+        y = (early * 1).exp()
+        z = (y * late * 3).sum()
+        y.add_(1)
+        with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+            z.backward()
+    ended = trace.recording.events[-1]
+    shot = trace.recording.snapshots[-1]
+    failed = shot.seq.index(ended.data["failed_node"] - shot.first_seq)
+    assert ended.kind == "backward-end"
+    assert shot.op[failed] == "MulBackward0"
+    assert [e.kind for e in trace.recording.events].count("accumulate") == (late.grad is not None)

@@ -23,8 +23,10 @@ An observer is any object; those of these methods that it has are called, on the
 * backward: ``backward_called(api, outputs, gradients, inputs, retain_graph, create_graph)`` when it is asked for and
   ``backward_left(results, error)`` when it is over; ``backward_began(roots)`` with ``(node, input number)`` pairs just
   before a run and ``backward_ended(error)``; ``node_began(node, grads)`` and ``node_ended(node, grads, results)``
-  around each node; ``accumulating(leaf)`` and ``accumulated(leaf, grad)`` around a change of ``.grad``;
-  ``released(node)``.
+  around each node of a full run, ``swept(node, grads, results, began, ended)`` after each of a sweep (with the clock
+  in ns), ``sweep_failed(node)``; ``accumulating(leaf)`` and ``accumulated(leaf, grad)`` around a change of ``.grad``;
+  ``released(node)`` in a full run.  Whoever hears of single nodes or leaves makes every run a full one, unless it
+  hears ``swept``, too.
 
 Observers must not keep what they are given, and must not raise, unless they mean to stop the program.
 """
@@ -40,7 +42,9 @@ observers: list[Any] = []
 COUNT = 0
 """How many there are: while ``state.MODE`` is as much, nothing else is switched on in any thread."""
 HEAR_NODES = False
-"""Whether any of them hears of single nodes, which a fast backward does not tell."""
+"""Whether any of them wants to hear of single nodes before they run, which a sweep does not tell."""
+HEAR_SWEEPS = False
+"""Whether any of them hears of the nodes of a sweep."""
 _NODE_EVENTS = ("node_began", "node_ended", "accumulating", "accumulated", "released")
 _told: dict[str, tuple[Callable[..., None], ...]] = {}
 """Event -> the methods of the present observers, as far as they were looked up."""
@@ -63,9 +67,11 @@ def remove(observer: Any) -> None:
 
 def _count() -> None:
     """Note what follows from who is there."""
-    global COUNT, HEAR_NODES
+    global COUNT, HEAR_NODES, HEAR_SWEEPS
     COUNT = len(observers)
-    HEAR_NODES = any(hasattr(observer, event) for observer in observers for event in _NODE_EVENTS)
+    content = [observer for observer in observers if hasattr(observer, "swept")]
+    HEAR_SWEEPS = bool(content)
+    HEAR_NODES = any(hasattr(o, event) for o in observers if o not in content for event in _NODE_EVENTS)
     _told.clear()
 
 

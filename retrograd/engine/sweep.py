@@ -3,6 +3,7 @@
 A node's consumers are always newer than the node, so that taking the newest node first is a valid order.  It is not
 the order of ``execute.GraphTask`` in every detail (leaves come last), which nobody can see as long as no code of the
 user runs; ``possible`` says when that is so.  One sweep at a time: gradients wait in a slot of the node.
+While observers hear of sweeps, every node runs in the general way, which tells them.
 
 A node takes its gradient by ``node._sweep(g, heap, task)``, which computes, passes on to the nodes it leads to, queues
 those on ``heap`` on their first arrival, and returns one of them in place of queueing it: if that is the newest one,
@@ -13,7 +14,9 @@ from __future__ import annotations
 
 import threading
 from heapq import heapify, heappop, heappush, heappushpop
+from math import inf
 from operator import attrgetter
+from time import perf_counter_ns as now
 from typing import Any
 
 import numpy as np
@@ -55,7 +58,7 @@ class Sweep:
     def run(self) -> None:
         """Run until no gradient waits but at the leaves."""
         heap = self.heap
-        last = storage.LAST_WRITE
+        last = inf if observe.HEAR_SWEEPS else storage.LAST_WRITE
         node = heappop(heap)[1]
         try:
             while True:
@@ -74,6 +77,8 @@ class Sweep:
                     node = heappushpop(heap, (-node._number, node))[1]
         except BaseException:
             self.failed = node
+            if observe.HEAR_SWEEPS:
+                observe.tell("sweep_failed", node)
             raise
 
     def start(self, roots: list[Any], grads: list[Any]) -> None:
@@ -126,6 +131,8 @@ def arrive(edge: Any, g: Any, first: list[Any]) -> None:
 def run_in_general(node: Any, g: Any, heap: Heap, task: Sweep) -> None:
     """Run a node of any kind: what it saved is checked and unpacked as in a full run."""
     grads = g if len(node._sigs) > 1 else [None if g is NOTHING else g]
+    passed: list[Any] | None = [] if observe.HEAR_SWEEPS else None
+    began = 0 if passed is None else now()
     results = node._run(grads, task)
     if task.frees:
         node._release()
@@ -137,12 +144,16 @@ def run_in_general(node: Any, g: Any, heap: Heap, task: Sweep) -> None:
         fits = g.__class__ is np.ndarray and sig is not None and g.dtype is sig.numpy and g.shape == sig.shape
         if not fits or edge._sigs is not sig.alone:
             g = fit_one(node, i, g, edge)
+        if passed is not None and g is not NOTHING:
+            passed.append(g)
         if edge._pending is None:  # as in ``arrive``, whose call would cost a list of 10,000 tensors 1 ms
             edge._pending = g
             first.append(edge)
         else:
             edge._pending = edge._pending + g
     queue(first, heap)
+    if passed is not None:
+        observe.tell("swept", node, grads, passed, began, now())
 
 
 def queue(first: list[Any], heap: Heap) -> None:

@@ -67,22 +67,39 @@ class Gathered:
         """Note what a node starts with."""
         row = self.rows.get(id(node))
         if row is not None:
-            self._order[row] = self.count
-            self._thread[row] = self.thread
-            self.count += 1
-            figures = self.figures(_array(grads[0])) if grads and grads[0] is not None else None
-            if figures is not None:
-                for column, figure in zip(self._arrived, figures, strict=True):
-                    column[row] = figure
+            self._takes(row, grads)
         self.running.append((node, row, perf_counter_ns()))
 
     def ends(self, results: Any, now: int) -> None:
         """Note what the innermost running node ends with."""
-        if not self.running:
-            return
-        _, row, began = self.running.pop()
-        if row is None:
-            return
+        if self.running:
+            _, row, began = self.running.pop()
+            if row is not None:
+                self._passes_on(row, results, began, now)
+
+    def swept(self, node: Node, grads: list[Any], results: Any, began: int, ended: int) -> None:
+        """Note what a node of a sweep took and passed on."""
+        row = self.rows.get(id(node))
+        if row is not None:
+            self._takes(row, grads)
+            self._passes_on(row, results, began, ended)
+
+    def fails(self, node: Node) -> None:
+        """A node of a sweep raised."""
+        self.running.append((node, self.rows.get(id(node)), 0))
+
+    def _takes(self, row: int, grads: list[Any]) -> None:
+        """Note place in the order, and the figures of what arrived."""
+        self._order[row] = self.count
+        self._thread[row] = self.thread
+        self.count += 1
+        figures = self.figures(_array(grads[0])) if grads and grads[0] is not None else None
+        if figures is not None:
+            for column, figure in zip(self._arrived, figures, strict=True):
+                column[row] = figure
+
+    def _passes_on(self, row: int, results: Any, began: int, now: int) -> None:
+        """Note times, and the figures of what a node passes on."""
         self._started[row] = (began - self.started) / 1e3
         self._time[row] = (now - began) / 1e3
         arrays = [_array(g) for g in results if g is not None]
@@ -157,6 +174,22 @@ class Nodes(Observer):
                 runs[-1].gathered.ends(results, now)
             except Exception as failure:  # never the program's business
                 report_problem(self.watching, failure)
+
+    def swept(self, node: Node, grads: list[Any], results: Any, began: int, ended: int) -> None:
+        """One of a sweep has run."""
+        runs = self.watching.here.runs
+        if runs and runs[-1].gathered is not None:
+            try:
+                runs[-1].gathered.swept(node, grads, results, began, ended)
+            except Exception as failure:  # never the program's business
+                report_problem(self.watching, failure)
+
+    @guarded
+    def sweep_failed(self, node: Node) -> None:
+        """One of a sweep raised."""
+        run = self.watching.run
+        if run is not None and run.gathered is not None:
+            run.gathered.fails(node)
 
     @guarded
     def accumulating(self, leaf: TensorBase) -> None:
