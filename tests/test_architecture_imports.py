@@ -24,6 +24,7 @@ DATA = (
     "frames",
     "garbage",
     "names",
+    "progress",
     "spelling",
     "stacks",
     "fold",

@@ -16,20 +16,39 @@ from recording_samples import chain, recording
 from retrograd.inspect.output import save
 
 WORK = """
-import sys, time
+import sys, threading, time
 from retrograd.inspect import progress
 progress.PATIENCE = 0.2
-with progress.progress("drawing [red]x"):
-    time.sleep(float(sys.argv[1]))
+seconds, kind = float(sys.argv[1]), sys.argv[2]
+with progress.progress("drawing [red]x", surely_long=kind == "one call"):
+    if kind == "one call":
+        time.sleep(seconds)
+    else:
+        end = time.monotonic() + seconds
+        for _ in progress.followed(iter(lambda: time.monotonic() > end, True)):
+            assert threading.active_count() == 1 and sys.stderr is sys.__stderr__
 print("done", file=sys.stderr)
+"""
+IN_A_PROGRAM = """
+import threading
+import retrograd as rg
+from retrograd.inspect import progress
+progress.PATIENCE = 0.0
+with rg.debug(level="graph") as trace:
+    y = rg.ones(2, requires_grad=True)
+    for _ in range(2000):
+        y = y * 1.5
+    y.sum().backward()
+trace.save("x.svg", fold=())
+assert threading.active_count() == 1
 """
 
 
-def on_terminal(seconds: float) -> str:
-    """What a terminal gets on stderr while the work takes so long."""
+def on_terminal(*arguments: str, folder: Path | None = None) -> str:
+    """What a terminal gets on stderr from a program."""
     parent, child = pty.openpty()
     environment = {**os.environ, "TERM": "xterm", "COLUMNS": "100"}
-    started = subprocess.Popen([sys.executable, "-c", WORK, str(seconds)], stderr=child, env=environment)
+    started = subprocess.Popen([sys.executable, *arguments], stderr=child, env=environment, cwd=folder)
     os.close(child)
     parts = []
     while True:
@@ -41,24 +60,38 @@ def on_terminal(seconds: float) -> str:
             break
         parts.append(part)
     os.close(parent)
-    assert started.wait(timeout=60) == 0
+    assert started.wait(timeout=60) == 0, b"".join(parts)
     return b"".join(parts).decode()
 
 
-def test_bar_on_a_terminal_for_long_work_only() -> None:
-    """Long work shows what is done and erases it again; short work shows nothing."""
-    long, short = on_terminal(1.5), on_terminal(0.0)
+@pytest.mark.parametrize("kind", ["loops", "one call"])
+def test_bar_on_a_terminal_for_long_work(kind: str) -> None:
+    """Long work shows what is done and erases it again, without a thread and with the program's own streams."""
+    shown = on_terminal("-c", WORK, "0.8", kind)
 
-    assert "drawing [red]x" in long
-    assert "━" in long
-    assert long.rindex("\x1b[2K") > long.rindex("drawing")
-    assert long.endswith("done\r\n")
-    assert short == "done\r\n"
+    assert "drawing [red]x" in shown
+    assert "━" in shown
+    assert shown.rindex("\x1b[2K") > shown.rindex("drawing")
+    assert shown.endswith("done\r\n")
 
 
-def test_nothing_where_no_terminal_is() -> None:
+def test_short_work_shows_nothing() -> None:
+    """Below the patience no byte is written."""
+    assert on_terminal("-c", WORK, "0.0", "loops") == "done\r\n"
+
+
+def test_walking_and_drawing_in_a_program_of_the_user_s(tmp_path: Path) -> None:
+    """What a watched program does itself, with our library, shows the same bars and starts no thread."""
+    shown = on_terminal("-c", IN_A_PROGRAM, folder=tmp_path)
+
+    assert "walking the graph" in shown
+    assert "drawing svg" in shown
+
+
+@pytest.mark.parametrize("kind", ["loops", "one call"])
+def test_nothing_where_no_terminal_is(kind: str) -> None:
     """A pipe or file gets no word of it."""
-    done = subprocess.run([sys.executable, "-c", WORK, "0.6"], capture_output=True, text=True, check=True)
+    done = subprocess.run([sys.executable, "-c", WORK, "0.4", kind], capture_output=True, text=True, check=True)
 
     assert (done.stdout, done.stderr) == ("", "done\n")
 
@@ -77,3 +110,27 @@ def test_interrupted_work_leaves_no_half_file(wait: float, tmp_path: Path) -> No
 
     assert text == "old" or text.endswith("</graphml>\n")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["out.graphml", "run.json"]
+
+
+def test_interrupting_the_user_s_program_leaves_no_half_file(tmp_path: Path) -> None:
+    """Ctrl-C while a script saves, at any moment: the old file stays or the new one is whole; the bar is gone."""
+    script = (
+        "import os, signal, sys, retrograd as rg\n"
+        "from retrograd.inspect import progress\n"
+        "looks = iter(range(int(sys.argv[1]), -1, -1))\n"
+        "def show(work):\n"
+        "    next(looks, 1) or os.kill(os.getpid(), signal.SIGINT)\n"
+        "progress.PATIENCE, progress._PAUSE, progress._Work.show = 0.0, 0.0, show\n"
+        "sys.__stderr__.isatty = lambda: True\n"
+        "y = rg.ones(2, requires_grad=True)\n"
+        "for _ in range(3000): y = y * 1.5\n"
+        "with rg.debug(level='graph') as trace: y.sum().backward()\n"
+        "trace.save('out.svg', fold=())\n"
+    )
+    for look in (14, 40, 80):
+        (tmp_path / "out.svg").write_text("old")
+        done = subprocess.run([sys.executable, "-c", script, str(look)], cwd=tmp_path, capture_output=True, text=True)
+
+        assert "KeyboardInterrupt" in done.stderr, look
+        assert [path.name for path in tmp_path.iterdir()] == ["out.svg"]
+        assert (tmp_path / "out.svg").read_text() == "old"

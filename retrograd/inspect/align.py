@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections import defaultdict, deque
 from collections.abc import Hashable, Iterable, Sequence
 
+from .progress import followed, tick
 from .snapshot import EDGE_COLUMNS, GraphSnapshot
 
 DDP_PREFIX = "module."
@@ -117,7 +118,7 @@ class _Alignment:
         numbers = [-1] * graph.size
         order = graph.from_roots()
         neighbours = graph.children if down else graph.parents
-        for node in reversed(order) if down else order:
+        for node in followed(reversed(order) if down else order):
             around = [(numbers[other], place, output) for place, output, other in neighbours[node]]
             around.sort()
             numbers[node] = self._codes.setdefault((down, graph.label[node], *around), len(self._codes))
@@ -180,6 +181,7 @@ class _Alignment:
         """Match the neighbours of new matches: operands at the same place, and users where there are equally many."""
         before, after = self._graphs
         while self._fresh:
+            tick()
             left, right = self._fresh.popleft()
             places = {(place, output): child for place, output, child in after.children[right]}
             for place, output, child in before.children[left]:

@@ -10,6 +10,7 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from .progress import tick
 from .snapshot import EDGE_COLUMNS, NODE_COLUMNS, GraphSnapshot, SourceLine
 
 Plain = Any
@@ -25,6 +26,7 @@ def snapshot_to_plain(snapshot: GraphSnapshot) -> dict[str, Plain]:
     """Return a snapshot as JSON values; ``snapshot_from_plain`` gives an equal snapshot back."""
     plain: dict[str, Plain] = {"engine": snapshot.engine, "label": snapshot.label, "nodes": len(snapshot)}
     for column in NODE_COLUMNS:
+        tick()
         values = getattr(snapshot, column)
         plain[column] = list(values) if column in _INTEGERS else _pack(values)
     for column in EDGE_COLUMNS:

@@ -15,7 +15,7 @@ from retrograd.errors import OutputError
 
 from .diagnose import diagnose
 from .events import Recording
-from .progress import progress
+from .progress import LARGE_FILE, progress
 from .render import RenderOptions, renderer_for
 from .render.scale import known_measures, scale
 
@@ -40,7 +40,7 @@ def save(recording: Recording, path: str, fmt: str | None = None, options: Rende
         options = replace(options, findings=tuple(diagnose(recording)))
     with progress(f"drawing {renderer.name}"):
         content = renderer.render(recording, options)
-    with progress("writing"):
+    with progress("writing", surely_long=len(content) > LARGE_FILE):
         write_output(content, path)
 
 

@@ -1,72 +1,118 @@
 """A progress bar on stderr for work that takes longer than a second, where stderr is a terminal; nothing elsewhere.
 
-How much work is left is not known beforehand, so the bar says what is being done and for how long.
+The work itself moves the bar, by the loops that it goes through anyway: a thread would be one more in the program that
+is watched, and a timer's signal would interrupt it.  How much is left is not known beforehand, so the bar says what
+is being done and for how long.
 """
 
 from __future__ import annotations
 
 import sys
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
-from typing import IO, Any
+import time
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
+from typing import IO, Any, TypeVar
+
+Item = TypeVar("Item")
 
 PATIENCE = 1.0
 """Seconds of work before a bar appears."""
+_PAUSE = 0.1
+"""Seconds between two states of the bar."""
+_STRIDE = 256
+"""Items of a loop between two looks at the clock."""
+LARGE_FILE = 30_000_000
+"""Bytes that are never read or written within ``PATIENCE``."""
 
 
 @contextmanager
-def progress(what: str) -> Iterator[None]:
-    """Show that ``what`` is under way if the block takes long; the bar is gone when the block ends, however it ends."""
+def progress(what: str, *, surely_long: bool = False) -> Iterator[None]:
+    """Show that ``what`` is under way if the block takes long; the bar is gone when the block ends, however it ends.
+
+    It appears and moves when the block calls ``tick`` or goes through ``followed`` items; ``surely_long`` shows it at
+    once, for work that is one call of somebody else's.  Inside such a block another one changes nothing.
+    """
+    global _work
     stream = sys.__stderr__
-    if stream is None or stream.closed or not stream.isatty():
+    if _work is not None or stream is None or stream.closed or not stream.isatty():
         yield
         return
-    bar = _Bar(what, stream)
-    bar.begin()
+    work = _work = _Work(what, stream)
     try:
+        if surely_long:
+            work.show()
         yield
     finally:
-        bar.end()
+        _work = None
+        work.end()
 
 
-class _Bar:
-    """A bar that appears by itself after a while."""
+def tick() -> None:
+    """Let the bar of the work that is under way appear or move, if it is time for that."""
+    if _work is not None and time.monotonic() >= _work.due:
+        _work.show()
+
+
+def followed(items: Iterable[Item]) -> Iterable[Item]:
+    """Return ``items``; where a terminal follows the work that is under way, they tick while they are taken."""
+    return items if _work is None else _ticking(items)
+
+
+def _ticking(items: Iterable[Item]) -> Iterator[Item]:
+    for number, item in enumerate(items):
+        if number % _STRIDE == 0:
+            tick()
+        yield item
+
+
+class _Work:
+    """What is under way, and its bar once there is one."""
 
     def __init__(self, what: str, stream: IO[str]) -> None:
         self._what, self._stream = what, stream
-        self._shown: Any = None
-        self._over = False
-        self._lock = threading.Lock()
-        self._timer = threading.Timer(PATIENCE, self._show)
-        self._timer.name = "retrograd-progress"
-        self._timer.daemon = True
+        self._thread = threading.get_ident()
+        self._bar: Any = None
+        self.due = time.monotonic() + PATIENCE
+        """When the bar is to be shown next."""
 
-    def begin(self) -> None:
-        """Start to wait."""
-        self._timer.start()
+    def show(self) -> None:
+        """Show the bar as it is now; a terminal that fails is no reason to fail."""
+        if threading.get_ident() != self._thread:
+            return  # another thread's loops are other work
+        try:
+            if self._bar is None:
+                self._bar = _bar(self._what, self._stream)
+            self._bar.refresh()
+        except OSError:
+            self.due = float("inf")
+        else:
+            self.due = time.monotonic() + _PAUSE
 
     def end(self) -> None:
-        """Take the bar away, or see to it that it never comes."""
-        self._timer.cancel()
-        with self._lock:
-            self._over = True
-            if self._shown is not None:
-                self._shown.stop()
+        """Take the bar away."""
+        if self._bar is not None:
+            with suppress(OSError):
+                self._bar.stop()
 
-    def _show(self) -> None:
-        """Show the bar; a terminal that fails is no reason to fail."""
-        from rich.console import Console
-        from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
-        columns = (TextColumn("{task.description}", markup=False), BarColumn(), TimeElapsedColumn())
-        with self._lock:
-            if self._over:
-                return
-            bar = Progress(*columns, console=Console(file=self._stream), transient=True)
-            bar.add_task(self._what, total=None)
-            try:
-                bar.start()
-            except OSError:
-                return
-            self._shown = bar
+_work: _Work | None = None
+
+
+def _bar(what: str, stream: IO[str]) -> Any:
+    """Return a started bar that has no thread and leaves the program's own streams alone."""
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+
+    columns = (TextColumn("{task.description}", markup=False), BarColumn(), TimeElapsedColumn())
+    bar = Progress(
+        *columns,
+        console=Console(file=stream),
+        transient=True,
+        auto_refresh=False,
+        redirect_stdout=False,
+        redirect_stderr=False,
+    )
+    bar.add_task(what, total=None)
+    bar.start()
+    return bar

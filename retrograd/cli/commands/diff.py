@@ -64,8 +64,7 @@ def command(ctx: click.Context, /, recordings: tuple[str, ...], **asked: Any) ->
     if output is not None:
         check_writable(output)
     fmt = _format(asked["fmt"], output)
-    with progress(f"reading {len(recordings)} recordings"):
-        loaded = [_only(load_recording(path), asked["step"], path) for path in recordings]
+    loaded = [_only(load_recording(path), asked["step"], path) for path in recordings]
     if len(loaded) == 1 and not of_a_job(loaded[0]):
         raise _nothing()
     with progress("comparing"):

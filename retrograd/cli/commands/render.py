@@ -8,7 +8,6 @@ import click
 
 from retrograd.cli.options import ConfiguredCommand, StepType, drawing_options, render_options
 from retrograd.inspect.output import check_measure, check_writable, save
-from retrograd.inspect.progress import progress
 from retrograd.inspect.render import renderer_for
 from retrograd.inspect.render.json_ import load_recording
 from retrograd.inspect.render.tree import print_tree
@@ -44,8 +43,7 @@ def command(output: str | None, fmt: str | None, recording: str, **asked: Any) -
     if fmt or output not in (None, "-"):
         renderer_for(fmt or output or "")
     options = render_options(asked)
-    with progress("reading"):
-        loaded = load_recording(recording)
+    loaded = load_recording(recording)
     if output is None and fmt is None:
         check_measure(loaded, options)
         print_tree(loaded, options)

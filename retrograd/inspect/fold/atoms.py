@@ -5,6 +5,7 @@ Which leaf stands where is decided in ``uses``; here atoms are numbered and join
 
 from __future__ import annotations
 
+from retrograd.inspect.progress import followed
 from retrograd.inspect.snapshot import GraphSnapshot
 
 from .folded import Folded
@@ -45,7 +46,7 @@ def _assemble(
     heads: list[int] = []
     atom_of = [-1] * len(snapshot)
     leaf_atoms: dict[int, int] = {}
-    for node in order:
+    for node in followed(order):
         atom_of[node] = len(heads)
         heads.append(node)
         for use in uses.behind.get(node, ()):
@@ -56,7 +57,7 @@ def _assemble(
     folded = Folded(snapshot, heads, atom_of, {}, [], [], [], [], copies=uses.copies)
     _put_rows(folded, edges, uses.rows)
     on_card = {position for positions in uses.rows.values() for position in positions}
-    for position, (first, last) in enumerate(zip(edges.first, edges.last, strict=True)):
+    for position, (first, last) in followed(enumerate(zip(edges.first, edges.last, strict=True))):
         if position not in on_card:
             target = snapshot.edge_target[last]
             folded.sources.append(atom_of[snapshot.edge_source[first]])

@@ -11,6 +11,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from retrograd.inspect.progress import followed, tick
+
 from .folded import Folded, Item, Scope
 from .scopes import sort_scopes
 from .signatures import Signatures
@@ -37,6 +39,7 @@ def fold_repeats(folded: Folded) -> None:
     signatures = Signatures(folded)
     waiting = list(range(len(folded.scopes)))
     while waiting:
+        tick()
         number = waiting.pop()
         items = folded.items(number) if len(folded.scopes[number]) > 1 else []
         if len(items) > 1:
@@ -59,7 +62,7 @@ def _runs(items: list[Item], known: np.ndarray, signatures: Signatures, kind: st
     candidates.sort(key=lambda run: (-(run.rounds - 1) * run.period, run.period, run.start))
     taken = np.zeros(len(items), dtype=bool)
     found: list[Run] = []
-    for candidate in candidates:
+    for candidate in followed(candidates):
         if taken[candidate.start : candidate.start + candidate.period * candidate.rounds].any():
             continue
         run = _alike(items, candidate, signatures)

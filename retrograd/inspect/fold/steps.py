@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from retrograd.errors import UsageError
+from retrograd.inspect.progress import tick
 from retrograd.inspect.snapshot import GraphSnapshot
 
 from .atoms import make_atoms
@@ -40,14 +41,18 @@ def fold(snapshot: GraphSnapshot, steps: Collection[str] = tuple(STEPS)) -> Fold
     Takes time linear in nodes and edges (times the depth of scopes) and does not recurse.
     """
     wanted = check_steps(steps)
+    tick()
     folded = make_atoms(snapshot, _merged(snapshot, "views" in wanted), parameters="parameters" in wanted)
+    tick()
     add_scopes(folded, modules="modules" in wanted, functions="functions" in wanted)
+    tick()
     if "repeats" in wanted:
         fold_repeats(folded)
     if "chains" in wanted:
         fold_chains(folded)
     if "limits" in wanted:
         limit_crowds(folded)
+    tick()
     merge_single(folded)
     name_numbers(folded)
     return folded

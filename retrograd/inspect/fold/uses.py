@@ -12,6 +12,7 @@ import math
 import re
 from dataclasses import dataclass, field
 
+from retrograd.inspect.progress import followed
 from retrograd.inspect.snapshot import GraphSnapshot
 
 from .plumbing import Edges
@@ -57,7 +58,7 @@ def find_uses(snapshot: GraphSnapshot, edges: Edges, leaves: bytearray, order: l
     shared = {leaf for leaf, positions in by_leaf.items() if len(positions) > 1}
     alone = _working_on(snapshot, edges, ends, shared) if parameters else {}
     found = Uses()
-    for leaf, positions in by_leaf.items():
+    for leaf, positions in followed(by_leaf.items()):
         placed = [(place[sources[edges.first[position]]], position) for position in positions]
         groups = _apart(leaf, placed, order, alone) if parameters else [_together(leaf, placed)]
         for use in groups:

@@ -9,6 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from itertools import pairwise
 
+from retrograd.inspect.progress import followed, tick
+
 from .layers import Layered
 from .ranks import Adjacency
 from .spacing import spread
@@ -48,6 +50,7 @@ def place(layered: Layered, lefts: list[float], rights: list[float], wrapped: se
     for _ in range(rounds):
         _align(placement, downward=False)
         _align(placement, downward=True)
+    tick()
     straightener = _Straightener(placement)
     for _ in range(rounds):
         straightener.run()
@@ -68,7 +71,7 @@ def _align(placement: Placement, downward: bool) -> None:
     numbers = range(len(layered.layers)) if downward else range(len(layered.layers) - 1, -1, -1)
     neighbours = layered.above if downward else layered.below
     starts, items, light = neighbours.starts, neighbours.items, layered.light
-    for number in numbers:
+    for number in followed(numbers):
         if number in placement.wrapped:
             continue
         layer = layered.layers[number]
@@ -115,7 +118,7 @@ class _Straightener:
         """Move all runs once."""
         centres, left, right = self.centres, self.left, self.right
         left_gap, right_gap = self.left_gap, self.right_gap
-        for run in self.runs:
+        for run in followed(self.runs):
             lows = [centres[left[v]] + left_gap[v] if left[v] >= 0 else -1e18 for v in run]
             highs = [centres[right[v]] - right_gap[v] if right[v] >= 0 else 1e18 for v in run]
             low, high = max(lows), min(highs)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from retrograd.inspect.progress import tick
 from retrograd.inspect.snapshot import GraphSnapshot
 
 from . import bands as bands_
@@ -25,7 +26,9 @@ def layout_net(net: Net, sizes: Sequence[Size], label_widths: Sequence[float] | 
     """Place and route a net; ports at its top and bottom have boxes without height."""
     if not len(net):
         return Layout([], [], 0.0, 0.0)
+    tick()
     layered = build(net)
+    tick()
     reduce_crossings(layered)
     grids = bands_.wrapped_layers(layered, sizes)
     way_points = [0.0] * (layered.count - layered.nodes)
@@ -37,6 +40,7 @@ def layout_net(net: Net, sizes: Sequence[Size], label_widths: Sequence[float] | 
     bands_.cut_into_pages(bands, max(centres) - min(centres) + max(widths), _passing(layered))
     framed = frame(Placed(layered, sizes, anchors, centres), bands, lane_users(layered, net, bands.pages))
     labels = label_widths if label_widths is not None else [0.0] * net.edge_count
+    tick()
     edges = routes(net, framed, labels)
     return Layout([framed.box(node) for node in range(layered.nodes)], edges, framed.width, framed.height)
 

@@ -6,6 +6,8 @@ from bisect import bisect_right, insort
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
+from retrograd.inspect.progress import followed
+
 from .layers import Layered
 
 _FINE = 3000
@@ -70,7 +72,7 @@ class _Order:
         neighbours = self.layered.above if downward else self.layered.below
         starts, items = neighbours.starts, neighbours.items
         changed = set()
-        for number in range(len(layers)) if downward else range(len(layers) - 1, -1, -1):
+        for number in followed(range(len(layers)) if downward else range(len(layers) - 1, -1, -1)):
             layer = layers[number]
             if len(layer) < 2:
                 continue

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import pairwise
 
+from retrograd.inspect.progress import followed
+
 from .base import Point, straight, vertical
 from .curves import curve
 from .frame import Frame, Lane
@@ -45,7 +47,7 @@ def routes(net: Net, frame: Frame, label_widths: Sequence[float]) -> list[list[P
     ends = _in_ports(net, frame, paths, starts, in_lane)
     ranks, pages, rows = layered.ranks, frame.bands.pages, frame.bands.rows
     drawn = []
-    for edge, path in enumerate(paths):
+    for edge, path in followed(enumerate(paths)):
         source, target = path[0], path[-1]
         if edge in in_lane:
             drawn.append(curve(_lane_way(frame, path, net.edge_output_nr[edge], starts[edge], ends[edge])))
@@ -77,7 +79,7 @@ def _out_ports(net: Net, frame: Frame, paths: list[list[int]], label_widths: Seq
     """Return where every edge leaves its source: toward its next vertex, with room for its label."""
     wishes = [frame.centres[path[1]] for path in paths]
     places = [0.0] * len(paths)
-    for node, edges in _grouped(net.edge_source).items():
+    for node, edges in followed(_grouped(net.edge_source).items()):
         middle, width = frame.middle(node), frame.sizes[node].width
         if len(edges) == 1:
             (places[edges[0]],) = ports(middle, width, [wishes[edges[0]]], ())
@@ -94,7 +96,7 @@ def _out_ports(net: Net, frame: Frame, paths: list[list[int]], label_widths: Seq
 def _in_ports(net: Net, frame: Frame, paths: list[list[int]], starts: list[float], in_lane: set[int]) -> list[float]:
     """Return where every edge enters its target: edges that share their last way point or lane share the port."""
     places = [0.0] * len(paths)
-    for node, edges in _grouped(net.edge_target).items():
+    for node, edges in followed(_grouped(net.edge_target).items()):
         centre = frame.middle(node)
         if len(edges) == 1:
             places[edges[0]] = centre

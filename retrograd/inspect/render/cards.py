@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from retrograd.inspect.layout import Size
 from retrograd.inspect.layout.text_size import shortened, text_width
+from retrograd.inspect.progress import followed
 
 from . import labels
 from .scale import Scale
@@ -64,7 +65,7 @@ def pictures(scene: Scene, colours: Scale, label_widths: list[float]) -> list[Pi
         below[source] += 0.8 * width + 8
     made: dict[tuple[object, ...], Picture] = {}
     found = []
-    for box in range(len(scene.seen)):
+    for box in followed(range(len(scene.seen))):
         key = _same_card(scene, box, colours, below[box])
         card = made.get(key) if key else None
         if card is None:

@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterator
 
 from retrograd.inspect.events import Recording
+from retrograd.inspect.progress import followed
 from retrograd.inspect.snapshot import GraphSnapshot
 
 from .base import RenderOptions, capped, chosen_steps
@@ -122,7 +123,7 @@ def _node_lines(snapshot: GraphSnapshot, options: RenderOptions, prefix: str) ->
     made: dict[tuple[object, ...], str] = {}
     looks = _looks(snapshot, options)
     columns = (snapshot.op, snapshot.name, snapshot.scope, snapshot.shape, snapshot.dtype, snapshot.source, looks)
-    for node, key in enumerate(zip(*columns, strict=True)):
+    for node, key in followed(enumerate(zip(*columns, strict=True))):
         attributes = made.get(key)
         if attributes is None:
             op, name, scope, shape, dtype, source, look = key
@@ -147,7 +148,7 @@ def _edge_lines(snapshot: GraphSnapshot, prefix: str) -> Iterator[str]:
     made: dict[object, str] = {}
     shapes = snapshot.shape
     columns = (snapshot.edge_source, snapshot.edge_target, snapshot.edge_output_nr)
-    for edge, (source, target, output_nr) in enumerate(zip(*columns, strict=True)):
+    for edge, (source, target, output_nr) in followed(enumerate(zip(*columns, strict=True))):
         key = output_nr or shapes[target]
         attributes = made.get(key)
         if attributes is None:

@@ -9,6 +9,7 @@ from retrograd.inspect.graph_diff import STATUSES
 from retrograd.inspect.layout import Size, graphviz_, nested
 from retrograd.inspect.layout.dot_program import has_dot
 from retrograd.inspect.layout.text_size import shortened, text_width
+from retrograd.inspect.progress import followed
 
 from . import labels
 from .base import RenderOptions
@@ -118,7 +119,7 @@ def _edges(scene: Scene, layout: nested.NestedLayout, words: list[str], cards: l
     """Return the groups of all edges."""
     ids, seen = scene.ids, scene.seen
     found = []
-    for edge, (source, target) in enumerate(zip(seen.edge_source, seen.edge_target, strict=True)):
+    for edge, (source, target) in followed(enumerate(zip(seen.edge_source, seen.edge_target, strict=True))):
         status = scene.edge_status(edge)
         tooltip = f"{ids[source]} input {seen.edge_input_nr[edge]} → {ids[target]}"
         if seen.edge_output_nr[edge]:
@@ -140,7 +141,7 @@ def _nodes(scene: Scene, layout: nested.NestedLayout, cards: list[Picture], pref
     links = Links(prefix, scene.row_counts())
     made: dict[tuple[int, int | None, int], str] = {}  # equal cards are one picture, and written once
     found = []
-    for box, card in enumerate(cards):
+    for box, card in followed(enumerate(cards)):
         link = f"{prefix}{scene.ids[users[box]]}" if card.kind == "leaf" and box in users else ""
         key = (id(card), scene.seen.saved_bytes[box], scene.view.boxes[box].copies)
         inside = "" if link else made.get(key, "")

@@ -12,6 +12,7 @@ from itertools import count
 from xml.sax.saxutils import escape
 
 from retrograd.inspect.events import Recording
+from retrograd.inspect.progress import followed
 from retrograd.inspect.snapshot import GraphSnapshot
 
 from .base import RenderOptions, capped, chosen_snapshots
@@ -84,13 +85,13 @@ def _graph(snapshot: GraphSnapshot, keys: _Keys, number: int, title: str) -> Ite
     texts = (snapshot.label, snapshot.engine, headline(snapshot, title))
     yield from _data(keys.graph.values(), texts)
     names = dict(zip(snapshot.roots, snapshot.root_names, strict=False))
-    for node in range(len(snapshot)):
+    for node in followed(range(len(snapshot))):
         yield f'  <node id="n{node}">\n'
         yield from _data(keys.node.values(), _node_values(snapshot, node, names))
         yield from _data(keys.measure.values(), (snapshot.measures.get(name, _Nothing)[node] for name in keys.measure))
         yield "  </node>\n"
     ids = list(keys.edge.values())
-    for edge, (source, target, input_nr, output_nr) in enumerate(snapshot.edges()):
+    for edge, (source, target, input_nr, output_nr) in followed(enumerate(snapshot.edges())):
         yield f'  <edge id="e{edge}" source="n{source}" target="n{target}">\n'
         yield from _data(ids, (input_nr, output_nr))
         yield "  </edge>\n"

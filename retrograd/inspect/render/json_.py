@@ -15,6 +15,7 @@ from typing import Any, NoReturn
 from retrograd.errors import RecordingError
 from retrograd.inspect.columns import Plain
 from retrograd.inspect.events import SCHEMA, Recording
+from retrograd.inspect.progress import LARGE_FILE, followed, progress
 
 from .base import RenderOptions
 
@@ -51,10 +52,10 @@ def _spread(value: Plain, levels: int, indent: str) -> str:
         return _compact(value)
     inner = indent + " "
     if isinstance(value, dict):
-        lines = [f"{_compact(key)}: {_spread(entry, levels - 1, inner)}" for key, entry in value.items()]
+        lines = [f"{_compact(key)}: {_spread(entry, levels - 1, inner)}" for key, entry in followed(value.items())]
         opening, closing = "{}"
     else:
-        lines = [_spread(entry, levels - 1, inner) for entry in value]
+        lines = [_spread(entry, levels - 1, inner) for entry in followed(value)]
         opening, closing = "[]"
     return f"{opening}\n{inner}" + f",\n{inner}".join(lines) + f"\n{indent}{closing}"
 
@@ -80,7 +81,9 @@ def load_recording(path: str) -> Recording:
     """
     shown = "standard input" if path == "-" else repr(str(path))
     try:
-        return decode_recording(_read(path), shown)
+        content = _read(path)
+        with progress("reading", surely_long=len(content) > LARGE_FILE):
+            return decode_recording(content, shown)
     except (OSError, ValueError) as error:
         if isinstance(error, RecordingError):
             raise

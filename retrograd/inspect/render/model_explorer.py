@@ -11,6 +11,7 @@ import json
 from typing import Any
 
 from retrograd.inspect.events import Recording
+from retrograd.inspect.progress import followed
 from retrograd.inspect.snapshot import GraphSnapshot
 
 from .base import RenderOptions, capped, chosen_snapshots
@@ -48,7 +49,7 @@ def _graph(snapshot: GraphSnapshot, number: int) -> dict[str, Any]:
     sent: list[dict[str, int]] = [{} for _ in incoming]
     for source, target, input_nr, _ in snapshot.edges():
         sent[source][str(input_nr)] = target
-    nodes = [_node(snapshot, node, edges, sent[node]) for node, edges in enumerate(incoming)]
+    nodes = [_node(snapshot, node, edges, sent[node]) for node, edges in followed(enumerate(incoming))]
     return {"id": f"{number}: {headline(snapshot)}", "nodes": nodes}
 
 

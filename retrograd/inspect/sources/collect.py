@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from ..garbage import collector_paused
+from ..progress import followed, progress
 from ..snapshot import GraphSnapshot
 from .base import Facts, Node
 
@@ -42,7 +43,7 @@ def collect(roots: Sequence[Node], facts: Facts) -> Collected:
     order = list(places)
     leaves: dict[int, Any] = {}
     shot = GraphSnapshot(engine=facts.engine, roots=[places[root] for root in roots])
-    with collector_paused():
+    with collector_paused(), progress("walking the graph"):
         _walk(order, places, leaves, shot, facts)
     shot.seq = [None if (number := node._sequence_nr()) == LEAF_NUMBER else number for node in order]
     shot.saved_bytes = facts.saved_bytes(order)
@@ -62,7 +63,7 @@ def _walk(order: list[Node], index: dict[Node, int], leaves: dict[int, Any], sho
     shapes: dict[tuple[int, ...], tuple[int, ...]] = {}  # equal ones are one object
     plain = facts.plain_tensors
     here, count = 0, len(order)
-    for node in order:  # grows while it is read
+    for node in followed(order):  # grows while it is read
         shown, sort = types.get(type(node)) or _judge(node, facts, types)
         op(shown)
         kind(sort)

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from retrograd.inspect.fold import Folded
 from retrograd.inspect.layout import Size
 from retrograd.inspect.layout.text_size import text_width
+from retrograd.inspect.progress import followed
 from retrograd.inspect.render import labels
 
 from .groups import Groups
@@ -25,7 +26,7 @@ def atom_sizes(folded: Folded) -> list[Size]:
     """Return the size of every atom's card: a title, a line for name, shape and dtype, a row per parameter."""
     known: dict[tuple[str, str], Size] = {}
     sizes = []
-    for atom, words in enumerate(_words(folded)):
+    for atom, words in followed(enumerate(_words(folded))):
         size = known.get(words)
         if size is None:
             size = known[words] = _card(*words)

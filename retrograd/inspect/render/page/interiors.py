@@ -15,6 +15,7 @@ from retrograd.inspect.fold import Folded
 from retrograd.inspect.layout import Layout, Point, Size, coarse, layered
 from retrograd.inspect.layout.net import Net
 from retrograd.inspect.layout.text_size import text_width
+from retrograd.inspect.progress import tick
 from retrograd.inspect.render import labels
 
 from .groups import Groups
@@ -68,6 +69,7 @@ def interiors_of(folded: Folded, groups: Groups, links: Links, sizes: list[Size]
         local[cards] = np.arange(len(cards))
         local[ENTRY], local[EXIT] = len(cards), len(cards) + 1
         inside = _Inside(box, cards, local[links.source[rows]], local[links.target[rows]], rows)
+        tick()
         layouter.place(inside, [_label(folded, links, row) for row in range(rows.start, rows.stop)])
     made.points = np.concatenate([np.zeros(0, dtype=np.int64), *layouter.shapes])
     return made

@@ -16,6 +16,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from retrograd.inspect.progress import tick
+
 # Between script tags only these can end or confuse the script; JSON may spell any character as \uXXXX.
 _UNSAFE = {ord(char): f"\\u{ord(char):04x}" for char in "<>&\u2028\u2029"}
 _TYPES = (("u1", np.uint8), ("u2", np.uint16), ("i4", np.int32), ("f8", np.float64))
@@ -88,5 +90,6 @@ Packing = Plain | Packed
 
 def table(packing: Packing, values: Sequence[Hashable], plain: Any) -> dict[str, Any]:
     """Return a column with many repeats as its distinct values (through ``plain``) and every row's number in them."""
+    tick()
     distinct = {value: number for number, value in enumerate(dict.fromkeys(values))}
     return {"values": [plain(value) for value in distinct], "rows": packing.numbers([distinct[v] for v in values])}
