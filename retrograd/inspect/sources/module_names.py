@@ -3,7 +3,12 @@
 from __future__ import annotations
 
 import weakref
+from collections.abc import Callable
+from types import FrameType
 from typing import Any
+
+from ..frames import user_frames
+from ..names import frame_variables, search
 
 
 class Root:
@@ -28,3 +33,68 @@ class Root:
             return
         for dotted, inner in module.named_modules():
             self.paths[id(inner)] = "/".join([self.name, *dotted.split(".")]) if dotted else self.name
+
+
+class Roots:
+    """The outermost modules of a watched program, and the paths of everything in them."""
+
+    def __init__(self, met: Callable[[str, Any, FrameType], None]) -> None:
+        self._roots: dict[int, Root] = {}
+        self._met = met
+        """Told the name of an outermost module that was not known, the module, and the frame that called it."""
+
+    def __len__(self) -> int:
+        return len(self._roots)
+
+    def modules(self) -> list[tuple[str, Any]]:
+        """Return the outermost modules that still live, in order of their first call, with names."""
+        return [(root.name, module) for root in list(self._roots.values()) if (module := root.ref()) is not None]
+
+    def path(self, module: Any, parent: str, caller: FrameType) -> str:
+        """Return the path of a module that begins to run inside the one at ``parent``, or in none (``""``)."""
+        if not parent:
+            root = self._root(module, caller)
+            return root.path(module) or root.name
+        top = parent.partition("/")[0]
+        holder = next((root for root in self._roots.values() if root.name == top), None)
+        known = None if holder is None else holder.path(module)
+        if known is None and holder is not None:
+            holder.refresh()
+            known = holder.path(module)
+        return known or f"{parent}/{type(module).__name__}"
+
+    def _root(self, module: Any, caller: FrameType) -> Root:
+        """Return what is known of an outermost module; a new one gets the name of the user's variable."""
+        root = self._roots.get(id(module))
+        if root is not None and root.ref() is module:
+            return root
+        for identity in [identity for identity, other in self._roots.items() if other.ref() is None]:
+            del self._roots[identity]
+        root = Root(module, self._unused(variable_of(module, caller)))
+        root.refresh()
+        self._roots[id(module)] = root
+        self._met(root.name, module, caller)
+        return root
+
+    def _unused(self, name: str) -> str:
+        """Return a name that no other outermost module has."""
+        taken = {root.name for root in self._roots.values()}
+        number, unused = 1, name
+        while unused in taken:
+            number += 1
+            unused = f"{name}_{number}"
+        return unused
+
+
+def variable_of(value: Any, caller: FrameType) -> str:
+    """Return the user's variable that holds a module or optimizer, else the name of its class."""
+    found = search(frame_variables(user_frames(caller)), {id(value)}, lambda one: False)
+    name = found.variables.get(id(value), "").rpartition(".")[2].replace("/", "∕")
+    return type(value).__name__ if name in ("", "self") else name
+
+
+def below(path: str, around: str) -> str:
+    """Return what a module's path adds to that of the module around it (``""``: none)."""
+    if not around:
+        return path
+    return path[len(around) + 1 :] if path.startswith(f"{around}/") else path.rpartition("/")[2]

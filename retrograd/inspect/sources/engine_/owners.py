@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import sys
+from types import FrameType
 from typing import Any
 
 from ....engine.views import requires_grad
 from ...events import Event
-from ...frames import source_line, user_frame, user_frames
-from ...names import frame_variables, search, unregistered
+from ...frames import source_line, user_frame
+from ...names import unregistered
 from .. import named_scopes
-from ..module_names import Root
+from ..module_names import Roots, below, variable_of
 from .caller import note_module
 from .lines import Lines
 from .watching import Observer, Watching, guarded
@@ -23,7 +24,7 @@ class Owners(Observer):
         super().__init__(watching)
         self._lines = lines
         self._call: Any = None
-        self._roots: dict[int, Root] = {}
+        self._roots = Roots(self._met)
         self._optimizers: dict[int, tuple[Any, int]] = {}
 
     # -- modules
@@ -36,8 +37,9 @@ class Owners(Observer):
             self._call = call
             note_module(call)
         modules = self.watching.here.modules
-        path = self._inner(module, modules[-1]) if modules else self._outermost(module)
-        scopes.append(path if len(scopes) == len(modules) else f"{scopes[-1]}/{_below(path, modules)}")
+        around = modules[-1] if modules else ""
+        path = self._roots.path(module, around, sys._getframe(1))
+        scopes.append(path if len(scopes) == len(modules) else f"{scopes[-1]}/{below(path, around)}")
         modules.append(path)
         self._lines.enter(scopes[-1])
 
@@ -71,41 +73,10 @@ class Owners(Observer):
 
     def modules(self) -> list[tuple[str, Any]]:
         """The outermost modules that still live, with names."""
-        return [(root.name, module) for root in list(self._roots.values()) if (module := root.ref()) is not None]
+        return self._roots.modules()
 
-    def _inner(self, module: Any, parent: str) -> str:
-        top = parent.partition("/")[0]
-        holder = next((root for root in self._roots.values() if root.name == top), None)
-        if holder is None:
-            return f"{parent}/{type(module).__name__}"
-        known = holder.path(module)
-        if known is None:
-            holder.refresh()
-            known = holder.path(module)
-        return known or f"{parent}/{type(module).__name__}"
-
-    def _outermost(self, module: Any) -> str:
-        root = self._roots.get(id(module))
-        if root is not None and root.ref() is module:
-            return root.path(module) or root.name
-        for identity in [identity for identity, other in self._roots.items() if other.ref() is None]:
-            del self._roots[identity]
-        caller = sys._getframe(2)
-        root = Root(module, self._unused(_variable(module, caller)))
-        root.refresh()
-        self._roots[id(module)] = root
-        self._report(module, root.name, caller)
-        return root.name
-
-    def _unused(self, name: str) -> str:
-        taken = {root.name for root in self._roots.values()}
-        number, unused = 1, name
-        while unused in taken:
-            number += 1
-            unused = f"{name}_{number}"
-        return unused
-
-    def _report(self, module: Any, name: str, caller: Any) -> None:
+    def _met(self, name: str, module: Any, caller: FrameType) -> None:
+        """Send what an outermost module holds."""
         watching = self.watching
         line = source_line(user_frame(caller))
         parameters, frozen = {}, []
@@ -131,7 +102,7 @@ class Owners(Observer):
         caller = sys._getframe(2)
         data: dict[str, Any] = {"action": action, "type": type(optimizer).__name__, "owner": number}
         if known is None:
-            data["name"] = _variable(optimizer, caller)
+            data["name"] = variable_of(optimizer, caller)
         line = source_line(user_frame(caller))
         data["parameters"] = {
             f"{i}.{j}": watching.number(p, line)
@@ -154,17 +125,3 @@ class Owners(Observer):
     def optimizer_done(self, optimizer: Any) -> None:
         """It is done."""
         self.watching.here.quiet = False
-
-
-def _below(path: str, modules: list[str]) -> str:
-    """What a module's path adds to that of the module around it."""
-    if modules and path.startswith(f"{modules[-1]}/"):
-        return path[len(modules[-1]) + 1 :]
-    return path.rpartition("/")[2] if modules else path
-
-
-def _variable(value: Any, caller: Any) -> str:
-    """The user's variable that holds a module or optimizer, else the name of its class."""
-    found = search(frame_variables(user_frames(caller)), {id(value)}, lambda one: False)
-    name = found.variables.get(id(value), "").rpartition(".")[2].replace("/", "∕")
-    return type(value).__name__ if name in ("", "self") else name

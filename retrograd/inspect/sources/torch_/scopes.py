@@ -7,9 +7,8 @@ from collections.abc import Callable
 from types import FrameType
 from typing import Any
 
-from ...frames import user_frame, user_frames
-from ...names import frame_variables, search
-from ..module_names import Root
+from ...frames import user_frame
+from ..module_names import Roots, below
 from ..origins import Marks
 from .mode import put_back, take_off
 
@@ -36,9 +35,7 @@ class Scopes:
     """The outermost modules of the watched program, and entering and leaving of modules."""
 
     def __init__(self, met: Callable[[str, Any, FrameType], None]) -> None:
-        self._roots: dict[int, Root] = {}
-        self._met = met
-        """Told of an outermost module that was not known."""
+        self._roots = Roots(met)
         torch: Any = sys.modules["torch"]
         self._counter = torch.autograd._get_sequence_nr
         self._call = torch.nn.Module._call_impl.__code__
@@ -46,7 +43,7 @@ class Scopes:
 
     def modules(self) -> list[tuple[str, Any]]:
         """Return the outermost modules that still live, in order of their first call, with names."""
-        return [(root.name, module) for root in list(self._roots.values()) if (module := root.ref()) is not None]
+        return self._roots.modules()
 
     def enter(self, module: Any, marks: Marks, stack: list[Running], mode: Any) -> None:
         """A module begins to run on this thread; ``stack`` holds the thread's running modules."""
@@ -59,10 +56,10 @@ class Scopes:
             suspended = mode
             marks.line = marks.line or user_frame(caller)
         around = next((entry.path for entry in reversed(stack) if entry.path), "")
-        path = self._path(module, around, caller)
+        path = self._roots.path(module, around, caller)
         named = any(not entry.path for entry in stack)
         stack.append(Running(id(module), path, marks.scope, line, suspended))
-        marks.scope = f"{marks.scope}/{_below(path, around)}" if named else path
+        marks.scope = f"{marks.scope}/{below(path, around)}" if named else path
 
     def leave(self, module: Any, marks: Marks, stack: list[Running]) -> None:
         """A module has ended, also by an exception; modules above it that never said so have ended, too."""
@@ -105,51 +102,3 @@ class Scopes:
             if entry.mode is not None:
                 put_back(entry.mode)
         del stack[depth:]
-
-    def _path(self, module: Any, parent: str, caller: FrameType) -> str:
-        """Return the path of a module that begins to run inside another, or in none."""
-        if not parent:
-            root = self._root(module, caller)
-            return root.path(module) or root.name
-        top = parent.partition("/")[0]
-        holder = next((root for root in self._roots.values() if root.name == top), None)
-        known = None if holder is None else holder.path(module)
-        if known is None and holder is not None:
-            holder.refresh()
-            known = holder.path(module)
-        return known or f"{parent}/{type(module).__name__}"
-
-    def _root(self, module: Any, caller: FrameType) -> Root:
-        """Return what is known of an outermost module; a new one gets the name of the user's variable."""
-        root = self._roots.get(id(module))
-        if root is not None and root.ref() is module:
-            return root
-        for identity in [identity for identity, other in self._roots.items() if other.ref() is None]:
-            del self._roots[identity]
-        root = Root(module, self._unused(self._variable(module, caller)))
-        root.refresh()
-        self._roots[id(module)] = root
-        self._met(root.name, module, caller)
-        return root
-
-    def _variable(self, module: Any, caller: FrameType) -> str:
-        """Return the user's variable that holds a module, else the name of its class."""
-        found = search(frame_variables(user_frames(caller)), {id(module)}, lambda value: False)
-        name = found.variables.get(id(module), "").rpartition(".")[2].replace("/", "∕")
-        return type(module).__name__ if name in ("", "self") else name
-
-    def _unused(self, name: str) -> str:
-        """Return a name that no other outermost module has."""
-        taken = {root.name for root in self._roots.values()}
-        number, unused = 1, name
-        while unused in taken:
-            number += 1
-            unused = f"{name}_{number}"
-        return unused
-
-
-def _below(path: str, around: str) -> str:
-    """Return what a module's path adds to that of the module around it."""
-    if not around:
-        return path
-    return path[len(around) + 1 :] if path.startswith(f"{around}/") else path.rpartition("/")[2]
