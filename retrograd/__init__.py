@@ -27,6 +27,8 @@ _LAZY_MODULES = (
     "signal",
     "optim",
     "distributed",
+    "random",
+    "testing",
 )
 _FROM_INSPECT = ("debug",)
 

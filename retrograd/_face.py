@@ -24,7 +24,7 @@ from .engine.modes import (
     set_grad_enabled,
 )
 from .engine.printing import set_printoptions
-from .engine.random import Generator, get_rng_state, initial_seed, manual_seed, set_rng_state
+from .engine.random import Generator, default_generator, get_rng_state, initial_seed, manual_seed, set_rng_state
 from .engine.scope import scope
 from .engine.tensor import Tensor
 
@@ -46,7 +46,8 @@ def promote_types(a: dtype, b: dtype) -> dtype:
 
 
 __all__ = [
-    "Generator", "Size", "Tag", "Tensor", "_set_fwd_grad_enabled", "channels_last", "contiguous_format", "device",
+    "Generator", "Size", "Tag", "Tensor", "_set_fwd_grad_enabled", "channels_last", "contiguous_format",
+    "default_generator", "device",
     "dtype", "e", "enable_grad", "finfo", "get_default_dtype", "get_rng_state", "iinfo", "inf", "inference_mode",
     "initial_seed", "is_anomaly_check_nan_enabled", "is_anomaly_enabled", "is_grad_enabled", "is_inference",
     "is_inference_mode_enabled", "manual_seed", "nan", "newaxis", "no_grad", "pi", "preserve_format",

@@ -9,7 +9,9 @@ import pytest
 from source_tree import MODULES, Module, own_target
 
 # Shaped like PyTorch's modules of these names: nothing but re-exports of the engine.
-FACE_NAMES = ("catalogue", "autograd", "nn", "optim", "signal", "utils", "library", "_custom_op", "_C")
+FACE_NAMES = (
+    "catalogue", "autograd", "nn", "optim", "signal", "utils", "library", "_custom_op", "_C", "random", "testing",
+)  # fmt: skip
 FACE = tuple(f"retrograd.{name}" for name in FACE_NAMES)
 
 # What describes graphs and runs, and what computes on those descriptions: no engine, no drawing.

@@ -15,7 +15,10 @@ PARAMETERS = 8
 MEDIAN_BODY, P90_BODY = 8, 30
 
 # Signatures that are PyTorch's, so that their length is not ours to choose: room → reason.
-TORCH_SIGNATURES = ("retrograd.engine", "retrograd.autograd", "retrograd.nn", "retrograd.utils", "retrograd.library")
+TORCH_SIGNATURES = (
+    "retrograd.engine", "retrograd.autograd", "retrograd.nn", "retrograd.utils", "retrograd.library",
+    "retrograd.testing", "retrograd.profiler", "retrograd.func",
+)  # fmt: skip
 
 # Functions that may be longer or take more, each with its reason. Keep this short.
 LONG_BODY: dict[str, str] = {}

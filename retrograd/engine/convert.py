@@ -205,7 +205,7 @@ def check_assigned_grad(t: Any, value: Any) -> None:
         raise RuntimeError("can't assign Variable as its own grad")
     if value._sig.shape != t._sig.shape:
         raise RuntimeError(
-            f"assigned grad has data of a different size: cannot assign a gradient of size '{list(value._sig.shape)}' "
+            f"attempting to assign a gradient of size '{list(value._sig.shape)}' "
             f"to a tensor of size '{list(t._sig.shape)}'. Please ensure that the gradient and the tensor are the "
             "same size"
         )

@@ -1,0 +1,10 @@
+"""The face of ``torch.random``: re-exports only."""
+
+from .engine.methods import FUNCTIONS
+from .engine.random import default_generator, fork_rng, get_rng_state, initial_seed, manual_seed, set_rng_state
+
+seed = FUNCTIONS["seed"]
+
+__all__ = [
+    "default_generator", "fork_rng", "get_rng_state", "initial_seed", "manual_seed", "seed", "set_rng_state",
+]  # fmt: skip
