@@ -59,6 +59,81 @@ def test_measures_against_hooks_of_pytorch():
     assert all(time > 0 for time in measures["time_us"])
 
 
+def test_nodes_that_only_reshape_have_no_hook():
+    """Their figures are those of what arrives behind them, as PyTorch tells it; they ran, in a time not known."""
+    torch.manual_seed(0)
+    kept = {}
+
+    def run():
+        x = torch.randn(6, 4, requires_grad=True).exp()
+        turned = x.t()
+        flat = turned.reshape(-1)
+        for name, tensor in (("x", x), ("turned", turned), ("flat", flat)):
+            tensor.retain_grad()
+            kept[name] = tensor
+        (flat * flat).sum().backward()
+
+    (shot,) = recorded_run(run).snapshots
+    rows = {op: row for row, op in enumerate(shot.op)}
+    for op, name in (("TBackward0", "turned"), ("ExpBackward0", "x")):
+        grad, row = kept[name].grad, rows[op]
+        assert shot.measures["grad_norm"][row] == pytest.approx(float(grad.norm()))
+        assert shot.measures["grad_min"][row] == pytest.approx(float(grad.min()))
+    quiet = rows["TBackward0"]
+    assert shot.measures["out_norm"][quiet] == shot.measures["grad_norm"][rows["ExpBackward0"]]
+    assert (shot.measures["time_us"][quiet], shot.measures["started_us"][quiet]) == (None, None)
+    assert sorted(shot.measures["order"]) == list(range(len(shot)))
+    order = shot.measures["order"]
+    assert all(order[start] < order[end] for start, end, _, _ in shot.edges())
+
+
+def test_a_hook_behind_a_view():
+    """What the program's hook changes is not said of the view before it."""
+
+    def run():
+        x = torch.ones(3, 2, requires_grad=True)
+        (x.t() * torch.ones(2, 3)).sum().backward()
+        x.register_hook(lambda grad: grad * 100)
+        (x.t() * torch.ones(2, 3)).sum().backward()
+        h = x * 1
+        h.register_hook(lambda grad: grad * 100)
+        (h.t() * torch.ones(2, 3)).sum().backward()
+
+    shots = recorded_run(run, "full").snapshots
+    for shot, changed in zip(shots, (1, 100, 100), strict=True):
+        view = shot.op.index("TBackward0")
+        assert shot.measures["grad_norm"][view] == pytest.approx(math.sqrt(6))
+        assert shot.measures["grad_norm"][view + 1] == pytest.approx(changed * math.sqrt(6))
+
+
+def test_a_view_before_what_is_asked_for():
+    """A node whose gradient is returned does not run; the view before it did."""
+
+    def run():
+        x = torch.ones(3, 2, requires_grad=True)
+        h = x * 2
+        torch.autograd.grad((h.t() * torch.ones(2, 3)).sum(), h)
+
+    (shot,) = recorded_run(run).snapshots
+    view = shot.op.index("TBackward0")
+    assert shot.measures["order"][view] is not None
+    assert shot.measures["grad_norm"][view] == pytest.approx(math.sqrt(6))
+
+
+def test_equal_graphs_are_read_once_and_others_anew():
+    """Steps with equal graphs, one whose sum scales what it passes on, and one of another shape."""
+
+    def run():
+        for size, factor in ((3, 1), (3, 1), (3, 5), (4, 5)):
+            h = torch.ones(size, requires_grad=True) * 1
+            torch.add(h * 2, h, alpha=factor).sum().backward()
+
+    shots = recorded_run(run).snapshots
+    norms = [shot.measures["out_norm"][shot.op.index("AddBackward0")] for shot in shots]
+    sums = [math.sqrt(size * (1 + factor * factor)) for size, factor in ((3, 1), (3, 1), (3, 5), (4, 5))]
+    assert norms == pytest.approx(sums)
+
+
 def test_results_that_add_up_are_told_apart():
     """Where two nodes give to a third, each is measured by itself."""
 

@@ -40,28 +40,22 @@ class MeasureColumns:
             following = np.minimum(following, own[rows])
         self._write("time_us", rows, (following - ran) / 1e3)
         self._write("started_us", rows, (ran - started) / 1e3)
-        self._write("order", rows, np.arange(len(rows)))
         self._write("thread", rows, np.zeros(len(rows), np.int64))
 
-    def put_gradients(self, arrived: dict[int, int], table: Array) -> None:
-        """Write what arrived: row -> row of the table of figures."""
-        rows = np.array(list(arrived), np.int64)
-        squares, low, high, total, zeros, nan, inf, size, _ = table[list(arrived.values())].T
+    def put_gradients(self, rows: Array, table: Array) -> None:
+        """Write what arrived in these rows: a row of the table of figures for each."""
+        squares, low, high, total, zeros, nan, inf, size, _ = table.T
         figures = (np.sqrt(squares), low, high, total / size, zeros / size, nan, inf)
         for name, values in zip(_GRADIENT, figures, strict=True):
             self._write(name, rows, values)
 
-    def put_results(self, passed: list[tuple[int, int, int]], table: Array) -> None:
-        """Add up what each node passed on: its row, row of the table of figures, and zeros around that."""
-        if not passed:
-            return
-        sources, numbers, around = np.array(passed, np.int64).T
-        rows = table[numbers]
-        rows[:, 8] *= rows[:, 7] - rows[:, 4]
-        rows[:, 4] += around
-        rows[:, 7] += around
+    def put_results(self, sources: Array, table: Array, around: Array) -> None:
+        """Add up what nodes passed on: row of the node, figures, and number of zeros around that, for each result."""
+        table[:, 8] *= table[:, 7] - table[:, 4]
+        table[:, 4] += around
+        table[:, 7] += around
         squares, _, _, _, zeros, nan, inf, size, tiny = (
-            np.bincount(sources, weights=column, minlength=self._size) for column in rows.T
+            np.bincount(sources, weights=column, minlength=self._size) for column in table.T
         )
         filled = np.flatnonzero(size)
         nonzero = np.maximum(size - zeros, 1)

@@ -51,7 +51,7 @@ class ForwardWriter:
         self._parameter: type = torch.nn.Parameter
         self._readable = Readable()
         self.shared = SharedMemory(sink, self._readable)
-        self._hooks = Hooks(sink, lambda: inside_here().run)
+        self.hooks = Hooks(sink, lambda: inside_here().run)
         self._through: dict[int, str] = {}
         """Number of a tensor that shares memory behind the version counter's back -> how it came to be."""
         self.gradients: dict[int, int] = {}
@@ -78,14 +78,14 @@ class ForwardWriter:
 
     def close(self) -> None:
         """Leave the program as it was."""
-        self._hooks.close()
+        self.hooks.close()
 
     def _hook(self, call: Call) -> None:
         """Note a hook that was registered."""
         if call.error is None and call.inputs:
             line = self._line(call.frame)
             number = number_of(self.table, call.inputs[0], spelled(call, self._spelling(call))[0], source=line)
-            self._hooks.registered(call.rule.reason, call.inputs[0], number, call.result, line)
+            self.hooks.registered(call.rule.reason, call.inputs[0], number, call.result, line)
 
     # -- operations
     def _operation(self, call: Call, inside: Inside) -> None:

@@ -43,6 +43,8 @@ class Hooks:
         self._sink = sink
         self._run = run
         self._placed: list[tuple[weakref.ref[Any], int, Heard]] = []
+        self.nodes: set[int] = set()
+        """Sequence numbers of the nodes whose gradients pass through a hook first."""
 
     def registered(self, kind: str, tensor: Any, number: int, handle: Any, line: SourceLine | None) -> None:
         """A hook was registered: report it, and listen to it."""
@@ -52,6 +54,8 @@ class Hooks:
         if key is None or not holder or key not in holder:
             return
         hook = holder[key]
+        if tensor.grad_fn is not None:
+            self.nodes.add(tensor.grad_fn._sequence_nr())
         told = {"handle": key, "tensor": number, "hook": _name(hook)}
         self._sink(Event("hook", op=kind, source=line, data={"action": "registered", **told}))
 

@@ -2,12 +2,12 @@
 
 Before a node runs its gradient is looked at and the clock read; its time ends where the next hook begins.  What a
 node passes on is what arrives at the nodes behind it, unless several add up there: only then it is looked at itself.
+A node that only gives its gradient another shape has no hook: its time counts with that of the node before it.
 Hooks only take down; nearly everything else is worked out when the run is over.
 """
 
 from __future__ import annotations
 
-import math
 import sys
 import weakref
 from collections.abc import Callable
@@ -16,11 +16,14 @@ from functools import partial
 from time import perf_counter_ns
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from ...garbage import collector_paused
 from ...snapshot import GraphSnapshot
+from ..array_values import Array
 from ..base import Node
 from ..measure_columns import MeasureColumns
-from ..passing import BY_SOURCE, BY_TARGET, passing
+from ..passing import BY_SOURCE, BY_TARGET, Passing
 from .calls import note_problem, version_of
 from .figures import GradientFigures
 from .values import Readable
@@ -44,7 +47,9 @@ class Arrival(NamedTuple):
 class Measures:
     """The measures of one run, by row of its snapshot."""
 
-    def __init__(self, order: list[Node], shot: GraphSnapshot, *, listening: bool, leaves_only: bool = False) -> None:
+    def __init__(
+        self, order: list[Node], shot: GraphSnapshot, known: Passing, *, listening: bool, leaves_only: bool = False
+    ) -> None:
         self.columns: dict[str, list[Any]] = {}
         self.arrivals: list[Arrival] = []
         self._readable = Readable()
@@ -58,49 +63,57 @@ class Measures:
         shot.measures.update(order=self._order, time_us=self._times)
         self._begins: list[tuple[int, int, int]] = []
         """Row, begin and end of the looking."""
+        self.count = 0
+        """How many nodes ran."""
         self._figures = GradientFigures(self._readable)
         self._arrived: dict[int, int] = {}
         """Row -> number of the figures of what arrived there."""
-        self._results: dict[tuple[int, int], int] = {}
-        """Row and position of a result -> the same of it, where it is looked at."""
+        self._results: dict[int, int] = {}
+        """Edge -> the same of what went over it, where that is looked at."""
         self._ends: dict[int, int] = {}
-        self._passing = passing(order, shot)
-        self._source = self._passing.source
-        self._marks: dict[int, _Mark] = dict.fromkeys(self._source.values(), _NOTHING)
+        self._passing = known
+        self._source = known.source
+        self._marks: dict[int, _Mark] = dict.fromkeys(known.source.values(), _NOTHING)
         """Row that may pass on what it gets -> what arrived there."""
         self._handles: list[Any] = []
         self._attach(order, shot, leaves_only)
         self._started = perf_counter_ns()
 
     def _attach(self, order: list[Node], shot: GraphSnapshot, leaves_only: bool) -> None:
-        """Hook every node, or only those of leaves."""
+        """Hook every node that is not quiet, or only those of leaves."""
         looked_at = self._passing.looked_at if self._reads else {}
+        quiet, ready = self._passing.quiet, self._passing.quiet_before
         hold, kinds, before, after = self._handles.append, shot.kind, self._before(), self._after
         try:
             with collector_paused():
                 for row, node in enumerate(order):
-                    if leaves_only and kinds[row] != "leaf":
-                        continue
-                    leaf = weakref.ref(node.variable) if kinds[row] == "leaf" else None
-                    hold(node.register_prehook(partial(before, row, leaf)))
-                    if row in looked_at:
-                        hold(node.register_hook(partial(after, row, looked_at[row])))
+                    if kinds[row] == "leaf":
+                        leaf = weakref.ref(node.variable)
+                        rows = () if leaves_only else ready.get(row, ())
+                        hold(node.register_prehook(partial(before, row, rows, leaf)))
+                    elif not leaves_only and row not in quiet:
+                        hold(node.register_prehook(partial(before, row, ready.get(row, ()), None)))
+                        if row in looked_at:
+                            hold(node.register_hook(partial(after, row, looked_at[row])))
         except BaseException:
             self.detach()
             raise
 
     def detach(self) -> None:
-        """Take all hooks off."""
+        """Take all hooks off, as the handles would, but without telling who listens to hooks being taken off."""
         while self._handles:
-            self._handles.pop().remove()
+            handle = self._handles.pop()
+            hooks = handle.hooks_dict_ref()
+            if hooks is not None:
+                hooks.pop(handle.id, None)
 
     # -- hooks
-    def _before(self) -> Callable[[int, Any, Any], None]:
+    def _before(self) -> Callable[[int, tuple[int, ...], Any, Any], None]:
         """Return the hook that runs before each node; it touches as little as possible, for all of that is cold."""
         reads, look, arrives, now = self._reads, self._look, self._arrives, perf_counter_ns
         begins, order, times = self._begins, self._order, self._times
 
-        def before(row: int, leaf: weakref.ref[Any] | None, grads: Any) -> None:
+        def before(row: int, ready: tuple[int, ...], leaf: weakref.ref[Any] | None, grads: Any) -> None:
             began = now()
             if reads and grads:
                 look(row, grads[0])
@@ -109,18 +122,22 @@ class Measures:
             if begins:
                 last, _, ran = begins[-1]
                 times[last] = (began - ran) / 1e3
-            order[row] = len(begins)
+            for passed in ready:
+                order[passed] = self.count
+                self.count += 1
+            order[row] = self.count
+            self.count += 1
             begins.append((row, began, now()))
 
         return before
 
-    def _after(self, row: int, positions: list[int], results: Any, grads: Any) -> None:
+    def _after(self, row: int, positions: list[tuple[int, int]], results: Any, grads: Any) -> None:
         self._ends[row] = perf_counter_ns()
-        for position in positions:
+        for position, edge in positions:
             result = results[position] if position < len(results) else None
             number = None if result is None else self._seen(self._figures.add, result)
             if number is not None:
-                self._results[row, position] = number
+                self._results[edge] = number
 
     def _look(self, row: int, gradient: Any) -> None:
         """Take down what arrived."""
@@ -166,11 +183,6 @@ class Measures:
 
     # -- the end
     @property
-    def count(self) -> int:
-        """How many nodes ran."""
-        return len(self._begins)
-
-    @property
     def last(self) -> int | None:
         """Row of the node that began last."""
         return self._begins[-1][0] if self._begins else None
@@ -181,28 +193,34 @@ class Measures:
         saved = shot.measures.get("saved_bytes")
         made = MeasureColumns(len(shot))
         made.put_times(self._begins, self._ends, self._started, finished)
+        made.columns["order"] = self._order
         table = self._figures.table()
         if len(table):
-            made.put_gradients(self._arrived, table)
-            made.put_results(self._passed_on(shot), table)
+            arrived = self._numbers_by_row(len(shot))
+            rows = np.flatnonzero(arrived >= 0)
+            made.put_gradients(rows, table[arrived[rows]])
+            passed, edges = self._passed_on(shot, arrived)
+            made.put_results(np.array(shot.edge_source)[edges], table[passed], self._passing.around[edges])
         self.columns = made.columns
         shot.measures.update(self.columns)
         if saved is not None:
             shot.measures["saved_bytes"] = saved
 
-    def _passed_on(self, shot: GraphSnapshot) -> list[tuple[int, int, int]]:
-        """Return what went over the edges: row of the source, number of its figures, and zeros around it."""
-        found = []
-        arrived, results = self._arrived, self._results
-        for way, (start, end, position, _) in zip(self._passing.ways, shot.edges(), strict=True):
-            around = 0
-            if way == BY_TARGET:
-                number = arrived.get(end)
-            elif way == BY_SOURCE:
-                number = arrived.get(start)
-                around = math.prod(shot.shape[end] or ()) - math.prod(shot.shape[start] or ())
-            else:
-                number = results.get((start, position))
-            if number is not None:
-                found.append((start, number, around))
-        return found
+    def _numbers_by_row(self, size: int) -> Array:
+        """Return the number of the figures of what arrived in each row, -1 where nothing is known."""
+        numbers = np.full(size, -1)
+        numbers[list(self._arrived)] = list(self._arrived.values())
+        quiet = self._passing.quiet
+        numbers[list(quiet)] = numbers[list(quiet.values())]
+        return numbers
+
+    def _passed_on(self, shot: GraphSnapshot, arrived: Array) -> tuple[Array, Array]:
+        """Return the numbers of the figures of what went over edges, and these edges."""
+        ways = self._passing.ways
+        numbers = np.full(len(ways), -1)
+        for way, ends in ((BY_TARGET, shot.edge_target), (BY_SOURCE, shot.edge_source)):
+            edges = np.flatnonzero(ways == way)
+            numbers[edges] = arrived[np.array(ends, np.int64)[edges]]
+        numbers[list(self._results)] = list(self._results.values())
+        edges = np.flatnonzero(numbers >= 0)
+        return numbers[edges], edges

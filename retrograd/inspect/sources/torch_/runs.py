@@ -72,15 +72,28 @@ class RunWriter:
                 self._shot.first_seq = -self._marks.begin
             except Exception as failure:
                 event.data["problem"] = f"{type(failure).__name__}: {failure}"
+        loud = range(len(order)) if asked.inputs else self._loud(order)
         shot = None if self._nested else self._shot
         if shot is not None and self.watch.forward is not None:
             self.watch.forward.saved.fill(shot)
             self.watch.forward.shared.look(frame)
         self._send(event, shot)
         if self._shot is not None and hooked and len(order) <= MAX_NODES:
+            known = self.watch.passing.read(order, self._shot, loud)
             listening = self.watch.forward is not None
-            self.measures = Measures(order, self._shot, listening=listening, leaves_only=self._nested)
+            self.measures = Measures(order, self._shot, known, listening=listening, leaves_only=self._nested)
         self._began = time.perf_counter()
+
+    def _loud(self, order: list[Node]) -> set[int]:
+        """Return the rows at which hooks of the program may change what arrives, as far as they are known."""
+        if self._shot is None or self.watch.level == "graph":
+            return set()
+        hooked = set() if self.watch.forward is None else self.watch.forward.hooks.nodes
+        return {
+            row
+            for row, (kind, number) in enumerate(zip(self._shot.kind, self._shot.seq, strict=True))
+            if (order[row].variable._backward_hooks if kind == "leaf" else number in hooked)
+        }
 
     def _table(self) -> Any:
         return None if self.watch.level == "graph" else self.watch.sink.tensors

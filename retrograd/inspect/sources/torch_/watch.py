@@ -23,6 +23,7 @@ from ..base import Origins, Sink, Source
 from ..named_scopes import FOLLOWERS
 from ..naming import NameMemory
 from ..origins import OriginTables
+from ..passing import LastPassing
 from ..patches import Patches
 from .calls import is_traced, unseen
 from .checkpoint import Checkpoints
@@ -60,6 +61,7 @@ class _Watch:
         self.level = level
         self.forward: ForwardWriter | None = None
         """Who listens to calls, at level ``full``."""
+        self.passing = LastPassing()
 
     def sees(self, thread: int) -> bool:
         """Whether it wants to know of this thread."""
