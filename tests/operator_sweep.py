@@ -25,7 +25,8 @@ LOOSEST = {"float16": 1e-2, "complex64": 2e-4, "float32": 2e-4}
 RANDOM = ("rand", "drop", "bernoulli", "normal", "poisson", "multinomial", "rrelu", "gumbel", "empty", "fractional")
 UNDEFINED = ("geqrf", "lobpcg", "lstsq", "ormqr", "svd", "eig", "qr", "ldl")
 """Names whose results both engines may choose: random ones, and vectors up to a phase or order."""
-OUT_OF_PLACE, IN_PLACE, INTO_OUT = "", "in place", "out="
+OUT_OF_PLACE, IN_PLACE, INTO_OUT, METHOD = "", "in place", "out=", "method"
+FORMS = (OUT_OF_PLACE, OUT_OF_PLACE, OUT_OF_PLACE, IN_PLACE, INTO_OUT, METHOD)
 
 
 def compared(sample: Sample) -> bool:
@@ -47,13 +48,21 @@ def calls(seed: int, count: int, only: str = "") -> Iterator[tuple[Sample, str]]
         name = names[i % len(names)]
         rng = random.Random(f"{seed} {name} {i // len(names)}")
         sample = mutated(rng, rng.choice(by_name[name]))
-        yield sample, rng.choice((OUT_OF_PLACE, OUT_OF_PLACE, OUT_OF_PLACE, IN_PLACE, INTO_OUT))
+        if not ends_torch(sample):
+            yield sample, rng.choice(FORMS)
+
+
+def ends_torch(sample: Sample) -> bool:
+    """Calls on which PyTorch 2.13 divides by zero and takes the process with it."""
+    return sample.name.endswith("pdist") and any(isinstance(a, np.ndarray) and not a.size for a in sample.args)
 
 
 def form_of(engine: Any, sample: Sample, form: str) -> Any:
     """The function that a call in this form makes; ``None`` for the plain one."""
     if form == IN_PLACE:
         return lambda first, *args, **kwargs: getattr(first.clone(), sample.name.split(".")[-1] + "_")(*args, **kwargs)
+    if form == METHOD:
+        return lambda first, *args, **kwargs: getattr(first, sample.name.split(".")[-1])(*args, **kwargs)
     if form == INTO_OUT:
         function = look_up(engine, sample.name)
 

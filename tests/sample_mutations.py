@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 from op_samples import Const, Sample
+from torch_signatures import ANY, REQUIRED, matching
 
 Mutation = Callable[[random.Random, Sample], "Sample | None"]
 DTYPES = ("float16", "float32", "float64", "complex64", "complex128", "int64", "int32", "uint8", "bool")
@@ -221,3 +222,30 @@ def one_too_many(rng: random.Random, sample: Sample) -> Sample | None:
 def one_too_few(rng: random.Random, sample: Sample) -> Sample | None:
     """The last argument left out."""
     return replace(sample, args=sample.args[:-1]) if len(sample.args) > 1 else None
+
+
+@mutation
+def by_keyword(rng: random.Random, sample: Sample) -> Sample | None:
+    """Positional arguments from some place on by PyTorch's own names."""
+    found = matching(sample.name, sample.args, sample.kwargs)
+    if not found or not sample.args:
+        return None
+    first = rng.randrange(len(sample.args))
+    names = [a.name for a in found[0] if not a.keyword_only]
+    named = {"input" if n == "self" else n: v for n, v in zip(names[first:], sample.args[first:], strict=False)}
+    return replace(sample, args=sample.args[:first], kwargs={**named, **sample.kwargs})
+
+
+@mutation
+def default_spelled(rng: random.Random, sample: Sample) -> Sample | None:
+    """One argument that was left out given as what PyTorch takes for it."""
+    found = matching(sample.name, sample.args, sample.kwargs)
+    if not found:
+        return None
+    positional = [a.name for a in found[0] if not a.keyword_only][: len(sample.args)]
+    left = [a for a in found[0] if a.name not in (*positional, *sample.kwargs) and a.default is not REQUIRED]
+    left = [a for a in left if a.type != ANY or a.default is None or type(a.default) in (bool, int, float, str)]
+    if not left:
+        return None
+    chosen = rng.choice(left)
+    return replace(sample, kwargs={**sample.kwargs, chosen.name: chosen.default})

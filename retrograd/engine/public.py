@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -15,6 +15,7 @@ from .op import OpDef
 from .out_argument import write_out
 from .plain import deferred
 from .registry import OPS
+from .signatures import misfit, takes_out
 from .whole_writes import at_once, has_whole_writes
 
 FUNCTIONS: dict[str, Callable[..., Any]] = {}
@@ -23,6 +24,7 @@ METHODS: dict[str, Callable[..., Any]] = {}
 """Tensor methods by name, such as ``Tensor.add_``."""
 NAMESPACES: dict[str, dict[str, Callable[..., Any]]] = {}
 """Functions of torch's sub-modules: ``NAMESPACES["nn.functional"]["relu"]``."""
+NO_NAMES: Mapping[str, str] = {}
 PROPERTIES: dict[str, Callable[[Any], Any]] = {}
 """Tensor properties by name, such as ``Tensor.T``."""
 
@@ -33,14 +35,20 @@ _SPELLINGS = {
     "concatenate": "cat", "swapaxes": "transpose", "swapdims": "transpose", "ger": "outer",
 }  # fmt: skip
 """Further names torch has for the same function."""
-_ALIASES = {"input": "self", "axis": "dim", "keepdims": "keepdim"}
+_ALIASES = {"axis": "dim", "keepdims": "keepdim", "x2": "other"}
+_FIRST = ("input", "x", "a", "x1")
+"""What torch takes, as NumPy does, for the name of a first argument."""
 
 
 def renamed(kwargs: dict[str, Any], names: tuple[str, ...]) -> dict[str, Any]:
-    """Keyword arguments under the row's names: torch also says ``input``, ``axis`` and ``keepdims``."""
+    """Keyword arguments under a function's own names: torch also takes ``input``, and NumPy's ``axis`` and so on."""
+    kwargs = dict(kwargs)
     for alias, name in _ALIASES.items():
         if alias in kwargs and alias not in names and name in names:
             kwargs[name] = kwargs.pop(alias)
+    for alias in _FIRST:
+        if alias in kwargs and alias not in names and names and names[0] not in kwargs:
+            kwargs[names[0]] = kwargs.pop(alias)
     return kwargs
 
 
@@ -105,23 +113,28 @@ _NUMBER_FIRST = frozenset(
 """Rows whose function also takes a number and a tensor: ``torch.add(2, t)``."""
 
 
-def _number_first(op: OpDef, args: tuple[Any, ...]) -> tuple[Any, ...]:
-    if op.name not in _NUMBER_FIRST or len(args) < 2 or not isinstance(args[0], (int, float, complex)):
+def _number_first(op: OpDef, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:
+    if op.name not in _NUMBER_FIRST or not args or not isinstance(args[0], (int, float, complex)):
         return args
-    return (as_tensor_operand(args[0]), *args[1:]) if isinstance(args[1], TensorBase) else args
+    other = args[1] if len(args) > 1 else kwargs.get("other")
+    return (as_tensor_operand(args[0]), *args[1:]) if isinstance(other, TensorBase) else args
 
 
 def function_of(op: OpDef) -> Callable[..., Any]:
     """The public function of a row."""
 
     def call(*args: Any, out: Any = None, **kwargs: Any) -> Any:
-        if kwargs:
-            kwargs = renamed(kwargs, op.params)
-        args = _number_first(op, args)
-        if out is not None:
-            return write_out(op, out, args, kwargs)
-        _check_row_arguments(op, args, kwargs)
-        return op(*args, **kwargs)
+        named = renamed(kwargs, op.params) if kwargs else kwargs
+        args = _number_first(op, args, named)
+        try:
+            if out is not None:
+                check_out(op.name)
+                return write_out(op, out, args, named)
+            _check_row_arguments(op, args, named)
+            return op(*args, **named)
+        except Exception:
+            name_misfit(op.name, args, kwargs)
+            raise
 
     call.__name__ = call.__qualname__ = op.name
     call.__doc__ = op.forward.__doc__ if not hasattr(op.forward, "nin") else f"Element-wise {op.name}."
@@ -133,11 +146,14 @@ def inplace_of(op: OpDef) -> Callable[..., Any]:
     """The in-place method of a row."""
 
     def general(self: Any, *args: Any, **kwargs: Any) -> Any:
-        if kwargs:
-            kwargs = renamed(kwargs, op.params)
-        if not op.numbers:
-            check_operands(op, (self, *args), kwargs)
-        return call_inplace(op.in_place, (self, *args), kwargs)
+        named = renamed(kwargs, op.params) if kwargs else kwargs
+        try:
+            if not op.numbers:
+                check_operands(op, (self, *args), named)
+            return call_inplace(op.in_place, (self, *args), named)
+        except Exception:
+            name_misfit(op.name + "_", (self, *args), kwargs)
+            raise
 
     call = at_once(op, general) if has_whole_writes(op) else general
     call.__name__ = call.__qualname__ = op.name + "_"
@@ -153,16 +169,21 @@ def public(
     out: bool = False,
     namespace: str | None = None,
     row: str | None = None,
+    also: Mapping[str, str] = NO_NAMES,
+    strict: bool = False,
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Publish a hand-written function under torch's name (default: its own), as function and/or method.
 
     With ``namespace`` (``"nn.functional"``, ``"linalg"``, ``"special"``, ``"fft"``) it is published only there.
+    ``also`` maps further names of arguments, those of torch's other overloads, to the function's own.
+    ``strict``: the kinds of all arguments are looked at before the call, not only after one that failed (10 µs).
     ``row`` names the row that it is when called with just the row's required arguments; those calls are the row's own.
     """
 
     def note(f: Callable[..., Any]) -> Callable[..., Any]:
         key = name or f.__name__
-        made = _with_out(f) if out else f
+        made = _called(f, key if namespace is None else f"{namespace}.{key}", out, also)
+        made = _strict(made, key) if strict else made
         made = made if row is None else deferred(OPS[row], made, "function")
         if namespace is not None:
             NAMESPACES.setdefault(namespace, {})[key] = made
@@ -176,17 +197,55 @@ def public(
     return note
 
 
-def _with_out(f: Callable[..., Any]) -> Callable[..., Any]:
+def _called(f: Callable[..., Any], name: str, out: bool, also: Mapping[str, str]) -> Callable[..., Any]:
+    """A hand-written function as users call it: with ``out=``, and with torch's sentence for arguments that misfit."""
+    f = getattr(f, "__wrapped__", f)  # published under another name already
     code: Any = getattr(f, "__code__", None)
     names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount] if code is not None else ()
 
+    def respelled(kwargs: dict[str, Any]) -> dict[str, Any]:
+        return {also.get(key, key): value for key, value in kwargs.items()}
+
     @functools.wraps(f)
-    def call(*args: Any, out: Any = None, **kwargs: Any) -> Any:
-        if kwargs:
-            kwargs = renamed(kwargs, names)
-        return f(*args, **kwargs) if out is None else write_out(f, out, args, kwargs)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        try:
+            return f(*args, **respelled(kwargs)) if also and kwargs else f(*args, **kwargs)
+        except Exception:
+            name_misfit(name, args, kwargs)
+            raise
+
+    @functools.wraps(f)
+    def call_with_out(*args: Any, out: Any = None, **kwargs: Any) -> Any:
+        named = renamed(respelled(kwargs), names) if kwargs else kwargs
+        try:
+            return f(*args, **named) if out is None else write_out(f, out, args, named)
+        except Exception:
+            name_misfit(name, args, kwargs)
+            raise
+
+    return call_with_out if out else call
+
+
+def _strict(function: Callable[..., Any], name: str) -> Callable[..., Any]:
+    @functools.wraps(function)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        name_misfit(name, args, {k: v for k, v in kwargs.items() if v is not None or k != "out"})
+        return function(*args, **kwargs)
 
     return call
+
+
+def name_misfit(name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+    """After a failed call: raise torch's ``TypeError`` if an argument is of the wrong kind."""
+    wrong = misfit(name, args, kwargs)
+    if wrong is not None:
+        raise wrong from None
+
+
+def check_out(name: str) -> None:
+    """``TypeError`` for ``out=`` where torch's function has none."""
+    if not takes_out(name):
+        raise TypeError(f"{name}() got an unexpected keyword argument 'out'")
 
 
 def missing_name(module: str, name: str, namespace: str) -> AttributeError:

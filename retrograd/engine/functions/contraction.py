@@ -7,9 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from ..base import TensorBase
 from ..dtypes import scalar_name
 from ..inplace import call_inplace
-from ..public import check_tensor, public
+from ..public import check_tensor, public, renamed, type_name_of
 from ..registry import OPS, F
 from .linear_algebra import matmul
 from .rearranging import ints_of
@@ -18,12 +19,14 @@ from .rearranging import ints_of
 
 
 def _added(name: str, doc: str) -> None:
-    def call(input: Any, first: Any, second: Any, *, beta: Any = 1, alpha: Any = 1) -> Any:  # noqa: A002
-        check_tensor(name, input)
-        return OPS[name](input, first, second, beta, alpha)
+    names = OPS[name].params
 
-    def call_in_place(self: Any, first: Any, second: Any, *, beta: Any = 1, alpha: Any = 1) -> Any:
-        return call_inplace(OPS[name], (self, first, second, beta, alpha), {})
+    def call(input: Any, *factors: Any, beta: Any = 1, alpha: Any = 1, **named: Any) -> Any:  # noqa: A002
+        check_tensor(name, input)
+        return OPS[name](input, *factors, beta=beta, alpha=alpha, **renamed(named, names))
+
+    def call_in_place(self: Any, *factors: Any, beta: Any = 1, alpha: Any = 1, **named: Any) -> Any:
+        return call_inplace(OPS[name], (self, *factors), {"beta": beta, "alpha": alpha, **named})
 
     call.__name__ = call.__qualname__ = name
     call.__doc__ = doc
@@ -75,6 +78,9 @@ def _labels(term: str) -> list[Any]:
 def einsum(*operands: Any) -> Any:
     """Products of tensors summed over the indices that an equation names."""
     terms, output, tensors = _equation(operands)
+    for i, t in enumerate(tensors):
+        if not isinstance(t, TensorBase):
+            raise TypeError(f"expected Tensor as element {i} in argument 1, but got {type_name_of(t)}")
     if len(terms) != len(tensors):
         raise RuntimeError(
             f"einsum(): {'fewer' if len(terms) > len(tensors) else 'more'} operands were provided than specified in "

@@ -147,6 +147,7 @@ def corrcoef(input: Any) -> Any:  # noqa: A002
 @public("gradient", method=False)
 def gradient(input: Any, *, spacing: Any = 1, dim: Any = None, edge_order: int = 1) -> Any:  # noqa: A002
     """Slopes along each dimension by central differences."""
+    spacing = 1 if spacing is None else spacing
     dims = tuple(range(input.ndim)) if dim is None else (dim,) if isinstance(dim, int) else tuple(dim)
     if edge_order not in (1, 2):
         raise RuntimeError("torch.gradient only supports edge_order=1 and edge_order=2.")

@@ -45,11 +45,12 @@ def two_operands(
 def _second(name: str, parameter: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     if len(args) + len(kwargs) != 1:
         raise TypeError(f"{name}() takes exactly 2 arguments ({1 + len(args) + len(kwargs)} given)")
-    if args:
-        return args[0]
-    if parameter not in kwargs:
+    if kwargs and parameter not in kwargs:
         raise TypeError(f"{name}() got an unexpected keyword argument '{next(iter(kwargs))}'")
-    return kwargs[parameter]
+    other = args[0] if args else kwargs[parameter]
+    if not isinstance(other, (TensorBase, int, float, builtins.complex, np.number, np.bool_)):
+        raise TypeError(f"{name}(): argument '{parameter}' must be Tensor or Number, not {type(other).__name__}")
+    return other
 
 
 def _by_other(tensor_row: str, number_row: str) -> Choice:

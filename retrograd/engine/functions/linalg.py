@@ -131,18 +131,18 @@ def lstsq(A: Any, B: Any, rcond: Any = None, *, driver: str | None = None) -> An
 
 
 @public("tensorsolve", namespace="linalg", out=True)
-def tensorsolve(A: Any, B: Any, dims: Any = None) -> Any:  # noqa: N803
-    """``X`` with ``tensordot(A, X, X.ndim) = B``."""
+def tensorsolve(A: Any, other: Any, dims: Any = None) -> Any:  # noqa: N803
+    """``X`` with ``tensordot(A, X, X.ndim) = other``."""
     if dims is not None:
         A = A.movedim(tuple(dims), tuple(range(A.ndim - len(dims), A.ndim)))  # noqa: N806
-    shape = tuple(A.shape[B.ndim :])
+    shape = tuple(A.shape[other.ndim :])
     count = int(np.prod(shape))
-    if count != B.numel():
+    if count != other.numel():
         raise RuntimeError(
             "Expected self to satisfy the requirement prod(self.shape[other.ndim:]) == prod(self.shape[:other.ndim]), "
-            f"but got {count} != {B.numel()}"
+            f"but got {count} != {other.numel()}"
         )
-    return F._solve(A.reshape(B.numel(), count), B.reshape(-1), True).reshape(shape)
+    return F._solve(A.reshape(other.numel(), count), other.reshape(-1), True).reshape(shape)
 
 
 @public("tensorinv", namespace="linalg", out=True)
@@ -206,9 +206,9 @@ def old_cholesky(input: Any, upper: bool = False) -> Any:  # noqa: A002
 
 
 @public("cholesky_solve", out=True)
-def cholesky_solve(B: Any, L: Any, upper: bool = False) -> Any:  # noqa: N803
-    """``X`` with ``A X = B``, given the triangular factor of ``A``."""
-    return F.cholesky_solve(B, L, upper)
+def cholesky_solve(input: Any, input2: Any, upper: bool = False) -> Any:  # noqa: A002
+    """``X`` with ``A X = input``, given the triangular factor ``input2`` of ``A``."""
+    return F.cholesky_solve(input, input2, upper)
 
 
 @public("qr", namespace="linalg", out=True)
@@ -281,9 +281,9 @@ def eigvals(A: Any) -> Any:  # noqa: N803
 
 
 @public("matrix_exp", namespace="linalg")
-def matrix_exp(A: Any) -> Any:  # noqa: N803
+def matrix_exp(input: Any) -> Any:  # noqa: A002
     """The exponential of square matrices."""
-    return F._matrix_exp(A)
+    return F._matrix_exp(input)
 
 
 @public("matrix_power", namespace="linalg", out=True)

@@ -45,7 +45,7 @@ def margin_ranking_loss(
             "margin_ranking_loss : All input tensors should have same dimension but got sizes: "
             f"input1: {input1.shape}, input2: {input2.shape}, target: {target.shape} "
         )
-    return reduced(_positive(-target * (input1 - input2) + margin), reduction)
+    return reduced(_positive(-target * (input1 - input2) + float(margin)), reduction)
 
 
 @public("multi_margin_loss", namespace=NN)

@@ -91,11 +91,11 @@ public("conv_tbc", namespace=NN)(public("conv_tbc", method=False)(conv_tbc))
 
 
 @public("one_hot", namespace=NN)
-def one_hot(tensor: Any, num_classes: int = -1) -> Any:
+def one_hot(input: Any, num_classes: int = -1) -> Any:  # noqa: A002
     """Class numbers as rows of zeros with a single one."""
-    check_tensor("one_hot", tensor, 1, "tensor")
-    refuse(tensor._sig.numpy != np.int64, "one_hot is only applicable to index tensor of type LongTensor.")
-    labels = tensor._array
+    check_tensor("one_hot", input)
+    refuse(input._sig.numpy != np.int64, "one_hot is only applicable to index tensor of type LongTensor.")
+    labels = input._array
     refuse(not labels.size and num_classes <= 0, "Can not infer total number of classes from empty tensor.")
     refuse(bool(labels.size and labels.min() < 0), "Class values must be non-negative.")
     largest = int(labels.max(initial=-1))

@@ -74,10 +74,12 @@ def tile(input: Any, *dims: Any, **kwargs: Any) -> Any:  # noqa: A002
 
 
 @public("repeat_interleave")
-def repeat_interleave(input: Any, repeats: Any = None, dim: Any = None, *, output_size: Any = None) -> Any:  # noqa: A002
+def repeat_interleave(
+    input: Any = None, repeats: Any = None, dim: Any = None, *, output_size: Any = None  # noqa: A002
+) -> Any:  # fmt: skip
     """Each element repeated, along ``dim`` or flat; ``repeats`` is a number or a tensor of counts."""
-    if repeats is None:
-        counts = input._array
+    if repeats is None or input is None:
+        counts = (repeats if input is None else input)._array
         return wrap(np.repeat(np.arange(counts.size), counts))
     if isinstance(repeats, (list, tuple)):
         repeats = wrap(np.asarray(repeats, np.int64))
@@ -281,7 +283,7 @@ def _split_along(name: str, dim: int, least: int) -> Any:
 
     call.__name__ = call.__qualname__ = name
     call.__doc__ = f"Pieces along dimension {dim}."
-    return public(name)(call)
+    return public(name, also={"indices": "indices_or_sections", "sections": "indices_or_sections"})(call)
 
 
 for _name, _dim, _least in (("hsplit", 1, 1), ("vsplit", 0, 2), ("dsplit", 2, 3)):

@@ -37,8 +37,8 @@ def _chunks(form: str, tensor: Any, chunks: int, dim: int) -> Any:
 def _publish(unsafe: str, note: str) -> None:
     form = f"_{unsafe}{{}}"
 
-    def split(tensor: Any, split_size_or_sections: Any, dim: int = 0, **kwargs: Any) -> Any:
-        return pieces(form, tensor, kwargs.pop("split_size", split_size_or_sections), dim)
+    def split(tensor: Any, split_size_or_sections: Any, dim: int = 0) -> Any:
+        return pieces(form, tensor, split_size_or_sections, dim)
 
     def split_with_sizes(input: Any, split_sizes: Any, dim: int = 0) -> Any:  # noqa: A002
         return pieces(form, input, tuple(split_sizes), dim)
@@ -51,7 +51,7 @@ def _publish(unsafe: str, note: str) -> None:
     chunk.__doc__ = f"At most ``chunks`` pieces of equal size (the last may be smaller){note}."
     for function in (split, split_with_sizes, chunk):
         function.__name__ = function.__qualname__ = unsafe + function.__name__
-        public()(function)
+        public(also={"input": "tensor", "split_size": "split_size_or_sections"} if function is split else {})(function)
 
 
 _publish("", "")

@@ -1,0 +1,78 @@
+"""Write retrograd/engine/torch_signatures.txt: `python docs/make_signatures.py`, with PyTorch installed.
+
+One line for each overload of each public function that both engines have and that PyTorch declares by a schema.  The
+engine reads it when a call has failed, to say in PyTorch's words which argument does not fit.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator
+from typing import Any
+
+from retrograd.engine.methods import FUNCTIONS
+from retrograd.engine.public import METHODS, NAMESPACES
+from retrograd.engine.signatures import TABLE
+
+PREFIXES = {"linalg": "linalg_", "fft": "fft_", "special": "special_", "nn.functional": ""}
+KINDS = {"number": "Scalar", "List[int]": "int[]", "List[Tensor]": "Tensor[]", "List[Optional[Tensor]]": "Tensor?[]",
+         "List[number]": "Scalar[]", "List[float]": "float[]"}  # fmt: skip
+FREE = ("dtype", "layout", "device", "memory_format", "generator")
+"""Arguments whose schema type says nothing of what Python passes."""
+
+
+def kind_of(argument: Any) -> str:
+    """The type of an argument as the table writes it; ``any`` where it is not judged."""
+    written = str(argument.type)
+    optional = written.startswith("Optional[")
+    inner = written[len("Optional[") : -1] if optional else written
+    inner = KINDS.get(inner, inner)
+    if argument.name in FREE or "[" in inner.replace("[]", "") or inner not in (
+        *KINDS.values(), "Tensor", "int", "float", "bool", "str"
+    ):  # fmt: skip
+        return "any"
+    return inner + ("?" if optional else "")
+
+
+def parameters(schema: Any) -> Iterator[str]:
+    """The arguments of one overload as written in the table."""
+    keywords = False
+    for a in schema.arguments:
+        if a.kwarg_only and not keywords:
+            keywords = True
+            yield "*"
+        name = "input" if a.name == "self" else a.name
+        yield f"{kind_of(a)} {name}{'=' if a.has_default_value() else ''}"
+
+
+def lines() -> Iterator[str]:
+    """The table."""
+    import torch
+
+    schemas: dict[str, list[Any]] = defaultdict(list)
+    for schema in torch._C._jit_get_all_schemas():
+        if schema.name.startswith("aten::") and "Dimname" not in str(schema) and "Tensor" in str(schema):
+            schemas[schema.name.removeprefix("aten::")].append(schema)
+    names = {name: name for name in {**FUNCTIONS, **METHODS} if not isinstance(getattr(torch, name, None), type(lines))}
+    for space, prefix in PREFIXES.items():
+        builtin = [n for n in NAMESPACES.get(space, ()) if type(_of(torch, space, n)).__name__.startswith("builtin")]
+        names |= {f"{space}.{name}": prefix + name for name in builtin}
+    for public, aten in sorted(names.items()):
+        found = schemas.get(aten, [])
+        plain = [s for s in found if not any(a.is_out for a in s.arguments)]
+        out = " out" if len(plain) < len(found) else ""
+        for text in dict.fromkeys(", ".join(parameters(s)) for s in plain):
+            yield f"{public}({text}){out}"
+
+
+def _of(torch: Any, space: str, name: str) -> Any:
+    found = torch
+    for part in space.split("."):
+        found = getattr(found, part)
+    return getattr(found, name, None)
+
+
+if __name__ == "__main__":
+    text = "".join(f"{line}\n" for line in lines())
+    TABLE.write_text(text, encoding="utf-8")
+    print(f"{TABLE.name}: {text.count(chr(10))} overloads")
