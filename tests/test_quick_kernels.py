@@ -9,6 +9,7 @@ import pytest
 
 import retrograd
 from retrograd.engine import separable
+from retrograd.engine.kernels import window_blocks
 
 torch = pytest.importorskip("torch")
 
@@ -39,15 +40,41 @@ def agree(program: Any, arrays: list[Any], seed: Any) -> None:
         ((1, 2, 8, 8), (3, 2, 7, 7), {}),  # few windows in a long row
         ((1, 2, 5, 6, 7), (3, 2, 2, 2, 2), {"padding": 1}),
         ((0, 2, 8, 9), (3, 2, 3, 3), {}),
+        ((2, 3, 3, 3), (5, 3, 1, 1), {"padding": 1, "stride": 2}),  # as many windows as places, but others
+        ((2, 2, 8, 9), (3, 2, 2, 2), {"padding": 3}),  # windows that see only padding
+        ((2, 1, 5, 6), (6, 1, 3, 3), {"padding": 1}),  # many more channels behind than before
     ],
 )
-def test_convolution_and_its_transposes(shape: Any, kernel: Any, how: Any) -> None:
+@pytest.mark.parametrize("block", [1 << 19, 4000, 1])
+def test_convolution_and_its_transposes(shape: Any, kernel: Any, how: Any, block: int, monkeypatch: Any) -> None:
+    """All images in one block, a few in each, and an image in many."""
+    monkeypatch.setattr(window_blocks, "BLOCK", block)
+    monkeypatch.setattr(window_blocks, "_FEWEST", 256 if block > 4000 else 1)
     rng = np.random.default_rng(1)
     arrays = [rng.standard_normal(shape), rng.standard_normal(kernel)]
     name = f"conv{len(shape) - 2}d"
 
     def program(engine: Any, x: Any, w: Any) -> Any:
         return getattr(engine.nn.functional, name)(x, w, **how)
+
+    agree(program, arrays, lambda s: np.random.default_rng(2).standard_normal(s))
+
+
+@pytest.mark.parametrize(
+    "how",
+    [
+        {"dilation": 2, "output_padding": 1},  # places behind the last window, though windows are one step apart
+        {"dilation": 3, "output_padding": 2, "padding": 1},
+        {"stride": 2, "padding": 2, "output_padding": 1},
+        {"stride": 3, "groups": 2},  # windows lie apart
+    ],
+)
+def test_transposed_convolution_and_its_transposes(how: Any) -> None:
+    rng = np.random.default_rng(4)
+    arrays = [rng.standard_normal((2, 4, 5, 6)), rng.standard_normal((4, 3, 3, 2))]
+
+    def program(engine: Any, x: Any, w: Any) -> Any:
+        return engine.nn.functional.conv_transpose2d(x, w, **how)
 
     agree(program, arrays, lambda s: np.random.default_rng(2).standard_normal(s))
 

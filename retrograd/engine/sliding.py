@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import math
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -63,13 +62,13 @@ def inner(before: Sizes, spatial: Sequence[int]) -> tuple[Any, ...]:
     return (..., *(slice(b, b + n) for b, n in zip(before, spatial, strict=True)))
 
 
-def columns(x: Any, kernel: Sizes, stride: Sizes, dilation: Sizes, count: Sizes) -> Any:
-    """All windows of a padded array: ``(N, C, window position, *windows)``, by one strided copy per position."""
-    n, c = x.shape[:2]
-    out = np.empty((n, c, math.prod(kernel), *count), x.dtype)
-    for k, tap in enumerate(taps(kernel, stride, dilation, count)):
-        out[:, :, k] = x[tap]
-    return out
+def windows(x: Any, kernel: Sizes, stride: Sizes, dilation: Sizes, count: Sizes) -> Any:
+    """All windows of a padded array: a view ``(N, C, *kernel, *count)``."""
+    steps = x.strides[2:]
+    inside = [d * s for d, s in zip(dilation, steps, strict=True)]
+    between = [t * s for t, s in zip(stride, steps, strict=True)]
+    shape, strides = (*x.shape[:2], *kernel, *count), (*x.strides[:2], *inside, *between)
+    return np.lib.stride_tricks.as_strided(x, shape, strides)
 
 
 def add_columns(cols: Any, spatial: Sizes, kernel: Sizes, stride: Sizes, dilation: Sizes) -> Any:

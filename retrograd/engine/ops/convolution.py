@@ -2,7 +2,7 @@
 
 Three products make up everything: the convolution of an input with a weight, and its two transposes.  Each is linear
 in both of its arguments, and the rules of each are the other two, so gradients of any order stay among them.
-``how`` is ``(stride, padding, dilation, groups)``.
+``how`` is ``(stride, padding, dilation, groups)``, ``count`` how many windows there are in each dimension.
 """
 
 from __future__ import annotations
@@ -12,97 +12,11 @@ from typing import Any
 
 import numpy as np
 
+from ..kernels.convolving import How, convolve, convolve_input, convolve_weight
 from ..op import linear, multilinear
 from ..registry import F
-from ..sliding import Sizes, add_columns, columns, inner, padded, taps, window_count
-from ..stretches import Stretch
+from ..sliding import Sizes, add_columns, inner, padded, window_count, windows
 from .elementwise import conj
-
-How = tuple[Sizes, Sizes, Sizes, int]
-
-
-def _wide(*arrays: Any) -> list[Any]:
-    """Half precision is computed in single, which BLAS has."""
-    return [a.astype(np.float32) if a.dtype == np.float16 else a for a in arrays]
-
-
-def _is_depthwise(weight: Any, groups: int) -> bool:
-    return bool(weight.shape[1] == 1 and weight.shape[0] == groups > 1)
-
-
-def _grouped_columns(x: Any, kernel: Sizes, count: Sizes, how: How) -> Any:
-    """Windows as ``(N, groups, channels of a group * kernel, windows)``."""
-    stride, padding, dilation, groups = how
-    windows = math.prod(count)
-    if math.prod(kernel) == 1 and x.shape[2:] == count:
-        return x.reshape(x.shape[0], groups, x.shape[1] // groups, windows)
-    cols = columns(padded(x, padding, padding), kernel, stride, dilation, count)
-    return cols.reshape(x.shape[0], groups, x.shape[1] // groups * math.prod(kernel), windows)
-
-
-def convolve(x: Any, weight: Any, how: How) -> Any:
-    """The convolution of ``x (N, C, *spatial)`` with ``weight (O, C / groups, *kernel)``."""
-    dtype = x.dtype
-    x, weight = _wide(x, weight)
-    stride, padding, dilation, groups = how
-    kernel = weight.shape[2:]
-    count = window_count(x.shape[2:], kernel, stride, padding, dilation)
-    if _is_depthwise(weight, groups):
-        return _depthwise(padded(x, padding, padding), weight, how, count).astype(dtype, copy=False)
-    matrix = weight.reshape(groups, weight.shape[0] // groups, math.prod(weight.shape[1:]))
-    out = np.matmul(matrix, _grouped_columns(x, kernel, count, how))
-    return out.reshape(x.shape[0], weight.shape[0], *count).astype(dtype, copy=False)
-
-
-def _depthwise(xp: Any, weight: Any, how: How, count: Sizes) -> Any:
-    """One filter per channel: a sum of shifted products (a matrix product per channel would be all overhead)."""
-    stride, _, dilation, _ = how
-    lines = weight.reshape(weight.shape[0], -1)
-    ones = (1,) * len(count)
-    out = np.zeros((xp.shape[0], weight.shape[0], *count), xp.dtype)
-    for k, tap in enumerate(taps(weight.shape[2:], stride, dilation, count)):
-        out += xp[tap] * lines[:, k].reshape(-1, *ones)
-    return out
-
-
-def convolve_input(grad: Any, weight: Any, spatial: Sizes, how: How) -> Any:
-    """The transpose of ``convolve`` with respect to its input of ``spatial`` size: a transposed convolution."""
-    dtype = grad.dtype
-    grad, weight = _wide(grad, weight)
-    stride, padding, dilation, groups = how
-    kernel, count = weight.shape[2:], grad.shape[2:]
-    n, per_group = grad.shape[0], weight.shape[0] // groups
-    whole = tuple(s + 2 * p for s, p in zip(spatial, padding, strict=True))
-    stretch = Stretch(whole, count)
-    pointwise = math.prod(kernel) == 1 and whole == count
-    stretched = not pointwise and stretch.pays(stride)
-    matrix = weight.reshape(groups, per_group, math.prod(weight.shape[1:])).transpose(0, 2, 1)
-    rows = stretch.laid_out(grad) if stretched else grad
-    rows = rows.reshape(n, groups, per_group, stretch.length if stretched else math.prod(count))
-    cols = matrix * rows if _is_depthwise(weight, groups) else np.matmul(matrix, rows)
-    if pointwise:
-        return cols.reshape(n, -1, *spatial).astype(dtype, copy=False)
-    lead = (n, groups * weight.shape[1], math.prod(kernel))
-    if stretched:
-        out = stretch.summed(cols.reshape(*lead, stretch.length), kernel, dilation)
-    else:
-        out = add_columns(cols.reshape(*lead, *count), whole, kernel, stride, dilation)
-    return out[inner(padding, spatial)].astype(dtype, copy=False)
-
-
-def convolve_weight(grad: Any, x: Any, kernel: Sizes, how: How) -> Any:
-    """The transpose of ``convolve`` with respect to its weight."""
-    dtype = x.dtype
-    grad, x = _wide(grad, x)
-    groups, count, n = how[3], grad.shape[2:], grad.shape[0]
-    rows = grad.reshape(n, groups, grad.shape[1] // groups, math.prod(count))
-    cols = _grouped_columns(x, kernel, count, how)
-    if grad.shape[1] == x.shape[1] == groups:
-        product = np.einsum("ngot,ngct->goc", rows, cols)
-    else:
-        product = np.add.reduce(np.matmul(rows, cols.swapaxes(2, 3)), axis=0)
-    return product.reshape(grad.shape[1], x.shape[1] // groups, *kernel).astype(dtype, copy=False)
-
 
 multilinear(
     "_conv", convolve, node="ConvolutionBackwardBackward0", promote="",
@@ -111,12 +25,12 @@ multilinear(
 )  # fmt: skip
 multilinear(
     "_conv_input", convolve_input, node="ConvolutionBackwardBackward0", promote="",
-    grad=lambda g, weight, how: F._conv(g, conj(weight), how),
+    grad=lambda g, weight, grad_sizes, how: F._conv(g, conj(weight), tuple(grad_sizes[2:]), how),
     weight=lambda g, grad, weight_sizes, how: F._conv_weight(conj(grad), g, tuple(weight_sizes[2:]), how),
 )  # fmt: skip
 multilinear(
     "_conv_weight", convolve_weight, node="ConvolutionBackwardBackward0", promote="",
-    grad=lambda g, x, how: F._conv(conj(x), g, how),
+    grad=lambda g, x, grad_sizes, how: F._conv(conj(x), g, tuple(grad_sizes[2:]), how),
     x=lambda g, grad, x_sizes, how: F._conv_input(conj(grad), g, tuple(x_sizes[2:]), how),
 )  # fmt: skip
 
@@ -143,7 +57,7 @@ def _convolution(
     if transposed:
         out = convolve_input(input, weight, _transposed_size(input, weight, output_padding, how), how)
     else:
-        out = convolve(input, weight, how)
+        out = convolve(input, weight, window_count(input.shape[2:], weight.shape[2:], stride, padding, dilation), how)
     if bias is not None:
         out = np.add(out, bias.reshape(-1, *(1,) * (out.ndim - 2)), out=out)
     return out
@@ -156,7 +70,7 @@ def _convolution_grads(
     how = (stride, padding, dilation, groups)
     into_input = into_weight = into_bias = None
     if needs[0] and transposed:
-        into_input = F._conv(g, conj(weight), how)
+        into_input = F._conv(g, conj(weight), tuple(input.shape[2:]), how)
     elif needs[0]:
         into_input = F._conv_input(g, conj(weight), tuple(input.shape[2:]), how)
     if needs[1]:
@@ -193,7 +107,7 @@ def _im2col(self: Any, kernel_size: Sizes, dilation: Sizes, padding: Sizes, stri
     if self.ndim == 3:
         return _im2col(self[None], kernel_size, dilation, padding, stride)[0]
     count = window_count(self.shape[2:], kernel_size, stride, padding, dilation)
-    cols = columns(padded(self, padding, padding), kernel_size, stride, dilation, count)
+    cols = windows(padded(self, padding, padding), kernel_size, stride, dilation, count)
     return cols.reshape(self.shape[0], self.shape[1] * math.prod(kernel_size), math.prod(count))
 
 
