@@ -270,3 +270,23 @@ def test_hostile_names_stay_words() -> None:
     made.name = list(HOSTILE)
 
     assert decode_recording(encode_recording(recording(made))).snapshots[0].name == list(HOSTILE)
+
+
+def test_event_described_when_read() -> None:
+    """What an event says is made when somebody reads it, once, and then is as if it had been said at once."""
+    made = []
+
+    class Told:
+        def data(self):
+            made.append(1)
+            return {"inputs": [1]}
+
+    event = Event.later("operation", "exp", None, Told())
+    assert not made
+    event.kind = "inplace"
+    event.data["more"] = True
+
+    assert event == Event("inplace", "exp", None, {"inputs": [1], "more": True})
+    assert made == [1]
+    with pytest.raises(AttributeError):
+        event.nothing

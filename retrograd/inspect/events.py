@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field
 from numbers import Integral, Real
-from typing import Any
+from typing import Any, Protocol
 
 from .columns import (
     Plain,
@@ -29,6 +29,13 @@ SCHEMA = 1
 """Schema number of saved recordings; raised whenever an older reader would misread a file."""
 
 
+class Told(Protocol):
+    """Something that happened, as it was seen; free of the program's objects."""
+
+    def data(self) -> dict[str, Any]:
+        """Return the data of its event."""
+
+
 @dataclass(slots=True)
 class Event:
     """One thing that happened.
@@ -41,6 +48,21 @@ class Event:
     source: SourceLine | None = None
     data: dict[str, Any] = field(default_factory=dict)
     """JSON values; a saved recording gives tuples back as lists and foreign objects as ``"<type name>"``."""
+    _told: Told | None = field(default=None, init=False, repr=False, compare=False)
+    """What ``data`` is made of when it is first read."""
+
+    @classmethod
+    def later(cls, kind: str, op: str, source: SourceLine | None, told: Told) -> Event:
+        """Return an event that is described when somebody reads its data; most are recorded and never read."""
+        event = cls.__new__(cls)
+        event.kind, event.op, event.source, event._told = kind, op, source, told
+        return event
+
+    def __getattr__(self, name: str) -> Any:  # asked only for what is not there
+        told = self._told if name == "data" else None
+        if told is not None:
+            self.data, self._told = told.data(), None
+        return object.__getattribute__(self, name)
 
     def to_plain(self) -> dict[str, Plain]:
         """Return the event as JSON values, without its empty parts."""

@@ -12,8 +12,11 @@ from .function_shapes import FLAT, POLES
 
 Array = np.ndarray[Any, Any]
 _ROWS = 10
-_PIECE = 16_384
-_ONES = np.ones(_PIECE, np.float32)
+_PIECE = 65_536
+"""Entries that are read several times while they lie in a processor's cache."""
+_ROW = 4_096
+_ONES = np.ones(_ROW, np.float32)
+_ZEROS = {char: np.zeros((), char) for char in "fdg"}
 _SAFE = 1e18
 """Sums and sums of squares of entries up to here do not overflow in single precision."""
 _ORDINARY = 1e16
@@ -34,10 +37,13 @@ def range_and_sum(array: Array) -> tuple[list[float] | None, float | None]:
         total = sum(entries)
         if math.isfinite(total):
             return [min(entries), max(entries)], total
-    low, high = float(_MIN(array, None)), float(_MAX(array, None))
-    if array.dtype.itemsize >= 4 and -_SAFE < low * array.size and high * array.size < _SAFE:
-        flat = array.ravel(order="K") if array.flags.forc else array
-        return [low, high], _total(flat)
+    if array.dtype.char in "fd" and array.flags.forc:
+        flat = array.ravel(order="K")
+        low, high = flat.item(flat.argmin()), flat.item(flat.argmax())
+        if -_SAFE < low * flat.size and high * flat.size < _SAFE:
+            return [low, high], _total(flat)
+    else:
+        low, high = float(_MIN(array, None)), float(_MAX(array, None))
     with np.errstate(all="ignore"):
         return [low, high], float(_SUM(array, None, np.float64))
 
@@ -145,53 +151,55 @@ def gradient_figures(array: Array) -> tuple[float, ...] | None:
         total = sum(entries)
         if math.isfinite(total):
             return math.hypot(*entries), min(entries), max(entries), total / size, entries.count(0.0) / size, 0, 0
-    if size >= 2 * _PIECE:
-        found = _figures_by_pieces(flat)
-        if found is not None:
-            return found
-    low, high = float(_MIN(flat)), float(_MAX(flat))
-    if not (math.isfinite(low) and math.isfinite(high)):
-        return _bad_figures(flat)
-    if -_SAFE < low * size and high * size < _SAFE:
-        squares, mean = float(np.dot(flat, flat)), _total(flat) / size
-    else:
-        squares, mean = math.inf, float(np.mean(flat, dtype=np.float64))
-    if squares < 1e-30 or squares > 1e37:  # outside of what squares of single precision can be added up in
-        wide = flat.astype(np.float64)
-        squares = float(np.dot(wide, wide))
-    zeros = 0 if low > 0 or high < 0 else size if low == high == 0 else int(np.count_nonzero(flat == 0))
-    return math.sqrt(squares), low, high, mean, zeros / size, 0, 0
+    found = _figures_by_pieces(flat)
+    return _figures_of_all(flat) if found is None else found
 
 
 def _figures_by_pieces(flat: Array) -> tuple[float, ...] | None:
-    """The figures of a long array of ordinary numbers, each piece read while it lies in the cache; else None."""
+    """The figures of an array of ordinary numbers, each piece read while it lies in the cache; else None.
+
+    ``argmin`` and the like cost a microsecond less to call than reductions, and the place of a first zero is found
+    sooner than zeros are counted, of which there are mostly none.
+    """
+    size, zero = flat.size, _ZEROS[flat.dtype.char]
     low, high, squares, total, zeros = math.inf, -math.inf, 0.0, 0.0, 0
-    none = np.empty(_PIECE, np.bool_)
-    for begin in range(0, flat.size, _PIECE):
-        part = flat[begin : begin + _PIECE]
-        least, most = float(_MIN(part)), float(_MAX(part))
+    for begin in range(0, size, _PIECE):
+        part = flat[begin : begin + _PIECE] if size > _PIECE else flat
+        least, most = part.item(part.argmin()), part.item(part.argmax())
         if not (-_ORDINARY < least and most < _ORDINARY):  # also for NaN
             return None
         low, high = min(low, least), max(high, most)
-        squares += float(part.dot(part))
+        squares += part.dot(part).item()
         total += _total(part)
         if least <= 0 <= most:
-            zeros += int(np.count_nonzero(np.equal(part, 0, out=none[: part.size])))
+            none = np.equal(part, zero)
+            if none.item(none.argmax()):
+                zeros += int(np.count_nonzero(none))
     if squares < 1e-30:
         return None
-    return math.sqrt(squares), low, high, total / flat.size, zeros / flat.size, 0, 0
+    return math.sqrt(squares), low, high, total / size, zeros / size, 0, 0
+
+
+def _figures_of_all(flat: Array) -> tuple[float, ...]:
+    """The figures of an array with very large, very small or no finite numbers."""
+    size = flat.size
+    low, high = float(_MIN(flat)), float(_MAX(flat))
+    if not (math.isfinite(low) and math.isfinite(high)):
+        return _bad_figures(flat)
+    wide = flat.astype(np.float64)
+    squares, mean = float(np.dot(wide, wide)), float(np.mean(wide))
+    zeros = size if low == high == 0 else int(np.count_nonzero(flat == 0))
+    return math.sqrt(squares), low, high, mean, zeros / size, 0, 0
 
 
 def _total(flat: Array) -> float:
-    """Sum of an array; for a long flat one as a product with ones, at a third of the time."""
+    """Sum of a flat array; of single precision as a product with ones, at a third of the time."""
     size = flat.size
-    if size < 1_024 or flat.dtype != np.float32 or flat.ndim > 1:
+    if flat.dtype.char != "f":
         return float(_SUM(flat, None))
-    if size <= _PIECE:
-        return float(flat.dot(_ONES[:size]))
-    whole = size - size % _PIECE
-    total = float(_SUM(flat[:whole].reshape(-1, _PIECE) @ _ONES, None, np.float64))
-    return total if whole == size else total + float(flat[whole:].dot(_ONES[: size - whole]))
+    whole = size - size % _ROW
+    total = 0.0 if size == whole else float(flat[whole:].dot(_ONES[: size - whole]))
+    return total + float(sum((flat[:whole].reshape(-1, _ROW) @ _ONES).tolist())) if whole else total
 
 
 def _bad_figures(flat: Array) -> tuple[float, ...]:

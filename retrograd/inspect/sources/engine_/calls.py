@@ -11,9 +11,12 @@ from ....engine.tensor import Tensor
 from ....engine.views import requires_grad
 from ...events import Event
 from .. import array_values as values
-from .caller import Caller, spelled
+from .caller import Caller
 from .choosers import choosers
 from .describing import Describing, saved_numbers
+from .sites import Site
+from .spellings import fitting
+from .told import Measured, Told
 from .watching import Observer, Watching, guarded
 
 _ALONE = frozenset({Tensor, int, float, bool, str, type(None)})
@@ -38,43 +41,57 @@ class Calls(Observer):
     @guarded
     def operation(self, op: Any, args: Any, node: Any, inputs: Any, outputs: Any) -> None:
         """An operator ran."""
-        caller = self._tell.caller()
+        tell = self._tell
+        caller = tell.caller()
         if caller is None:
             return
         if op.view and caller.function == "setitem":
-            self._tell.pending.whole = self._tell.pending.whole or weakref.ref(inputs[0])
+            tell.pending.whole = tell.pending.whole or weakref.ref(inputs[0])
             return
-        line, row = self._tell.line(caller.frame), spelled(op.name)
-        name = self._tell.names.cast(caller, op.name) or caller.function or row
-        within = self._within_call(caller) if row != name else ()
-        data = self._tell.given(inputs, self._tell.names.of_inputs(caller, inputs, within), line)
-        self._tell.results(data, outputs, self._tell.names.of_outputs(caller, outputs), line)
-        data["time_us"] = self._tell.pending.took / 1e3
-        share = values.flat_share(name, outputs[0]._array, data["range"][0])
-        if share:
-            data["flat_share"] = share
-        arguments = self._tell.arguments(op, args)
-        if arguments:
-            data["arguments"] = arguments
-        if node is not None:
-            number = node._number - self.watching.begin
-            data["nodes"] = [number, number + 1]
-            data["saves"] = saved_numbers(node, inputs, data["inputs"], data["outputs"])
-        self._tell.judge(data, op, inputs, outputs)
-        self._tell.note_pole(data, row, args)
-        kind, reason = self._kind(op, node, inputs, outputs)
-        if kind == "cut":
-            data["reason"] = reason
-        if kind == "cut" or (line is not None and line.function != "<module>"):
-            data["stack"] = self._tell.names.stack(caller.frame)
+        site = tell.sites.at(caller, op)
+        made = self._within_call(caller)
+        more: dict[str, Any] = {}
+        names = tell.names.matched(site.texts, inputs, made if site.row != site.name else ())
+        numbers = tell.numbers(inputs, names, site.line, more)
+        targets = fitting(site.targets, outputs)
+        results = tell.numbers_of_results(outputs, targets, site.line)
+        measured = [values.range_and_sum(t._array) for t in outputs]
+        self._note_values(more, op, site, args, inputs, outputs, measured)
+        kind = self._note_kind(more, site, caller, op, node, inputs, outputs)
+        number = None if node is None else node._number - self.watching.begin
+        saves = [] if node is None else saved_numbers(node, inputs, numbers, results)
         types = list(map(type, args))
         if types.count(Tensor) != len(inputs) or not _ALONE.issuperset(types):
-            for number in choosers(args, self.watching.sink.tensors):
-                if number not in data["inputs"]:
-                    data["inputs"].append(number)
-                    data["names"] = [*data["names"], ""]
-        self._tell.send(Event(kind, name, line, data))
-        self._within_call(caller).update(data["outputs"])
+            others = [n for n in dict.fromkeys(choosers(args, self.watching.sink.tensors)) if n not in numbers]
+            numbers, names = [*numbers, *others], [*names, *[""] * len(others)]
+        told = Told(tell.around(), numbers, names, results, targets, measured, tell.pending.took, number, saves, more)
+        tell.send(Event.later(kind, site.name, site.line, told), numbers, results)
+        made.update(results)
+
+    def _note_values(
+        self, more: dict[str, Any], op: Any, site: Site, args: Any, inputs: Any, outputs: Any, measured: list[Measured]
+    ) -> None:
+        """Note arguments, and what the values of a call tell."""
+        tell = self._tell
+        share = values.flat_share(site.name, outputs[0]._array, measured[0][0])
+        if share:
+            more["flat_share"] = share
+        arguments = tell.arguments(op, args)
+        if arguments:
+            more["arguments"] = arguments
+        tell.judge(more, [limits for limits, _ in measured], op.name, [*inputs, *outputs])
+        tell.note_pole(more, site.row, args)
+
+    def _note_kind(
+        self, more: dict[str, Any], site: Site, caller: Caller, op: Any, node: Any, inputs: Any, outputs: Any
+    ) -> str:
+        """Note why a call's result left the graph, if it did, and who called."""
+        kind, reason = self._kind(op, node, inputs, outputs)
+        if kind == "cut":
+            more["reason"] = reason
+        if kind == "cut" or site.nested:
+            more["stack"] = self._tell.names.stack(caller.frame)
+        return kind
 
     def _within_call(self, caller: Caller) -> set[int]:
         """Numbers of what the call under way at the user's line has made so far: a function may take several rows."""
@@ -93,8 +110,9 @@ class Calls(Observer):
         line = self._tell.line(caller.frame)
         data = self._tell.given([], [], line)
         self._tell.results(data, [t], self._tell.names.of_outputs(caller, [t]), line)
-        self._tell.judge(data, None, [], [t])
-        self._tell.send(Event("operation", caller.function or self._tell.names.form(caller) or "tensor", line, data))
+        self._tell.judge(data, data["range"], "", [t])
+        name = caller.function or self._tell.names.form(caller) or "tensor"
+        self._tell.send(Event("operation", name, line, data), [], data["outputs"])
 
     @guarded
     def copied(self, given: Any, t: TensorBase) -> None:
@@ -125,7 +143,8 @@ class Calls(Observer):
             data["reason"] = reason
             data["stack"] = self._tell.names.stack(caller.frame)
         form = self._tell.names.form(caller)
-        self._tell.send(Event(kind, form if reason == "item" and form in _SCALARS else reason, line, data))
+        name = form if reason == "item" and form in _SCALARS else reason
+        self._tell.send(Event(kind, name, line, data), data["inputs"], data["outputs"])
 
     def _kind(self, op: Any, node: Any, inputs: Any, outputs: Any) -> tuple[str, str]:
         """Whether a call's result left the graph, and why."""

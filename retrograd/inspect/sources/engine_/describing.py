@@ -18,7 +18,9 @@ from ...frames import source_line
 from ...snapshot import SourceLine
 from .. import array_values as values
 from .caller import Caller, caller_of
+from .sites import Sites
 from .spellings import Names
+from .told import Surroundings
 from .watching import Watching
 
 _MAX_LINES = 50_000
@@ -52,6 +54,8 @@ class Describing:
         self.watching = watching
         self._lines: dict[tuple[int, int], tuple[CodeType, SourceLine | None]] = {}
         self.names = Names(watching)
+        self.sites = Sites(self.names)
+        self._around = Surroundings(True, False, "", None)
         self.aliases: dict[int, str] = {}
         """Number of a tensor that shares memory behind autograd's back -> how it was got: ``data`` or ``detach``."""
         self.pending = Pending()
@@ -76,62 +80,60 @@ class Describing:
             known = self._lines[key] = (frame.f_code, source_line(frame))
         return known[1]
 
+    def around(self) -> Surroundings:
+        """What is in force now."""
+        here = self.watching.here
+        inference, scopes, runs = STATE.inference, here.scopes, here.runs
+        scope, run = scopes[-1] if scopes else "", runs[-1].number if runs else None
+        found = Surroundings(STATE.grad_enabled and not inference, inference, scope, run)
+        if found != self._around:  # mostly it is as at the call before
+            self._around = found
+            return found
+        return self._around
+
     def given(self, inputs: Any, names: list[str], line: SourceLine | None) -> dict[str, Any]:
         """What every event of a call says of its inputs and surroundings."""
-        watching = self.watching
-        table = watching.sink.tensors
-        numbers, fresh = [], []
+        more: dict[str, Any] = {}
+        numbers = self.numbers(inputs, names, line, more)
+        return {"inputs": numbers, "names": names, **self.around().data(), **more}
+
+    def numbers(self, inputs: Any, names: list[str], line: SourceLine | None, more: dict[str, Any]) -> list[int]:
+        """Number the inputs of a call, which may tell their names; ``more`` takes the values of unknown ones."""
+        table = self.watching.sink.tensors
+        numbers = []
         for t, text in zip(inputs, names, strict=True):
             number = table.known(t)
-            if number is None or (text and not table[number].name):
-                if number is None:
-                    fresh.append(t)
-                number = watching.number(t, line, name=self.names.worthy(text))
+            if number is None:
+                number = self.watching.number(t, line, name=self.names.worthy(text))
+                self.note_values(more, t, only_bad=True)  # nobody saw it being made
+            elif text and not table[number].name:
+                table[number].name = self.names.worthy(text)
             numbers.append(number)
-        data: dict[str, Any] = {"inputs": numbers, "names": names}
-        data["grad"] = STATE.grad_enabled and not STATE.inference
-        if STATE.inference:
-            data["inference"] = True
-        here = watching.here
-        if here.scopes:
-            data["scope"] = here.scopes[-1]
-        if here.runs:
-            data["run"] = here.runs[-1].number
-        for t in fresh:  # nobody saw it being made, so nothing is known of its values yet
-            self.note_values(data, t, only_bad=True)
-        return data
+        return numbers
 
     def results(self, data: dict[str, Any], outputs: Any, names: list[str], line: SourceLine | None) -> None:
         """Number the results of a call and note their names and values."""
-        watching = self.watching
-        numbers = []
-        for t, name in zip(outputs, names, strict=True):
-            numbers.append(watching.number(t, line, name=self.names.worthy(name)))
-        data["outputs"] = numbers
+        data["outputs"] = self.numbers_of_results(outputs, names, line)
         data["output_names"] = names
         self.measure(data, outputs)
 
+    def numbers_of_results(self, outputs: Any, names: list[str], line: SourceLine | None) -> list[int]:
+        """Number the results of a call."""
+        number, worthy = self.watching.number, self.names.worthy
+        return [number(t, line, name=worthy(name)) for t, name in zip(outputs, names, strict=True)]
+
     def measure(self, data: dict[str, Any], outputs: Any) -> None:
         """Note range and sum of each result."""
-        if len(outputs) == 1:
-            limits, total = values.range_and_sum(outputs[0]._array)
-            data["range"], data["checksum"] = [limits], [total]
-            return
         measured = [values.range_and_sum(t._array) for t in outputs]
-        data["range"] = [limit for limit, _ in measured]
+        data["range"] = [limits for limits, _ in measured]
         data["checksum"] = [total for _, total in measured]
 
-    def judge(self, data: dict[str, Any], op: Any, inputs: Any, outputs: Any) -> None:
-        """Keep summaries where the values tell something."""
-        bad = False
-        for limits in data["range"]:
-            if limits is not None and not (limits[0] - limits[0] == 0.0 == limits[1] - limits[1]):
-                bad = True
+    def judge(self, data: dict[str, Any], limits: list[list[float] | None], name: str, tensors: Any) -> None:
+        """Keep summaries of the tensors of a call whose results have these limits, where the values tell something."""
         flat = data.get("flat_share", 0.0)
-        if not bad and not (flat == 1.0 or (flat > _SATURATED and op.name != "relu")):
-            return
-        for t in [*inputs, *outputs]:
-            self.note_values(data, t)
+        if flat == 1.0 or (flat > _SATURATED and name != "relu") or not all(map(values.is_finite, limits)):
+            for t in tensors:
+                self.note_values(data, t)
 
     def note_pole(self, data: dict[str, Any], name: str, args: Any) -> None:
         """Keep where an argument lies at a value at which the slope is infinite."""
@@ -165,13 +167,13 @@ class Describing:
             self._plain.clear()
         return self._plain.setdefault(key, plain)
 
-    def send(self, event: Event) -> None:
+    def send(self, event: Event, given: list[int], made: list[int]) -> None:
         """Send an event and say of its results that it made them."""
         table = self.watching.sink.tensors
         row = self.watching.sink(event)
-        for number in event.data["outputs"]:
+        for number in made:
             facts = table[number]
-            if facts.made_by is None and number not in event.data["inputs"]:
+            if facts.made_by is None and number not in given:
                 facts.made_by = row
 
 

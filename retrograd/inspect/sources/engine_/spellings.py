@@ -35,9 +35,16 @@ class Names:
         ``within`` are the numbers of tensors that the same call has made on its way: the line has no words for them.
         The list is not to be changed: all calls from one place have the same one.
         """
-        if caller.module or caller.frame is None:
+        return self.matched(self.texts(caller), inputs, within)
+
+    def texts(self, caller: Caller) -> list[str] | None:
+        """How the line spells what may be tensors; None where a module of ours stands between."""
+        return None if caller.module or caller.frame is None else self._known(caller.frame)[1]
+
+    def matched(self, texts: list[str] | None, inputs: Any, within: Collection[int] = ()) -> list[str]:
+        """Which of these texts belongs to each of the inputs."""
+        if texts is None:
             return [""] * len(inputs)
-        texts = self._known(caller.frame)[1]
         if len(texts) != len(inputs):
             texts = self._matching(inputs, texts)
         if not within:
@@ -47,11 +54,11 @@ class Names:
 
     def of_outputs(self, caller: Caller, outputs: Any) -> list[str]:
         """What the line assigns the outputs to; a list that is not to be changed."""
-        if not caller.module and caller.frame is not None:
-            targets = self._known(caller.frame)[2]
-            if len(targets) == len(outputs):
-                return targets
-        return _NO_NAMES[len(outputs)] if len(outputs) < len(_NO_NAMES) else [""] * len(outputs)
+        return fitting(self.targets(caller), outputs)
+
+    def targets(self, caller: Caller) -> list[str]:
+        """What the line assigns to."""
+        return [] if caller.module or caller.frame is None else self._known(caller.frame)[2]
 
     def _known(self, frame: FrameType) -> tuple[Spelling, list[str], list[str]]:
         spelling = spelling_at(frame)
@@ -89,6 +96,13 @@ class Names:
         numbers = [table.known(t) for t in inputs]
         names = ["" if number is None else table[number].name for number in numbers]
         return [name if name in texts else "" for name in names]
+
+
+def fitting(targets: list[str], outputs: Any) -> list[str]:
+    """The targets of a line, if they are as many as the results of a call, else no names."""
+    if len(targets) == len(outputs):
+        return targets
+    return _NO_NAMES[len(outputs)] if len(outputs) < len(_NO_NAMES) else [""] * len(outputs)
 
 
 @functools.lru_cache(maxsize=20_000)

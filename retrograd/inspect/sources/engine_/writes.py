@@ -68,7 +68,7 @@ class Writes(Observer):
             if count:
                 data["duplicates"] = count
         self._tell.measure(data, [t])
-        self._tell.judge(data, op, inputs, [t])
+        self._tell.judge(data, data["range"], op.name, [*inputs, t])
         self._note_gradient(event, t)
 
     @guarded

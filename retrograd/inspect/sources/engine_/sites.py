@@ -1,0 +1,65 @@
+"""What all calls of an operator from one place of the user's program have in common, looked up once."""
+
+from __future__ import annotations
+
+from types import CodeType
+from typing import Any, NamedTuple
+
+from ...frames import source_line
+from ...snapshot import SourceLine
+from .caller import Caller, spelled
+from .spellings import Names
+
+_MAX_SITES = 50_000
+
+
+class Site(NamedTuple):
+    """One operator, called at one instruction of the user."""
+
+    code: CodeType
+    """Kept, so that its id stays its own."""
+    line: SourceLine | None
+    row: str
+    """What PyTorch calls the operator."""
+    name: str
+    """What the user's line calls it."""
+    texts: list[str] | None
+    """How the line spells the tensors that go in, None where it says nothing of them; not to be changed."""
+    targets: list[str]
+    """What it assigns the results to."""
+    nested: bool
+    """Whether the line stands in a function, so that who called that is worth knowing."""
+
+
+class Sites:
+    """The places that one watcher has seen."""
+
+    def __init__(self, names: Names) -> None:
+        self._names = names
+        self._known: dict[tuple[int, int, int, str, bool], Site] = {}
+
+    def at(self, caller: Caller, op: Any) -> Site:
+        """The place of a call; operators live as long as the process."""
+        frame = caller.frame
+        assert frame is not None
+        key = (id(frame.f_code), frame.f_lasti, id(op), caller.function, caller.module)
+        known = self._known.get(key)
+        if known is None:
+            if len(self._known) >= _MAX_SITES:
+                self._known.clear()
+            known = self._known[key] = self._look_at(caller, op)
+        return known
+
+    def _look_at(self, caller: Caller, op: Any) -> Site:
+        frame, names, row = caller.frame, self._names, spelled(op.name)
+        assert frame is not None
+        line = source_line(frame)
+        return Site(
+            code=frame.f_code,
+            line=line,
+            row=row,
+            name=names.cast(caller, op.name) or caller.function or row,
+            texts=names.texts(caller),
+            targets=names.targets(caller),
+            nested=line is not None and line.function != "<module>",
+        )
