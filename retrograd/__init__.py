@@ -27,6 +27,7 @@ _LAZY_MODULES = (
     "signal",
     "optim",
     "distributed",
+    "overrides",
     "random",
     "testing",
 )
@@ -53,7 +54,9 @@ def __getattr__(name: str) -> Any:
 
 def _load_face() -> None:
     """Load the engine and put its names here, where the next look-up finds them at once."""
-    globals().update(importlib.import_module(f"{__name__}._face").NAMES)
+    face = importlib.import_module(f"{__name__}._face")
+    globals().update(face.NAMES)
+    face.offer_operators(globals())
     importlib.import_module(f"{__name__}.engine.anomaly").set_companion(_explained)
 
 

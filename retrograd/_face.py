@@ -7,6 +7,7 @@ from typing import Any
 
 from .engine import dtypes as _dtypes
 from .engine.anomaly import is_anomaly_check_nan_enabled, is_anomaly_enabled
+from .engine.asking import offer as _offer
 from .engine.custom_op.tags import Tag
 from .engine.dtypes import ALIASES as _DTYPE_ALIASES
 from .engine.dtypes import ALL as _ALL_DTYPES
@@ -58,3 +59,8 @@ __all__ = [
 NAMES: dict[str, Any] = {name: globals()[name] for name in __all__}
 """Public name -> object: the above, the dtypes and every operator."""
 NAMES |= {d.name: d for d in _ALL_DTYPES} | _DTYPE_ALIASES | _FUNCTIONS
+
+
+def offer_operators(namespace: dict[str, Any]) -> None:
+    """Let modes and classes with ``__torch_function__`` be asked by the functions of ``import retrograd as torch``."""
+    _offer(namespace, "torch", _FUNCTIONS)

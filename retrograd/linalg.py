@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from .engine.asking import offer as _offer
 from .engine.methods import FUNCTIONS as _FUNCTIONS
 from .engine.ops.solving import LinAlgError
 from .engine.public import NAMESPACES as _NAMESPACES
@@ -11,6 +12,7 @@ from .engine.public import missing_name as _missing_name
 
 assert _FUNCTIONS
 globals().update(_NAMESPACES["linalg"])
+_offer(globals(), "torch.linalg", [*_NAMESPACES["linalg"]])
 
 
 def __getattr__(name: str) -> Any:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from .engine.asking import offer as _offer
 from .engine.methods import FUNCTIONS as _FUNCTIONS
 from .engine.public import NAMESPACES as _NAMESPACES
 from .engine.public import missing_name as _missing_name
@@ -12,6 +13,7 @@ _REPEATED = ("softmax", "log_softmax", "logsumexp")
 
 globals().update({name: _FUNCTIONS[name] for name in _REPEATED if name in _FUNCTIONS})
 globals().update(_NAMESPACES["special"])
+_offer(globals(), "torch.special", [*_NAMESPACES["special"], *_REPEATED])
 
 
 def __getattr__(name: str) -> Any:

@@ -13,6 +13,8 @@ from ..engine.introspection import current_node as _current_autograd_node
 from ..engine.introspection import execution_order as _current_graph_task_execution_order
 from ..engine.introspection import will_execute as _will_engine_execute_node
 from ..engine.modes import is_grad_enabled
+from ..engine.overrides import DisableTorchFunction, DisableTorchFunctionSubclass
+from ..engine.overrides import disabled_torch_function_impl as _disabled_torch_function_impl
 
 _MODULES = ("_autograd", "_functions")
 
@@ -24,6 +26,7 @@ def __getattr__(name: str) -> Any:
 
 
 __all__ = [
+    "DisableTorchFunction", "DisableTorchFunctionSubclass", "_disabled_torch_function_impl",
     "_WeakTensorRef", "_current_autograd_node", "_current_graph_task_execution_order", "_current_graph_task_id",
     "_is_fwd_grad_enabled", "_is_grad_layout_enforcement_enabled", "_set_fwd_grad_enabled",
     "_set_grad_enabled", "_will_engine_execute_node", "is_grad_enabled",

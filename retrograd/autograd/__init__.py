@@ -6,6 +6,7 @@ import importlib
 from typing import Any
 
 from ..engine.anomaly import detect_anomaly, set_detect_anomaly
+from ..engine.asking import offer as _offer
 from ..engine.backward import backward, grad
 from ..engine.engine_switches import (
     _force_original_view_tracking,
@@ -33,6 +34,8 @@ def __getattr__(name: str) -> Any:
         return importlib.import_module("retrograd")
     raise AttributeError(f"module 'retrograd.autograd' has no attribute '{name}'")
 
+
+_offer(globals(), "torch.autograd", ["grad"])
 
 __all__ = [
     "Function", "SavedTensor", "Variable", "_force_original_view_tracking", "_unsafe_preserve_version_counter",

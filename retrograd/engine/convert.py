@@ -168,6 +168,18 @@ def _only(t: Any) -> Any:
     return item(t)
 
 
+def length(t: Any) -> int:
+    """``len(tensor)``: the size of its first dimension."""
+    if not t._sig.shape:
+        raise TypeError("len() of a 0-d tensor")
+    return int(t._sig.shape[0])
+
+
+def formatted(t: Any, spec: str) -> str:
+    """``format(tensor, spec)``: one without dimensions as its number."""
+    return format(t.item(), spec) if not t._sig.shape else object.__format__(t, spec)
+
+
 def to_index(t: Any) -> int:
     """A one-element integer tensor as an index."""
     value = item(t)
@@ -231,6 +243,7 @@ def deepcopy(t: Any, memo: dict[int, Any]) -> Any:
             "Copy tensor.detach() instead.",
         )
     made = wrap(_copied_array(t, memo))
+    made.__class__ = t.__class__
     memo[id(t)] = made
     meta = t._meta
     if meta is None or not meta.is_parameter:
@@ -271,10 +284,12 @@ def reduce(t: Any, protocol: int) -> Any:
     meta = t._meta
     hooks = None if meta is None else meta.hooks
     parameter = meta is not None and meta.is_parameter
-    return (rebuild, (t._array, requires_grad(t), hooks, parameter, dict(t.__dict__)))
+    return (rebuild, (t._array, requires_grad(t), hooks, parameter, dict(t.__dict__), t.__class__))
 
 
-def rebuild(array: Any, needs_grad: bool, hooks: Any, parameter: bool, attributes: dict[str, Any]) -> Any:
+def rebuild(
+    array: Any, needs_grad: bool, hooks: Any, parameter: bool, attributes: dict[str, Any], kind: Any = None
+) -> Any:
     """A tensor from its pickled parts."""
     t = wrap(array)
     if needs_grad:
@@ -284,6 +299,8 @@ def rebuild(array: Any, needs_grad: bool, hooks: Any, parameter: bool, attribute
     if parameter:
         t.need_meta().is_parameter = True
     t.__dict__.update(attributes)
+    if kind is not None:
+        t.__class__ = kind
     return t
 
 

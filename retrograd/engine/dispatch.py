@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from . import observe, state
+from . import observe, overrides, state
 from .base import CreationTag, TensorBase, is_inference, wrap
 from .dtypes import get_default_dtype, result_dtype
 from .forward_ad import carries_tangent
@@ -61,7 +61,8 @@ def _recorded(op: OpDef, args: tuple[Any, ...], operands: list[Any]) -> Any:
         if node is not None and STATE.saved_hooks:
             pack_saved(op, node, results)
         if STATE.forward_grad_enabled and not STATE.inference and carries_tangent(operands):
-            propagate(op, args, results, aux)
+            with overrides.beneath():
+                propagate(op, args, results, aux)
         if STATE.inference:
             _mark_inference(op, results)
         if observe.observers:

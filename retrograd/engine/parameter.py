@@ -25,6 +25,7 @@ class Parameter(metaclass=_ParameterMeta):
             raise RuntimeError("Only Tensors of floating point and complex dtype can require gradients")
         made = wrap(source._array)
         meta = made.need_meta()
+        made.__class__ = source.__class__
         meta.is_parameter = True
         meta.requires_grad = requires_grad
         if requires_grad:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from .base import TensorBase
+from .base import TensorBase, tensor_class
 from .dtypes import get_default_dtype
 from .forward_ad import tangent_of
 from .views import grad_fn_of, requires_grad
@@ -40,9 +40,11 @@ def set_printoptions(**changes: Any) -> None:
 def tensor_repr(t: Any) -> str:
     """``tensor([1., 2.], grad_fn=<MulBackward0>)``."""
     is_parameter = t._meta is not None and t._meta.is_parameter
-    prefix = "Parameter containing:\ntensor(" if is_parameter else "tensor("
-    text = prefix + _body(t._array, len("tensor("))
-    return text + ", ".join(["", *_suffixes(t)]) + ")"
+    plain = t.__class__ is tensor_class()
+    name = "tensor" if plain else t.__class__.__name__
+    before, after = ("", "") if not is_parameter else ("Parameter containing:\n", "") if plain else ("Parameter(", ")")
+    text = f"{before}{name}(" + _body(t._array, len(name) + 1)
+    return text + ", ".join(["", *_suffixes(t)]) + ")" + after
 
 
 def _body(array: Any, indent: int) -> str:

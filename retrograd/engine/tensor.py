@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from typing import TYPE_CHECKING, Any
 
-from . import convert, observe
+from . import asking, convert, observe, overrides, subclasses
 from .accumulate import AccumulateGrad, expect_dtype
 from .backward import backward as run_backward_from
 from .base import (
@@ -68,7 +68,12 @@ class Tensor(TensorBase):
 
     def __new__(cls, *data: Any, dtype: Any = None, device: Any = None) -> Any:
         """``Tensor(sequence)`` or ``Tensor(*sizes)`` (uninitialised), in the default dtype."""
-        return convert.legacy_tensor(*data)
+        return subclasses.as_class(convert.legacy_tensor(*data), cls)
+
+    __init_subclass__: Any = classmethod(asking.subclass_defined)
+    __torch_function__: Any = classmethod(overrides.default_torch_function)
+    _make_subclass = staticmethod(subclasses.make_subclass)
+    as_subclass = subclasses.as_subclass
 
     # -- shape and type
     @property
@@ -370,18 +375,12 @@ class Tensor(TensorBase):
     __deepcopy__ = convert.deepcopy
     __reduce_ex__: Any = convert.reduce
     __contains__ = convert.contains
+    __len__ = convert.length
+    __format__ = convert.formatted
     __repr__ = tensor_repr
 
     def __hash__(self) -> int:
         return id(self)
-
-    def __len__(self) -> int:
-        if not self._sig.shape:
-            raise TypeError("len() of a 0-d tensor")
-        return int(self._sig.shape[0])
-
-    def __format__(self, spec: str) -> str:
-        return format(self.item(), spec) if not self._sig.shape else object.__format__(self, spec)
 
     def __iter__(self) -> Any:
         if not self._sig.shape:

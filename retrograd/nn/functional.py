@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..engine.asking import offer as _offer
 from ..engine.methods import FUNCTIONS as _FUNCTIONS
 from ..engine.public import NAMESPACES as _NAMESPACES
 from ..engine.public import missing_name as _missing_name
@@ -12,6 +13,7 @@ _REPEATED = ("relu", "sigmoid", "tanh", "softmax", "log_softmax")
 
 globals().update({name: _FUNCTIONS[name] for name in _REPEATED if name in _FUNCTIONS})
 globals().update(_NAMESPACES["nn.functional"])
+_offer(globals(), "torch.nn.functional", [*_NAMESPACES["nn.functional"], *_REPEATED])
 
 
 def __getattr__(name: str) -> Any:

@@ -1,0 +1,50 @@
+"""The face of ``torch.overrides``: re-exports only."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .engine.asking import install, overridable
+from .engine.function_modes import TorchFunctionMode
+from .engine.function_modes import current_modes as _get_current_function_mode_stack
+from .engine.overrides import handle_torch_function, has_torch_function, resolve_name
+from .engine.tensor import Tensor
+
+
+def has_torch_function_unary(value: Any) -> bool:
+    """Whether the argument of a function would be asked."""
+    return has_torch_function((value,))
+
+
+def has_torch_function_variadic(*values: Any) -> bool:
+    """Whether one of these would be asked."""
+    return has_torch_function(values)
+
+
+def is_tensor_like(inp: Any) -> bool:
+    """Whether something is a tensor or has a ``__torch_function__``."""
+    return type(inp) is Tensor or hasattr(inp, "__torch_function__")
+
+
+def is_tensor_method_or_property(func: Any) -> bool:
+    """Whether a function that is asked about belongs to ``Tensor``."""
+    name = resolve_name(func)
+    return name is None or name.startswith("torch.Tensor.")
+
+
+def get_overridable_functions() -> dict[Any, list[Any]]:
+    """Every function that asks, by the class or module that has it in torch."""
+    found: dict[Any, list[Any]] = {}
+    for function in overridable():
+        name = str(resolve_name(function)).rpartition(".")[0]
+        found.setdefault(Tensor if name == "torch.Tensor" else name, []).append(function)
+    return found
+
+
+install()  # who takes this module means to be asked, perhaps for something that is no tensor
+
+__all__ = [
+    "TorchFunctionMode", "_get_current_function_mode_stack", "get_overridable_functions", "handle_torch_function",
+    "has_torch_function", "has_torch_function_unary", "has_torch_function_variadic", "is_tensor_like",
+    "is_tensor_method_or_property", "resolve_name",
+]  # fmt: skip
