@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import sys
 import threading
+from sys import getrefcount
 from time import perf_counter_ns as now
 from typing import Any
 
@@ -57,31 +57,43 @@ class AccumulateGrad(GraphNode):
         self._pending = g
         task.leaves.append(self)  # filled at the end, when everything has arrived
 
-    def fill(self, task: Any) -> None:
-        """Put what waited here during a sweep into the leaf; no hook is about.
+    @staticmethod
+    def fill(leaves: list[Any], task: Any) -> None:
+        """Put what waited at accumulators during a sweep into their leaves; no hook is about.
 
-        A first gradient that fits is stored without the calls that find this out step by step (4 µs less).
+        A first gradient that fits and that nobody else holds is stored at once: what finds this out step by step would
+        take six calls, 4 µs after large arrays.
         """
-        g, self._pending = self._pending, None
-        variable = self.variable
-        meta = variable._meta
+        late = []
         watched = observe.observers
-        first = meta is not None and meta.grad is None and meta.view is None and variable._fn is LAZY and not watched
-        if first and g.__class__ is np.ndarray and self._sigs is variable._sig.alone:
-            with _lock:
-                if meta.grad is None:  # type: ignore[union-attr]
-                    t = new_tensor()
-                    t._array = _own(g, variable, 2)
+        with _lock:
+            for accumulator in leaves:
+                variable = accumulator.variable
+                meta, sig, array = variable._meta, variable._sig, variable._array
+                g = accumulator._pending
+                first = meta is not None and meta.grad is None and meta.view is None and variable._fn is LAZY
+                # nobody else: but `g` and `_pending` here, and getrefcount's own argument
+                own = first and g.__class__ is np.ndarray and g.base is None and getrefcount(g) == 3
+                alike = own and accumulator._sigs is sig.alone and g.shape == array.shape
+                if alike and g.flags.carray and array.flags.c_contiguous and not watched:
+                    accumulator._pending = None
+                    meta.grad = t = new_tensor()
+                    t._array = g
+                    t._sig = sig
                     t._fn = t._meta = None
-                    t._sig = variable._sig
-                    meta.grad = t  # type: ignore[union-attr]
-                    return
-        waiting = [None if g is NOTHING else np.asarray(g)]
-        del g  # so that only the list holds the array
-        began = now() if watched else 0
-        self._run(waiting, task)
-        if watched:
-            observe.tell("swept", self, waiting, (), began, now())
+                else:
+                    late.append(accumulator)
+        waiting = [accumulator._pending for accumulator in late]
+        for accumulator in late:
+            accumulator._pending = None  # also where one of them fails
+        for i, accumulator in enumerate(late):
+            g, waiting[i] = waiting[i], None
+            grads = [None if g is NOTHING else np.asarray(g)]
+            del g  # so that only the list holds the array
+            began = now() if watched else 0
+            accumulator._run(grads, task)
+            if watched:
+                observe.tell("swept", accumulator, grads, (), began, now())
 
     def __call__(self, *grads: Any, **kwargs: Any) -> Any:
         """Accumulate a gradient directly."""
@@ -161,7 +173,7 @@ def _own(g: Any, variable: TensorBase, holders: int) -> Any:
     ``holders`` are the variables that hold ``g``: its callers' and the one here.
     """
     leaf = variable._array
-    alone = g.base is None and sys.getrefcount(g) <= holders + 1  # and getrefcount's own argument
+    alone = g.base is None and getrefcount(g) <= holders + 1  # and getrefcount's own argument
     if alone and g.flags.carray and leaf.flags.c_contiguous and g.shape == leaf.shape:
         return g
     as_rows = g.shape != leaf.shape or leaf.flags.c_contiguous or not is_dense(leaf)

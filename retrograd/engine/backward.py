@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 
 from . import observe
-from .base import TensorBase, wrap
+from .base import LAZY, TensorBase, wrap
 from .batched import batched_grad
 from .dtypes import Sig, Size
 from .edges import GradientEdge, edge_of
 from .execute import run_backward
-from .graph.logging_ import attach_if_wanted
+from .graph.logging_ import attach_if_wanted, is_wanted
 from .node import GraphNode, edge_parts
 from .registry import F
 from .views import gradient_edge, requires_grad
@@ -42,7 +42,9 @@ def backward(
                 "use `grad_tensors`."
             )
         grad_tensors = grad_variables
-    create_graph, keep = _flags(create_graph, retain_graph)
+    if create_graph is not False or retain_graph is not None:
+        create_graph, retain_graph = _flags(create_graph, retain_graph)
+    keep = bool(retain_graph)
     watched = bool(observe.observers)  # one line runs it in both cases: a watched program fails with equal tracebacks
     if watched:
         observe.tell("backward_called", "backward", tensors, grad_tensors, inputs, keep, create_graph)
@@ -57,6 +59,11 @@ def backward(
 
 
 def _backward(tensors: Any, grad_tensors: Any, keep: bool, create_graph: bool, inputs: Any) -> None:
+    if grad_tensors is None and inputs is None and not create_graph and _is_plain_loss(tensors):
+        # what ``loss.backward()`` needs of all that follows: 15 calls less, 30 µs after large arrays
+        sig = tensors._sig
+        run_backward([tensors._fn], [wrap(np.array(1, sig.numpy))], keep_graph=keep, create_graph=False)
+        return
     wanted = None if inputs is None else _inputs_of_backward(inputs)
     outputs = [tensors] if isinstance(tensors, TensorBase) else _as_outputs(tensors)
     given = [None] * len(outputs) if grad_tensors is None else _as_grads(grad_tensors, len(outputs))
@@ -66,6 +73,14 @@ def _backward(tensors: Any, grad_tensors: Any, keep: bool, create_graph: bool, i
     _engine_run_backward(
         outputs, grads, keep_graph=keep, create_graph=create_graph, inputs=wanted, accumulate_grad=True
     )
+
+
+def _is_plain_loss(t: Any) -> bool:
+    """Whether ``t`` is a real number computed by a node, with nobody who wants each node logged."""
+    if not isinstance(t, TensorBase):
+        return False
+    fn, sig = t._fn, t._sig
+    return fn is not None and fn is not LAZY and not sig.shape and sig.floats is not None and not is_wanted()
 
 
 def grad(
@@ -160,8 +175,6 @@ def _engine_run_backward(
 
 def _flags(create_graph: Any, retain_graph: Any) -> tuple[bool, bool]:
     """``create_graph`` and whether to keep the graph, as truth values; ``TypeError`` for what is no number."""
-    if create_graph is False and retain_graph is None:
-        return False, False
     create = bool(operator.index(create_graph))
     return create, create if retain_graph is None else bool(operator.index(retain_graph))
 

@@ -110,11 +110,11 @@ def _refusal(name: str, t: TensorBase, text: str) -> RuntimeError:
 
 def to_numpy(t: Any, *, force: bool = False) -> Any:
     """The array itself, sharing memory; ``RuntimeError`` for a tensor that requires grad."""
-    if requires_grad(t) and not force:
+    if t._fn is not None and requires_grad(t) and not force:
         raise _refusal(
             "numpy", t, "Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead."
         )
-    return _told("numpy", t, t._array)
+    return _told("numpy", t, t._array) if observe.observers else t._array
 
 
 def array_protocol(t: Any, dtype: Any = None, copy: Any = None) -> Any:  # noqa: A002
@@ -206,7 +206,7 @@ def assign_grad(t: Any, value: Any) -> None:
         check_assigned_grad(t, value)
     if observe.observers:
         observe.tell("grad_set", t, value)
-    t.need_meta().grad = value
+    (t._meta or t.need_meta()).grad = value
 
 
 def check_assigned_grad(t: Any, value: Any) -> None:

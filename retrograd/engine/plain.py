@@ -53,7 +53,7 @@ def told(op: Any, args: tuple[Any, ...], node: Any, result: Any, began: int) -> 
 
 _NAMES: dict[str, Any] = {
     "state": state, "observe": observe, "told": told, "now": now, "LAZY": LAZY, "leaf_edge": leaf_edge,
-    "sig_of": sig_of, "number_operand": number_operand,
+    "accumulator": accumulator, "sig_of": sig_of, "number_operand": number_operand,
     "QUIET": QUIET, "set_quiet": set_quiet, "reset_quiet": reset_quiet, "ndarray": np.ndarray, "asarray": np.asarray,
     "TensorBase": TensorBase, "MISSING": MISSING, "next_number": state.next_number, "new": TensorBase.__new__,
     "make_view": make_view, "HOLE": HOLE,

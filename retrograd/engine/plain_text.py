@@ -132,7 +132,8 @@ class CallText:
                 f"if _e{i} is LAZY:",
                 f"    _m = {name}._meta",
                 f"    _e{i} = _m.accumulator() if _m.view is None and _m.accumulator is not None else None",
-                f"    if _e{i} is None: _e{i} = leaf_edge({name})",
+                f"    if _e{i} is None:",
+                f"        _e{i} = accumulator({name}) if _m.view is None and _m.requires_grad else leaf_edge({name})",
                 f"    if _e{i} is LAZY: {self.leave}",
             ]
         for name in self.op.saved_names:

@@ -79,6 +79,7 @@ _TAKEN = frozenset({
     "ComplexNode", "OpNode", "Number", "FREED", "NOTHING", "LAZY", "QUIET", "MISSING", "SECOND_TIME", "array_of",
     "asarray", "by_rule", "fit_one", "getrefcount", "heappush", "kept", "leaf_edge", "ndarray", "next_number",
     "number_operand", "observe", "reset_quiet", "set_quiet", "shown", "sig_of", "told", "HOLE", "make_view",
+    "accumulator",
 })  # fmt: skip
 """Names that generated code uses itself."""
 _ENGINE = os.path.dirname(__file__) + os.sep
@@ -154,6 +155,7 @@ _PASSING_ON = (
     "if _p is None:",
     "    _n._pending = gi",
     "    if _next is None: _next = _n",
+    "    elif _n.accumulates: task.leaves.append(_n)",
     "    else: heappush(heap, (-_n._number, _n))",
     "elif getrefcount(_p) == 3 and _p.base is None:",
     "    _p += gi",
@@ -260,7 +262,8 @@ class _ClassText:
         for name in names:
             lines.append(f"{name} = _node.kept_{name}")
             if name in self.op.tensor_names:
-                lines.append(f"{name} = {name}._array if {name}.__class__ is Tensor else array_of({name})")
+                other = f"None if {name} is None else array_of({name})"
+                lines.append(f"{name} = {name}._array if {name}.__class__ is Tensor else {other}")
         return lines
 
     def _fitting(self, i: int) -> list[str]:

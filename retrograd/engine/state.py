@@ -17,11 +17,11 @@ _lock = threading.Lock()
 
 _numbers = itertools.count()
 next_number = _numbers.__next__
-"""Gives out node numbers; one counter for all threads, so a larger number is always a later node."""
+"""Gives out the numbers of nodes and of writes; one counter for all threads, so a larger one is always later."""
 
 
 def peek_number() -> int:
-    """The number the next node will get; writes are stamped with it."""
+    """The number the next node or write will get."""
     return int(repr(_numbers)[6:-1])  # "count(7)"; its pickling, the quicker way, ends with Python 3.14
 
 

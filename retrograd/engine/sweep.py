@@ -13,7 +13,7 @@ it runs next without having been in the heap (60 ns less).
 from __future__ import annotations
 
 import threading
-from heapq import heapify, heappop, heappush, heappushpop
+from heapq import heappop, heappush, heappushpop
 from math import inf
 from operator import attrgetter
 from time import perf_counter_ns as now
@@ -83,11 +83,13 @@ class Sweep:
 
     def start(self, roots: list[Any], grads: list[Any]) -> None:
         """Run from the root edges with their gradients."""
-        first: list[Any] = []
         for edge, g in zip(roots, grads, strict=True):
-            arrive(edge, NOTHING if g is None else g, first)
-        self.heap.extend([(-edge._number, edge) for edge in first])
-        heapify(self.heap)
+            arriving = NOTHING if g is None else g
+            if edge._pending is None:
+                edge._pending = arriving
+                heappush(self.heap, (-edge._number, edge))
+            else:
+                edge._pending = edge._pending + arriving
         try:
             self.run()
         except BaseException:
@@ -97,10 +99,8 @@ class Sweep:
 
     def fill_leaves(self) -> None:
         """Accumulate in the leaves what waits there."""
-        leaves = self.leaves
-        for i, accumulator in enumerate(leaves):
-            leaves[i] = None
-            accumulator.fill(self)
+        if self.leaves:
+            self.leaves[0].fill(self.leaves, self)
 
     def clean_up(self) -> None:
         """After an error: leaves that are complete are filled, everything else is forgotten."""
@@ -108,7 +108,7 @@ class Sweep:
         unfinished = [node for node in waiting if not node.accumulates]
         failed = [] if self.failed is None else [self.failed]
         incomplete = _reachable([*unfinished, *failed])
-        leaves = [n for n in dict.fromkeys([*self.leaves, *waiting]) if n is not None]
+        leaves = list(dict.fromkeys([*self.leaves, *waiting]))
         complete = [n for n in leaves if n.accumulates and n not in incomplete]
         for node in (*leaves, *incomplete):
             if node not in complete:
@@ -116,16 +116,6 @@ class Sweep:
         self.heap.clear()
         self.leaves = complete
         self.fill_leaves()
-
-
-def arrive(edge: Any, g: Any, first: list[Any]) -> None:
-    """Add a gradient to what waits at a node or port."""
-    waiting = edge._pending
-    if waiting is None:
-        edge._pending = g
-        first.append(edge)
-    else:
-        edge._pending = waiting + g
 
 
 def run_in_general(node: Any, g: Any, heap: Heap, task: Sweep) -> None:
@@ -146,7 +136,7 @@ def run_in_general(node: Any, g: Any, heap: Heap, task: Sweep) -> None:
             g = fit_one(node, i, g, edge)
         if passed is not None and g is not NOTHING:
             passed.append(g)
-        if edge._pending is None:  # as in ``arrive``, whose call would cost a list of 10,000 tensors 1 ms
+        if edge._pending is None:
             edge._pending = g
             first.append(edge)
         else:
@@ -211,7 +201,7 @@ def sweep(roots: list[Any], grads: list[Any], keep_graph: bool, task: Sweep | No
     if not _busy.acquire(blocking=False):
         return False
     try:
-        quietly((Sweep(keep_graph) if task is None else task).start, (roots, grads))
+        quietly((task or Sweep(keep_graph)).start, (roots, grads))
     finally:
         _busy.release()
     return True

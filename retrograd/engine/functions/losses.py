@@ -11,6 +11,7 @@ from ..public import NAMESPACES, check_tensor, public
 from ..registry import F
 
 NN = "nn.functional"
+_REDUCTIONS = ("none", "mean", "sum")
 
 
 @public("softmax", out=True)
@@ -48,8 +49,9 @@ def nll_loss(
 
 
 def _nll(logs: Any, target: Any, weight: Any, reduction: str, ignore_index: int) -> Any:
-    check_tensor("nll_loss", target, 2, "target")
-    ndim = logs.ndim
+    if not isinstance(target, TensorBase):
+        check_tensor("nll_loss", target, 2, "target")
+    ndim = logs._array.ndim
     if ndim > 1 and logs._array.shape[0] != target._array.shape[0]:
         raise ValueError(f"Expected input batch_size ({logs.shape[0]}) to match target batch_size ({target.shape[0]}).")
     if ndim <= 2:
@@ -65,11 +67,13 @@ def cross_entropy(
     reduce: Any = None, reduction: str = "mean", label_smoothing: float = 0.0,
 ) -> Any:  # fmt: skip
     """Cross entropy of class scores: input ``(N, C, ...)``; target of class numbers, or of class probabilities."""
-    check_tensor("cross_entropy", input)
-    reduction = reduction_of(reduction, size_average, reduce)
+    if not isinstance(input, TensorBase):
+        check_tensor("cross_entropy", input)
+    if size_average is not None or reduce is not None or reduction not in _REDUCTIONS:
+        reduction = reduction_of(reduction, size_average, reduce)
     if not 0 <= label_smoothing <= 1:
         raise RuntimeError(f"label_smoothing must be between 0.0 and 1.0. Got: {label_smoothing}")
-    classes = 0 if input.ndim == 1 else 1
+    classes = 0 if input._array.ndim == 1 else 1
     logs = F._log_softmax(input, classes)
     if isinstance(target, TensorBase) and target._sig.differentiable:
         return _soft_cross_entropy(logs, target, weight, reduction, label_smoothing, classes)
@@ -127,7 +131,7 @@ def _soft_cross_entropy(logs: Any, target: Any, weight: Any, reduction: str, smo
 def reduction_of(reduction: str, size_average: Any, reduce: Any) -> str:
     """The reduction asked for; the arguments of old still count, with a warning."""
     if size_average is None and reduce is None:
-        if reduction not in ("none", "mean", "sum"):
+        if reduction not in _REDUCTIONS:
             raise ValueError(f"{reduction} is not a valid value for reduction")
         return reduction
     old = "none" if reduce is False else "sum" if size_average is False else "mean"

@@ -79,8 +79,10 @@ def _register_logging_hooks_on_whole_graph(t_outputs: Sequence[Any]) -> Callable
     return unregister_hooks
 
 
-def _is_wanted() -> bool:
+def is_wanted() -> bool:
     """Whether DEBUG was asked for on one of ``torch``'s loggers; a program's own root level does not count."""
+    if "logging" not in sys.modules:
+        return False
     logger: Logger | None = _logger()
     while logger is not None and logger.name != "root":
         if logger.level:
@@ -91,6 +93,6 @@ def _is_wanted() -> bool:
 
 def attach_if_wanted(t_outputs: Sequence[Any]) -> Callable[[], None] | None:
     """Attach the logging hooks if the logger's level is DEBUG or lower; what removes them again, or ``None``."""
-    if "logging" not in sys.modules or not _is_wanted():
+    if not is_wanted():
         return None
     return _register_logging_hooks_on_whole_graph(t_outputs)

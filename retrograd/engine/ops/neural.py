@@ -55,7 +55,7 @@ function("_softmax", _softmax, self=_softmax_grad)
 def _log_softmax(self: Any, dim: int) -> Any:
     if not self.size or not self.ndim:
         return self.copy() if not self.size else self - self
-    axis = axes_of(dim, self.ndim)[0]
+    axis = dim if 0 <= dim < self.ndim else axes_of(dim, self.ndim)[0]
     z = self - np.maximum.reduce(self, axis=axis, keepdims=True)
     z -= np.log(np.add.reduce(np.exp(z), axis=axis, keepdims=True))
     return z
@@ -96,14 +96,14 @@ def _nll_weights(self_sizes: Any, numpy: Any, target: Any, weight: Any, ignore_i
 
 def _places(safe: Any) -> Any:
     """The index of one element per row: the class of the row."""
-    if safe.ndim < 2:
-        return (np.arange(safe.size), safe) if safe.ndim else (safe,)
+    if not safe.ndim:
+        return (safe,)
     return (*np.ogrid[tuple(slice(n) for n in safe.shape)], safe)
 
 
 def _nll_loss(self: Any, target: Any, weight: Any = None, reduction: str = "mean", ignore_index: int = -100) -> Any:
     safe, rows = _nll_weights(self.shape, self.dtype, target, weight, ignore_index)
-    picked = -self[_places(safe)]
+    picked = -self[(np.arange(safe.size), safe) if safe.ndim == 1 else _places(safe)]
     if rows is not None:
         picked = picked * rows
     if reduction == "none":
@@ -119,7 +119,8 @@ def _nll_loss(self: Any, target: Any, weight: Any = None, reduction: str = "mean
 def _nll_grad(
     g: Any, self_sizes: Any, self_options: Any, target: Any, weight: Any, reduction: str, ignore_index: int
 ) -> Any:
-    return F._nll_backward(g, tuple(self_sizes), self_options.numpy, target, weight, reduction, ignore_index)
+    make = _nll_backward if g.__class__ is np.ndarray else F._nll_backward
+    return make(g, tuple(self_sizes), self_options.numpy, target, weight, reduction, ignore_index)
 
 
 def _nll_backward(
@@ -132,7 +133,7 @@ def _nll_backward(
         count = np.add.reduce(rows, axis=None) if rows is not None else numpy.type(safe.size)
         g = g / (count or 1)  # where every target is ignored nothing depends on the input
     out = np.zeros(sizes, numpy)
-    out[_places(safe)] = -g if rows is None else -(g * rows)
+    out[(np.arange(safe.size), safe) if safe.ndim == 1 else _places(safe)] = -g if rows is None else -(g * rows)
     return out
 
 
