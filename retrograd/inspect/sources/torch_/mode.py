@@ -99,6 +99,16 @@ def push_mode(marks: Marks) -> Any:
     return mode
 
 
+def rest(mode: Any) -> bool:
+    """Take a mode off if it is on top, so that it can be put back where it was; False if it is not."""
+    torch: Any = sys.modules["torch"]
+    stack = torch.overrides._get_current_function_mode_stack()
+    if not stack or stack[-1] is not mode:
+        return False
+    torch.overrides._pop_mode()
+    return True
+
+
 def put_back(mode: Any) -> None:
     """Put a mode that was taken off back on top."""
     torch: Any = sys.modules["torch"]

@@ -13,15 +13,17 @@ from ...frames import source_line, user_frame, user_frames
 from ...names import frame_variables, search, unregistered
 from .calls import unseen
 from .forward import Inside
+from .resting import Resting
 from .tensors import number_of
 
 
 class Owners:
     """Reports to every recording that watches the thread."""
 
-    def __init__(self, watches: Callable[[], Iterable[Any]], inside: Callable[[], Inside]) -> None:
+    def __init__(self, watches: Callable[[], Iterable[Any]], inside: Callable[[], Inside], rest: Resting) -> None:
         self._watches = watches
         self._inside = inside
+        self._rest = rest
         self._modules = 0
         self._optimizers: weakref.WeakKeyDictionary[Any, int] = weakref.WeakKeyDictionary()
 
@@ -64,7 +66,15 @@ class Owners:
         def zero_grad(optimizer: Any, *args: Any, **kwargs: Any) -> None:
             self._inside().optimizers = 0
             unseen(self._report_optimizer, "zero_grad", optimizer, sys._getframe(1))
-            original(optimizer, *args, **kwargs)
+            to_none = args[0] if args else kwargs.get("set_to_none", True)
+            if not to_none:  # writes into gradients, which a graph may have saved
+                original(optimizer, *args, **kwargs)
+                return
+            self._rest.begin()
+            try:
+                original(optimizer, *args, **kwargs)
+            finally:
+                self._rest.end()
 
         return zero_grad
 
@@ -72,10 +82,14 @@ class Owners:
         """An optimizer steps."""
         self._inside().optimizers += 1
         unseen(self._report_optimizer, "step", optimizer, sys._getframe(1))
+        closure = args[1] if len(args) > 1 else kwargs.get("closure")
+        if closure is None and not optimizer.defaults.get("differentiable"):
+            self._rest.begin()
 
     def step_ended(self, optimizer: Any, args: Any, kwargs: Any) -> None:
-        """It has stepped; one that raised is found out by the next backward run."""
+        """It has stepped; one that raised is found out by the next module or backward run."""
         self._inside().optimizers = 0
+        self._rest.end()
 
     def _report_optimizer(self, action: str, optimizer: Any, caller: FrameType) -> None:
         owner = self._optimizers.setdefault(optimizer, len(self._optimizers))

@@ -34,6 +34,7 @@ from .importing import AfterImport
 from .mode import push_mode, put_on, take_off
 from .owners import Owners
 from .parameters import Parameters
+from .resting import Resting
 from .runs import Asked, RunWriter
 from .scopes import Running, Scopes
 from .warnings_ import wrap_show
@@ -43,6 +44,8 @@ class _Thread(threading.local):
     """What belongs to one thread."""
 
     mode: Any = None
+    resting = False
+    """Whether the mode is off for a while."""
 
     def __init__(self) -> None:
         self.stack: list[Running] = []
@@ -75,6 +78,7 @@ class Watcher:
         self._lock = threading.RLock()
         self._watches: list[_Watch] = []
         self._thread = _Thread()
+        self._rest = Resting(self._thread)
         self._patches: Patches | None = None
         self._modes: set[Any] = set()
         """The modes in force, of all threads."""
@@ -143,7 +147,7 @@ class Watcher:
             return
         torch: Any = sys.modules["torch"]
         self._tables, self.memory = OriginTables(), NameMemory()
-        owners = Owners(self._seeing, self._inside)
+        owners = Owners(self._seeing, self._inside, self._rest)
         self._scopes = Scopes(owners.module)
         module = torch.nn.modules.module
         self._handles = [
@@ -232,7 +236,7 @@ class Watcher:
 
     def _leave_thread(self) -> None:
         """Stop noting the lines of the current thread."""
-        mode, self._thread.mode = self._thread.mode, None
+        mode, self._thread.mode, self._thread.resting = self._thread.mode, None, False
         if mode is not None:
             mode.active = False
             self._modes.discard(mode)
@@ -256,6 +260,7 @@ class Watcher:
 
     # -- what PyTorch calls
     def _module_begins(self, module: Any, args: Any) -> None:
+        self._rest.end()  # of an optimizer that raised
         if not is_traced():
             mode, tables, scopes = self._thread.mode, self._tables, self._scopes
             if mode is not None and tables is not None and scopes is not None:
@@ -323,6 +328,7 @@ class Watcher:
         here, tables = self._thread, self._tables
         if tables is None:
             return []
+        self._rest.end()
         marks = tables.here()
         if here.stack and self._scopes is not None:
             self._scopes.forget_stale(frame, marks, here.stack)

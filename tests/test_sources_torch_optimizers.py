@@ -1,0 +1,100 @@
+"""While an optimizer of PyTorch works nothing is listened to; before and after everything is, whatever it did."""
+
+from __future__ import annotations
+
+import linecache
+
+import pytest
+
+from retrograd.inspect import recording
+
+torch = pytest.importorskip("torch")
+
+
+class Failing(torch.optim.SGD):
+    """An optimizer whose step fails."""
+
+    def step(self, closure=None):
+        """Fail."""
+        raise RuntimeError("no step today")
+
+
+def lines_of(shot):
+    """Operator name -> the text after the line's last `#`, read from this file."""
+    return {
+        op: linecache.getline(source.file, source.line).rpartition("#")[2].strip()
+        for op, source in zip(shot.op, shot.source, strict=True)
+        if source is not None
+    }
+
+
+@pytest.mark.parametrize("with_module", [True, False])
+def test_after_a_step_that_failed(with_module):
+    """Modules, or else the next backward run, bring the listening back; nothing is left at the end."""
+    layer = torch.nn.Linear(2, 1)
+    optimizer = Failing(layer.parameters(), lr=0.1)
+    before = torch.overrides._get_current_function_mode_stack()
+    with recording() as recorded:
+        layer(torch.ones(1, 2)).sum().backward()
+        with pytest.raises(RuntimeError, match="no step"):
+            optimizer.step()
+        if not with_module:
+            layer.weight.sum().backward()
+        out = layer(torch.ones(1, 2)) if with_module else layer.weight * 2
+        out.exp().sum().backward()  # exponential
+    assert lines_of(recorded.snapshots[-1])["ExpBackward0"] == "exponential"
+    assert torch.overrides._get_current_function_mode_stack() == before
+
+
+def test_modes_of_the_program_stay_where_they_are():
+    """A mode put on around a step is taken off by its own block, and sees what the optimizer calls."""
+    seen = []
+
+    class Mode(torch.overrides.TorchFunctionMode):
+        def __torch_function__(self, function, types, args=(), kwargs=None):
+            seen.append(function)
+            return function(*args, **(kwargs or {}))
+
+    weight = torch.nn.Parameter(torch.ones(2))
+    optimizer = torch.optim.SGD([weight], lr=0.1)
+    with recording() as recorded:
+        stack = torch.overrides._get_current_function_mode_stack()
+        weight.sum().backward()
+        with Mode() as mode:
+            optimizer.step()
+            optimizer.zero_grad()
+            assert torch.overrides._get_current_function_mode_stack() == [*stack, mode]
+        assert torch.overrides._get_current_function_mode_stack() == stack
+        optimizer.step()
+        assert torch.overrides._get_current_function_mode_stack() == stack
+        weight.exp().sum().backward()  # afterwards
+    assert seen
+    assert lines_of(recorded.snapshots[-1])["ExpBackward0"] == "afterwards"
+
+
+def test_steps_that_compute_again_are_seen():
+    """What a closure computes inside a step has its lines."""
+    weight = torch.nn.Parameter(torch.ones(2))
+    optimizer = torch.optim.LBFGS([weight], max_iter=2)
+
+    def closure():
+        optimizer.zero_grad()
+        loss = weight.cosh().sum()  # closure
+        loss.backward()
+        return loss
+
+    with recording(level="full") as recorded:
+        optimizer.step(closure)
+    assert all(lines_of(shot)["CoshBackward0"] == "closure" for shot in recorded.snapshots)
+
+
+def test_gradients_set_to_zero_in_place_are_seen():
+    """Writes into gradients are events, since a graph may have saved them."""
+    weight = torch.nn.Parameter(torch.ones(2))
+    optimizer = torch.optim.SGD([weight], lr=0.1, foreach=False)
+    with recording(level="full") as recorded:
+        (weight * weight).sum().backward()
+        optimizer.zero_grad(set_to_none=False)
+        optimizer.zero_grad()
+    assert [event.op for event in recorded.events if event.kind == "inplace"] == ["zero_"]
+    assert [event.data["action"] for event in recorded.events if event.kind == "optimizer"] == ["zero_grad"] * 2
