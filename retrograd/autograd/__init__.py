@@ -24,7 +24,10 @@ from ..engine.variable import Variable
 # As in PyTorch the function hides the module of the same name, which stays importable.
 from .gradcheck import gradcheck, gradgradcheck
 
-_MODULES = ("_functions", "anomaly_mode", "forward_ad", "function", "functional", "grad_mode", "graph", "variable")
+_MODULES = (
+    "_functions", "anomaly_mode", "forward_ad", "function", "functional", "grad_mode", "graph", "profiler",
+    "profiler_util", "variable",
+)  # fmt: skip
 
 
 def __getattr__(name: str) -> Any:

@@ -1,0 +1,14 @@
+"""The face of ``torch.profiler``: re-exports only."""
+
+from .engine.profiling.profile import record_function
+from .engine.profiling.steps import ProfilerAction, ProfilerActivity, schedule, tensorboard_trace_handler
+from .engine.profiling.steps import StepProfile as profile
+
+__all__ = [
+    "ProfilerAction", "ProfilerActivity", "profile", "record_function", "schedule", "tensorboard_trace_handler",
+]  # fmt: skip
+
+
+def supported_activities() -> set[ProfilerActivity]:
+    """What can be measured here."""
+    return {ProfilerActivity.CPU}
