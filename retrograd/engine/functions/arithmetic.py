@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -135,12 +136,30 @@ public("clip", out=True)(clamp)
 public("clip_")(clamp_)
 
 
+def _truth(condition: Any) -> Any:
+    """The condition as boolean tensor; as in PyTorch, of the other dtypes only ``uint8`` may be one, with a warning."""
+    numpy = condition._sig.numpy
+    if numpy.kind == "b":
+        return condition
+    if numpy != np.uint8:
+        raise RuntimeError(
+            f"where expected condition to be a boolean tensor, but got a tensor with dtype {condition.dtype}: compare "
+            "it with something, such as condition != 0"
+        )
+    warnings.warn(
+        "where received a uint8 condition tensor. This behavior is deprecated and will be removed in a future version "
+        "of PyTorch. Use a boolean condition instead.", stacklevel=3,
+    )  # fmt: skip
+    return condition != 0
+
+
 @public("where", method=False, out=True)
 def where(condition: Any, input: Any = None, other: Any = None) -> Any:  # noqa: A002
     """``input`` where ``condition``, else ``other``; with the condition alone, the indices where it holds."""
     check_tensor("where", condition, name="condition")
     if input is None and other is None:
         return condition.nonzero(as_tuple=True)
+    condition = _truth(condition)
     if not isinstance(input, TensorBase) and not isinstance(other, TensorBase):
         common = result_dtype((), (), (_operand(input), _operand(other)))
         input = wrap(np.asarray(_operand(input), common))  # noqa: A001

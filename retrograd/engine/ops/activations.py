@@ -17,17 +17,12 @@ SQRT_2_OVER_PI = math.sqrt(2.0 / math.pi)
 GELU_CUBE = 0.044715
 
 
-def _kept(g: Any, keep: Any, otherwise: float = 0.0) -> Any:
-    """``g`` where ``keep``, ``otherwise * g`` elsewhere."""
-    return F._where(keep, g, g * otherwise)
-
-
 # -- piecewise linear
 
 elementwise(
     "leaky_relu", lambda self, negative_slope=0.01: np.where(self > 0, self, self * self.dtype.type(negative_slope)),
     tensors="self", public=False, in_place_node="LeakyReluBackward1",
-    self=lambda g, self, negative_slope: _kept(g, self > 0, negative_slope),
+    self=lambda g, self, negative_slope: F._where(self > 0, g, g * negative_slope),
 )  # fmt: skip
 elementwise(
     "_prelu_kernel", lambda self, weight: np.where(self > 0, self, self * weight), tensors="self weight", promote="",
@@ -48,15 +43,17 @@ def _threshold(self: Any, threshold: float, value: float) -> Any:
 
 
 elementwise("threshold", _threshold, tensors="self", inplace=True, in_place_node="ThresholdBackward1",
-            self=lambda g, self, threshold: _kept(g, self > threshold))  # fmt: skip
+            self=lambda g, self, threshold: F._kept(g, self > threshold))  # fmt: skip
 
 
 def _hardtanh(self: Any, min_val: float = -1.0, max_val: float = 1.0) -> Any:
     return np.minimum(np.maximum(self, self.dtype.type(min_val)), self.dtype.type(max_val))
 
 
-elementwise("hardtanh", _hardtanh, tensors="self", public=False,
-            self=lambda g, self, min_val, max_val: _kept(g, ~((self <= min_val) | (self >= max_val))))  # fmt: skip
+elementwise(
+    "hardtanh", _hardtanh, tensors="self", public=False,
+    self=lambda g, self, min_val, max_val: F._kept(g, (self <= min_val) | (self >= max_val), False),
+)  # fmt: skip
 
 
 def _hardsigmoid(self: Any) -> Any:
@@ -68,7 +65,7 @@ def _hardswish_slope(g: Any, self: Any) -> Any:
 
 
 elementwise("hardsigmoid", _hardsigmoid, promote="", public=False,
-            self=lambda g, self: _kept(g / 6, (self > -3) & (self < 3)))  # fmt: skip
+            self=lambda g, self: F._kept(g / 6, (self > -3) & (self < 3)))  # fmt: skip
 elementwise("hardswish", lambda self: self * _hardsigmoid(self), public=False, self=_hardswish_slope)
 
 
@@ -85,9 +82,9 @@ def _hardshrink(self: Any, lambd: float = 0.5) -> Any:
 
 
 elementwise("softshrink", _softshrink, tensors="self", public=False,
-            self=lambda g, self, lambd: _kept(g, ~((self >= -lambd) & (self <= lambd))))  # fmt: skip
+            self=lambda g, self, lambd: F._kept(g, (self >= -lambd) & (self <= lambd), False))  # fmt: skip
 elementwise("hardshrink", _hardshrink, tensors="self",
-            self=lambda g, self, lambd: _kept(g, ~((self >= -lambd) & (self <= lambd))))  # fmt: skip
+            self=lambda g, self, lambd: F._kept(g, (self >= -lambd) & (self <= lambd), False))  # fmt: skip
 
 # -- exponential
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from ..kernels.choosing import kept
 from ..kernels.in_pieces import scaled_into
 from ..op import elementwise, linear, nondifferentiable, underivable
 from ..registry import F
@@ -289,13 +290,17 @@ elementwise(
     self=lambda g, result: F._threshold_backward(g, result, 0),
 )  # fmt: skip
 elementwise(
-    "_threshold_backward", lambda grad_output, self, threshold: grad_output * ~(self <= threshold),
+    "_threshold_backward", lambda grad_output, self, threshold: kept(grad_output, self <= threshold, False),
     node="ThresholdBackwardBackward0", tensors="grad_output self", promote="",
     grad_output=lambda g, self, threshold: F._threshold_backward(g, self, threshold), self=_zeros_rule,
 )  # fmt: skip
 
 
 # -- bounds and selection
+
+linear("_kept", kept, node="MaskedFillBackward0", tensors="values mask",
+       values=lambda g, mask, when: F._kept(g, mask, when),
+       jvp=lambda primal, tangents, results: F._kept(tangents[0], *primal[1:]))  # fmt: skip
 
 
 def _clamp(self: Any, min: Any = None, max: Any = None) -> Any:  # noqa: A002
@@ -310,7 +315,7 @@ def _clamp_grad(g: Any, self: Any, min: Any, max: Any) -> Any:  # noqa: A002
     inside = None if min is None else self >= min
     if max is not None:
         inside = self <= max if inside is None else inside & (self <= max)
-    return F._where(inside, g, F.zeros_like(g))
+    return F._kept(g, inside)
 
 
 elementwise("_clamp_scalar", _clamp, node="ClampBackward1", tensors="self", self=_clamp_grad, inplace=True)
@@ -318,7 +323,7 @@ elementwise("_clamp_scalar", _clamp, node="ClampBackward1", tensors="self", self
 
 def _tie(g: Any, loses: Any, ties: Any) -> Any:
     """The gradient of the larger (or smaller) operand; at a tie each gets half, beside NaN both get all."""
-    return F._where(ties, g / 2, F._where(loses, F.zeros_like(g), g))
+    return F._where(ties, g / 2, F._kept(g, loses, False))
 
 
 elementwise(
@@ -339,8 +344,8 @@ def _where(condition: Any, self: Any, other: Any) -> Any:
 
 elementwise(
     "_where", _where, node="WhereBackward0", tensors="self other",
-    self=lambda g, condition: F._where(condition, g, F.zeros_like(g)),
-    other=lambda g, condition: F._where(condition, F.zeros_like(g), g),
+    self=lambda g, condition: F._kept(g, condition),
+    other=lambda g, condition: F._kept(g, condition, False),
 )  # fmt: skip
 
 
@@ -352,12 +357,12 @@ def _masked_fill(self: Any, mask: Any, value: Any) -> Any:
     return out
 
 
-linear("masked_fill", _masked_fill, tensors="self mask", self=lambda g, mask: F.masked_fill(g, mask, 0),
-       jvp=lambda primal, tangents, results: F.masked_fill(tangents[0], primal[1], 0))  # fmt: skip
+linear("masked_fill", _masked_fill, tensors="self mask", self=lambda g, mask: F._kept(g, mask, False),
+       jvp=lambda primal, tangents, results: F._kept(tangents[0], primal[1], False))  # fmt: skip
 linear(
     "_masked_fill_tensor", _masked_fill, node="MaskedFillBackward1", tensors="self mask value",
-    self=lambda g, mask: F.masked_fill(g, mask, 0),
-    value=lambda g, mask: F.sum(F._where(mask, g, F.zeros_like(g))),
+    self=lambda g, mask: F._kept(g, mask, False),
+    value=lambda g, mask: F.sum(F._kept(g, mask)),
 )  # fmt: skip
 
 # -- comparison, logic, rounding: no gradient

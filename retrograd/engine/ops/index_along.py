@@ -210,7 +210,7 @@ def _masked_scatter_source(g: Any, mask: Any, source_sizes: Any) -> Any:
 
 
 linear("masked_scatter", _masked_scatter, tensors="self mask source", inplace=True,
-       self=lambda g, mask: F.masked_fill(g, mask, 0), source=_masked_scatter_source)  # fmt: skip
+       self=lambda g, mask: F._kept(g, mask, False), source=_masked_scatter_source)  # fmt: skip
 
 
 # -- flat places

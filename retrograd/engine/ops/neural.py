@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from ..kernels.choosing import kept
 from ..op import function
 from ..registry import F
 from .reduce import axes_of
@@ -81,17 +82,17 @@ def _nll_weights(self_sizes: Any, numpy: Any, target: Any, weight: Any, ignore_i
         low, high = np.minimum.reduce(target, axis=None), np.maximum.reduce(target, axis=None)
         if low >= 0 and high < self_sizes[-1]:
             return target, None
-    kept = target != ignore_index
-    all_kept = bool(np.logical_and.reduce(kept, axis=None))
-    safe = target if all_kept else np.where(kept, target, 0)
+    counted = target != ignore_index
+    all_counted = bool(np.logical_and.reduce(counted, axis=None))
+    safe = target if all_counted else np.where(counted, target, 0)
     if safe.size:
         low, high = np.minimum.reduce(safe, axis=None), np.maximum.reduce(safe, axis=None)
         if low < 0 or high >= self_sizes[-1]:
             raise IndexError(f"Target {int(high if high >= self_sizes[-1] else low)} is out of bounds.")
-    if all_kept:
+    if all_counted:
         return safe, None if weight is None else weight[safe]
     rows = np.ones(target.shape, numpy) if weight is None else weight[safe]
-    return safe, np.where(kept, rows, numpy.type(0))
+    return safe, np.where(counted, rows, numpy.type(0))
 
 
 def _places(safe: Any) -> Any:
@@ -105,7 +106,7 @@ def _nll_loss(self: Any, target: Any, weight: Any = None, reduction: str = "mean
     safe, rows = _nll_weights(self.shape, self.dtype, target, weight, ignore_index)
     picked = -self[(np.arange(safe.size), safe) if safe.ndim == 1 else _places(safe)]
     if rows is not None:
-        picked = picked * rows
+        picked = kept(picked * rows, target != ignore_index)  # an ignored row may hold an infinity
     if reduction == "none":
         return picked
     total = np.add.reduce(picked, axis=None)
@@ -133,7 +134,8 @@ def _nll_backward(
         count = np.add.reduce(rows, axis=None) if rows is not None else numpy.type(safe.size)
         g = g / (count or 1)  # where every target is ignored nothing depends on the input
     out = np.zeros(sizes, numpy)
-    out[(np.arange(safe.size), safe) if safe.ndim == 1 else _places(safe)] = -g if rows is None else -(g * rows)
+    slopes = -g if rows is None else -kept(g * rows, target != ignore_index)
+    out[(np.arange(safe.size), safe) if safe.ndim == 1 else _places(safe)] = slopes
     return out
 
 

@@ -174,13 +174,13 @@ elementwise(
 
 elementwise(
     "fmax", np.fmax, numbers=False,
-    self=lambda g, self, other: F._where((self >= other) | F.isnan(other), g, F.zeros_like(g)),
-    other=lambda g, self, other: F._where((self >= other) | F.isnan(other), F.zeros_like(g), g),
+    self=lambda g, self, other: F._kept(g, (self >= other) | F.isnan(other)),
+    other=lambda g, self, other: F._kept(g, (self >= other) | F.isnan(other), False),
 )  # fmt: skip
 elementwise(
     "fmin", np.fmin, numbers=False,
-    self=lambda g, self, other: F._where((self <= other) | F.isnan(other), g, F.zeros_like(g)),
-    other=lambda g, self, other: F._where((self <= other) | F.isnan(other), F.zeros_like(g), g),
+    self=lambda g, self, other: F._kept(g, (self <= other) | F.isnan(other)),
+    other=lambda g, self, other: F._kept(g, (self <= other) | F.isnan(other), False),
 )  # fmt: skip
 
 

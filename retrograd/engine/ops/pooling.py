@@ -2,20 +2,23 @@
 
 A pool works on the last dimensions; whatever stands before them is batch.  ``how`` of a max pool is ``(kernel, stride,
 padding, dilation, count of windows)``.  Which element of a window won is kept as one small number per window
-(``positions``), counted as ``sliding.taps`` runs through the window: cheaper to find and to use than torch's indices,
-which are worked out only where a program asks for them.
+(``positions``), counted as ``sliding.taps`` runs through the window: cheaper to find and to keep than torch's indices,
+which are worked out where a program asks for them, and for the way back.
 """
 
 from __future__ import annotations
 
+import functools
 import math
 from typing import Any
 
 import numpy as np
 
+from ..base import TensorBase, wrap
 from ..op import function, linear
 from ..registry import F
-from ..sliding import Sizes, inner, padded, taps, window_span
+from ..sliding import Sizes, padded, taps, window_span
+from .statistics import raw
 
 MaxHow = tuple[Sizes, Sizes, Sizes, Sizes, Sizes]
 
@@ -37,7 +40,8 @@ def _max_windows(x: Any, how: MaxHow) -> tuple[Any, Any]:
     """The largest element of each window (the first of equal ones), and its position."""
     kernel, stride, padding, dilation, count = how
     spatial = x.shape[x.ndim - len(kernel) :]
-    xp = padded(x, padding, _overhang(spatial, how), _lowest(x.dtype))
+    lowest = _lowest(x.dtype)
+    xp = padded(x, padding, _overhang(spatial, how), lowest)
     counter = np.dtype(np.uint8) if math.prod(kernel) <= 256 else np.dtype(np.uint32)
     best: Any = None
     for k, tap in enumerate(taps(kernel, stride, dilation, count)):
@@ -49,87 +53,37 @@ def _max_windows(x: Any, how: MaxHow) -> tuple[Any, Any]:
         # k grows, so the later of two improvements is the larger number
         np.maximum(positions, np.multiply(window > best, counter.type(k), dtype=counter), out=positions)
         np.maximum(best, window, out=best)
-    if x.dtype.kind == "f" and np.isnan(np.add.reduce(best, axis=None)):
-        return best, _positions_with_nan(xp, how)
-    return best, positions
+    if x.dtype.kind == "f":
+        usual = np.isfinite(np.add.reduce(best, axis=None))
+    else:
+        usual = xp is x or not best.size or np.minimum.reduce(best, axis=None) > lowest
+    return best, positions if usual else _positions_exactly(xp, spatial, how)
 
 
-def _positions_with_nan(xp: Any, how: MaxHow) -> Any:
-    """As torch has it, the last NaN of a window wins."""
-    best: Any = None
-    for k, tap in enumerate(taps(how[0], how[1], how[3], how[4])):
+def _positions_exactly(xp: Any, spatial: Sizes, how: MaxHow) -> Any:
+    """As torch has it, the last NaN of a window wins, and padding never does."""
+    kernel, stride, padding, dilation, count = how
+    within = padded(np.ones(spatial, bool), padding, _overhang(spatial, how))
+    best = np.full((*xp.shape[: xp.ndim - len(kernel)], *count), _lowest(xp.dtype), xp.dtype)
+    positions, found = np.zeros(best.shape, np.uint32), np.zeros(count, bool)
+    for k, tap in enumerate(taps(kernel, stride, dilation, count)):
         window = xp[tap]
-        if best is None:
-            best, positions = window.copy(), np.zeros(window.shape, np.uint32)
-            continue
-        better = (window > best) | np.isnan(window)
+        better = (window > best) | (window != window) | (within[tap] & ~found)
         best = np.where(better, window, best)
         positions[better] = k
+        found |= within[tap]
     return positions
 
 
 def _flat_indices(positions: Any, spatial: Sizes, how: MaxHow) -> Any:
     """Positions as torch counts them: the element's number in the unpadded spatial dimensions."""
     kernel, stride, padding, dilation, count = how
-    flat: Any = np.zeros(positions.shape, np.int64)
-    for i, offset in enumerate(np.unravel_index(positions, kernel)):
-        start = np.arange(count[i]) * stride[i] - padding[i]
-        start = start.reshape(-1, *(1,) * (len(kernel) - 1 - i))
-        flat = flat * spatial[i] + start + offset * dilation[i]
+    pitch = [math.prod(spatial[i + 1 :]) for i in range(len(spatial))]
+    inside = [np.arange(k) * d * p for k, d, p in zip(kernel, dilation, pitch, strict=True)]
+    starts = [(np.arange(c) * t - before) * p for c, t, before, p in zip(count, stride, padding, pitch, strict=True)]
+    flat = functools.reduce(np.add.outer, inside).reshape(-1).take(positions, mode="clip")  # no test of each number
+    flat += functools.reduce(np.add.outer, starts)
     return flat
-
-
-def _masked(values: Any, mask: Any) -> Any:
-    """The values where the mask holds, 0 elsewhere."""
-    return values * mask
-
-
-def _masked_with_inf(values: Any, mask: Any) -> Any:
-    return np.where(mask, values, values.dtype.type(0))
-
-
-def _masking(values: Any) -> Any:
-    """A product is several times faster than a choice, but it turns an infinity into NaN."""
-    return _masked if np.isfinite(np.add.reduce(values, axis=None)) else _masked_with_inf
-
-
-def _max_pool_back(grad: Any, positions: Any, spatial: Sizes, how: MaxHow) -> Any:
-    """Each gradient to the element that won its window."""
-    kernel, stride, padding, dilation, count = how
-    lead = grad.shape[: grad.ndim - len(kernel)]
-    after = _overhang(spatial, how)
-    whole = tuple(n + p + a for n, p, a in zip(spatial, padding, after, strict=True))
-    masked, spans = _masking(grad), window_span(kernel, dilation)
-    apart = all(s >= k for s, k in zip(stride, spans, strict=True))
-    tiled = masked is _masked and kernel == stride == spans and whole == tuple(np.multiply(count, stride).tolist())
-    out = (np.empty if tiled else np.zeros)(lead + whole, grad.dtype)  # tiles leave no place out
-    for k, tap in enumerate(taps(kernel, stride, dilation, count)):
-        if apart and masked is _masked:
-            np.multiply(grad, positions == k, out=out[tap])
-        else:
-            out[tap] += masked(grad, positions == k)
-    return out[inner(padding, spatial)]
-
-
-def _max_pool_take(x: Any, positions: Any, how: MaxHow) -> Any:
-    """The transpose of ``_max_pool_back``: the elements that won."""
-    kernel, stride, padding, dilation, count = how
-    xp = padded(x, padding, _overhang(x.shape[x.ndim - len(kernel) :], how))
-    out = np.zeros(positions.shape, x.dtype)
-    masked = _masking(x)
-    for k, tap in enumerate(taps(kernel, stride, dilation, count)):
-        out += masked(xp[tap], positions == k)
-    return out
-
-
-linear(
-    "_max_pool_back", _max_pool_back, node="MaxPoolWithIndicesBackwardBackward0", tensors="grad positions",
-    grad=lambda g, positions, how: F._max_pool_take(g, positions, how),
-)  # fmt: skip
-linear(
-    "_max_pool_take", _max_pool_take, node="GatherBackward0", tensors="x positions",
-    x=lambda g, positions, x_sizes, how: F._max_pool_back(g, positions, tuple(x_sizes[-len(how[0]) :]), how),
-)  # fmt: skip
 
 
 def _max_pool(self: Any, how: MaxHow) -> Any:
@@ -142,8 +96,11 @@ def _max_pool_with_indices(self: Any, how: MaxHow) -> Any:
 
 
 def _max_pool_rule(g: Any, positions: Any, self_sizes: Any, how: MaxHow) -> Any:
+    """Each gradient to the element that won its window."""
     g = g[0] if isinstance(g, tuple) else g
-    return F._max_pool_back(g, positions, tuple(self_sizes[-len(how[0]) :]), how)
+    dims = len(how[0])
+    indices = _flat_indices(raw(positions), tuple(self_sizes[-dims:]), how)
+    return F._flat_add(g, wrap(indices) if isinstance(positions, TensorBase) else indices, tuple(self_sizes), dims)
 
 
 for _name in ("MaxPool2DWithIndices", "MaxPool3DWithIndices", "AdaptiveMaxPool2D", "AdaptiveMaxPool3D"):

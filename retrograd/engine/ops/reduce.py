@@ -112,7 +112,7 @@ def _share(g: Any, self: Any, result: Any) -> Any:
     """The gradient of an extreme value, shared evenly among the elements that reach it."""
     value = result._array if isinstance(result, TensorBase) else result
     hit = F.isnan(self) if value != value else self == result
-    return g * hit / F.sum(hit)
+    return F._kept(g / F.sum(hit), hit)
 
 
 def _extreme_all(name: str, reduce: Any) -> Any:
