@@ -193,8 +193,11 @@ def _share(snapshot: GraphSnapshot, earlier: GraphSnapshot) -> bool:
     """Let equal columns be one object; True if everything is the same."""
     same = snapshot.engine == earlier.engine and snapshot.measures == earlier.measures
     for column in _SHARED:
-        if getattr(snapshot, column) == getattr(earlier, column):
-            setattr(snapshot, column, getattr(earlier, column))
+        mine, known = getattr(snapshot, column), getattr(earlier, column)
+        if mine is known:
+            continue
+        if mine == known:
+            setattr(snapshot, column, known)
         else:
             same = False
     return same

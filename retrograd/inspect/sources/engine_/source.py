@@ -22,7 +22,9 @@ from ..naming import Naming, add_origins
 from .facts import Facts
 from .lines import LINES
 from .observers import observers_for, told
+from .repeats import Repeats, outline_of
 from .rerun import EngineRerun
+from .runs import Picture
 from .steps import stepping
 from .watching import Pictured, Watching
 
@@ -70,6 +72,19 @@ class EngineSource:
         naming.add_to(shot, order, leaves)
         return Pictured(shot, order, facts.saved_once)
 
+    def _picturing(self, repeats: Repeats) -> Picture:
+        """How graphs are pictured that run, of which many are alike."""
+
+        def picture(roots: list[Node], frame: FrameType | None) -> Pictured:
+            outline = outline_of(roots)
+            found = None if outline is None else repeats.picture(outline, frame, LINES.tables)
+            if found is None:
+                found = self._picture(roots, frame, "backward")
+                repeats.learn(outline, frame, found)
+            return found
+
+        return picture
+
     @contextmanager
     def log_hooks(self, roots: list[Any], log: Callable[[str], None], *, verbose: bool) -> Iterator[None]:
         """Log each node behind these objects as it executes, until the block ends."""
@@ -85,7 +100,7 @@ class EngineSource:
     def watch(self, sink: Sink, *, every_thread: bool = True, level: str = "graph") -> Iterator[None]:
         """Tell the sink what happens, until the block ends."""
         watching = Watching(sink, None if every_thread else threading.get_ident(), level)
-        observers = observers_for(watching, lambda roots, frame: self._picture(roots, frame, "backward"))
+        observers = observers_for(watching, self._picturing(Repeats()))
         with LINES.watch(), told(observers):
             yield
 

@@ -1,0 +1,123 @@
+"""A graph that is like the one of the step before is pictured by what has changed: numbers, and bytes kept.
+
+Whether it is alike is told by its outline: classes of nodes, shapes and edges, the leaves themselves, the lines that
+made the nodes, and the place in the program from which backward was called.
+"""
+
+from __future__ import annotations
+
+import weakref
+from types import CodeType, FrameType
+from typing import Any, NamedTuple
+
+from ....engine.accumulate import AccumulateGrad
+from ....engine.node import LEAF_NUMBER, edge_parts
+from ....engine.opnode import OpNode
+from ....engine.views import CopySlices
+from ...frames import user_frames
+from ...snapshot import GraphSnapshot, SourceLine
+from ..base import Node, Origins
+from .facts import Facts
+from .watching import Pictured
+
+_MAX_NODES = 20_000
+"""Larger graphs are walked as if they were new, which takes little beside what their nodes take."""
+_LASTING = (OpNode, AccumulateGrad, CopySlices)
+"""Classes of nodes that are the engine's: their names follow from the class, and they live as long as it."""
+
+
+class Outline(NamedTuple):
+    """What tells two graphs apart, and the nodes in the order of a walk."""
+
+    order: list[Node]
+    parts: list[Any]
+    """For each node its class, what is known of its outputs, and the places of those it leads to."""
+
+
+class _Seen(NamedTuple):
+    """The picture of an earlier step."""
+
+    parts: list[Any]
+    leaves: dict[int, weakref.ref[Any]]
+    """By place."""
+    place: list[tuple[CodeType, int]]
+    shot: GraphSnapshot
+    source: list[SourceLine | None]
+    scope: list[str]
+
+
+def outline_of(roots: list[Node]) -> Outline | None:
+    """Walk a graph as ``collect`` does; None where it is large or has nodes that are not the engine's own."""
+    places: dict[Node, int] = {}
+    for root in roots:
+        places.setdefault(root, len(places))
+    order = list(places)
+    parts: list[Any] = [places[root] for root in roots]
+    add = parts.append
+    for node in order:  # grows while it is read
+        cls = node.__class__
+        if not issubclass(cls, _LASTING) or len(order) > _MAX_NODES:
+            return None
+        add(cls)
+        add(node._sigs)
+        for edge in node._edges:
+            if edge is None:
+                add(None)
+                continue
+            target, number = edge_parts(edge)
+            place = places.setdefault(target, len(order))
+            if place == len(order):
+                order.append(target)
+            add((place, number) if number else place)
+    return Outline(order, parts)
+
+
+class Repeats:
+    """The latest picture of one watcher."""
+
+    def __init__(self) -> None:
+        self._seen: _Seen | None = None
+
+    def picture(self, outline: Outline, frame: FrameType | None, origins: Origins | None) -> Pictured | None:
+        """The picture of a graph that is like the latest; None if it is not."""
+        seen, order = self._seen, outline.order
+        if seen is None or seen.parts != outline.parts or seen.place != _place(frame):
+            return None
+        if any(reference() is not order[row].variable for row, reference in seen.leaves.items()):
+            return None
+        shot, facts = GraphSnapshot(label="backward"), Facts()
+        shot.seq = _numbers(order)
+        if origins is not None:
+            shot.source, shot.scope = origins.find(shot.seq)
+        if shot.source != seen.source or shot.scope != seen.scope:
+            return None
+        for column in _SAME:
+            setattr(shot, column, getattr(seen.shot, column))
+        shot.saved_bytes = facts.saved_bytes(order)
+        return Pictured(shot, order, facts.saved_once)
+
+    def learn(self, outline: Outline | None, frame: FrameType | None, pictured: Pictured) -> None:
+        """Remember a picture, unless leaves in it have no name: these are looked for again."""
+        shot = pictured.shot
+        rows = [row for row, kind in enumerate(shot.kind) if kind == "leaf"]
+        self._seen = None
+        if outline is not None and all(shot.name[row] for row in rows):
+            leaves = {row: weakref.ref(pictured.order[row].variable) for row in rows}
+            self._seen = _Seen(outline.parts, leaves, _place(frame), shot, shot.source, shot.scope)
+
+
+_SAME = (
+    *("engine", "op", "kind", "name", "scope", "shape", "dtype", "source", "roots", "root_names"),
+    *("edge_source", "edge_target", "edge_input_nr", "edge_output_nr"),
+)
+"""What two graphs with one outline have in common."""
+
+
+def _place(frame: FrameType | None) -> list[tuple[CodeType, int]]:
+    """Where the user's program stands, innermost frame first."""
+    return [(one.f_code, one.f_lasti) for one in user_frames(frame)]
+
+
+def _numbers(order: list[Node]) -> list[int | None]:
+    """Sequence numbers, None for leaves."""
+    return [None if (number := node._sequence_nr()) == LEAF_NUMBER else number for node in order]

@@ -1,0 +1,118 @@
+"""Graphs that are like the one of the step before are pictured from it, and the pictures are those of a full walk."""
+
+from __future__ import annotations
+
+import gc
+import weakref
+from collections.abc import Callable
+
+import pytest
+
+import retrograd as torch
+from retrograd.inspect.sources.engine_ import repeats, source
+
+
+def steady() -> None:
+    """Equal steps."""
+    w, b = torch.ones(4, 3, requires_grad=True), torch.zeros(3, requires_grad=True)
+    for _ in range(4):
+        h = torch.relu(torch.ones(5, 4) @ w + b)
+        loss = (h * h).sum()
+        loss.backward()
+
+
+def batches() -> None:
+    """The last batch is smaller, which shows in what a node keeps, not in its shape."""
+    w = torch.ones(4, requires_grad=True)
+    for rows in (5, 5, 2, 2):
+        loss = (torch.ones(rows, 4).t() @ (torch.ones(rows, 4) @ w)).sum()
+        loss.backward()
+
+
+def alternating() -> None:
+    """Two losses by turns, from one line and from two."""
+    w = torch.ones(3, requires_grad=True)
+    for step in range(4):
+        loss = w.exp().sum() if step % 2 else w.sin().sum()
+        loss.backward()
+    for _ in range(3):
+        w.exp().sum().backward()
+        w.exp().sum().backward()
+
+
+def other_leaves() -> None:
+    """A new leaf in each step, one by name and one without."""
+    for step in range(3):
+        w = torch.full((3,), float(step), requires_grad=True)
+        (w * torch.ones(3, requires_grad=True)).sum().backward()
+
+
+def scopes() -> None:
+    """The same lines in different scopes, and several outputs and inputs."""
+    w = torch.ones(4, requires_grad=True)
+    for name in ("a", "a", "b"):
+        with torch.scope(name):
+            low, high = (w * 2).chunk(2)
+        (low * high + high * high).sum().backward()
+
+
+def functions() -> None:
+    """Custom Functions, made anew in each step."""
+    w = torch.ones(2, requires_grad=True)
+    for step in range(3):
+
+        class Twice(torch.autograd.Function):
+            @staticmethod
+            def forward(ctx, x):
+                return x * 2
+
+            @staticmethod
+            def backward(ctx, g):
+                return g * 2
+
+        Twice.__name__ = f"Twice{step}"
+        Twice.apply(w).sum().backward()
+
+
+PROGRAMS = [steady, batches, alternating, other_leaves, scopes, functions]
+
+
+@pytest.mark.parametrize("program", PROGRAMS)
+def test_repeated_pictures_are_those_of_a_walk(program: Callable[[], None], monkeypatch: pytest.MonkeyPatch) -> None:
+    with torch.debug(level="graph") as repeated:
+        program()
+    monkeypatch.setattr(source, "outline_of", lambda roots: None)
+    with torch.debug(level="graph") as walked:
+        program()
+
+    assert len(repeated.graphs) >= 3
+    assert repeated.graphs == walked.graphs
+
+
+def test_equal_steps_are_walked_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    walks = []
+    walk = source.collect
+    monkeypatch.setattr(source, "collect", lambda *args: walks.append(1) or walk(*args))
+    with torch.debug(level="graph") as trace:
+        steady()
+    assert (len(walks), len(trace.graphs)) == (1, 4)
+
+
+def test_picture_keeps_no_leaf_alive() -> None:
+    with torch.debug() as trace:
+        w = torch.ones(3, requires_grad=True)
+        loss = w.exp().sum()
+        loss.backward()
+        leaf, node = weakref.ref(w), weakref.ref(loss.grad_fn)
+        del w, loss
+        gc.collect()
+        assert leaf() is None
+        assert node() is None
+    assert len(trace.graphs) == 1
+
+
+def test_large_graphs_are_walked_as_new(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(repeats, "_MAX_NODES", 3)
+    w = torch.ones(3, requires_grad=True)
+    assert repeats.outline_of([w.sum().grad_fn]) is not None
+    assert repeats.outline_of([w.exp().sin().cos().sum().grad_fn]) is None
