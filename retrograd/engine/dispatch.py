@@ -66,8 +66,7 @@ def _recorded(op: OpDef, args: tuple[Any, ...], operands: list[Any]) -> Any:
         if STATE.inference:
             _mark_inference(op, results)
         if observe.observers:
-            observe.tell("took", now() - began)
-            observe.tell("operation", op, args, node, operands, results)
+            observe.tell("operation", op, args, node, operands, results, now() - began)
     return results[0] if op.outputs == 1 else tuple(results)
 
 

@@ -2,8 +2,8 @@
 
 An observer is any object; those of these methods that it has are called, on the thread that does the work:
 
-* operations: ``took(ns)`` and ``operation(op, args, node, inputs, outputs)`` after one (``node`` is ``None`` when
-  nothing was recorded),
+* operations: ``operation(op, args, node, inputs, outputs, took)`` after one (``node`` is ``None`` when nothing was
+  recorded, ``took`` is in ns),
   ``created(tensor)`` and ``copied(data, tensor)`` for tensors made from nothing and from data;
 * writes: ``writing(op, args)`` when an in-place operation is tried and ``inplace(op, args, node, tensor, inputs)`` when
   it is done, ``writing_out(value, out)`` before one into ``out=``;
@@ -24,9 +24,9 @@ An observer is any object; those of these methods that it has are called, on the
   ``backward_left(results, error)`` when it is over; ``backward_began(roots)`` with ``(node, input number)`` pairs just
   before a run and ``backward_ended(error)``; ``node_began(node, grads)`` and ``node_ended(node, grads, results)``
   around each node of a full run, ``swept(node, grads, results, began, ended)`` after each of a sweep (with the clock
-  in ns), ``sweep_failed(node)``; ``accumulating(leaf)`` and ``accumulated(leaf, grad)`` around a change of ``.grad``;
-  ``released(node)`` in a full run.  Whoever hears of single nodes or leaves makes every run a full one, unless it
-  hears ``swept``, too.
+  in ns), ``sweep_failed(node, grads)``; ``accumulating(leaf)`` and ``accumulated(leaf, grad)`` around a change of
+  ``.grad``; ``released(node)`` in a full run.  Whoever hears of single nodes or leaves makes every run a full one,
+  unless it hears ``swept``, too.
 
 Observers must not keep what they are given, and must not raise, unless they mean to stop the program.
 """

@@ -46,9 +46,9 @@ def leaf_edge(t: Any) -> Any:
 
 def told(op: Any, args: tuple[Any, ...], node: Any, result: Any, began: int) -> None:
     """Tell observers of a call; whatever else is switched on makes a call go the general way."""
-    observe.tell("took", now() - began)
+    took = now() - began
     operands = [args[i] for i in op.tensor_positions if isinstance(args[i], TensorBase)]
-    observe.tell("operation", op, args, node, operands, [result])
+    observe.tell("operation", op, args, node, operands, [result], took)
 
 
 _NAMES: dict[str, Any] = {

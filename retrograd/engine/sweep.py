@@ -78,7 +78,7 @@ class Sweep:
         except BaseException:
             self.failed = node
             if observe.HEAR_SWEEPS:
-                observe.tell("sweep_failed", node)
+                observe.tell("sweep_failed", node, g if g.__class__ is list else [None if g is NOTHING else g])
             raise
 
     def start(self, roots: list[Any], grads: list[Any]) -> None:

@@ -51,8 +51,7 @@ def view_call(op: Any, general: Callable[..., Any]) -> Callable[..., Any]:
             node.saved = keep(args)
         make_views(results, x, node, op, args)
         if mode:
-            observe.tell("took", now() - began)
-            observe.tell("operation", op, args, node, [x], results)
+            observe.tell("operation", op, args, node, [x], results, now() - began)
         return tuple(results)
 
     return call

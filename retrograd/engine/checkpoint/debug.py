@@ -23,7 +23,7 @@ class _OperatorLog:
         self.lines: list[str] = []
         self.depth = 0
 
-    def operation(self, op: Any, args: Any, node: Any, inputs: Any, outputs: Any) -> None:
+    def operation(self, op: Any, args: Any, node: Any, inputs: Any, outputs: Any, took: int) -> None:
         """One operation ran."""
         results = outputs if isinstance(outputs, list | tuple) else (outputs,)
         shapes = ", ".join(_described(t) for t in results)

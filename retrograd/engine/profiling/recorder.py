@@ -15,7 +15,6 @@ class _Thread(threading.local):
     """What is running on one thread, with the time when it began."""
 
     def __init__(self) -> None:
-        self.took = 0
         self.open: list[tuple[str, int]] = []
 
 
@@ -38,18 +37,13 @@ class Recorder:
         self.events.append(FunctionEvent(len(self.events), name, threading.get_ident(), span, **more))
 
     # -- what the engine tells
-    def took(self, nanoseconds: int) -> None:
-        """An operator took so long; which one comes next."""
-        self.here.took = nanoseconds
-
-    def operation(self, op: Any, args: Any, node: Any, inputs: Any, outputs: Any) -> None:
+    def operation(self, op: Any, args: Any, node: Any, inputs: Any, outputs: Any, took: int) -> None:
         """An operator ran."""
         now = perf_counter_ns()
         number = -1 if node is None else node._sequence_nr()
         if node is not None:
             self.forward_threads[number] = threading.get_ident()
-        self._add(f"aten::{op.name.lstrip('_')}", now - self.here.took, now, sequence_nr=number, **self._shapes(inputs))
-        self.here.took = 0
+        self._add(f"aten::{op.name.lstrip('_')}", now - took, now, sequence_nr=number, **self._shapes(inputs))
 
     def inplace(self, op: Any, args: Any, node: Any, tensor: Any, inputs: Any) -> None:
         """An operator wrote in place."""

@@ -13,10 +13,9 @@ from ...events import Event
 from .. import array_values as values
 from .caller import Caller
 from .choosers import choosers
-from .describing import Describing, saved_numbers
-from .sites import Site
+from .describing import Describing, all_operands, saved_numbers
 from .spellings import fitting
-from .told import Measured, Told
+from .told import Told
 from .watching import Observer, Watching, guarded
 
 _ALONE = frozenset({Tensor, int, float, bool, str, type(None)})
@@ -34,12 +33,8 @@ class Calls(Observer):
         self._tell = tell
 
     # -- operations
-    def took(self, ns: int) -> None:
-        """How long the operation took that is going to be told."""
-        self._tell.pending.took = ns
-
     @guarded
-    def operation(self, op: Any, args: Any, node: Any, inputs: Any, outputs: Any) -> None:
+    def operation(self, op: Any, args: Any, node: Any, inputs: Any, outputs: Any, took: int) -> None:
         """An operator ran."""
         tell = self._tell
         caller = tell.caller()
@@ -56,42 +51,18 @@ class Calls(Observer):
         targets = fitting(site.targets, outputs)
         results = tell.numbers_of_results(outputs, targets, site.line)
         measured = [values.range_and_sum(t._array) for t in outputs]
-        self._note_values(more, op, site, args, inputs, outputs, measured)
-        kind = self._note_kind(more, site, caller, op, node, inputs, outputs)
+        tell.note_values(more, site, op, args, [*inputs, *outputs], outputs[0], measured)
+        kind = "operation" if node is not None else self._kind(op, inputs, outputs, more)
+        if kind == "cut" or site.nested:
+            more["stack"] = tell.names.stack(caller.frame)
         number = None if node is None else node._number - self.watching.begin
         saves = [] if node is None else saved_numbers(node, inputs, numbers, results)
-        types = list(map(type, args))
-        if types.count(Tensor) != len(inputs) or not _ALONE.issuperset(types):
+        if not all_operands(op, args, len(inputs)) and not _alone(args, inputs):
             others = [n for n in dict.fromkeys(choosers(args, self.watching.sink.tensors)) if n not in numbers]
             numbers, names = [*numbers, *others], [*names, *[""] * len(others)]
-        told = Told(tell.around(), numbers, names, results, targets, measured, tell.pending.took, number, saves, more)
+        told = Told(tell.around(), numbers, names, results, targets, measured, took, number, saves, more)
         tell.send(Event.later(kind, site.name, site.line, told), numbers, results)
         made.update(results)
-
-    def _note_values(
-        self, more: dict[str, Any], op: Any, site: Site, args: Any, inputs: Any, outputs: Any, measured: list[Measured]
-    ) -> None:
-        """Note arguments, and what the values of a call tell."""
-        tell = self._tell
-        share = values.flat_share(site.name, outputs[0]._array, measured[0][0])
-        if share:
-            more["flat_share"] = share
-        arguments = tell.arguments(op, args)
-        if arguments:
-            more["arguments"] = arguments
-        tell.judge(more, [limits for limits, _ in measured], op.name, [*inputs, *outputs])
-        tell.note_pole(more, site.row, args)
-
-    def _note_kind(
-        self, more: dict[str, Any], site: Site, caller: Caller, op: Any, node: Any, inputs: Any, outputs: Any
-    ) -> str:
-        """Note why a call's result left the graph, if it did, and who called."""
-        kind, reason = self._kind(op, node, inputs, outputs)
-        if kind == "cut":
-            more["reason"] = reason
-        if kind == "cut" or site.nested:
-            more["stack"] = self._tell.names.stack(caller.frame)
-        return kind
 
     def _within_call(self, caller: Caller) -> set[int]:
         """Numbers of what the call under way at the user's line has made so far: a function may take several rows."""
@@ -146,19 +117,25 @@ class Calls(Observer):
         name = form if reason == "item" and form in _SCALARS else reason
         self._tell.send(Event(kind, name, line, data), data["inputs"], data["outputs"])
 
-    def _kind(self, op: Any, node: Any, inputs: Any, outputs: Any) -> tuple[str, str]:
-        """Whether a call's result left the graph, and why."""
-        if node is not None or self.watching.here.forwards or not any(requires_grad(t) for t in inputs):
-            return "operation", ""
+    def _kind(self, op: Any, inputs: Any, outputs: Any, more: dict[str, Any]) -> str:
+        """Whether a call's result, which has no node, left the graph; ``more`` is told why."""
+        if self.watching.here.forwards or not any(requires_grad(t) for t in inputs):
+            return "operation"
         if any(requires_grad(t) for t in outputs):  # a view of a leaf counts as the leaf, grad mode or not
-            return "operation", ""
+            return "operation"
         if STATE.inference:
-            return "cut", "inference"
-        if not STATE.grad_enabled:
-            return "cut", "no_grad"
-        if not all(t._sig.differentiable for t in outputs):
-            return "cut", "integer"
-        return "cut", "nondifferentiable"
+            more["reason"] = "inference"
+        elif not STATE.grad_enabled:
+            more["reason"] = "no_grad"
+        else:
+            more["reason"] = "nondifferentiable" if all(t._sig.differentiable for t in outputs) else "integer"
+        return "cut"
+
+
+def _alone(args: Any, inputs: Any) -> bool:
+    """Whether no tensor is among the arguments of an operator but its operands."""
+    types = list(map(type, args))
+    return types.count(Tensor) == len(inputs) and _ALONE.issuperset(types)
 
 
 def _tensors_within(value: Any) -> list[TensorBase]:

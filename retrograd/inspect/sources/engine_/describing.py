@@ -18,9 +18,9 @@ from ...frames import source_line
 from ...snapshot import SourceLine
 from .. import array_values as values
 from .caller import Caller, caller_of
-from .sites import Sites
+from .sites import Site, Sites
 from .spellings import Names
-from .told import Surroundings
+from .told import Measured, Surroundings
 from .watching import Watching
 
 _MAX_LINES = 50_000
@@ -37,8 +37,8 @@ class Pending(threading.local):
     """An in-place write under way, sent already and completed when it is done."""
     whole: weakref.ref[Any] | None = None
     """The tensor of ``t[i] = v``, while the view that is written to is made."""
-    took = 0
-    """Nanoseconds of the latest operation, or when the write under way began."""
+    began = 0
+    """When the write under way began, in ns."""
     place: tuple[int, int] = (0, 0)
     """Frame and instruction of the latest call."""
 
@@ -105,7 +105,7 @@ class Describing:
             number = table.known(t)
             if number is None:
                 number = self.watching.number(t, line, name=self.names.worthy(text))
-                self.note_values(more, t, only_bad=True)  # nobody saw it being made
+                self.note_summary(more, t, only_bad=True)  # nobody saw it being made
             elif text and not table[number].name:
                 table[number].name = self.names.worthy(text)
             numbers.append(number)
@@ -128,22 +128,38 @@ class Describing:
         data["range"] = [limits for limits, _ in measured]
         data["checksum"] = [total for _, total in measured]
 
+    def note_values(
+        self, data: dict[str, Any], site: Site, op: Any, args: Any, tensors: Any, out: Any, measured: list[Measured]
+    ) -> None:
+        """Note plain arguments, and what the values of a call tell; ``tensors`` are all of it, ``out`` is a result."""
+        if not all_operands(op, args, len(tensors) - len(measured)):
+            arguments = self.arguments(op, args)
+            if arguments:
+                data["arguments"] = arguments
+        if site.may_be_flat:
+            share = values.flat_share(site.name, out._array, measured[0][0])
+            if share:
+                data["flat_share"] = share
+        self.judge(data, [limits for limits, _ in measured], op.name, tensors)
+        if site.may_have_pole:
+            self._note_pole(data, site.row, args)
+
     def judge(self, data: dict[str, Any], limits: list[list[float] | None], name: str, tensors: Any) -> None:
         """Keep summaries of the tensors of a call whose results have these limits, where the values tell something."""
         flat = data.get("flat_share", 0.0)
         if flat == 1.0 or (flat > _SATURATED and name != "relu") or not all(map(values.is_finite, limits)):
             for t in tensors:
-                self.note_values(data, t)
+                self.note_summary(data, t)
 
-    def note_pole(self, data: dict[str, Any], name: str, args: Any) -> None:
+    def _note_pole(self, data: dict[str, Any], name: str, args: Any) -> None:
         """Keep where an argument lies at a value at which the slope is infinite."""
         found = values.pole(name, args)
         if found is not None:
             t = args[found[0]]
-            self.note_values(data, t)
+            self.note_summary(data, t)
             data["values"][str(self.watching.number(t))]["pole"] = found[1]
 
-    def note_values(self, data: dict[str, Any], t: TensorBase, *, only_bad: bool = False) -> None:
+    def note_summary(self, data: dict[str, Any], t: TensorBase, *, only_bad: bool = False) -> None:
         """Keep a summary of a floating tensor, with ``only_bad`` only if something is not finite."""
         if t._array.dtype.kind not in "fc":
             return
@@ -175,6 +191,11 @@ class Describing:
             facts = table[number]
             if facts.made_by is None and number not in given:
                 facts.made_by = row
+
+
+def all_operands(op: Any, args: Any, count: int) -> bool:
+    """Whether all arguments of a call are its operands, which are so many."""
+    return len(args) == count and not op.lists
 
 
 def _is_plain(value: Any) -> bool:

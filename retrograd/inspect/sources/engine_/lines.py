@@ -53,7 +53,7 @@ class Lines:
                     forget_judgements()
                     forget_callers()
 
-    def operation(self, op: Any, args: Any, node: Node | None, inputs: Any, outputs: Any) -> None:
+    def operation(self, op: Any, args: Any, node: Node | None, inputs: Any, outputs: Any, took: int) -> None:
         """Note the user's line of a new node; without one (in a ``forward``) only what was made before it."""
         if node is None:
             end = peek_number()

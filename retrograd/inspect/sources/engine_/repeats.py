@@ -94,7 +94,7 @@ class Repeats:
         for column in _SAME:
             setattr(shot, column, getattr(seen.shot, column))
         shot.saved_bytes = facts.saved_bytes(order)
-        return Pictured(shot, order, facts.saved_once)
+        return Pictured(shot, order, facts.saved_once, repeated=True)
 
     def learn(self, outline: Outline | None, frame: FrameType | None, pictured: Pictured) -> None:
         """Remember a picture, unless leaves in it have no name: these are looked for again."""

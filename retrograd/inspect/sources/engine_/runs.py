@@ -85,7 +85,7 @@ class Runs(Observer):
         shot = pictured.shot
         shot.first_seq = -self.watching.begin
         run.snapshot = shot
-        if self.watching.wants("backward"):
+        if self.watching.wants("backward") and not pictured.repeated:
             self._name_leaves(shot, pictured.order)
         if self.prepare is not None:
             self.prepare(run, pictured)

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 from ...frames import source_line
 from ...snapshot import SourceLine
+from ..function_shapes import FLAT, POLES
 from .caller import Caller, spelled
 from .spellings import Names
 
@@ -27,6 +28,10 @@ class Site(NamedTuple):
     """How the line spells the tensors that go in, None where it says nothing of them; not to be changed."""
     targets: list[str]
     """What it assigns the results to."""
+    may_be_flat: bool
+    """Whether its slope is zero at some results."""
+    may_have_pole: bool
+    """Whether its slope is infinite at some arguments."""
     nested: bool
     """Whether the line stands in a function, so that who called that is worth knowing."""
 
@@ -54,12 +59,15 @@ class Sites:
         frame, names, row = caller.frame, self._names, spelled(op.name)
         assert frame is not None
         line = source_line(frame)
+        name = names.cast(caller, op.name) or caller.function or row
         return Site(
             code=frame.f_code,
             line=line,
             row=row,
-            name=names.cast(caller, op.name) or caller.function or row,
+            name=name,
             texts=names.texts(caller),
             targets=names.targets(caller),
+            may_be_flat=name in FLAT,
+            may_have_pole=row in POLES,
             nested=line is not None and line.function != "<module>",
         )

@@ -29,6 +29,8 @@ class Pictured(NamedTuple):
     order: list[Node]
     saved_once: list[float | None]
     """Bytes that each node keeps, memory that several keep counted for the first of them."""
+    repeated: bool = False
+    """Whether its leaves are those of the picture before."""
 
 
 class Run:
@@ -80,6 +82,7 @@ class Watching:
         self.gradients: dict[int, int] = {}
         """Number of a tensor that is some leaf's ``.grad`` -> number of the leaf."""
 
+        self._levels = frozenset(LEVELS[: LEVELS.index(level) + 1])
         self._threads: dict[int, int] = {}
 
     def thread(self) -> int:
@@ -88,7 +91,7 @@ class Watching:
 
     def wants(self, level: str) -> bool:
         """Whether events of a level are recorded."""
-        return LEVELS.index(level) <= LEVELS.index(self.level)
+        return level in self._levels
 
     @property
     def run(self) -> Run | None:

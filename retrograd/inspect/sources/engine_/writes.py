@@ -47,7 +47,7 @@ class Writes(Observer):
         event = Event("inplace", name if name.endswith(("_", "item")) else name + "_", line, data)
         self._tell.pending.write = event
         self.watching.send(event)
-        self._tell.pending.took = perf_counter_ns()
+        self._tell.pending.began = perf_counter_ns()
 
     @guarded
     def inplace(self, op: Any, args: Any, node: Any, t: TensorBase, inputs: Any) -> None:
@@ -56,7 +56,7 @@ class Writes(Observer):
         if event is None:
             return
         data = event.data
-        data["time_us"] = (perf_counter_ns() - self._tell.pending.took) / 1e3
+        data["time_us"] = (perf_counter_ns() - self._tell.pending.began) / 1e3
         data["version"][1] = version(t)
         if node is not None:
             begin = self.watching.begin

@@ -1,0 +1,148 @@
+"""What is gathered of the nodes of one backward run while it is under way."""
+
+from __future__ import annotations
+
+import math
+import weakref
+from collections.abc import Sequence
+from time import perf_counter_ns
+from typing import Any
+
+from ....engine.base import TensorBase
+from ...event_data import MEASURES
+from ...snapshot import GraphSnapshot
+from .. import array_values as values
+from ..base import Node
+
+_GRADIENT = ("grad_norm", "grad_min", "grad_max", "grad_mean", "zero_share", "nan_count", "inf_count")
+_PASSED = ("out_norm", "out_zero_share", "out_nan_count", "out_inf_count", "out_tiny_share")
+_REMEMBERED = 64
+"""Figures of arrays of fewer entries are worked out again sooner than found again."""
+Figures = tuple[float, ...]
+"""Those of ``gradient_figures``, and then the number of entries and the share of tiny ones."""
+
+
+class Gathered:
+    """What is known of the nodes of one run, by row of its snapshot."""
+
+    def __init__(self, shot: GraphSnapshot, order: list[Node], begin: int, thread: int) -> None:
+        self.rows = {id(node): row for row, node in enumerate(order)}
+        self.columns: dict[str, list[float | None]] = {name: [None] * len(shot) for name in MEASURES}
+        self.begin = begin
+        self.thread = thread
+        self.started = perf_counter_ns()
+        self.running: list[tuple[Node, int | None, int]] = []
+        """Node, row and start of the nodes that are running."""
+        self._count = 0
+        self._swept: list[tuple[Any, ...]] = []
+        """What is to be put into the columns: nobody can read them before a sweep is over."""
+        self._known: dict[int, tuple[Any, Figures | None]] = {}
+
+    def figures(self, gradient: Any) -> Figures | None:
+        """Figures of a gradient, worked out once for the node that makes it and those that take it or pass it on."""
+        array = gradient._array if isinstance(gradient, TensorBase) else gradient
+        known = self._known.get(id(array))
+        if known is not None and known[0]() is array:
+            return known[1]
+        found = self._of_whole_memory(array) or _figures_of(array)
+        if array.size >= _REMEMBERED:
+            self._known[id(array)] = (weakref.ref(array), found)
+        return found
+
+    def _of_whole_memory(self, array: Any) -> Figures | None:
+        """Those of the array that an array is a transpose or another shape of."""
+        base = array.base
+        known = None if base is None else self._known.get(id(base))
+        if known is None or known[0]() is not base or base.size != array.size:
+            return None
+        return known[1] if array.dtype is base.dtype and array.flags.forc else None
+
+    def forget(self) -> None:
+        """A gradient was changed in place."""
+        self._known.clear()
+
+    # -- nodes of a full run
+    def begins(self, node: Node, grads: list[Any]) -> None:
+        """Note what a node starts with."""
+        row = self.rows.get(id(node))
+        if row is not None:
+            self._fill_begin(row, self._count, self._arrived(grads))
+            self._count += 1
+        self.running.append((node, row, perf_counter_ns()))
+
+    def ends(self, results: Any, now: int) -> None:
+        """Note what the innermost running node ends with."""
+        if self.running:
+            _, row, began = self.running.pop()
+            if row is not None:
+                self._fill_end(row, began, now, self._all(results))
+
+    # -- nodes of a sweep
+    def swept(self, node: Node, grads: list[Any], results: Sequence[Any], began: int, ended: int) -> None:
+        """Note what a node took and passed on."""
+        row = self.rows.get(id(node))
+        if row is not None:
+            self._swept.append((row, self._count, self._arrived(grads), began, ended, self._all(results)))
+            self._count += 1
+
+    def _arrived(self, grads: list[Any]) -> Figures | None:
+        return self.figures(grads[0]) if grads and grads[0] is not None else None
+
+    def _all(self, results: Sequence[Any]) -> list[Figures]:
+        found = [self.figures(g) for g in results if g is not None]
+        return [figures for figures in found if figures is not None]
+
+    def _fill_begin(self, row: int, place: int, arrived: Figures | None) -> None:
+        """Put what a node starts with into the columns."""
+        columns = self.columns
+        columns["order"][row], columns["thread"][row] = place, self.thread
+        if arrived is not None:
+            for name, figure in zip(_GRADIENT, arrived, strict=False):
+                columns[name][row] = figure
+
+    def _fill_end(self, row: int, began: int, ended: int, passed: list[Figures]) -> None:
+        """Put times and what a node passes on into the columns."""
+        columns = self.columns
+        columns["started_us"][row] = (began - self.started) / 1e3
+        columns["time_us"][row] = (ended - began) / 1e3
+        if passed:
+            for name, figure in zip(_PASSED, _together(passed), strict=True):
+                columns[name][row] = figure
+
+    def finish(self, shot: GraphSnapshot, *, failed: bool) -> dict[str, Any]:
+        """Put the measures into the snapshot; returns what the event of the run's end is to say."""
+        for row, place, arrived, *ended in self._swept:
+            self._fill_begin(row, place, arrived)
+            self._fill_end(row, *ended)
+        shot.measures.update(self.columns)
+        data: dict[str, Any] = {"nodes": self._count}
+        if failed and self.running and not self.running[-1][0].accumulates:
+            data["failed_node"] = self.running[-1][0]._sequence_nr() - self.begin
+        self.running.clear()
+        self.rows.clear()
+        self._swept.clear()
+        self._known.clear()
+        return data
+
+
+def _figures_of(array: Any) -> Figures | None:
+    """The figures of an array; None for one without real or complex entries."""
+    found = values.gradient_figures(array)
+    if found is None:
+        return None
+    if array.dtype.kind != "f" or values.has_no_tiny(array, found):
+        return (*found, array.size, 0.0)
+    return (*found, array.size, values.tiny_share(array, max(abs(found[1]), abs(found[2]))))
+
+
+def _together(passed: list[Figures]) -> tuple[float, ...]:
+    """What is noted of all that a node passes on: norm, shares of zeros, numbers of NaN and infinities, tiny ones."""
+    if len(passed) == 1:
+        norm, _, _, _, zero, nan, inf, _, tiny = passed[0]
+        return norm, zero, nan, inf, tiny
+    squares, size, zeros, tinies, nan, inf = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
+    for norm, _, _, _, zero, nans, infs, entries, tiny in passed:
+        squares += norm * norm
+        size, zeros, nan, inf = size + entries, zeros + zero * entries, nan + nans, inf + infs
+        tinies += tiny * (1 - zero) * entries
+    return math.sqrt(squares), zeros / size, nan, inf, tinies / (size - zeros) if size > zeros else 0.0
