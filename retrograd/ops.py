@@ -1,13 +1,14 @@
-"""``torch.ops``-shaped face: every operator that the program declared, as ``ops.namespace.name``."""
+"""``torch.ops``-shaped face: the engine's operators as ``ops.aten``, the program's own as ``ops.namespace``."""
 
 from __future__ import annotations
 
+from .engine.aten import AtenNamespace, aten
 from .engine.custom_op.registry import OpNamespace
 from .engine.custom_op.registry import ops as _root
 
 
-def __getattr__(name: str) -> OpNamespace:
-    return getattr(_root, name)  # type: ignore[no-any-return]
+def __getattr__(name: str) -> OpNamespace | AtenNamespace:
+    return aten if name == "aten" else getattr(_root, name)
 
 
 def __dir__() -> list[str]:

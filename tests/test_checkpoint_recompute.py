@@ -572,14 +572,6 @@ def test_intermediate_results_are_not_kept() -> None:
         gc.enable()
 
 
-def test_selective_checkpointing_says_that_it_is_missing() -> None:
-    """The names exist; using them is a NotImplementedError that says what to do instead."""
-    checkpointing = module(retrograd)
-    assert {p.name for p in checkpointing.CheckpointPolicy} >= {"MUST_SAVE", "MUST_RECOMPUTE"}
-    with pytest.raises(NotImplementedError, match="use_reentrant=False"):
-        checkpointing.create_selective_checkpoint_contexts([])
-
-
 def test_lifetimes() -> None:
     """After backward nothing keeps the function alive, and dropping the result frees everything without gc."""
 

@@ -70,7 +70,8 @@ def test_schedules(torch: Any) -> Any:
     plan = schedule(wait=1, warmup=1, active=2, repeat=2, skip_first=1)
     return [
         [plan(i).name for i in range(12)], [schedule(wait=0, warmup=1, active=2)(i).name for i in range(5)],
-        warned("skew profiler results", schedule, wait=0, warmup=0, active=2)[0], raises("", plan, -1), raises("", schedule, wait=0, warmup=0, active=0),
+        warned("skew profiler results", schedule, wait=0, warmup=0, active=2)[0],
+        raises("", plan, -1), raises("", schedule, wait=0, warmup=0, active=0),
     ]  # fmt: skip
 
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from . import observe, overrides, state
 from .base import CreationTag, TensorBase, is_inference, wrap
+from .dispatch_modes import beneath
 from .dtypes import get_default_dtype, result_dtype
 from .forward_ad import carries_tangent
 from .forward_rules import propagate
@@ -45,7 +46,8 @@ def _recorded(op: OpDef, args: tuple[Any, ...], operands: list[Any]) -> Any:
     """Compute and, where a gradient is asked for, make the node."""
     began = now() if observe.observers else 0
     edges = edges_of(op, args, operands) if STATE.grad_enabled and not STATE.inference else None
-    computed = compute(op, args)
+    asked = STATE.dispatch_modes if state.MODE else None
+    computed = compute(op, args) if not asked else beneath(op, args, compute)
     outputs, aux = split_aux(op, computed)
     results = [wrap(a) for a in outputs]
     node = None
@@ -65,6 +67,9 @@ def _recorded(op: OpDef, args: tuple[Any, ...], operands: list[Any]) -> Any:
                 propagate(op, args, results, aux)
         if STATE.inference:
             _mark_inference(op, results)
+        if asked:
+            for mode in asked:
+                mode._made(results)
         if observe.observers:
             observe.tell("operation", op, args, node, operands, results, now() - began)
     return results[0] if op.outputs == 1 else tuple(results)

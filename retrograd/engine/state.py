@@ -54,6 +54,8 @@ class ThreadState(threading.local):
         self.saved_hooks: list[tuple[Any, Any]] = []
         self.tasks: list[Any] = []
         """Running graph tasks of this thread, innermost last."""
+        self.dispatch_modes: list[Any] = []
+        """Who stands between operators and their computation, innermost last."""
         self.nodes: list[Any] = []
         """Running nodes of this thread, innermost last."""
 
@@ -70,6 +72,8 @@ def set_grad_enabled_here(enabled: bool) -> None:
             MODE += -1 if enabled else 1
 
 
+DISPATCH_MODES = 0
+"""How many ``dispatch_modes`` there are in all threads."""
 ANOMALY = False
 """Anomaly mode (process-wide): nodes remember where they were made."""
 CHECK_NAN = True

@@ -32,7 +32,7 @@ Heap = list[tuple[float, Any]]
 
 def possible() -> bool:
     """Whether nothing is on that could tell a sweep from a full run."""
-    return not (watchers.LIVE or observe.HEAR_NODES or state.ANOMALY or state.FORWARD_LEVELS)
+    return not (watchers.LIVE or observe.HEAR_NODES or state.ANOMALY or state.FORWARD_LEVELS or state.DISPATCH_MODES)
 
 
 class Sweep:

@@ -1,5 +1,5 @@
 """``torch.utils``-shaped face: checkpointing, hook handles and nested containers."""
 
-from . import _pytree, checkpoint, hooks
+from . import _python_dispatch, _pytree, checkpoint, hooks
 
-__all__ = ["_pytree", "checkpoint", "hooks"]
+__all__ = ["_python_dispatch", "_pytree", "checkpoint", "hooks"]

@@ -10,9 +10,16 @@ from ..engine.checkpoint.run import (
     set_checkpoint_debug_enabled,
     set_checkpoint_early_stop,
 )
-from ..engine.checkpoint.selective import CheckpointPolicy, create_selective_checkpoint_contexts
+from ..engine.checkpoint.selective import (
+    SAC_IGNORED_OPS,
+    CheckpointPolicy,
+    SelectiveCheckpointContext,
+    create_selective_checkpoint_contexts,
+)
 
 __all__ = [
+    "SAC_IGNORED_OPS",
+    "SelectiveCheckpointContext",
     "CheckpointError",
     "CheckpointFunction",
     "CheckpointPolicy",

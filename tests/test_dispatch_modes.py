@@ -1,0 +1,218 @@
+"""What stands between operators and their computation: dispatch modes, ``ops.aten`` and selective checkpointing."""
+
+from __future__ import annotations
+
+import functools
+import importlib
+from typing import Any
+
+import pytest
+from both_engines import differential, raises
+
+CALLS = {
+    "arithmetic": lambda t, x: [x + 1, x + x, 1 - x, x * 2, x / x, x**2, -x, x % 2, x.pow(x)],
+    "comparison": lambda t, x: [x == x, x > 1, x < x, t.where(x > 1, x, x), x.masked_fill(x > 1, 0.0)],
+    "products": lambda t, x: [x @ x, t.matmul(x, x[0]), t.bmm(x[None], x[None]), t.addmm(x, x, x), t.mv(x, x[0])],
+    "reductions": lambda t, x: [x.sum(), x.sum(0), x.mean(), x.max(0), x.var(), x.prod(), x.cumsum(0), x.norm()],
+    "views": lambda t, x: [
+        x.view(4),
+        x.t(),
+        x.transpose(0, 1),
+        x[0],
+        x[:, 1:],
+        x.unbind(),
+        x.split(1),
+        x.expand(3, 2, 2),
+    ],
+    "functions": lambda t, x: [x.exp(), x.sin(), x.relu(), t.sigmoid(x), x.softmax(0), t.log_softmax(x, 1), x.tanh()],
+    "losses": lambda t, x: [t.nn.functional.mse_loss(x, x * 2), t.nn.functional.gelu(x), t.nn.functional.linear(x, x)],
+    "pieces": lambda t, x: [t.cat([x, x]), t.stack([x, x]), x.clone(), x.double(), x[t.tensor([0, 1])], x.flatten()],
+}
+
+
+@pytest.mark.parametrize("calls", sorted(CALLS))
+def test_operators_have_their_names(calls: str) -> None:
+    """A mode is asked about the same overloads in the same order, but for ``detach``, and results are unchanged."""
+
+    @differential
+    def test(torch: Any) -> Any:
+        log: list[str] = []
+        x = torch.tensor([[1.0, 2.0], [3.0, 4.0]], requires_grad=True)
+        with noting(torch, log):
+            results = CALLS[calls](torch, x)
+        flat = [w for v in results for w in (v if isinstance(v, tuple) else [v])]
+        return [[name for name in log if name not in ("aten.detach.default", "aten.lift_fresh.default")], flat]
+
+    test()
+
+
+def noting(torch: Any, log: list[str], change: Any = None) -> Any:
+    """A mode that notes each operator, and may put another result in its place."""
+    base = importlib.import_module(f"{torch.__name__}.utils._python_dispatch").TorchDispatchMode
+
+    class Noting(base):
+        def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+            log.append(str(func))
+            result = func(*args, **(kwargs or {}))
+            return result if change is None else change(func, result)
+
+    return Noting()
+
+
+@differential
+def test_modes_may_change_results(torch: Any) -> Any:
+    """What a mode returns is the result, and backward's operators are asked about as well; modes nest."""
+    x = torch.tensor([1.0, 2.0], requires_grad=True)
+    inner: list[str] = []
+    outer: list[str] = []
+    aten = torch.ops.aten
+
+    def tripled(func: Any, result: Any) -> Any:
+        return result * 3 if func is aten.mul.Tensor else result
+
+    with noting(torch, outer), noting(torch, inner, tripled):
+        y = (x * x).sum()
+    with noting(torch, log := []):
+        y.backward()
+    with noting(torch, []):
+        (g,) = torch.autograd.grad((x * x * x).sum(), x, create_graph=True)
+        (h,) = torch.autograd.grad(g.sum(), x)
+    return [y, inner, outer, x.grad, [n for n in log if "mul" in n or "add" in n], g, h, y.grad_fn]
+
+
+@differential
+def test_operators_by_name(torch: Any) -> Any:
+    """Overloads are found, called, compared and printed."""
+    aten = torch.ops.aten
+    x = torch.ones(2, 2, requires_grad=True)
+    return [
+        aten.mm.default(x, x), aten.mm(x, x).grad_fn, str(aten.mm.default), repr(aten.add.Tensor), str(aten.mm),
+        aten.mm.default is aten.mm.default, aten.mm.default in {aten.mm.default: 1}, aten.add.Tensor.name(),
+        aten.mm.default.overloadpacket is aten.mm,
+        raises("has no overload name 'nothing'", getattr, aten.mm, "nothing"),
+        raises("object has no attribute 'nosuchoperator'", getattr, aten, "nosuchoperator"), aten.mm.default.__name__,
+    ]  # fmt: skip
+
+
+def test_names_are_those_of_torch() -> None:
+    """Every public row has a name in torch's dispatcher, whichever of its overloads is meant."""
+    torch = pytest.importorskip("torch")
+    import retrograd
+    from retrograd.engine.aten_names import names_of
+    from retrograd.engine.registry import OPS
+
+    assert retrograd.ones(1).shape
+    public = [row for row in OPS.values() if row.public and "empty_like" not in row.name]
+    unknown = [n for row in public for n in names_of(row)[:1] if not hasattr(torch.ops.aten, n.partition(".")[0])]
+    wrong = [n for row in public for n in names_of(row)[:1] if n not in unknown and not _has(torch.ops.aten, n)]
+    assert (unknown, wrong) == ([], [])
+
+
+def _has(aten: Any, name: str) -> bool:
+    operator, _, overload = name.partition(".")
+    return hasattr(getattr(aten, operator), overload)
+
+
+def kept_by(torch: Any, choose: Any, log: list[str]) -> Any:
+    """A ``context_fn`` whose policy notes what it is asked about and keeps what ``choose`` says."""
+    checkpoint = torch.utils.checkpoint
+
+    def policy(ctx: Any, op: Any, *args: Any, **kwargs: Any) -> Any:
+        log.append(f"{op} {len(args)} {ctx.is_recompute} {tuple(ctx.op_output.shape)}")
+        return choose(checkpoint.CheckpointPolicy, op)
+
+    return functools.partial(checkpoint.create_selective_checkpoint_contexts, policy)
+
+
+def block(torch: Any) -> Any:
+    """Two products, a sigmoid and a product of elements."""
+    return lambda x, y: torch.sigmoid(torch.matmul(torch.matmul(x, y), y)) * y
+
+
+def run_checkpointed(torch: Any, context: Any, function: Any) -> Any:
+    """Output and gradients of a checkpointed function of two matrices."""
+    x = torch.tensor([[0.1, 0.2], [0.3, 0.4]], requires_grad=True)
+    y = torch.tensor([[1.0, 0.5], [0.2, 0.1]], requires_grad=True)
+    out = torch.utils.checkpoint.checkpoint(function, x, y, use_reentrant=False, context_fn=context)
+    return out, (x, y)
+
+
+@differential
+def test_policies(torch: Any) -> Any:
+    """The policy is asked in forward only; gradients do not depend on it; kept operators are not repeated."""
+    found: list[Any] = []
+    aten = torch.ops.aten
+    for choose in (
+        lambda p, op: p.MUST_SAVE if op is aten.mm.default else p.PREFER_RECOMPUTE,
+        lambda p, op: p.PREFER_SAVE,
+        lambda p, op: False,
+        lambda p, op: op is aten.sigmoid.default,
+    ):
+        log: list[str] = []
+        out, leaves = run_checkpointed(torch, kept_by(torch, choose, log), block(torch))
+        again: list[str] = []
+        with noting(torch, again):
+            grads = torch.autograd.grad(out.sum(), leaves)
+        found += [out, grads, log]
+    return found
+
+
+@differential
+def test_kept_results(torch: Any) -> Any:
+    """Kept once: a second backward is refused, and so is one after a kept result was written."""
+    aten = torch.ops.aten
+    selective = torch.utils.checkpoint.create_selective_checkpoint_contexts
+    keep = functools.partial(selective, [aten.sin.default])
+
+    def written(x: Any, y: Any) -> Any:
+        return (x * 2).sin().mul_(y).exp()
+
+    def other(x: Any, y: Any) -> Any:
+        calls.append(1)
+        return x.sin().exp() * y if len(calls) % 2 else x.cos().exp() * y
+
+    calls: list[int] = []
+    out, leaves = run_checkpointed(torch, keep, lambda x, y: x.sin().exp() * y)
+    first = torch.autograd.grad(out.sum(), leaves, retain_graph=True)
+    twice = raises("Trying to backward an extra time", torch.autograd.grad, out.sum(), leaves)
+    out, leaves = run_checkpointed(torch, keep, written)
+    mutated = raises("has been mutated", torch.autograd.grad, out.sum(), leaves)
+    out, leaves = run_checkpointed(torch, keep, other)
+    missing = raises("encountered during backward but not found in storage", torch.autograd.grad, out.sum(), leaves)
+    return [
+        first, twice, mutated, missing, raises("must be either a function or a list", selective, 3),
+        raises("to be an OpOverload but got", selective, [aten.mm]), raises("to be an OpOverload", selective, ["mm"]),
+    ]  # fmt: skip
+
+
+def test_kept_operators_do_not_run_again() -> None:
+    """Counted by the operator's own computation: once with the policy, twice without."""
+    import retrograd as torch
+    from retrograd.engine.registry import OPS
+
+    row, runs = OPS["mm"], []
+    forward = row.forward
+    row.forward = lambda *args: runs.append(1) or forward(*args)  # type: ignore[func-returns-value]
+    try:
+        for keep, wanted in (([torch.ops.aten.mm.default], 2), ([], 4)):
+            runs.clear()
+            context = functools.partial(torch.utils.checkpoint.create_selective_checkpoint_contexts, keep)
+            out, _ = run_checkpointed(torch, context, block(torch))
+            assert len(runs) == 2
+            out.sum().backward()
+            assert len(runs) == wanted
+    finally:
+        row.forward = forward
+
+
+def test_modes_leave_nothing_behind() -> None:
+    """After an error in a mode nothing special is on any more."""
+    import retrograd as torch
+    from retrograd.engine import state
+
+    before = state.MODE, state.DISPATCH_MODES
+    with pytest.raises(ZeroDivisionError), noting(torch, [], lambda func, result: 1 / 0):
+        torch.ones(2).exp()
+    assert (state.MODE, state.DISPATCH_MODES, state.STATE.dispatch_modes) == (*before, [])
+    with pytest.raises(TypeError, match="must return tensors"), noting(torch, [], lambda func, result: "x"):
+        torch.ones(2).exp()
