@@ -46,8 +46,7 @@ def _recorded(op: OpDef, args: tuple[Any, ...], operands: list[Any]) -> Any:
     """Compute and, where a gradient is asked for, make the node."""
     began = now() if observe.observers else 0
     edges = edges_of(op, args, operands) if STATE.grad_enabled and not STATE.inference else None
-    asked = STATE.dispatch_modes if state.MODE else None
-    computed = compute(op, args) if not asked else beneath(op, args, compute)
+    computed = beneath(op, args, compute) if state.MODE and STATE.dispatch_modes else compute(op, args)
     outputs, aux = split_aux(op, computed)
     results = [wrap(a) for a in outputs]
     node = None
@@ -62,17 +61,21 @@ def _recorded(op: OpDef, args: tuple[Any, ...], operands: list[Any]) -> Any:
     if state.MODE:
         if node is not None and STATE.saved_hooks:
             pack_saved(op, node, results)
-        if STATE.forward_grad_enabled and not STATE.inference and carries_tangent(operands):
-            with overrides.beneath():
-                propagate(op, args, results, aux)
-        if STATE.inference:
-            _mark_inference(op, results)
-        if asked:
-            for mode in asked:
-                mode._made(results)
+        _under_modes(op, args, operands, results, aux)
         if observe.observers:
             observe.tell("operation", op, args, node, operands, results, now() - began)
     return results[0] if op.outputs == 1 else tuple(results)
+
+
+def _under_modes(op: OpDef, args: tuple[Any, ...], operands: list[Any], results: list[Any], aux: Any) -> None:
+    """What modes do with the results of a call."""
+    if STATE.forward_grad_enabled and not STATE.inference and carries_tangent(operands):
+        with overrides.beneath():
+            propagate(op, args, results, aux)
+    if STATE.inference:
+        _mark_inference(op, results)
+    for mode in STATE.dispatch_modes:
+        mode._made(results)
 
 
 def compute(op: OpDef, args: tuple[Any, ...]) -> Any:
