@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import retrograd as torch
-from retrograd.engine import sweep, watchers
+from retrograd.engine import execute, sweep, watchers
 
 
 @pytest.fixture(autouse=True)
@@ -76,6 +76,63 @@ def test_same_bits_as_the_full_engine(seed: int) -> None:
             assert a.grad is None
         else:
             np.testing.assert_array_equal(a.grad.numpy(), b.grad.numpy())
+
+
+def graph_of(t: Any) -> list[tuple[str, int, int]]:
+    """The nodes behind a tensor in the order they were made, each with how many edges it has and where they lead."""
+    seen, stack = set(), [t.grad_fn]
+    while stack:
+        node = stack.pop()
+        if node is not None and node not in seen:
+            seen.add(node)
+            stack += [n for n, _ in node.next_functions]
+    made = sorted([n for n in seen if n.next_functions], key=lambda n: n._sequence_nr())
+    place = {n: i for i, n in enumerate(made)}
+    return [(n.name(), len(n.next_functions), sum(place.get(m, -1) for m, _ in n.next_functions)) for n in made]
+
+
+def gradients_of_gradients(seed: int) -> tuple[list[Any], list[Any]]:
+    """What a seeded graph gives, to first and second order, and the graph of the first order's result."""
+    leaves, loss = random_graph(seed)
+    with torch.no_grad():  # a run that creates a graph records whatever the mode is
+        first = torch.autograd.grad(loss, leaves, create_graph=True, allow_unused=True)
+        assert not torch.is_grad_enabled()
+    product = sum((g * g.cos()).sum() for g in first if g is not None)
+    second = torch.autograd.grad(product, leaves, allow_unused=True) if product.requires_grad else ()
+    return [None if g is None else g.tolist() for g in (*first, *second)], graph_of(product)
+
+
+@pytest.mark.parametrize("seed", range(0, 60, 2))
+def test_graph_of_gradients_is_that_of_the_full_engine(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A run that creates a graph is swept as well: same values to the bit, same nodes in the same order."""
+    with full_engine():
+        wanted = gradients_of_gradients(seed)
+    monkeypatch.setattr(execute, "GraphTask", None)  # what would run in full fails
+    assert gradients_of_gradients(seed) == wanted
+
+
+def test_failed_run_that_creates_a_graph_leaves_nothing_behind() -> None:
+    """E-17: gradients that were on their way are forgotten; grad mode is as it was."""
+    x = torch.ones(2, requires_grad=True)
+    y = (x * 1).exp()
+    loss = (y * y).sum()
+    with torch.no_grad():
+        y.zero_()
+        with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+            torch.autograd.grad(loss, x, create_graph=True)
+        assert not torch.is_grad_enabled()
+    (g,) = torch.autograd.grad((x * 3).sum(), x, create_graph=True)
+    assert g.tolist() == [3.0, 3.0]
+
+
+def test_gradients_of_a_dtype_of_their_own_when_a_graph_is_created() -> None:
+    """A leaf's ``grad_dtype`` counts in both ways to run."""
+    for engine in (nullcontext, full_engine):
+        x = torch.ones(2, dtype=torch.float64, requires_grad=True)
+        x.grad_dtype = torch.float32
+        with engine():
+            (g,) = torch.autograd.grad((x**3).sum(), x, create_graph=True)
+        assert g.dtype is torch.float32
 
 
 def test_errors_leave_complete_leaves_filled() -> None:

@@ -152,7 +152,7 @@ def storage_of(t: TensorBase) -> Storage:
     A node that saved this tensor as its own output knows only the array; it is told about the counter through
     ``attach_output_storage`` so that a later write is noticed.
     """
-    meta = t.need_meta()
+    meta = t._meta or t.need_meta()
     if meta.storage is None:
         fn = t._fn
         meta.storage = Storage() if fn is None or fn is LAZY else _storage_through_node(fn)

@@ -23,9 +23,9 @@ from .fit import fit_results
 from .hooks import run_post_hooks, run_pre_hooks, run_tensor_hooks
 from .node import GraphNode, Port, edge_parts
 from .state import STATE, set_grad_enabled_here
+from .sweep import Sweep, sweep
 from .sweep import capture as sweep_for
 from .sweep import possible as sweep_possible
-from .sweep import sweep
 
 _task_ids = itertools.count().__next__
 _HOP_DEPTH = 12
@@ -321,12 +321,13 @@ def _run(
     """Run by a sweep where that does, else by a task."""
     tensors = create_graph or state.FORWARD_LEVELS > 0 or bool(STATE.dispatch_modes)
     values = [g if tensors or g is None else g._array for g in grads]
-    if not create_graph and sweep_possible():
+    if sweep_possible():
         if inputs is None:
-            if sweep(roots, values, keep_graph):
+            # filling leaves is recorded as well, and a sweep does it at the end, which the order of nodes would show
+            if not create_graph and sweep(Sweep(keep_graph), roots, values):
                 return []
-        elif capture:
-            found = sweep_for(roots, values, keep_graph, inputs)
+        elif capture and not (create_graph and observe.HEAR_SWEEPS):
+            found = sweep_for(roots, values, keep_graph, create_graph, inputs)
             if found is not None:
                 return [as_tensor(v) for v in found]
     task = GraphTask(keep_graph=keep_graph, create_graph=create_graph, tensors=tensors)

@@ -28,7 +28,7 @@ def fit_results(node: GraphNode, results: tuple[Any, ...], tensors: bool) -> tup
         if sig is None:
             continue
         if tensors:
-            if g._sig is not sig:
+            if g._sig is not sig or (target.accumulates and target._sigs is not sig.alone):
                 fitted[i] = _fit_tensor(node, i, g, _expected(target, sig))
         elif g.__class__ is not np.ndarray or g.dtype != sig.numpy or g.shape != sig.shape or target.accumulates:
             fitted[i] = _fit_array(node, i, g, _expected(target, sig))
@@ -76,13 +76,17 @@ def _fit_array(node: GraphNode, i: int, g: Any, expected: tuple[tuple[int, ...],
 
 def _fit_tensor(node: GraphNode, i: int, g: TensorBase, expected: tuple[tuple[int, ...], Any]) -> Any:
     shape, numpy = expected
-    if g._sig.shape != shape:
-        _check_expandable(node, i, shape, g._sig.shape)
-        g = _sum_tensor_to(g, tuple(shape))
-    have = g._sig.numpy
-    if numpy is not None and have != numpy:
-        if have.kind == "c" and numpy.kind != "c":
-            _check_real(node, have)
+    have = g._array.shape
+    if have != shape:
+        lead = len(have) - len(shape)
+        if lead > 0 and have[lead:] == shape:  # the gradient of a bias: no need to look which dimensions differ
+            g = F._view(F._sum_dim(g, tuple(range(lead)), True), tuple(shape))
+        else:
+            _check_expandable(node, i, shape, have)
+            g = _sum_tensor_to(g, tuple(shape))
+    if numpy is not None and g._sig.numpy != numpy:
+        if g._sig.numpy.kind == "c" and numpy.kind != "c":
+            _check_real(node, g._sig.numpy)
             g = F.real(g)
         if g._sig.numpy != numpy:
             g = F._to_copy(g, numpy)

@@ -32,8 +32,8 @@ def make_views(views: list[Any], operand: TensorBase, node: Any, op: Any, args: 
 
 def make_view(t: Any, operand: TensorBase, node: Any, step: tuple[Any, ...]) -> None:
     """The same for one view, made by ``step`` while no mode is on that could forbid writing to it."""
-    meta = operand.need_meta()
-    storage = storage_of(operand) if meta.storage is None else meta.storage
+    meta = operand._meta or operand.need_meta()
+    storage = meta.storage or storage_of(operand)
     parent = meta.view
     t._fn, t._meta, view = LAZY, Meta(), View()
     t._meta.storage, t._meta.view = storage, view

@@ -128,12 +128,13 @@ class OpNode(GraphNode):
 
     # -- saved values
     def _values(self, tensors: bool) -> list[Any]:
-        if self.saved is None:
+        saved = self.saved
+        if saved is None:
             raise RuntimeError(SECOND_TIME)
         read = self._read_tensor if tensors else self._read_array
         return [
             v if v.__class__ in _AS_THEY_ARE else read(name, v)
-            for name, v in zip(self.op.saved_names, self.saved, strict=True)
+            for name, v in zip(self.op.saved_names, saved, strict=True)
         ]
 
     def _read_array(self, name: str, value: Any) -> Any:

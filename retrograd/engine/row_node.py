@@ -187,7 +187,8 @@ class _ClassText:
     def _properties(self) -> list[str]:
         edges = "".join(f"self.{e}, " for e in self.edges)
         operands = {f"kept_{name}" for name in self.op.tensor_names}  # what a number may stand for
-        saved = "".join(f"shown(self.{s}), " if s in operands else f"self.{s}, " for s in self.slots)
+        number = "self.{0}.value if self.{0}.__class__ is Number else self.{0}, "
+        saved = "".join((number if s in operands else "self.{0}, ").format(s) for s in self.slots)
         freed = [f"        if self.{self.slots[0]} is FREED: return None"] if self.slots else []
         keep = f"{''.join(f'self.{s}, ' for s in self.slots)} = kept(row, values)" if self.slots else "pass"
         return [

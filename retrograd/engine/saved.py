@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 from . import state, watchers
-from .base import LAZY, TensorBase, is_inference, storage_of, version_of, wrap
+from .base import LAZY, Meta, TensorBase, is_inference, storage_of, version_of, wrap
 from .dtypes import Sig
 from .hooks import type_name
 from .node import GraphNode, Port, edge_parts, edge_to, suffix_free
@@ -123,7 +123,8 @@ def unpack_output(array: Any, node: GraphNode, nr: int, storages: dict[int, Stor
     storage = storages.get(nr)
     if storage is None:
         storage = storages[nr] = Storage()
-    t.need_meta().storage = storage
+    t._meta = Meta()
+    t._meta.storage = storage
     if state.FORWARD_LEVELS:
         restore_tangent(t, node, nr)
     return t

@@ -3,7 +3,8 @@
 A node's consumers are always newer than the node, so that taking the newest node first is a valid order.  It is not
 the order of ``execute.GraphTask`` in every detail (leaves come last), which nobody can see as long as no code of the
 user runs; ``possible`` says when that is so.  One sweep at a time: gradients wait in a slot of the node.
-While observers hear of sweeps, every node runs in the general way, which tells them.
+While observers hear of sweeps, and where gradients are tensors since a graph is created, every node runs in the
+general way, ``run_in_general``.
 
 A node takes its gradient by ``node._sweep(g, heap, task)``, which computes, passes on to the nodes it leads to, queues
 those on ``heap`` on their first arrival, and returns one of them in place of queueing it: if that is the newest one,
@@ -22,7 +23,7 @@ from typing import Any
 import numpy as np
 
 from . import observe, state, storage, watchers
-from .fit import fit_one
+from .fit import fit_one, fit_results
 from .node import NOTHING, GraphNode, Port
 from .quiet import quietly
 
@@ -38,12 +39,11 @@ def possible() -> bool:
 class Sweep:
     """One run; also the task that nodes see."""
 
-    create_graph = False
-    tensors = False
     restricted = False
 
-    def __init__(self, keep_graph: bool) -> None:
+    def __init__(self, keep_graph: bool, create_graph: bool = False) -> None:
         self.keep_graph = keep_graph
+        self.create_graph = self.tensors = create_graph
         self.frees = not keep_graph
         self.heap: Heap = []
         self.leaves: list[Any] = []
@@ -58,7 +58,7 @@ class Sweep:
     def run(self) -> None:
         """Run until no gradient waits but at the leaves."""
         heap = self.heap
-        last = inf if observe.HEAR_SWEEPS else storage.LAST_WRITE
+        last = inf if observe.HEAR_SWEEPS or self.tensors else storage.LAST_WRITE
         node = heappop(heap)[1]
         try:
             while True:
@@ -124,6 +124,8 @@ def run_in_general(node: Any, g: Any, heap: Heap, task: Sweep) -> None:
     passed: list[Any] | None = [] if observe.HEAR_SWEEPS else None
     began = 0 if passed is None else now()
     results = node._run(grads, task)
+    if task.tensors:  # all are made to fit before the first is added to another, as the order of nodes shows
+        results = fit_results(node, results, True)
     if task.frees:
         node._release()
     first: list[Any] = []
@@ -131,15 +133,22 @@ def run_in_general(node: Any, g: Any, heap: Heap, task: Sweep) -> None:
         if edge is None:
             continue
         g, sig = results[i], edge._sigs[0]
-        fits = g.__class__ is np.ndarray and sig is not None and g.dtype is sig.numpy and g.shape == sig.shape
-        if not fits or edge._sigs is not sig.alone:
+        if task.tensors:
+            g = NOTHING if g is None else g
+        elif (
+            g.__class__ is not np.ndarray
+            or sig is None
+            or g.dtype is not sig.numpy
+            or g.shape != sig.shape
+            or edge._sigs is not sig.alone
+        ):
             g = fit_one(node, i, g, edge)
         if passed is not None and g is not NOTHING:
             passed.append(g)
         if edge._pending is None:
             edge._pending = g
             first.append(edge)
-        else:
+        elif g is not NOTHING:
             edge._pending = edge._pending + g
     queue(first, heap)
     if passed is not None:
@@ -196,13 +205,21 @@ def run_closely(node: Any, g: Any, heap: Heap, task: Sweep) -> Any:
     return run_in_general(node, g, heap, task)
 
 
-def sweep(roots: list[Any], grads: list[Any], keep_graph: bool, task: Sweep | None = None) -> bool:
-    """Run a backward over root edges with arrays; ``False`` when another sweep is going on (in any thread)."""
+def sweep(task: Sweep, roots: list[Any], grads: list[Any]) -> bool:
+    """Run a backward over root edges; ``False`` when another sweep is going on (in any thread).
+
+    ``grads`` are arrays, or tensors where the run creates a graph; then grad mode is on, whatever it was.
+    """
     if not _busy.acquire(blocking=False):
         return False
+    outside = state.STATE.grad_enabled
     try:
-        quietly((task or Sweep(keep_graph)).start, (roots, grads))
+        if task.create_graph:
+            state.set_grad_enabled_here(True)
+        quietly(task.start, (roots, grads))
     finally:
+        if task.create_graph:
+            state.set_grad_enabled_here(outside)
         _busy.release()
     return True
 
@@ -218,12 +235,14 @@ class _Capturing(Sweep):
             self.captured[leaf] = None if waiting is NOTHING else waiting
 
 
-def capture(roots: list[Any], grads: list[Any], keep_graph: bool, wanted: list[Any]) -> list[Any] | None:
+def capture(
+    roots: list[Any], grads: list[Any], keep_graph: bool, create_graph: bool, wanted: list[Any]
+) -> list[Any] | None:
     """The gradients of leaves; ``None`` where a sweep would do what was not asked for, or another one is going on."""
     if not all(edge.accumulates for edge in wanted) or not _leads_only_to(roots, wanted):
         return None
-    task = _Capturing(keep_graph)
-    if not sweep(roots, grads, keep_graph, task):
+    task = _Capturing(keep_graph, create_graph)
+    if not sweep(task, roots, grads):
         return None
     return [task.captured.get(edge) for edge in wanted]
 

@@ -151,13 +151,15 @@ def _transpose(self: Any, dim0: int, dim1: int) -> Any:
 
 
 linear("transpose", _transpose, view=True, self=lambda g, dim0, dim1: F.transpose(g, dim0, dim1))
-linear("t", lambda self: _t(self), node="TBackward0", view=True, self=lambda g: F.t(g))
 
 
 def _t(self: Any) -> Any:
     if self.ndim > 2:
         raise RuntimeError(f"t() expects a tensor with <= 2 dimensions, but self is {self.ndim}D")
     return self.T
+
+
+linear("t", _t, node="TBackward0", view=True, self=lambda g: F.t(g))
 
 
 # -- dimensions of size one
