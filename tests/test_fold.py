@@ -181,6 +181,21 @@ def test_functions_of_the_user_are_boxes_where_there_is_no_module() -> None:
     assert fold(graph, set(STEPS) - {"functions"}).scopes[1:] == []
 
 
+def test_a_function_that_calls_modules_is_not_boxed_piece_by_piece() -> None:
+    """The pieces of one function between its modules have no box each; calls by turns and single stretches have."""
+
+    def boxes(*functions: str) -> list[str]:
+        rows = [("Mul" if name else "Mm", "" if name else "net/layer") for name in functions for _ in range(2)]
+        graph = snapshot(rows, [(node, node + 1) for node in range(len(rows) - 1)])
+        made_in = [name for name in functions for _ in range(2)]
+        graph.source = [SourceLine("a.py", 1, name) if name else None for name in made_in]
+        return [scope.label for scope in fold(graph, {"modules", "functions"}).scopes if scope.kind == "function"]
+
+    assert boxes("step", "", "step", "", "step") == []
+    assert boxes("step", "") == ["step()"]
+    assert boxes("norm", "", "act", "", "norm", "", "act") == ["norm()", "act()", "norm()", "act()"]
+
+
 def test_uses_of_a_leaf_close_together_share_it_and_far_ones_do_not() -> None:
     """exp(x) * sin(x) keeps its diamond, w * w both its arrows, also beside something else."""
     diamond = snapshot([("Mul", ""), ("Exp", ""), ("Sin", ""), ("", "")], [(0, 1), (0, 2), (1, 3), (2, 3)], leaves=1)

@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from retrograd.inspect.layout import Box, Layout, Size, bands, layered, layers
+from retrograd.inspect.layout.net import net_of
 from retrograd.inspect.layout.ranks import longest_path_ranks
 from retrograd.inspect.snapshot import GraphSnapshot
 
@@ -282,8 +283,8 @@ def test_rows_pages_and_lanes_keep_the_promises(shape: tuple[int, Pairs], data: 
     """With limits so low that layers wrap, pages are cut and lanes are used, nothing overlaps, crosses or leaves."""
     count, pairs = shape
     cards = data.draw(st.lists(sizes, min_size=count, max_size=count))
-    with mock.patch.multiple(bands, _WIDEST=500.0, _TALLEST=700.0), mock.patch.object(layers, "_SPARE", -3 * count):
-        made = layered.layout(graph(count, pairs), cards, [30.0] * len(pairs))
+    with mock.patch.object(bands, "_WIDEST", 500.0), mock.patch.object(layers, "_SPARE", -3 * count):
+        made = layered.layout_net(net_of(graph(count, pairs)), cards, [30.0] * len(pairs), Size(600.0, 400.0))
 
     assert overlapping(made.boxes) == []
     for edge, (source, target) in enumerate(pairs):

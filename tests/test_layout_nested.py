@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import itertools
 
-from folding_samples import scoped, stack_of_layers
+import pytest
+from folding_samples import scoped, snapshot, stack_of_layers
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from retrograd.inspect.fold import View, everything, first_opening, fold, view
+from retrograd.inspect.fold import STEPS, View, everything, first_opening, fold, view
 from retrograd.inspect.layout import Box, Size
 from retrograd.inspect.layout.nested import HEADER, NestedLayout, layout
 from retrograd.inspect.snapshot import GraphSnapshot
@@ -57,6 +58,14 @@ def assert_joined(seen: View, made: NestedLayout) -> None:
             assert -0.2 <= y <= made.height + 0.2
 
 
+def assert_titles_are_free(made: NestedLayout, width: float) -> None:
+    """No line runs through the title at the top left of a frame."""
+    for points in made.edges:
+        for start in range(0, len(points) - 1, 3):
+            for x, y in bezier(points[start : start + 4]):
+                assert not any(f.x < x < f.x + width - 1 and f.y < y < f.y + HEADER for f in made.frames[1:])
+
+
 @settings(max_examples=60, deadline=None)
 @given(scoped(), st.data())
 def test_any_view_is_drawn_in_its_frames(graph: GraphSnapshot, data: st.DataObject) -> None:
@@ -70,6 +79,7 @@ def test_any_view_is_drawn_in_its_frames(graph: GraphSnapshot, data: st.DataObje
     assert [(box.width, box.height) for box in made.boxes] == [tuple(card) for card in cards]
     assert_nested(seen, made)
     assert_joined(seen, made)
+    assert_titles_are_free(made, 150.0)
     assert layout(seen, cards, [30.0] * len(seen.edges), [150.0] * len(seen.frames)) == made
 
 
@@ -116,3 +126,36 @@ def test_a_frame_is_as_wide_as_its_title() -> None:
     made = layout(seen, [Size(40, 30)] * len(seen.boxes), None, [0.0] + [500.0] * (len(seen.frames) - 1))
 
     assert all(frame.width >= 500 for frame in made.frames[1:])
+
+
+@pytest.mark.parametrize("layers", [6, 20, 60])
+def test_tall_drawings_stand_in_columns_that_fit_a_screen(layers: int) -> None:
+    """With everything open, frames in frames, a stack of layers keeps about the shape of a screen."""
+    folded = fold(stack_of_layers(layers), set(STEPS) - {"repeats"})
+    seen = view(folded, everything(folded).opened)
+    made = layout(seen, [Size(140, 60)] * len(seen.boxes), None, [100.0] * len(seen.frames))
+
+    assert 0.6 < made.width / made.height < 4
+    assert made.height < 1400 * max(1, layers / 20)
+    assert_nested(seen, made)
+    assert_joined(seen, made)
+    assert_titles_are_free(made, 100.0)
+
+
+def test_short_drawings_stay_in_one_column() -> None:
+    """What fits a screen is not cut."""
+    folded = fold(stack_of_layers(1))
+    seen = view(folded, everything(folded).opened)
+    made = layout(seen, [Size(140, 60)] * len(seen.boxes))
+
+    assert len({box.x + box.width / 2 for box in made.boxes}) == 1
+
+
+def test_lines_side_by_side_leave_room_for_their_labels() -> None:
+    """Two lines from card to card run so far apart that a short and a long label stand beside each other."""
+    graph = snapshot([("Mul", ""), ("Split", "")], [(0, 1), (0, 1)])
+    made = layout(view(fold(graph), set()), [Size(120, 60)] * 2, [6.0, 44.0])
+    (a, *_, a_end), (b, *_, b_end) = made.edges
+
+    assert b[0] - a[0] > (6 + 44) / 2
+    assert b_end[0] - a_end[0] > (6 + 44) / 2

@@ -6,6 +6,8 @@ A scope is one stretch of consecutive atoms.  A module that is called twice ther
 from __future__ import annotations
 
 import re
+from collections import Counter
+from itertools import groupby
 
 from .folded import Folded, Scope
 
@@ -19,13 +21,31 @@ def add_scopes(folded: Folded, *, modules: bool, functions: bool) -> None:
     folded.scopes = [Scope("", "", "graph", -1, 0, len(folded))]
     paths = _paths(folded, modules, functions)
     _build(folded, paths)
-    drop_scopes(folded, {number for number in range(1, len(folded.scopes)) if _says_nothing(folded, number)})
+    silent = {number for number in range(1, len(folded.scopes)) if _says_nothing(folded, number)}
+    drop_scopes(folded, silent | _torn(folded))
 
 
 def _says_nothing(folded: Folded, number: int) -> bool:
     """Whether a scope tells no more than what it holds: one atom, or a function of the user around everything."""
     scope = folded.scopes[number]
     return len(scope) == 1 or (scope.kind == "function" and len(scope) == len(folded))
+
+
+def _torn(folded: Folded) -> set[int]:
+    """Return the pieces of functions that call modules in between: each is no whole, and its frame says little.
+
+    A function that takes turns with others is none of these: its pieces are calls of it.
+    """
+    scopes = folded.scopes
+    functions = [number for number in scopes[0].children if scopes[number].kind == "function"]
+    runs = [list(run) for _, run in groupby(functions, key=lambda number: _name(scopes[number]))]
+    turns = Counter(_name(scopes[run[0]]) for run in runs)
+    return {number for run in runs if len(run) > 1 and turns[_name(scopes[run[0]])] == 1 for number in run}
+
+
+def _name(scope: Scope) -> str:
+    """Return a scope's path without the number of its stretch."""
+    return scope.path.partition("#")[0]
 
 
 def _paths(folded: Folded, modules: bool, functions: bool) -> list[str]:

@@ -12,12 +12,6 @@ from .layers import Layered
 
 _WIDEST = 4000.0
 """Layers wider than this (or than a square of the whole area) are wrapped into rows."""
-_TALLEST = 2400.0
-"""Drawings taller than this and far from square are cut into pages that stand side by side."""
-_MOST_OF_IT = 0.66
-"""Share of the whole height above which a page makes a cut useless."""
-_SLACK = 0.3
-"""Share of a page within which the place of a cut may move to where few lines pass."""
 _ROW_GAP = 44.0
 _GAP = 36.0
 """Space between two layers: an edge's label and an arrow head."""
@@ -129,46 +123,3 @@ def _gap_below(layered: Layered, number: int, centres: list[float]) -> float:
     elif layered.bottoms and number == len(layered.layers) - 2 and farthest < 1.0:
         least = _ABOVE_PORTS
     return least + min(44.0, farthest * 0.05)
-
-
-def cut_into_pages(bands: Bands, width: float, passing: Sequence[int]) -> None:
-    """Move the layers of a very deep drawing into pages of about equal height, each starting at the top.
-
-    ``passing`` counts the lines below each layer: a page ends where few pass.
-    """
-    height = bands.bottoms[-1] if bands.bottoms else 0.0
-    count = 1
-    if height > max(_TALLEST, 3 * width):
-        count = max(1, round(math.sqrt(height / (1.5 * (width + 80)))))
-    last_layers = _page_ends(bands, height / count, passing) if count > 1 else []
-    firsts, lasts = [0, *(number + 1 for number in last_layers)], [*last_layers, len(bands.tops) - 1]
-    pages = zip(firsts, lasts, strict=True)
-    tallest = max((bands.bottoms[last] - bands.tops[first] for first, last in pages), default=0.0)
-    if last_layers and tallest > _MOST_OF_IT * height:
-        last_layers = []  # one tall frame fills nearly all: pages beside it would be empty paper
-    start, page = 0.0, 0
-    for number, bottom in enumerate(bands.bottoms):
-        if page < len(last_layers) and number > last_layers[page]:
-            page, start = page + 1, bands.tops[number]
-        bands.pages.append(page)
-        bands.tops[number], bands.bottoms[number] = bands.tops[number] - start, bottom - start
-
-
-def _page_ends(bands: Bands, limit: float, passing: Sequence[int]) -> list[int]:
-    """Return the last layer of every page but the last: near the limit, where the fewest lines pass."""
-    ends: list[int] = []
-    start, first, total = 0.0, 0, len(bands.tops)
-    number = 0
-    while number < total and bands.bottoms[-1] - start > limit * (1 + _SLACK):
-        while number < total and bands.bottoms[number] - start <= limit * 1.05:
-            number += 1
-        near = number - 1
-        while near > first and bands.bottoms[near - 1] - start >= limit * (1 - _SLACK):
-            near -= 1
-        found = min(range(max(near, first), max(number, first + 1)), key=lambda layer: (passing[layer], -layer))
-        if found >= total - 1:
-            break
-        ends.append(found)
-        start, first = bands.tops[found + 1], found + 1
-        number = first
-    return ends

@@ -36,6 +36,8 @@ class Layout:
     edges: list[list[Point]]
     width: float
     height: float
+    cuts: float = 0.0
+    """What turning from column to column costs a reader, in screens."""
 
 
 def vertical(start: Point, end: Point) -> list[Point]:

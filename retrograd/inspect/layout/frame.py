@@ -102,7 +102,7 @@ class Placed:
     centres: list[float]
 
 
-def frame(placed: Placed, bands: Bands, users: list[Lane]) -> Frame:
+def frame(placed: Placed, bands: Bands, extents: Sequence[Extent], users: list[Lane]) -> Frame:
     """Move pages side by side with room for the lanes between them, and everything to positive places."""
     count = bands.pages[-1] + 1 if bands.pages else 1
     lanes: list[dict[tuple[str, int, int], int]] = [{} for _ in range(count)]
@@ -110,7 +110,7 @@ def frame(placed: Placed, bands: Bands, users: list[Lane]) -> Frame:
         lanes[page].setdefault(key, len(lanes[page]))
     made = Frame(placed.layered, placed.sizes, placed.centres, bands, placed.anchors, lanes)
     made.headroom = MARGIN + (_TURN_ROOM if any(lanes) else 0.0)
-    _set_side_by_side(made, _extents(made, count))
+    _set_side_by_side(made, _page_extents(extents, bands.pages))
     for tops in (bands.tops, bands.bottoms):
         tops[:] = [y + made.headroom for y in tops]
     made.height = max(bands.bottoms, default=0.0) + made.headroom
@@ -119,26 +119,41 @@ def frame(placed: Placed, bands: Bands, users: list[Lane]) -> Frame:
 
 Lane = tuple[int, tuple[str, int, int]]
 """A page and what runs in the corridor to its right."""
+Extent = tuple[float, float]
+"""Left and right end of a layer or page."""
 
 
-def _extents(made: Frame, count: int) -> list[tuple[float, float]]:
-    """Return how far left and right the vertices of each page reach."""
-    lefts, rights = [float("inf")] * count, [float("-inf")] * count
-    layered = made.layered
-    for vertex, centre in enumerate(made.centres):
-        page = made.page(vertex)
-        before = after = 1.0
-        if vertex < layered.nodes:
-            before, after = made.anchors[vertex], made.sizes[vertex].width - made.anchors[vertex]
-        if vertex in made.bands.rows:
-            rim = (made.bands.grids[layered.ranks[vertex]].cell - made.sizes[vertex].width) / 2 + 1.0
-            before, after = before + rim, after + rim
-        lefts[page] = min(lefts[page], centre - before)
-        rights[page] = max(rights[page], centre + after)
-    return [(left, right) if left <= right else (0.0, 0.0) for left, right in zip(lefts, rights, strict=True)]
+def layer_extents(placed: Placed, bands: Bands) -> list[Extent]:
+    """Return how far left and right the vertices of each layer reach."""
+    layered = placed.layered
+    found = []
+    for number, layer in enumerate(layered.layers):
+        left, right = float("inf"), float("-inf")
+        for vertex in layer:
+            before = after = 1.0
+            if vertex < layered.nodes:
+                before, after = placed.anchors[vertex], placed.sizes[vertex].width - placed.anchors[vertex]
+            if vertex in bands.rows:
+                rim = (bands.grids[number].cell - placed.sizes[vertex].width) / 2 + 1.0
+                before, after = before + rim, after + rim
+            centre = placed.centres[vertex]
+            left, right = min(left, centre - before), max(right, centre + after)
+        found.append((left, right) if layer else (0.0, 0.0))
+    return found
 
 
-def _set_side_by_side(made: Frame, extents: list[tuple[float, float]]) -> None:
+def _page_extents(extents: Sequence[Extent], pages: Sequence[int]) -> list[Extent]:
+    """Return how far left and right each page reaches."""
+    found: list[Extent] = []
+    for (left, right), page in zip(extents, pages, strict=True):
+        if page < len(found):
+            found[page] = min(found[page][0], left), max(found[page][1], right)
+        else:
+            found.append((left, right))
+    return found or [(0.0, 0.0)]
+
+
+def _set_side_by_side(made: Frame, extents: list[Extent]) -> None:
     """Set the pages' edges and shift all centres onto the sheet."""
     x = MARGIN
     shifts = []

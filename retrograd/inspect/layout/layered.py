@@ -10,10 +10,11 @@ from retrograd.inspect.snapshot import GraphSnapshot
 from . import bands as bands_
 from .base import Layout, Size
 from .coordinates import place
-from .frame import Placed, frame
+from .frame import Placed, frame, layer_extents
 from .layers import Layered, build
 from .net import Net, net_of
 from .ordering import reduce_crossings
+from .pages import SCREEN, cut_into_pages
 from .routes import lane_users, routes
 
 
@@ -22,8 +23,10 @@ def layout(snapshot: GraphSnapshot, sizes: Sequence[Size], label_widths: Sequenc
     return layout_net(net_of(snapshot), sizes, label_widths)
 
 
-def layout_net(net: Net, sizes: Sequence[Size], label_widths: Sequence[float] | None = None) -> Layout:
-    """Place and route a net; ports at its top and bottom have boxes without height."""
+def layout_net(
+    net: Net, sizes: Sequence[Size], label_widths: Sequence[float] | None = None, sheet: Size = SCREEN
+) -> Layout:
+    """Place and route a net, in columns where it is too tall for the ``sheet``; ports have boxes without height."""
     if not len(net):
         return Layout([], [], 0.0, 0.0)
     tick()
@@ -37,15 +40,19 @@ def layout_net(net: Net, sizes: Sequence[Size], label_widths: Sequence[float] | 
     rights = [width - anchor for width, anchor in zip(widths, anchors, strict=True)]
     centres = place(layered, anchors, rights, set(grids))
     bands = bands_.stack(layered, sizes, anchors, centres, grids)
-    bands_.cut_into_pages(bands, max(centres) - min(centres) + max(widths), _passing(layered))
-    framed = frame(Placed(layered, sizes, anchors, centres), bands, lane_users(layered, net, bands.pages))
-    labels = label_widths if label_widths is not None else [0.0] * net.edge_count
+    placed = Placed(layered, sizes, anchors, centres)
+    extents = layer_extents(placed, bands)
+    cuts = cut_into_pages(bands, extents, _passing(layered), sheet, (int(layered.tops), int(layered.bottoms)))
+    framed = frame(placed, bands, extents, lane_users(layered, net, bands.pages))
     tick()
+    labels = label_widths if label_widths is not None else [0.0] * net.edge_count
     edges = routes(net, framed, labels)
-    return Layout([framed.box(node) for node in range(layered.nodes)], edges, framed.width, framed.height)
+    return Layout([framed.box(node) for node in range(layered.nodes)], edges, framed.width, framed.height, cuts)
 
 
-def _passing(layered: Layered) -> list[int]:
-    """Return how many lines run from each layer to the next."""
-    starts = layered.below.starts
-    return [sum(starts[vertex + 1] - starts[vertex] for vertex in layer) for layer in layered.layers]
+def _passing(layered: Layered) -> list[float]:
+    """Return how many lines run from each layer to the next; those that end together count less, for they meet."""
+    above, below = layered.above.starts, layered.below.starts
+    starts = [sum(below[vertex + 1] > below[vertex] for vertex in layer) for layer in layered.layers]
+    ends = [sum(above[vertex + 1] > above[vertex] for vertex in layer) for layer in layered.layers]
+    return [(start + 3 * end) / 4 for start, end in zip(starts, [*ends[1:], 0], strict=True)]

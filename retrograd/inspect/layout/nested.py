@@ -15,10 +15,17 @@ from retrograd.inspect.fold import View
 from .base import Box, Layout, Point, Size, straight
 from .layered import layout_net
 from .net import Net
+from .pages import ALMOST, SCREEN, fill
 from .part import End, Part, Piece
 
 HEADER = 26.0
 """Room for the title of a frame."""
+_ENDLESS = Size(float("inf"), float("inf"))
+_WITHIN = 1400.0
+"""Width of the sheet that a frame should fit in a drawing that is too tall,"""
+_HEIGHTS = (750.0, 600.0, 900.0)
+"""and its heights that are tried (in large drawings only the first); the best one counts."""
+_FEW = 1000
 _SPARED = 12.0
 """What a frame needs less of a drawing's margin, above and below."""
 
@@ -49,9 +56,11 @@ def layout(
         return _flat(view, sizes, label_widths)
     work = _Nested(view, sizes, title_widths or [0.0] * len(view.frames))
     work.split_edges(label_widths or [0.0] * len(view.edges))
-    for number in range(len(work.parts) - 1, -1, -1):  # parents come before their children
-        work.lay_out(number)
-    return work.assembled()
+    best = work.placed(_ENDLESS, _ENDLESS)
+    if best.sizes[0].height > ALMOST * SCREEN.height:
+        heights = _HEIGHTS if len(view.boxes) <= _FEW else _HEIGHTS[:1]
+        best = min((work.placed(Size(_WITHIN, height), SCREEN) for height in heights), key=_Placing.cost)
+    return work.assembled(best)
 
 
 def _flat(view: View, sizes: Sequence[Size], label_widths: Sequence[float] | None) -> NestedLayout:
@@ -64,16 +73,26 @@ def _flat(view: View, sizes: Sequence[Size], label_widths: Sequence[float] | Non
     return NestedLayout(made.boxes, [sheet], made.edges, made.width, made.height)
 
 
+@dataclass(frozen=True, slots=True)
+class _Placing:
+    """One way to lay out all frames."""
+
+    layouts: list[Layout]
+    shifts: list[float]
+    """Per frame how far its drawing stands from its left side."""
+    sizes: list[Size]
+
+    def cost(self) -> float:
+        """Return how many screens the whole fills the longer way, and what all cuts cost."""
+        return fill(*self.sizes[0], SCREEN) + sum(layout.cuts for layout in self.layouts)
+
+
 class _Nested:
     """The work on one view."""
 
     def __init__(self, view: View, sizes: Sequence[Size], title_widths: Sequence[float]) -> None:
         self.view, self.sizes, self.title_widths = view, sizes, title_widths
         self.parts = [Part() for _ in view.frames]
-        self.frame_sizes = [Size(0.0, 0.0)] * len(view.frames)
-        self.layouts: list[Layout] = [Layout([], [], 0.0, 0.0)] * len(view.frames)
-        self.shifts = [0.0] * len(view.frames)
-        """Per frame how far its drawing stands from its left side."""
         self.ways: list[list[tuple[int, int]]] = []
         """Per edge the pieces of its way: (frame, edge of that frame's net), from its source to its target."""
         self._fill()
@@ -124,67 +143,78 @@ class _Nested:
             way.append((meeting, self.parts[meeting].link(Piece(start, end, plain), label)))
             self.ways.append(way + inward[::-1])
 
-    def lay_out(self, number: int) -> None:
+    def placed(self, within: Size, around: Size) -> _Placing:
+        """Lay out all frames; inner ones fit the sheet ``within`` if they can, the whole drawing the one ``around``."""
+        count = len(self.parts)
+        placing = _Placing([Layout([], [], 0.0, 0.0)] * count, [0.0] * count, [Size(0.0, 0.0)] * count)
+        for number in range(count - 1, -1, -1):  # parents come before their children
+            self._lay_out(placing, number, within if number else around)
+        return placing
+
+    def _lay_out(self, placing: _Placing, number: int, sheet: Size) -> None:
         """Lay out one frame, whose inner frames have been laid out."""
         part = self.parts[number]
-        sizes = [self.sizes[inner] if kind == "box" else self.frame_sizes[inner] for kind, inner in part.members]
+        sizes = [self.sizes[inner] if kind == "box" else placing.sizes[inner] for kind, inner in part.members]
         net = part.net()
         for node, (kind, inner) in enumerate(part.members):
             if kind == "frame":
-                anchor = self._anchor(inner)
+                anchor = self._anchor(placing, inner)
                 if anchor is not None:
                     net.anchors[node] = anchor
         for edge, piece in enumerate(part.pieces):
             if piece.start.kind == "frame":
-                net.leaves_at[edge] = self._port(piece.start.number, "bottom", piece.start.port)
+                net.leaves_at[edge] = self._port(placing, piece.start.number, "bottom", piece.start.port)
             if piece.end.kind == "frame":
-                net.enters_at[edge] = self._port(piece.end.number, "top", piece.end.port)
-        made = layout_net(net, sizes + [Size(0.0, 0.0)] * (net.tops + net.bottoms), part.labels)
-        self.layouts[number] = made
-        width = max(made.width, self.title_widths[number])
-        self.shifts[number] = (width - made.width) / 2
-        self.frame_sizes[number] = Size(
-            round(width, 1), round(made.height + (HEADER - 2 * _SPARED if number else 0.0), 1)
-        )
+                net.enters_at[edge] = self._port(placing, piece.end.number, "top", piece.end.port)
+        made = layout_net(net, sizes + [Size(0.0, 0.0)] * (net.tops + net.bottoms), part.labels, sheet)
+        placing.layouts[number] = made
+        # Lines come in right of the title.
+        entry = min((made.boxes[len(part.members) + port].x for port in part.tops.values()), default=float("inf"))
+        shift = max((self.title_widths[number] - made.width) / 2, self.title_widths[number] - entry, 0.0)
+        placing.shifts[number] = shift
+        width = max(made.width + shift, self.title_widths[number])
+        placing.sizes[number] = Size(round(width, 1), round(made.height + (HEADER - 2 * _SPARED if number else 0.0), 1))
 
-    def _port(self, frame: int, kind: str, number: int) -> float:
+    def _port(self, placing: _Placing, frame: int, kind: str, number: int) -> float:
         """Return where a port of a frame stands, from the left side of the frame."""
         node = self.parts[frame].node(End(kind, number))
-        return self.layouts[frame].boxes[node].x + self.shifts[frame]
+        return placing.layouts[frame].boxes[node].x + placing.shifts[frame]
 
-    def _anchor(self, frame: int) -> float | None:
+    def _anchor(self, placing: _Placing, frame: int) -> float | None:
         """Return where the main line through a frame runs, from its left side."""
         part = self.parts[frame]
         for kind, ports in (("top", part.tops), ("bottom", part.bottoms)):
             if ports:
-                return self._port(frame, kind, next(iter(ports)))
+                return self._port(placing, frame, kind, next(iter(ports)))
         return None
 
-    def assembled(self) -> NestedLayout:
+    def assembled(self, placing: _Placing) -> NestedLayout:
         """Put all frames in their places and join the pieces of the edges."""
         view = self.view
         boxes = [Box(0.0, 0.0, 0.0, 0.0)] * len(view.boxes)
-        frames = [Box(0.0, 0.0, *size) for size in self.frame_sizes]
+        frames = [Box(0.0, 0.0, *size) for size in placing.sizes]
         origins: list[Point] = []
         for number, part in enumerate(self.parts):
-            x, y = frames[number].x + self.shifts[number], frames[number].y + (HEADER - _SPARED if number else 0.0)
+            x, y = frames[number].x + placing.shifts[number], frames[number].y + (HEADER - _SPARED if number else 0.0)
             origins.append((x, y))
             for node, (kind, inner) in enumerate(part.members):
-                box = self.layouts[number].boxes[node]
+                box = placing.layouts[number].boxes[node]
                 moved = box._replace(x=round(box.x + x, 1), y=round(box.y + y, 1))
                 if kind == "box":
                     boxes[inner] = moved
                 else:
                     frames[inner] = moved
-        edges = [self._joined(way, frames, origins) for way in self.ways]
-        return NestedLayout(boxes, frames, edges, *self.frame_sizes[0])
+        edges = [self._joined(placing, way, frames, origins) for way in self.ways]
+        return NestedLayout(boxes, frames, edges, *placing.sizes[0])
 
-    def _joined(self, way: list[tuple[int, int]], frames: list[Box], origins: list[Point]) -> list[Point]:
+    def _joined(
+        self, placing: _Placing, way: list[tuple[int, int]], frames: list[Box], origins: list[Point]
+    ) -> list[Point]:
         """Return the curve of one edge from its pieces, joined where they pass through the sides of frames."""
         curve: list[Point] = []
         for frame, edge in way:
             dx, dy = origins[frame]
-            points = [(round(x + dx, 1), round(y + dy, 1)) for x, y in self.layouts[frame].edges[edge]]
+            points = [(round(x + dx, 1), round(y + dy, 1)) for x, y in placing.layouts[frame].edges[edge]]
             piece = self.parts[frame].pieces[edge]
             if piece.start.kind == "top":
                 entry = (points[0][0], frames[frame].y)

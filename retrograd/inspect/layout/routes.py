@@ -85,12 +85,18 @@ def _out_ports(net: Net, frame: Frame, paths: list[list[int]], label_widths: Seq
             (places[edges[0]],) = ports(middle, width, [wishes[edges[0]]], ())
             continue
         edges.sort(key=lambda edge: (round(wishes[edge], 1), edge))
-        gaps = [max(_IN_GAP, (label_widths[a] + label_widths[b]) * 0.375 + 4) for a, b in pairwise(edges)]
+        gaps = [_out_gap(net, a, b, label_widths[a] + label_widths[b]) for a, b in pairwise(edges)]
         for edge, place in zip(edges, ports(middle, width, [wishes[edge] for edge in edges], gaps), strict=True):
             places[edge] = place
     for edge, distance in net.leaves_at.items():
         places[edge] = frame.left(net.edge_source[edge]) + distance
     return places
+
+
+def _out_gap(net: Net, one: int, other: int, labels: float) -> float:
+    """Return how far apart two lines leave: lines to one card do not part on their way past their labels."""
+    together = net.edge_target[one] == net.edge_target[other]
+    return max(_IN_GAP, labels * (0.5 if together else 0.375) + 4)
 
 
 def _in_ports(net: Net, frame: Frame, paths: list[list[int]], starts: list[float], in_lane: set[int]) -> list[float]:
@@ -104,14 +110,22 @@ def _in_ports(net: Net, frame: Frame, paths: list[list[int]], starts: list[float
         keys = [_arrival(net, frame, paths[edge], edge, edge in in_lane) for edge in edges]
         wishes = {key: _coming_from(frame, key, starts) for key in keys}
         ordered = sorted(wishes, key=lambda key: (wishes[key], key))
-        width = min(frame.sizes[node].width, 2 * _IN_GAP * (len(ordered) - 1) + 20)
-        found = ports(centre, width, [wishes[key] for key in ordered], [_IN_GAP] * (len(ordered) - 1))
+        gaps = [_in_gap(net, starts, one, other) for one, other in pairwise(ordered)]
+        width = min(frame.sizes[node].width, 2 * sum(gaps) + 20)
+        found = ports(centre, width, [wishes[key] for key in ordered], gaps)
         by_key = dict(zip(ordered, found, strict=True))
         for edge, key in zip(edges, keys, strict=True):
             places[edge] = by_key[key]
     for edge, distance in net.enters_at.items():
         places[edge] = frame.left(net.edge_target[edge]) + distance
     return places
+
+
+def _in_gap(net: Net, starts: list[float], one: tuple[str, int], other: tuple[str, int]) -> float:
+    """Return how far apart two lines arrive: as far as they left, if they run from card to card side by side."""
+    (kind, edge), (other_kind, twin) = one, other
+    beside = kind == other_kind == "edge" and net.edge_source[edge] == net.edge_source[twin]
+    return max(_IN_GAP, starts[twin] - starts[edge]) if beside else _IN_GAP
 
 
 def _arrival(net: Net, frame: Frame, path: list[int], edge: int, laned: bool) -> tuple[str, int]:

@@ -114,7 +114,7 @@ def _picture(scene: Scene, box: int, colours: Scale, below: float, roots: dict[i
 def box_words(scene: Scene, box: int, root_name: str = "") -> tuple[str, str, list[Line]]:
     """Return what the card of a box says: title, muted ending, lines below."""
     if scene.view.boxes[box].scope >= 0:
-        return _scope_words(scene, box)
+        return _scope_words(scene, box, root_name)
     return _atom_words(scene, box, root_name)
 
 
@@ -143,7 +143,7 @@ def _notes(scene: Scene, box: int) -> list[Note]:
 def _kind(scene: Scene, box: int, roots: dict[int, str]) -> str:
     """Return the class that says what a box is."""
     if scene.view.boxes[box].scope >= 0:
-        return "closed"
+        return "closed holds-root" if box in roots else "closed"
     kind = scene.seen.kind[box]
     return "root" if box in roots and kind != GHOST else kind if kind in KINDS else "op"
 
@@ -164,7 +164,7 @@ def _atom_words(scene: Scene, box: int, root_name: str) -> tuple[str, str, list[
     if not scene.plain:
         use = scene.view.folded.use_text(scene.view.boxes[box].begin)
         ending = use or (f" {inner}" if inner and not named_by_title else "")
-    name = root_name or ("" if named_by_title else card.name)
+    name = "" if named_by_title and root_name in ("", card.name) else root_name or card.name
     tensor = ": ".join(part for part in (name, card.tensor) if part)
     # A parameter's full name usually ends its module path; saying both would only make the card wide.
     scope = "" if not scene.plain or (named_by_title and card.scope.replace("/", ".") in card.name) else card.scope
@@ -195,7 +195,7 @@ def _parameter_lines(scene: Scene, box: int) -> list[Line]:
     return lines
 
 
-def _scope_words(scene: Scene, box: int) -> tuple[str, str, list[Line]]:
+def _scope_words(scene: Scene, box: int, root_name: str) -> tuple[str, str, list[Line]]:
     """Return title, ending and lines of a closed scope."""
     view = scene.view
     found = view.boxes[box]
@@ -207,7 +207,7 @@ def _scope_words(scene: Scene, box: int) -> tuple[str, str, list[Line]]:
     if leaves:
         held = sum(math.prod(view.folded.original.shape[leaf] or ()) for leaf in leaves)
         counts += f" · {len(leaves):,} parameter{'s' * (len(leaves) != 1)} ({_count_text(held)})"
-    tensor = labels.tensor_text(scene.seen.shape[box], scene.seen.dtype[box])
+    tensor = ": ".join(p for p in (root_name, labels.tensor_text(scene.seen.shape[box], scene.seen.dtype[box])) if p)
     return labels.clean(scope.label), ending, [Line(tensor), Line(counts, "m")]
 
 

@@ -56,6 +56,8 @@ def draw(scene: Scene, options: RenderOptions, prefix: str = "") -> Drawing:
     kinds = frozenset(card.kind for card in cards) | statuses - {""}
     if scene.view.folded.rows:
         kinds |= {"leaf"}
+    if any(box in scene.root_names for box, card in enumerate(cards) if card.kind == "closed"):
+        kinds |= {"root"}
     return Drawing("\n".join(parts), layout.width, layout.height, kinds, colours, note)
 
 
@@ -105,13 +107,16 @@ def _frames(scene: Scene, layout: nested.NestedLayout, titles: list[tuple[str, s
     """Return the groups of all open scopes, outer ones first."""
     scopes = scene.view.folded.scopes
     found = []
+    depths = [0]
     for number_, frame in enumerate(scene.view.frames):
         if number_:
+            depths.append(depths[frame.parent] + 1)
             scope = scopes[frame.scope]
             tooltip = text(f"{scope.path} ({scope.kind}, {len(scope):,} operators)")
             title, ending = titles[number_]
             name = f"{prefix}s{frame.scope}"
-            found.append(frame_group(name, layout.frames[number_], title, ending, tooltip))
+            lighter = depths[number_] > 2 and depths[number_] % 2 == 1  # else deep nests would grow darker and darker
+            found.append(frame_group(name, layout.frames[number_], (title, ending), tooltip, lighter=lighter))
     return found
 
 

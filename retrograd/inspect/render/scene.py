@@ -118,7 +118,8 @@ class Scene:
 
     def headline(self) -> str:
         """Return the caption of the drawing: ``loss · backward 3 · 41 nodes · 47 edges · torch``."""
-        folded = f" · {len(self.view.boxes)} boxes" if self.folds else ""
+        count = len(self.view.boxes)
+        folded = f" · {count} box{'es' * (count != 1)}" if self.folds else ""
         return labels.headline(self.whole) + folded + self.rest
 
     def row_counts(self) -> dict[int, int]:

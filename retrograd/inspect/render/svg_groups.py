@@ -119,13 +119,15 @@ def _parameter(line: Line, y: int, links: Links) -> str:
     return f'<g class="parameter" id="{name}">{bullet}{words}</g>'
 
 
-def frame_group(name: str, box: Box, title: str, ending: str, tooltip: str) -> str:
+def frame_group(name: str, box: Box, title: tuple[str, str], tooltip: str, *, lighter: bool) -> str:
     """Return the group of an open scope: the frame that is drawn around what it holds."""
     x, y = number(box.x), number(box.y)
+    css = "frame lighter" if lighter else "frame"
+    words = text(title[0]) + _ending(title[1])
     return (
         f'<g class="scope" id="{name}"><title>{tooltip}</title>'
-        f'<rect class="frame" x="{x}" y="{y}" width="{number(box.width)}" height="{number(box.height)}" rx="10"/>'
-        f'<text class="f" x="{number(box.x + 12)}" y="{number(box.y + 19)}">{text(title)}{_ending(ending)}</text></g>'
+        f'<rect class="{css}" x="{x}" y="{y}" width="{number(box.width)}" height="{number(box.height)}" rx="10"/>'
+        f'<text class="f" x="{number(box.x + 12)}" y="{number(box.y + 19)}">{words}</text></g>'
     )
 
 

@@ -133,7 +133,9 @@ def rules(palette: dict[str, str], prefix: str = "") -> str:
         f"{dot}tip{{fill:{palette['line']}}}"
         f"{dot}graph .edge text{{fill:{palette['muted']};stroke:{palette['paper']}}}"
         f"{dot}frame{{fill:{palette['frame']};fill-opacity:.055;stroke:{palette['frame-rim']}}}"
+        f"{dot}lighter{{fill:{palette['paper']};fill-opacity:.6}}"
         f"{dot}dot{{fill:{palette['leaf']}}}{dot}graph a text{{text-decoration:underline dotted}}"
+        f"{dot}holds-root .strip{{fill:{palette['root']}}}"
         f"{dot}cut path{{stroke:{palette['error']}}}"
         f"{kinds}{heats}{marks}{sides}{dot}odd .card{{stroke:{palette['odd']};stroke-width:2.5}}"
     )

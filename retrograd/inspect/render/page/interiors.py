@@ -23,6 +23,8 @@ from .links import ENTRY, EXIT, Links
 
 _CAREFUL = 12_000
 """Cards of one box up to which lines are routed and crossings reduced."""
+_SHEET = Size(2400.0, 2400.0)
+"""What a box may fill before its cards stand in columns: opening other boxes moves rows as a whole."""
 _EFFORT = 10_000
 """Cards and links laid out carefully in one graph, outer boxes first; equal boxes are laid out once."""
 _LABEL_SIZE = 9.5
@@ -128,7 +130,7 @@ class _Layouter:
         if key not in self._known:
             net = _net(inside)
             sizes = [*cards, *([Size(0.0, 0.0)] * (len(net) - len(cards)))]
-            self._known[key] = net, layered.layout_net(net, sizes, widths)
+            self._known[key] = net, layered.layout_net(net, sizes, widths, _SHEET)
             self._effort -= len(cards) + len(widths)
         self._place_carefully(inside, *self._known[key])
 
