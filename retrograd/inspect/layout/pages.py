@@ -1,0 +1,118 @@
+"""Columns ("pages") of a drawing that is too tall for its sheet: as many as make it fit, cut where few lines pass."""
+
+from __future__ import annotations
+
+import math
+from collections import deque
+from collections.abc import Sequence
+
+from .bands import Bands
+from .base import Size
+
+SCREEN = Size(1500.0, 900.0)
+"""What a reader sees at once."""
+ALMOST = 1.12
+"""Sheets that a drawing may be tall without being cut: scrolling a little is easier than following a turn."""
+_TURN = 0.15
+"""What a cut costs, in sheets,"""
+_LINE = 0.35
+"""and what twice as many lines through it cost."""
+_MOST = 12
+"""Numbers of pages that are tried; of a drawing that needs more, only the best shape counts."""
+_NEVER = 1e6
+_SLACKS = (1.05, 1.2, 1.4)
+"""How much taller than equal pages the tallest may be, so that cuts move to where few lines pass."""
+_BETWEEN = 36.0
+"""Width of the corridor between two pages,"""
+_HEADROOM = 80.0
+"""and what its turns need above and below."""
+
+
+def cut_into_pages(
+    bands: Bands, extents: Sequence[tuple[float, float]], passing: Sequence[float], sheet: Size, ports: tuple[int, int]
+) -> float:
+    """Move the layers of a tall drawing into pages side by side, each starting at the top.
+
+    ``extents`` says how far each layer reaches to the left and right, ``passing`` counts the lines below each, and
+    ``ports`` are the layers at the top and bottom that hold nothing but ports, which no page is made of.
+    Returns what the cuts cost a reader, in sheets.
+    """
+    costs = _cut_costs(passing, ports)
+    last_layers = _best_ends(bands, extents, costs, sheet)
+    start, page = 0.0, 0
+    for number, bottom in enumerate(bands.bottoms):
+        if page < len(last_layers) and number > last_layers[page]:
+            page, start = page + 1, bands.tops[number]
+        bands.pages.append(page)
+        bands.tops[number], bands.bottoms[number] = bands.tops[number] - start, bottom - start
+    return sum(costs[end] for end in last_layers)
+
+
+def _best_ends(bands: Bands, extents: Sequence[tuple[float, float]], costs: Sequence[float], sheet: Size) -> list[int]:
+    """Return the last layer of every page but the last, for the pages that are the easiest to read."""
+    height = bands.bottoms[-1] if bands.bottoms else 0.0
+    if height <= ALMOST * sheet.height:
+        return []
+    width = _width(extents, 0, len(extents)) + _BETWEEN
+    ideal = math.sqrt(height * sheet.width / (sheet.height * width))
+    numbers = range(2, math.ceil(ideal) + 2) if ideal < _MOST else [round(ideal)]
+    limits = [height / number * slack for number in numbers for slack in _SLACKS]
+    if ideal < _MOST:
+        limits += [sheet.height * slack - _HEADROOM for slack in (1.0, *_SLACKS)]
+    tried = [[], *(_cheapest_ends(bands, limit, costs) for limit in limits)]
+    return min(tried, key=lambda ends: _cost(bands, extents, costs, sheet, ends))
+
+
+def _cut_costs(passing: Sequence[float], ports: tuple[int, int]) -> list[float]:
+    """Return what a cut below each layer costs; the last layer ends the last page anyway."""
+    costs = [_TURN + _LINE * math.log2(max(lines, 1.0)) for lines in passing]
+    for number in {*range(ports[0]), len(costs) - 2} if ports[1] else range(ports[0]):
+        costs[number] += _NEVER
+    costs[-1] = 0.0
+    return costs
+
+
+def _cheapest_ends(bands: Bands, limit: float, costs: Sequence[float]) -> list[int]:
+    """Return the last layers of pages of at most this height whose cuts cost least together, in one pass.
+
+    ``waiting`` holds the ends that a page may begin after, each cheaper than those before it.
+    """
+    before: list[int] = []
+    total: list[float] = []
+    waiting: deque[int] = deque([-1])
+    for number, bottom in enumerate(bands.bottoms):
+        while len(waiting) > 1 and bottom - bands.tops[waiting[0] + 1] > limit:
+            waiting.popleft()
+        before.append(waiting[0])
+        total.append((total[waiting[0]] if waiting[0] >= 0 else 0.0) + costs[number])
+        while waiting and (total[waiting[-1]] if waiting[-1] >= 0 else 0.0) > total[number]:
+            waiting.pop()
+        waiting.append(number)
+    ends: list[int] = []
+    end = before[-1]
+    while end >= 0:
+        ends.append(end)
+        end = before[end]
+    return ends[::-1]
+
+
+def _cost(
+    bands: Bands, extents: Sequence[tuple[float, float]], costs: Sequence[float], sheet: Size, ends: list[int]
+) -> tuple[float, float]:
+    """Return how many sheets a drawing cut like this fills the longer way with what its cuts cost; then its height."""
+    firsts, lasts = [0, *(end + 1 for end in ends)], [*ends, len(bands.tops) - 1]
+    pages = list(zip(firsts, lasts, strict=True))
+    tall = max(bands.bottoms[last] - bands.tops[first] for first, last in pages) + (_HEADROOM if ends else 0.0)
+    wide = sum(_width(extents, first, last + 1) for first, last in pages) + _BETWEEN * len(ends)
+    return fill(wide, tall, sheet) + sum(costs[end] for end in ends), tall
+
+
+def fill(width: float, height: float, sheet: Size) -> float:
+    """Return how many sheets a drawing fills the longer way; those that fit are equally good."""
+    return max(width / sheet.width, height / sheet.height, 1.0)
+
+
+def _width(extents: Sequence[tuple[float, float]], first: int, end: int) -> float:
+    """Return how wide some layers are together."""
+    layers = extents[first:end]
+    return max(max(right for _, right in layers) - min(left for left, _ in layers), 0.0)
