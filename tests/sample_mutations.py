@@ -13,7 +13,7 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from op_samples import Const, Sample
+from op_samples import Const, Dtype, Sample
 from torch_signatures import ANY, REQUIRED, matching
 
 Mutation = Callable[[random.Random, Sample], "Sample | None"]
@@ -249,3 +249,69 @@ def default_spelled(rng: random.Random, sample: Sample) -> Sample | None:
         return None
     chosen = rng.choice(left)
     return replace(sample, kwargs={**sample.kwargs, chosen.name: chosen.default})
+
+
+@mutation
+def other_container(rng: random.Random, sample: Sample) -> Sample | None:
+    """A tuple of numbers as a list, or the other way round, or with NumPy's whole numbers in it."""
+    places = [i for i, a in enumerate(sample.args) if _numbers_in(a)]
+    if not places:
+        return None
+    i = rng.choice(places)
+    value = sample.args[i]
+    made = rng.choice((list(value), tuple(value), tuple(np.int64(v) if type(v) is int else v for v in value)))
+    return with_arg(sample, i, made)
+
+
+def _numbers_in(value: Any) -> bool:
+    return isinstance(value, (list, tuple)) and len(value) > 0 and all(type(v) in (int, float) for v in value)
+
+
+@mutation
+def tensor_for_number(rng: random.Random, sample: Sample) -> Sample | None:
+    """A number as a tensor without dimensions, or as a number of NumPy's."""
+    places: list[Any] = [i for i, a in enumerate(sample.args) if type(a) in (int, float)]
+    places += [k for k, v in sample.kwargs.items() if type(v) in (int, float)]
+    if not places:
+        return None
+    place = rng.choice(places)
+    value = sample.args[place] if isinstance(place, int) else sample.kwargs[place]
+    made = Const(np.array(value)) if rng.random() < 0.6 else np.array(value)
+    if isinstance(place, int):
+        return with_arg(sample, place, made)
+    return replace(sample, kwargs={**sample.kwargs, place: made})
+
+
+@mutation
+def without_gradient(rng: random.Random, sample: Sample) -> Sample | None:
+    """All arrays but one ask for no gradient."""
+    places = [i for i in arrays_of(sample) if not isinstance(sample.args[i], Const)]
+    if len(places) < 2:
+        return None
+    kept = rng.choice(places)
+    args = tuple(Const(a) if i in places and i != kept else a for i, a in enumerate(sample.args))
+    return replace(sample, args=args)
+
+
+@mutation
+def asked_dtype(rng: random.Random, sample: Sample) -> Sample | None:
+    """A ``dtype=`` where the function has one."""
+    found = matching(sample.name, sample.args, sample.kwargs)
+    if not any(a.name == "dtype" for signature in found for a in signature):
+        return None
+    return replace(sample, kwargs={**sample.kwargs, "dtype": Dtype(rng.choice(DTYPES))})
+
+
+@mutation
+def size_one(rng: random.Random, sample: Sample) -> Sample | None:
+    """Every dimension of one size shrinks to one element, in one array or in all."""
+    places = [i for i in arrays_of(sample) if raw(sample.args[i]).size]
+    sizes = [n for i in places for n in raw(sample.args[i]).shape if n > 1]
+    if not sizes:
+        return None
+    size = rng.choice(sizes)
+    for i in places if rng.random() < 0.5 else [rng.choice(places)]:
+        array = raw(sample.args[i])
+        cut = array[tuple(slice(0, 1) if n == size else slice(None) for n in array.shape)].copy()
+        sample = with_arg(sample, i, like(sample.args[i], cut))
+    return sample

@@ -19,6 +19,7 @@ from .op import OpDef, set_dispatcher
 from .opnode import OpNode
 from .plain import deferred
 from .quiet import quietly
+from .refusals import check_kinds, kernel_refusal, size_mismatch
 from .registry import OPS
 from .saved import INFERENCE_SAVE, SavedTensor
 from .state import STATE
@@ -36,6 +37,8 @@ def dispatch(op: OpDef, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     if not operands:
         out = op.forward(*args)
         return out[: -len(op.aux)] if op.aux and len(out) > 1 + len(op.aux) else (out[0] if op.aux else out)
+    if op.kinds:
+        check_kinds(op, operands)
     if op.promote and not same_dtype(op, args):
         args = promoted(op, args)
         operands = tensors_in(op, args)
@@ -83,49 +86,15 @@ def compute(op: OpDef, args: tuple[Any, ...]) -> Any:
     try:
         return quietly(op.forward, arrays_of(op, args))
     except (TypeError, OverflowError) as error:
-        raise kernel_refusal(op, args, error) from None
+        raise kernel_refusal(op, tensors_in(op, args), error) from None
     except ValueError as error:
         if "Invalid integer data type" in str(error):
-            raise kernel_refusal(op, args, error) from None
+            raise kernel_refusal(op, tensors_in(op, args), error) from None
         if "broadcast" not in str(error):
             raise
         mismatch = size_mismatch([t._sig.shape for t in tensors_in(op, args)], error)
         observe.tell("refused", op.name, args, mismatch)
         raise mismatch from None
-
-
-_NO_SUCH_KERNEL = (
-    "ufunc '", "numpy boolean", "Cannot cast", "is unsupported in linalg", "Invalid integer data type",
-    "not supported for complex",
-)  # fmt: skip
-"""How NumPy says that it has no such operation for a dtype."""
-
-
-def kernel_refusal(op: OpDef, args: tuple[Any, ...], error: Exception) -> Exception:
-    """What PyTorch says where NumPy has no such operation for a dtype, or a number does not fit into it."""
-    text = str(error)
-    if isinstance(error, OverflowError) or "must be a string or a real number" in text:
-        return RuntimeError(f"{op.name}(): value cannot be converted to the tensor's dtype without overflow: {text}")
-    if any(phrase in text for phrase in _NO_SUCH_KERNEL):
-        dtypes = dict.fromkeys(str(t.dtype) for t in tensors_in(op, args))
-        return NotImplementedError(f'"{op.name}" not implemented for {", ".join(dtypes)}')
-    return error
-
-
-def size_mismatch(shapes: list[tuple[int, ...]], error: Exception | None) -> Exception:
-    """What PyTorch says of operands that do not broadcast."""
-    whole: tuple[int, ...] = ()
-    for shape in shapes:
-        ndim = max(len(whole), len(shape))
-        a, b = (1,) * (ndim - len(whole)) + whole, (1,) * (ndim - len(shape)) + shape
-        for dim in range(ndim - 1, -1, -1):
-            if a[dim] != b[dim] and 1 not in (a[dim], b[dim]):
-                return RuntimeError(
-                    f"The size of tensor a ({a[dim]}) must match the size of tensor b ({b[dim]}) at non-singleton "
-                    f"dimension {dim}"
-                )
-        whole = tuple([n if m == 1 else m for m, n in zip(a, b, strict=True)])
-    return RuntimeError(str(error))
 
 
 def tensors_in(op: OpDef, args: tuple[Any, ...]) -> list[Any]:

@@ -16,7 +16,6 @@ from .dispatch import (
     record,
     same_dtype,
     saved_for,
-    size_mismatch,
     split_aux,
     tensors_in,
 )
@@ -27,6 +26,7 @@ from .forward_rules import output_tangents
 from .op import OpDef
 from .overlapping import TOLERATED, check_overlap, last_written
 from .quiet import quietly
+from .refusals import check_kinds, size_mismatch
 from .registry import F
 from .saved import SavedTensor
 from .state import STATE
@@ -62,6 +62,7 @@ def _written(op: OpDef, args: tuple[Any, ...]) -> Any:
     """Do it, with all arguments in the row's order."""
     t = args[0]
     operands = tensors_in(op, args)
+    check_kinds(op, operands)
     records = _records(op, operands)
     check_inplace(t, records)
     if not _may_overlap(op, args):

@@ -92,6 +92,8 @@ class OpDef:
         self.numbers: bool = facts.pop("numbers", True)
         self.ndim: int | None = facts.pop("ndim", None)
         """How many dimensions the result and all operands that the rules read have: 2 for products of matrices."""
+        self.kinds: str = facts.pop("kinds", "")
+        """NumPy's letters for the kinds of dtype that torch's kernel takes, of ``fciub``; empty: all of them."""
         if facts:
             raise RowError(f"row {name!r}: unknown facts {sorted(facts)}")
         self._read_signature(tensors)
@@ -237,7 +239,7 @@ def _row(name: str, forward: Any, kind: str, node: str | None, tensors: str | No
 
 _FACTS = (
     "view", "inplace", "promote", "outputs", "results", "nondiff", "aux", "jvp", "public", "constant", "in_place_node",
-    "numbers", "into", "ndim",
+    "numbers", "into", "ndim", "kinds",
 )  # fmt: skip
 """What a row may say besides its rules; ``numbers=False``: no operand may be a Python number."""
 

@@ -102,9 +102,10 @@ class CallText:
 
     def _same_dtype(self) -> list[str]:
         """Leave where promotion has to look."""
+        other = "sig.floats is None" if self.formula is not None or self.op.kinds else "not sig.differentiable"
         if not self.op.promote:
-            return []
-        differ = ["sig.floats is None" if self.formula is not None else "not sig.differentiable"]
+            return [f"if {other}: {self.leave}"] if self.op.kinds else []
+        differ = [other]
         for name in self.tensors[1:]:
             test = f"{name}._sig.numpy is not sig.numpy"
             differ.append(f"({name} is not None and {test})" if name in self.optional else test)

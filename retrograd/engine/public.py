@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import difflib
-import functools
 from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
 
 from .base import TensorBase, wrap
+from .calling import NO_NAMES, called, check_out, renamed, strictly, with_numbers
 from .inplace import call_inplace
 from .op import OpDef
 from .out_argument import write_out
 from .plain import deferred
 from .registry import OPS
-from .signatures import misfit, takes_out
 from .whole_writes import at_once, has_whole_writes
 
 FUNCTIONS: dict[str, Callable[..., Any]] = {}
@@ -24,7 +23,6 @@ METHODS: dict[str, Callable[..., Any]] = {}
 """Tensor methods by name, such as ``Tensor.add_``."""
 NAMESPACES: dict[str, dict[str, Callable[..., Any]]] = {}
 """Functions of torch's sub-modules: ``NAMESPACES["nn.functional"]["relu"]``."""
-NO_NAMES: Mapping[str, str] = {}
 PROPERTIES: dict[str, Callable[[Any], Any]] = {}
 """Tensor properties by name, such as ``Tensor.T``."""
 
@@ -35,21 +33,6 @@ _SPELLINGS = {
     "concatenate": "cat", "swapaxes": "transpose", "swapdims": "transpose", "ger": "outer",
 }  # fmt: skip
 """Further names torch has for the same function."""
-_ALIASES = {"axis": "dim", "keepdims": "keepdim", "x2": "other"}
-_FIRST = ("input", "x", "a", "x1")
-"""What torch takes, as NumPy does, for the name of a first argument."""
-
-
-def renamed(kwargs: dict[str, Any], names: tuple[str, ...]) -> dict[str, Any]:
-    """Keyword arguments under a function's own names: torch also takes ``input``, and NumPy's ``axis`` and so on."""
-    kwargs = dict(kwargs)
-    for alias, name in _ALIASES.items():
-        if alias in kwargs and alias not in names and name in names:
-            kwargs[name] = kwargs.pop(alias)
-    for alias in _FIRST:
-        if alias in kwargs and alias not in names and names and names[0] not in kwargs:
-            kwargs[names[0]] = kwargs.pop(alias)
-    return kwargs
 
 
 def type_name_of(value: Any) -> str:
@@ -133,8 +116,8 @@ def function_of(op: OpDef) -> Callable[..., Any]:
             _check_row_arguments(op, args, named)
             return op(*args, **named)
         except Exception:
-            name_misfit(op.name, args, kwargs)
-            raise
+            args, kwargs = with_numbers(op.name, args, kwargs)
+        return call(*args, out=out, **kwargs)
 
     call.__name__ = call.__qualname__ = op.name
     call.__doc__ = op.forward.__doc__ if not hasattr(op.forward, "nin") else f"Element-wise {op.name}."
@@ -152,8 +135,8 @@ def inplace_of(op: OpDef) -> Callable[..., Any]:
                 check_operands(op, (self, *args), named)
             return call_inplace(op.in_place, (self, *args), named)
         except Exception:
-            name_misfit(op.name + "_", (self, *args), kwargs)
-            raise
+            (self, *args), kwargs = with_numbers(op.name + "_", (self, *args), kwargs)  # type: ignore[assignment]
+        return general(self, *args, **kwargs)
 
     call = at_once(op, general) if has_whole_writes(op) else general
     call.__name__ = call.__qualname__ = op.name + "_"
@@ -182,8 +165,8 @@ def public(
 
     def note(f: Callable[..., Any]) -> Callable[..., Any]:
         key = name or f.__name__
-        made = _called(f, key if namespace is None else f"{namespace}.{key}", out, also)
-        made = _strict(made, key) if strict else made
+        made = called(f, key if namespace is None else f"{namespace}.{key}", out, also)
+        made = strictly(made, key) if strict else made
         made = made if row is None else deferred(OPS[row], made, "function")
         if namespace is not None:
             NAMESPACES.setdefault(namespace, {})[key] = made
@@ -195,57 +178,6 @@ def public(
         return made
 
     return note
-
-
-def _called(f: Callable[..., Any], name: str, out: bool, also: Mapping[str, str]) -> Callable[..., Any]:
-    """A hand-written function as users call it: with ``out=``, and with torch's sentence for arguments that misfit."""
-    f = getattr(f, "__wrapped__", f)  # published under another name already
-    code: Any = getattr(f, "__code__", None)
-    names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount] if code is not None else ()
-
-    def respelled(kwargs: dict[str, Any]) -> dict[str, Any]:
-        return {also.get(key, key): value for key, value in kwargs.items()}
-
-    @functools.wraps(f)
-    def call(*args: Any, **kwargs: Any) -> Any:
-        try:
-            return f(*args, **respelled(kwargs)) if also and kwargs else f(*args, **kwargs)
-        except Exception:
-            name_misfit(name, args, kwargs)
-            raise
-
-    @functools.wraps(f)
-    def call_with_out(*args: Any, out: Any = None, **kwargs: Any) -> Any:
-        named = renamed(respelled(kwargs), names) if kwargs else kwargs
-        try:
-            return f(*args, **named) if out is None else write_out(f, out, args, named)
-        except Exception:
-            name_misfit(name, args, kwargs)
-            raise
-
-    return call_with_out if out else call
-
-
-def _strict(function: Callable[..., Any], name: str) -> Callable[..., Any]:
-    @functools.wraps(function)
-    def call(*args: Any, **kwargs: Any) -> Any:
-        name_misfit(name, args, {k: v for k, v in kwargs.items() if v is not None or k != "out"})
-        return function(*args, **kwargs)
-
-    return call
-
-
-def name_misfit(name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-    """After a failed call: raise torch's ``TypeError`` if an argument is of the wrong kind."""
-    wrong = misfit(name, args, kwargs)
-    if wrong is not None:
-        raise wrong from None
-
-
-def check_out(name: str) -> None:
-    """``TypeError`` for ``out=`` where torch's function has none."""
-    if not takes_out(name):
-        raise TypeError(f"{name}() got an unexpected keyword argument 'out'")
 
 
 def missing_name(module: str, name: str, namespace: str) -> AttributeError:

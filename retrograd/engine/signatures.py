@@ -136,6 +136,40 @@ def _shown(overload: Signature) -> Iterator[str]:
         yield f"{p.kind.replace('any', p.name)} {p.name}"
 
 
+def numbers_for_tensors(
+    name: str, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> tuple[tuple[Any, ...], dict[str, Any]] | None:
+    """A call with numbers where PyTorch wants numbers and got tensors of one element; ``None`` if there are none.
+
+    Where PyTorch declares a function in Python, whole numbers after the first argument count as such.
+    """
+    overloads = [o for o in signatures(name) if _complaint(o, args, kwargs, 1) is None]
+    wanted = {p.name for o in overloads[:1] for p in o if p.kind.rstrip("?") in _NUMERIC}
+    places = [p.name for p in overloads[0] if not p.keyword_only] if overloads else []
+    found = [i for i, v in enumerate(args) if _is_number(v) and (places[i : i + 1] or [""])[0] in wanted]
+    keys = [k for k, v in kwargs.items() if _is_number(v) and k in wanted]
+    if not overloads and not _lines().get(name):
+        found = [i for i, v in enumerate(args) if i and _is_number(v, "iu")]
+        keys = [k for k, v in kwargs.items() if _is_number(v, "iu")]
+    if not found and not keys:
+        return None
+    numbers = tuple([v.item() if i in found else v for i, v in enumerate(args)])
+    return numbers, {k: v.item() if k in keys else v for k, v in kwargs.items()}
+
+
+_NUMERIC = ("int", "int[]", "float", "Scalar")
+
+
+def _is_number(value: Any, kinds: str = "biufc") -> bool:
+    """Whether a tensor of one element may stand for a number."""
+    return (
+        isinstance(value, TensorBase)
+        and not value._array.ndim
+        and value._array.dtype.kind in kinds
+        and not value.requires_grad
+    )
+
+
 _ALSO = {"dim": ("axis",), "keepdim": ("keepdims",), "input": ("x", "a", "x1", "self"), "other": ("x2",)}
 """Further names that PyTorch takes for an argument, NumPy's."""
 

@@ -1,4 +1,4 @@
-# kind: silent-inplace; symptom: gradients are those of changed activations; names: h, NumPy
+# kind: silent-inplace; symptom: gradients are those of changed activations; names: h, NumPy; torch only
 import torch
 
 torch.manual_seed(0)

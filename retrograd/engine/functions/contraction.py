@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 
 from ..base import TensorBase
+from ..calling import renamed
 from ..dtypes import scalar_name
 from ..inplace import call_inplace
-from ..public import check_tensor, public, renamed, type_name_of
+from ..public import check_tensor, public, type_name_of
 from ..registry import OPS, F
 from .linear_algebra import matmul
 from .rearranging import ints_of

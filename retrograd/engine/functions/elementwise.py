@@ -303,7 +303,7 @@ def conj_physical(input: Any) -> Any:  # noqa: A002
 @public("conj_physical_")
 def conj_physical_(self: Any) -> Any:
     """In-place complex conjugate."""
-    return call_inplace(OPS["_conj_physical"].in_place, (self,), {})
+    return call_inplace(OPS["_conj_physical"].in_place, (self,), {}) if self._sig.numpy.kind != "b" else self
 
 
 @public("masked_fill")

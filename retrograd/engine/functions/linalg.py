@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from ..base import TensorBase, wrap
-from ..ops.solving import LinAlgError
+from ..ops.solving import LinAlgError, bad_minor, is_positive_definite
 from ..public import FUNCTIONS, METHODS, NAMESPACES, public
 from ..registry import F
 
@@ -195,8 +195,15 @@ def cholesky(A: Any, *, upper: bool = False) -> Any:  # noqa: N803
 
 @public("cholesky_ex", namespace="linalg", out=True)
 def cholesky_ex(A: Any, *, upper: bool = False, check_errors: bool = False) -> Any:  # noqa: N803
-    """The triangular factor, and zeros that say that it went well."""
-    return Checked(F._cholesky_ex(A, upper), _info(A))
+    """The triangular factor, and zeros that say that it went well (otherwise the order of the bad leading minor)."""
+    try:
+        return Checked(F._cholesky_ex(A, upper), _info(A))
+    except LinAlgError:
+        if check_errors:
+            raise
+    orders = [0 if is_positive_definite(m) else bad_minor(m) for m in A._array.reshape(-1, *A.shape[-2:])]
+    nan = wrap(np.full(A.shape, np.nan, A._sig.numpy))
+    return Checked(nan, wrap(np.reshape(orders, A.shape[:-2]).astype(np.int32)))
 
 
 @public("cholesky", out=True)

@@ -55,7 +55,7 @@ def pooled_sizes(spatial: Any, kernel: Sizes, stride: Sizes, padding: Sizes, dil
 
 def _max_how(x: Any, dims: int, kernel: Any, stride: Any, padding: Any, dilation: Any, ceil: bool) -> Any:
     kernel = sizes_of(kernel, dims, "kernel_size")
-    stride = kernel if stride is None or stride == [] else sizes_of(stride, dims, "stride")
+    stride = kernel if stride in (None, [], ()) else sizes_of(stride, dims, "stride")
     padding, dilation = sizes_of(padding, dims, "padding"), sizes_of(dilation, dims, "dilation")
     count = pooled_sizes(x.shape[-dims:], kernel, stride, padding, dilation, ceil=ceil)
     return kernel, stride, padding, dilation, count
@@ -104,7 +104,7 @@ def _avg_pool(x: Any, dims: int, how: tuple[Any, ...]) -> Any:
     kernel, stride, padding, ceil, include_pad, override = how
     _check_input(x, dims, f"avg_pool{dims}d")
     kernel = sizes_of(kernel, dims, "kernel_size")
-    stride = kernel if stride is None or stride == [] else sizes_of(stride, dims, "stride")
+    stride = kernel if stride in (None, [], ()) else sizes_of(stride, dims, "stride")
     padding = sizes_of(padding, dims, "padding")
     refuse(override == 0, "divisor must be not zero")
     count = pooled_sizes(x.shape[-dims:], kernel, stride, padding, (1,) * dims, ceil=ceil)
@@ -198,7 +198,7 @@ def _unpooled_size(x: Any, dims: int, kernel: Any, stride: Any, padding: Any, ou
     if output_size is not None:
         return tuple(output_size)[-dims:]
     kernel = sizes_of(kernel, dims)
-    stride = kernel if stride is None else sizes_of(stride, dims)
+    stride = kernel if stride in (None, [], ()) else sizes_of(stride, dims)
     padding = sizes_of(padding, dims)
     return tuple((n - 1) * s - 2 * p + k for n, s, p, k in zip(x.shape[-dims:], stride, padding, kernel, strict=True))
 

@@ -191,6 +191,7 @@ def histc(input: Any, bins: int = 100, min: Any = 0, max: Any = 0) -> Any:  # no
 def histogram(input: Any, bins: Any = 100, *, range: Any = None, weight: Any = None, density: bool = False) -> Any:  # noqa: A002
     """Counts (or weights, or densities) in bins, and the edges of the bins."""
     array = input._array
+    bins = int(bins) if isinstance(bins, TensorBase) and not bins.ndim else bins
     edges = bins._array if isinstance(bins, TensorBase) else bins
     if isinstance(bins, TensorBase) and not bins.numel():
         raise RuntimeError("torch.histogramdd: bins tensor should have at least 1 element, but got 0 elements")

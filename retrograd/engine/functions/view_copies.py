@@ -34,7 +34,7 @@ def expand_copy(input: Any, size: Any, *, implicit: bool = False) -> Any:  # noq
 @public("view_copy", method=False, out=True)
 def view_copy(input: Any, size: Any) -> Any:  # noqa: A002
     """A copy in another shape."""
-    return F.view_copy(input, ints_of((size,)))
+    return F.view_copy(input if input.is_contiguous() else F._contiguous_copy(input), ints_of((size,)))
 
 
 @public("narrow_copy", out=True)

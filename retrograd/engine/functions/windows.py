@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from operator import index
 from typing import Any
 
 import numpy as np
@@ -107,6 +108,7 @@ def _new(name: str, compute: Any, defaults: dict[str, Any]) -> None:
     ) -> Any:  # fmt: skip
         """A window of ``M`` elements."""
         values = {**defaults, **dict(zip(defaults, numbers, strict=False)), **named}
+        M = index(M)  # noqa: N806 - a tensor of one element will do, too
         if M < 0:
             raise ValueError(f"{name} requires non-negative window length, got M={M}")
         if numpy_of(dtype).name not in ("float32", "float64"):

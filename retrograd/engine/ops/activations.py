@@ -23,17 +23,20 @@ elementwise(
     "leaky_relu", lambda self, negative_slope=0.01: np.where(self > 0, self, self * self.dtype.type(negative_slope)),
     tensors="self", public=False, in_place_node="LeakyReluBackward1",
     self=lambda g, self, negative_slope: F._where(self > 0, g, g * negative_slope),
+    kinds="f",
 )  # fmt: skip
 elementwise(
     "_prelu_kernel", lambda self, weight: np.where(self > 0, self, self * weight), tensors="self weight", promote="",
     self=lambda g, self, weight: F._where(self > 0, g, g * weight),
     weight=lambda g, self: F._where(self > 0, F.zeros_like(g), g * self),
+    kinds="f",
 )  # fmt: skip
 elementwise(
     "_rrelu", lambda self, noise: np.where(self > 0, self, self * noise).astype(self.dtype),
     tensors="self noise", promote="",
     node="RreluWithNoiseBackward0", in_place_node="RreluWithNoiseBackward1",
     self=lambda g, self, noise: F._where(self > 0, g, g * noise),
+    kinds="f",
 )  # fmt: skip
 
 
@@ -43,7 +46,7 @@ def _threshold(self: Any, threshold: float, value: float) -> Any:
 
 
 elementwise("threshold", _threshold, tensors="self", inplace=True, in_place_node="ThresholdBackward1",
-            self=lambda g, self, threshold: F._kept(g, self > threshold))  # fmt: skip
+            self=lambda g, self, threshold: F._kept(g, self > threshold), kinds="fiu")  # fmt: skip
 
 
 def _hardtanh(self: Any, min_val: float = -1.0, max_val: float = 1.0) -> Any:
@@ -53,6 +56,7 @@ def _hardtanh(self: Any, min_val: float = -1.0, max_val: float = 1.0) -> Any:
 elementwise(
     "hardtanh", _hardtanh, tensors="self", public=False,
     self=lambda g, self, min_val, max_val: F._kept(g, (self <= min_val) | (self >= max_val), False),
+    kinds="fiu",
 )  # fmt: skip
 
 
@@ -65,8 +69,8 @@ def _hardswish_slope(g: Any, self: Any) -> Any:
 
 
 elementwise("hardsigmoid", _hardsigmoid, promote="", public=False,
-            self=lambda g, self: F._kept(g / 6, (self > -3) & (self < 3)))  # fmt: skip
-elementwise("hardswish", lambda self: self * _hardsigmoid(self), public=False, self=_hardswish_slope)
+            self=lambda g, self: F._kept(g / 6, (self > -3) & (self < 3)), kinds="f")  # fmt: skip
+elementwise("hardswish", lambda self: self * _hardsigmoid(self), public=False, self=_hardswish_slope, kinds="f")
 
 
 def _softshrink(self: Any, lambd: float = 0.5) -> Any:
@@ -82,9 +86,9 @@ def _hardshrink(self: Any, lambd: float = 0.5) -> Any:
 
 
 elementwise("softshrink", _softshrink, tensors="self", public=False,
-            self=lambda g, self, lambd: F._kept(g, (self >= -lambd) & (self <= lambd), False))  # fmt: skip
+            self=lambda g, self, lambd: F._kept(g, (self >= -lambd) & (self <= lambd), False), kinds="f")  # fmt: skip
 elementwise("hardshrink", _hardshrink, tensors="self",
-            self=lambda g, self, lambd: F._kept(g, (self >= -lambd) & (self <= lambd), False))  # fmt: skip
+            self=lambda g, self, lambd: F._kept(g, (self >= -lambd) & (self <= lambd), False), kinds="f")  # fmt: skip
 
 # -- exponential
 
@@ -99,7 +103,7 @@ def _elu_slope(g: Any, self: Any, alpha: float, scale: float, input_scale: float
     return F._where(self > 0, g * scale, g * (F.exp(low * input_scale) * (alpha * scale * input_scale)))
 
 
-elementwise("elu", _elu, tensors="self", public=False, in_place_node="EluBackward1", self=_elu_slope)
+elementwise("elu", _elu, tensors="self", public=False, in_place_node="EluBackward1", self=_elu_slope, kinds="f")
 
 
 def _celu(self: Any, alpha: float = 1.0) -> Any:
@@ -110,7 +114,7 @@ def _celu(self: Any, alpha: float = 1.0) -> Any:
 
 
 elementwise("celu", _celu, tensors="self", inplace=True, in_place_node="CeluBackward1",
-            self=lambda g, self, alpha: _elu_slope(g, self, alpha, 1.0, 1.0 / alpha))  # fmt: skip
+            self=lambda g, self, alpha: _elu_slope(g, self, alpha, 1.0, 1.0 / alpha), kinds="f")  # fmt: skip
 
 
 def _gelu(self: Any, approximate: str = "none") -> Any:
@@ -161,7 +165,7 @@ def _gelu_slope(g: Any, self: Any, approximate: str) -> Any:
     return g * (0.5 * (1.0 + F.erf(self * math.sqrt(0.5))) + self * density)
 
 
-elementwise("gelu", _gelu, tensors="self", public=False, self=_gelu_slope)
+elementwise("gelu", _gelu, tensors="self", public=False, self=_gelu_slope, kinds="f")
 
 
 def _logistic(x: Any) -> Any:
@@ -193,11 +197,11 @@ def _softplus_slope(g: Any, self: Any, beta: float, threshold: float) -> Any:
     return F._where(scaled > threshold, g, g * F.sigmoid(scaled))
 
 
-elementwise("silu", lambda self: self * _logistic(self), public=False, self=_silu_slope)
-elementwise("mish", lambda self: self * np.tanh(_log_one_plus_exp(self)), public=False, self=_mish_slope)
-elementwise("softplus", _softplus, tensors="self", public=False, self=_softplus_slope)
+elementwise("silu", lambda self: self * _logistic(self), public=False, self=_silu_slope, kinds="fc")
+elementwise("mish", lambda self: self * np.tanh(_log_one_plus_exp(self)), public=False, self=_mish_slope, kinds="f")
+elementwise("softplus", _softplus, tensors="self", public=False, self=_softplus_slope, kinds="f")
 elementwise("logsigmoid", lambda self: -_log_one_plus_exp(-self), node="LogSigmoidBackward0", public=False,
-            self=lambda g, self: g * F.sigmoid(-self))  # fmt: skip
+            self=lambda g, self: g * F.sigmoid(-self), kinds="f")  # fmt: skip
 
 # -- gated
 
@@ -225,4 +229,4 @@ def _glu_slope(g: Any, self: Any, dim: int) -> Any:
     return F.cat([g * s, g * a * s * (1 - s)], dim)
 
 
-function("glu", _glu, tensors="self", public=False, self=_glu_slope)
+function("glu", _glu, tensors="self", public=False, self=_glu_slope, kinds="f")

@@ -96,6 +96,7 @@ def _convolution_jvp(primal: Any, tangents: Any, results: Any) -> Any:
 multilinear(
     "convolution", _convolution, node="ConvolutionBackward0", tensors="input weight bias", promote="",
     joint=_convolution_grads, jvp=_convolution_jvp, public=False,
+    kinds="fciu",
 )  # fmt: skip
 
 
@@ -127,8 +128,10 @@ linear(
     self=lambda g, self_sizes, kernel_size, dilation, padding, stride: F._col2im(
         g, tuple(self_sizes[-2:]), kernel_size, dilation, padding, stride
     ),
+    kinds="fcb",
 )  # fmt: skip
 linear(
     "_col2im", _col2im, node="Col2ImBackward0",
     self=lambda g, kernel_size, dilation, padding, stride: F._im2col(g, kernel_size, dilation, padding, stride),
+    kinds="fcb",
 )  # fmt: skip

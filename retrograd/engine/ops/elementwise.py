@@ -135,12 +135,14 @@ def _zeros_rule(g: Any) -> Any:
     return F.zeros_like(g)
 
 
-elementwise("_div_floor", _div_floor, node="DivBackward2", promote="common", self=_zeros_rule, other=_zeros_rule)
+elementwise(
+    "_div_floor", _div_floor, node="DivBackward2", promote="common", self=_zeros_rule, other=_zeros_rule, kinds="fiu"
+)
 elementwise("_div_trunc", _div_trunc, node="DivBackward2", promote="common", self=_zeros_rule, other=_zeros_rule)
 elementwise("neg", np.negative, self=lambda g: -g, inplace=True)
 
 
-elementwise("abs", np.absolute, self=lambda g, self: g * F.sgn(self), inplace=True)
+elementwise("abs", np.absolute, self=lambda g, self: g * F.sgn(self), inplace=True, kinds="fciu")
 
 
 def _sign(self: Any) -> Any:
@@ -234,6 +236,7 @@ elementwise("_pow_scalar", _pow_scalar, node="PowBackward0", tensors="self", sel
 elementwise(
     "_pow_tensor", integer_power, node="PowBackward1",
     self=_pow_tensor_self, exponent=_pow_exponent,
+    kinds="fciu",
 )  # fmt: skip
 
 
@@ -288,6 +291,7 @@ elementwise("sigmoid", _sigmoid, promote="float", self=lambda g, result: g * con
 elementwise(
     "relu", lambda self: np.maximum(self, self.dtype.type(0)), inplace=True,
     self=lambda g, result: F._threshold_backward(g, result, 0),
+    kinds="fiu",
 )  # fmt: skip
 elementwise(
     "_threshold_backward", lambda grad_output, self, threshold: kept(grad_output, self <= threshold, False),
@@ -330,11 +334,13 @@ elementwise(
     "maximum", np.maximum, numbers=False,
     self=lambda g, self, other: _tie(g, self < other, self == other),
     other=lambda g, self, other: _tie(g, other < self, self == other),
+    kinds="fiub",
 )  # fmt: skip
 elementwise(
     "minimum", np.minimum, numbers=False,
     self=lambda g, self, other: _tie(g, self > other, self == other),
     other=lambda g, self, other: _tie(g, other > self, self == other),
+    kinds="fiub",
 )  # fmt: skip
 
 
@@ -399,7 +405,7 @@ for _name, _ufunc in {
 }.items():  # fmt: skip
     nondifferentiable(_name, _ufunc, inplace=_name.endswith("not"))
 for _name, _round in {"floor": np.floor, "ceil": np.ceil, "trunc": np.trunc}.items():
-    elementwise(_name, _round, self=_zeros_rule, inplace=True)
+    elementwise(_name, _round, self=_zeros_rule, inplace=True, kinds="fiu")
 
 
 def _floor_divide(self: Any, other: Any) -> Any:
@@ -407,8 +413,9 @@ def _floor_divide(self: Any, other: Any) -> Any:
     return np.floor_divide(self, whole_divisor(self, other))
 
 
-underivable("floor_divide", _floor_divide, tensors="self other", promote="common", inplace=True)
+underivable("floor_divide", _floor_divide, tensors="self other", promote="common", inplace=True, kinds="fiu")
 elementwise(
     "remainder", lambda self, other: np.remainder(self, whole_divisor(self, other)), node="RemainderBackward1",
     self=lambda g: g, other=lambda g, self, other: -g * F._div_floor(self, other), inplace=True,
+    kinds="fiu",
 )  # fmt: skip

@@ -98,6 +98,7 @@ multilinear(
     "_embedding_bag", _bags, node="EmbeddingBagBackward0", tensors="weight per_sample indices", promote="",
     weight=lambda g, weight_sizes, per_sample, indices, how: F._bags_back(g, per_sample, indices, how, weight_sizes[0]),
     per_sample=lambda g, weight, indices, how: _into_samples(g, weight, indices, how),
+    kinds="f",
 )  # fmt: skip
 multilinear(
     "_bags_back", _bags_back, node="EmbeddingBagBackwardBackward0", tensors="grad per_sample indices", promote="",
@@ -123,6 +124,7 @@ def _bag_winners_back(grad: Any, winners: Any, count: int) -> Any:
 linear(
     "_embedding_bag_max", _bag_winners, node="EmbeddingBagBackward0", tensors="weight winners",
     weight=lambda g, weight_sizes, winners: F._bag_winners_back(g, winners, weight_sizes[0]),
+    kinds="f",
 )  # fmt: skip
 linear(
     "_bag_winners_back", _bag_winners_back, node="EmbeddingBagBackwardBackward0", tensors="grad winners",
@@ -149,6 +151,7 @@ multilinear(
     input1=lambda g, input2, weight: F._trilinear(g, input2, F._permute(weight, (1, 0, 2))),
     input2=lambda g, input1, weight: F._trilinear(input1, g, F._permute(weight, (2, 1, 0))),
     weight=lambda g, input1, input2: F._outer_of_three(g, input1, input2),
+    kinds="fciu",
 )  # fmt: skip
 multilinear(
     "_outer_of_three", _outer_of_three, promote="", node="TrilinearBackward0",

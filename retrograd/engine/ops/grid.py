@@ -198,7 +198,7 @@ def _into_grid(axes: list[Any], dimensions: Any, grid: Any, how: tuple[str, str,
 for _dims in (2, 3):
     function(
         f"_grid_sampler_{_dims}d", _grid_sample, node=f"GridSampler{_dims}DBackward0", tensors="input grid",
-        joint=_grid_sample_grads,
+        joint=_grid_sample_grads, kinds="f",
     )  # fmt: skip
 
 

@@ -41,6 +41,7 @@ multilinear(
     "mm", _mm, promote="", ndim=2,
     self=lambda g, mat2: F.mm(g, F.t(conj(mat2))),
     mat2=lambda g, self: F.mm(F.t(conj(self)), g),
+    kinds="fciu",
 )  # fmt: skip
 
 
@@ -61,6 +62,7 @@ multilinear(
     "bmm", _bmm, promote="", ndim=3,
     self=lambda g, mat2: F.bmm(g, F.transpose(conj(mat2), 1, 2)),
     mat2=lambda g, self: F.bmm(F.transpose(conj(self), 1, 2), g),
+    kinds="fciu",
 )  # fmt: skip
 
 
@@ -86,6 +88,7 @@ multilinear(
     "mv", _mv, promote="",
     self=lambda g, vec: F._outer(g, conj(vec)),
     vec=lambda g, self: F.mv(F.t(conj(self)), g),
+    kinds="fciu",
 )  # fmt: skip
 multilinear(
     "_outer", _outer, node="MulBackward0", promote="common",
@@ -114,7 +117,14 @@ def _dot(self: Any, tensor: Any) -> Any:
     return np.dot(self, tensor)
 
 
-multilinear("dot", _dot, promote="", self=lambda g, tensor: g * conj(tensor), tensor=lambda g, self: g * conj(self))
+multilinear(
+    "dot",
+    _dot,
+    promote="",
+    self=lambda g, tensor: g * conj(tensor),
+    tensor=lambda g, self: g * conj(self),
+    kinds="fciu",
+)
 
 
 def _addmm(self: Any, mat1: Any, mat2: Any, beta: Any = 1, alpha: Any = 1) -> Any:
@@ -158,4 +168,5 @@ multilinear(
     mat1=lambda g, mat2, alpha: _times(F.mm(g, F.t(conj(mat2))), conj(alpha)),
     mat2=lambda g, mat1, alpha: _times(F.mm(F.t(conj(mat1)), g), conj(alpha)),
     jvp=_addmm_jvp,
+    kinds="fciu",
 )  # fmt: skip

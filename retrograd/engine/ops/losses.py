@@ -40,7 +40,7 @@ def _smooth_l1(self: Any, target: Any, reduction: str, beta: float) -> Any:
 def _smooth_l1_slope(g: Any, self: Any, target: Any, reduction: str, beta: float) -> Any:
     away = self - target
     inner = away / beta if beta else away
-    return _scaled(g, F._where(F.abs(away) < beta, inner, F.sgn(away)), reduction)
+    return _scaled(g, F._where(F.abs(away) >= beta, F.sgn(away), inner), reduction)
 
 
 def _huber(self: Any, target: Any, reduction: str, delta: float) -> Any:
@@ -50,16 +50,18 @@ def _huber(self: Any, target: Any, reduction: str, delta: float) -> Any:
 
 def _huber_slope(g: Any, self: Any, target: Any, reduction: str, delta: float) -> Any:
     away = self - target
-    return _scaled(g, F._where(F.abs(away) <= delta, away, delta * F.sgn(away)), reduction)
+    return _scaled(g, F._where(F.abs(away) >= delta, delta * F.sgn(away), away), reduction)
 
 
 function(
     "_smooth_l1_loss", _smooth_l1, node="SmoothL1LossBackward0", promote="common", self=_smooth_l1_slope,
     target=lambda g, self, target, reduction, beta: -_smooth_l1_slope(g, self, target, reduction, beta),
+    kinds="f",
 )  # fmt: skip
 function(
     "_huber_loss", _huber, node="HuberLossBackward0", promote="common", self=_huber_slope,
     target=lambda g, self, target, reduction, delta: -_huber_slope(g, self, target, reduction, delta),
+    kinds="f",
 )  # fmt: skip
 
 
@@ -71,6 +73,7 @@ def _soft_margin(self: Any, target: Any, reduction: str) -> Any:
 function(
     "_soft_margin_loss", _soft_margin, node="SoftMarginLossBackward0", tensors="self target", promote="common",
     self=lambda g, self, target, reduction: _scaled(g, -target * F.sigmoid(-target * self), reduction),
+    kinds="fc",
 )  # fmt: skip
 
 # -- probabilities
@@ -99,7 +102,7 @@ def _bce_target(g: Any, self: Any, weight: Any, reduction: str) -> Any:
 
 
 function("_binary_cross_entropy", _bce, node="BinaryCrossEntropyBackward0", tensors="self target weight", promote="",
-         self=_bce_self, target=_bce_target)  # fmt: skip
+         self=_bce_self, target=_bce_target, kinds="f")  # fmt: skip
 
 
 def _log_sigmoid(x: Any) -> Any:
@@ -128,6 +131,7 @@ def _bce_logits_target(g: Any, self: Any, weight: Any, pos_weight: Any, reductio
 function(
     "_bce_with_logits", _bce_logits, node="BinaryCrossEntropyWithLogitsBackward0", promote="",
     tensors="self target weight pos_weight", self=_bce_logits_self, target=_bce_logits_target,
+    kinds="f",
 )  # fmt: skip
 
 # -- margins over classes: input (N, C) or (C,)
@@ -181,7 +185,7 @@ def _multi_margin_slope(g: Any, self: Any, target: Any, p: int, margin: float, w
 
 
 function("_multi_margin_loss", _multi_margin, node="MultiMarginLossBackward0", tensors="self target weight",
-         self=_multi_margin_slope)  # fmt: skip
+         self=_multi_margin_slope, kinds="f")  # fmt: skip
 
 
 def _multilabel_parts(self: Any, target: Any) -> tuple[Any, Any]:
@@ -226,7 +230,7 @@ def _multilabel_margin_slope(g: Any, self: Any, target: Any, reduction: str) -> 
 
 
 function("_multilabel_margin_loss", _multilabel_margin, node="MultilabelMarginLossBackward0", tensors="self target",
-         self=_multilabel_margin_slope)  # fmt: skip
+         self=_multilabel_margin_slope, kinds="f")  # fmt: skip
 
 # -- distances between rows
 
@@ -278,6 +282,7 @@ function(
     "_cdist", _cdist, node="CdistBackward0", promote="",
     x1=lambda g, x1, x2, p: F.sum_to_size(F._sum_dim(_cdist_slope(g, x1, x2, p), -2), tuple(x1.shape)),
     x2=lambda g, x1, x2, p: F.sum_to_size(F._sum_dim(-_cdist_slope(g, x1, x2, p), -3), tuple(x2.shape)),
+    kinds="f",
 )  # fmt: skip
 
 
@@ -297,4 +302,4 @@ def _pdist_slope(g: Any, self: Any, p: float) -> Any:
     return F._index_backward(slope, sizes, (first,)) - F._index_backward(slope, sizes, (second,))
 
 
-function("_pdist", _pdist, node="PdistBackward0", tensors="self", self=_pdist_slope)
+function("_pdist", _pdist, node="PdistBackward0", tensors="self", self=_pdist_slope, kinds="f")

@@ -50,7 +50,7 @@ def _softmax_grad(g: Any, result: Any, dim: int) -> Any:
     return gi
 
 
-function("_softmax", _softmax, self=_softmax_grad)
+function("_softmax", _softmax, self=_softmax_grad, kinds="f")
 
 
 def _log_softmax(self: Any, dim: int) -> Any:
@@ -70,7 +70,7 @@ def _log_softmax_grad(g: Any, result: Any, dim: int) -> Any:
     return np.subtract(g, gi, out=gi)
 
 
-function("_log_softmax", _log_softmax, self=_log_softmax_grad)
+function("_log_softmax", _log_softmax, self=_log_softmax_grad, kinds="f")
 
 
 # -- negative log likelihood: input (N, C) or (C,), target (N,) or ()
@@ -146,7 +146,7 @@ def _nll_backward_grad(
 
 
 for _name, _node in (("_nll_loss", "NllLossBackward0"), ("_nll_loss_2d", "NllLoss2DBackward0")):
-    function(_name, _nll_loss, node=_node, tensors="self target weight", self=_nll_grad,
+    function(_name, _nll_loss, node=_node, tensors="self target weight", self=_nll_grad, kinds="f",
              jvp=lambda primal, tangents, results: F._nll_loss(tangents[0], *primal[1:]))  # fmt: skip
 function(
     "_nll_backward", _nll_backward, node="NllLossBackwardBackward0", tensors="grad_output target weight",

@@ -126,6 +126,7 @@ def _sum_lead(x: Any, axes: Sizes) -> Any:
 function(
     "_layer_norm", _layer_norm, node="NativeLayerNormBackward0", tensors="input weight bias",
     joint=_layer_norm_grads, aux=("result1", "result2"),
+    kinds="f",
 )  # fmt: skip
 
 
@@ -182,6 +183,7 @@ def _group_norm_formula(g: Any, needs: Any, x: Any, weight: Any, group: int, eps
 function(
     "_group_norm", _group_norm, node="NativeGroupNormBackward0", tensors="input weight bias",
     joint=_group_norm_grads, aux=("result1", "result2"),
+    kinds="f",
 )  # fmt: skip
 
 
@@ -250,5 +252,10 @@ def _batch_norm_formula(g: Any, needs: Any, x: Any, weight: Any, training: bool,
 
 
 function(
-    "_batch_norm", _batch_norm, node="NativeBatchNormBackward0", tensors="input weight bias", joint=_batch_norm_grads
+    "_batch_norm",
+    _batch_norm,
+    node="NativeBatchNormBackward0",
+    tensors="input weight bias",
+    joint=_batch_norm_grads,
+    kinds="f",
 )

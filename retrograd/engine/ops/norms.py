@@ -87,7 +87,7 @@ def _dist_other(g: Any, self: Any, other: Any, result: Any, p: Any) -> Any:
     return F.sum_to_size(-norm_back(g, self - other, result, p, None, False), tuple(other.shape))
 
 
-function("dist", _dist, promote="float", self=_dist_self, other=_dist_other)
+function("dist", _dist, promote="float", self=_dist_self, other=_dist_other, kinds="fc")
 
 
 # -- sub-tensors of bounded norm

@@ -29,6 +29,7 @@ elementwise(
 elementwise(
     "hypot", np.hypot, inplace=True, numbers=False,
     self=lambda g, self, result: g * (self / result), other=lambda g, other, result: g * (other / result),
+    kinds="f",
 )  # fmt: skip
 
 # -- logarithms of sums, products with logarithms
@@ -47,11 +48,13 @@ elementwise(
     "logaddexp", _logaddexp, numbers=False,
     self=lambda g, self, other: g * conj(F.sigmoid(self - other)),
     other=lambda g, self, other: g * conj(F.sigmoid(other - self)),
+    kinds="fc",
 )  # fmt: skip
 elementwise(
     "logaddexp2", np.logaddexp2, numbers=False, node="Logaddexp2Backward0",
     self=lambda g, self, other: g * F.sigmoid((self - other) * LOG2),
     other=lambda g, self, other: g * F.sigmoid((other - self) * LOG2),
+    kinds="fc",
 )  # fmt: skip
 
 
@@ -98,6 +101,7 @@ for _name, _row, _kernel, _slope, _nodes in (
 ):  # fmt: skip
     elementwise(
         f"_{_name}", _kernel, node=_nodes + "0", promote="float", self=_log_slope(_row), other=_slope,
+        kinds="fiub",
     )  # fmt: skip
     elementwise(
         f"_{_name}_self_number", _scalar_first(_kernel), node=_nodes + "1", tensors="other", promote="float",
@@ -122,6 +126,7 @@ def _remainder(self: Any, other: Any) -> Any:
 elementwise(
     "_fmod_tensor", _fmod, node="FmodBackward1", promote="common",
     self=lambda g: g, other=lambda g, self, other: -g * F._div_trunc(self, other),
+    kinds="fiu",
 )  # fmt: skip
 elementwise("_fmod_number", _fmod, node="FmodBackward0", tensors="self other", promote="common", self=lambda g: g)
 elementwise(
@@ -176,11 +181,13 @@ elementwise(
     "fmax", np.fmax, numbers=False,
     self=lambda g, self, other: F._kept(g, (self >= other) | F.isnan(other)),
     other=lambda g, self, other: F._kept(g, (self >= other) | F.isnan(other), False),
+    kinds="fiub",
 )  # fmt: skip
 elementwise(
     "fmin", np.fmin, numbers=False,
     self=lambda g, self, other: F._kept(g, (self <= other) | F.isnan(other)),
     other=lambda g, self, other: F._kept(g, (self <= other) | F.isnan(other), False),
+    kinds="fiub",
 )  # fmt: skip
 
 
@@ -189,16 +196,18 @@ def _inside(g: Any, keep: Any) -> Any:
 
 
 elementwise("_clamp_min", lambda self, min: np.maximum(self, min), node="ClampMinBackward0", tensors="self min",
-            promote="common", self=lambda g, self, min: _inside(g, self >= min))  # fmt: skip
+            promote="common", self=lambda g, self, min: _inside(g, self >= min), kinds="fiub")  # fmt: skip
 elementwise("_clamp_max", lambda self, max: np.minimum(self, max), node="ClampMaxBackward0", tensors="self max",
             promote="common", self=lambda g, self, max: _inside(g, self <= max))  # fmt: skip
 elementwise(
     "_clamp_min_tensor", lambda self, min: np.maximum(self, min), node="ClampMinBackward1", tensors="self min",
     self=lambda g, self, min: _inside(g, self >= min), min=lambda g, self, min: _inside(g, self < min),
+    kinds="fiub",
 )  # fmt: skip
 elementwise(
     "_clamp_max_tensor", lambda self, max: np.minimum(self, max), node="ClampMaxBackward1", tensors="self max",
     self=lambda g, self, max: _inside(g, self <= max), max=lambda g, self, max: _inside(g, self > max),
+    kinds="fiub",
 )  # fmt: skip
 
 
@@ -241,7 +250,8 @@ def _lerp(self: Any, end: Any, weight: Any) -> Any:
 
 
 elementwise("_lerp_number", _lerp, node="LerpBackward0", tensors="self end", promote="",
-            self=lambda g, weight: g * conj(1 - weight), end=lambda g, weight: g * conj(weight))  # fmt: skip
+            self=lambda g, weight: g * conj(1 - weight), end=lambda g, weight: g * conj(weight),
+            kinds="fc")  # fmt: skip
 elementwise(
     "_lerp_tensor", _lerp, node="LerpBackward1", tensors="self end weight", promote="",
     self=lambda g, weight: g * conj(1 - weight), end=lambda g, weight: g * conj(weight),
@@ -263,6 +273,7 @@ elementwise(
     "_addcmul", _addcmul, node="AddcmulBackward0", tensors="self tensor1 tensor2",
     self=lambda g: g, tensor1=lambda g, tensor2, value: g * conj(tensor2 * value),
     tensor2=lambda g, tensor1, value: g * conj(tensor1 * value),
+    kinds="fciu",
 )  # fmt: skip
 elementwise(
     "_addcdiv", _addcdiv, node="AddcdivBackward0", tensors="self tensor1 tensor2",
@@ -283,7 +294,9 @@ for _name, _compare in {
         f"_{_name}_inplace_tensor", _compare, node=_name.capitalize() + "Backward1",
         self=lambda g: F.zeros_like(g), other=lambda g: F.zeros_like(g),
     )  # fmt: skip
-elementwise("nextafter", np.nextafter, self=lambda g: g, other=lambda g: F.zeros_like(g), inplace=True, numbers=False)
+elementwise(
+    "nextafter", np.nextafter, self=lambda g: g, other=lambda g: F.zeros_like(g), inplace=True, numbers=False, kinds="f"
+)
 
 # -- without gradient
 

@@ -150,7 +150,7 @@ linear(
 for _dims in (2, 3):
     linear(
         f"_max_unpool{_dims}d", _flat_put, node=f"MaxUnpool{_dims}DBackward0", tensors="self indices",
-        self=lambda g, indices, dims: F._flat_take(g, indices, dims),
+        self=lambda g, indices, dims: F._flat_take(g, indices, dims), kinds="f",
     )  # fmt: skip
 
 
@@ -204,7 +204,7 @@ def _by_index(g: Any, indices: Any, self_sizes: Any, output_size: Sizes) -> Any:
 for _dims in (2, 3):
     function(
         f"_adaptive_max_pool{_dims}d", _adaptive_max_pool, node=f"AdaptiveMaxPool{_dims}DBackward0",
-        results="values indices", nondiff=(1,), self=_by_index,
+        results="values indices", nondiff=(1,), self=_by_index, kinds="f",
     )  # fmt: skip
     function(
         f"_fractional_max_pool{_dims}d", _fractional_max_pool, node=f"FractionalMaxPool{_dims}DBackward0",

@@ -70,12 +70,14 @@ multilinear(
     promote="", public=False, inplace=True, jvp=_pushed(lambda a, b: F.mv(a, b)), self=_bias,
     mat=lambda g, vec, alpha: _times(F._outer(g, conj(vec)), conj(alpha)),
     vec=lambda g, mat, alpha: _times(F.mv(F.t(conj(mat)), g), conj(alpha)),
+    kinds="fciu",
 )  # fmt: skip
 multilinear(
     "baddbmm", lambda self, batch1, batch2, beta=1, alpha=1: _plus(self, _bmm(batch1, batch2), beta, alpha),
     promote="", public=False, inplace=True, jvp=_pushed(lambda a, b: F.bmm(a, b)), self=_bias,
     batch1=lambda g, batch2, alpha: _times(F.bmm(g, adjoint(batch2)), conj(alpha)),
     batch2=lambda g, batch1, alpha: _times(F.bmm(adjoint(batch1), g), conj(alpha)),
+    kinds="fciu",
 )  # fmt: skip
 
 
@@ -88,6 +90,7 @@ multilinear(
     promote="", public=False, inplace=True, jvp=_pushed(lambda a, b: F._sum_dim(F.bmm(a, b), 0)), self=_bias,
     batch1=lambda g, batch2, alpha: _times(F.bmm(_spread_batch(g, batch2), adjoint(batch2)), conj(alpha)),
     batch2=lambda g, batch1, alpha: _times(F.bmm(adjoint(batch1), _spread_batch(g, batch1)), conj(alpha)),
+    kinds="fciu",
 )  # fmt: skip
 multilinear(
     "addr", lambda self, vec1, vec2, beta=1, alpha=1: _plus(self, _outer(vec1, vec2), beta, alpha),
@@ -111,7 +114,9 @@ def _vdot(self: Any, other: Any) -> Any:
     return np.vdot(self, other)
 
 
-multilinear("vdot", _vdot, promote="", self=lambda g, other: conj(g) * other, other=lambda g, self: g * self)
+multilinear(
+    "vdot", _vdot, promote="", self=lambda g, other: conj(g) * other, other=lambda g, self: g * self, kinds="fciu"
+)
 
 
 def _cross(self: Any, other: Any, dim: int = -1) -> Any:
@@ -148,4 +153,4 @@ def _trace_back(g: Any, self_sizes: Any) -> Any:
     return F._diagonal_backward(F.expand(g, (min(self_sizes),)), tuple(self_sizes), 0, 0, 1)
 
 
-linear("trace", _trace, self=_trace_back)
+linear("trace", _trace, self=_trace_back, kinds="fciu")

@@ -215,8 +215,8 @@ def _arg(choose: Any) -> Any:
     return forward
 
 
-nondifferentiable("argmax", _arg(np.argmax))
-nondifferentiable("argmin", _arg(np.argmin))
+nondifferentiable("argmax", _arg(np.argmax), kinds="fiu")
+nondifferentiable("argmin", _arg(np.argmin), kinds="fiu")
 
 
 def _truth(found: Any, self: Any) -> Any:

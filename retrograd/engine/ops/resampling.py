@@ -126,13 +126,14 @@ def _resample_back(kind: str) -> Any:
     return forward
 
 
-def _rows(name: str, kind: str, node: str) -> None:
+def _rows(name: str, kind: str, node: str, kinds: str = "fu") -> None:
     back = f"{name}_backward"
     linear(
         name, _resample(kind), node=f"{node}Backward0", public=False,
         self=lambda g, self_sizes, output_size, align_corners, scales: getattr(F, back)(
             g, tuple(self_sizes), output_size, align_corners, scales
         ),
+        kinds=kinds,
     )  # fmt: skip
     linear(
         back, _resample_back(kind), node=f"{node}BackwardBackward0", tensors="grad", public=False,
@@ -143,14 +144,14 @@ def _rows(name: str, kind: str, node: str) -> None:
 for _dims in (1, 2, 3):
     _rows(f"upsample_nearest{_dims}d", "nearest", f"UpsampleNearest{_dims}D")
     _rows(f"_upsample_nearest_exact{_dims}d", "nearest_exact", f"UpsampleNearestExact{_dims}D")
-_rows("upsample_linear1d", "linear", "UpsampleLinear1D")
+_rows("upsample_linear1d", "linear", "UpsampleLinear1D", "f")
 _rows("upsample_bilinear2d", "linear", "UpsampleBilinear2D")
-_rows("upsample_trilinear3d", "linear", "UpsampleTrilinear3D")
+_rows("upsample_trilinear3d", "linear", "UpsampleTrilinear3D", "f")
 _rows("upsample_bicubic2d", "cubic", "UpsampleBicubic2D")
 _rows("_upsample_bilinear2d_aa", "linear_aa", "UpsampleBilinear2DAa")
 _rows("_upsample_bicubic2d_aa", "cubic_aa", "UpsampleBicubic2DAa")
-_rows("_adaptive_avg_pool2d", "area", "AdaptiveAvgPool2D")
-_rows("_adaptive_avg_pool3d", "area", "AdaptiveAvgPool3D")
+_rows("_adaptive_avg_pool2d", "area", "AdaptiveAvgPool2D", "f")
+_rows("_adaptive_avg_pool3d", "area", "AdaptiveAvgPool3D", "f")
 
 
 # -- channels into pixels and back

@@ -225,12 +225,22 @@ def _cholesky(self: Any, upper: bool = False) -> Any:
     except np.linalg.LinAlgError:
         raise LinAlgError(
             "linalg.cholesky: The factorization could not be completed because the input is not positive-definite "
-            f"(the leading minor of order {_bad_minor(self)} is not positive-definite)."
+            f"(the leading minor of order {bad_minor(self)} is not positive-definite)."
         ) from None
     return np.ascontiguousarray(lower.mT.conj()) if upper else lower
 
 
-def _bad_minor(a: Any) -> int:
+def is_positive_definite(matrix: Any) -> bool:
+    """Whether one matrix has a Cholesky factor."""
+    try:
+        np.linalg.cholesky(matrix)
+    except np.linalg.LinAlgError:
+        return False
+    return True
+
+
+def bad_minor(a: Any) -> int:
+    """The order of the first leading minor that is not positive."""
     for matrix in a.reshape(-1, *a.shape[-2:]):
         for k in range(1, a.shape[-1] + 1):
             if not np.linalg.det(matrix[:k, :k]).real > 0:
@@ -273,7 +283,7 @@ def _cholesky_solve_back(g: Any, needs: Any, input2: Any, upper: bool, result: A
     return F.sum_to_size(side, tuple(self_sizes)), F.sum_to_size(factor, tuple(input2.shape))
 
 
-function("cholesky_solve", _cholesky_solve, tensors="self input2", joint=_cholesky_solve_back)
+function("cholesky_solve", _cholesky_solve, tensors="self input2", joint=_cholesky_solve_back, kinds="fc")
 
 
 def _cholesky_inverse(self: Any, upper: bool = False) -> Any:

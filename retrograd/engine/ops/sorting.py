@@ -54,7 +54,7 @@ def _topk(self: Any, k: int, dim: int = -1, largest: bool = True) -> Any:
 
 
 function("_topk", _topk, node="TopkBackward0", results="values indices", nondiff=(1,), self=_placed_back,
-         jvp=_placed_tangent(2))  # fmt: skip
+         jvp=_placed_tangent(2), kinds="fiu")  # fmt: skip
 
 
 def kth_row(name: str) -> None:
@@ -75,7 +75,7 @@ def kth_row(name: str) -> None:
         return (values, order) if keepdim else (np.squeeze(values, axis), np.squeeze(order, axis))
 
     function(
-        name, forward, node="KthvalueBackward0", results="values indices", nondiff=(1,),
+        name, forward, node="KthvalueBackward0", results="values indices", nondiff=(1,), kinds="fiu",
         self=lambda g, self_sizes, dim, keepdim, indices: F._value_selecting_backward(
             g[0], indices, tuple(self_sizes), dim, keepdim),
         jvp=lambda primal, tangents, results: (
@@ -121,4 +121,4 @@ for _name, _row, _forward, _node in (
     ("unique_dim", "_unique_dim", distinct, "UniqueDimBackward0"),
     ("unique_consecutive", "_unique_consecutive", runs, "UniqueConsecutiveBackward0"),
 ):
-    function(_row, _forward, node=_node, outputs=3, nondiff=(1, 2), self=_no_gradient(_name))
+    function(_row, _forward, node=_node, outputs=3, nondiff=(1, 2), self=_no_gradient(_name), kinds="fiub")

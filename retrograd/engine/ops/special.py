@@ -68,7 +68,7 @@ def _mvlgamma_slope(g: Any, self: Any, p: int) -> Any:
     return g * total
 
 
-elementwise("mvlgamma", _mvlgamma, tensors="self", promote="float", self=_mvlgamma_slope, inplace=True)
+elementwise("mvlgamma", _mvlgamma, tensors="self", promote="float", self=_mvlgamma_slope, inplace=True, kinds="fiu")
 
 
 def _underived(name: str) -> Any:
@@ -83,9 +83,10 @@ def _incomplete_slope(g: Any, self: Any, other: Any) -> Any:
 
 
 elementwise("igamma", lambda self, other: gamma.igamma(self, other), inplace=True, numbers=False,
-            self=_underived("igamma"), other=_incomplete_slope)  # fmt: skip
+            self=_underived("igamma"), other=_incomplete_slope, kinds="f")  # fmt: skip
 elementwise("igammac", lambda self, other: gamma.igammac(self, other), inplace=True, numbers=False,
-            self=_underived("igammac"), other=lambda g, self, other: -_incomplete_slope(g, self, other))  # fmt: skip
+            self=_underived("igammac"), other=lambda g, self, other: -_incomplete_slope(g, self, other),
+            kinds="f")  # fmt: skip
 
 
 def _zeta_slope(g: Any, self: Any, other: Any) -> Any:
@@ -111,7 +112,7 @@ def _entropy(self: Any) -> Any:
 
 
 elementwise("entr", _entropy, node="SpecialEntrBackward0", promote="float", public=False,
-            self=lambda g, self: g * -(1.0 + F.log(self)))  # fmt: skip
+            self=lambda g, self: g * -(1.0 + F.log(self)), kinds="fiub")  # fmt: skip
 
 # -- Bessel functions
 
@@ -165,7 +166,7 @@ def _polynomial(name: str, kernel: Any) -> None:
         floating = np.result_type(input, n)
         return kernel(np.asarray(input), np.asarray(n)).astype(floating if floating.kind == "f" else np.float32)
 
-    nondifferentiable(name, forward, tensors="input n", promote="float", public=False)
+    nondifferentiable(name, forward, tensors="input n", promote="float", public=False, kinds="fiub")
 
 
 for _name, _kernel in {

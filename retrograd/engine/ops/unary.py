@@ -62,15 +62,17 @@ elementwise("sinc", _sinc, promote="float", self=_sinc_grad, inplace=True)
 elementwise(
     "deg2rad", lambda self: self * self.dtype.type(math.pi / 180), node="Deg2RadBackward0", promote="float",
     self=lambda g: F.deg2rad(g), inplace=True,
+    kinds="fiub",
 )  # fmt: skip
 elementwise(
     "rad2deg", lambda self: self * self.dtype.type(180 / math.pi), node="Rad2DegBackward0", promote="float",
     self=lambda g: F.rad2deg(g), inplace=True,
+    kinds="fiub",
 )  # fmt: skip
 
 # -- rounding
 
-elementwise("frac", lambda self: self - np.trunc(self), self=lambda g: g, inplace=True)
+elementwise("frac", lambda self: self - np.trunc(self), self=lambda g: g, inplace=True, kinds="f")
 
 
 def _round_decimals(self: Any, decimals: int) -> Any:
@@ -80,8 +82,8 @@ def _round_decimals(self: Any, decimals: int) -> Any:
     return np.rint(self * scale) / scale if decimals > 0 else np.rint(self / scale) * scale
 
 
-elementwise("_round", lambda self: np.rint(self).astype(self.dtype), node="RoundBackward0", self=_zeros)
-elementwise("_round_decimals", _round_decimals, node="RoundBackward1", tensors="self", self=_zeros)
+elementwise("_round", lambda self: np.rint(self).astype(self.dtype), node="RoundBackward0", self=_zeros, kinds="fiu")
+elementwise("_round_decimals", _round_decimals, node="RoundBackward1", tensors="self", self=_zeros, kinds="f")
 
 
 def _nan_to_num(self: Any, nan: Any = None, posinf: Any = None, neginf: Any = None) -> Any:
@@ -111,7 +113,7 @@ def _logit_grad(g: Any, self: Any, eps: float | None) -> Any:
     return F._where((self < eps) | (self > 1 - eps), F.zeros_like(g), slope)
 
 
-elementwise("logit", _logit, promote="float", tensors="self", self=_logit_grad, inplace=True)
+elementwise("logit", _logit, promote="float", tensors="self", self=_logit_grad, inplace=True, kinds="fiub")
 
 # -- complex parts
 

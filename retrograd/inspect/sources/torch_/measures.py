@@ -25,7 +25,7 @@ from ..base import Node
 from ..measure_columns import MeasureColumns
 from ..passing import BY_SOURCE, BY_TARGET, Passing
 from .calls import note_problem, version_of
-from .figures import GradientFigures, Memory
+from .figures import GradientFigures
 from .values import Readable
 
 MAX_NODES = 250_000
@@ -48,14 +48,7 @@ class Measures:
     """The measures of one run, by row of its snapshot."""
 
     def __init__(
-        self,
-        order: list[Node],
-        shot: GraphSnapshot,
-        known: Passing,
-        memory: Memory,
-        *,
-        listening: bool,
-        leaves_only: bool,
+        self, order: list[Node], shot: GraphSnapshot, known: Passing, *, listening: bool, leaves_only: bool = False
     ) -> None:
         self.columns: dict[str, list[Any]] = {}
         self.arrivals: list[Arrival] = []
@@ -72,7 +65,7 @@ class Measures:
         """Row, begin and end of the looking."""
         self.count = 0
         """How many nodes ran."""
-        self._figures = GradientFigures(self._readable, memory)
+        self._figures = GradientFigures(self._readable)
         self._arrived: dict[int, int] = {}
         """Row -> number of the figures of what arrived there."""
         self._results: dict[int, int] = {}

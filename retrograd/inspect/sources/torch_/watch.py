@@ -27,7 +27,6 @@ from ..passing import LastPassing
 from ..patches import Patches
 from .calls import is_traced, unseen
 from .checkpoint import Checkpoints
-from .figures import Memory
 from .forward import ForwardWriter, Inside
 from .functions import Functions
 from .hooks import Handles
@@ -65,7 +64,7 @@ class _Watch:
         self.level = level
         self.forward: ForwardWriter | None = None
         """Who listens to calls, at level ``full``."""
-        self.passing, self.memory = LastPassing(), Memory()
+        self.passing = LastPassing()
 
     def sees(self, thread: int) -> bool:
         """Whether it wants to know of this thread."""
