@@ -27,6 +27,7 @@ _LAZY_MODULES = (
     "signal",
     "optim",
     "distributed",
+    "func",
     "overrides",
     "profiler",
     "random",

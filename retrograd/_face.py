@@ -28,6 +28,7 @@ from .engine.printing import set_printoptions
 from .engine.random import Generator, default_generator, get_rng_state, initial_seed, manual_seed, set_rng_state
 from .engine.scope import scope
 from .engine.tensor import Tensor
+from .engine.transforms.vmap import vmap
 
 inf, nan, pi, e = math.inf, math.nan, math.pi, math.e
 newaxis = None
@@ -53,7 +54,7 @@ __all__ = [
     "initial_seed", "is_anomaly_check_nan_enabled", "is_anomaly_enabled", "is_grad_enabled", "is_inference",
     "is_inference_mode_enabled", "manual_seed", "nan", "newaxis", "no_grad", "pi", "preserve_format",
     "promote_types", "scope", "set_default_dtype", "set_grad_enabled", "set_printoptions", "set_rng_state",
-    "strided",
+    "strided", "vmap",
 ]  # fmt: skip
 
 NAMES: dict[str, Any] = {name: globals()[name] for name in __all__}

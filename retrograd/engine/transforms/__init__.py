@@ -1,0 +1,1 @@
+"""Functions of functions: mapped over a batch, or differentiated."""

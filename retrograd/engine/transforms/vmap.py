@@ -1,0 +1,182 @@
+"""``vmap``: a function of single entries, applied to batches; one call per entry, results stacked."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from ..pytree import TreeSpec, tree_flatten, tree_unflatten
+from ..random import get_rng_state, set_rng_state
+from ..registry import F
+from ..tensor import Tensor
+
+_RANDOMNESS = ("error", "different", "same")
+
+
+def vmap(
+    func: Callable[..., Any],
+    in_dims: Any = 0,
+    out_dims: Any = 0,
+    randomness: str = "error",
+    *,
+    chunk_size: int | None = None,
+) -> Callable[..., Any]:
+    """``func`` for every entry of dimension ``in_dims`` of its arguments (``None``: the same for all).
+
+    ``in_dims`` and ``out_dims`` are numbers, or nested like arguments and results.  ``randomness`` says whether
+    entries may draw random numbers, each its own or all the same.  ``ValueError`` for dimensions that do not fit,
+    ``RuntimeError`` for random numbers under ``"error"``.  There is no batching rule: each entry is one call, so
+    ``chunk_size`` changes nothing.
+    """
+    if randomness not in _RANDOMNESS:
+        raise RuntimeError(f"Only allowed values for randomness are 'error', 'different', or 'same'. Got {randomness}")
+    if chunk_size is not None and chunk_size <= 0:
+        raise ValueError(f"vmap: chunk_size should be None or greater than 0. (got {chunk_size})")
+
+    @functools.wraps(func)
+    def mapped(*args: Any, **kwargs: Any) -> Any:
+        batch = _Batch(_name_of(func), in_dims, args, kwargs)
+        results = [func(*own, **keywords) for own, keywords in _drawing(batch.entries(), randomness)]
+        return _stacked(_name_of(func), results, out_dims)
+
+    return mapped
+
+
+def _name_of(func: Callable[..., Any]) -> str:
+    return str(getattr(func, "__name__", repr(func)))
+
+
+class _Batch:
+    """The arguments of one call, and over which dimension of each it goes."""
+
+    def __init__(self, name: str, in_dims: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        self.where = f"vmap({name}, in_dims={in_dims}, ...)(<inputs>)"
+        if not isinstance(in_dims, (int, tuple)):
+            raise ValueError(
+                f"{self.where}: expected `in_dims` to be int or a (potentially nested) tuple matching the structure of "
+                f"inputs, got: {type(in_dims)}."
+            )
+        if not args:
+            raise ValueError(
+                f"{self.where}: got no inputs. Maybe you forgot to add inputs, or you are trying to vmap over a "
+                "function with no inputs. The latter is unsupported."
+            )
+        self.leaves, self.spec = tree_flatten(args)
+        self.keywords, self.keyword_spec = tree_flatten(kwargs)
+        dims = broadcast_to(in_dims, self.spec)
+        if dims is None:
+            raise ValueError(
+                f"{self.where}: in_dims is not compatible with the structure of inputs. in_dims has structure "
+                f"{tree_flatten(in_dims)[1]} but inputs has structure {self.spec}."
+            )
+        self.dims = [self._checked(leaf, dim) for leaf, dim in zip(self.leaves, dims, strict=True)]
+        self.keyword_dims = [0 if isinstance(v, Tensor) and v.ndim else None for v in self.keywords]
+        self.size = self._size()
+
+    def _checked(self, leaf: Any, dim: Any) -> int | None:
+        if dim is None:
+            return None
+        if not isinstance(dim, int):
+            raise ValueError(
+                f"{self.where}: Got in_dim={dim} for an input but in_dim must be either an integer dimension or None."
+            )
+        if not isinstance(leaf, Tensor):
+            raise ValueError(
+                f"{self.where}: Got in_dim={dim} for an input but the input is of type {type(leaf)}. We cannot vmap "
+                "over non-Tensor arguments, please use None as the respective in_dim"
+            )
+        if not -leaf.ndim <= dim < leaf.ndim:
+            raise ValueError(
+                f"{self.where}: Got in_dim={dim} for some input, but that input is a Tensor of dimensionality "
+                f"{leaf.ndim} so expected in_dim to satisfy -{leaf.ndim} <= in_dim < {leaf.ndim}."
+            )
+        return dim
+
+    def _size(self) -> int:
+        pairs = [*zip(self.leaves, self.dims, strict=True), *zip(self.keywords, self.keyword_dims, strict=True)]
+        sizes = [int(leaf.shape[dim]) for leaf, dim in pairs if dim is not None]
+        if not sizes:
+            raise ValueError(f"{self.where}: at least one input must have a batch dimension; all in_dims are None.")
+        if any(size != sizes[0] for size in sizes):
+            raise ValueError(
+                "vmap: Expected all tensors to have the same size in the mapped dimension, got sizes "
+                f"{sizes} for the mapped dimension"
+            )
+        if not sizes[0]:
+            raise ValueError(f"{self.where}: the batch is empty, so there is no entry to call the function with.")
+        return sizes[0]
+
+    def entries(self) -> Iterator[tuple[Any, Any]]:
+        """Positional and keyword arguments of each call."""
+        for i in range(self.size):
+            args = [_entry(leaf, dim, i) for leaf, dim in zip(self.leaves, self.dims, strict=True)]
+            keywords = [_entry(v, dim, i) for v, dim in zip(self.keywords, self.keyword_dims, strict=True)]
+            yield tree_unflatten(args, self.spec), tree_unflatten(keywords, self.keyword_spec)
+
+
+def _entry(leaf: Any, dim: int | None, index: int) -> Any:
+    return leaf if dim is None else F.select(leaf, dim, index)
+
+
+def broadcast_to(tree: Any, spec: TreeSpec) -> list[Any] | None:
+    """One element of ``tree`` for each leaf of ``spec``: what stands for a subtree stands for its leaves."""
+    if not isinstance(tree, (tuple, list, dict)):
+        return [tree] * spec.num_leaves
+    if spec.is_leaf() or spec.type is not type(tree):
+        return None
+    inner = list(tree.values()) if isinstance(tree, dict) else list(tree)
+    parts = spec.children_specs
+    if len(parts) != len(inner):
+        return None
+    found: list[Any] = []
+    for value, part in zip(inner, parts, strict=True):
+        below = broadcast_to(value, part)
+        if below is None:
+            return None
+        found += below
+    return found
+
+
+def _drawing(entries: Iterator[Any], randomness: str) -> Iterator[Any]:
+    """The entries; between them it is seen to that random numbers are drawn as asked for."""
+    start = get_rng_state()
+    for i, entry in enumerate(entries):
+        if i and randomness == "same":
+            set_rng_state(start)
+        yield entry
+        if randomness == "error" and bool((get_rng_state() != start).any()):
+            raise RuntimeError(
+                "vmap: called random operation while in randomness error mode. Please either use the 'same' or "
+                "'different' randomness flags on vmap or perform the randomness operation out of vmap"
+            )
+
+
+def _stacked(name: str, results: list[Any], out_dims: Any) -> Any:
+    """The results of all calls, each stacked along its dimension."""
+    flat = [tree_flatten(result) for result in results]
+    spec = flat[0][1]
+    dims = broadcast_to(out_dims, spec)
+    if dims is None and isinstance(out_dims, tuple) and len(out_dims) == 1 and spec.is_leaf():
+        dims = [out_dims[0]]
+    if dims is None:
+        raise ValueError(
+            f"vmap({name}, ..., out_dims={out_dims})(<inputs>): out_dims is not compatible with the structure of "
+            f"outputs. out_dims has structure {tree_flatten(out_dims)[1]} but outputs has structure {spec}."
+        )
+    columns = zip(*[leaves for leaves, _ in flat], strict=True)
+    return tree_unflatten([_joined(name, c, dim) for c, dim in zip(columns, dims, strict=True)], spec)
+
+
+def _joined(name: str, column: tuple[Any, ...], dim: Any) -> Any:
+    if dim is None:
+        return column[0]
+    for value in column:
+        if not isinstance(value, Tensor):
+            raise ValueError(
+                f"vmap({name}, ...): `{name}` must only return Tensors, got type {type(value)}. Did you mean to set "
+                "out_dims= to None for output?"
+            )
+    if not isinstance(dim, int):
+        raise ValueError(f"vmap({name}, ..., out_dims={dim}): out_dims must be an int, None or a nest of those")
+    return F.stack(list(column), dim)
