@@ -79,6 +79,13 @@ def test_transposed_convolution_and_its_transposes(how: Any) -> None:
     agree(program, arrays, lambda s: np.random.default_rng(2).standard_normal(s))
 
 
+def test_a_transposed_convolution_of_no_size_is_refused() -> None:
+    for engine in (retrograd, torch):
+        x, weight = engine.ones(1, 1, 2, 3), engine.ones(1, 1, 1, 1)
+        with pytest.raises(RuntimeError, match=r"\(2 x 3\)\. Calculated output size per channel: \(0 x 1\)"):
+            engine.nn.functional.conv_transpose2d(x, weight, padding=1)
+
+
 @pytest.mark.parametrize("mode", ["bilinear", "bicubic", "nearest", "area"])
 @pytest.mark.parametrize("cells", [1 << 19, 0])
 def test_interpolation_with_and_without_products(mode: str, cells: int, monkeypatch: Any) -> None:

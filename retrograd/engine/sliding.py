@@ -34,6 +34,15 @@ def window_count(spatial: Sequence[int], kernel: Sizes, stride: Sizes, padding: 
     return tuple((n + 2 * p - s) // t + 1 for n, s, t, p in zip(spatial, spans, stride, padding, strict=True))
 
 
+def transposed_size(
+    count: Sequence[int], kernel: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, extra: Sizes
+) -> Sizes:
+    """The size of what has ``count`` windows, with ``extra`` places behind the last one."""
+    spans = window_span(kernel, dilation)
+    every = zip(count, spans, stride, padding, extra, strict=True)
+    return tuple((c - 1) * t + s - 2 * p + e for c, s, t, p, e in every)
+
+
 def taps(kernel: Sizes, stride: Sizes, dilation: Sizes, count: Sizes) -> Iterator[tuple[Any, ...]]:
     """For each position inside the window: the index that reads it from a padded array, for all windows at once."""
     for offset in itertools.product(*map(range, kernel)):

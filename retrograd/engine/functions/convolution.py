@@ -7,7 +7,7 @@ from typing import Any
 
 from ..public import check_tensor, public
 from ..registry import F
-from ..sliding import Sizes, sizes_of, window_count, window_span
+from ..sliding import Sizes, sizes_of, transposed_size, window_count, window_span
 from .losses import NN
 
 
@@ -144,6 +144,12 @@ def _transposed(
             f"output padding must be smaller than either stride or dilation, but got output_padding: {o}, stride: "
             f"{s}, dilation: {d}",
         )
+    size = transposed_size(x.shape[2:], tuple(weight.shape[2:]), stride, padding, dilation, extra)
+    refuse(
+        min(size) < 1,
+        f"Given input size per channel: ({' x '.join(map(str, x.shape[2:]))}). Calculated output size per channel: "
+        f"({' x '.join(map(str, size))}). Output size is too small",
+    )
     out = F.convolution(x, weight, bias, stride, padding, dilation, True, extra, groups)
     return unbatched(out, had_batch)
 

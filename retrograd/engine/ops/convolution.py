@@ -12,10 +12,10 @@ from typing import Any
 
 import numpy as np
 
-from ..kernels.convolving import How, convolve, convolve_input, convolve_weight
+from ..kernels.convolving import convolve, convolve_input, convolve_weight
 from ..op import linear, multilinear
 from ..registry import F
-from ..sliding import Sizes, add_columns, inner, padded, window_count, windows
+from ..sliding import Sizes, add_columns, inner, padded, transposed_size, window_count, windows
 from .elementwise import conj
 
 multilinear(
@@ -38,16 +38,6 @@ multilinear(
 # -- torch's operator: either direction, with a bias
 
 
-def _transposed_size(x: Any, weight: Any, output_padding: Sizes, how: How) -> Sizes:
-    stride, padding, dilation, _ = how
-    return tuple(
-        (n - 1) * t - 2 * p + d * (k - 1) + 1 + o
-        for n, t, p, d, k, o in zip(
-            x.shape[2:], stride, padding, dilation, weight.shape[2:], output_padding, strict=True
-        )
-    )
-
-
 def _convolution(
     input: Any, weight: Any, bias: Any, stride: Sizes, padding: Sizes, dilation: Sizes, transposed: bool,  # noqa: A002
     output_padding: Sizes, groups: int,
@@ -55,7 +45,9 @@ def _convolution(
     """The convolution, or transposed convolution, of a batch."""
     how = (stride, padding, dilation, groups)
     if transposed:
-        out = convolve_input(input, weight, _transposed_size(input, weight, output_padding, how), how)
+        kernel = weight.shape[2:]
+        spatial = transposed_size(input.shape[2:], kernel, stride, padding, dilation, output_padding)
+        out = convolve_input(input, weight, spatial, how)
     else:
         out = convolve(input, weight, window_count(input.shape[2:], weight.shape[2:], stride, padding, dilation), how)
     if bias is not None:
