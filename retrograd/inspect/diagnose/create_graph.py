@@ -15,7 +15,7 @@ KINDS = {
 }
 _SCALING = frozenset({"mul", "rmul", "div", "neg"})
 _MOVING = frozenset({"sub", "add", "radd", "addcmul", "addcdiv"})
-_LINEAR = frozenset(
+LINEAR = frozenset(
     {"add", "sub", "rsub", "mean", "sum", "mul", "div", "neg", "reshape", "view", "squeeze", "stack", "cat"}
 )
 """Operators behind which a constant summand is still a constant summand."""
@@ -110,7 +110,7 @@ def _joins(flow: Flow, row: int, constants: set[int]) -> Run | None:
             if tensor in run.roots and run.begin > since:
                 return run
         for call in flow.used_in.get(tensor, ()):
-            if call > since and call not in seen and flow.events[call].op.strip("_") in _LINEAR and flow.has_node(call):
+            if call > since and call not in seen and flow.events[call].op.strip("_") in LINEAR and flow.has_node(call):
                 seen.add(call)
                 todo.extend((made, call) for made in flow.outputs(call))
     return None

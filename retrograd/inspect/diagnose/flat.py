@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 
 from ..snapshot import GraphSnapshot, SourceLine
 from .base import Case, Check, Kind, Stage
+from .create_graph import LINEAR
 from .flow import Flow
 from .runs import Run
 from .words import at, counted, listed, operator_word
@@ -25,10 +26,16 @@ _STEPS = frozenset(
     {"round", "floor", "ceil", "trunc", "fix", "sign", "sgn", "heaviside", "floor_divide", "clamp", "clip"}
 )
 _RELUS = frozenset({"relu", "threshold", "relu6", "rrelu"})
+_CLAMPS = frozenset({"clamp", "clip", "clamp_min", "clamp_max"})
+_ADDING_UP = LINEAR | {"min", "max", "minimum", "maximum", "squeeze", "unsqueeze", "getitem", "masked_select", "dot"}
 _HALF = {"float16": 5.96e-8, "bfloat16": 9.2e-41}
 """Dtype -> smallest positive number."""
+_NOTHING = 1e-12
+"""Norm of a gradient, and share of one that a node passes on, below which nothing is left."""
 _SPAN = 1e6
 """Ratio of gradients along the depth that counts as vanished or exploded."""
+_FADED = 1e-9
+"""Share of a gradient that is left at the other end of a depth below which the first steps teach nothing."""
 _DEPTH = 5
 """Repetitions of one line from which on it is a depth."""
 
@@ -71,7 +78,7 @@ def _zeroed(flow: Flow, run: Run, snapshot: GraphSnapshot) -> Iterator[Case]:
     measures, told = snapshot.measures, set()
     for node in _ran(snapshot):
         given, passed = measures["grad_norm"][node], measures["out_norm"][node]
-        if not given or passed is None or math.isnan(given) or passed > given * 1e-12:
+        if not given or passed is None or math.isnan(given) or passed > given * _NOTHING:
             continue
         row = _call(flow, snapshot, node)
         if row is None or flow.events[row].source in told:
@@ -84,7 +91,7 @@ def _zeroed(flow: Flow, run: Run, snapshot: GraphSnapshot) -> Iterator[Case]:
 
 def _is_zero(norms: list[float | None]) -> bool:
     """Whether the gradient that a leaf got in a run has no entry worth the name."""
-    return all(norm is not None and norm < 1e-20 for norm in norms)
+    return all(norm is not None and norm < _NOTHING for norm in norms)
 
 
 def _ran(snapshot: GraphSnapshot) -> list[int]:
@@ -113,7 +120,9 @@ def _zero_case(flow: Flow, run: Run, place: tuple[int, int], lost: list[int]) ->
     shown = f"{op}{at(event.source)}"
     flat = event.data.get("flat_share", 0.0)
     low, high = _limits(flow, row)
-    if op in _RELUS and flat == 1.0 and _feeds_leaves(flow, row, run):
+    if op in _RELUS | _CLAMPS and _is_hinge(flow, row, run):
+        return None
+    if op in _RELUS and flat == 1.0:
         kind = "dead-relu"
         message = f"all units of {shown} are off (its input is at most {high:g}): {names} get{_s(leaves)} no gradient."
         remedy = "a smaller learning rate, another initialisation of the bias, or leaky_relu"
@@ -161,11 +170,12 @@ def _limits(flow: Flow, row: int) -> tuple[float, float]:
     return math.nan, math.nan
 
 
-def _feeds_leaves(flow: Flow, row: int, run: Run) -> bool:
-    """Whether a later call brings in another leaf: a hidden layer, not a hinge of the loss, which may well be zero."""
+def _is_hinge(flow: Flow, row: int, run: Run) -> bool:
+    """Whether a loss only adds up what a call gave: that all of it lies on the flat side is what training aims at."""
     reached = flow.reached_by(run).calls
     after = reached & flow.descendants(flow.outputs(row), row, reached.__contains__).calls
-    return any(flow.requires_grad(t) and flow.is_leaf(t) for call in after for t in flow.inputs(call))
+    mixed = any(flow.requires_grad(t) and flow.is_leaf(t) for call in after for t in flow.inputs(call))
+    return not mixed and all(flow.events[call].op.strip("_") in _ADDING_UP for call in after)
 
 
 def _first_tiny(flow: Flow, snapshot: GraphSnapshot, place: tuple[int, int]) -> tuple[int, int]:
@@ -221,6 +231,13 @@ def _grown(flow: Flow, run: Run, snapshot: GraphSnapshot) -> Iterator[Case]:
         line = _first_of_a_depth(snapshot, sorted(lines, key=lambda one: one.gain))
         if line is not None and line.gain < -math.log(1e4):
             yield _depth_case(flow, run, line, [leaf for leaf in norms if norms[leaf] < largest / _SPAN])
+    else:  # what is used at each depth, or gets as little at every depth, does not show it in its own gradient
+        faded = [line for line in lines if _ends(snapshot, line)[1] < _ends(snapshot, line)[0] * _FADED]
+        line = _first_of_a_depth(snapshot, sorted(faded, key=lambda one: one.gain))
+        row = None if line is None else _call(flow, snapshot, line.nodes[-1])
+        if line is not None and row is not None:
+            behind = flow.leaves_behind(flow.behind(flow.inputs(row), row))
+            yield _depth_case(flow, run, line, sorted(behind.intersection(norms)))
 
 
 def _first_of_a_depth(snapshot: GraphSnapshot, lines: list[_Line]) -> _Line | None:
@@ -237,6 +254,12 @@ def _first_of_a_depth(snapshot: GraphSnapshot, lines: list[_Line]) -> _Line | No
         if line.nodes[-1] in seen:
             return line
     return None
+
+
+def _ends(snapshot: GraphSnapshot, line: _Line) -> tuple[float, float]:
+    """Return the norms of the gradients that the first and the last node of a line got."""
+    first, last = (snapshot.measures["grad_norm"][line.nodes[place]] or 0.0 for place in (0, -1))
+    return first, last
 
 
 def _largest(norms: list[float | None]) -> float | None:
@@ -262,7 +285,7 @@ def _depth_case(flow: Flow, run: Run, line: _Line, leaves: list[int]) -> Case:
     snapshot = flow.recording.snapshots[run.snapshot or 0]
     rows = [row for node in line.nodes if (row := _call(flow, snapshot, node)) is not None]
     op = flow.events[rows[0]].op if rows else operator_word(snapshot.op[line.nodes[0]])
-    norms = [snapshot.measures["grad_norm"][line.nodes[place]] or 0.0 for place in (0, -1)]
+    norms = _ends(snapshot, line)
     factor = (norms[1] / norms[0]) ** (1 / (len(line.nodes) - 1))
     spelled = [name for name in flow.events[rows[0]].data.get("names", []) if name] if rows else []
     made = [name for name in (flow.events[rows[0]].data.get("output_names") or []) if name] if rows else []
@@ -281,5 +304,5 @@ def _depth_case(flow: Flow, run: Run, line: _Line, leaves: list[int]) -> Case:
         op=op,
         subjects=frozenset(leaves),
         marks=flow.marks(run, rows[:1] + rows[-1:], f"{norms[0]:.1e} … {norms[1]:.1e}"),
-        evidence={"factor": factor, "steps": len(line.nodes), "norms": norms},
+        evidence={"factor": factor, "steps": len(line.nodes), "norms": list(norms)},
     )

@@ -107,7 +107,7 @@ def _vector(flow: Flow) -> Case:
     root = failed.roots[0] if failed and failed.roots else _named(flow, receiver(flow.spelling.text(line), "backward"))
     name = receiver(flow.spelling.text(line), "backward") or "loss"
     name = flow.name(root, function) if root is not None and flow.spelling.has_name(root) else name
-    shape = shape_text(flow.facts(root).shape) if root is not None else "more than one entry"
+    shape = f"shape {shape_text(flow.facts(root).shape)}" if root is not None else "more than one entry"
     row = _last_reduction(flow, root) if root is not None else None
     source = flow.events[row].source if row is not None else line
     op = flow.events[row].op if row is not None else ""
@@ -115,7 +115,7 @@ def _vector(flow: Flow) -> Case:
     left = left or (f": {op}{at(source)} made it, and no reduction follows" if op else "")
     return Case(
         kind="nonscalar-backward",
-        message=f"{name}.backward(){at(line)} needs a scalar, but {name} has shape {shape}{left}.",
+        message=f"{name}.backward(){at(line)} needs a scalar, but {name} has {shape}{left}.",
         remedy=f"{name}.mean().backward(), or {name}.sum().backward()",
         source=source,
         op=op or "backward",
