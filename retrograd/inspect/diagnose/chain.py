@@ -9,7 +9,9 @@ from ..events import Event
 from ..snapshot import SourceLine
 from .alike import answers
 from .base import Case, Check, Kind, Stage
+from .checkpointed import checkpoint_around
 from .flow import Flow
+from .frozen import trained_then_frozen
 from .phrases import NO_GRAPH
 from .runs import Run
 from .values_out import COPYING, number_cut, value_cut
@@ -49,7 +51,7 @@ def find(flow: Flow) -> Iterator[Case]:
     for leaf, found in answers(flow, _without_gradient(flow, failed), lambda leaf: _cut_of(flow, leaf, failed)):
         if found is not None:
             event = flow.events[found.row]
-            cuts.setdefault((_cause(event)[0], event.data.get("reason", "")), found).leaves.append(leaf)
+            cuts.setdefault((_cause(flow, found.row)[0], event.data.get("reason", "")), found).leaves.append(leaf)
     for cut in cuts.values():
         yield _case(flow, cut, failed)
 
@@ -60,7 +62,7 @@ CHECK = Check("chain", KINDS, find)
 def _without_gradient(flow: Flow, failed: Run | None) -> list[int]:
     """Return the leaves to ask about: wanted ones without gradient, or all behind a loss without a graph."""
     leaves = [leaf for leaf in wanted_leaves(flow) if leaf not in flow.got_gradient]
-    if failed is not None:
+    if failed is not None and not trained_then_frozen(flow, failed):
         behind = flow.behind(failed.roots, failed.begin, gradients=False)
         leaves += sorted(leaf for leaf in flow.leaves_behind(behind) if flow.requires_grad(leaf, failed.begin))
     return list(dict.fromkeys(leaves))
@@ -107,20 +109,21 @@ def _inside_function(flow: Flow, row: int) -> bool:
     return False
 
 
-def _cause(event: Event) -> tuple[SourceLine | None, str, str]:
+def _cause(flow: Flow, row: int) -> tuple[SourceLine | None, str, str]:
     """Return the line that is to blame, the mode that switched gradients off, and the decorated function."""
+    event = flow.events[row]
     for frame in event.data.get("stack", ()):
         if frame.get("grad_off"):
             entered = frame.get("entered") or frame.get("line", 0)
             line = SourceLine(frame.get("file", ""), entered, frame.get("function", ""))
             return line, frame["grad_off"], frame.get("callee", "")
-    return event.source, "", ""
+    return checkpoint_around(flow, row) or event.source, "", ""
 
 
 def _case(flow: Flow, cut: _Cut, failed: Run | None) -> Case:
     """Return the case of one line that cuts."""
     event = flow.events[cut.row]
-    source, mode, callee = _cause(event)
+    source, mode, callee = _cause(flow, cut.row)
     reason = event.data.get("reason") or ("copy" if event.op in COPYING else "")
     reason = reason or ("nondifferentiable" if flow.has_node(cut.row) else "")  # positions that topk or sort gives
     reason = reason or ("no_grad" if event.data.get("grad") is False else "")
@@ -131,7 +134,7 @@ def _case(flow: Flow, cut: _Cut, failed: Run | None) -> Case:
     return Case(
         kind="nondifferentiable" if reason in _NO_DERIVATIVE else "broken-chain",
         message=f"{leaves} get{ending} no gradient: {_what_cut(flow, cut, (root, reason, mode, callee))}.",
-        remedy=_remedy(flow, event, reason, callee),
+        remedy=_remedy(flow, cut.row, reason, callee),
         source=source,
         op=event.op,
         subjects=frozenset(cut.leaves),
@@ -150,11 +153,16 @@ def _what_cut(flow: Flow, cut: _Cut, told: tuple[str, str, str, str]) -> str:
     root, reason, mode, callee = told
     run = next((run for run in flow.runs if run.begin > cut.row), None)
     event = flow.events[cut.row]
-    source = _cause(event)[0]
+    source = _cause(flow, cut.row)[0]
     given = event.data.get("names") or [""]
     name = given[0] or (flow.name(event.data["inputs"][0]) if event.data.get("inputs") else "a tensor")
     if callee:
         return f"{callee}, called at {place(source)}, runs under @torch.{mode or reason}(), so {root} has no history"
+    if checkpoint_around(flow, cut.row):
+        return (
+            f"the reentrant checkpoint{at(source)} computes its block without gradients, and as no input of it requires "
+            f"grad, {root} has no history there"
+        )
     if mode or reason in ("no_grad", "inference"):
         what = mode or {"inference": "inference_mode"}.get(reason, reason)
         made = event.data.get("output_names") or [""]
@@ -177,9 +185,13 @@ def _what_cut(flow: Flow, cut: _Cut, told: tuple[str, str, str, str]) -> str:
     return f"the chain from {root} to it is cut by {word} of {name}{at(source)}"
 
 
-def _remedy(flow: Flow, event: Event, reason: str, callee: str) -> str:
+def _remedy(flow: Flow, row: int, reason: str, callee: str) -> str:
     """Return what to write instead."""
-    line = flow.spelling.text(event.source)
+    event, checkpoint = flow.events[row], checkpoint_around(flow, row)
+    line = flow.spelling.text(checkpoint or event.source)
+    if checkpoint is not None:
+        other = line.replace("use_reentrant=True", "use_reentrant=False")
+        return other if other != line else "checkpoint(..., use_reentrant=False)"
     if callee:
         return f"do not decorate {callee} with torch.no_grad() when it is used in training"
     if reason in _NO_DERIVATIVE:

@@ -32,10 +32,26 @@ CHECK = Check("chain", KINDS, find)
 
 def _behind(flow: Flow, run: Run) -> dict[int, int]:
     """Return the frozen tensors behind a loss that has no graph, each with the row that froze it."""
+    trained = trained_then_frozen(flow, run)
+    if trained:
+        return trained
     tensors = flow.behind(run.roots, run.begin, gradients=False).tensors
     if any(flow.requires_grad(tensor, run.begin) for tensor in tensors):
         return {}
     return _frozen(flow, sorted(tensors), run.begin)
+
+
+def trained_then_frozen(flow: Flow, run: Run) -> dict[int, int]:
+    """Return the leaves behind a loss, on this side of every cut, that once got gradients and were frozen since."""
+    todo, seen = [(root, run.begin) for root in run.roots], set(run.roots)
+    while todo:
+        tensor, before = todo.pop()
+        for row in flow.producers(tensor, before):
+            if flow.events[row].kind == "operation":
+                fresh = [given for given in flow.inputs(row) if given not in seen]
+                seen.update(fresh)
+                todo.extend((given, row) for given in fresh)
+    return _frozen(flow, sorted(seen.intersection(flow.accumulated)), run.begin)
 
 
 def _frozen(flow: Flow, tensors: list[int], before: int) -> dict[int, int]:
@@ -61,7 +77,7 @@ def _frozen_amid_training(flow: Flow) -> dict[int, int]:
 
 def _case(flow: Flow, leaves: list[int], source: SourceLine | None, failed: Run | None) -> Case:
     """Return the case of one line that froze."""
-    names = listed(flow.name(leaf) for leaf in leaves)
+    names = listed((flow.name(leaf) for leaf in leaves), most=8)
     root = flow.root_name(failed)
     freezing = f"requires_grad was switched off{at(source)} for {counted(len(leaves), 'parameter')}: {names}"
     if failed is not None:

@@ -145,6 +145,8 @@ def _kept_case(flow: Flow, made_at: SourceLine | None, tensors: list[int], steps
     """Return the case of one line whose results are kept."""
     name = flow.name(tensors[-1], made_at.function if made_at else None)
     source = flow.spelling.appending(name, made_at) or made_at
+    if source == made_at and made_at is not None:  # step(...) is put away, which returns it
+        source = flow.spelling.appending(made_at.function, made_at) or made_at
     return Case(
         kind="graph-growth",
         message=f"{name}, made{at(made_at)}, is kept with its graph from each of {counted(steps, 'step')}{at(source)}: "

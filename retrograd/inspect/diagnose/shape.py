@@ -105,6 +105,7 @@ def _vector(flow: Flow) -> Case:
     line = failed.source if failed else flow.error.source if flow.error else None
     function = line.function if line else None
     root = failed.roots[0] if failed and failed.roots else _named(flow, receiver(flow.spelling.text(line), "backward"))
+    root = _last_result(flow) if root is None else root
     name = receiver(flow.spelling.text(line), "backward") or "loss"
     name = flow.name(root, function) if root is not None and flow.spelling.has_name(root) else name
     shape = f"shape {shape_text(flow.facts(root).shape)}" if root is not None else "more than one entry"
@@ -128,6 +129,13 @@ def _named(flow: Flow, name: str) -> int | None:
     """Return the last tensor that goes by a name."""
     found = [tensor for tensor in range(len(flow.tensors)) if name and name in flow.spelling.names(tensor)]
     return found[-1] if found else None
+
+
+def _last_result(flow: Flow) -> int | None:
+    """Return what the last recorded call made, if it has several entries and nothing took it."""
+    rows = [row for kind in ("operation", "inplace") for row in flow.rows.get(kind, ()) if flow.has_node(row)]
+    made = flow.events[max(rows)].data.get("outputs", []) if rows else []
+    return next((out for out in made if prod(flow.facts(out).shape) != 1 and not flow.used_in.get(out)), None)
 
 
 def _last_reduction(flow: Flow, root: int) -> int | None:

@@ -41,11 +41,13 @@ def _target(flow: Flow, row: int) -> int | None:
     if len(operands) < 2 or not all(flow.has_history(given, row) for given in operands):
         return None
     for target, prediction in (operands[::-1], operands):
+        known = bool(optimized(flow))  # of what is trained; a look at some .grad tells less
+        other = _of_another_network(flow, target, prediction, row)
         if flow.events[row].op.strip("_") in _MATCHING:
-            known = bool(optimized(flow))  # of what is trained; a look at some .grad tells too little here
-            found = known and _of_another_network(flow, target, prediction, row) and _has_a_twin(flow, target, row)
+            found = known and other and _has_a_twin(flow, target, row)
         else:
-            found = _bootstraps(flow, target, prediction, row) or _of_another_network(flow, target, prediction, row)
+            found = other and (known or _has_a_twin(flow, target, row))
+            found = found or _bootstraps(flow, target, prediction, row)
         if found:
             return target
     return None

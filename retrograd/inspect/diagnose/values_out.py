@@ -23,7 +23,7 @@ def value_cut(flow: Flow, leaf: int, runs: list[Run]) -> int | None:
             continue
         since = max((other.end for other in flow.runs if other.end < run.begin), default=-1)
         for row in flow.rows.get("cut", ()):
-            leaving = since < row < entered and _leaves(flow, row)
+            leaving = since < row < entered and (_leaves(flow, row) or _rewrapped(flow, row, run.roots))
             if leaving and leaf in flow.behind(flow.events[row].data.get("inputs", ()), row).tensors:
                 return row
     return None
@@ -48,12 +48,20 @@ def _leaves(flow: Flow, row: int) -> bool:
     return data.get("reason") in ("detach", "data") and any(flow.events[call].op in _READING for call in used)
 
 
+def _rewrapped(flow: Flow, row: int, roots: list[int]) -> bool:
+    """Whether a loss that no call made can only be what a cut gave, wrapped anew, as ``Variable(loss.data)`` is."""
+    shapes = {flow.facts(out).shape for out in flow.events[row].data.get("outputs", ()) if not flow.used_in.get(out)}
+    return any(flow.is_leaf(one) and not flow.made_in.get(one) and flow.facts(one).shape in shapes for one in roots)
+
+
 def _last_entry(flow: Flow, run: Run) -> int | None:
     """Return the last row at which a tensor of plain values came in behind a run's root."""
     behind = flow.behind(run.roots, run.begin, gradients=False)
     rows = {row for row in behind.calls if flow.events[row].op in _ENTERING and not flow.inputs(row)}
     for root in run.roots:
         rows.update(row for row in flow.made_in.get(root, ()) if row < run.begin and not flow.inputs(row))
+        if not flow.made_in.get(root) and flow.is_leaf(root):
+            rows.add(run.begin)
     for tensor in behind.tensors:  # made by no recorded call, as from_numpy does: known from its first use on
         if not flow.made_in.get(tensor) and flow.used_in.get(tensor) and not flow.requires_grad(tensor):
             rows.add(flow.used_in[tensor][0])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from .checkpointed import checkpoint_around
 from .flow import Flow
 
 
@@ -46,4 +47,5 @@ def _used_for_gradients(flow: Flow, tensor: int) -> bool:
     first_run = flow.runs[0].begin if flow.runs else len(flow.events)
     storage = flow.facts(tensor).storage
     copied = storage is not None and any(row > first_run for row in flow.writes_to.get(storage, ()))
-    return not copied and any(flow.has_node(row) for row in flow.used_in.get(tensor, ()))
+    used = flow.used_in.get(tensor, ())
+    return not copied and any(flow.has_node(row) or checkpoint_around(flow, row) is not None for row in used)

@@ -114,8 +114,8 @@ class Calls(Observer):
             data["reason"] = reason
             data["stack"] = self._tell.names.stack(caller.frame)
         form = self._tell.names.form(caller)
-        name = form if reason == "item" and form in _SCALARS else reason
-        self._tell.send(Event(kind, name, line, data), data["inputs"], data["outputs"])
+        spelled = form if reason == "copy" or (reason == "item" and form in _SCALARS) else ""
+        self._tell.send(Event(kind, spelled or reason, line, data), data["inputs"], data["outputs"])
 
     def _kind(self, op: Any, inputs: Any, outputs: Any, more: dict[str, Any]) -> str:
         """Whether a call's result, which has no node, left the graph; ``more`` is told why."""
