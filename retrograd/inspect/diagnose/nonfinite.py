@@ -24,6 +24,7 @@ _FILLING = frozenset(
 """Calls that put a number where the program says; an infinity from them is meant."""
 _WORDS = {"nan": "NaN", "inf": "infinity (inf)"}
 _LARGEST = {"float16": 65504.0, "bfloat16": 3.39e38}
+_WEIGHING = frozenset({"linear", "matmul", "mm", "bmm", "addmm", "einsum", "conv1d", "conv2d", "conv3d", "bilinear"})
 _HIDING = frozenset({"where", "masked_fill", "nan_to_num", "max", "min", "maximum", "minimum", "clamp", "getitem"})
 
 
@@ -35,6 +36,7 @@ def find(flow: Flow) -> Iterator[Case]:
     states = Finiteness(flow)
     behind = sorted(flow.behind(run.roots, run.begin, gradients=False).calls)
     row = _birth(flow, states, behind)
+    row = None if row is not None and _came_with_data(flow, states, row) else row
     case = None if row is None else _in_forward(flow, states, row, run)
     case = case or _in_data(flow, states, behind, _has_nan) or _in_data(flow, states, behind, _has_infinity)
     case = case or _in_backward(flow, run)
@@ -55,6 +57,22 @@ def _birth(flow: Flow, states: Finiteness, rows: list[int]) -> int | None:
         return broken
     reached = flow.behind(flow.inputs(broken), broken, gradients=False).calls
     return next((row for row in infinite if row < broken and row in reached), broken)
+
+
+def _came_with_data(flow: Flow, states: Finiteness, row: int) -> bool:
+    """Whether the infinities that a call made NaN of are those of the data, and none that a mask put there.
+
+    A mask is of minus infinity and goes to a sum or a softmax; data is multiplied with weights.
+    """
+    if not _from_bad_data(states, row) or any(not state.inf for state in states.given.get(row, {}).values()):
+        return False
+    behind = sorted({row, *flow.behind(flow.inputs(row), row, gradients=False).calls})
+    first = next((call for call in behind if states.given.get(call) and flow.has_node(call)), None)
+    if first is None:
+        return False
+    entered = states.given[first]
+    data = not any(flow.has_history(tensor, first) for tensor in entered)
+    return data and (flow.events[first].op in _WEIGHING or any(state.most == math.inf for state in entered.values()))
 
 
 def _bears(flow: Flow, states: Finiteness, row: int, *, nan: bool) -> bool:
