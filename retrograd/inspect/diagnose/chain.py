@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from ..events import Event
 from ..snapshot import SourceLine
 from .alike import answers
 from .base import Case, Check, Kind, Stage
@@ -160,8 +159,8 @@ def _what_cut(flow: Flow, cut: _Cut, told: tuple[str, str, str, str]) -> str:
         return f"{callee}, called at {place(source)}, runs under @torch.{mode or reason}(), so {root} has no history"
     if checkpoint_around(flow, cut.row):
         return (
-            f"the reentrant checkpoint{at(source)} computes its block without gradients, and as no input of it requires "
-            f"grad, {root} has no history there"
+            f"the reentrant checkpoint{at(source)} computes its block without gradients, and as no input of it "
+            f"requires grad, {root} has no history there"
         )
     if mode or reason in ("no_grad", "inference"):
         what = mode or {"inference": "inference_mode"}.get(reason, reason)

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from math import prod
 
-from ..snapshot import GraphSnapshot, SourceLine
+from ..snapshot import GraphSnapshot
 from .base import Case, Check, Kind, Stage
 from .flow import Flow
+from .nodes import call_of, largest_graphs
 from .runs import Run
 from .words import at, shape_text
 
@@ -23,19 +24,6 @@ def find(flow: Flow) -> Iterator[Case]:
     """Yield the cases of the largest graph of each line that runs backward."""
     for run, snapshot in largest_graphs(flow):
         yield from _hog(flow, run, snapshot)
-
-
-def largest_graphs(flow: Flow) -> Iterator[tuple[Run, GraphSnapshot]]:
-    """Yield (run, graph) for the largest graph of each line that runs backward."""
-    largest: dict[SourceLine | None, Run] = {}
-    for run in flow.runs:
-        if run.snapshot is not None and not run.error:
-            known = largest.get(run.source)
-            size = len(flow.recording.snapshots[run.snapshot])
-            if known is None or size > len(flow.recording.snapshots[known.snapshot or 0]):
-                largest[run.source] = run
-    for run in largest.values():
-        yield run, flow.recording.snapshots[run.snapshot or 0]
 
 
 CHECK = Check("cost", KINDS, find)
@@ -58,6 +46,9 @@ def _hog(flow: Flow, run: Run, snapshot: GraphSnapshot) -> Iterator[Case]:
     given = max((prod(flow.facts(t).shape) for t in origins), default=1)
     if prod(flow.facts(tensor).shape) < _BLOW_UP * given:
         return
+    made = flow.last_producer(tensor, row, gradients=True)
+    if made is not None and tensor in flow.events[made].data.get("saves", ()):
+        row = made  # of several that keep it, the one that made it
     event = flow.events[row]
     name = flow.name(tensor, event.source.function if event.source else None)
     share = largest / total
@@ -78,9 +69,3 @@ def _hog(flow: Flow, run: Run, snapshot: GraphSnapshot) -> Iterator[Case]:
 def _is_origin(flow: Flow, tensor: int) -> bool:
     """Whether a tensor was made of no other tensor."""
     return all(not flow.inputs(row) for row in flow.made_in.get(tensor, ()))
-
-
-def call_of(flow: Flow, snapshot: GraphSnapshot, node: int) -> int | None:
-    """Return the row of the call that made a node of a graph."""
-    seq = snapshot.seq[node]
-    return None if seq is None else flow.call_of_node(snapshot.first_seq + seq)

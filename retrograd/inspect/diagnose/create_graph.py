@@ -19,6 +19,8 @@ LINEAR = frozenset(
     {"add", "sub", "rsub", "mean", "sum", "mul", "div", "neg", "reshape", "view", "squeeze", "stack", "cat"}
 )
 """Operators behind which a constant summand is still a constant summand."""
+_ANY = LINEAR | {"pow", "square", "abs", "mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss", "norm", "sqrt"}
+"""What a residual is measured with besides."""
 
 
 def find(flow: Flow) -> Iterator[Case]:
@@ -104,16 +106,26 @@ def _joins(flow: Flow, row: int, constants: set[int]) -> Run | None:
     if not others or not all(flow.has_history(given, row) for given in others):
         return None
     todo, seen = [(made, row) for made in flow.outputs(row)], set()
+    follow = _ANY if _in_a_residual(flow, constants, others, row) else LINEAR
     while todo:
         tensor, since = todo.pop()
         for run in flow.runs:
             if tensor in run.roots and run.begin > since:
                 return run
         for call in flow.used_in.get(tensor, ()):
-            if call > since and call not in seen and flow.events[call].op.strip("_") in LINEAR and flow.has_node(call):
+            if call > since and call not in seen and flow.events[call].op.strip("_") in follow and flow.has_node(call):
                 seen.add(call)
                 todo.extend((made, call) for made in flow.outputs(call))
     return None
+
+
+def _in_a_residual(flow: Flow, constants: set[int], others: list[int], row: int) -> bool:
+    """Whether a derivative with respect to data meets what it is the derivative of, as in a differential equation."""
+    taken = [made for one in constants for made in flow.made_in.get(one, ()) if flow.events[made].kind == "cut"]
+    data = {given for made in taken for given in flow.events[made].data.get("inputs", ())}
+    if not data or data & set(optimized(flow)) or any(flow.facts(one).parameter for one in data):
+        return False
+    return all(data & flow.behind([other], row).tensors for other in others)
 
 
 def _update_case(flow: Flow, tensor: int, row: int, update: int | None) -> Case:

@@ -36,9 +36,17 @@ def _ranks(flow: Flow) -> Iterator[Case]:
     for runs in by_line.values():
         for first, second in pairwise(runs):
             one, other = (flow.leaves_behind(flow.reached_by(run)) for run in (first, second))
+            fresh = {flow.facts(leaf).source for leaf in other if _made_after(flow, leaf, first.end)}
+            one, other = ({leaf for leaf in side if flow.facts(leaf).source not in fresh} for side in (one, other))
             if one - other and other - one and one & other and not _updated(flow, one | other, first, second):
                 yield _rank_case(flow, (first, second), one - other, other - one)
                 return
+
+
+def _made_after(flow: Flow, leaf: int, row: int) -> bool:
+    """Whether a leaf is a step's own: made, or first seen, after a row."""
+    seen = [*flow.made_in.get(leaf, ())[:1], *flow.used_in.get(leaf, ())[:1]]
+    return not flow.facts(leaf).parameter and min(seen, default=row) > row
 
 
 def _updated(flow: Flow, leaves: set[int], first: Run, second: Run) -> bool:

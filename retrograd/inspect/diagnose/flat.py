@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 
-from ..snapshot import GraphSnapshot, SourceLine
+from ..snapshot import GraphSnapshot
 from .base import Case, Check, Kind, Stage
 from .create_graph import LINEAR
+from .depth import grown
 from .flow import Flow
+from .nodes import call_of, ran
 from .runs import Run
-from .words import at, counted, listed, operator_word
+from .words import at, listed
 
 KINDS = {
     "vanishing": Kind("gradient shrinks along the depth", "warning", Stage.VALUES),
@@ -32,22 +33,6 @@ _HALF = {"float16": 5.96e-8, "bfloat16": 9.2e-41}
 """Dtype -> smallest positive number."""
 _NOTHING = 1e-12
 """Norm of a gradient, and share of one that a node passes on, below which nothing is left."""
-_SPAN = 1e6
-"""Ratio of gradients along the depth that counts as vanished or exploded."""
-_FADED = 1e-9
-"""Share of a gradient that is left at the other end of a depth below which the first steps teach nothing."""
-_DEPTH = 5
-"""Repetitions of one line from which on it is a depth."""
-
-
-@dataclass(slots=True)
-class _Line:
-    """The nodes that one line made, in the order in which they ran."""
-
-    source: SourceLine | None
-    nodes: list[int] = field(default_factory=list)
-    gain: float = 0.0
-    """Logarithm of what they did to the gradient's norm, all together."""
 
 
 def find(flow: Flow) -> Iterator[Case]:
@@ -58,7 +43,7 @@ def find(flow: Flow) -> Iterator[Case]:
         snapshot = flow.recording.snapshots[run.snapshot]
         if not {"order", "grad_norm", "out_norm", "out_zero_share"} <= set(snapshot.measures):
             continue
-        found = list(_zeroed(flow, run, snapshot)) or list(_grown(flow, run, snapshot))
+        found = list(_zeroed(flow, run, snapshot)) or list(grown(flow, run, snapshot))
         if found:
             yield from found
             return
@@ -76,11 +61,11 @@ def _zeroed(flow: Flow, run: Run, snapshot: GraphSnapshot) -> Iterator[Case]:
     if not lost:
         return
     measures, told = snapshot.measures, set()
-    for node in _ran(snapshot):
+    for node in ran(snapshot):
         given, passed = measures["grad_norm"][node], measures["out_norm"][node]
         if not given or passed is None or math.isnan(given) or passed > given * _NOTHING:
             continue
-        row = _call(flow, snapshot, node)
+        row = call_of(flow, snapshot, node)
         if row is None or flow.events[row].source in told:
             continue
         case = _zero_case(flow, run, (node, row), lost)
@@ -92,17 +77,6 @@ def _zeroed(flow: Flow, run: Run, snapshot: GraphSnapshot) -> Iterator[Case]:
 def _is_zero(norms: list[float | None]) -> bool:
     """Whether the gradient that a leaf got in a run has no entry worth the name."""
     return all(norm is not None and norm < _NOTHING for norm in norms)
-
-
-def _ran(snapshot: GraphSnapshot) -> list[int]:
-    """Return the nodes in the order in which they ran."""
-    order = snapshot.measures["order"]
-    return [node for _, node in sorted((when, node) for node, when in enumerate(order) if when is not None)]
-
-
-def _call(flow: Flow, snapshot: GraphSnapshot, node: int) -> int | None:
-    seq = snapshot.seq[node]
-    return None if seq is None else flow.call_of_node(snapshot.first_seq + seq)
 
 
 def _zero_case(flow: Flow, run: Run, place: tuple[int, int], lost: list[int]) -> Case | None:
@@ -181,8 +155,8 @@ def _is_hinge(flow: Flow, row: int, run: Run) -> bool:
 def _first_tiny(flow: Flow, snapshot: GraphSnapshot, place: tuple[int, int]) -> tuple[int, int]:
     """Return the first node that ran, with its call, which passed on mostly less than the smallest normal number."""
     tiny = snapshot.measures.get("out_tiny_share", [])
-    for node in _ran(snapshot):
-        row = _call(flow, snapshot, node) if tiny and (tiny[node] or 0.0) >= 0.5 else None
+    for node in ran(snapshot):
+        row = call_of(flow, snapshot, node) if tiny and (tiny[node] or 0.0) >= 0.5 else None
         if row is not None:
             return node, row
         if node == place[0]:
@@ -208,101 +182,4 @@ def _underflow(flow: Flow, run: Run, place: tuple[int, int], leaves: list[int]) 
         subjects=frozenset(leaves),
         marks=flow.marks(run, [row], "underflow"),
         evidence={"dtype": dtype, "grad_norm": norm},
-    )
-
-
-# -- gradients that shrink or grow with the depth
-
-
-def _grown(flow: Flow, run: Run, snapshot: GraphSnapshot) -> Iterator[Case]:
-    """Yield the case of a depth along which the gradient changes by many orders."""
-    norms = {leaf: norm for leaf, arrived in flow.norms_in(run).items() if (norm := _largest(arrived))}
-    if not norms:
-        return
-    largest, smallest = max(norms.values()), min(norms.values())
-    lines = [line for line in _lines(snapshot) if len(line.nodes) >= _DEPTH]
-    if not lines:
-        return
-    if largest > _SPAN:
-        line = _first_of_a_depth(snapshot, sorted(lines, key=lambda one: -one.gain))
-        if line is not None and line.gain > math.log(1e4):
-            yield _depth_case(flow, run, line, [leaf for leaf in norms if norms[leaf] == largest])
-    elif smallest < largest / _SPAN:
-        line = _first_of_a_depth(snapshot, sorted(lines, key=lambda one: one.gain))
-        if line is not None and line.gain < -math.log(1e4):
-            yield _depth_case(flow, run, line, [leaf for leaf in norms if norms[leaf] < largest / _SPAN])
-    else:  # what is used at each depth, or gets as little at every depth, does not show it in its own gradient
-        faded = [line for line in lines if _ends(snapshot, line)[1] < _ends(snapshot, line)[0] * _FADED]
-        line = _first_of_a_depth(snapshot, sorted(faded, key=lambda one: one.gain))
-        row = None if line is None else _call(flow, snapshot, line.nodes[-1])
-        if line is not None and row is not None:
-            behind = flow.leaves_behind(flow.behind(flow.inputs(row), row))
-            yield _depth_case(flow, run, line, sorted(behind.intersection(norms)))
-
-
-def _first_of_a_depth(snapshot: GraphSnapshot, lines: list[_Line]) -> _Line | None:
-    """Return the first line whose nodes follow one another; those of side branches do not."""
-    after: dict[int, list[int]] = {}
-    for source, target, _, _ in snapshot.edges():
-        after.setdefault(source, []).append(target)
-    for line in lines:
-        seen, todo = {line.nodes[0]}, [line.nodes[0]]
-        while todo:
-            fresh = [node for node in after.get(todo.pop(), ()) if node not in seen]
-            seen.update(fresh)
-            todo.extend(fresh)
-        if line.nodes[-1] in seen:
-            return line
-    return None
-
-
-def _ends(snapshot: GraphSnapshot, line: _Line) -> tuple[float, float]:
-    """Return the norms of the gradients that the first and the last node of a line got."""
-    first, last = (snapshot.measures["grad_norm"][line.nodes[place]] or 0.0 for place in (0, -1))
-    return first, last
-
-
-def _largest(norms: list[float | None]) -> float | None:
-    finite = [norm for norm in norms if norm is not None and math.isfinite(norm)]
-    return max(finite, default=None)
-
-
-def _lines(snapshot: GraphSnapshot) -> list[_Line]:
-    """Return what each line did to the gradient's norm."""
-    found: dict[tuple[SourceLine | None, str], _Line] = {}
-    for node in _ran(snapshot):
-        given, passed = snapshot.measures["grad_norm"][node], snapshot.measures["out_norm"][node]
-        if not given or not passed or not math.isfinite(given) or not math.isfinite(passed):
-            continue
-        line = found.setdefault((snapshot.source[node], snapshot.op[node]), _Line(snapshot.source[node]))
-        line.nodes.append(node)
-        line.gain += math.log(passed / given)
-    return list(found.values())
-
-
-def _depth_case(flow: Flow, run: Run, line: _Line, leaves: list[int]) -> Case:
-    """Return the case of one line that is repeated along the depth."""
-    snapshot = flow.recording.snapshots[run.snapshot or 0]
-    rows = [row for node in line.nodes if (row := _call(flow, snapshot, node)) is not None]
-    op = flow.events[rows[0]].op if rows else operator_word(snapshot.op[line.nodes[0]])
-    norms = _ends(snapshot, line)
-    factor = (norms[1] / norms[0]) ** (1 / (len(line.nodes) - 1))
-    spelled = [name for name in flow.events[rows[0]].data.get("names", []) if name] if rows else []
-    made = [name for name in (flow.events[rows[0]].data.get("output_names") or []) if name] if rows else []
-    inside = f"{op}({', '.join(spelled)})" + (f" = {made[0]}" if made else "")
-    grows = line.gain > 0
-    verb = "grows (explodes)" if grows else "shrinks (vanishes)"
-    return Case(
-        kind="exploding" if grows else "vanishing",
-        message=f"the gradient {verb} about {factor:.3g} times per step through {inside}{at(line.source)}: from "
-        f"{norms[0]:.1e} to {norms[1]:.1e} over {counted(len(line.nodes), 'step')}, down to "
-        f"{listed(flow.name(leaf) for leaf in leaves)}.",
-        remedy="clip gradients (torch.nn.utils.clip_grad_norm_), start orthogonally, or use gates or normalisation"
-        if grows
-        else "use relu or gates in place of saturating functions, normalisation, or residual connections",
-        source=line.source,
-        op=op,
-        subjects=frozenset(leaves),
-        marks=flow.marks(run, rows[:1] + rows[-1:], f"{norms[0]:.1e} … {norms[1]:.1e}"),
-        evidence={"factor": factor, "steps": len(line.nodes), "norms": list(norms)},
     )

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
+from .bad_data import FILLING, came_with_data, from_bad_data, has_infinity, has_nan, in_data
 from .base import Case, Check, Kind, Stage
-from .finite import Finiteness, State, first_bad_run, state_of
+from .finite import Finiteness, first_bad_run, state_of
 from .flow import Flow
 from .runs import Run
 from .words import at, operator_word, place
@@ -17,14 +18,7 @@ KINDS = {
     "nan-input": Kind("the NaN is in the data", "error", Stage.VALUES),
     "overflow": Kind("finite in float32, infinite in the dtype used", "error", Stage.VALUES),
 }
-_FILLING = frozenset(
-    {"setitem", "fill", "full", "full_like", "masked_fill", "where", "index_fill", "pad", "constant_pad_nd", "copy"}
-    | {"tensor", "as_tensor", "from_numpy", "zeros", "ones", "empty", "triu", "tril", "item", "float", "tolist"}
-)
-"""Calls that put a number where the program says; an infinity from them is meant."""
-_WORDS = {"nan": "NaN", "inf": "infinity (inf)"}
 _LARGEST = {"float16": 65504.0, "bfloat16": 3.39e38}
-_WEIGHING = frozenset({"linear", "matmul", "mm", "bmm", "addmm", "einsum", "conv1d", "conv2d", "conv3d", "bilinear"})
 _HIDING = frozenset({"where", "masked_fill", "nan_to_num", "max", "min", "maximum", "minimum", "clamp", "getitem"})
 
 
@@ -36,9 +30,12 @@ def find(flow: Flow) -> Iterator[Case]:
     states = Finiteness(flow)
     behind = sorted(flow.behind(run.roots, run.begin, gradients=False).calls)
     row = _birth(flow, states, behind)
-    row = None if row is not None and _came_with_data(flow, states, row) else row
-    case = None if row is None else _in_forward(flow, states, row, run)
-    case = case or _in_data(flow, states, behind, _has_nan) or _in_data(flow, states, behind, _has_infinity)
+    case = None
+    if row is not None and came_with_data(flow, states, row):
+        case = in_data(flow, states, behind, has_infinity)
+    elif row is not None:
+        case = _in_forward(flow, states, row, run)
+    case = case or in_data(flow, states, behind, has_nan) or in_data(flow, states, behind, has_infinity)
     case = case or _in_backward(flow, run)
     if case is not None:
         yield case
@@ -53,42 +50,21 @@ def _birth(flow: Flow, states: Finiteness, rows: list[int]) -> int | None:
     broken = next((row for row in rows if _bears(flow, states, row, nan=True)), None)
     if broken is None:
         return infinite[0] if infinite else None
-    if not _from_bad_data(states, broken):
+    if not from_bad_data(states, broken):
         return broken
     reached = flow.behind(flow.inputs(broken), broken, gradients=False).calls
     return next((row for row in infinite if row < broken and row in reached), broken)
 
 
-def _came_with_data(flow: Flow, states: Finiteness, row: int) -> bool:
-    """Whether the infinities that a call made NaN of are those of the data, and none that a mask put there.
-
-    A mask is of minus infinity and goes to a sum or a softmax; data is multiplied with weights.
-    """
-    if not _from_bad_data(states, row) or any(not state.inf for state in states.given.get(row, {}).values()):
-        return False
-    behind = sorted({row, *flow.behind(flow.inputs(row), row, gradients=False).calls})
-    first = next((call for call in behind if states.given.get(call) and flow.has_node(call)), None)
-    if first is None:
-        return False
-    entered = states.given[first]
-    data = not any(flow.has_history(tensor, first) for tensor in entered)
-    return data and (flow.events[first].op in _WEIGHING or any(state.most == math.inf for state in entered.values()))
-
-
 def _bears(flow: Flow, states: Finiteness, row: int, *, nan: bool) -> bool:
     """Whether a call made the first NaN (or the first infinity) of inputs that had none."""
     made = states.made.get(row)
-    if made is None or flow.events[row].op.strip("_") in _FILLING or not flow.inputs(row):
+    if made is None or flow.events[row].op.strip("_") in FILLING or not flow.inputs(row):
         return False
     given = states.given.get(row, {}).values()
     if nan:
         return made.nan and not any(state.nan for state in given)
     return made.inf and not any(state.bad for state in given)
-
-
-def _from_bad_data(states: Finiteness, row: int) -> bool:
-    """Whether a call was given infinities."""
-    return any(state.inf for state in states.given.get(row, {}).values())
 
 
 def _in_forward(flow: Flow, states: Finiteness, row: int, run: Run) -> Case:
@@ -218,53 +194,6 @@ def _remedy(flow: Flow, states: Finiteness, row: int, hidden: str) -> str:
 def _step(flow: Flow, run: Run) -> int:
     """Return which time the line called backward."""
     return [one.number for one in flow.runs if one.source == run.source].index(run.number)
-
-
-def _has_nan(state: State) -> bool:
-    return state.nan
-
-
-def _has_infinity(state: State) -> bool:
-    return state.inf
-
-
-def _in_data(flow: Flow, states: Finiteness, rows: list[int], wrong: Callable[[State], bool]) -> Case | None:
-    """Return the case of a tensor that was bad before any operation, if there is one."""
-    for row in rows:
-        bad = [tensor for tensor, state in states.given.get(row, {}).items() if wrong(state)]
-        made = states.made.get(row)
-        created = made is not None and wrong(made) and not flow.inputs(row)
-        if bad or created:
-            tensor = flow.events[row].data["outputs"][0] if created else bad[0]
-            return _data_case(flow, tensor, row)
-    return None
-
-
-def _data_case(flow: Flow, tensor: int, row: int) -> Case:
-    """Return the case of one tensor of the data."""
-    facts = flow.facts(tensor)
-    event = flow.events[row]
-    users = [event, *(flow.events[call] for call in flow.used_in.get(tensor, ()))]
-    told: list[dict[str, Any]] = [e.data["values"].get(str(tensor)) for e in users if "values" in e.data]
-    summary = next(filter(None, told), {})
-    count = next((f"{summary[key]} {word}" for key, word in _WORDS.items() if summary.get(key)), "NaN")
-    value = count.rpartition(" ")[2]
-    index = f", the first at index {tuple(summary['first_bad'])}" if summary.get("first_bad") else ""
-    source = facts.source or event.source
-    what = "leaf" if flow.requires_grad(tensor) else "input"
-    name = flow.name(tensor)
-    first = next((e for e in users if e.kind != "read" and tensor in e.data.get("inputs", ())), None)
-    enters = f" and enters the graph by {first.op}{at(first.source)}" if first is not None else ""
-    return Case(
-        kind="nan-input",
-        message=f"no operation made the {value}: the {what} {name}, created{at(source)}, already has {count} in its "
-        f"data{index}{enters}.",
-        remedy=f"clean the data: check torch.isfinite({name}).all() where it is loaded",
-        source=source,
-        op=event.op,
-        subjects=frozenset({tensor}),
-        evidence={"values": summary},
-    )
 
 
 def _in_backward(flow: Flow, run: Run) -> Case | None:

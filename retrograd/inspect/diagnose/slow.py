@@ -8,8 +8,8 @@ from math import prod
 
 from ..snapshot import GraphSnapshot, SourceLine
 from .base import Case, Check, Kind, Stage
-from .cost import call_of, largest_graphs
 from .flow import Flow
+from .nodes import call_of, largest_graphs
 from .runs import Run
 from .words import at, counted, operator_word, shape_text
 

@@ -1,0 +1,125 @@
+"""Gradients that shrink or grow along a depth: the steps of a recurrence, or layers that one line applies."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from ..snapshot import GraphSnapshot, SourceLine
+from .base import Case
+from .flow import Flow
+from .nodes import call_of, ran
+from .runs import Run
+from .words import at, counted, listed, operator_word
+
+_SPAN = 1e6
+"""Ratio of gradients along the depth that counts as vanished or exploded."""
+_FADED = 1e-9
+"""Share of a gradient that is left at the other end of a depth below which the first steps teach nothing."""
+_DEPTH = 5
+"""Repetitions of one line from which on it is a depth."""
+
+
+@dataclass(slots=True)
+class _Line:
+    """The nodes that one line made, in the order in which they ran."""
+
+    source: SourceLine | None
+    nodes: list[int] = field(default_factory=list)
+    gain: float = 0.0
+    """Logarithm of what they did to the gradient's norm, all together."""
+
+
+def grown(flow: Flow, run: Run, snapshot: GraphSnapshot) -> Iterator[Case]:
+    """Yield the case of a depth along which the gradient changes by many orders."""
+    norms = {leaf: norm for leaf, arrived in flow.norms_in(run).items() if (norm := _largest(arrived))}
+    if not norms:
+        return
+    largest, smallest = max(norms.values()), min(norms.values())
+    lines = [line for line in _lines(snapshot) if len(line.nodes) >= _DEPTH]
+    if not lines:
+        return
+    if largest > _SPAN:
+        line = _first_of_a_depth(snapshot, sorted(lines, key=lambda one: -one.gain))
+        if line is not None and line.gain > math.log(1e4):
+            yield _depth_case(flow, run, line, [leaf for leaf in norms if norms[leaf] == largest])
+    elif smallest < largest / _SPAN:
+        line = _first_of_a_depth(snapshot, sorted(lines, key=lambda one: one.gain))
+        if line is not None and line.gain < -math.log(1e4):
+            yield _depth_case(flow, run, line, [leaf for leaf in norms if norms[leaf] < largest / _SPAN])
+    else:  # what is used at each depth, or gets as little at every depth, does not show it in its own gradient
+        faded = [line for line in lines if _ends(snapshot, line)[1] < _ends(snapshot, line)[0] * _FADED]
+        line = _first_of_a_depth(snapshot, sorted(faded, key=lambda one: one.gain))
+        row = None if line is None else call_of(flow, snapshot, line.nodes[-1])
+        if line is not None and row is not None:
+            behind = flow.leaves_behind(flow.behind(flow.inputs(row), row))
+            yield _depth_case(flow, run, line, sorted(behind.intersection(norms)))
+
+
+def _first_of_a_depth(snapshot: GraphSnapshot, lines: list[_Line]) -> _Line | None:
+    """Return the first line whose nodes follow one another; those of side branches do not."""
+    after: dict[int, list[int]] = {}
+    for source, target, _, _ in snapshot.edges():
+        after.setdefault(source, []).append(target)
+    for line in lines:
+        seen, todo = {line.nodes[0]}, [line.nodes[0]]
+        while todo:
+            fresh = [node for node in after.get(todo.pop(), ()) if node not in seen]
+            seen.update(fresh)
+            todo.extend(fresh)
+        if line.nodes[-1] in seen:
+            return line
+    return None
+
+
+def _ends(snapshot: GraphSnapshot, line: _Line) -> tuple[float, float]:
+    """Return the norms of the gradients that the first and the last node of a line got."""
+    first, last = (snapshot.measures["grad_norm"][line.nodes[place]] or 0.0 for place in (0, -1))
+    return first, last
+
+
+def _largest(norms: list[float | None]) -> float | None:
+    finite = [norm for norm in norms if norm is not None and math.isfinite(norm)]
+    return max(finite, default=None)
+
+
+def _lines(snapshot: GraphSnapshot) -> list[_Line]:
+    """Return what each line did to the gradient's norm."""
+    found: dict[tuple[SourceLine | None, str], _Line] = {}
+    for node in ran(snapshot):
+        given, passed = snapshot.measures["grad_norm"][node], snapshot.measures["out_norm"][node]
+        if not given or not passed or not math.isfinite(given) or not math.isfinite(passed):
+            continue
+        line = found.setdefault((snapshot.source[node], snapshot.op[node]), _Line(snapshot.source[node]))
+        line.nodes.append(node)
+        line.gain += math.log(passed / given)
+    return list(found.values())
+
+
+def _depth_case(flow: Flow, run: Run, line: _Line, leaves: list[int]) -> Case:
+    """Return the case of one line that is repeated along the depth."""
+    snapshot = flow.recording.snapshots[run.snapshot or 0]
+    rows = [row for node in line.nodes if (row := call_of(flow, snapshot, node)) is not None]
+    op = flow.events[rows[0]].op if rows else operator_word(snapshot.op[line.nodes[0]])
+    norms = _ends(snapshot, line)
+    factor = (norms[1] / norms[0]) ** (1 / (len(line.nodes) - 1))
+    spelled = [name for name in flow.events[rows[0]].data.get("names", []) if name] if rows else []
+    made = [name for name in (flow.events[rows[0]].data.get("output_names") or []) if name] if rows else []
+    inside = f"{op}({', '.join(spelled)})" + (f" = {made[0]}" if made else "")
+    grows = line.gain > 0
+    verb = "grows (explodes)" if grows else "shrinks (vanishes)"
+    return Case(
+        kind="exploding" if grows else "vanishing",
+        message=f"the gradient {verb} about {factor:.3g} times per step through {inside}{at(line.source)}: from "
+        f"{norms[0]:.1e} to {norms[1]:.1e} over {counted(len(line.nodes), 'step')}, down to "
+        f"{listed(flow.name(leaf) for leaf in leaves)}.",
+        remedy="clip gradients (torch.nn.utils.clip_grad_norm_), start orthogonally, or use gates or normalisation"
+        if grows
+        else "use relu or gates in place of saturating functions, normalisation, or residual connections",
+        source=line.source,
+        op=op,
+        subjects=frozenset(leaves),
+        marks=flow.marks(run, rows[:1] + rows[-1:], f"{norms[0]:.1e} … {norms[1]:.1e}"),
+        evidence={"factor": factor, "steps": len(line.nodes), "norms": list(norms)},
+    )
