@@ -91,10 +91,12 @@ def _data_case(flow: Flow, tensor: int, row: int, written: int | None) -> Case:
 
 
 def has_nan(state: State) -> bool:
+    """Whether a tensor held a NaN."""
     return state.nan
 
 
 def has_infinity(state: State) -> bool:
+    """Whether a tensor held an infinity and no NaN."""
     return state.inf
 
 
