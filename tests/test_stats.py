@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import math
 import os
@@ -9,12 +10,14 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
 from click.testing import CliRunner, Result
 from recording_samples import HOSTILE, chain, diamond, graph, hostile, recording
+from rich.console import Console
 
 from retrograd.cli.main import cli
 from retrograd.inspect.output import save
-from retrograd.inspect.render.stats_tables import bar, time_text
+from retrograd.inspect.render.stats_tables import bar, stats_parts, time_text
 from retrograd.inspect.snapshot import GraphSnapshot
 from retrograd.inspect.stats import statistics
 
@@ -99,6 +102,25 @@ def test_tables_show_names_as_they_are(tmp_path: Path) -> None:
     assert ":smile:" in done.stdout
     assert "\x1b" not in done.stdout
     assert len(HOSTILE) == len(made)
+
+
+@pytest.mark.parametrize("width", [40, 60, 80, 200])
+def test_narrow_terminals_leave_columns_out_rather_than_cut_them(width: int) -> None:
+    """However narrow the terminal, names and norms are whole; columns without an entry are not shown at all."""
+    graph = measured()
+    graph.name[2], graph.name[3] = "w", "encoder.layers.0." + "long" * 20
+    graph.measures.update({name: [None, 0.0, -0.0123, 0.0456, 1.0] for name in ("grad_min", "grad_max", "grad_mean")})
+    console = Console(width=width, file=io.StringIO(), color_system=None)
+    for part in stats_parts([statistics(graph)]):
+        console.print(part)
+    shown = console.file.getvalue()  # type: ignore[attr-defined]
+    lines = shown[shown.index("Gradients by parameter") :].splitlines()
+
+    assert all(len(line) <= width for line in lines)
+    assert "…" not in "".join(lines)
+    assert {"nan", "8", "2"} <= set(" ".join(lines).split())
+    assert "Inf" not in lines[2]
+    assert ("mean" in lines[2]) == (width == 200)
 
 
 def test_bars_and_times() -> None:

@@ -14,6 +14,7 @@ from .base import RenderOptions, chosen_snapshots
 from .labels import bytes_text, clean, short_op, source_text, tensor_text
 
 if TYPE_CHECKING:
+    from rich.console import Console, ConsoleOptions
     from rich.table import Table
     from rich.text import Text
 
@@ -50,7 +51,7 @@ def stats_parts(found: Sequence[Statistics]) -> Iterator[Any]:
             sizes = [bytes_text(int(row.value)) for row in one.largest]
             yield _figures("Largest saved values", "saved", one.largest, sizes)
         if any(row.grad_norm is not None for row in one.gradients):
-            yield _gradients(one)
+            yield _Gradients(one)
         for sentence in one.missing:
             yield Text(sentence, style="italic")
 
@@ -107,22 +108,56 @@ def _where(row: NodeFigure) -> str:
     return " · ".join(part for part in parts if part)
 
 
-def _gradients(one: Statistics) -> Table:
-    """Return the table of gradients by parameter."""
+_COLUMNS = ("parameter", "shape", "norm", "", "min", "max", "mean", "zeros", "NaN", "Inf")
+_DISPENSABLE = ((), ("mean",), ("mean", "min", "max"), ("mean", "min", "max", "shape"), ("shape", *_COLUMNS[3:]))
+"""Columns of gradients that are left out of a terminal that is too narrow: as few as possible."""
+_NAME_ROOM = 24
+"""Width below which a parameter's name is not folded."""
+
+
+class _Gradients:
+    """The table of gradients by parameter, which rich asks for when it knows how much room there is."""
+
+    def __init__(self, one: Statistics) -> None:
+        self._one = one
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[Table]:
+        empty = {head for head, place in (("NaN", "nan_count"), ("Inf", "inf_count")) if not self._any(place)}
+        endless = options.update(width=10_000)
+        for left_out in _DISPENSABLE:
+            columns = [head for head in _COLUMNS if head not in {*left_out, *empty}]
+            measured = _gradients(self._one, columns, _NAME_ROOM).__rich_measure__(console, endless)
+            if measured.maximum <= options.max_width:
+                break
+        yield _gradients(self._one, columns)
+
+    def _any(self, place: str) -> bool:
+        return any(getattr(row, place) for row in self._one.gradients)
+
+
+def _gradients(one: Statistics, columns: Sequence[str], name_room: int | None = None) -> Table:
+    """Return the table of gradients by parameter; names are folded to ``name_room``, or where they must be."""
+    from rich.cells import cell_len
+
     finite = [row.grad_norm for row in one.gradients if row.grad_norm is not None and math.isfinite(row.grad_norm)]
     table = _table("Gradients by parameter")
-    for head in ("parameter", "shape", "norm", "", "min", "max", "mean", "zeros", "NaN", "Inf"):
-        left = head in ("parameter", "shape", "")
-        table.add_column(head, justify="left" if left else "right", no_wrap=not left)
+    longest = max((cell_len(clean(row.name or row.node)) for row in one.gradients), default=0)
+    least = max(min(longest, _NAME_ROOM), len(_COLUMNS[0]))
+    for head in columns:
+        if head == "parameter":
+            table.add_column(head, min_width=least, max_width=name_room)
+        else:
+            table.add_column(head, justify="left" if head in ("shape", "") else "right", no_wrap=True)
     for row in one.gradients:
-        table.add_row(*_gradient_row(row, max(finite, default=0.0)))
+        cells = _gradient_cells(row, max(finite, default=0.0))
+        table.add_row(*(cells[head] for head in columns))
     if one.leaves > len(one.gradients):
         table.caption = f"{one.leaves - len(one.gradients):,} more parameters (--rows shows more)"
     return table
 
 
-def _gradient_row(row: ParameterGradient, largest: float) -> list[Text]:
-    """Return the cells of one parameter."""
+def _gradient_cells(row: ParameterGradient, largest: float) -> dict[str, Text]:
+    """Return the cells of one parameter by their columns."""
     odd = any(count for count in (row.nan_count, row.inf_count))
     odd = odd or (row.grad_norm is not None and not math.isfinite(row.grad_norm))
     zeros = "" if row.zero_share is None else f"{row.zero_share:.0%}"
@@ -130,7 +165,7 @@ def _gradient_row(row: ParameterGradient, largest: float) -> list[Text]:
     words = [clean(row.name or row.node), tensor_text(row.shape, row.dtype), _number(row.grad_norm)]
     words += [bar(row.grad_norm, largest or 1.0), *map(_number, numbers), zeros]
     words += [_count(row.nan_count), _count(row.inf_count)]
-    return [_words(word, "bold red" if odd else "") for word in words]
+    return {head: _words(word, "bold red" if odd else "") for head, word in zip(_COLUMNS, words, strict=True)}
 
 
 def _number(value: float | None) -> str:
