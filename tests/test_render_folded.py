@@ -12,10 +12,12 @@ import pytest
 from folding_samples import snapshot, stack_of_layers
 from recording_samples import HOSTILE
 
+import retrograd as rg
 from retrograd.cli import samples
 from retrograd.errors import UsageError
 from retrograd.inspect.events import Recording
 from retrograd.inspect.findings import Finding, Mark
+from retrograd.inspect.output import save
 from retrograd.inspect.render import RenderOptions, renderer_for
 from retrograd.inspect.render.theme import DARK, LIGHT
 from retrograd.inspect.snapshot import GraphSnapshot
@@ -176,3 +178,33 @@ def luminance(colour: str) -> float:
     parts = [int(colour[at : at + 2], 16) / 255 for at in (1, 3, 5)]
     red, green, blue = (part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts)
     return 0.2126 * red + 0.7152 * green + 0.0722 * blue
+
+
+def test_findings_on_no_node_stand_above_the_drawing() -> None:
+    """What a finding says of parameters that are in no graph is told first: three lines and a count, hostile or not."""
+    loose = [Finding("unused", f"{HOSTILE} {number}", severity="warning") for number in range(5)]
+    text = rendered("svg", stack_of_layers(2), findings=(*loose, Finding("nan", "w is NaN")))
+    told = groups(text, "finding")
+    notes = [group.find(f"{SVG}text") for group in told]
+
+    assert [group.get("class") for group in told] == ["finding error", "finding warning", "finding warning"]
+    assert notes[0] is not None
+    assert notes[0].text == "⚠ w is NaN"
+    assert "… 3 more findings" in text
+    tops = [float(group.find(f"{SVG}text").get("y", "0")) for group in told]  # type: ignore[union-attr]
+    assert tops == sorted(set(tops))
+    drawn = [group for group in groups(text, "step")[0] if group.find(f"{SVG}g[@id='n0']") is not None]
+    assert [float(group.get("transform", "").rstrip(")").split()[1]) > tops[-1] + 16 for group in drawn] == [True]
+    assert rendered("tree", stack_of_layers(2), findings=tuple(loose)).startswith("⚠ ")
+
+
+def test_saved_drawings_show_what_a_diagnosis_finds(tmp_path: Path) -> None:
+    """A drawing that people look at is marked without being asked for it, one for programs is not."""
+    with rg.debug() as trace:
+        rg.log(rg.zeros(2, requires_grad=True)).sum().backward()
+    found = {}
+    for name in ("x.svg", "x.txt", "x.dot"):
+        save(trace.recording, str(tmp_path / name))
+        found[name] = "the first bad value is born here" in (tmp_path / name).read_text(encoding="utf-8")
+
+    assert found == {"x.svg": True, "x.txt": True, "x.dot": False}

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from ..errors import OutputError, RetrogradError, UsageError
 from ..inspect.events import Recording
-from ..inspect.output import STDOUT, check_writable, save
+from ..inspect.output import STDOUT, check_writable, save, with_findings
 from ..inspect.render import RenderOptions, renderer_for
 from ..inspect.render.tree import print_tree
 from .launcher import Launch
@@ -93,7 +93,7 @@ def _show_tree(recording: Recording, options: RenderOptions) -> int:
     """Print the tree on stderr; return our exit code."""
     try:
         if sys.__stderr__ is not None and not sys.__stderr__.closed:
-            print_tree(recording, options, sys.__stderr__)
+            print_tree(recording, with_findings(recording, options), sys.__stderr__)
     except BrokenPipeError:
         pass
     except Exception as error:

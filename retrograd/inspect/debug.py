@@ -15,7 +15,7 @@ from .events import Recording
 from .explain import explain
 from .findings import Finding
 from .notebook import recording_bundle
-from .output import save
+from .output import save, with_findings
 from .record import Recorder, recorded
 from .render import RenderOptions, renderer_for
 from .render.tree import print_tree
@@ -118,7 +118,7 @@ class debug(ContextDecorator):  # noqa: N801 - lower-case, as context managers o
 
     def print(self, **options: Any) -> None:
         """Print the last graph as a tree, in colour on a terminal; options are those of ``RenderOptions``."""
-        print_tree(self.recording, RenderOptions(**options))
+        print_tree(self.recording, with_findings(self.recording, RenderOptions(**options)))
 
     def save(self, path: str | os.PathLike[str], fmt: str | None = None, **options: Any) -> None:
         """Write the last graph (or ``step="all"``) to a file in the format of its suffix, or ``fmt``."""

@@ -21,8 +21,8 @@ from .render.scale import known_measures, scale
 
 STDOUT = "-"
 """The output path that means standard output."""
-_MARKED = ("html",)
-"""Formats that show what a diagnosis finds unless they are given findings."""
+_MARKED = ("html", "svg", "png", "pdf", "tree")
+"""Formats that show what a diagnosis finds unless they are given findings: those that people look at."""
 
 
 def save(recording: Recording, path: str, fmt: str | None = None, options: RenderOptions | None = None) -> None:
@@ -36,12 +36,19 @@ def save(recording: Recording, path: str, fmt: str | None = None, options: Rende
     check_writable(path)
     renderer = renderer_for(fmt or ("tree" if path == STDOUT else path))
     check_measure(recording, options)
-    if renderer.name in _MARKED and not options.findings:
-        options = replace(options, findings=tuple(diagnose(recording)))
+    if renderer.name in _MARKED:
+        options = with_findings(recording, options)
     with progress(f"drawing {renderer.name}"):
         content = renderer.render(recording, options)
     with progress("writing", surely_long=len(content) > LARGE_FILE):
         write_output(content, path)
+
+
+def with_findings(recording: Recording, options: RenderOptions) -> RenderOptions:
+    """Return options with what a diagnosis of the recording finds, unless they hold findings already."""
+    if options.findings or not recording.snapshots:
+        return options
+    return replace(options, findings=tuple(diagnose(recording)))
 
 
 def check_measure(recording: Recording, options: RenderOptions) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from retrograd.cli.options import ConfiguredCommand, StepType, drawing_options, render_options
-from retrograd.inspect.output import check_measure, check_writable, save
+from retrograd.inspect.output import check_measure, check_writable, save, with_findings
 from retrograd.inspect.render import renderer_for
 from retrograd.inspect.render.json_ import load_recording
 from retrograd.inspect.render.tree import print_tree
@@ -46,6 +46,6 @@ def command(output: str | None, fmt: str | None, recording: str, **asked: Any) -
     loaded = load_recording(recording)
     if output is None and fmt is None:
         check_measure(loaded, options)
-        print_tree(loaded, options)
+        print_tree(loaded, with_findings(loaded, options))
     else:
         save(loaded, output or "-", fmt, options)

@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from ...inspect.output import save
+from ...inspect.output import save, with_findings
 from ...inspect.render.tree import print_tree
 from .. import results, samples
 from ..options import ConfiguredCommand, drawing_options, render_options
@@ -40,7 +40,7 @@ def command(name: str | None, output: str | None, fmt: str | None, **asked: Any)
         save(recorded, plan[0].path, plan[0].fmt, options)
     else:
         click.echo(samples.description(name) + "\n")
-        print_tree(recorded, options)
+        print_tree(recorded, with_findings(recorded, options))
 
 
 def _list() -> None:

@@ -94,9 +94,7 @@ def _picture(scene: Scene, box: int, colours: Scale, below: float, roots: dict[i
     title, ending, lines = box_words(scene, box, roots.get(box, ""))
     if colours.values and (value := colours.text(colours.values[box])):
         lines.append(Line(value))
-    lines += [
-        Line(f"{'⚠' if note.severity != 'note' else '•'} {labels.clean(note.text)}", "w") for note in _notes(scene, box)
-    ]
+    lines += [Line(f"{note.sign} {labels.clean(note.text)}", "w") for note in _notes(scene, box)]
     title = shortened(title, TITLE_SIZE, _ROOM, bold=True)
     ending = shortened(ending, TEXT_SIZE, _ROOM)
     fitting = tuple(line._replace(text=shortened(line.text, TEXT_SIZE, _ROOM)) for line in lines if line.text)
@@ -132,7 +130,7 @@ def plain_words(scene: Scene, box: int) -> list[str]:
     return [
         title if title.endswith(ending) else title + ending,  # an operator spelled in full has its ending
         *below,
-        *(f"⚠ {labels.clean(note.text)}" for note in _notes(scene, box)),
+        *(f"{note.sign} {labels.clean(note.text)}" for note in _notes(scene, box)),
     ]
 
 

@@ -32,6 +32,11 @@ class Note:
     severity: Severity
     text: str
 
+    @property
+    def sign(self) -> str:
+        """The sign before it."""
+        return "•" if self.severity == "note" else "⚠"
+
 
 @dataclass
 class Scene:
@@ -201,6 +206,12 @@ def _folded(snapshot: GraphSnapshot, options: RenderOptions) -> Scene:
     expand(folded, chosen, options.expand)
     seen = view(folded, chosen.opened, chosen.unrolled)
     return Scene(seen, seen_snapshot(seen), snapshot, plain=options.fold == ())
+
+
+def unplaced(findings: Iterable[Finding]) -> list[Note]:
+    """Return what findings say that point at no node of any graph, such as unused parameters: most severe first."""
+    notes = [Note(finding.severity, finding.message) for finding in findings if not finding.marks]
+    return sorted(notes, key=lambda note: SEVERITIES.index(note.severity))
 
 
 def with_ghosts(

@@ -4,15 +4,19 @@ from __future__ import annotations
 
 from retrograd.inspect.events import Recording
 from retrograd.inspect.garbage import collector_paused
-from retrograd.inspect.layout.text_size import text_width
+from retrograd.inspect.layout.text_size import shortened, text_width
 
 from . import labels, theme
 from .base import RenderOptions, chosen_steps
 from .drawing import draw, number, text
 from .legend import legend
-from .scene import Scene, scene
+from .scene import Note, Scene, scene, unplaced
 
 _SIDE = 24.0
+_LINE = 16.0
+_NOTE_ROOM = 700.0
+_MOST_NOTES = 3
+"""Findings on no node that are told above a drawing."""
 
 
 class SvgRenderer:
@@ -30,7 +34,8 @@ class SvgRenderer:
         parts = []
         for step, shown in enumerate(scenes):
             prefix = f"s{step}-" if len(scenes) > 1 else ""
-            markup, wide, high = _block(shown, options, recording, prefix)
+            notes = unplaced(options.findings) if step == 0 else []
+            markup, wide, high = _block(shown, options, recording, prefix, notes)
             parts.append(f'<g class="step" transform="translate(0 {number(y)})">\n{markup}\n</g>')
             y, width = y + high, max(width, wide)
         title = text(options.title or recording.script or "backward graph")
@@ -44,21 +49,42 @@ class SvgRenderer:
         )
 
 
-def _block(shown: Scene, options: RenderOptions, recording: Recording, prefix: str) -> tuple[str, float, float]:
-    """Return one graph with caption and legend, and the room it takes."""
+def _block(
+    shown: Scene, options: RenderOptions, recording: Recording, prefix: str, notes: list[Note]
+) -> tuple[str, float, float]:
+    """Return one graph with caption, notes on the whole and legend, and the room it takes."""
     drawing = draw(shown, options, prefix)
     title = labels.clean(options.title or recording.script or "backward graph")
     line = shown.headline() + drawing.note
     key, key_width = legend(drawing)
     wide = max(drawing.width, text_width(title, 16, bold=True) + 2 * _SIDE, text_width(line, 11) + 2 * _SIDE)
-    wide = max(wide, key_width + 2 * _SIDE)
+    longest = max((text_width(f"{note.sign} {labels.clean(note.text)}", 11) for note in notes), default=0.0)
+    wide = max(wide, key_width + 2 * _SIDE, min(longest, _NOTE_ROOM) + 2 * _SIDE)
+    top = 62 + _LINE * min(len(notes), _MOST_NOTES + 1)
     markup = (
         f'<text class="h" x="{number(_SIDE)}" y="34">{text(title)}</text>\n'
         f'<text class="m" x="{number(_SIDE)}" y="54">{text(line)}</text>\n'
-        f'<g transform="translate({number((wide - drawing.width) / 2)} 62)">\n{drawing.markup}\n</g>\n'
-        f'<g transform="translate({number(_SIDE)} {number(drawing.height + 72)})">{key}</g>'
+        f"{_notes(notes, wide - 2 * _SIDE)}"
+        f'<g transform="translate({number((wide - drawing.width) / 2)} {number(top)})">\n{drawing.markup}\n</g>\n'
+        f'<g transform="translate({number(_SIDE)} {number(drawing.height + top + 10)})">{key}</g>'
     )
-    return markup, wide, drawing.height + 104
+    return markup, wide, drawing.height + top + 42
+
+
+def _notes(notes: list[Note], room: float) -> str:
+    """Return a line for each of the first notes, as long as there is room, whole where a pointer rests on it."""
+    lines = []
+    for row, note in enumerate(notes[:_MOST_NOTES]):
+        words = f"{note.sign} {labels.clean(note.text)}"
+        lines.append(
+            f'<g class="finding {note.severity}"><title>{text(words)}</title>'
+            f'<text class="w" x="{number(_SIDE)}" y="{number(72 + _LINE * row)}">'
+            f"{text(shortened(words, 11, room))}</text></g>\n"
+        )
+    if len(notes) > _MOST_NOTES:
+        words = f"… {len(notes) - _MOST_NOTES:,} more findings: retrograd diagnose"
+        lines.append(f'<text class="m" x="{number(_SIDE)}" y="{number(72 + _LINE * _MOST_NOTES)}">{words}</text>\n')
+    return "".join(lines)
 
 
 RENDERER = SvgRenderer()

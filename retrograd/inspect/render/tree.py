@@ -11,7 +11,8 @@ from retrograd.inspect.snapshot import GraphSnapshot
 from .base import RenderOptions, chosen_steps
 from .console_page import FILE_WIDTH, page_text, print_page
 from .labels import bytes_text, card, headline, node_id
-from .tree_folded import folded_tree
+from .scene import unplaced
+from .tree_folded import folded_tree, note_text
 from .tree_rows import Outline, Row
 
 if TYPE_CHECKING:
@@ -47,8 +48,9 @@ def print_tree(recording: Recording, options: RenderOptions | None = None, file:
     print_page(_trees(recording, options), file, width=options.width)
 
 
-def _trees(recording: Recording, options: RenderOptions) -> Iterator[Tree]:
-    """Yield the tree of each chosen graph."""
+def _trees(recording: Recording, options: RenderOptions) -> Iterator[Tree | Text]:
+    """Yield the tree of each chosen graph; before them what findings say that belong to no node."""
+    yield from map(note_text, unplaced(options.findings))
     for step in chosen_steps(recording, options):
         snapshot = recording.snapshots[step]
         yield tree(snapshot, options) if options.fold == () else folded_tree(snapshot, options, step)

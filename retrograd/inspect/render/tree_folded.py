@@ -11,7 +11,7 @@ from . import labels
 from .base import RenderOptions
 from .cards import box_words, full_title
 from .scale import Scale, scale
-from .scene import GHOST, Scene, outline, scene
+from .scene import GHOST, Note, Scene, outline, scene
 
 if TYPE_CHECKING:
     from rich.text import Text
@@ -41,7 +41,9 @@ def folded_tree(snapshot: GraphSnapshot, options: RenderOptions, step: int = 0) 
         elif what == "open":
             open_trees.append(open_trees[-1].add(_frame_text(made, number)))
         else:
-            open_trees[-1].add(_box_text(made, number, ways[number], colours))
+            row = open_trees[-1].add(_box_text(made, number, ways[number], colours))
+            for note in made.notes.get(number, []):
+                row.add(note_text(note))
     hidden = len(snapshot) - made.nodes_within(keep)
     if hidden:
         open_trees[0].add(Text(f"… {hidden:,} more node{'s' * (hidden != 1)} not shown", style="italic"))
@@ -83,11 +85,16 @@ def _box_text(made: Scene, box: int, ways: list[int], colours: Scale) -> Text:
             text.append(line.text, style="green" if line.leaf >= 0 else "dim" if line.css else "cyan")
     value = colours.text(colours.values[box]) if colours.values else ""
     text.append(f"  {colours.title} {value}" if value else "", style="yellow")
-    for note in made.notes.get(box, []):
-        text.append(f"  {'⚠' if note.severity != 'note' else '•'} {labels.clean(note.text)}", style="bold red")
     if ways:
         text.append("  → " + ", ".join(_way_text(made, edge) for edge in ways), style="dim")
     return _one_line(text)
+
+
+def note_text(note: Note) -> Text:
+    """Return the row of what a finding says, which may take several lines."""
+    from rich.text import Text
+
+    return Text(f"{note.sign} {labels.clean(note.text)}", style="bold red")
 
 
 def _way_text(made: Scene, edge: int) -> str:
