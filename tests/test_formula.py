@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pytest
@@ -54,9 +56,54 @@ def test_products_of_matrices_are_formulas_where_factors_are_one() -> None:
         formula, assumed = rule_formula(OPS[name], operand)
         assert formula is not None
         found[name] = [step.function for step in formula.steps], assumed
-    assert found["mm"] == (["mT", "matmul"], {})
+    assert found["mm"] == (["mT", "matmul"], {"self_by_columns": False})
     assert found["bmm"] == (["mT", "matmul"], {})
-    assert found["addmm"] == (["mT", "matmul"], {"alpha": "default_alpha"})
+    assert found["addmm"] == (["mT", "matmul"], {"alpha": 1, "mat2_by_columns": False})
+
+    formula, assumed = rule_formula(OPS["mm"], "mat2", by_columns=True)
+    assert formula is not None
+    assert [step.function for step in formula.steps] == ["mT", "matmul", "mT"]
+    assert assumed == {"mat2_by_columns": True}
+
+
+def _names_from(node: Any) -> list[str]:
+    """Names of the first nodes behind one, along the first edges."""
+    names: list[str] = []
+    while node is not None and len(names) < 3:
+        names.append(node.name().rstrip("01"))  # whether a factor is a number shows in PyTorch only
+        node = node.next_functions[0][0] if node.next_functions else None
+    return names
+
+
+PRODUCTS: dict[str, Callable[..., Any]] = {
+    "right": lambda t, x, w, b: x @ w.t(),
+    "left": lambda t, x, w, b: w @ x.t(),
+    "both": lambda t, x, w, b: x.t().contiguous().t() @ w.t(),
+    "linear": lambda t, x, w, b: t.nn.functional.linear(x, w, b),
+    "factors": lambda t, x, w, b: t.addmm(b, x, w.t(), beta=2, alpha=3),
+    "scalar rows": lambda t, x, w, b: x[:1] @ w[:, :1].t().expand(4, 3),
+}
+
+
+@pytest.mark.parametrize("name", PRODUCTS)
+@pytest.mark.parametrize("dtype", ["float32", "complex64"])
+def test_gradients_of_factors_are_laid_out_as_the_factors(name: str, dtype: str) -> None:
+    """A matrix that is given transposed gets a gradient by rows, by PyTorch's nodes: nothing has to be turned round."""
+    told = []
+    for t in (torch, rg):
+        w = t.from_numpy(np.arange(12).reshape(3, 4).astype(dtype) / 7).requires_grad_()
+        x = t.from_numpy(np.arange(8).reshape(2, 4).astype(dtype) / 5).requires_grad_()
+        b = t.from_numpy(np.ones(3, dtype)).requires_grad_()
+        squares = [PRODUCTS[name](t, x, w, b) ** 2 for _ in range(3)]
+        seeds = [t.ones_like(y) for y in squares]
+        recorded = t.autograd.grad(squares[0], [w, x], seeds[0], create_graph=True)
+        bare = t.autograd.grad(squares[1], [w, x], seeds[1])
+        squares[2].backward(seeds[2])
+        told.append([
+            ([_names_from(g.grad_fn)[:2] for g in recorded] if dtype == "float32" else None),
+            *[(tuple(g.stride()), g.detach().numpy().round(3).tolist()) for g in (*recorded, *bare, w.grad, x.grad)],
+        ])  # fmt: skip
+    assert told[0] == told[1]
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64", "complex64", "complex128"])

@@ -173,7 +173,11 @@ def _own(g: Any, variable: TensorBase, holders: int) -> Any:
     ``holders`` are the variables that hold ``g``: its callers' and the one here.
     """
     leaf = variable._array
-    alone = g.base is None and getrefcount(g) <= holders + 1  # and getrefcount's own argument
+    base = g.base
+    alone = getrefcount(g) <= holders + 1  # and getrefcount's own argument
+    if base is not None:  # a view of an array that it alone holds, such as a product that was transposed twice
+        alone = alone and base.__class__ is np.ndarray and base.flags.owndata and getrefcount(base) == 3
+        alone = alone and base.size == g.size
     if alone and g.flags.carray and leaf.flags.c_contiguous and g.shape == leaf.shape:
         return g
     as_rows = g.shape != leaf.shape or leaf.flags.c_contiguous or not is_dense(leaf)

@@ -9,6 +9,7 @@ import numpy as np
 
 from . import observe, overrides, state
 from .base import CreationTag, TensorBase, is_inference, wrap
+from .derived import parts, read
 from .dispatch_modes import beneath
 from .dtypes import get_default_dtype, result_dtype
 from .forward_ad import carries_tangent
@@ -187,15 +188,9 @@ def _saved_value(op: OpDef, args: tuple[Any, ...], name: str, outputs: tuple[Any
             _refuse_inference(value)
             return list(value) if name in op.lists else value
         return value
-    if name.endswith("_sizes"):
-        value = args[op.params.index(name.removesuffix("_sizes"))]
-        return [_shape(v) for v in value] if isinstance(value, (list, tuple)) else _shape(value)
-    value = args[op.params.index(name.removesuffix("_options"))]
-    return [v._sig for v in value] if isinstance(value, (list, tuple)) else value._sig
-
-
-def _shape(value: Any) -> Any:
-    return value._sig.shape if isinstance(value, TensorBase) else ()
+    operand, kind = parts(name)
+    value = args[op.params.index(operand)]
+    return [read(kind, v) for v in value] if isinstance(value, (list, tuple)) else read(kind, value)
 
 
 def _refuse_inference(value: Any) -> None:

@@ -7,12 +7,12 @@ its reverse rule (which is linear in ``g``).
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from .base import TensorBase, wrap
+from .derived import parts, read
 from .forward_ad import keep_for_output, keep_tangent, stripped, tangent_of
 from .op import OpDef
 from .registry import F
@@ -104,14 +104,9 @@ def _rule_values(op: OpDef, primal: list[Any], results: list[Any], aux: tuple[An
         elif name in op.params:
             values.append(primal[op.params.index(name)])
         else:
-            base = name.removesuffix("_sizes").removesuffix("_options")
-            value = primal[op.params.index(base)]
-            read: Callable[[Any], Any] = (
-                (lambda v: v._sig.shape if isinstance(v, TensorBase) else ())
-                if name.endswith("_sizes")
-                else (lambda v: v._sig)
-            )
-            values.append([read(v) for v in value] if isinstance(value, (list, tuple)) else read(value))
+            operand, kind = parts(name)
+            value = primal[op.params.index(operand)]
+            values.append([read(kind, v) for v in value] if isinstance(value, (list, tuple)) else read(kind, value))
     return values
 
 

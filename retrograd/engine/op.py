@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from .derived import parts
 from .node import NODE_CLASSES
 from .opnode import OpNode, show_saved_values
 from .registry import OPS
@@ -150,8 +151,7 @@ class OpDef:
 
     def _check_asked(self, arg: str, name: str) -> None:
         known = {*self.params, *self.aux, *self.results, "result"}
-        base = name.removesuffix("_sizes").removesuffix("_options")
-        if name not in known and base not in self.tensor_names:
+        if name not in known and parts(name)[0] not in self.tensor_names:
             raise RowError(f"row {self.name!r}: the rule for {arg!r} asks for {name!r}, which the operator has not")
 
     @functools.cached_property

@@ -9,6 +9,7 @@ import numpy as np
 
 from . import overrides, storage
 from .base import TensorBase, wrap
+from .derived import parts
 from .node import GraphNode
 from .saved import SECOND_TIME, SavedTensor, check_input, check_output, unpack_output
 from .saved_display import shown_parameter
@@ -16,6 +17,8 @@ from .storage import Storage
 
 _AS_THEY_ARE = frozenset({int, float, bool, str, type(None)})
 """Types of parameters that rules get as they were given."""
+_SHOWN = ("", "_sizes")
+"""Kinds of saved values that PyTorch shows, too."""
 
 
 class RunContext(Protocol):
@@ -213,7 +216,7 @@ class OpNode(GraphNode):
 
     # -- what PyTorch shows of saved values
     def __dir__(self) -> list[str]:
-        names = [name for name in self.op.saved_names if not name.endswith("_options")]
+        names = [name for name in self.op.saved_names if parts(name)[1] in _SHOWN]
         shown = [name.replace("_sizes", "_sym_sizes") for name in names]
         handles = [f"_raw_saved_{name}" for name in self.op.saved_names if name in self.op.tensor_saved]
         return sorted({*object.__dir__(self), *(f"_saved_{name}" for name in shown), *handles})
@@ -259,7 +262,7 @@ def show_saved_values(cls: type[OpNode]) -> None:
     a backward of small operations takes twice as long.
     """
     for name in cls.op.saved_names:
-        if name.endswith("_options"):
+        if parts(name)[1] not in _SHOWN:
             continue
         setattr(cls, "_saved_" + name.replace("_sizes", "_sym_sizes"), _shown(OpNode._shown_value, name))
         if name in cls.op.tensor_saved:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from .derived import KINDS, parts
 from .formula import Formula, formula_of
 from .row_node import keep_numbers, ufuncs
 
@@ -218,8 +219,8 @@ class CallText:
             return "_number"
         if name in self.op.params:
             return name
-        operand = name.removesuffix("_sizes").removesuffix("_options")
-        found = f"{operand}._sig.shape" if name.endswith("_sizes") else f"{operand}._sig"
+        operand, kind = parts(name)
+        found = KINDS[kind].format(operand)
         return f"(() if {operand} is None else {found})" if operand in self.optional else found
 
 

@@ -18,6 +18,7 @@ import numpy as np
 
 from . import storage
 from .base import TensorBase, tensor_class
+from .derived import parts
 from .dtypes import intern_sig
 from .fit import fit_one
 from .formula import Formula, formula_of
@@ -134,20 +135,28 @@ def keep_numbers(formula: Formula) -> None:
                 known[number] = Number(number, np.array(number, numpy))
 
 
-def rule_formula(op: Any, name: str) -> tuple[Formula | None, dict[str, str]]:
-    """The rule of an operand as formula, and which parameters it takes to have their default values."""
+def rule_formula(op: Any, name: str, by_columns: bool = False) -> tuple[Formula | None, dict[str, Any]]:
+    """The rule of an operand as formula, and the values that it takes some things to have: parameters their defaults,
+    and whether the operand is laid out ``by_columns``."""
     asked = [op.saved_names[i] for i in op.rule_args[name]]
     arrays = {a: a == "result" or len(op.tensor_positions) == 1 for a in asked if a in (*op.tensor_names, "result")}
     rest = asked[len(arrays) :]
     defaults = dict(zip(op.params[op.required :], op.defaults, strict=True))
     readable = op.ndim is not None or (op.kind == "elementwise" and op.promote)
+    for r in rest:
+        if _is_layout(r):
+            defaults[r] = by_columns
     known = readable and all(r in defaults for r in rest)
     if not known or list(arrays) != asked[: len(arrays)]:
         return None, {}
     if op.ndim is not None:
         arrays = dict.fromkeys(arrays, False)  # their shapes differ
     formula = formula_of(op.rules[name], {"g": True, **arrays}, tuple([defaults[r] for r in rest]), op.ndim)
-    return formula, {r: f"default_{r}" for r in rest}
+    return formula, {r: defaults[r] for r in rest}
+
+
+def _is_layout(name: str) -> bool:
+    return parts(name)[1] == "_by_columns"
 
 
 _PASSING_ON = (
@@ -244,19 +253,34 @@ class _ClassText:
             call = f"rule_{i}({', '.join(['g', *asked])})"
             value = call if self.op.outputs == 1 else f"None if g is None else {call}"
             return [*self._loads(asked), f"gi = {value}", *self._fitting(i)]
+        if not assumed:
+            return self._short(i, formula, asked)
+        lines: list[str] = []
+        for columns in (False, True) if True in map(_is_layout, assumed) else (False,):
+            formula, assumed = rule_formula(self.op, name, columns)
+            if formula is not None:
+                short = self._short(i, formula, [a for a in asked if a not in assumed])
+                lines += [f"{'el' * bool(lines)}if {self._holds(assumed)}:", *["    " + s for s in short]]
+        other = [f"gi = by_rule(_node, {i}, g)", *self._fitting(i)]
+        return [*lines, "else:", *["    " + s for s in other]]
+
+    def _short(self, i: int, formula: Formula, arrays: list[str]) -> list[str]:
+        """The statements of a rule's formula, and what makes its value fit."""
         self.namespace.update(ufuncs(formula))
         keep_numbers(formula)
-        for parameter, default in assumed.items():
-            self.namespace[default] = self.op.defaults[self.op.params.index(parameter) - self.op.required]
         sig = ["sig = _node._sigs[0]"] if formula.numbers else []
-        arrays = [f"{a} = _node.kept_{a}" + ("" if a == "result" else "._array") for a in asked if a not in assumed]
+        loads = [f"{a} = _node.kept_{a}" + ("" if a == "result" else "._array") for a in arrays]
         fit = [f"if _n._sigs is not _node._sigs or gi.__class__ is not ndarray: gi = fit_one(_node, {i}, gi, _n)"]
-        short = [*arrays, *sig, *formula.lines("gi"), *(fit if self.op.ndim is None else self._fitting(i))]
-        if not assumed:
-            return short
-        test = " and ".join(f"_node.kept_{p} is {d}" for p, d in assumed.items())
-        other = [f"gi = by_rule(_node, {i}, g)", *self._fitting(i)]
-        return [f"if {test}:", *["    " + s for s in short], "else:", *["    " + s for s in other]]
+        return [*loads, *sig, *formula.lines("gi"), *(fit if self.op.ndim is None else self._fitting(i))]
+
+    def _holds(self, assumed: dict[str, Any]) -> str:
+        """The test of what a formula assumes."""
+        tests = []
+        for name, value in assumed.items():
+            self.namespace[f"default_{name}"] = value
+            layout = f"{'' if value else 'not '}_node.kept_{name}"
+            tests.append(layout if _is_layout(name) else f"_node.kept_{name} is default_{name}")
+        return " and ".join(tests)
 
     def _loads(self, names: list[str]) -> list[str]:
         lines = []

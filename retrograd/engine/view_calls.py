@@ -11,6 +11,7 @@ from typing import Any
 
 from . import observe, state
 from .base import LAZY, tensor_class, wrap
+from .derived import parts, read
 from .new_views import make_views
 from .plain import leaf_edge
 
@@ -61,12 +62,10 @@ def _keeper(op: Any) -> Callable[[tuple[Any, ...]], tuple[Any, ...]]:
     """What the rule of a view asks for, from the arguments: parameters, the shape or the kind of the first one."""
     places = []
     for name in op.saved_names:
-        kind = next((k for k in ("_sizes", "_options") if name.endswith(k) and name not in op.params), "")
-        places.append((op.params.index(name.removesuffix(kind)), kind))
+        operand, kind = (name, "") if name in op.params else parts(name)
+        places.append((op.params.index(operand), kind))
 
     def keep(args: tuple[Any, ...]) -> tuple[Any, ...]:
-        return tuple(
-            [args[i] if not kind else args[i]._sig.shape if kind == "_sizes" else args[i]._sig for i, kind in places]
-        )
+        return tuple([args[i] if not kind else read(kind, args[i]) for i, kind in places])
 
     return keep

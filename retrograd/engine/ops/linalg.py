@@ -37,10 +37,20 @@ def _same_dtype(a: Any, b: Any) -> None:
         raise RuntimeError(f"expected m1 and m2 to have the same dtype, but got: {a.dtype} != {b.dtype}")
 
 
+def _left(g: Any, right: Any, by_columns: bool) -> Any:
+    """Gradient of the left factor, laid out as that is: transposed again (``w.t()``), it lies by rows like ``w``."""
+    return F.t(F.mm(right, F.t(g))) if by_columns else F.mm(g, F.t(right))
+
+
+def _right(g: Any, left: Any, by_columns: bool) -> Any:
+    """Gradient of the right factor, laid out as that is."""
+    return F.t(F.mm(F.t(g), left)) if by_columns else F.mm(F.t(left), g)
+
+
 multilinear(
     "mm", _mm, promote="", ndim=2,
-    self=lambda g, mat2: F.mm(g, F.t(conj(mat2))),
-    mat2=lambda g, self: F.mm(F.t(conj(self)), g),
+    self=lambda g, mat2, self_by_columns: _left(g, conj(mat2), self_by_columns),
+    mat2=lambda g, self, mat2_by_columns: _right(g, conj(self), mat2_by_columns),
     kinds="fciu",
 )  # fmt: skip
 
@@ -165,8 +175,8 @@ def _addmm_jvp(primal: Any, tangents: Any, results: Any) -> Any:
 multilinear(
     "addmm", _addmm, promote="", ndim=2,
     self=lambda g, beta: _times(g, conj(beta)),
-    mat1=lambda g, mat2, alpha: _times(F.mm(g, F.t(conj(mat2))), conj(alpha)),
-    mat2=lambda g, mat1, alpha: _times(F.mm(F.t(conj(mat1)), g), conj(alpha)),
+    mat1=lambda g, mat2, alpha, mat1_by_columns: _times(_left(g, conj(mat2), mat1_by_columns), conj(alpha)),
+    mat2=lambda g, mat1, alpha, mat2_by_columns: _times(_right(g, conj(mat1), mat2_by_columns), conj(alpha)),
     jvp=_addmm_jvp,
     kinds="fciu",
 )  # fmt: skip
