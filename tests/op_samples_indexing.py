@@ -95,6 +95,7 @@ READING = [
     reading("i, :, None", (PICK, slice(None), None), 3, 4),
     reading("0, :, i", (0, slice(None), PICK), 2, 3, 4),
     reading("i, :, j", (PICK, slice(None), PICK), 3, 2, 4),
+    reading("...", (...,), 3, 4),
     reading("..., i", (..., PICK), 2, 3, 4),
     reading("None, i", (None, PICK), 3, 4),
     reading("i, None, j", (PICK, None, PICK), 3, 4),

@@ -123,3 +123,20 @@ def test_unsafe_pieces(torch: Any) -> Any:
     first.mul_(5)
     (first.sum() + second.sum()).backward()
     return [names, y, y._version, first._is_view(), x.grad, raises("greater than 0", x.unsafe_chunk, 0)]
+
+
+@differential
+def test_primals_are_free_of_tangents(torch: Any) -> Any:
+    """What ``unpack_dual`` gives as primal has no tangent, whichever operator made the dual; nor have its views."""
+    fw = torch.autograd.forward_ad
+    with fw.dual_level():
+        dual = fw.make_dual(torch.tensor([1.0, 2.0], requires_grad=True), torch.ones(2))
+        primals = [fw.unpack_dual(t).primal for t in (dual, dual * dual, dual[:1])]
+        tangents = [fw.unpack_dual(t).tangent for p in primals for t in (p, p[:1], p * 2)]
+        return tangents, [repr(p.detach()) for p in primals], dual.grad_fn, fw.unpack_dual((dual * dual)[:1]).tangent
+
+
+def test_plain_tensors_are_loaded_with_weights_only(tmp_path: Any) -> None:
+    """A plain tensor's file names no class, so that ``load`` trusts it."""
+    retrograd.save({"w": retrograd.ones(2), "p": retrograd.nn.Parameter(retrograd.zeros(1))}, tmp_path / "state")
+    assert list(retrograd.load(tmp_path / "state")) == ["w", "p"]

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from . import observe
-from .base import LAZY, TensorBase, storage_of, wrap
+from .base import LAZY, TensorBase, storage_of, tensor_class, wrap
 from .dtypes import ALIASES, Size, by_name, dtype, get_default_dtype
 from .strided import element_strides, root_array, storage_offset, strided
 from .views import grad_fn_of, requires_grad
@@ -284,7 +284,12 @@ def reduce(t: Any, protocol: int) -> Any:
     meta = t._meta
     hooks = None if meta is None else meta.hooks
     parameter = meta is not None and meta.is_parameter
-    return (rebuild, (t._array, requires_grad(t), hooks, parameter, dict(t.__dict__), t.__class__))
+    return (rebuild, (t._array, requires_grad(t), hooks, parameter, dict(t.__dict__), *_own_class(t)))
+
+
+def _own_class(t: Any) -> tuple[type, ...]:
+    """The class of a tensor of a subclass; plain ones need not say theirs."""
+    return () if t.__class__ is tensor_class() else (t.__class__,)
 
 
 def rebuild(

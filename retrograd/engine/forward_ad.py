@@ -132,6 +132,8 @@ def tangent_of(t: TensorBase) -> Any:
     view = meta.view
     if view is None or view.base._meta is None or view.base._meta.tangent is None:
         return None
+    if any(op.name == "_fw_primal" for op, _args, _nr in view.replay):
+        return None
     keep_tangent(t, replay(view.replay, view.base._meta.tangent))
     return t._meta.tangent if t._meta is not None else None
 
@@ -215,11 +217,11 @@ def unpack_dual(tensor: Any, *, level: int | None = None) -> UnpackedDualTensor:
 
 
 def alias_view(t: TensorBase) -> Any:
-    """A differentiable view of all of ``t`` that carries no tangent."""
+    """A differentiable view of all of ``t`` that carries no tangent, nor do views of it."""
     before = STATE.forward_grad_enabled
     STATE.forward_grad_enabled = False
     try:
-        return F.alias(t)
+        return F._fw_primal(t)
     finally:
         STATE.forward_grad_enabled = before
 

@@ -119,6 +119,7 @@ def _view(self: Any, size: Any) -> Any:
 
 linear("_view", _view, node="ViewBackward0", view=True, self=lambda g, self_sizes: F.reshape(g, tuple(self_sizes)))
 linear("alias", lambda self: self.view(), node="AliasBackward0", view=True, public=False, self=lambda g: g)
+linear("_fw_primal", lambda self: self.view(), node="ViewBackward0", view=True, public=False, self=lambda g: g)
 linear("_reshape_alias", _view, node="ReshapeAliasBackward0", view=True,
        self=lambda g, self_sizes: F.reshape(g, tuple(self_sizes)))  # fmt: skip
 linear(
