@@ -14,6 +14,7 @@ ratio.  Shown: CPU time of a step, and the median over the rounds of its ratio t
 from __future__ import annotations
 
 import argparse
+import gc
 import importlib.util
 import json
 import os
@@ -181,29 +182,73 @@ def check(names: list[str], workloads: list[str]) -> None:
 
 
 def growth(names: list[str]) -> None:
-    """µs an operation of W1 and W7, for more and more operations: level means linear."""
+    """µs an operation of W1 and W7, for more and more operations, and the garbage collector's part: level means linear.
+
+    ``objects`` is a loop that only makes an object for each operation, which holds the one before: what the collector
+    takes for that no graph of Python objects can go below.
+    """
     code = (
-        "import sys, time; sys.path.insert(0, {here!r})\n"
-        "from engine_speed import program, timed\n"
+        "import sys; sys.path.insert(0, {here!r})\n"
+        "from engine_speed import chain_of_objects, collector, program, timed\n"
         "from engine_workloads import data as d\n"
         "d.W1_OPERATIONS = d.W7_OPERATIONS = {count}\n"
-        "step = program({name!r}, {workload!r}, 'f4'); step(lambda: None)\n"
-        "print(min(timed(step)[0] for _ in range(2)) / {count} * 1e6)\n"
+        "step = chain_of_objects({count}) if {name!r} == 'objects' else program({name!r}, {workload!r}, 'f4')\n"
+        "step(lambda: None)\n"
+        "whole, part = min(collector(lambda: timed(step)[0]) for _ in range(2))\n"
+        "print(whole / {count} * 1e6, part / {count} * 1e6)\n"
     )
-    for workload in ("W1", "W7"):
-        for name in (n for n in names if n in ("numpy", "retrograd", "torch")):
-            for count in (10_000, 100_000, 1_000_000):
-                text = code.format(here=str(HERE), count=count, name=name, workload=workload)
-                print(f"{workload} {name:10s} {count:9,d} operations: {run_alone(text):6.2f} µs each", flush=True)
+    rows = [(w, n) for w in ("W1", "W7") for n in names if n in ("numpy", "retrograd", "torch")]
+    for workload, name in [*rows, ("", "objects")]:
+        for count in (10_000, 100_000, 1_000_000):
+            text = code.format(here=str(HERE), count=count, name=name, workload=workload)
+            whole, part = run_alone(text)
+            print(f"{workload:2s} {name:10s} {count:9,d} operations: {whole:6.2f} µs each, {part:.2f} the collector's")
 
 
-def run_alone(code: str) -> float:
-    """The number that a fresh interpreter prints."""
+def chain_of_objects(count: int) -> Any:
+    """A step that makes small objects, each of which holds the one before, and lets go of them."""
+
+    class Held:
+        __slots__ = ("before", "number")
+
+    def run(halfway: Any) -> None:
+        last = None
+        for number in range(count):
+            held = Held()
+            held.before, held.number = last, number
+            last = held
+        halfway()
+        while last is not None:
+            before, last.before = last.before, None
+            last = before
+
+    return run
+
+
+def collector(measure: Any) -> tuple[float, float]:
+    """What ``measure()`` returns, and the CPU seconds that Python's garbage collector took meanwhile."""
+    spent, began = 0.0, 0.0
+
+    def heard(phase: str, _: Any) -> None:
+        nonlocal spent, began
+        if phase == "start":
+            began = time.process_time()
+        else:
+            spent += time.process_time() - began
+
+    gc.callbacks.append(heard)
+    try:
+        return measure(), spent
+    finally:
+        gc.callbacks.remove(heard)
+
+
+def run_alone(code: str) -> list[float]:
+    """The numbers that a fresh interpreter prints."""
     path = os.pathsep.join([str(HERE.parent), *filter(None, [os.environ.get("PYTHONPATH")])])
     env = {**os.environ, **PINNED, "PYTHONPATH": path}
-    return float(
-        subprocess.run([sys.executable, "-c", code], env=env, check=True, capture_output=True, text=True).stdout
-    )
+    done = subprocess.run([sys.executable, "-c", code], env=env, check=True, capture_output=True, text=True)
+    return [float(number) for number in done.stdout.split()]
 
 
 def memory(names: list[str]) -> None:
@@ -214,7 +259,7 @@ def memory(names: list[str]) -> None:
                 f"import sys; sys.path.insert(0, {str(HERE)!r}); import engine_speed\n"
                 f"print(engine_speed.peak(engine_speed.program({name!r}, {workload!r}, 'f4')))"
             )
-            print(f"{workload} {name:10s} {run_alone(code):7.1f} MiB", flush=True)
+            print(f"{workload} {name:10s} {run_alone(code)[0]:7.1f} MiB", flush=True)
 
 
 def peak(step: Any) -> float:

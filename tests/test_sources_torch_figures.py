@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from retrograd.inspect import recording
-from retrograd.inspect.sources.torch_.figures import PIECE, GradientFigures
+from retrograd.inspect.sources.torch_.figures import PIECE, GradientFigures, Memory
 from retrograd.inspect.sources.torch_.values import Readable
 
 torch = pytest.importorskip("torch")
@@ -57,7 +57,7 @@ def gradients():
 def test_figures_against_numpy():
     """All of one run together, small ones copied side by side."""
     given = gradients()
-    figures = GradientFigures(Readable())
+    figures = GradientFigures(Readable(), Memory())
     numbers = {name: figures.add(tensor) for name, tensor in given.items()}
     table = figures.table()
 
@@ -73,7 +73,7 @@ def test_figures_against_numpy():
 
 def test_more_than_fits_at_once():
     """What waits is worked out when there is no room left; numbers stay those of the gradients."""
-    figures = GradientFigures(Readable())
+    figures = GradientFigures(Readable(), Memory())
     lengths = [1 + 37 * (place % 300) for place in range(200)]
     for length in lengths:
         figures.add(torch.full((length,), float(length)))
@@ -85,7 +85,7 @@ def test_more_than_fits_at_once():
 
 def test_what_cannot_be_read():
     """Tensors without readable values are passed over; those that only look like others give their own values."""
-    figures, readable = GradientFigures(Readable()), Readable()
+    figures, readable = GradientFigures(Readable(), Memory()), Readable()
     negated = torch.tensor([1 + 2j]).conj().imag
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

@@ -62,6 +62,11 @@ class TensorTable:
         self._known[reference.identity] = reference
         return number
 
+    def living(self, number: int) -> Any:
+        """Return the tensor of a number, None if it has died; looks through all that live."""
+        found = (one for one in list(self._known.values()) if one.number == number)
+        return next((one() for one in found), None)
+
     def storage(self, key: Hashable) -> int | None:
         """Return the number of memory that a known tensor has."""
         entry = self._storages.get(key)

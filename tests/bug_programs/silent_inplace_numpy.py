@@ -1,4 +1,4 @@
-# kind: silent-inplace; symptom: gradients are those of changed activations; names: h, NumPy; torch only
+# kind: silent-inplace; symptom: gradients are those of changed activations; names: h, NumPy
 import torch
 
 torch.manual_seed(0)

@@ -12,7 +12,8 @@ from collections.abc import Iterator
 
 from ..snapshot import SourceLine
 
-_SHARING = frozenset({"from_numpy", "as_tensor", "asarray", "from_dlpack", "frombuffer"})
+SHARING = frozenset({"from_numpy", "as_tensor", "asarray", "from_dlpack", "frombuffer"})
+"""Functions whose tensors lie in the memory of what they were given."""
 _FILLING = frozenset({"fill", "sort", "partition", "put", "setfield", "itemset"})
 """Methods of arrays that write into them."""
 _WRITING = frozenset({"copyto", "put", "place", "putmask", "fill_diagonal", "shuffle", "at"})
@@ -43,7 +44,7 @@ def _shared(tree: ast.AST) -> Iterator[tuple[str, str]]:
                 continue
             if call.func.attr == "numpy":
                 yield target, ast.unparse(call.func.value).partition(".detach")[0]
-            elif call.func.attr in _SHARING and call.args:
+            elif call.func.attr in SHARING and call.args:
                 given = ast.unparse(call.args[0])
                 yield given.partition("[")[0], target
                 yield target, given

@@ -65,12 +65,6 @@ class MeasureColumns:
 
     def _write(self, name: str, rows: Array, values: Array) -> None:
         """Write one column."""
-        whole = np.zeros(self._size, values.dtype)
-        whole[rows] = values
-        column: Column = whole.tolist()
-        if len(rows) < self._size:
-            missing = np.ones(self._size, bool)
-            missing[rows] = False
-            for row in np.flatnonzero(missing).tolist():
-                column[row] = None
-        self.columns[name] = column
+        column = np.full(self._size, None)
+        column[rows] = values.tolist()
+        self.columns[name] = column.tolist()

@@ -14,6 +14,7 @@ from .. import array_values as values
 from .caller import Caller
 from .choosers import choosers
 from .describing import Describing, all_operands, saved_numbers
+from .shared import SharedMemory
 from .spellings import fitting
 from .told import Told
 from .watching import Observer, Watching, guarded
@@ -28,9 +29,10 @@ _SCALARS = ("float", "int", "bool", "complex")
 class Calls(Observer):
     """Sends ``operation`` and ``cut``."""
 
-    def __init__(self, watching: Watching, tell: Describing) -> None:
+    def __init__(self, watching: Watching, tell: Describing, shared: SharedMemory) -> None:
         super().__init__(watching)
         self._tell = tell
+        self._shared = shared
 
     # -- operations
     @guarded
@@ -60,6 +62,7 @@ class Calls(Observer):
         if not all_operands(op, args, len(inputs)) and not _alone(args, inputs):
             others = [n for n in dict.fromkeys(choosers(args, self.watching.sink.tensors)) if n not in numbers]
             numbers, names = [*numbers, *others], [*names, *[""] * len(others)]
+        self._shared.keeps(saves, [*inputs, *outputs], caller.frame)
         told = Told(tell.around(), numbers, names, results, targets, measured, took, number, saves, more)
         tell.send(Event.later(kind, site.name, site.line, told), numbers, results)
         made.update(results)
@@ -83,6 +86,7 @@ class Calls(Observer):
         self._tell.results(data, [t], self._tell.names.of_outputs(caller, [t]), line)
         self._tell.judge(data, data["range"], "", [t])
         name = caller.function or self._tell.names.form(caller) or "tensor"
+        self._shared.comes_in(name, t)
         self._tell.send(Event("operation", name, line, data), [], data["outputs"])
 
     @guarded
@@ -116,6 +120,8 @@ class Calls(Observer):
         form = self._tell.names.form(caller)
         spelled = form if reason == "copy" or (reason == "item" and form in _SCALARS) else ""
         self._tell.send(Event(kind, spelled or reason, line, data), data["inputs"], data["outputs"])
+        if reason == "numpy":
+            self._shared.goes_out(t, data["inputs"][0], caller.frame)
 
     def _kind(self, op: Any, inputs: Any, outputs: Any, more: dict[str, Any]) -> str:
         """Whether a call's result, which has no node, left the graph; ``more`` is told why."""

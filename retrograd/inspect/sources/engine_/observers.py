@@ -16,6 +16,7 @@ from .lines import LINES
 from .nodes import Nodes
 from .owners import Owners
 from .runs import Picture, Runs
+from .shared import SharedMemory
 from .watching import Observer, Watching
 from .writes import Writes
 
@@ -25,8 +26,9 @@ def observers_for(watching: Watching, picture: Picture) -> list[Observer]:
     runs = Runs(watching, picture)
     found: list[Observer] = [runs, Owners(watching, LINES)]
     if watching.wants("full"):
-        tell = Describing(watching)
-        found += [Calls(watching, tell), Writes(watching, tell), Leaves(watching)]
+        tell, shared = Describing(watching), SharedMemory(watching)
+        runs.look = shared.look
+        found += [Calls(watching, tell, shared), Writes(watching, tell, shared), Leaves(watching)]
     if watching.wants("backward"):
         nodes = Nodes(watching)
         runs.prepare = nodes.prepare

@@ -41,6 +41,8 @@ class Runs(Observer):
         self._calls = _Calls()
         self.prepare: Callable[[Run, Pictured], None] | None = None
         """Told of a run and its graph before it starts."""
+        self.look: Callable[[FrameType | None], None] | None = None
+        """Told before a run is sent, to send what happened before it."""
 
     @guarded
     def backward_called(self, api: str, outputs: Any, given: Any, inputs: Any, retain: Any, create: Any) -> None:
@@ -74,6 +76,8 @@ class Runs(Observer):
                 shot = self._graph(run, roots, frame)
             except Exception as failure:
                 event.data["problem"] = f"{type(failure).__name__}: {failure}"
+        if self.look is not None:
+            self.look(frame)
         watching.here.runs.append(run)
         watching.send(event, shot)
         if shot is not None and run.gathered is not None:

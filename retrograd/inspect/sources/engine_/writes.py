@@ -13,15 +13,17 @@ from .. import array_values as values
 from .caller import Caller, spelled
 from .describing import Describing, saved_numbers
 from .facts import memory_of
+from .shared import SharedMemory
 from .watching import Observer, Watching, guarded, version
 
 
 class Writes(Observer):
     """Sends ``inplace``, and calls that raised."""
 
-    def __init__(self, watching: Watching, tell: Describing) -> None:
+    def __init__(self, watching: Watching, tell: Describing, shared: SharedMemory) -> None:
         super().__init__(watching)
         self._tell = tell
+        self._shared = shared
 
     @guarded
     def writing(self, op: Any, args: Any) -> None:
@@ -70,6 +72,7 @@ class Writes(Observer):
         self._tell.measure(data, [t])
         self._tell.judge(data, data["range"], op.name, [*inputs, t])
         self._note_gradient(event, t)
+        self._shared.written(t)
 
     @guarded
     def writing_out(self, value: TensorBase, out: TensorBase) -> None:

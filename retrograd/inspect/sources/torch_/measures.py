@@ -25,7 +25,7 @@ from ..base import Node
 from ..measure_columns import MeasureColumns
 from ..passing import BY_SOURCE, BY_TARGET, Passing
 from .calls import note_problem, version_of
-from .figures import GradientFigures
+from .figures import GradientFigures, Memory
 from .values import Readable
 
 MAX_NODES = 250_000
@@ -48,7 +48,14 @@ class Measures:
     """The measures of one run, by row of its snapshot."""
 
     def __init__(
-        self, order: list[Node], shot: GraphSnapshot, known: Passing, *, listening: bool, leaves_only: bool = False
+        self,
+        order: list[Node],
+        shot: GraphSnapshot,
+        known: Passing,
+        memory: Memory,
+        *,
+        listening: bool,
+        leaves_only: bool,
     ) -> None:
         self.columns: dict[str, list[Any]] = {}
         self.arrivals: list[Arrival] = []
@@ -65,7 +72,7 @@ class Measures:
         """Row, begin and end of the looking."""
         self.count = 0
         """How many nodes ran."""
-        self._figures = GradientFigures(self._readable)
+        self._figures = GradientFigures(self._readable, memory)
         self._arrived: dict[int, int] = {}
         """Row -> number of the figures of what arrived there."""
         self._results: dict[int, int] = {}

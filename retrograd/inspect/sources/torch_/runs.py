@@ -81,7 +81,9 @@ class RunWriter:
         if self._shot is not None and hooked and len(order) <= MAX_NODES:
             known = self.watch.passing.read(order, self._shot, loud)
             listening = self.watch.forward is not None
-            self.measures = Measures(order, self._shot, known, listening=listening, leaves_only=self._nested)
+            self.measures = Measures(
+                order, self._shot, known, self.watch.memory, listening=listening, leaves_only=self._nested
+            )
         self._began = time.perf_counter()
 
     def _loud(self, order: list[Node]) -> set[int]:

@@ -97,7 +97,9 @@ class Readable:
 
     def pointer(self, tensor: Any) -> int:
         """Return the address of a tensor's first entry, 0 if there is none that may be read."""
-        return int(tensor.data_ptr()) if self.is_plain(tensor) and tensor.untyped_storage().nbytes() else 0
+        if not self.is_plain(tensor) or (tensor.storage_offset() and not tensor.untyped_storage().nbytes()):
+            return 0
+        return int(tensor.data_ptr())  # at the beginning of memory that was freed early it is 0
 
 
 def _entries_side_by_side(shape: tuple[int, ...], strides: tuple[int, ...]) -> int:

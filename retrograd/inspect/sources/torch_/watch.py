@@ -27,6 +27,7 @@ from ..passing import LastPassing
 from ..patches import Patches
 from .calls import is_traced, unseen
 from .checkpoint import Checkpoints
+from .figures import Memory
 from .forward import ForwardWriter, Inside
 from .functions import Functions
 from .hooks import Handles
@@ -64,7 +65,7 @@ class _Watch:
         self.level = level
         self.forward: ForwardWriter | None = None
         """Who listens to calls, at level ``full``."""
-        self.passing = LastPassing()
+        self.passing, self.memory = LastPassing(), Memory()
 
     def sees(self, thread: int) -> bool:
         """Whether it wants to know of this thread."""
