@@ -97,6 +97,21 @@ def test_one_node_more_or_less_in_a_chain(node: int) -> None:
     assert [(diff.status, diff.op) for diff in diff_graphs(fewer, made).nodes] == [("added", "TanhBackward0")]
 
 
+def test_a_node_put_in_does_not_change_those_that_run_after_it() -> None:
+    """The place of a node in the order of a run is no difference: all later ones would have it."""
+    before, after = chain(6), chain(7)
+    for made in (before, after):
+        made.measures = {"order": [float(node) for node in range(len(made))], "grad_norm": [1.0] * len(made)}
+    after.op[1], before.op[1:], after.op[2:] = (
+        "CosBackward0",
+        [f"Op{n}" for n in range(5)],
+        [f"Op{n}" for n in range(5)],
+    )
+    found = diff_graphs(before, after)
+
+    assert [(node.status, node.op) for node in found.nodes] == [("added", "CosBackward0")]
+
+
 def test_two_changes_leave_what_stands_between_aligned() -> None:
     """Between two removed nodes everything keeps its place."""
     made = chain(60)

@@ -34,6 +34,7 @@ def read_trace(text: str) -> list[dict[str, Any]]:
     assert whole.keys() == {"traceEvents", "displayTimeUnit"}
     assert whole["displayTimeUnit"] in ("ms", "ns")
     rows: dict[tuple[int, int], list[tuple[int, int]]] = {}
+    named: set[tuple[str, int, int]] = set()
     for event in whole["traceEvents"]:
         assert {type(event[key]) for key in ("pid", "tid")} == {int}
         assert all(type(event[key]) is str and event[key] for key in ("ph", "name"))
@@ -41,15 +42,25 @@ def read_trace(text: str) -> list[dict[str, Any]]:
         if event["ph"] == "M":
             assert event["name"] in ("process_name", "thread_name")
             assert type(event["args"]["name"]) is str
+            assert event.keys() == {"ph", "name", "pid", "tid", "args"}
+            what = (event["name"], event["pid"], event["tid"])
+            assert what not in named
+            named.add(what)
             continue
         assert event["ph"] == "X"
+        assert event.keys() == {"ph", "cat", "name", "pid", "tid", "ts", "dur", "args"}
+        assert {type(event[key]) for key in ("ts", "dur")} <= {int, float}
+        assert ("thread_name", event["pid"], event["tid"]) in named
+        assert ("process_name", event["pid"], 0) in named
         assert type(event["cat"]) is str
         begin, length = (round(1000 * event[key]) for key in ("ts", "dur"))
         assert min(begin, length) >= 0
         rows.setdefault((event["pid"], event["tid"]), []).append((begin, -begin - length))
     for row in rows.values():
+        # Readers that do not sort take slices as they come: in order of time, the outer of two before the inner.
+        assert row == sorted(row)
         ends: list[int] = []
-        for begin, minus_end in sorted(row):
+        for begin, minus_end in row:
             while ends and ends[-1] <= begin:
                 ends.pop()
             assert not ends or -minus_end <= ends[-1]

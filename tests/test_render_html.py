@@ -16,11 +16,13 @@ from typing import Any
 
 import numpy as np
 import pytest
+from folding_samples import snapshot
 from recording_samples import chain, graph, hostile
 
 from retrograd.inspect.events import Event, Recording
 from retrograd.inspect.fold import fold
 from retrograd.inspect.render import RenderOptions, renderer_for
+from retrograd.inspect.render.page.faces import atom_sizes
 from retrograd.inspect.render.page.groups import groups_of
 from retrograd.inspect.render.page.packing import Packed, script_json
 from retrograd.inspect.snapshot import GraphSnapshot, SourceLine
@@ -323,3 +325,13 @@ def test_hooks_stand_at_their_nodes() -> None:
     assert [node for node, _ in told] == [0, 0, 2]
     assert [words.endswith(", never ran") for _, words in told] == [True, False, True]
     assert "on the tensor, train.py:2" in told[1][1]
+
+
+def test_a_card_has_room_for_the_module_that_no_box_names() -> None:
+    """An operator alone in its module says which one behind its title; one in the module's own box does not."""
+    rows = [("Mm", "net/a_rather_long_name"), ("Mul", "net"), ("Mul", "net"), ("Add", "net/b"), ("Add", "net/b")]
+    folded = fold(snapshot(rows, [(node, node + 1) for node in range(4)]), {"modules"})
+    widths = [size.width for size in atom_sizes(folded, groups_of(folded))]
+
+    assert widths[0] > widths[1] == widths[2]
+    assert widths[3] == widths[4] <= widths[1]

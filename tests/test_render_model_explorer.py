@@ -17,7 +17,9 @@ EXPLORER = renderer_for("x.explorer.json")
 def graphs(*snapshots: GraphSnapshot, **asked: Any) -> list[dict[str, Any]]:
     """Render, parse as strict JSON, and check what the reader asks of graphs and nodes."""
     plain = json.loads(EXPLORER.render(recording(*snapshots), RenderOptions(**asked)), parse_constant=pytest.fail)
+    assert plain.keys() == {"label", "graphs"}
     assert isinstance(plain["label"], str)
+    assert all(graph.keys() == {"id", "nodes"} and graph["id"] for graph in plain["graphs"])
     assert len({graph["id"] for graph in plain["graphs"]}) == len(plain["graphs"])
     for graph in plain["graphs"]:
         ids = {node["id"] for node in graph["nodes"]}
@@ -28,7 +30,12 @@ def graphs(*snapshots: GraphSnapshot, **asked: Any) -> list[dict[str, Any]]:
             assert not node["namespace"].startswith("/")
             assert node.keys() == {"id", "label", "namespace", "attrs", "incomingEdges", "outputsMetadata"}
             assert "" not in node["namespace"].split("/") or not node["namespace"]
+            assert {type(node[key]) for key in ("id", "label", "namespace")} == {str}
+            for pairs in (node["attrs"], *(output["attrs"] for output in node["outputsMetadata"])):
+                assert all(pair.keys() == {"key", "value"} for pair in pairs)
+                assert len({pair["key"] for pair in pairs}) == len(pairs)
             for edge in node["incomingEdges"]:
+                assert {type(value) for value in edge.values()} == {str}
                 assert edge.keys() == {"sourceNodeId", "sourceNodeOutputId", "targetNodeInputId"}
                 assert edge["sourceNodeId"] in ids
                 assert edge["sourceNodeOutputId"] in outputs[edge["sourceNodeId"]]

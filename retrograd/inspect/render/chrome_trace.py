@@ -120,8 +120,10 @@ def _run(process: int, snapshot: GraphSnapshot, slices: list[Slice], now: float)
         start = min(one.start for one in mine)
         whole = Slice(-1, start, max(one.start + one.duration for one in mine) - start, thread)
         yield _slice(process, whole, now, clean(snapshot.label) or "backward", {"graph": headline(snapshot)})
-    for one in slices:
-        yield _slice(process, one, now, short_op(clean(snapshot.op[one.node])), _facts(snapshot, one.node))
+    nodes = [
+        _slice(process, one, now, short_op(clean(snapshot.op[one.node])), _facts(snapshot, one.node)) for one in slices
+    ]
+    yield from sorted(nodes, key=lambda event: (event["ts"], -event["dur"]))  # rounding may have made ties
 
 
 def _slice(process: int, one: Slice, now: float, name: str, facts: dict[str, Any]) -> dict[str, Any]:

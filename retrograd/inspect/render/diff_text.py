@@ -131,13 +131,14 @@ def _norm_lines(found: Lineup) -> Iterator[str]:
 
 def ending_words(one: Ending) -> str:
     """Return how a run ended: ``in backward run 3: last n7 Mm (model.py:4), next n9 AccumulateGrad w``."""
+    runs = f"{one.steps:,} backward run{'s' * (one.steps != 1)}"
     if one.state == "finished":
-        return f"finished, {one.steps} backward runs"
+        return f"finished, {runs}"
     if one.state == "cut off":
-        return f"cut off after {one.steps} backward runs; {clean(one.message)}"
+        return f"cut off after {runs}; {clean(one.message)}"
     if one.state == "error":
         line = "" if one.last is None or one.last.source is None else f" at {source_text(one.last.source)}"
-        return f"ended by {clean(one.message)}{line}, after {one.steps} backward runs"
+        return f"ended by {clean(one.message)}{line}, after {runs}"
     last = "" if one.last is None else f" last finished {place_words(one.last)};"
     following = " nothing was left to run" if one.next is None else f" next would be {place_words(one.next)}"
     unknown = "not recorded" in one.message

@@ -37,6 +37,12 @@ class Graph {
     if (!this.isNode(thing)) return this.boxes.name[thing - this.nodes];
     return (this.isLeaf(thing) && clean(this.of("name", thing))) || this.shortOps[this.op.rows[thing]];
   }
+  // The module of a card, as far as the box around it does not say it.
+  module(card) {
+    const node = this.atoms.head[card], part = (path) => path.slice(path.lastIndexOf("/") + 1);
+    const found = this.isLeaf(node) && this.of("name", node) ? "" : part(clean(this.of("scope", node)));
+    return found === part(this.boxes.path[this.around(card)].split("#")[0]) ? "" : found;
+  }
   // A parameter in the row of a card: the end of its name, since the boxes around say the rest.
   rowText(leaf) {
     const name = clean(this.of("name", leaf)) || "leaf";

@@ -217,7 +217,9 @@ function paintWords(context, card, x, y, wide, high) {
   context.fillStyle = colours.ink;
   context.font = `600 13px ${FONT}`;
   const title = box ? `▸ ${graph.title(thing)}` : graph.title(thing) + graph.useText(card), single = !line && !rows.length;
-  context.fillText(fitted(context, title, room - (flagged ? 14 : 0)), x + 11, single ? y + high / 2 + 5 : y + 19);
+  const top = single ? y + high / 2 + 5 : y + 19, space = room - (flagged ? 14 : 0), shown = fitted(context, title, space);
+  context.fillText(shown, x + 11, top);
+  if (!box) paintModule(context, graph.module(card), x + 17 + context.measureText(shown).width, top, x + 5 + space);
   if (flagged) { context.fillStyle = colours.odd; context.fillText("!", x + wide - 12, y + 19); }
   context.fillStyle = box ? colours.muted : colours.ink;
   context.font = `11px ${FONT}`;
@@ -235,6 +237,14 @@ function paintWords(context, card, x, y, wide, high) {
     context.fillStyle = colours.ink;
     context.fillText(fitted(context, text, room - 14), x + 25, at + 12);
   });
+}
+
+// The module of a card, muted, behind its title.
+function paintModule(context, words, x, y, end) {
+  if (!words || end - x < 16) return;
+  context.fillStyle = looks.colours.muted;
+  context.font = `11px ${FONT}`;
+  context.fillText(fitted(context, words, end - x), x, y);
 }
 
 // The rows of a card: its parameters, the last row counting those that have no room.

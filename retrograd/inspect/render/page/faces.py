@@ -15,6 +15,7 @@ from .groups import Groups
 
 _TITLE, _LINE = 13.0, 11.0
 _PAD = 22.0
+_GAP = 6.0
 _NARROW, _WIDE = 70.0, 250.0
 _TALL, _LOW, _ROW = 46.0, 28.0, 16.0
 _MOST_ROWS = 6
@@ -22,11 +23,11 @@ _MOST_ROWS = 6
 _GROUP_TALL = 54.0
 
 
-def atom_sizes(folded: Folded) -> list[Size]:
-    """Return the size of every atom's card: a title, a line for name, shape and dtype, a row per parameter."""
-    known: dict[tuple[str, str], Size] = {}
+def atom_sizes(folded: Folded, groups: Groups) -> list[Size]:
+    """Return the size of every atom's card: title and module, a line for name, shape and dtype, a row per parameter."""
+    known: dict[tuple[str, str, str], Size] = {}
     sizes = []
-    for atom, words in followed(enumerate(_words(folded))):
+    for atom, words in followed(enumerate(_words(folded, groups))):
         size = known.get(words)
         if size is None:
             size = known[words] = _card(*words)
@@ -34,23 +35,34 @@ def atom_sizes(folded: Folded) -> list[Size]:
     return sizes
 
 
-def _words(folded: Folded) -> Iterator[tuple[str, str]]:
-    """Yield title and line of every card."""
+def _words(folded: Folded, groups: Groups) -> Iterator[tuple[str, str, str]]:
+    """Yield title, module and line of every card."""
     snapshot = folded.original
+    around = [_last(path.partition("#")[0]) for path in groups.paths]
     root_names = dict(zip(snapshot.roots, snapshot.root_names, strict=False))
     for atom, node in enumerate(folded.heads):
         name = snapshot.name[node]
         tensor = labels.tensor_text(snapshot.shape[node], snapshot.dtype[node])
         if snapshot.kind[node] == "leaf" and name:
-            yield name + (folded.use_text(atom) if node in folded.copies else ""), tensor
+            yield name + (folded.use_text(atom) if node in folded.copies else ""), "", tensor
         else:
             said = root_names.get(node) or name or ""
-            yield labels.short_op(snapshot.op[node]), f"{said}: {tensor}" if said else tensor
+            module = _last(labels.clean(snapshot.scope[node]))
+            module = "" if module == around[groups.of_atom[atom]] else module
+            yield labels.short_op(snapshot.op[node]), module, f"{said}: {tensor}" if said else tensor
 
 
-def _card(title: str, line: str) -> Size:
+def _last(path: str) -> str:
+    """Return the last part of a path; the box around a card says the rest."""
+    return path.rpartition("/")[2]
+
+
+def _card(title: str, module: str, line: str) -> Size:
     """Return the size of a card with these texts; the page shortens what is wider."""
-    wide = max(text_width(title[:200], _TITLE, bold=True), text_width(line[:200], _LINE)) + _PAD
+    top = text_width(title[:200], _TITLE, bold=True)
+    if module:
+        top += _GAP + text_width(module[:200], _LINE)
+    wide = max(top, text_width(line[:200], _LINE)) + _PAD
     return Size(math.ceil(min(max(wide, _NARROW), _WIDE)), _TALL if line else _LOW)
 
 

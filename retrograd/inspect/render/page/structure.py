@@ -57,7 +57,7 @@ def _drawing_data(folded: Folded, options: RenderOptions, packing: Packing) -> d
     """Return atoms, boxes, links and places."""
     groups = groups_of(folded)
     links = links_of(folded, groups)
-    places = interiors_of(folded, groups, links, [*atom_sizes(folded), *group_sizes(groups)])
+    places = interiors_of(folded, groups, links, [*atom_sizes(folded, groups), *group_sizes(groups)])
     return {
         "atoms": {
             "head": packing.numbers(folded.heads),
