@@ -98,3 +98,38 @@ def test_names_of_numpy_are_taken_too() -> None:
     assert retrograd.sum(x, axis=1, keepdims=True).shape == (2, 1)
     assert flat(retrograd.add(x, x2=x))[0].equal(x + x)
     assert retrograd.linalg.det(x=retrograd.eye(2)).item() == 1.0
+
+
+FORMS: dict[str, Any] = {
+    "the rest by name": lambda t, x: [x.permute(dims=(1, 0)), x.reshape(shape=(3, 2)), x.view(size=(6,)),
+                                      x.expand(size=(2, 3)), x.flip(dims=(0,)), x.tile(dims=(2,)),
+                                      x.new_zeros(size=(2,)), t.permute(input=x, dims=(1, 0))],
+    "axes of swapaxes": lambda t, x: t.swapaxes(input=x, axis0=0, axis1=1),
+    "pieces": lambda t, x: [*x.tensor_split(sections=2), *x.tensor_split(indices=(1,)), *t.hsplit(x, sections=3)],
+    "memory that is pinned": lambda t, x: t.full_like(x, 2.0, pin_memory=False),
+    "a tensor as dimension": lambda t, x: [t.cumsum(x, t.tensor(1)), x.cumprod(t.tensor(0)), x.sum(t.tensor(1))],
+    "a tensor as factor": lambda t, x: [t.add(x, x, alpha=t.tensor(2)), t.addcmul(x, x, x, value=t.tensor(0.5))],
+    "a tensor to fill with": lambda t, x: [t.full((2,), t.tensor(1.5)), t.full_like(x, fill_value=t.tensor(2))],
+    "segments of a later dimension": lambda t, x: t.segment_reduce(x, "max", lengths=t.tensor([[1, 2], [2, 1]]), axis=1),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_further_forms_of_arguments(form: str) -> None:
+    """The same results as PyTorch's, in value and dtype."""
+    ours, theirs = (
+        [(str(r.dtype), r.tolist()) for r in flat(FORMS[form](t, t.arange(6.0).reshape(2, 3)))]
+        for t in (retrograd, torch)
+    )
+    assert ours == theirs
+
+
+def test_randint_takes_its_three_forms() -> None:
+    """With and without ``low``, sizes by place and by name."""
+    for drawn in (
+        retrograd.randint(3, (50,)),
+        retrograd.randint(3, size=(50,)),
+        retrograd.randint(0, 3, (50,)),
+        retrograd.randint(high=3, size=(50,)),
+    ):
+        assert set(drawn.tolist()) <= {0, 1, 2}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import inspect
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -11,7 +12,7 @@ from .out_argument import write_out
 from .signatures import misfit, numbers_for_tensors, takes_out
 
 NO_NAMES: Mapping[str, str] = {}
-_ALIASES = {"axis": "dim", "keepdims": "keepdim", "x2": "other"}
+_ALIASES = {"axis": "dim", "keepdims": "keepdim", "x2": "other", "axis0": "dim0", "axis1": "dim1"}
 _FIRST = ("input", "x", "a", "x1")
 """What torch takes, as NumPy does, for the name of a first argument."""
 
@@ -38,25 +39,33 @@ _PUBLISHED: dict[Any, tuple[Callable[..., Any], bool, Mapping[str, str]]] = {}
 def called(f: Callable[..., Any], name: str, out: bool, also: Mapping[str, str]) -> Callable[..., Any]:
     """A hand-written function as users call it: with ``out=``, and with torch's sentence for arguments that misfit."""
     f, out, also = _PUBLISHED.get(f, (f, out, also))
-    code: Any = getattr(f, "__code__", None)
-    names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount] if code is not None else ()
+    names, rest = _parameters(f)
+    special = {*also, rest, "pin_memory"} - {""}
 
-    def respelled(kwargs: dict[str, Any]) -> dict[str, Any]:
-        return {also.get(key, key): value for key, value in kwargs.items()}
+    def respelled(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        named = {also.get(key, key): value for key, value in kwargs.items() if key != "pin_memory"}
+        if rest in named:
+            first = (named.pop(names[0]),) if names and names[0] in named else ()
+            args = (*first, *args, named.pop(rest))
+        return args, named
 
     @functools.wraps(f)
     def call(*args: Any, **kwargs: Any) -> Any:
         try:
-            return f(*args, **respelled(kwargs)) if also and kwargs else f(*args, **kwargs)
+            if kwargs and not special.isdisjoint(kwargs):
+                args, kwargs = respelled(args, kwargs)
+            return f(*args, **kwargs)
         except Exception:
             args, kwargs = with_numbers(name, args, kwargs)
-        return f(*args, **respelled(kwargs))
+        return f(*args, **kwargs)
 
     @functools.wraps(f)
     def call_with_out(*args: Any, out: Any = None, **kwargs: Any) -> Any:
-        named = renamed(respelled(kwargs), names) if kwargs else kwargs
+        given, named = args, kwargs
         try:
-            return f(*args, **named) if out is None else write_out(f, out, args, named)
+            if kwargs:
+                given, named = respelled(args, renamed(kwargs, names))
+            return f(*given, **named) if out is None else write_out(f, out, given, named)
         except Exception:
             args, kwargs = with_numbers(name, args, kwargs)
         return call_with_out(*args, out=out, **kwargs)
@@ -64,6 +73,15 @@ def called(f: Callable[..., Any], name: str, out: bool, also: Mapping[str, str])
     made = call_with_out if out else call
     _PUBLISHED[made] = (f, out, also)
     return made
+
+
+def _parameters(f: Callable[..., Any]) -> tuple[tuple[str, ...], str]:
+    """The names of a function's arguments, and of the one that takes the rest: ``x.permute(dims=(1, 0))``."""
+    code: Any = getattr(f, "__code__", None)
+    if code is None:
+        return (), ""
+    count = code.co_argcount + code.co_kwonlyargcount
+    return code.co_varnames[:count], code.co_varnames[count] if code.co_flags & inspect.CO_VARARGS else ""
 
 
 def strictly(function: Callable[..., Any], name: str) -> Callable[..., Any]:

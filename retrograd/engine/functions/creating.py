@@ -121,7 +121,7 @@ def full(
     requires_grad: bool = False,
 ) -> Any:  # fmt: skip
     """A tensor of one value; its dtype follows the value unless given."""
-    value = fill_value._array if isinstance(fill_value, TensorBase) else fill_value
+    value = fill_value.item() if isinstance(fill_value, TensorBase) else fill_value
     numpy = to_numpy_dtype(dtype) if dtype is not None else array_from(value).dtype
     return created_into(out, finish(np.full(sizes_of((size,)), value, numpy), requires_grad), dtype)
 
@@ -146,11 +146,19 @@ def _like(make: Any) -> Any:
 zeros_like = public("zeros_like", method=False)(_like(np.zeros_like))
 ones_like = public("ones_like", method=False)(_like(np.ones_like))
 empty_like = public("empty_like", method=False)(_like(np.empty_like))
-full_like = public("full_like", method=False)(_like(np.full_like))
+_filled_like = _like(np.full_like)
+
+
+@public("full_like", method=False)
+def full_like(input: Any, fill_value: Any, **how: Any) -> Any:  # noqa: A002
+    """A tensor of one value, shaped like ``input``."""
+    return _filled_like(input, fill_value.item() if isinstance(fill_value, TensorBase) else fill_value, **how)
 
 
 def _new(make: Any) -> Any:
-    def create(self: Any, *size: Any, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Any:  # noqa: A002
+    def create(
+        self: Any, *size: Any, dtype: Any = None, layout: Any = None, device: Any = None, requires_grad: bool = False
+    ) -> Any:  # fmt: skip
         return finish(make(sizes_of(size), numpy_of(dtype, self._sig.numpy)), requires_grad)
 
     create.__doc__ = f"``torch.{make.__name__}`` with this tensor's dtype."

@@ -81,11 +81,13 @@ def randn_like(input: Any, *, dtype: Any = None, device: Any = None, requires_gr
 
 
 @public("randint", method=False)
-def randint(low: Any, high: Any = None, size: Any = None, *, generator: Any = None, out: Any = None, dtype: Any = None,
-            layout: Any = None, device: Any = None, requires_grad: bool = False) -> Any:  # fmt: skip
+def randint(low: Any = 0, high: Any = None, size: Any = None, *, generator: Any = None, out: Any = None,
+            dtype: Any = None, layout: Any = None, device: Any = None, requires_grad: bool = False) -> Any:  # fmt: skip
     """Integers in ``[low, high)``."""
-    if size is None or not isinstance(size, (tuple, list)):
-        low, high, size = 0, low, high if size is None else size
+    if size is None:  # randint(high, size)
+        low, high, size = 0, low, high
+    elif high is None:
+        low, high = 0, low
     numpy = numpy_of(dtype, np.dtype(np.int64))
     check_integers(numpy, low, high)
     drawn = rng_of(generator).integers(low, high, sizes_of((size,))).astype(numpy)

@@ -25,10 +25,10 @@ def ints_of(values: tuple[Any, ...]) -> tuple[int, ...]:
 
 
 @public("flip")
-def flip(input: Any, *dims: Any, **kwargs: Any) -> Any:  # noqa: A002
+def flip(input: Any, *dims: Any) -> Any:  # noqa: A002
     """Elements in reverse order along ``dims``."""
     check_tensor("flip", input)
-    return F.flip(input, ints_of((kwargs["dims"],) if kwargs else dims))
+    return F.flip(input, ints_of(dims))
 
 
 @public("fliplr")
@@ -61,15 +61,15 @@ def roll(input: Any, shifts: Any, dims: Any = None) -> Any:  # noqa: A002
 
 
 @public("repeat", function=False)
-def repeat(self: Any, *repeats: Any, **kwargs: Any) -> Any:
+def repeat(self: Any, *repeats: Any) -> Any:
     """The tensor repeated along each dimension."""
-    return F.repeat(self, ints_of((kwargs["repeats"],) if kwargs else repeats))
+    return F.repeat(self, ints_of(repeats))
 
 
 @public("tile")
-def tile(input: Any, *dims: Any, **kwargs: Any) -> Any:  # noqa: A002
+def tile(input: Any, *dims: Any) -> Any:  # noqa: A002
     """The tensor repeated; missing leading repeats count as 1."""
-    repeats = ints_of((kwargs["dims"],) if kwargs else dims)
+    repeats = ints_of(dims)
     return F.repeat(input, (1,) * (input.ndim - len(repeats)) + repeats)
 
 

@@ -31,14 +31,23 @@ def segment_reduce(
     unsafe: bool = False,
     initial: Any = None,
 ) -> Any:
-    """Sum, product, mean, maximum or minimum of consecutive segments of the first dimension."""
+    """Sum, product, mean, maximum or minimum of consecutive segments of a dimension.
+
+    ``lengths`` (or ``offsets``) have the shape of ``data`` up to ``axis``, where they say how long the segments are.
+    """
     check_tensor("segment_reduce", data, name="data")
     if reduce not in _EMPTY:
         raise RuntimeError(f"segment_reduce(): reduce must be one of {', '.join(_EMPTY)}, but got {reduce}")
     if (lengths is None) == (offsets is None):
         raise RuntimeError("segment_reduce(): exactly one of lengths and offsets must be given")
-    if axis != 0 or (lengths if offsets is None else offsets).ndim != 1:
-        raise NotImplementedError("segment_reduce() takes one vector of lengths or offsets, for axis=0")
+    if axis > 0:
+        rows = range(data.shape[0])
+        inner = [(None, offsets[i]) if lengths is None else (lengths[i], None) for i in rows]
+        each = {"indices": indices, "axis": axis - 1, "unsafe": unsafe, "initial": initial}
+        parts = [segment_reduce(data[i], reduce, lengths=inner[i][0], offsets=inner[i][1], **each) for i in rows]
+        return F.stack(parts, 0)
+    if (lengths if offsets is None else offsets).ndim != 1:
+        raise RuntimeError("segment_reduce(): Expected lengths or offsets of as many dimensions as axis + 1")
     points = np.cumsum([0, *lengths.tolist()]).tolist() if offsets is None else offsets.tolist()
     if points[-1] > data.shape[0] or any(b < a for a, b in itertools.pairwise(points)):
         raise RuntimeError("segment_reduce(): Expected all rows of lengths along axis to sum to data.size(0)")

@@ -197,7 +197,7 @@ def check_extent(size: tuple[int, ...], stride: tuple[int, ...], offset: int, wh
 # -- several at once
 
 
-@public("tensor_split")
+@public("tensor_split", also={"indices": "indices_or_sections", "sections": "indices_or_sections"})
 def tensor_split(input: Any, indices_or_sections: Any, dim: int = 0) -> Any:  # noqa: A002
     """Pieces at given places, or a given number of them; each is an ordinary slice."""
     if not input.ndim:

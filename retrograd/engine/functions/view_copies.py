@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..dtypes import dtype
 from ..public import FUNCTIONS, function_of, property_, public
 from ..registry import OPS, F
 from .rearranging import ints_of
@@ -31,9 +32,11 @@ def expand_copy(input: Any, size: Any, *, implicit: bool = False) -> Any:  # noq
     return F.expand_copy(input, ints_of((size,)))
 
 
-@public("view_copy", method=False, out=True)
+@public("view_copy", method=False, out=True, also={"dtype": "size"})
 def view_copy(input: Any, size: Any) -> Any:  # noqa: A002
-    """A copy in another shape."""
+    """A copy in another shape, or of the same bytes read as another dtype."""
+    if isinstance(size, dtype):
+        return F.clone(input.view(size))
     return F.view_copy(input if input.is_contiguous() else F._contiguous_copy(input), ints_of((size,)))
 
 
