@@ -110,7 +110,8 @@ FORMS: dict[str, Any] = {
     "a tensor as dimension": lambda t, x: [t.cumsum(x, t.tensor(1)), x.cumprod(t.tensor(0)), x.sum(t.tensor(1))],
     "a tensor as factor": lambda t, x: [t.add(x, x, alpha=t.tensor(2)), t.addcmul(x, x, x, value=t.tensor(0.5))],
     "a tensor to fill with": lambda t, x: [t.full((2,), t.tensor(1.5)), t.full_like(x, fill_value=t.tensor(2))],
-    "segments of a later dimension": lambda t, x: t.segment_reduce(x, "max", lengths=t.tensor([[1, 2], [2, 1]]), axis=1),
+    "segments of a later dimension": lambda t, x: t.segment_reduce(
+        x, "max", lengths=t.tensor([[1, 2], [2, 1]]), axis=1),
 }  # fmt: skip
 
 

@@ -20,7 +20,8 @@ LEFT = {
     "kl_div", "linalg.householder_product", "linalg.matrix_rank", "linalg.vander", "linalg.vecdot",
     "nn.functional.hinge_embedding_loss", "nn.functional.kl_div", "nn.functional.max_pool1d", "nn.functional.mse_loss",
     "nn.functional.pad", "nn.functional.poisson_nll_loss", "nn.functional.tanhshrink", "orgqr", "ormqr",
-    "poisson_nll_loss", "positive", "searchsorted", "segment_reduce", "stft", "bincount",
+    "poisson_nll_loss", "positive", "searchsorted", "segment_reduce", "stft", "bincount", "max_pool1d",
+    "affine_grid_generator", "convolution",
 }  # fmt: skip
 """Composed functions and numbers that are not checked: there we give a result where PyTorch refuses."""
 NO_DERIVATIVE = "automatic differentiation"

@@ -105,11 +105,11 @@ for _name, _row, _kernel, _slope, _nodes in (
     )  # fmt: skip
     elementwise(
         f"_{_name}_self_number", _scalar_first(_kernel), node=_nodes + "1", tensors="other", promote="float",
-        other=_slope,
+        other=_slope, kinds="fiub",
     )  # fmt: skip
     elementwise(
         f"_{_name}_other_number", _scalar_last(_kernel), node=_nodes + "2", tensors="self", promote="float",
-        self=_log_scalar_slope(_row),
+        self=_log_scalar_slope(_row), kinds="fiub",
     )  # fmt: skip
 
 # -- remainders: the sign of the dividend (fmod) or of the divisor (remainder)
