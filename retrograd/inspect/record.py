@@ -101,7 +101,7 @@ class Recorder:
         self._lock = threading.Lock()
         self._runs = 0
         self._graphs = 0
-        self._lines_read: set[tuple[str, int]] = set()
+        self._lines_read: set[SourceLine] = set()
         self._rows = 0
         self._full_at: Event | None = None
         """The event whose snapshot gives way to the next one, once the recording is full."""
@@ -115,7 +115,7 @@ class Recorder:
                 self._keep(event, snapshot)
             row = len(self.recording.events)
             self.recording.events.append(event)
-            if event.source is not None:
+            if event.source is not None and event.source not in self._lines_read:
                 self._read_line(event.source)
         if self._after_run is not None and event.kind == "backward-end":
             self._after_run(self.recording)
@@ -171,9 +171,9 @@ class Recorder:
 
     def _read_line(self, line: SourceLine) -> None:
         """Keep the text of a user's line that is mentioned, and of its neighbours, which reports show around it."""
-        if (line.file, line.line) in self._lines_read:
+        if line in self._lines_read:
             return
-        self._lines_read.add((line.file, line.line))
+        self._lines_read.add(line)
         known = linecache.getlines(line.file)
         texts = self.recording.sources.setdefault(line.file, {})
         texts.setdefault(line.line, "")

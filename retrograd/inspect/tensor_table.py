@@ -53,13 +53,19 @@ class TensorTable:
     def add(self, tensor: Any, facts: TensorFacts, storage: Hashable = None) -> int:
         """Number a tensor that is not known yet; ``storage`` is the engine's key of its memory, None for none."""
         reference = _Reference(tensor, self._forget)
-        reference.identity, reference.storage = id(tensor), storage
+        identity = reference.identity = id(tensor)
+        reference.storage = storage
         with self._lock:
             number = reference.number = len(self._rows)
             if storage is not None:
-                facts.storage = self._enter(storage)
+                entry = self._storages.get(storage)
+                if entry is None:
+                    entry = self._storages[storage] = [self._next_storage, 0]
+                    self._next_storage += 1
+                facts.storage = entry[0]
+                entry[1] += 1
             self._rows.append(facts)
-        self._known[reference.identity] = reference
+        self._known[identity] = reference
         return number
 
     def living(self, number: int) -> Any:
@@ -96,15 +102,6 @@ class TensorTable:
             self._rows[reference.number].kept = reference() is not None
         self._known.clear()
         self._storages.clear()
-
-    def _enter(self, key: Hashable) -> int:
-        """Count one more tensor for some memory."""
-        entry = self._storages.get(key)
-        if entry is None:
-            entry = self._storages[key] = [self._next_storage, 0]
-            self._next_storage += 1
-        entry[1] += 1
-        return entry[0]
 
     def _forgetter(self) -> Callable[[weakref.ref[Any]], None]:
         """Return what is called when a tensor dies: on any thread, between any two lines, so without a lock."""

@@ -84,11 +84,12 @@ class Describing:
         """What is in force now."""
         here = self.watching.here
         inference, scopes, runs = STATE.inference, here.scopes, here.runs
-        scope, run = scopes[-1] if scopes else "", runs[-1].number if runs else None
-        found = Surroundings(STATE.grad_enabled and not inference, inference, scope, run)
-        if found != self._around:  # mostly it is as at the call before
-            self._around = found
-            return found
+        grad, scope = STATE.grad_enabled and not inference, scopes[-1] if scopes else ""
+        run = runs[-1].number if runs else None
+        known = self._around
+        if known.grad is grad and known.inference is inference and known.run == run and known.scope == scope:
+            return known  # mostly it is as at the call before
+        self._around = Surroundings(grad, inference, scope, run)
         return self._around
 
     def given(self, inputs: Any, names: list[str], line: SourceLine | None) -> dict[str, Any]:
@@ -215,7 +216,6 @@ def saved_numbers(node: Any, inputs: Any, numbers: list[int], outputs: list[int]
     found: list[int] = []
     if not saved:
         return found
-    by_id = {id(t): number for t, number in zip(inputs, numbers, strict=True)}
     for name, value in zip(node.op.saved_names, saved, strict=False):
         if value.__class__ in _NO_TENSORS:
             continue
@@ -223,7 +223,9 @@ def saved_numbers(node: Any, inputs: Any, numbers: list[int], outputs: list[int]
             found.extend(outputs)
             continue
         for one in value if isinstance(value, (list, tuple)) else (value,):
-            kept = one._tensor if isinstance(one, SavedTensor) else one
-            if id(kept) in by_id:
-                found.append(by_id[id(kept)])
+            kept = one._tensor if one.__class__ is SavedTensor else one
+            for t, number in zip(inputs, numbers, strict=True):
+                if t is kept:
+                    found.append(number)
+                    break
     return found

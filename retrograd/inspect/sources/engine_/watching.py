@@ -114,7 +114,8 @@ class Watching:
         return table.add(t, self._facts(t, source, name, row), id(memory_of(t._array)))
 
     def _facts(self, t: TensorBase, source: SourceLine | None, name: str, row: int | None) -> TensorFacts:
-        meta, shape, dtype = t._meta, tuple(t._sig.shape), _dtype_name(t)
+        meta, sig = t._meta, t._sig
+        shape, dtype = _shapes.get(sig) or _shape_of(sig)
         if meta is None:  # most are nothing but results
             recorded = t._fn is not None
             return TensorFacts(shape, dtype, None, recorded, not recorded, name, False, row, None, False, source)
@@ -131,15 +132,17 @@ class Watching:
         )
 
 
-_dtype_names: dict[Any, str] = {}
+_MAX_SHAPES = 10_000
+_shapes: dict[Any, tuple[tuple[int, ...], str]] = {}
+"""Shape and name of the dtype by the pair of both that the engine has for each."""
 
 
-def _dtype_name(t: TensorBase) -> str:
-    numpy = t._array.dtype
-    name = _dtype_names.get(numpy)
-    if name is None:
-        name = _dtype_names[numpy] = t._sig.dtype.name
-    return name
+def _shape_of(sig: Any) -> tuple[tuple[int, ...], str]:
+    """Look at a shape for the first time."""
+    if len(_shapes) >= _MAX_SHAPES:
+        _shapes.clear()
+    found = _shapes[sig] = (tuple(sig.shape), sig.dtype.name)
+    return found
 
 
 def version(t: TensorBase) -> int:
