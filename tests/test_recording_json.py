@@ -276,12 +276,11 @@ def test_event_described_when_read() -> None:
     """What an event says is made when somebody reads it, once, and then is as if it had been said at once."""
     made = []
 
-    class Told:
-        def data(self):
-            made.append(1)
-            return {"inputs": [1]}
+    def describe(facts):
+        made.append(1)
+        return {"inputs": [*facts]}
 
-    event = Event.later("operation", "exp", None, Told())
+    event = Event.later("operation", "exp", None, describe, (1,))
     assert not made
     event.kind = "inplace"
     event.data["more"] = True

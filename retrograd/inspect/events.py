@@ -7,9 +7,10 @@ chain, who wrote in place, who freed a graph, who never ran, each with the user'
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from numbers import Integral, Real
-from typing import Any, Protocol
+from typing import Any
 
 from .columns import (
     Plain,
@@ -29,11 +30,8 @@ SCHEMA = 1
 """Schema number of saved recordings; raised whenever an older reader would misread a file."""
 
 
-class Told(Protocol):
-    """Something that happened, as it was seen; free of the program's objects."""
-
-    def data(self) -> dict[str, Any]:
-        """Return the data of its event."""
+Facts = tuple[Any, ...]
+"""Something as it was seen; of numbers, texts and tuples alone, if Python's garbage collector is to leave it aside."""
 
 
 @dataclass(slots=True)
@@ -48,20 +46,24 @@ class Event:
     source: SourceLine | None = None
     data: dict[str, Any] = field(default_factory=dict)
     """JSON values; a saved recording gives tuples back as lists and foreign objects as ``"<type name>"``."""
-    _told: Told | None = field(default=None, init=False, repr=False, compare=False)
-    """What ``data`` is made of when it is first read."""
+    _facts: Facts = field(default=(), init=False, repr=False, compare=False)
+    """What ``data`` is made of when it is first read, and by what."""
+    _describe: Callable[[Facts], dict[str, Any]] | None = field(default=None, init=False, repr=False, compare=False)
 
     @classmethod
-    def later(cls, kind: str, op: str, source: SourceLine | None, told: Told) -> Event:
-        """Return an event that is described when somebody reads its data; most are recorded and never read."""
+    def later(
+        cls, kind: str, op: str, source: SourceLine | None, describe: Callable[[Facts], dict[str, Any]], facts: Facts
+    ) -> Event:
+        """Return an event whose data are ``describe(facts)`` when somebody reads them; most are never read."""
         event = cls.__new__(cls)
-        event.kind, event.op, event.source, event._told = kind, op, source, told
+        event.kind, event.op, event.source, event._describe, event._facts = kind, op, source, describe, facts
         return event
 
     def __getattr__(self, name: str) -> Any:  # asked only for what is not there
-        told = self._told if name == "data" else None
-        if told is not None:
-            self.data, self._told = told.data(), None
+        describe = self._describe if name == "data" else None
+        if describe is not None:
+            self.data = describe(self._facts)
+            self._describe, self._facts = None, ()
         return object.__getattribute__(self, name)
 
     def to_plain(self) -> dict[str, Plain]:

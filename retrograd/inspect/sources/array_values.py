@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -26,8 +27,8 @@ _FEW = 32
 """Up to so many entries are read quicker as Python numbers than by NumPy."""
 
 
-def range_and_sum(array: Array) -> tuple[list[float] | None, float | None]:
-    """``[min, max]`` (NaN if there is one) and the sum of a real floating array; None for what there is not."""
+def range_and_sum(array: Array) -> tuple[tuple[float, float] | None, float | None]:
+    """``(min, max)`` (NaN if there is one) and the sum of a real floating array; None for what there is not."""
     if array.dtype.kind != "f":
         return None, None
     if not array.size:
@@ -36,16 +37,16 @@ def range_and_sum(array: Array) -> tuple[list[float] | None, float | None]:
         entries = array.ravel().tolist()
         total = sum(entries)
         if math.isfinite(total):
-            return [min(entries), max(entries)], total
+            return (min(entries), max(entries)), total
     if array.dtype.char in "fd" and array.flags.forc:
         flat = array.ravel(order="K")
         low, high = flat.item(flat.argmin()), flat.item(flat.argmax())
         if -_SAFE < low * flat.size and high * flat.size < _SAFE:
-            return [low, high], _total(flat)
+            return (low, high), _total(flat)
     else:
         low, high = float(_MIN(array, None)), float(_MAX(array, None))
     with np.errstate(all="ignore"):
-        return [low, high], float(_SUM(array, None, np.float64))
+        return (low, high), float(_SUM(array, None, np.float64))
 
 
 def value_range(array: Array) -> list[float] | None:
@@ -55,7 +56,7 @@ def value_range(array: Array) -> list[float] | None:
     return [float(_MIN(array, None)), float(_MAX(array, None))]
 
 
-def is_finite(limits: list[float] | None) -> bool:
+def is_finite(limits: Sequence[float] | None) -> bool:
     """Whether a range says that all entries are finite."""
     return limits is None or (math.isfinite(limits[0]) and math.isfinite(limits[1]))
 
@@ -84,7 +85,7 @@ def summary(array: Array) -> Values:
 # -- slopes
 
 
-def flat_share(name: str, out: Array, limits: list[float] | None) -> float:
+def flat_share(name: str, out: Array, limits: Sequence[float] | None) -> float:
     """Share of the entries of a result where the function's slope is zero in this dtype."""
     ends = FLAT.get(name)
     if ends is None or limits is None or not out.size:

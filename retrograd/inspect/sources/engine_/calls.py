@@ -16,7 +16,7 @@ from .choosers import choosers
 from .describing import Describing, all_operands, saved_numbers
 from .shared import SharedMemory
 from .spellings import fitting
-from .told import Told
+from .told import described
 from .watching import Observer, Watching, guarded
 
 _ALONE = frozenset({Tensor, int, float, bool, str, type(None)})
@@ -52,7 +52,7 @@ class Calls(Observer):
         numbers = tell.numbers(inputs, names, site.line, more)
         targets = fitting(site.targets, outputs)
         results = tell.numbers_of_results(outputs, targets, site.line)
-        measured = [values.range_and_sum(t._array) for t in outputs]
+        measured = tuple([values.range_and_sum(t._array) for t in outputs])
         tell.note_values(more, site, op, args, [*inputs, *outputs], outputs[0], measured)
         kind = "operation" if node is not None else self._kind(op, inputs, outputs, more)
         if kind == "cut" or site.nested:
@@ -63,8 +63,11 @@ class Calls(Observer):
             others = [n for n in dict.fromkeys(choosers(args, self.watching.sink.tensors)) if n not in numbers]
             numbers, names = [*numbers, *others], [*names, *[""] * len(others)]
         self._shared.keeps(saves, [*inputs, *outputs], caller.frame)
-        told = Told(tell.around(), numbers, names, results, targets, measured, took, number, saves, more)
-        tell.send(Event.later(kind, site.name, site.line, told), numbers, results)
+        told = (
+            *(tell.around(), tuple(numbers), tuple(names), tuple(results), tuple(targets), measured),
+            *(took, number, tuple(saves), more or None),
+        )
+        tell.send(Event.later(kind, site.name, site.line, described, told), numbers, results)
         made.update(results)
 
     def _within_call(self, caller: Caller) -> set[int]:

@@ -6,6 +6,7 @@ import math
 import sys
 import threading
 import weakref
+from collections.abc import Sequence
 from types import CodeType, FrameType
 from typing import Any
 
@@ -20,7 +21,7 @@ from .. import array_values as values
 from .caller import Caller, caller_of
 from .sites import Site, Sites
 from .spellings import Names
-from .told import Measured, Surroundings
+from .told import Measured, Surroundings, around
 from .watching import Watching
 
 _MAX_LINES = 50_000
@@ -55,7 +56,7 @@ class Describing:
         self._lines: dict[tuple[int, int], tuple[CodeType, SourceLine | None]] = {}
         self.names = Names(watching)
         self.sites = Sites(self.names)
-        self._around = Surroundings(True, False, "", None)
+        self._around: Surroundings = (True, False, "", None)
         self.aliases: dict[int, str] = {}
         """Number of a tensor that shares memory behind autograd's back -> how it was got: ``data`` or ``detach``."""
         self.pending = Pending()
@@ -84,21 +85,20 @@ class Describing:
         """What is in force now."""
         here = self.watching.here
         inference, scopes, runs = STATE.inference, here.scopes, here.runs
-        grad, scope = STATE.grad_enabled and not inference, scopes[-1] if scopes else ""
-        run = runs[-1].number if runs else None
-        known = self._around
-        if known.grad is grad and known.inference is inference and known.run == run and known.scope == scope:
-            return known  # mostly it is as at the call before
-        self._around = Surroundings(grad, inference, scope, run)
-        return self._around
+        scope, run = scopes[-1] if scopes else "", runs[-1].number if runs else None
+        found = (STATE.grad_enabled and not inference, inference, scope, run)
+        if found == self._around:  # mostly it is as at the call before, and one object
+            return self._around
+        self._around = found
+        return found
 
     def given(self, inputs: Any, names: list[str], line: SourceLine | None) -> dict[str, Any]:
         """What every event of a call says of its inputs and surroundings."""
         more: dict[str, Any] = {}
         numbers = self.numbers(inputs, names, line, more)
-        return {"inputs": numbers, "names": names, **self.around().data(), **more}
+        return {"inputs": numbers, "names": names, **around(self.around()), **more}
 
-    def numbers(self, inputs: Any, names: list[str], line: SourceLine | None, more: dict[str, Any]) -> list[int]:
+    def numbers(self, inputs: Any, names: Sequence[str], line: SourceLine | None, more: dict[str, Any]) -> list[int]:
         """Number the inputs of a call, which may tell their names; ``more`` takes the values of unknown ones."""
         table = self.watching.sink.tensors
         numbers = []
@@ -118,7 +118,7 @@ class Describing:
         data["output_names"] = names
         self.measure(data, outputs)
 
-    def numbers_of_results(self, outputs: Any, names: list[str], line: SourceLine | None) -> list[int]:
+    def numbers_of_results(self, outputs: Any, names: Sequence[str], line: SourceLine | None) -> list[int]:
         """Number the results of a call."""
         number, worthy = self.watching.number, self.names.worthy
         return [number(t, line, name=worthy(name)) for t, name in zip(outputs, names, strict=True)]
@@ -126,11 +126,11 @@ class Describing:
     def measure(self, data: dict[str, Any], outputs: Any) -> None:
         """Note range and sum of each result."""
         measured = [values.range_and_sum(t._array) for t in outputs]
-        data["range"] = [limits for limits, _ in measured]
+        data["range"] = [None if limits is None else list(limits) for limits, _ in measured]
         data["checksum"] = [total for _, total in measured]
 
     def note_values(
-        self, data: dict[str, Any], site: Site, op: Any, args: Any, tensors: Any, out: Any, measured: list[Measured]
+        self, data: dict[str, Any], site: Site, op: Any, args: Any, tensors: Any, out: Any, measured: Sequence[Measured]
     ) -> None:
         """Note plain arguments, and what the values of a call tell; ``tensors`` are all of it, ``out`` is a result."""
         if not all_operands(op, args, len(tensors) - len(measured)):
@@ -145,7 +145,7 @@ class Describing:
         if site.may_have_pole:
             self._note_pole(data, site.row, args)
 
-    def judge(self, data: dict[str, Any], limits: list[list[float] | None], name: str, tensors: Any) -> None:
+    def judge(self, data: dict[str, Any], limits: Sequence[Sequence[float] | None], name: str, tensors: Any) -> None:
         """Keep summaries of the tensors of a call whose results have these limits, where the values tell something."""
         flat = data.get("flat_share", 0.0)
         if flat == 1.0 or (flat > _SATURATED and name != "relu") or not all(map(values.is_finite, limits)):

@@ -80,16 +80,9 @@ class Nodes(Observer):
             held = watching.number(leaf._meta.grad, name=f"{name}.grad" if name else "")
             watching.gradients[held] = number
         summary = values.summary(array) if figures is not None and figures[5] + figures[6] else None
-        told = _Accumulated(
-            number,
-            watching.here.before,
-            version(leaf),
-            None if run is None else run.number,
-            figures,
-            array.size,
-            summary,
-        )
-        watching.send(Event.later("accumulate", "", None if run is None else run.line, told))
+        place, line = (None, None) if run is None else (run.number, run.line)
+        facts = (number, watching.here.before, version(leaf), place, figures, array.size, summary)
+        watching.send(Event.later("accumulate", "", line, _described, facts))
 
 
 class _Accumulated(NamedTuple):
@@ -115,6 +108,10 @@ class _Accumulated(NamedTuple):
             finite = {"size": self.size, "nan": 0, "inf": 0, "zero": round(zero * self.size), "min": low, "max": high}
             data["grad"] = self.summary or finite
         return data
+
+
+def _described(facts: tuple[Any, ...]) -> dict[str, Any]:
+    return _Accumulated._make(facts).data()
 
 
 def kept_norms(filled: dict[int, weakref.ref[TensorBase]]) -> dict[str, float]:

@@ -24,9 +24,9 @@ class Site(NamedTuple):
     """What PyTorch calls the operator."""
     name: str
     """What the user's line calls it."""
-    texts: list[str] | None
-    """How the line spells the tensors that go in, None where it says nothing of them; not to be changed."""
-    targets: list[str]
+    texts: tuple[str, ...] | None
+    """How the line spells the tensors that go in, None where it says nothing of them."""
+    targets: tuple[str, ...]
     """What it assigns the results to."""
     may_be_flat: bool
     """Whether its slope is zero at some results."""
@@ -59,14 +59,15 @@ class Sites:
         frame, names, row = caller.frame, self._names, spelled(op.name)
         assert frame is not None
         line = source_line(frame)
+        texts = names.texts(caller)
         name = names.cast(caller, op.name) or caller.function or row
         return Site(
             code=frame.f_code,
             line=line,
             row=row,
             name=name,
-            texts=names.texts(caller),
-            targets=names.targets(caller),
+            texts=None if texts is None else tuple(texts),
+            targets=tuple(names.targets(caller)),
             may_be_flat=name in FLAT,
             may_have_pole=row in POLES,
             nested=line is not None and line.function != "<module>",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import functools
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from types import FrameType, ModuleType
 from typing import Any
 
@@ -33,15 +33,14 @@ class Names:
         """How the line spells the inputs, ``""`` where that is not known.
 
         ``within`` are the numbers of tensors that the same call has made on its way: the line has no words for them.
-        The list is not to be changed: all calls from one place have the same one.
         """
-        return self.matched(self.texts(caller), inputs, within)
+        return list(self.matched(self.texts(caller), inputs, within))
 
     def texts(self, caller: Caller) -> list[str] | None:
         """How the line spells what may be tensors; None where a module of ours stands between."""
         return None if caller.module or caller.frame is None else self._known(caller.frame)[1]
 
-    def matched(self, texts: list[str] | None, inputs: Any, within: Collection[int] = ()) -> list[str]:
+    def matched(self, texts: Sequence[str] | None, inputs: Any, within: Collection[int] = ()) -> Sequence[str]:
         """Which of these texts belongs to each of the inputs."""
         if texts is None:
             return [""] * len(inputs)
@@ -53,8 +52,8 @@ class Names:
         return ["" if number(t) in within else text for t, text in zip(inputs, texts, strict=True)]
 
     def of_outputs(self, caller: Caller, outputs: Any) -> list[str]:
-        """What the line assigns the outputs to; a list that is not to be changed."""
-        return fitting(self.targets(caller), outputs)
+        """What the line assigns the outputs to."""
+        return list(fitting(self.targets(caller), outputs))
 
     def targets(self, caller: Caller) -> list[str]:
         """What the line assigns to."""
@@ -88,7 +87,7 @@ class Names:
         """The user's frames that lead to a call."""
         return stack_of(frame)
 
-    def _matching(self, inputs: Any, texts: list[str]) -> list[str]:
+    def _matching(self, inputs: Any, texts: Sequence[str]) -> Sequence[str]:
         """Names of inputs among more operands than there are inputs: those by which tensors are known."""
         if len(inputs) == 1 and texts:
             return texts[:1]
@@ -98,7 +97,7 @@ class Names:
         return [name if name in texts else "" for name in names]
 
 
-def fitting(targets: list[str], outputs: Any) -> list[str]:
+def fitting(targets: Sequence[str], outputs: Any) -> Sequence[str]:
     """The targets of a line, if they are as many as the results of a call, else no names."""
     if len(targets) == len(outputs):
         return targets

@@ -46,7 +46,7 @@ def reads_values(data: OperationData, call: Call, outputs: list[Any], readable: 
     for place, tensor in enumerate(outputs[:_MAX_VALUED]):
         array = readable.array(tensor)
         limits, total = (None, None) if array is None else range_and_sum(array)
-        ranges.append(limits)
+        ranges.append(None if limits is None else list(limits))
         sums.append(total)
         if array is not None and not is_finite(limits):
             values[str(data["outputs"][place])] = summary(array)
