@@ -33,6 +33,9 @@ class NameMemory:
 
     def __init__(self) -> None:
         self._known: dict[int, tuple[weakref.ref[Any], str]] = {}
+        self._parameters: dict[int, tuple[weakref.ref[Any], ParameterName]] = {}
+        """Names that parameters have in these modules."""
+        self._modules: list[tuple[str, int]] = []
         self._fruitless = 0
         self._asked = 0
 
@@ -40,6 +43,18 @@ class NameMemory:
         """Return the names of those of the wanted leaves that were found before and are still the same."""
         known = self._known
         return {key: known[key][1] for key in wanted & known.keys() if known[key][0]() is not None}
+
+    def parameters(self, modules: list[tuple[str, Any]], wanted: dict[int, Any]) -> dict[int, ParameterName]:
+        """Return what ``parameter_names`` does; those of the same leaves as last time are known."""
+        named = [(name, id(module)) for name, module in modules]
+        known = self._parameters
+        same = named == self._modules and wanted.keys() == known.keys()
+        if same and all(known[key][0]() is leaf for key, leaf in wanted.items()):
+            return {key: name for key, (_, name) in known.items()}
+        found = parameter_names(modules, set(wanted)) if wanted else {}
+        self._modules = named
+        self._parameters = {key: (weakref.ref(wanted[key]), name) for key, name in found.items()}
+        return found
 
     def may_search(self) -> bool:
         """Whether it is time for a deep search."""
@@ -80,7 +95,7 @@ class Naming:
         shot.root_names = [None] * len(shot.roots)
         names = self._given
         if self._frame is not None:
-            found, parameters = self._search(leaves, {id(leaf) for leaf in leaves.values()} - names.keys())
+            found, parameters = self._search(leaves)
             names = {**found.variables, **{key: name.name for key, name in parameters.items()}, **names}
             _name_intermediates(shot, order, found.tensors)
             self._name_roots(shot, found)
@@ -89,12 +104,14 @@ class Naming:
         for place, leaf in leaves.items():
             shot.name[place] = names.get(id(leaf))
 
-    def _search(self, leaves: dict[int, Any], wanted: set[int]) -> tuple[Found, dict[int, ParameterName]]:
+    def _search(self, leaves: dict[int, Any]) -> tuple[Found, dict[int, ParameterName]]:
         """Look for leaves in modules and variables, and for roots among the variables themselves."""
         variables = frame_variables(user_frames(self._frame))
         found = search(variables, {id(root) for root in self._roots}, self._is_tensor, deep=False)
-        parameters = parameter_names(self.modules, wanted) if wanted else {}
-        wanted = wanted - parameters.keys()
+        missing = {id(leaf): leaf for leaf in leaves.values() if id(leaf) not in self._given}
+        memory = self.memory or NameMemory()
+        parameters = memory.parameters(self.modules, missing)
+        wanted = missing.keys() - parameters.keys()
         if self.memory is not None and wanted:
             known = self.memory.names(wanted)
             found.variables = {**known, **found.variables}

@@ -73,7 +73,9 @@ class GradientFigures:
         readable, dtype = self._readable, gradient.dtype
         if dtype in readable.wide:
             pointer = readable.pointer(gradient)
-            size = readable.size_in_one_piece(gradient) if pointer else 0
+            size = 0
+            if pointer:
+                size = gradient.numel() if gradient.is_contiguous() else readable.size_in_one_piece(gradient)
             if 0 < size <= PIECE:
                 number = next(self._numbers)
                 block = self._open.get((dtype, size)) or self._begin(dtype, size)

@@ -147,10 +147,19 @@ class Measures:
                 self._results[edge] = number
 
     def _look(self, row: int, gradient: Any) -> None:
-        """Take down what arrived."""
-        number = None if gradient is None else self._seen(self._take, row, gradient)
-        if number is not None:
-            self._arrived[row] = number
+        """Take down what arrived; as ``_seen``, without the calls in between."""
+        if gradient is None:
+            return
+        try:
+            if self._unseen is None:
+                number = self._take(row, gradient)
+            else:
+                with self._unseen():
+                    number = self._take(row, gradient)
+            if number is not None:
+                self._arrived[row] = number
+        except Exception as problem:
+            note_problem(problem)
 
     def _seen(self, take: Callable[..., Any], *args: Any) -> Any:
         """Look at something without being seen; what goes wrong is no business of the program."""

@@ -99,7 +99,8 @@ class Readable:
         """Return the address of a tensor's first entry, 0 if there is none that may be read."""
         if not self.is_plain(tensor) or (tensor.storage_offset() and not tensor.untyped_storage().nbytes()):
             return 0
-        return int(tensor.data_ptr())  # at the beginning of memory that was freed early it is 0
+        pointer: int = tensor.data_ptr()  # at the beginning of memory that was freed early it is 0
+        return pointer
 
 
 def _entries_side_by_side(shape: tuple[int, ...], strides: tuple[int, ...]) -> int:
