@@ -38,6 +38,19 @@ def test_questions(torch: Any) -> Any:
 
 
 @differential
+def test_settings_of_the_machine(torch: Any) -> Any:
+    """Precision of products, the device that a tensor is on, and ``detach_`` as a function."""
+    before = torch.get_float32_matmul_precision()
+    torch.set_float32_matmul_precision("high")
+    asked = torch.get_float32_matmul_precision()
+    with pytest.warns(UserWarning, match="call has no effect"):
+        torch.set_float32_matmul_precision("low")
+    torch.set_float32_matmul_precision(before)
+    left = torch.detach_(torch.ones(2, requires_grad=True) * 2)
+    return [before, asked, torch.get_device(torch.ones(1)), torch.is_autocast_enabled(), left.requires_grad]
+
+
+@differential
 def test_settings(torch: Any) -> Any:
     """Settings are kept; wrong ones are refused."""
     torch.use_deterministic_algorithms(True, warn_only=True)

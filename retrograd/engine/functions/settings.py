@@ -9,11 +9,11 @@ from typing import Any
 from ..base import TensorBase
 from ..convert import dtype_of_type
 from ..dtypes import CPU, device, from_numpy_dtype, set_default_dtype
-from ..public import public
+from ..public import check_tensor, public
 from ..random import default_generator
 
 _DETERMINISM = ("default", "warn", "error")
-_settings: dict[str, Any] = {"threads": None, "determinism": 0}
+_settings: dict[str, Any] = {"threads": None, "determinism": 0, "precision": "highest"}
 
 
 def _setting(f: Any) -> Any:
@@ -35,6 +35,56 @@ def set_num_threads(int_: int) -> None:
     if int_ <= 0:
         raise RuntimeError(f"set_num_threads expects a positive integer, got {int_}")
     _settings["threads"] = int_
+
+
+@_setting
+def get_num_interop_threads() -> int:
+    """How many threads run operators beside one another: one."""
+    return 1
+
+
+@_setting
+def get_float32_matmul_precision() -> str:
+    """How exact products of float32 matrices have to be: as was asked for; here they are computed in full."""
+    return str(_settings["precision"])
+
+
+@_setting
+def set_float32_matmul_precision(precision: str) -> None:
+    """Noted only: products are computed in full."""
+    if precision not in ("highest", "high", "medium"):
+        warnings.warn(
+            f"{precision} is not one of 'highest', 'high', or 'medium'; this setFloat32MatmulPrecision call has no "
+            "effect.",
+            stacklevel=3,
+        )
+        return
+    _settings["precision"] = precision
+
+
+@_setting
+def set_flush_denormal(mode: bool) -> bool:
+    """Whether numbers near zero could be made zero: NumPy has no such switch, so ``False``."""
+    return False
+
+
+@_setting
+def is_warn_always_enabled() -> bool:
+    """Whether warnings that are given once were asked for each time."""
+    return False
+
+
+@_setting
+def is_autocast_enabled(device_type: Any = None) -> bool:
+    """Whether dtypes are chosen by the operator: never here."""
+    return False
+
+
+@_setting
+def get_device(input: Any) -> int:  # noqa: A002
+    """The number of a tensor's device: -1, the CPU."""
+    check_tensor("get_device", input)
+    return -1
 
 
 @_setting

@@ -70,6 +70,12 @@ def detach_copy(input: Any) -> Any:  # noqa: A002
     return input.detach().clone()
 
 
+@public("detach_", method=False)
+def detach_(input: Any) -> Any:  # noqa: A002
+    """The tensor itself, without history."""
+    return input.detach_()
+
+
 @public("as_strided_copy", method=False, out=True)
 def as_strided_copy(input: Any, size: Any, stride: Any, storage_offset: int | None = None) -> Any:  # noqa: A002
     """A copy of a window with the given sizes, strides and offset."""
