@@ -107,7 +107,8 @@ def test_tree(torch: Any) -> Any:
     handle.remove()
     net.eval()
     return [
-        [n for n, _ in net.named_modules()], [n for n, _ in net.named_parameters()],
+        [n for n, _ in net.named_modules()],
+        [n for n, _ in net.named_parameters()],
         [n for n, _ in net.named_buffers()],
         sorted(net.state_dict()), net.body[1].training, seen, zero, [p.requires_grad for p in net.parameters()],
     ]  # fmt: skip
@@ -130,3 +131,50 @@ def test_missing_layer_names_the_way_out() -> None:
     """A layer that is not there says what is."""
     with pytest.raises(AttributeError, match=r"nn\.functional"):
         _ = retrograd.nn.Conv2d
+
+
+@differential
+def test_registering(torch: Any) -> Any:
+    """What may be registered under which name, and how it is found again."""
+    x, layer, net = torch.ones(2, requires_grad=True), torch.nn.Linear(2, 2), torch.nn.Module()
+    net.register_buffer("kept", torch.ones(2))
+    net.register_buffer("passing", torch.ones(1), persistent=False)
+    net.register_parameter("none", None)
+    net.w = torch.nn.Parameter(torch.ones(2))
+    net.sub = net.again = layer
+    refusals = [
+        raises("(torch.nn.Parameter or None expected)", setattr, net, "w", x),
+        raises("t contain", net.add_module, "a.b", layer),
+        raises("t contain", net.register_parameter, "a.b", None),
+        raises("or None required", net.register_parameter, "v", net.w * 2),
+        raises("or None required", net.register_parameter, "v", 3),
+        raises("already exists", net.register_buffer, "sub", None),
+        raises("empty string", net.register_buffer, "", None),
+        raises("or None required", net.register_buffer, "v", 3),
+        raises("should be a string", net.register_buffer, 3, None),
+        raises("is not a Module subclass", net.add_module, "v", 3),
+        raises("has no attribute", net.get_submodule, "sub.nothing"),
+    ]  # fmt: skip
+    return [
+        refusals, list(net.state_dict(prefix="n.")), [n for n, _ in net.named_buffers()],
+        [n for n, _ in net.named_parameters()],
+        net.get_submodule("sub") is layer, net.get_parameter("sub.weight") is layer.weight, net.get_buffer("kept"),
+        layer.half().weight.dtype, layer.float().weight.dtype, net.state_dict(keep_vars=True)["w"].requires_grad,
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("given", [{"foo": 1}, {"weight": 2}, {"weight": 3, "bias": 2}, {"weight": 2, "bias": 2}])
+@pytest.mark.parametrize("strict", [True, False])
+def test_states_that_do_not_fit(given: dict[str, int], strict: bool) -> None:
+    """The same message to the letter, or the same account of what was missing and too much."""
+    torch = pytest.importorskip("torch")
+
+    def said(engine: Any) -> str:
+        sizes = {"foo": (1,), "weight": (2, 2), "bias": (2,)}
+        state = {n: engine.zeros(*(sizes[n] if size < 3 else (3,))) for n, size in given.items()}
+        try:
+            return repr(engine.nn.Linear(2, 2).load_state_dict(state, strict=strict))
+        except RuntimeError as error:
+            return str(error)
+
+    assert said(torch) == said(retrograd)

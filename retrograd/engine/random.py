@@ -81,6 +81,9 @@ class Generator:
         made.set_state(self.get_state())
         return made
 
+    def __repr__(self) -> str:
+        return "<Generator of the CPU>"
+
     def __reduce__(self) -> tuple[Any, ...]:
         return (_with_state, (self.get_state(),))
 

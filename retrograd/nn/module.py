@@ -6,10 +6,11 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from ..engine.modes import no_grad
 from ..engine.parameter import Parameter
-from ..engine.tensor import Tensor
-from . import hooked
+from . import hooked, module_state
+
+_EXPECTED = {"_parameters": ("parameter", "torch.nn.Parameter"), "_modules": ("child module", "torch.nn.Module")}
+"""What stands in a table, and of which class."""
 
 
 class Module:
@@ -30,6 +31,7 @@ class Module:
 
     def __init__(self) -> None:
         self.__dict__.update(_parameters=OrderedDict(), _buffers=OrderedDict(), _modules=OrderedDict(), training=True)
+        self._non_persistent_buffers_set: set[str] = set()
         hooked.start_hooks(self)
 
     # -- attributes
@@ -44,8 +46,9 @@ class Module:
                 return
             if known is not None and name in known:
                 if value is not None:
+                    what, wanted = _EXPECTED[table]
                     raise TypeError(
-                        f"cannot assign '{type(value).__name__}' as '{name}' ({table[1:-1]} or None expected)"
+                        f"cannot assign '{module_state.typename(value)}' as {what} '{name}' ({wanted} or None expected)"
                     )
                 known[name] = None
                 return
@@ -71,15 +74,37 @@ class Module:
 
     def register_parameter(self, name: str, param: Any) -> None:
         """Add a parameter (or ``None``) under a name."""
+        module_state.check_name(self, "parameter", name)
+        module_state.check_parameter(name, param)
         self._parameters[name] = param
 
     def register_buffer(self, name: str, tensor: Any, persistent: bool = True) -> None:
-        """Add a tensor that is part of the state but not trained."""
+        """Add a tensor that is not trained; ``persistent`` ones are part of ``state_dict``."""
+        module_state.check_name(self, "buffer", name)
+        module_state.check_buffer(name, tensor)
         self._buffers[name] = tensor
+        (self._non_persistent_buffers_set.discard if persistent else self._non_persistent_buffers_set.add)(name)
 
     def add_module(self, name: str, module: Module | None) -> None:
         """Add a module under a name."""
+        if module is not None and not isinstance(module, Module):
+            raise TypeError(f"{module_state.typename(module)} is not a Module subclass")
+        module_state.check_name(self, "module", name)
         self._modules[name] = module
+
+    register_module = add_module
+
+    def get_submodule(self, target: str) -> Any:
+        """The module with a dotted name; ``AttributeError`` where there is none."""
+        return module_state.member(self, target)
+
+    def get_parameter(self, target: str) -> Any:
+        """The parameter with a dotted name; ``AttributeError`` where there is none."""
+        return module_state.member(self, target)
+
+    def get_buffer(self, target: str) -> Any:
+        """The buffer with a dotted name; ``AttributeError`` where there is none."""
+        return module_state.member(self, target)
 
     # -- walking the tree
     def named_children(self) -> Iterator[tuple[str, Module]]:
@@ -138,23 +163,13 @@ class Module:
             yield b
 
     # -- state
-    def state_dict(self) -> OrderedDict[str, Tensor]:
-        """Detached parameters and buffers by name."""
-        members = [*self.named_parameters(), *self.named_buffers()]
-        return OrderedDict((name, t.detach()) for name, t in members)
+    def state_dict(self, destination: Any = None, prefix: str = "", keep_vars: bool = False) -> Any:
+        """Parameters and persistent buffers by name, detached unless ``keep_vars``."""
+        return module_state.state_dict(self, prefix, keep_vars, destination)
 
-    def load_state_dict(self, state_dict: dict[str, Any], strict: bool = True) -> None:
-        """Copy values in; ``RuntimeError`` names what is missing or too much (unless not ``strict``)."""
-        own = dict([*self.named_parameters(), *self.named_buffers()])
-        missing, unexpected = sorted(own.keys() - state_dict.keys()), sorted(state_dict.keys() - own.keys())
-        if strict and (missing or unexpected):
-            raise RuntimeError(
-                f"Error(s) in loading state_dict for {type(self).__name__}: Missing key(s) in state_dict: {missing}; "
-                f"Unexpected key(s) in state_dict: {unexpected}"
-            )
-        with no_grad():
-            for name in own.keys() & state_dict.keys():
-                own[name].copy_(state_dict[name])
+    def load_state_dict(self, state_dict: dict[str, Any], strict: bool = True) -> module_state.IncompatibleKeys:
+        """Copy values in and tell which names did not fit; with ``strict`` those are a ``RuntimeError``."""
+        return module_state.load_state_dict(self, state_dict, strict)
 
     def train(self, mode: bool = True) -> Module:
         """Switch training mode for the whole tree."""
@@ -198,6 +213,13 @@ class Module:
         for t in (*self.parameters(), *self.buffers()):
             if t.is_floating_point():
                 t.data = t.data.double()
+        return self
+
+    def half(self) -> Module:
+        """All floating parameters in float16."""
+        for t in (*self.parameters(), *self.buffers()):
+            if t.is_floating_point():
+                t.data = t.data.half()
         return self
 
     def float(self) -> Module:
