@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
-from itertools import pairwise
+from itertools import pairwise, zip_longest
 
 from ..events import Event
 from ..snapshot import SourceLine
@@ -16,6 +17,7 @@ KINDS = {
     "nondeterminism": Kind("two equal runs differ", "warning", Stage.STRUCTURE),
     "rank-divergence": Kind("ranks build different graphs", "error", Stage.STATEMENT),
 }
+_RANK = re.compile(r"\b(rank|ranks|world_size|replica|replicas|worker|workers)\b")
 _BRANCHING = ("item", "bool", "float", "int", "tolist", "index")
 
 
@@ -38,9 +40,22 @@ def _ranks(flow: Flow) -> Iterator[Case]:
             one, other = (flow.leaves_behind(flow.reached_by(run)) for run in (first, second))
             fresh = {flow.facts(leaf).source for leaf in other if _made_after(flow, leaf, first.end)}
             one, other = ({leaf for leaf in side if flow.facts(leaf).source not in fresh} for side in (one, other))
-            if one - other and other - one and one & other and not _updated(flow, one | other, first, second):
+            if _parted(flow, (first, second), one, other) and not _updated(flow, one | other, first, second):
                 yield _rank_case(flow, (first, second), one - other, other - one)
                 return
+
+
+def _parted(flow: Flow, runs: tuple[Run, Run], one: set[int], other: set[int]) -> bool:
+    """Whether two steps, each with a forward of its own, train other leaves: each some, or one less as a rank."""
+    if one == other or flow.reached_by(runs[0]).calls & flow.reached_by(runs[1]).calls:
+        return False
+    return bool((one - other and other - one and one & other) or _plays_ranks(flow, runs[0]))
+
+
+def _plays_ranks(flow: Flow, run: Run) -> bool:
+    """Whether a program, by the words of its lines, stands for several ranks in one process."""
+    lines = flow.recording.sources.get(run.source.file, {}) if run.source else {}
+    return any(_RANK.search(text) for text in lines.values())
 
 
 def _made_after(flow: Flow, leaf: int, row: int) -> bool:
@@ -62,11 +77,16 @@ def _rank_case(flow: Flow, runs: tuple[Run, Run], one: set[int], other: set[int]
     """Return the case of two runs."""
     source, op = _fork(flow, *runs)
     first, second = (listed(flow.name(leaf) for leaf in sorted(leaves)) for leaves in (one, other))
+    told = ((first, one, "one"), (second, other, "other"))
+    sides = [
+        f"{names} get{'s' * (len(leaves) == 1)} a gradient only in the {word}" for names, leaves, word in told if leaves
+    ]
+    example = flow.name(min(one or other))
     return Case(
         kind="rank-divergence",
-        message=f"equal steps (ranks) build different graphs: they part{at(source)}; {first} gets a gradient only in "
-        f"the one, {second} only in the other{at(runs[1].source)}, so ranks that add up gradients wait for ever.",
-        remedy=f"use every parameter on every rank: loss = loss + 0.0 * ({first.split(' ')[0]}.sum() + ...), or "
+        message=f"equal steps (ranks) build different graphs: they part{at(source)}; {' and '.join(sides)}"
+        f"{at(runs[1].source)}, so ranks that add up gradients wait for ever.",
+        remedy=f"use every parameter on every rank: loss = loss + 0.0 * ({example}.sum() + ...), or "
         "find_unused_parameters=True",
         source=source,
         op=op,
@@ -83,12 +103,18 @@ def _fork(flow: Flow, first: Run, second: Run) -> tuple[SourceLine | None, str]:
     start = next((place for place, event in enumerate(mine) if any(same_call(event, one) for one in theirs)), 0)
     offset = next((place for place, event in enumerate(theirs) if mine and same_call(mine[start], event)), 0)
     last: Event | None = None
-    for event, twin in zip(mine[start:], theirs[offset:], strict=False):
-        if not same_call(event, twin):
-            decided = last is not None and last.op in _BRANCHING and _near(last.source, event.source)
-            return (last.source, last.op) if decided and last is not None else (event.source, event.op)
+    for event, twin in zip_longest(mine[start:], theirs[offset:]):
+        if not (event and twin and same_call(event, twin) and _trained_in(flow, event) == _trained_in(flow, twin)):
+            here = event or twin  # one of the two may have ended
+            decided = last is not None and last.op in _BRANCHING and _near(last.source, here.source)
+            return (last.source, last.op) if decided and last is not None else (here.source, here.op)
         last = event
     return second.source, "backward"
+
+
+def _trained_in(flow: Flow, event: Event) -> set[int]:
+    """Return the leaves to train that a call takes."""
+    return {one for one in event.data.get("inputs", ()) if flow.requires_grad(one) and flow.is_leaf(one)}
 
 
 def calls_between(flow: Flow, begin: int, end: int) -> list[Event]:
