@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from ..snapshot import SourceLine
 from .flow import Flow
 from .runs import Run
-from .spelling import hands_over
+from .spelling import hands_over, passed_on
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +51,10 @@ def described(flow: Flow, found: tuple[int, int, int], run: Run) -> Carried:
         made_at = flow.events[maker].source if _hidden(flow, maker, user, made_at) else made_at
     name = spelled if "." in spelled else flow.name(tensor, used_at.function if used_at else None)
     twins = [row for row in flow.made_at(flow.events[maker].source, flow.events[maker].op) if row != maker]
-    again = any(flow.has_node(row) and living_line(flow, row, run) == made_at for row in twins)
+    lived = living_line(flow, maker, run)
+    again = any(flow.has_node(row) and living_line(flow, row, run) == lived for row in twins)
+    if not flow.spelling.has_name(tensor):
+        name = passed_on(flow.spelling.text(used_at)) or name
     return Carried(tensor, name, maker, user, made_at, used_at, again)
 
 

@@ -181,7 +181,7 @@ def _what_cut(flow: Flow, cut: _Cut, told: tuple[str, str, str, str]) -> str:
             f"torch.{event.op}({name}){at(source)} copies the values into a new leaf, which cuts the chain from {root}"
         )
     word = ".data" if reason == "data" else f".{event.op}()"
-    return f"the chain from {root} to it is cut by {word} of {name}{at(source)}"
+    return f"the chain from {root} to {'it' if len(cut.leaves) == 1 else 'them'} is cut by {word} of {name}{at(source)}"
 
 
 def _remedy(flow: Flow, row: int, reason: str, callee: str) -> str:
@@ -196,11 +196,11 @@ def _remedy(flow: Flow, row: int, reason: str, callee: str) -> str:
     if reason in _NO_DERIVATIVE:
         return f"use a differentiable function in place of {event.op}, such as softmax for argmax"
     for text in (".detach()", ".data"):
-        if reason in ("detach", "data") and text in line:
+        if reason in ("detach", "data") and text in line and "numpy()" not in line:
             return line.replace(text, "")
     if reason in ("item", "tolist"):
         return f"keep the tensors and compute with them, without {event.op}() and torch.tensor(...)"
-    if reason == "numpy":
+    if reason == "numpy" or "numpy()" in line:
         return "compute with torch functions instead of NumPy"
     if reason == "copy":
         return "use the tensor itself, or .clone(), which keeps the history"

@@ -51,11 +51,13 @@ def _hog(flow: Flow, run: Run, snapshot: GraphSnapshot) -> Iterator[Case]:
         row = made  # of several that keep it, the one that made it
     event = flow.events[row]
     name = flow.name(tensor, event.source.function if event.source else None)
+    shape = shape_text(flow.facts(tensor).shape)
+    shown = f"{name} of shape {shape}" if flow.spelling.has_name(tensor) else f"a tensor of shape {shape}"
     share = largest / total
     yield Case(
         kind="memory-hog",
-        message=f"{largest / MIB:.1f} MiB of the {total / MIB:.1f} MiB saved for backward ({share:.0%}) is {name} of "
-        f"shape {shape_text(flow.facts(tensor).shape)}, kept by {event.op}{at(event.source)}.",
+        message=f"{largest / MIB:.1f} MiB of the {total / MIB:.1f} MiB saved for backward ({share:.0%}) is {shown}, "
+        f"kept by {event.op}{at(event.source)}.",
         remedy="compute it without the large intermediate (such as |a|^2 + |b|^2 - 2 a @ b.T for pairwise distances), "
         "in chunks, or under torch.utils.checkpoint",
         source=event.source,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from ..snapshot import SourceLine
@@ -32,6 +33,15 @@ def find(flow: Flow) -> Iterator[Case]:
 CHECK = Check("mode", KINDS, find)
 
 
+def _detached(line: str, name: str) -> str:
+    """Return a line with ``detach()`` behind what it makes an array of."""
+    if ".numpy()" in line:
+        return line.replace(".numpy()", ".detach().numpy()", 1)
+    functions = "|".join(sorted(_ARRAYS))
+    other = re.sub(rf"\b({functions})\(\s*{re.escape(name)}(?=[,)\s])", rf"\1({name}.detach()", line, count=1)
+    return other if other != line else f"{name if name.isidentifier() else 'tensor'}.detach().numpy()"
+
+
 def _to_numpy(flow: Flow) -> Case:
     """Return the case of ``numpy()`` on a tensor that requires grad."""
     source = flow.error.source if flow.error else None
@@ -39,14 +49,11 @@ def _to_numpy(flow: Flow) -> Case:
     name = receiver(line, "numpy") or argument(line, _ARRAYS) or "the tensor"
     made = _maker(flow, name)
     history = f" (the result of {flow.events[made].op}{at(flow.events[made].source)})" if made is not None else ""
-    direct = f"{name}.numpy()" if f"{name}.numpy()" in line else name
     return Case(
         kind="numpy-on-grad",
         message=f"{name}{history} requires grad, and an array{at(source)} cannot carry its history: numpy() needs "
         "detach() first.",
-        remedy=line.replace(direct, f"{name}.detach().numpy()")
-        if direct in line
-        else f"{name if name.isidentifier() else 'tensor'}.detach().numpy()",
+        remedy=_detached(line, name),
         source=source,
         op="numpy",
         explains_error=True,

@@ -11,6 +11,7 @@ from .base import Case, Check, Kind, Stage
 from .finite import Finiteness, first_bad_run, state_of
 from .flow import Flow
 from .runs import Run
+from .spelling import is_name
 from .words import at, operator_word, place
 
 KINDS = {
@@ -184,11 +185,26 @@ def _remedy(flow: Flow, states: Finiteness, row: int, hidden: str) -> str:
         return "do not mask a complete row, or mask with a large negative number such as -1e9 in place of -inf"
     if hidden.startswith("where"):
         return f"make the input safe before {op}: safe = torch.where(mask, {name}, 1.0), then {op}(safe)"
+    name = name if is_name(name) or name.endswith(")") else f"({name})"
+    if op in ("std", "var") and not _varies(flow, row):
+        return f"{op} of a single entry has no value: leave such a batch out, or use unbiased=False"
     if op in ("log", "sqrt", "rsqrt", "div", "true_divide", "reciprocal", "pow", "log2", "log10"):
         return f"keep {name} away from zero: {op}({name}.clamp(min=1e-6)), or add a small epsilon"
     if op in ("exp", "cosh", "sinh", "expm1"):
         return f"subtract the maximum before {op}, or use logsumexp / log_softmax"
     return f"check the inputs of {op} for values outside its domain"
+
+
+def _varies(flow: Flow, row: int) -> bool:
+    """Whether a call's input has more than one value."""
+    return any(state.least != state.most for state in map(state_of, _ranges(flow, row)))
+
+
+def _safe_call(op: str, name: str) -> str:
+    """Return a call that keeps its input off the points without a slope."""
+    if op in ("acos", "asin", "arccos", "arcsin", "atanh", "arctanh"):
+        return f"{op}({name}.clamp(-1 + 1e-6, 1 - 1e-6))"
+    return f"{op}({name} + 1e-12)"
 
 
 def _step(flow: Flow, run: Run) -> int:
@@ -235,7 +251,7 @@ def _node_case(flow: Flow, run: Run, node: int) -> Case:
         message=f"forward is finite, but the gradient of {name}{at(source)}{too_large or f' is {value}'}{where}: the "
         "first bad gradient is born there in backward.",
         remedy=f"scale the loss, or compute {op} in float32" if kind == "overflow" else
-        f"keep {first} away from the point where {op} has no slope, such as {op}({first} + 1e-12)",
+        f"keep {first} away from the point where {op} has no slope, such as {_safe_call(op, first)}",
         source=source,
         op=op,
         marks=flow.marks(run, [row] if row is not None else [], "the first bad gradient is born here"),

@@ -167,12 +167,14 @@ def _duplicate_case(flow: Flow, row: int, count: int) -> Case:
     target = flow.target(row)
     name = flow.name(target, function) if target is not None else flow.name(flow.inputs(row)[0], function)
     index = [t for t in flow.inputs(row) if flow.facts(t).dtype.startswith(("int", "uint", "long"))]
-    spelled = listed(flow.name(t, function) for t in index) or "index"
+    names = [flow.name(t, function) for t in index if flow.spelling.has_name(t)]
+    spelled = listed(names) or "index"
+    which = f"{spelled}, the index" if names else "the index"
     line = flow.spelling.text(event.source)
     added = "+=" in line or "-=" in line
     return Case(
         kind="duplicate-index",
-        message=f"{spelled}, the index of the write into {name}{at(event.source)}, has {count} repeated (duplicate) "
+        message=f"{which} of the write into {name}{at(event.source)}, has {count} repeated (duplicate) "
         "entries: only the last write to each place counts, yet backward sends gradient to all of them.",
         remedy=f"{name}.index_add_(0, {spelled}, values)" if added else "make the indices unique, or use index_add_",
         source=event.source,

@@ -177,3 +177,13 @@ def assigned(text: str) -> str:
 def _calls(node: ast.stmt | None) -> list[ast.Call]:
     """Return the calls in a statement, outermost first."""
     return [] if node is None else [part for part in ast.walk(node) if isinstance(part, ast.Call)]
+
+
+def passed_on(text: str) -> str:
+    """Return what a line both takes and sets: ``self.hidden`` of ``y, self.hidden = self.rnn(x, self.hidden)``."""
+    tree = statement(text)
+    if not isinstance(tree, ast.Assign):
+        return ""
+    places = [place for target in tree.targets for place in getattr(target, "elts", [target])]
+    taken = {ast.unparse(given) for call in _calls(tree) for given in call.args}
+    return next((name for place in places if (name := ast.unparse(place)) in taken), "")
