@@ -54,6 +54,7 @@ SAMPLES: list[Sample] = [
            (real(3, 4), {"spacing": [Const(np.array([0.0, 1.0, 3.0])), Const(np.array([0.0, 0.5, 1.0, 2.0]))], "dim": [0, 1]}),
            node=False, variants=False),
     # -- linear algebra
+    *calls("addbmm", tuple(ints(*s).astype(np.int32) for s in ((3, 3), (2, 3, 4), (2, 4, 3))), grad=False),
     *calls("cholesky", (POSITIVE, True), (POSITIVE, {"upper": False})),
     *calls("linalg.cholesky_ex", (POSITIVE, {"upper": True}), (POSITIVE, {"check_errors": True}), variants=False),
     *calls("linalg.inv_ex", (SQUARE, {"check_errors": True}), variants=False),

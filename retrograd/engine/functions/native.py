@@ -26,7 +26,7 @@ def native_layer_norm(input: Any, normalized_shape: Any, weight: Any, bias: Any,
     return out, wrap(mean.reshape(shape)), wrap(rstd.reshape(shape))
 
 
-@public("native_batch_norm", method=False)
+@public("native_batch_norm", method=False, out=True)
 def native_batch_norm(
     input: Any, weight: Any, bias: Any, running_mean: Any, running_var: Any, training: bool,  # noqa: A002
     momentum: float, eps: float,

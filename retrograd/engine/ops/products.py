@@ -86,7 +86,8 @@ def _spread_batch(g: Any, batch: Any) -> Any:
 
 
 multilinear(
-    "addbmm", lambda self, batch1, batch2, beta=1, alpha=1: _plus(self, _bmm(batch1, batch2).sum(0), beta, alpha),
+    "addbmm", lambda self, batch1, batch2, beta=1, alpha=1: _plus(
+        self, _bmm(batch1, batch2).sum(0, dtype=batch1.dtype), beta, alpha),
     promote="", public=False, inplace=True, jvp=_pushed(lambda a, b: F._sum_dim(F.bmm(a, b), 0)), self=_bias,
     batch1=lambda g, batch2, alpha: _times(F.bmm(_spread_batch(g, batch2), adjoint(batch2)), conj(alpha)),
     batch2=lambda g, batch1, alpha: _times(F.bmm(adjoint(batch1), _spread_batch(g, batch1)), conj(alpha)),
