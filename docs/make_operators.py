@@ -1,7 +1,7 @@
 """Write docs/operators.md, the table of all operators: `python docs/make_operators.py`.
 
 With `--measure` first call the sample inputs of the tests in every dtype and note which ones each row takes
-(about two minutes); the result is kept in retrograd/engine/operator_dtypes.json.
+(about two minutes); the result is kept in retrograd/engine/table/operator_dtypes.json.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ import numpy as np
 import retrograd
 from retrograd.cli.commands.ops import dtypes_in_short
 from retrograd.engine import observe
-from retrograd.engine.catalogue import MEASURED, operators
-from retrograd.engine.dtypes import ALL
-from retrograd.engine.registry import OPS
+from retrograd.engine.table.catalogue import MEASURED, operators
+from retrograd.engine.table.registry import OPS
+from retrograd.engine.tensors.dtypes import ALL
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGE = ROOT / "docs" / "operators.md"

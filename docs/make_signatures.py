@@ -1,4 +1,4 @@
-"""Write retrograd/engine/torch_signatures.txt: `python docs/make_signatures.py`, with PyTorch installed.
+"""Write retrograd/engine/calls/torch_signatures.txt: `python docs/make_signatures.py`, with PyTorch installed.
 
 One line for each overload of each public function that both engines have and that PyTorch declares by a schema.  The
 engine reads it when a call has failed, to say in PyTorch's words which argument does not fit.
@@ -10,9 +10,9 @@ from collections import defaultdict
 from collections.abc import Iterator
 from typing import Any
 
-from retrograd.engine.methods import FUNCTIONS
-from retrograd.engine.public import METHODS, NAMESPACES
-from retrograd.engine.signatures import TABLE
+from retrograd.engine.calls.signatures import TABLE
+from retrograd.engine.table.methods import FUNCTIONS
+from retrograd.engine.table.public import METHODS, NAMESPACES
 
 PREFIXES = {"linalg": "linalg_", "fft": "fft_", "special": "special_", "nn.functional": ""}
 KINDS = {"number": "Scalar", "List[int]": "int[]", "List[Tensor]": "Tensor[]", "List[Optional[Tensor]]": "Tensor?[]",

@@ -59,7 +59,7 @@ def _load_face() -> None:
     face = importlib.import_module(f"{__name__}._face")
     globals().update(face.NAMES)
     face.offer_operators(globals())
-    importlib.import_module(f"{__name__}.engine.anomaly").set_companion(_explained)
+    importlib.import_module(f"{__name__}.engine.switches.anomaly").set_companion(_explained)
 
 
 def _explained() -> Any:

@@ -5,18 +5,13 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from .engine import dtypes as _dtypes
-from .engine.anomaly import is_anomaly_check_nan_enabled, is_anomaly_enabled
-from .engine.asking import offer as _offer
 from .engine.custom_op.tags import Tag
-from .engine.dtypes import ALIASES as _DTYPE_ALIASES
-from .engine.dtypes import ALL as _ALL_DTYPES
-from .engine.dtypes import Size, device, dtype, get_default_dtype, set_default_dtype
-from .engine.dtypes import promote_types as _promote
-from .engine.forward_ad import _set_fwd_grad_enabled
-from .engine.limits import finfo, iinfo
-from .engine.methods import FUNCTIONS as _FUNCTIONS
-from .engine.modes import (
+from .engine.forward_mode.forward_ad import _set_fwd_grad_enabled
+from .engine.overriding.asking import offer as _offer
+from .engine.random import Generator, default_generator, get_rng_state, initial_seed, manual_seed, set_rng_state
+from .engine.scope import scope
+from .engine.switches.anomaly import is_anomaly_check_nan_enabled, is_anomaly_enabled
+from .engine.switches.modes import (
     enable_grad,
     inference_mode,
     is_grad_enabled,
@@ -24,10 +19,15 @@ from .engine.modes import (
     no_grad,
     set_grad_enabled,
 )
-from .engine.printing import set_printoptions
-from .engine.random import Generator, default_generator, get_rng_state, initial_seed, manual_seed, set_rng_state
-from .engine.scope import scope
-from .engine.tensor import Tensor
+from .engine.table.methods import FUNCTIONS as _FUNCTIONS
+from .engine.tensors import dtypes as _dtypes
+from .engine.tensors.dtypes import ALIASES as _DTYPE_ALIASES
+from .engine.tensors.dtypes import ALL as _ALL_DTYPES
+from .engine.tensors.dtypes import Size, device, dtype, get_default_dtype, set_default_dtype
+from .engine.tensors.dtypes import promote_types as _promote
+from .engine.tensors.limits import finfo, iinfo
+from .engine.tensors.printing import set_printoptions
+from .engine.tensors.tensor import Tensor
 from .engine.transforms.vmap import vmap
 
 inf, nan, pi, e = math.inf, math.nan, math.pi, math.e

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from .engine import methods  # noqa: F401  (fills the namespaces)
-from .engine.asking import offer as _offer
-from .engine.public import NAMESPACES as _NAMESPACES
-from .engine.public import missing_name as _missing_name
+from .engine.overriding.asking import offer as _offer
+from .engine.table import methods  # noqa: F401  (fills the namespaces)
+from .engine.table.public import NAMESPACES as _NAMESPACES
+from .engine.table.public import missing_name as _missing_name
 
 globals().update(_NAMESPACES["fft"])
 _offer(globals(), "torch.fft", [*_NAMESPACES["fft"]])

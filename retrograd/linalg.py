@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from .engine.asking import offer as _offer
-from .engine.methods import FUNCTIONS as _FUNCTIONS
 from .engine.ops.solving import LinAlgError
-from .engine.public import NAMESPACES as _NAMESPACES
-from .engine.public import missing_name as _missing_name
+from .engine.overriding.asking import offer as _offer
+from .engine.table.methods import FUNCTIONS as _FUNCTIONS
+from .engine.table.public import NAMESPACES as _NAMESPACES
+from .engine.table.public import missing_name as _missing_name
 
 assert _FUNCTIONS
 globals().update(_NAMESPACES["linalg"])

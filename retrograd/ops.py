@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from .engine.aten import AtenNamespace, aten
 from .engine.custom_op.registry import OpNamespace
 from .engine.custom_op.registry import ops as _root
+from .engine.overriding.aten import AtenNamespace, aten
 
 
 def __getattr__(name: str) -> OpNamespace | AtenNamespace:

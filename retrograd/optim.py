@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from .engine import observe
-from .engine.functions.creating import zeros_like
-from .engine.modes import enable_grad, no_grad
-from .engine.tensor import Tensor
+from .engine.overloads.creating import zeros_like
+from .engine.switches.modes import enable_grad, no_grad
+from .engine.tensors.tensor import Tensor
 
 
 class Optimizer:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from .engine.asking import install, overridable
-from .engine.function_modes import TorchFunctionMode
-from .engine.function_modes import current_modes as _get_current_function_mode_stack
-from .engine.overrides import handle_torch_function, has_torch_function, resolve_name
-from .engine.tensor import Tensor
+from .engine.overriding.asking import install, overridable
+from .engine.overriding.function_modes import TorchFunctionMode
+from .engine.overriding.function_modes import current_modes as _get_current_function_mode_stack
+from .engine.overriding.overrides import handle_torch_function, has_torch_function, resolve_name
+from .engine.tensors.tensor import Tensor
 
 
 def has_torch_function_unary(value: Any) -> bool:

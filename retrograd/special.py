@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from .engine.asking import offer as _offer
-from .engine.methods import FUNCTIONS as _FUNCTIONS
-from .engine.public import NAMESPACES as _NAMESPACES
-from .engine.public import missing_name as _missing_name
+from .engine.overriding.asking import offer as _offer
+from .engine.table.methods import FUNCTIONS as _FUNCTIONS
+from .engine.table.public import NAMESPACES as _NAMESPACES
+from .engine.table.public import missing_name as _missing_name
 
 _REPEATED = ("softmax", "log_softmax", "logsumexp")
 

@@ -98,8 +98,8 @@ def test_names_are_those_of_torch() -> None:
     """Every public row has a name in torch's dispatcher, whichever of its overloads is meant."""
     torch = pytest.importorskip("torch")
     import retrograd
-    from retrograd.engine.aten_names import names_of
-    from retrograd.engine.registry import OPS
+    from retrograd.engine.overriding.aten_names import names_of
+    from retrograd.engine.table.registry import OPS
 
     assert retrograd.ones(1).shape
     public = [row for row in OPS.values() if row.public and "empty_like" not in row.name]
@@ -188,7 +188,7 @@ def test_kept_results(torch: Any) -> Any:
 def test_kept_operators_do_not_run_again() -> None:
     """Counted by the operator's own computation: once with the policy, twice without."""
     import retrograd as torch
-    from retrograd.engine.registry import OPS
+    from retrograd.engine.table.registry import OPS
 
     row, runs = OPS["mm"], []
     forward = row.forward
@@ -208,7 +208,7 @@ def test_kept_operators_do_not_run_again() -> None:
 def test_modes_leave_nothing_behind() -> None:
     """After an error in a mode nothing special is on any more."""
     import retrograd as torch
-    from retrograd.engine import state
+    from retrograd.engine.switches import state
 
     before = state.MODE, state.DISPATCH_MODES
     with pytest.raises(ZeroDivisionError), noting(torch, [], lambda func, result: 1 / 0):

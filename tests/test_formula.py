@@ -11,16 +11,16 @@ import numpy as np
 import pytest
 
 import retrograd as rg
-from retrograd.engine.registry import OPS
-from retrograd.engine.row_node import rule_formula
+from retrograd.engine.nodes.row_node import rule_formula
+from retrograd.engine.table.registry import OPS
 
 torch = pytest.importorskip("torch")
 
 PROGRAM = """
 import sys
 import retrograd as rg
-from retrograd.engine.registry import OPS
-from retrograd.engine.row_node import rule_formula
+from retrograd.engine.table.registry import OPS
+from retrograd.engine.nodes.row_node import rule_formula
 
 def watch(frame, event, argument):
     pass

@@ -29,7 +29,7 @@ from op_samples import Const, Sample, all_samples, function_of, identity, look_u
 
 import retrograd
 from retrograd.engine import observe
-from retrograd.engine.registry import OPS, F
+from retrograd.engine.table.registry import OPS, F
 
 torch = pytest.importorskip("torch")
 

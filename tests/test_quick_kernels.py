@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 
 import retrograd
-from retrograd.engine import separable
-from retrograd.engine.kernels import window_blocks
+from retrograd.engine.kernels import separable, window_blocks
 
 torch = pytest.importorskip("torch")
 

@@ -325,7 +325,7 @@ def test_E_16_create_graph(torch):
 
 def test_E_16_warns_once(monkeypatch):
     """E-16: backward(create_graph=True) warns about the reference cycle, the first time."""
-    from retrograd.engine import backward as module
+    from retrograd.engine.execution import backward as module
 
     monkeypatch.setattr(module, "_warned", False)
     found = []

@@ -266,7 +266,7 @@ def test_E_30_forward_tangents_are_dropped(torch):
 @pytest.mark.parametrize("mode", ["no_grad", "inference_mode", "set_grad_enabled"])
 def test_E_27_the_process_wide_count_comes_back(mode):
     """E-27: whatever is switched on and off, the fast path of operations is free again afterwards."""
-    from retrograd.engine import state
+    from retrograd.engine.switches import state
 
     before = state.MODE
     switch = getattr(retrograd, mode)

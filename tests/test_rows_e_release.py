@@ -9,9 +9,9 @@ from collections.abc import Callable
 import pytest
 
 import retrograd as torch
-from retrograd.engine import state
-from retrograd.engine.base import TensorBase
-from retrograd.engine.node import GraphNode
+from retrograd.engine.nodes.node import GraphNode
+from retrograd.engine.switches import state
+from retrograd.engine.tensors.base import TensorBase
 
 
 def leaf() -> torch.Tensor:

@@ -211,7 +211,7 @@ def test_E_18_error_at_depth():
     with pytest.raises(LookupError, match="at the bottom"):
         Deep.apply(a, 100).backward()
     assert retrograd._C._current_graph_task_id() == -1
-    from retrograd.engine import state
+    from retrograd.engine.switches import state
 
     assert state.MODE == 0
     (a * 2).backward()

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import retrograd as torch
-from retrograd.engine import execute, sweep, watchers
+from retrograd.engine.execution import execute, sweep, watchers
 
 
 @pytest.fixture(autouse=True)

@@ -5,16 +5,16 @@ from __future__ import annotations
 import importlib
 from typing import Any
 
-from ..engine.engine_switches import is_grad_layout_enforced as _is_grad_layout_enforcement_enabled
-from ..engine.forward_ad import _is_fwd_grad_enabled, _set_fwd_grad_enabled
+from ..engine.execution.introspection import current_graph_task_id as _current_graph_task_id
+from ..engine.execution.introspection import current_node as _current_autograd_node
+from ..engine.execution.introspection import execution_order as _current_graph_task_execution_order
+from ..engine.execution.introspection import will_execute as _will_engine_execute_node
+from ..engine.forward_mode.forward_ad import _is_fwd_grad_enabled, _set_fwd_grad_enabled
 from ..engine.graph.internals import _set_grad_enabled, _WeakTensorRef
-from ..engine.introspection import current_graph_task_id as _current_graph_task_id
-from ..engine.introspection import current_node as _current_autograd_node
-from ..engine.introspection import execution_order as _current_graph_task_execution_order
-from ..engine.introspection import will_execute as _will_engine_execute_node
-from ..engine.modes import is_grad_enabled
-from ..engine.overrides import DisableTorchFunction, DisableTorchFunctionSubclass
-from ..engine.overrides import disabled_torch_function_impl as _disabled_torch_function_impl
+from ..engine.overriding.overrides import DisableTorchFunction, DisableTorchFunctionSubclass
+from ..engine.overriding.overrides import disabled_torch_function_impl as _disabled_torch_function_impl
+from ..engine.switches.engine_switches import is_grad_layout_enforced as _is_grad_layout_enforcement_enabled
+from ..engine.switches.modes import is_grad_enabled
 
 _MODULES = ("_autograd", "_functions")
 

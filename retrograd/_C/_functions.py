@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..engine.accumulate import AccumulateGrad
 from ..engine.graph.special_nodes import DelayedError, UndefinedGrad
-from ..engine.node import NODE_CLASSES
+from ..engine.nodes.accumulate import AccumulateGrad
+from ..engine.nodes.node import NODE_CLASSES
 
 
 def __getattr__(name: str) -> Any:

@@ -5,10 +5,12 @@ from __future__ import annotations
 import importlib
 from typing import Any
 
-from ..engine.anomaly import detect_anomaly, set_detect_anomaly
-from ..engine.asking import offer as _offer
-from ..engine.backward import backward, grad
-from ..engine.engine_switches import (
+from ..engine.execution.backward import backward, grad
+from ..engine.function.function import Function
+from ..engine.nodes.saved import SavedTensor
+from ..engine.overriding.asking import offer as _offer
+from ..engine.switches.anomaly import detect_anomaly, set_detect_anomaly
+from ..engine.switches.engine_switches import (
     _force_original_view_tracking,
     _unsafe_preserve_version_counter,
     enforce_grad_layout_policy,
@@ -16,10 +18,8 @@ from ..engine.engine_switches import (
     is_view_replay_enabled,
     set_multithreading_enabled,
 )
-from ..engine.function.function import Function
-from ..engine.modes import enable_grad, inference_mode, no_grad, set_grad_enabled
-from ..engine.saved import SavedTensor
-from ..engine.variable import Variable
+from ..engine.switches.modes import enable_grad, inference_mode, no_grad, set_grad_enabled
+from ..engine.tensors.variable import Variable
 
 # As in PyTorch the function hides the module of the same name, which stays importable.
 from .gradcheck import gradcheck, gradgradcheck

@@ -1,5 +1,5 @@
 """The face of ``torch.autograd._functions``: re-exports only."""
 
-from ..engine.legacy_resize import Resize
+from ..engine.aliasing.legacy_resize import Resize
 
 __all__ = ["Resize"]

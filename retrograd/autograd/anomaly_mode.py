@@ -1,5 +1,5 @@
 """The face of ``torch.autograd.anomaly_mode``: re-exports only."""
 
-from ..engine.anomaly import detect_anomaly, set_detect_anomaly
+from ..engine.switches.anomaly import detect_anomaly, set_detect_anomaly
 
 __all__ = ["detect_anomaly", "set_detect_anomaly"]

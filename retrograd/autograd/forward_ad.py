@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..engine import forward_ad as _engine
-from ..engine.forward_ad import (
+from ..engine.forward_mode import forward_ad as _engine
+from ..engine.forward_mode.forward_ad import (
     UnpackedDualTensor,
     _is_fwd_grad_enabled,
     _set_fwd_grad_enabled,

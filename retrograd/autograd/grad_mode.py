@@ -1,7 +1,7 @@
 """The face of ``torch.autograd.grad_mode``: re-exports only."""
 
-from ..engine.engine_switches import enforce_grad_layout_policy, set_multithreading_enabled
-from ..engine.modes import enable_grad, inference_mode, no_grad, set_grad_enabled
+from ..engine.switches.engine_switches import enforce_grad_layout_policy, set_multithreading_enabled
+from ..engine.switches.modes import enable_grad, inference_mode, no_grad, set_grad_enabled
 
 __all__ = [
     "enable_grad", "enforce_grad_layout_policy", "inference_mode", "no_grad", "set_grad_enabled",

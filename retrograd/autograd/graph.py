@@ -1,13 +1,7 @@
 """The face of ``torch.autograd.graph``: re-exports only."""
 
-from ..engine.backward import _engine_run_backward
-from ..engine.edges import GradientEdge, get_gradient_edge
-from ..engine.graph.interface import (
-    Node,
-    _get_grad_fn_or_grad_acc,
-    increment_version,
-    saved_tensors_hooks,
-)
+from ..engine.execution.backward import _engine_run_backward
+from ..engine.graph.interface import Node, _get_grad_fn_or_grad_acc, increment_version, saved_tensors_hooks
 from ..engine.graph.logging_ import _register_logging_hooks_on_whole_graph
 from ..engine.graph.multi_hook import register_multi_grad_hook
 from ..engine.graph.mutation import allow_mutation_on_saved_tensors
@@ -22,7 +16,8 @@ from ..engine.graph.switches import (
     set_override_stale_capture_stream,
     set_warn_on_accumulate_grad_stream_mismatch,
 )
-from ..engine.hooks import RemovableHandle, _MultiHandle
+from ..engine.nodes.edges import GradientEdge, get_gradient_edge
+from ..engine.nodes.hooks import RemovableHandle, _MultiHandle
 
 __all__ = [
     "GradientEdge", "Node", "RemovableHandle", "_MultiHandle", "_engine_run_backward", "_get_grad_fn_or_grad_acc",

@@ -1,5 +1,5 @@
 """The face of ``torch.autograd.variable``: re-exports only."""
 
-from ..engine.variable import Variable
+from ..engine.tensors.variable import Variable
 
 __all__ = ["Variable"]

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
-from ..engine.introspection import queue_outermost_callback
+from ..engine.execution.introspection import queue_outermost_callback
 from ..errors import ReductionTimeoutError, UnreadyParametersError
 from .buckets import Bucket, Named, plan
 from .communicator import Communicator, wait_until

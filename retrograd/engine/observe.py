@@ -36,7 +36,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from .state import enter_mode, leave_mode
+from .switches.state import enter_mode, leave_mode
 
 observers: list[Any] = []
 COUNT = 0

@@ -10,8 +10,8 @@ from typing import Any, Final
 
 import numpy as np
 
-from .base import TensorBase, wrap
-from .dtypes import CPU
+from .tensors.base import TensorBase, wrap
+from .tensors.dtypes import CPU
 
 _WORDS: Final = (("state", 16), ("inc", 16), ("has_uint32", 1), ("uinteger", 4))
 """What the state of NumPy's PCG64 consists of, with the number of bytes of each part."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from . import observe
-from .modes import ModeContext
+from .switches.modes import ModeContext
 
 
 class scope(ModeContext):  # noqa: N801 - written as no_grad is

@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 from typing import Any
 
-from ..engine.parameter import Parameter
+from ..engine.tensors.parameter import Parameter
 from .layers import Dropout, Identity, Linear, ModuleList, ReLU, Sequential, Sigmoid, Tanh
 from .module import Module
 from .recurrent import GRU, LSTM, RNN

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from ..engine.function.function import Function
-from ..engine.modes import is_grad_enabled
-from ..engine.tensor import Tensor
+from ..engine.switches.modes import is_grad_enabled
+from ..engine.tensors.tensor import Tensor
 
 _Gradients = tuple[Any, ...]
 

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ..engine import observe
-from ..engine.hooks import RemovableHandle, register
+from ..engine.nodes.hooks import RemovableHandle, register
 from .backward_hooks import BackwardHooks, hook_last_node
 
 Hook = Callable[..., Any]

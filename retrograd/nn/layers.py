@@ -7,9 +7,9 @@ from collections import OrderedDict
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from ..engine.methods import FUNCTIONS
-from ..engine.parameter import Parameter
-from ..engine.public import NAMESPACES
+from ..engine.table.methods import FUNCTIONS
+from ..engine.table.public import NAMESPACES
+from ..engine.tensors.parameter import Parameter
 from .module import Module
 
 _functional = NAMESPACES["nn.functional"]

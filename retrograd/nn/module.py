@@ -6,7 +6,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from ..engine.parameter import Parameter
+from ..engine.tensors.parameter import Parameter
 from . import hooked, module_state
 
 _EXPECTED = {"_parameters": ("parameter", "torch.nn.Parameter"), "_modules": ("child module", "torch.nn.Module")}

@@ -6,10 +6,10 @@ from collections import OrderedDict
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from ..engine.methods import FUNCTIONS
-from ..engine.modes import no_grad
-from ..engine.parameter import Parameter
-from ..engine.tensor import Tensor
+from ..engine.switches.modes import no_grad
+from ..engine.table.methods import FUNCTIONS
+from ..engine.tensors.parameter import Parameter
+from ..engine.tensors.tensor import Tensor
 
 typename = FUNCTIONS["typename"]
 

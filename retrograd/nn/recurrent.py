@@ -6,8 +6,8 @@ import math
 from collections.abc import Iterator
 from typing import Any
 
-from ..engine.methods import FUNCTIONS
-from ..engine.parameter import Parameter
+from ..engine.table.methods import FUNCTIONS
+from ..engine.tensors.parameter import Parameter
 from .module import Module
 from .utils.rnn import PackedSequence
 

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from ..engine.tensor import Tensor
+from ..engine.tensors.tensor import Tensor
 
 _TOLERANCES: Final = {
     "float16": (1e-3, 1e-5), "float32": (1.3e-6, 1e-5), "float64": (1e-7, 1e-7),

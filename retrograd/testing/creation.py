@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from ..engine.base import wrap
-from ..engine.dtypes import dtype as Dtype
 from ..engine.random import rng_of
+from ..engine.tensors.base import wrap
+from ..engine.tensors.dtypes import dtype as Dtype
 
 
 def make_tensor(

@@ -1,5 +1,5 @@
-"""``torch.utils._python_dispatch``-shaped face of ``retrograd.engine.dispatch_modes``."""
+"""``torch.utils._python_dispatch``-shaped face of ``retrograd.engine.overriding.dispatch_modes``."""
 
-from ..engine.dispatch_modes import TorchDispatchMode
+from ..engine.overriding.dispatch_modes import TorchDispatchMode
 
 __all__ = ["TorchDispatchMode"]

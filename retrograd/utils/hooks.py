@@ -1,5 +1,5 @@
 """The face of ``torch.utils.hooks``: re-exports only."""
 
-from ..engine.hooks import RemovableHandle
+from ..engine.nodes.hooks import RemovableHandle
 
 __all__ = ["RemovableHandle"]

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from .. import observe
-from ..tensor import Tensor
+from ..tensors.tensor import Tensor
 from .frame import CheckpointError
 
 _PACKAGE = str(Path(__file__).resolve().parent.parent)

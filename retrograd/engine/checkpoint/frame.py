@@ -14,11 +14,11 @@ from collections.abc import Callable
 from typing import Any, Final, NoReturn
 
 from .. import observe
-from ..forward_ad import _set_fwd_grad_enabled
+from ..forward_mode.forward_ad import _set_fwd_grad_enabled
 from ..function.function import Function
 from ..graph.interface import saved_tensors_hooks
-from ..modes import enable_grad
-from ..state import STATE
+from ..switches.modes import enable_grad
+from ..switches.state import STATE
 
 Metadata = Callable[[Any], Any]
 

@@ -6,11 +6,11 @@ import warnings
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from ..backward import backward as run_backward
+from ..execution.backward import backward as run_backward
 from ..function.function import Function
-from ..modes import enable_grad, no_grad
-from ..state import STATE
-from ..tensor import Tensor
+from ..switches.modes import enable_grad, no_grad
+from ..switches.state import STATE
+from ..tensors.tensor import Tensor
 from .random_state import remembered, replayed
 
 

@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 
 from .. import observe
-from ..base import wrap
-from ..tensor import Tensor
+from ..tensors.base import wrap
+from ..tensors.tensor import Tensor
 from .debug import debug_contexts
 from .frame import DETERMINISM_CHECKS, Frame
 from .random_state import remembered, replayed

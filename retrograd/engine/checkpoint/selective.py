@@ -12,10 +12,10 @@ from typing import Any, Final
 
 import numpy as np
 
-from ..aten import RowOverload, RowPacket, overload_of
-from ..base import storage_of, wrap
 from ..custom_op.registry import OpOverload
-from ..dispatch_modes import Compute, Interceptor, beneath, shown
+from ..overriding.aten import RowOverload, RowPacket, overload_of
+from ..overriding.dispatch_modes import Compute, Interceptor, beneath, shown
+from ..tensors.base import storage_of, wrap
 
 SAC_IGNORED_OPS: Final[frozenset[Any]] = frozenset()
 _REPEAT: Final = object()

@@ -11,8 +11,8 @@ from typing import Any
 
 from .. import pytree
 from ..function.function import Function
-from ..modes import is_grad_enabled
-from ..tensor import Tensor
+from ..switches.modes import is_grad_enabled
+from ..tensors.tensor import Tensor
 from .registry import AutogradKernel, OpOverload, tensors_in
 from .schema import Argument
 

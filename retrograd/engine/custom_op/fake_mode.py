@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from ..base import wrap
+from ..tensors.base import wrap
 
 
 class _Local(threading.local):

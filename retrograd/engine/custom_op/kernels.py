@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from typing import Any
 
-from ..modes import is_grad_enabled
+from ..switches.modes import is_grad_enabled
 from .memory import memory_block
 from .registry import AutogradKernel, Kernel, OpOverload, tensors_in
 from .tags import Tag

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from .. import pytree
 from ..function.function import Function
-from ..modes import is_grad_enabled
-from ..tensor import Tensor
+from ..switches.modes import is_grad_enabled
+from ..tensors.tensor import Tensor
 from .registry import AutogradKernel, Kernel, OpOverload
 from .schema import FunctionSchema
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ..base import storage_of
+from ..tensors.base import storage_of
 
 
 def memory_block(tensor: Any) -> int:

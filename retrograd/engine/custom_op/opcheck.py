@@ -8,9 +8,9 @@ from typing import Any, Final
 import numpy as np
 
 from .. import pytree
-from ..backward import backward
-from ..modes import no_grad
-from ..tensor import Tensor
+from ..execution.backward import backward
+from ..switches.modes import no_grad
+from ..tensors.tensor import Tensor
 from .definition import CustomOpDef
 from .fake_mode import fake_like, fake_mode
 from .memory import memory_block

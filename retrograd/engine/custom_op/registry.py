@@ -10,8 +10,8 @@ import types
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
-from ..inplace import prepare_write
-from ..tensor import Tensor
+from ..aliasing.inplace import prepare_write
+from ..tensors.tensor import Tensor
 from .fake_mode import is_fake_mode
 from .memory import bump_version
 from .schema import FunctionSchema, parse_schema

@@ -8,8 +8,8 @@ from typing import Any, Final
 
 import numpy as np
 
-from .. import dtypes
-from ..tensor import Tensor
+from ..tensors import dtypes
+from ..tensors.tensor import Tensor
 from .schema import Argument, FunctionSchema, SchemaType
 
 

@@ -9,8 +9,8 @@ import typing
 from collections.abc import Callable, Iterable
 from typing import Any, Final, NoReturn, Union
 
-from .. import dtypes
-from ..tensor import Tensor
+from ..tensors import dtypes
+from ..tensors.tensor import Tensor
 from .schema import Argument
 from .tags import Tag, as_tags
 

@@ -10,12 +10,12 @@ from collections.abc import Callable
 from typing import Any
 
 from .. import observe
-from ..base import TensorBase
-from ..forward_ad import tangent_of
-from ..modes import no_grad
-from ..node import GraphNode, edge_to
-from ..state import STATE
-from ..views import gradient_edge, requires_grad
+from ..aliasing.views import gradient_edge, requires_grad
+from ..forward_mode.forward_ad import tangent_of
+from ..nodes.node import GraphNode, edge_to
+from ..switches.modes import no_grad
+from ..switches.state import STATE
+from ..tensors.base import TensorBase
 from .jvp import run_jvp
 from .node import BackwardCFunction, FunctionCtx
 from .outputs import Outputs

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from ..base import TensorBase, version_of, wrap
-from ..forward_ad import keep_tangent, tangent_of
-from ..state import STATE
+from ..forward_mode.forward_ad import keep_tangent, tangent_of
+from ..switches.state import STATE
+from ..tensors.base import TensorBase, version_of, wrap
 from .node import BackwardCFunction
 from .outputs import Outputs
 

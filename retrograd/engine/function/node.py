@@ -7,13 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from .. import observe, watchers
-from ..base import TensorBase, wrap
-from ..dtypes import Sig
-from ..introspection import current_task
-from ..node import GraphNode
-from ..opnode import RunContext
-from ..saved import SECOND_TIME, SavedTensor
+from .. import observe
+from ..execution import watchers
+from ..execution.introspection import current_task
+from ..nodes.node import GraphNode
+from ..nodes.opnode import RunContext
+from ..nodes.saved import SECOND_TIME, SavedTensor
+from ..tensors.base import TensorBase, wrap
+from ..tensors.dtypes import Sig
 
 
 class FunctionCtx:

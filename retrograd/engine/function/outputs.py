@@ -5,15 +5,15 @@ from __future__ import annotations
 import warnings
 from typing import Any
 
-from ..base import LAZY, CreationTag, TensorBase, storage_of
-from ..inplace import bump_version
-from ..modes import no_grad
-from ..node import edge_to
-from ..registry import F
-from ..saved import SavedTensor
-from ..state import STATE
-from ..view_rules import forbidden_view_message
-from ..views import grad_fn_of, gradient_edge, rebase_history, requires_grad
+from ..aliasing.inplace import bump_version
+from ..aliasing.view_rules import forbidden_view_message
+from ..aliasing.views import grad_fn_of, gradient_edge, rebase_history, requires_grad
+from ..nodes.node import edge_to
+from ..nodes.saved import SavedTensor
+from ..switches.modes import no_grad
+from ..switches.state import STATE
+from ..table.registry import F
+from ..tensors.base import LAZY, CreationTag, TensorBase, storage_of
 from .node import BackwardCFunction
 
 

@@ -7,22 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from ..base import wrap
-from ..batched import map_batch
-from ..forward_ad import dual_level, make_dual, unpack_dual
-from ..modes import enable_grad
-from ..registry import F
-from ..tensor import Tensor
-from .rules import (
-    FUNCTION_OUTPUTS,
-    Tensors,
-    as_tuple,
-    check_depends,
-    finish,
-    fresh,
-    grad_where_possible,
-    unwrap,
-)
+from ..execution.batched import map_batch
+from ..forward_mode.forward_ad import dual_level, make_dual, unpack_dual
+from ..switches.modes import enable_grad
+from ..table.registry import F
+from ..tensors.base import wrap
+from ..tensors.tensor import Tensor
+from .rules import FUNCTION_OUTPUTS, Tensors, as_tuple, check_depends, finish, fresh, grad_where_possible, unwrap
 
 _STRATEGIES = ("forward-mode", "reverse-mode")
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, TypeAlias
 
-from ..backward import grad
-from ..registry import F
-from ..tensor import Tensor
+from ..execution.backward import grad
+from ..table.registry import F
+from ..tensors.tensor import Tensor
 
 Tensors: TypeAlias = tuple[Tensor, ...]
 MaybeTensors: TypeAlias = tuple[Tensor | None, ...]

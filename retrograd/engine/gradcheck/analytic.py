@@ -6,19 +6,10 @@ from collections.abc import Callable, Iterable
 
 import numpy as np
 
-from ..backward import grad
-from ..forward_ad import dual_level, make_dual, unpack_dual
-from ..tensor import Tensor
-from .case import (
-    Array,
-    Case,
-    GradcheckError,
-    as_tuple,
-    flat_copy,
-    is_differentiable,
-    one_hots,
-    tensor_like,
-)
+from ..execution.backward import grad
+from ..forward_mode.forward_ad import dual_level, make_dual, unpack_dual
+from ..tensors.tensor import Tensor
+from .case import Array, Case, GradcheckError, as_tuple, flat_copy, is_differentiable, one_hots, tensor_like
 
 
 def reverse_jacobian(case: Case, output: Tensor) -> list[Array]:

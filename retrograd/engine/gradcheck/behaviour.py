@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from ..backward import grad
-from ..batched import Gradients, map_batch
+from ..execution.backward import grad
+from ..execution.batched import Gradients, map_batch
 from ..function.function import Function
-from ..registry import F
-from ..tensor import Tensor
+from ..table.registry import F
+from ..tensors.tensor import Tensor
 from .analytic import tangents_of
 from .case import Array, Case, GradcheckError, array_of, tensor_like
 

@@ -9,8 +9,8 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from ..base import wrap
-from ..tensor import Tensor
+from ..tensors.base import wrap
+from ..tensors.tensor import Tensor
 
 Array: TypeAlias = NDArray[Any]
 

@@ -6,10 +6,10 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
-from ..backward import grad
-from ..dtypes import complex128, float64
-from ..public import FUNCTIONS
-from ..tensor import Tensor
+from ..execution.backward import grad
+from ..table.public import FUNCTIONS
+from ..tensors.dtypes import complex128, float64
+from ..tensors.tensor import Tensor
 from .behaviour import (
     check_batched_grads,
     check_batched_tangents,
@@ -20,11 +20,7 @@ from .behaviour import (
 from .case import Case, GradcheckError, Options, array_of, as_tuple
 from .compare import compare_directions, compare_jacobians
 from .complex_parts import inputs_by_part, outputs_by_part
-from .deprecated import (
-    get_analytical_jacobian,
-    get_numerical_jacobian,
-    get_numerical_jacobian_wrt_specific_input,
-)
+from .deprecated import get_analytical_jacobian, get_numerical_jacobian, get_numerical_jacobian_wrt_specific_input
 
 __all__ = [
     "GradcheckError",

@@ -8,14 +8,9 @@ from typing import TypeAlias
 
 import numpy as np
 
-from ..base import wrap
-from ..tensor import Tensor
-from .analytic import (
-    forward_direction,
-    forward_jacobian,
-    reverse_direction,
-    reverse_jacobian,
-)
+from ..tensors.base import wrap
+from ..tensors.tensor import Tensor
+from .analytic import forward_direction, forward_jacobian, reverse_direction, reverse_jacobian
 from .case import Array, Case, GradcheckError
 from .numeric import numerical_direction, numerical_jacobian
 

@@ -6,8 +6,8 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-from ..registry import F
-from ..tensor import Tensor
+from ..table.registry import F
+from ..tensors.tensor import Tensor
 from .case import Case, as_tuple
 
 

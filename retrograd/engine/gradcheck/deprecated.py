@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from ..base import wrap
-from ..tensor import Tensor
+from ..tensors.base import wrap
+from ..tensors.tensor import Tensor
 from .analytic import Reverse
 from .case import Array, as_tuple, one_hots
 from .numeric import jacobian_of_target

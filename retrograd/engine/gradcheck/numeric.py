@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from ..tensor import Tensor
+from ..tensors.tensor import Tensor
 from .case import Array, Case, array_of, flat_copy, is_differentiable
 
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 import abc
 from typing import Any
 
-from ..base import TensorBase
-from ..edges import GradientEdge, get_gradient_edge, node_of
+from ..aliasing.inplace import bump_version
 from ..function.node import BackwardCFunction
-from ..hooks import RemovableHandle, _MultiHandle
-from ..inplace import bump_version
-from ..node import NODE_CLASSES, GraphNode
-from ..state import STATE, enter_mode, leave_mode
+from ..nodes.edges import GradientEdge, get_gradient_edge, node_of
+from ..nodes.hooks import RemovableHandle, _MultiHandle
+from ..nodes.node import NODE_CLASSES, GraphNode
+from ..switches.state import STATE, enter_mode, leave_mode
+from ..tensors.base import TensorBase
 
 
 class Node(abc.ABC):

@@ -6,10 +6,10 @@ import weakref
 from collections.abc import Sequence
 from typing import Any
 
-from ..base import TensorBase, storage_of
-from ..saved import SavedTensor
-from ..state import set_grad_enabled_here
-from ..views import gradient_edge
+from ..aliasing.views import gradient_edge
+from ..nodes.saved import SavedTensor
+from ..switches.state import set_grad_enabled_here
+from ..tensors.base import TensorBase, storage_of
 
 
 class _WeakTensorRef:

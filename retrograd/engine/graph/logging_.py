@@ -11,8 +11,8 @@ from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from ..edges import node_of
-from ..introspection import current_node
+from ..execution.introspection import current_node
+from ..nodes.edges import node_of
 
 if TYPE_CHECKING:
     from logging import Logger

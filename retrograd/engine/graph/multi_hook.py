@@ -8,9 +8,9 @@ import weakref
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from ..execute import GraphTask
-from ..hooks import RemovableHandle, _MultiHandle
-from ..introspection import current_task, will_execute
+from ..execution.execute import GraphTask
+from ..execution.introspection import current_task, will_execute
+from ..nodes.hooks import RemovableHandle, _MultiHandle
 from .interface import _get_grad_fn_or_grad_acc
 
 _MODES = ("all", "any")

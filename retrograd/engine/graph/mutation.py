@@ -11,10 +11,10 @@ from weakref import WeakKeyDictionary, WeakValueDictionary
 
 import numpy as np
 
-from ..base import TensorBase, version_of
+from ..aliasing.inplace import before_write
+from ..aliasing.strided import address
 from ..custom_op.memory import memory_block
-from ..inplace import before_write
-from ..strided import address
+from ..tensors.base import TensorBase, version_of
 from .interface import saved_tensors_hooks
 
 

@@ -6,8 +6,8 @@ import contextlib
 from collections.abc import Iterator
 from typing import Any
 
-from ..base import wrap
-from ..state import STATE
+from ..switches.state import STATE
+from ..tensors.base import wrap
 from .interface import saved_tensors_hooks
 from .spill import SpillFolder
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..base import TensorBase, wrap
-from ..node import NODE_CLASSES, GraphNode, edge_to
-from ..opnode import RunContext
-from ..state import STATE
-from ..views import gradient_edge
+from ..aliasing.views import gradient_edge
+from ..nodes.node import NODE_CLASSES, GraphNode, edge_to
+from ..nodes.opnode import RunContext
+from ..switches.state import STATE
+from ..tensors.base import TensorBase, wrap
 
 
 class UndefinedGradBackward(GraphNode):

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..sliding import Sizes, add_columns, inner, window_span
+from .sliding import Sizes, add_columns, inner, window_span
 from .window_blocks import Window, images_of_block, window_blocks
 
 How = tuple[Sizes, Sizes, Sizes, int]

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..sliding import Sizes, inner, windows
+from .sliding import Sizes, inner, windows
 
 BLOCK = 1 << 19
 """Bytes of a block with what is computed from it: half of a usual second-level cache."""

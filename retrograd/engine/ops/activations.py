@@ -9,8 +9,8 @@ import numpy as np
 
 from ..kernels import error_function
 from ..kernels.in_pieces import piecewise
-from ..op import elementwise, function
-from ..registry import F
+from ..table.op import elementwise, function
+from ..table.registry import F
 from .reduce import axes_of
 
 SQRT_2_OVER_PI = math.sqrt(2.0 / math.pi)

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from ..base import TensorBase, wrap
-from ..op import function
-from ..registry import F
+from ..table.op import function
+from ..table.registry import F
+from ..tensors.base import TensorBase, wrap
 
 
 def _safe_softmax(self: Any, dim: int) -> Any:

@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from ..op import linear
-from ..registry import F
-from ..sliding import Sizes, inner, padded, taps
+from ..kernels.sliding import Sizes, inner, padded, taps
+from ..table.op import linear
+from ..table.registry import F
 
 AvgHow = tuple[Sizes, Sizes, Sizes, Sizes, bool, Any]
 """``(kernel, stride, padding, count of windows, count_include_pad, divisor_override)``."""

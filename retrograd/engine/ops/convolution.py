@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 
 from ..kernels.convolving import convolve, convolve_input, convolve_weight
-from ..op import linear, multilinear
-from ..registry import F
-from ..sliding import Sizes, add_columns, inner, padded, transposed_size, window_count, windows
+from ..kernels.sliding import Sizes, add_columns, inner, padded, transposed_size, window_count, windows
+from ..table.op import linear, multilinear
+from ..table.registry import F
 from .elementwise import conj
 
 multilinear(

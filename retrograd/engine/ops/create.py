@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from ..op import function, linear, nondifferentiable
-from ..registry import F
-from ..strided import Geometry, kept_order, zeros_like_layout
+from ..aliasing.strided import Geometry, kept_order, zeros_like_layout
+from ..table.op import function, linear, nondifferentiable
+from ..table.registry import F
 
 linear("clone", lambda self: np.array(self, order=kept_order(self)), self=lambda g: g)
 

@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from ..dtypes import to_numpy_dtype
-from ..op import function, linear
-from ..registry import F
+from ..table.op import function, linear
+from ..table.registry import F
+from ..tensors.dtypes import to_numpy_dtype
 from .elementwise import conj
 from .reduce import axes_of, refuse_complex
 from .statistics import raw

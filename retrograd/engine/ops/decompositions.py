@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from ..base import TensorBase
-from ..op import function, underivable
-from ..registry import F
-from ..views import requires_grad
+from ..aliasing.views import requires_grad
+from ..table.op import function, underivable
+from ..table.registry import F
+from ..tensors.base import TensorBase
 from .elementwise import conj
 from .products import adjoint
 from .solving import LinAlgError, check_dtype, check_square

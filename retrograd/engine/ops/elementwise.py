@@ -11,8 +11,8 @@ import numpy as np
 
 from ..kernels.choosing import kept
 from ..kernels.in_pieces import scaled_into
-from ..op import elementwise, linear, nondifferentiable, underivable
-from ..registry import F
+from ..table.op import elementwise, linear, nondifferentiable, underivable
+from ..table.registry import F
 
 # -- arithmetic
 

@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from ..base import TensorBase, wrap
-from ..op import linear, multilinear
-from ..registry import F
-from ..separable import add_at
+from ..kernels.separable import add_at
+from ..table.op import linear, multilinear
+from ..table.registry import F
+from ..tensors.base import TensorBase, wrap
 
 
 def _check_range(indices: Any, count: int) -> None:

@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from ..op import linear
-from ..registry import F
+from ..table.op import linear
+from ..table.registry import F
 
 Dims = tuple[int, ...]
 _FORWARD: tuple[Any, ...] = ("backward", "ortho", "forward")

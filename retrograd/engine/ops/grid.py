@@ -13,9 +13,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..base import TensorBase, wrap
-from ..op import function, linear
-from ..registry import F
+from ..table.op import function, linear
+from ..table.registry import F
+from ..tensors.base import TensorBase, wrap
 
 Sizes = tuple[int, ...]
 

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from ..op import function, linear
-from ..registry import F
+from ..table.op import function, linear
+from ..table.registry import F
 from .elementwise import element
 from .reduce import axes_of
 from .scatter import _lines, check_bounds, check_index, reduce_shares, reduced_at

@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from ..dtypes import scalar_name
-from ..op import multilinear
-from ..registry import F
+from ..table.op import multilinear
+from ..table.registry import F
+from ..tensors.dtypes import scalar_name
 from .elementwise import conj
 from .shape import _expand
 

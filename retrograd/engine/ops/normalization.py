@@ -13,9 +13,9 @@ from typing import Any
 
 import numpy as np
 
-from ..base import wrap
-from ..op import function
-from ..registry import F
+from ..table.op import function
+from ..table.registry import F
+from ..tensors.base import wrap
 
 Sizes = tuple[int, ...]
 

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from ..dtypes import to_numpy_dtype
-from ..op import function
-from ..registry import F
+from ..table.op import function
+from ..table.registry import F
+from ..tensors.dtypes import to_numpy_dtype
 from .reduce import axes_of
 from .statistics import restored
 

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from ..op import linear
-from ..registry import F
+from ..table.op import linear
+from ..table.registry import F
 
 
 def _pack(self: Any, steps: Any, entries: Any) -> Any:

@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from ..op import linear
-from ..registry import F
-from ..separable import add_at, take_along
+from ..kernels.separable import add_at, take_along
+from ..table.op import linear
+from ..table.registry import F
 
 
 def _pairs(pad: tuple[int, ...], ndim: int) -> list[tuple[int, int, int]]:

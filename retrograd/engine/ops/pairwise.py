@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from ..op import elementwise, nondifferentiable, underivable
-from ..registry import F
+from ..table.op import elementwise, nondifferentiable, underivable
+from ..table.registry import F
 from .elementwise import conj, whole_divisor
 
 LOG2 = math.log(2)

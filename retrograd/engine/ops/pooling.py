@@ -14,10 +14,10 @@ from typing import Any
 
 import numpy as np
 
-from ..base import TensorBase, wrap
-from ..op import function, linear
-from ..registry import F
-from ..sliding import Sizes, padded, taps, window_span
+from ..kernels.sliding import Sizes, padded, taps, window_span
+from ..table.op import function, linear
+from ..table.registry import F
+from ..tensors.base import TensorBase, wrap
 from .statistics import raw
 
 MaxHow = tuple[Sizes, Sizes, Sizes, Sizes, Sizes]

@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from ..fit import is_expandable_to
-from ..op import linear, multilinear
-from ..registry import F
+from ..execution.fit import is_expandable_to
+from ..table.op import linear, multilinear
+from ..table.registry import F
 from .elementwise import conj
 from .linalg import _bmm, _mv, _need, _outer, _times
 from .reduce import axes_of

@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from ..op import linear, listwise
-from ..registry import F
-from ..strided import strided
+from ..aliasing.strided import strided
+from ..table.op import linear, listwise
+from ..table.registry import F
 from .reduce import axes_of
 from .shape import _diagonal, _select
 

@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from ..op import linear
-from ..registry import F
-from ..separable import blend, blend_back
+from ..kernels.separable import blend, blend_back
+from ..table.op import linear
+from ..table.registry import F
 
 Sizes = tuple[int, ...]
 

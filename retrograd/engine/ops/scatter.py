@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from ..op import function, linear, underivable
-from ..registry import F
+from ..table.op import function, linear, underivable
+from ..table.registry import F
 from .reduce import axes_of, refuse_complex
 from .statistics import raw
 

@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from ..fit import sum_to
-from ..op import linear, listwise
-from ..registry import F
-from ..strided import Geometry, as_strided_backward, strided
+from ..aliasing.strided import Geometry, as_strided_backward, strided
+from ..execution.fit import sum_to
+from ..table.op import linear, listwise
+from ..table.registry import F
 from .reduce import axes_of
 
 # -- broadcasting

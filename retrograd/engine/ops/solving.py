@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from ..op import function
-from ..registry import F
+from ..table.op import function
+from ..table.registry import F
 from .elementwise import conj
 from .products import adjoint
 from .statistics import product_of_others, raw

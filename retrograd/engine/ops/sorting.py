@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from ..op import function
-from ..registry import F
+from ..table.op import function
+from ..table.registry import F
 from .reduce import axes_of, refuse_complex
 
 

@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from ..base import TensorBase
-from ..dtypes import to_numpy_dtype
-from ..op import function, linear, nondifferentiable
-from ..registry import F
+from ..table.op import function, linear, nondifferentiable
+from ..table.registry import F
+from ..tensors.base import TensorBase
+from ..tensors.dtypes import to_numpy_dtype
 from .elementwise import conj
 from .reduce import _scatter_back, _selected_tangent, axes_of, count_of, refuse_complex, spread
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from ..op import elementwise, linear, nondifferentiable
-from ..registry import F
+from ..table.op import elementwise, linear, nondifferentiable
+from ..table.registry import F
 from .elementwise import conj
 
 

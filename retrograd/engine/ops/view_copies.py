@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from ..op import linear
-from ..registry import OPS
+from ..table.op import linear
+from ..table.registry import OPS
 from . import rearrange, shape
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from .. import observe
-from ..modes import ModeContext
+from ..switches.modes import ModeContext
 from .events import EventList, FunctionEventAvg
 from .recorder import Recorder
 

@@ -6,11 +6,11 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
-from ..backward import grad as gradients_of
-from ..modes import enable_grad
+from ..execution.backward import grad as gradients_of
 from ..pytree import tree_flatten, tree_map, tree_unflatten
-from ..registry import F
-from ..tensor import Tensor
+from ..switches.modes import enable_grad
+from ..table.registry import F
+from ..tensors.tensor import Tensor
 
 ArgNums = int | tuple[int, ...]
 _WHO = "grad_and_value(f)(*args)"

@@ -8,8 +8,8 @@ from typing import Any
 
 from ..pytree import TreeSpec, tree_flatten, tree_unflatten
 from ..random import get_rng_state, set_rng_state
-from ..registry import F
-from ..tensor import Tensor
+from ..table.registry import F
+from ..tensors.tensor import Tensor
 
 _RANDOMNESS = ("error", "different", "same")
 

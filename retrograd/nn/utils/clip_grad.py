@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from ...engine.methods import FUNCTIONS
-from ...engine.modes import no_grad
-from ...engine.public import NAMESPACES
-from ...engine.tensor import Tensor
+from ...engine.switches.modes import no_grad
+from ...engine.table.methods import FUNCTIONS
+from ...engine.table.public import NAMESPACES
+from ...engine.tensors.tensor import Tensor
 
 _norm = NAMESPACES["linalg"]["vector_norm"]
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from ...engine.methods import FUNCTIONS
-from ...engine.tensor import Tensor
+from ...engine.table.methods import FUNCTIONS
+from ...engine.tensors.tensor import Tensor
 
 
 def parameters_to_vector(parameters: Iterable[Tensor]) -> Any:

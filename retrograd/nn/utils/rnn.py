@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
-from ...engine.methods import FUNCTIONS
-from ...engine.tensor import Tensor
+from ...engine.table.methods import FUNCTIONS
+from ...engine.tensors.tensor import Tensor
 
 
 class PackedSequence(NamedTuple):

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from ...engine.methods import FUNCTIONS
+from ...engine.table.methods import FUNCTIONS
 from ..module import Module
 
 Tensors = dict[str, Any]

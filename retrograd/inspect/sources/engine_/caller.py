@@ -11,11 +11,11 @@ import re
 from types import CodeType, FrameType
 from typing import Any, NamedTuple
 
-from ....engine.base import tensor_class
 from ....engine.checkpoint.frame import Frame
 from ....engine.checkpoint.run import _Region
-from ....engine.execute import GraphTask
-from ....engine.public import FUNCTIONS, METHODS, NAMESPACES, PROPERTIES
+from ....engine.execution.execute import GraphTask
+from ....engine.table.public import FUNCTIONS, METHODS, NAMESPACES, PROPERTIES
+from ....engine.tensors.base import tensor_class
 from ...frames import is_foreign
 
 _INTERNAL = "<internal>"

@@ -5,10 +5,10 @@ from __future__ import annotations
 import weakref
 from typing import Any
 
-from ....engine.base import TensorBase
-from ....engine.state import STATE
-from ....engine.tensor import Tensor
-from ....engine.views import requires_grad
+from ....engine.aliasing.views import requires_grad
+from ....engine.switches.state import STATE
+from ....engine.tensors.base import TensorBase
+from ....engine.tensors.tensor import Tensor
 from ...events import Event
 from .. import array_values as values
 from .caller import Caller

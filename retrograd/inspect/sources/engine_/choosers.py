@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ....engine.base import TensorBase
+from ....engine.tensors.base import TensorBase
 from ...tensor_table import TensorTable
 
 _LATEST = 500

@@ -10,10 +10,10 @@ from collections.abc import Sequence
 from types import CodeType, FrameType
 from typing import Any
 
-from ....engine.base import TensorBase
-from ....engine.saved import SavedTensor
-from ....engine.state import STATE
-from ....engine.tensor import Tensor
+from ....engine.nodes.saved import SavedTensor
+from ....engine.switches.state import STATE
+from ....engine.tensors.base import TensorBase
+from ....engine.tensors.tensor import Tensor
 from ...events import Event
 from ...frames import source_line
 from ...snapshot import SourceLine

@@ -6,14 +6,14 @@ from typing import Any
 
 import numpy as np
 
-from ....engine.accumulate import AccumulateGrad
-from ....engine.base import TensorBase
-from ....engine.dtypes import Size
+from ....engine.aliasing.views import CopySlices
 from ....engine.function.node import BackwardCFunction
-from ....engine.opnode import OpNode
-from ....engine.saved import SavedTensor
-from ....engine.tensor import Tensor
-from ....engine.views import CopySlices
+from ....engine.nodes.accumulate import AccumulateGrad
+from ....engine.nodes.opnode import OpNode
+from ....engine.nodes.saved import SavedTensor
+from ....engine.tensors.base import TensorBase
+from ....engine.tensors.dtypes import Size
+from ....engine.tensors.tensor import Tensor
 from ..base import Node
 
 _NO_ARRAYS = frozenset({int, float, bool, str, type(None), Size})

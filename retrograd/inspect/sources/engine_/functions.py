@@ -5,9 +5,9 @@ from __future__ import annotations
 import sys
 from typing import Any
 
-from ....engine.base import TensorBase
+from ....engine.aliasing.views import has_history, requires_grad
 from ....engine.function.node import user_backward
-from ....engine.views import has_history, requires_grad
+from ....engine.tensors.base import TensorBase
 from ...events import Event
 from ...frames import is_foreign, source_line, user_frame
 from ...snapshot import SourceLine

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from time import perf_counter_ns
 from typing import Any
 
-from ....engine.base import TensorBase
+from ....engine.tensors.base import TensorBase
 from ...event_data import MEASURES
 from ...snapshot import GraphSnapshot
 from .. import array_values as values

@@ -5,8 +5,8 @@ from __future__ import annotations
 import sys
 from typing import Any
 
-from ....engine.base import TensorBase
-from ....engine.node import GraphNode
+from ....engine.nodes.node import GraphNode
+from ....engine.tensors.base import TensorBase
 from ...events import Event
 from ...frames import source_line, user_frame
 from ...snapshot import SourceLine

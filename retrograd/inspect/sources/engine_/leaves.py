@@ -5,8 +5,8 @@ from __future__ import annotations
 import sys
 from typing import Any
 
-from ....engine.base import TensorBase
-from ....engine.views import has_history, requires_grad
+from ....engine.aliasing.views import has_history, requires_grad
+from ....engine.tensors.base import TensorBase
 from ...events import Event
 from ...frames import source_line
 from ...stacks import stack_of

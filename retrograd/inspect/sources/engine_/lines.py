@@ -11,7 +11,7 @@ from typing import Any
 
 from ....engine import observe
 from ....engine.function.function import Function
-from ....engine.state import peek_number
+from ....engine.switches.state import peek_number
 from ...frames import forget_judgements, user_frame
 from ..base import Node
 from ..naming import NameMemory

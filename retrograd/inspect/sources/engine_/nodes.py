@@ -6,7 +6,7 @@ import weakref
 from time import perf_counter_ns
 from typing import Any, NamedTuple
 
-from ....engine.base import TensorBase
+from ....engine.tensors.base import TensorBase
 from ...event_data import Values
 from ...events import Event
 from .. import array_values as values

@@ -6,7 +6,7 @@ import sys
 from types import FrameType
 from typing import Any
 
-from ....engine.views import requires_grad
+from ....engine.aliasing.views import requires_grad
 from ...events import Event
 from ...frames import source_line, user_frame
 from ...names import unregistered

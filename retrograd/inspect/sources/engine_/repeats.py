@@ -10,10 +10,10 @@ import weakref
 from types import CodeType, FrameType
 from typing import Any, NamedTuple
 
-from ....engine.accumulate import AccumulateGrad
-from ....engine.node import LEAF_NUMBER, edge_parts
-from ....engine.opnode import OpNode
-from ....engine.views import CopySlices
+from ....engine.aliasing.views import CopySlices
+from ....engine.nodes.accumulate import AccumulateGrad
+from ....engine.nodes.node import LEAF_NUMBER, edge_parts
+from ....engine.nodes.opnode import OpNode
 from ...frames import user_frames
 from ...snapshot import GraphSnapshot, SourceLine
 from ..base import Node, Origins

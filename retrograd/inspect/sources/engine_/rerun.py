@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from ....engine.backward import grad
-from ....engine.base import TensorBase, wrap
+from ....engine.aliasing.views import requires_grad
+from ....engine.execution.backward import grad
 from ....engine.random import default_generator
-from ....engine.views import requires_grad
+from ....engine.tensors.base import TensorBase, wrap
 from ..specimens import Array, Seen
 
 

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from types import FrameType
 from typing import Any
 
-from ....engine.base import TensorBase
+from ....engine.tensors.base import TensorBase
 from ...events import Event
 from ...frames import source_line, user_frame
 from ...snapshot import GraphSnapshot

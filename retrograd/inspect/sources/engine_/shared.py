@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ....engine.base import TensorBase, storage_of
+from ....engine.tensors.base import TensorBase, storage_of
 from ...events import Event
 from ..array_writes import SHARING, array_write
 from .facts import memory_of

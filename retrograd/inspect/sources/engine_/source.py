@@ -8,11 +8,11 @@ from contextlib import AbstractContextManager, contextmanager
 from types import FrameType
 from typing import Any
 
-from ....engine.base import TensorBase
-from ....engine.edges import GradientEdge
-from ....engine.introspection import current_node
-from ....engine.node import GraphNode, edge_parts
-from ....engine.views import gradient_edge, has_history, requires_grad
+from ....engine.aliasing.views import gradient_edge, has_history, requires_grad
+from ....engine.execution.introspection import current_node
+from ....engine.nodes.edges import GradientEdge
+from ....engine.nodes.node import GraphNode, edge_parts
+from ....engine.tensors.base import TensorBase
 from ....errors import NoGraphError
 from ...snapshot import GraphSnapshot
 from ..base import Gradient, Node, Ran, Sink

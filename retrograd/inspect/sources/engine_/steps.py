@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from ....engine import observe
-from ....engine.base import TensorBase
+from ....engine.tensors.base import TensorBase
 from ..base import Node, Ran
 from .lines import LINES
 

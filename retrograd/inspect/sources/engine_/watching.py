@@ -9,9 +9,9 @@ from collections.abc import Callable
 from threading import get_ident
 from typing import Any, NamedTuple, TypeVar
 
-from ....engine.base import TensorBase
-from ....engine.state import peek_number
-from ....engine.views import has_history, requires_grad
+from ....engine.aliasing.views import has_history, requires_grad
+from ....engine.switches.state import peek_number
+from ....engine.tensors.base import TensorBase
 from ...event_data import LEVELS
 from ...events import Event
 from ...snapshot import GraphSnapshot, SourceLine

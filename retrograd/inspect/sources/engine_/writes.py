@@ -5,9 +5,9 @@ from __future__ import annotations
 from time import perf_counter_ns
 from typing import Any
 
-from ....engine.base import TensorBase
-from ....engine.state import peek_number
-from ....engine.views import requires_grad
+from ....engine.aliasing.views import requires_grad
+from ....engine.switches.state import peek_number
+from ....engine.tensors.base import TensorBase
 from ...events import Event
 from .. import array_values as values
 from .caller import Caller, spelled

@@ -1,0 +1,241 @@
+"""In-place operators: check, compute, write, raise the version, rewrite history."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from .. import observe
+from ..calls.dispatch import (
+    arrays_of,
+    compute,
+    edges_of,
+    pack_saved,
+    promoted,
+    record,
+    same_dtype,
+    saved_for,
+    split_aux,
+    tensors_in,
+)
+from ..calls.quiet import quietly
+from ..calls.refusals import check_kinds, size_mismatch
+from ..execution.fit import is_expandable_to
+from ..forward_mode.forward_ad import carries_tangent, keep_for_node, keep_tangent, tangent_of
+from ..forward_mode.forward_rules import output_tangents
+from ..nodes.saved import SavedTensor
+from ..switches import state
+from ..switches.state import STATE
+from ..table.op import OpDef
+from ..table.registry import F
+from ..tensors.base import TensorBase, storage_of, wrap
+from ..tensors.dtypes import scalar_name
+from .overlapping import TOLERATED, check_overlap, last_written
+from .strided import address
+from .views import check_inplace, gradient_edge, rebase_history, replay, requires_grad
+
+_IDEMPOTENT = frozenset({"_fill_number", "_fill_tensor", "_zero"})
+"""Writing an overlapping tensor with one value is harmless."""
+before_write: list[Callable[[TensorBase], None]] = []
+"""Called with each tensor that is about to be written (``allow_mutation_on_saved_tensors`` clones here)."""
+
+
+def call_inplace(op: OpDef, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Apply an operator to its first argument in place and return that argument.
+
+    Raises ``RuntimeError`` where autograd forbids the write, for a result that does not fit the tensor's shape or
+    dtype, and for a tensor whose elements overlap; nothing is written then.
+    """
+    if kwargs or len(args) != len(op.params):
+        args = op.bind(args, kwargs)
+    watched = bool(observe.observers)
+    if watched:
+        observe.tell("writing", op, args)
+    try:
+        return _written(op, args)
+    except BaseException as error:
+        if watched:
+            observe.tell("refused", op.name + "_", args, error)
+        raise
+
+
+def _written(op: OpDef, args: tuple[Any, ...]) -> Any:
+    """Do it, with all arguments in the row's order."""
+    t = args[0]
+    operands = tensors_in(op, args)
+    check_kinds(op, operands)
+    records = _records(op, operands)
+    check_inplace(t, records)
+    if not _may_overlap(op, args):
+        check_overlap(t._array, operands)
+    cast_args = _of_one_dtype(op, args)
+    if not records and cast_args[0] is t and _fits_in_place(op, cast_args):
+        return _computed_in_place(op, args, cast_args, operands)
+    computed = compute(op, cast_args)
+    outputs, aux = split_aux(op, computed)
+    new = last_written(op.name, t._array, _fitting(op, t, outputs[0]))
+    edges = edges_of(op, (t, *cast_args[1:]), operands) if records else None
+    kept = (t, *cast_args[1:])
+    if edges is not None and "self" in saved_for(op, edges):
+        kept = (_clone_of_old_value(t), *cast_args[1:])
+    early = _saved_before_write(t, kept) if edges is not None else {}
+    tangents = _new_tangent(op, kept, t, new, aux, operands)
+    write(t, new)
+    node = None
+    if edges is not None:
+        node = record(op, kept, edges, [t], (t._array,), aux)
+        if node is not None:
+            if early and node.saved is not None:
+                node.saved = tuple([early.get(id(v), v) for v in node.saved])
+            if op.saves_result:
+                node.output_storages = {0: storage_of(t)}
+            rebase_history(t, node)
+            if STATE.saved_hooks:
+                pack_saved(op, node, [t])
+    if tangents is not None:
+        _set_new_tangent(t, tangents)
+        if node is not None and op.saves_result and tangents[0] is not None:
+            keep_for_node(node, 0, tangents[0])
+    if observe.observers:
+        observe.tell("inplace", op, args, node, t, operands)
+    return t
+
+
+def _may_overlap(op: OpDef, args: tuple[Any, ...]) -> bool:
+    """Whether a write to elements that share memory is harmless or tolerated."""
+    if op.name == "_copy":
+        return _is_same_memory(args[0], args[1])
+    return op.name in _IDEMPOTENT or op.name in TOLERATED
+
+
+def _records(op: OpDef, operands: list[Any]) -> bool:
+    """Whether the write gets a node."""
+    recording = STATE.grad_enabled and not STATE.inference
+    return recording and bool(op.diff_positions) and any(requires_grad(x) for x in operands)
+
+
+def _of_one_dtype(op: OpDef, args: tuple[Any, ...]) -> tuple[Any, ...]:
+    return promoted(op, args) if op.promote and not same_dtype(op, args) else args
+
+
+def _computed_in_place(op: OpDef, given: tuple[Any, ...], args: tuple[Any, ...], operands: list[Any]) -> Any:
+    """The same without a record and without an array for the result: half the memory traffic of an optimizer step."""
+    assert op.into is not None
+    t = args[0]
+    prepare_write(t)
+    quietly(op.into, arrays_of(op, args))
+    bump_version(t)
+    if observe.observers:
+        observe.tell("inplace", op, given, None, t, operands)
+    return t
+
+
+def _fits_in_place(op: OpDef, args: tuple[Any, ...]) -> bool:
+    """Whether a row can write to its first operand at once: the result surely has its shape and dtype."""
+    if op.into is None or state.FORWARD_LEVELS:
+        return False
+    t, other = args[:2]
+    a = t._sig
+    if not a.differentiable or any(v.__class__ is complex for v in args):
+        return False
+    if not isinstance(other, TensorBase):
+        return other.__class__ in (int, float)
+    b = other._sig
+    return a is b or (a.numpy is b.numpy and is_expandable_to(b.shape, a.shape))
+
+
+def _is_same_memory(t: Any, other: Any) -> bool:
+    """Whether two tensors show the same elements in the same arrangement; copying one to the other does nothing."""
+    if not isinstance(other, TensorBase):
+        return False
+    a, b = t._array, other._array
+    return a is b or (a.shape == b.shape and a.strides == b.strides and address(a) == address(b) and a.dtype == b.dtype)
+
+
+def _saved_before_write(t: Any, kept: tuple[Any, ...]) -> dict[int, SavedTensor]:
+    """Records of the other operands that share the memory about to be written (``t.mul_(t)``).
+
+    The node is made after the write, so only a record made now notices that the value has changed.
+    """
+    storage = t._meta.storage if t._meta is not None else None
+    return {
+        id(x): SavedTensor(x, edge=gradient_edge(x))
+        for x in kept[1:]
+        if x is t or (isinstance(x, TensorBase) and x._meta is not None and x._meta.storage is storage is not None)
+    }
+
+
+def prepare_write(t: TensorBase) -> None:
+    """Tell those who want to know that ``t`` is about to be written."""
+    for callback in before_write:
+        callback(t)
+
+
+def write(t: Any, new: Any) -> None:
+    """Write an array into a tensor's memory and raise the version."""
+    prepare_write(t)
+    t._array[...] = new
+    bump_version(t)
+
+
+def bump_version(t: TensorBase) -> None:
+    """Raise the version of a tensor (inference tensors have none)."""
+    if t._meta is not None and t._meta.inference:
+        return
+    storage_of(t).bump()
+
+
+def _fitting(op: OpDef, t: Any, new: Any) -> Any:
+    """The result, provided that it fits the tensor."""
+    have, want = new.dtype, t._sig.numpy
+    if have != want:
+        rank = "biufc".index
+        kinds = {"u": "i"}
+        if rank(kinds.get(have.kind, have.kind)) > rank(kinds.get(want.kind, want.kind)):
+            raise RuntimeError(
+                f"result type {scalar_name(have)} can't be cast to the desired output type {scalar_name(want)}"
+            )
+    shape = t._sig.shape
+    if new.shape != shape and not is_expandable_to(new.shape, shape):
+        if not is_expandable_to(shape, new.shape):
+            raise size_mismatch([shape, new.shape], None)
+        raise RuntimeError(
+            f"output with shape {list(shape)} doesn't match the broadcast shape {list(new.shape)}; "
+            f"use the out-of-place {op.name}() to get the larger result"
+        )
+    return new
+
+
+def _clone_of_old_value(t: TensorBase) -> Any:
+    """A copy of the value about to be overwritten, at the old place in the graph."""
+    old = wrap(t._array.copy(), gradient_edge(t))
+    tangent = tangent_of(t)
+    if tangent is not None:
+        keep_tangent(old, tangent.clone())
+    return old
+
+
+def _new_tangent(
+    op: OpDef, kept: tuple[Any, ...], t: Any, new: Any, aux: tuple[Any, ...], operands: list[Any]
+) -> list[Any] | None:
+    if not (state.MODE and STATE.forward_grad_enabled) or STATE.inference or not carries_tangent(operands):
+        return None
+    return output_tangents(op, kept, [wrap(new)], aux)
+
+
+def _set_new_tangent(t: Any, tangents: list[Any]) -> None:
+    """An existing tangent is changed in place; a view of a plain base gives the base a zero tangent first."""
+    new = tangents[0]
+    have = tangent_of(t)
+    if new is None:
+        new = wrap(t._array * 0)
+    if have is None:
+        view = t._meta.view if t._meta is not None else None
+        if view is None:
+            keep_tangent(t, F.expand(new, tuple(t._sig.shape)).clone())
+            return
+        if tangent_of(view.base) is None:
+            keep_tangent(view.base, wrap(view.base._array * 0))
+        have = replay(view.replay, tangent_of(view.base))
+        keep_tangent(t, have)
+    have.copy_(new)

@@ -1,0 +1,64 @@
+"""Making results views: each shares the version counter of its root and knows the steps that lead to it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..nodes.node import edges_into
+from ..switches.state import STATE
+from ..tensors.base import LAZY, CreationTag, Meta, TensorBase, View, storage_of
+from .strided import root_array
+from .views import HOLE
+
+
+def make_views(views: list[Any], operand: TensorBase, node: Any, op: Any, args: tuple[Any, ...]) -> None:
+    """Make the results of ``op(*args)``, which share memory with ``operand``, views of the operand's root."""
+    storage = storage_of(operand)
+    whole = operand.need_meta()
+    if whole.inference:
+        _make_inference_views(views, operand, storage)
+        return
+    parent = whole.view
+    base, steps = (operand, ()) if parent is None else (parent.base, parent.replay)
+    tag, version = _creation_tag(parent, op), storage.version
+    kept = tuple([HOLE if isinstance(a, TensorBase) else a for a in args])
+    edges = [None] * len(views) if node is None else edges_into(node)
+    for nr, t in enumerate(views):
+        t._fn, t._meta, view = LAZY, Meta(), View()
+        t._meta.storage, t._meta.view = storage, view
+        view.base, view.fn, view.version, view.tag = base, edges[nr], version, tag
+        view.replay = (*steps, (op, kept, nr))
+
+
+def make_view(t: Any, operand: TensorBase, node: Any, step: tuple[Any, ...]) -> None:
+    """The same for one view, made by ``step`` while no mode is on that could forbid writing to it."""
+    meta = operand._meta or operand.need_meta()
+    storage = meta.storage or storage_of(operand)
+    parent = meta.view
+    t._fn, t._meta, view = LAZY, Meta(), View()
+    t._meta.storage, t._meta.view = storage, view
+    view.fn, view.version = node, storage.version
+    if parent is None:
+        view.base, view.tag, view.replay = operand, CreationTag.DEFAULT, (step,)
+    else:
+        view.base, view.tag, view.replay = parent.base, parent.tag, (*parent.replay, step)
+
+
+def _make_inference_views(views: list[Any], operand: TensorBase, storage: Any) -> None:
+    """Views in memory only: inference tensors know nothing of bases."""
+    root_array(operand)
+    for t in views:
+        meta = t.need_meta()
+        meta.storage = storage
+        meta.inference = True
+
+
+def _creation_tag(parent: View | None, op: Any) -> int:
+    inherited = parent.tag if parent is not None else CreationTag.DEFAULT
+    if inherited == CreationTag.INFERENCE:
+        return inherited
+    if STATE.inference:
+        return CreationTag.INFERENCE
+    if not STATE.grad_enabled:
+        return CreationTag.NO_GRAD
+    return CreationTag.MULTI_OUTPUT if op.outputs != 1 else inherited

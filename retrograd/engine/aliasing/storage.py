@@ -1,0 +1,66 @@
+"""``Storage``: the version counter that a tensor shares with its views and detached aliases.
+
+Each write is stamped with a number from the counter that nodes get theirs from, so a node needs to look at a saved
+value only if something was written after it was made, and the exact version at save time is worked out then.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from typing import Any
+
+from ..switches import state
+
+LAST_WRITE = -1
+"""Stamp of the latest write to any storage; nodes with a number at or above it need no version check."""
+
+_KEEP = 256
+"""Stamps that are always kept: the version at save time is exact for values written at most so often since."""
+
+
+def stamp_write() -> int:
+    """Make every node made so far look closely at what it saved; returns the stamp."""
+    global LAST_WRITE
+    LAST_WRITE = state.next_number()
+    return LAST_WRITE
+
+
+class Storage:
+    """Version counter of one block of memory."""
+
+    __slots__ = ("__weakref__", "_dropped", "_stamps", "root")
+
+    def __init__(self) -> None:
+        self._stamps: list[int] = []
+        self._dropped = 0
+        self.root: Any = None
+        """Array at the start of the memory, set when an offset is first asked for."""
+
+    @property
+    def version(self) -> int:
+        """How many writes there were."""
+        return self._dropped + len(self._stamps)
+
+    def bump(self) -> None:
+        """Record a write."""
+        global LAST_WRITE
+        LAST_WRITE = stamp = state.next_number()  # 0.4 µs less than to peek at the number
+        stamps = self._stamps
+        stamps.append(stamp)
+        if len(stamps) > 2 * _KEEP:  # a counter that lives long needs only its recent past
+            del stamps[:_KEEP]
+            self._dropped += _KEEP
+
+    def version_at(self, number: int) -> int:
+        """The version when the node with this number was made."""
+        return self._dropped + bisect_right(self._stamps, number)
+
+    def set_version(self, version: int) -> None:
+        """Force the counter to ``version`` (used to hide or to imitate writes)."""
+        have = self.version
+        if version < have:
+            del self._stamps[max(0, version - self._dropped) :]
+            self._dropped = version - len(self._stamps)
+        else:
+            for _ in range(version - have):
+                self.bump()

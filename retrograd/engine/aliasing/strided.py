@@ -1,0 +1,141 @@
+"""Strides in elements, offsets into a storage, and ``as_strided`` on NumPy arrays."""
+
+from __future__ import annotations
+
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+
+from ..tensors.base import Array, TensorBase, storage_of
+
+
+def element_strides(array: Array) -> tuple[int, ...]:
+    """Strides counted in elements, as PyTorch counts them; dimensions of size 0 or 1 as if contiguous."""
+    item = array.itemsize or 1
+    if not array.size and not any(array.strides):  # NumPy gives new empty arrays no strides at all
+        return contiguous_strides(array.shape)
+    return tuple(s // item for s in array.strides)
+
+
+def contiguous_strides(shape: tuple[int, ...]) -> tuple[int, ...]:
+    """Row-major strides in elements."""
+    strides, step = [], 1
+    for size in reversed(shape):
+        strides.append(step)
+        step *= max(size, 1)
+    return tuple(reversed(strides))
+
+
+def address(array: Array) -> int:
+    """Address of the first element."""
+    return int(array.__array_interface__["data"][0])
+
+
+def partly_overlaps(a: Array, b: Array) -> bool:
+    """Whether two arrays without gaps share some, but not all, of their memory in the same arrangement."""
+    if not a.size or not b.size or not (_is_dense(a) and _is_dense(b)):
+        return False
+    start_a, start_b = address(a), address(b)
+    end_a, end_b = start_a + a.nbytes, start_b + b.nbytes
+    if start_a == start_b and end_a == end_b:
+        return a.strides != b.strides
+    return start_a < end_b and start_b < end_a
+
+
+def _is_dense(a: Array) -> bool:
+    """Whether the elements fill one stretch of memory, each place once."""
+    if a.flags.c_contiguous or a.flags.f_contiguous:
+        return True
+    step = a.itemsize
+    for stride, size in sorted(zip(a.strides, a.shape, strict=True)):
+        if size == 1:
+            continue
+        if stride != step:
+            return False
+        step *= size
+    return True
+
+
+def kept_order(array: Array) -> Literal["K", "C"]:
+    """Order of a copy: the same strides for an array without gaps, else row-major."""
+    return "K" if _is_dense(array) else "C"
+
+
+def root_array(t: TensorBase) -> Any:
+    """The array at the start of a tensor's storage."""
+    storage = storage_of(t)
+    root: Any = storage.root
+    if root is None:
+        meta = t._meta
+        base = meta.view.base if meta is not None and meta.view is not None else t
+        root = storage.root = base._array
+    return root
+
+
+def storage_offset(t: TensorBase) -> int:
+    """Offset of a tensor's first element in its storage, in elements."""
+    root = root_array(t)
+    return (address(t._array) - address(root)) // (t._array.itemsize or 1)
+
+
+class Geometry(NamedTuple):
+    """Shape, strides and offset in elements."""
+
+    shape: tuple[int, ...]
+    strides: tuple[int, ...]
+    offset: int
+
+    @staticmethod
+    def of(array: Array, offset: int) -> Geometry:
+        """Geometry of an array."""
+        return Geometry(array.shape, element_strides(array), offset)
+
+    def extent(self) -> int:
+        """Number of elements from the first to the last."""
+        if 0 in self.shape:
+            return 0
+        return 1 + sum((n - 1) * s for n, s in zip(self.shape, self.strides, strict=True))
+
+
+def is_dense(array: Array) -> bool:
+    """Whether the elements lie without gaps and without overlap, in whatever order."""
+    step = array.itemsize
+    for stride, size in sorted((s, n) for s, n in zip(array.strides, array.shape, strict=True) if n > 1):
+        if stride != step:
+            return False
+        step *= size
+    return True
+
+
+def strided(array: Array, shape: tuple[int, ...], strides: tuple[int, ...], offset: int) -> Array:
+    """A window on an array's memory; ``offset`` counts elements from the array's first one."""
+    item = array.itemsize
+    line = np.lib.stride_tricks.as_strided(array, (offset + 1,), (item,))[offset:] if offset else array
+    return np.lib.stride_tricks.as_strided(line, shape, tuple(s * item for s in strides))
+
+
+def zeros_like_layout(geometry: Geometry, dtype: Any) -> Array:
+    """Zeros with the given shape and strides (row-major where elements overlap)."""
+    shape, strides, _ = geometry
+    if any(s == 0 and n > 1 for n, s in zip(shape, strides, strict=True)) or strides == contiguous_strides(shape):
+        return np.zeros(shape, dtype)
+    return strided(np.zeros(max(geometry.extent(), 1), dtype), shape, strides, 0)
+
+
+def as_strided_backward(
+    g: Array, input_geometry: Geometry, size: tuple[int, ...], stride: tuple[int, ...], offset: int
+) -> Array:
+    """Gradient of ``as_strided``: each element of ``g`` goes back to the place it was read from."""
+    window = Geometry(tuple(size), tuple(stride), offset)
+    start = min(window.offset, input_geometry.offset)
+    end = max(window.offset + window.extent(), input_geometry.offset + input_geometry.extent())
+    line = np.zeros(max(end - start, 1), g.dtype)
+    places = strided(np.arange(line.size), window.shape, window.strides, window.offset - start)
+    np.add.at(line, places.reshape(-1), np.asarray(g).reshape(-1))
+    result = strided(line, input_geometry.shape, input_geometry.strides, input_geometry.offset - start)
+    counts = np.zeros(line.size, np.int64)
+    own = strided(np.arange(line.size), input_geometry.shape, input_geometry.strides, input_geometry.offset - start)
+    np.add.at(counts, own.reshape(-1), 1)
+    if counts.size and counts.max(initial=0) > 1:  # an element seen several times shares its gradient
+        return result / counts[own]
+    return result.copy()

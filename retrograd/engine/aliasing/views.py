@@ -1,0 +1,342 @@
+"""Views and in-place writes: where a tensor's gradient goes, what may be written, and how history is rewritten.
+
+A view keeps its root (``View.base``), the node valid at a certain version, and the steps that made it.  After a
+write to the shared storage the node is made anew from the root (``AsStridedBackward0``, or the original steps in
+view-replay mode).
+"""
+
+from __future__ import annotations
+
+import threading
+import warnings
+import weakref
+from typing import Any
+
+from ..nodes.node import NODE_CLASSES, GraphNode, Port, edge_parts
+from ..nodes.opnode import RunContext
+from ..nodes.saved import SECOND_TIME, set_edge_finder
+from ..switches.state import STATE
+from ..table.registry import OPS
+from ..tensors.base import LAZY, CreationTag, TensorBase, View, is_inference, wrap
+from .strided import Geometry, element_strides, storage_offset, zeros_like_layout
+from .view_rules import forbidden_view_message
+
+HOLE = object()
+"""Stands for the tensor in the recorded arguments of a view step."""
+
+
+# -- gradient edges
+
+_OPEN_TAGS = (CreationTag.DEFAULT, CreationTag.MULTI_OUTPUT)
+_LATE_REQUIRES_GRAD = (
+    "This view was taken before its base began to require grad, so it reports requires_grad=True but no gradient "
+    "flows through it, neither to the view nor to its base. Take the view again after requires_grad_()."
+)
+
+
+def gradient_edge(t: TensorBase) -> Any:
+    """Where the gradient of ``t`` goes: a node, a port, or ``None``."""
+    fn = t._fn
+    if fn is not LAZY:
+        return fn
+    meta = t._meta
+    assert meta is not None
+    if meta.view is not None:
+        fn = view_edge(t)
+        if fn is not None:
+            return fn
+        if not meta.requires_grad and meta.view.tag in _OPEN_TAGS and requires_grad(t):
+            warnings.warn(_LATE_REQUIRES_GRAD, stacklevel=6)
+    return accumulator(t) if meta.requires_grad else None
+
+
+def grad_fn_of(t: TensorBase) -> GraphNode | None:
+    """``Tensor.grad_fn``: the node, regenerated first when a view is stale; ``None`` for leaves."""
+    fn = t._fn
+    if fn is LAZY:
+        assert t._meta is not None
+        fn = view_edge(t) if t._meta.view is not None else None
+    return fn.node if fn.__class__ is Port else fn
+
+
+def has_history(t: TensorBase) -> bool:
+    """Whether a tensor has a node, as last known: asking does not bring a stale view up to date."""
+    fn = t._fn
+    if fn is LAZY:
+        assert t._meta is not None
+        fn = t._meta.view.fn if t._meta.view is not None else None
+    return fn is not None
+
+
+def requires_grad(t: TensorBase) -> bool:
+    """``Tensor.requires_grad``; views inherit it from their base."""
+    fn = t._fn
+    if fn is None:
+        return False
+    if fn is not LAZY:
+        return True
+    meta = t._meta
+    assert meta is not None
+    if meta.requires_grad:
+        return True
+    view = meta.view
+    return view is not None and (view.fn is not None or (t._sig.differentiable and requires_grad(view.base)))
+
+
+_making = threading.RLock()
+
+
+def accumulator(t: TensorBase) -> GraphNode:
+    """The AccumulateGrad node of a leaf, made when first needed and held weakly."""
+    meta = t._meta
+    assert meta is not None
+    node: GraphNode | None = meta.accumulator() if meta.accumulator is not None else None
+    if node is not None:
+        return node
+    with _making:  # another thread may be at it
+        node = meta.accumulator() if meta.accumulator is not None else None
+        if node is None:
+            node = NODE_CLASSES["AccumulateGrad"](t)  # type: ignore[call-arg, arg-type]
+            meta.accumulator = weakref.ref(node)
+    return node
+
+
+def view_edge(t: TensorBase) -> Any:
+    """The edge of a view, made anew if the storage was written since."""
+    meta = t._meta
+    assert meta is not None
+    assert meta.view is not None
+    view = meta.view
+    if meta.inference or meta.storage is None:
+        return view.fn
+    now = meta.storage.version
+    if view.version == now or (view.fn is None and not requires_grad(view.base)):
+        return view.fn
+    if view.tag != CreationTag.DEFAULT:
+        raise RuntimeError(forbidden_view_message(view, "its base or another view of its base has been"))
+    _regenerate(t, view, now)
+    return view.fn
+
+
+def _regenerate(t: TensorBase, view: View, now: int) -> None:
+    old = view.fn
+    base_edge = gradient_edge(view.base)
+    if STATE.view_replay or t._sig.numpy != view.base._sig.numpy:
+        view.fn = replay_edge(view, base_edge)
+    else:
+        view.fn = _as_strided_node(t, view.base, base_edge)
+    view.version = now
+    assert t._meta is not None
+    t._meta.hooks = None
+    if t._meta.retains_grad:
+        move_retained(t, old, view.fn)
+
+
+def _as_strided_node(t: TensorBase, base: TensorBase, base_edge: Any) -> GraphNode:
+    op = OPS["as_strided"]
+    node = op.node_class.made((base_edge,), (t._sig,))
+    values = {
+        "self_geometry": Geometry.of(base._array, storage_offset(base)),
+        "size": tuple(t._sig.shape),
+        "stride": element_strides(t._array),
+        "storage_offset": storage_offset(t),
+    }
+    node.saved = tuple(values[name] for name in op.saved_names)
+    assert isinstance(node, GraphNode)
+    return node
+
+
+def replay_edge(view: View, base_edge: Any) -> Any:
+    """Run the recorded view steps on an alias of the base and take the resulting node."""
+    alias = wrap(view.base._array, base_edge)
+    return gradient_edge(replay(view.replay, alias))
+
+
+def replay(steps: tuple[Any, ...], start: Any) -> Any:
+    """Apply view steps to a tensor, or to an array."""
+    for op, args, nr in steps:
+        filled = [start if a is HOLE else a for a in args]
+        out = op(*filled)
+        start = out if op.outputs == 1 else out[nr]
+    return start
+
+
+def replayed_on(t: TensorBase, new_base: Any) -> Any:
+    """The view ``t`` on another base, as one strided window or (view-replay mode, another dtype) by its own steps."""
+    view = t._meta.view if t._meta is not None else None
+    if view is None:
+        return None
+    if STATE.view_replay or t._sig.numpy != view.base._sig.numpy:
+        return replay(view.replay, new_base)
+    geometry = Geometry.of(new_base._array, storage_offset(new_base))
+    return OPS["as_strided"](new_base, tuple(t._sig.shape), element_strides(t._array), storage_offset(t), geometry)
+
+
+def has_geometry_of_base(t: TensorBase, candidate: TensorBase) -> bool:
+    """Whether a tensor has the sizes, strides and offset of the base of the view ``t``."""
+    view = t._meta.view if t._meta is not None else None
+    if view is None:
+        return False
+    want = Geometry.of(view.base._array, storage_offset(view.base))
+    return want == Geometry.of(candidate._array, storage_offset(candidate))
+
+
+# -- what may be written
+
+
+def check_inplace(t: TensorBase, records: bool) -> None:
+    """Refuse a write that autograd forbids; ``records`` says whether the result would require grad."""
+    if is_inference(t):
+        if not STATE.inference:
+            raise RuntimeError(
+                "Inplace update to inference tensor outside InferenceMode is not allowed. You can make a clone to get "
+                "a normal tensor before doing inplace update."
+            )
+        return
+    if not (records and STATE.grad_enabled):
+        return
+    meta = t._meta
+    view = meta.view if meta is not None else None
+    if view is not None:
+        if view.tag != CreationTag.DEFAULT:
+            raise RuntimeError(forbidden_view_message(view, "is being"))
+        if requires_grad(t) and grad_fn_of(view.base) is None:
+            raise RuntimeError(
+                "a view of a leaf Variable that requires grad is being used in an in-place operation. "
+                "Write to a clone instead, or wrap an intended update of the leaf in torch.no_grad()."
+            )
+    if t._fn is LAZY and requires_grad(t) and grad_fn_of(t) is None:
+        raise RuntimeError(
+            "a leaf Variable that requires grad is being used in an in-place operation. "
+            "Write the out-of-place form, or wrap an intended update of the leaf in torch.no_grad()."
+        )
+
+
+# -- rewriting history
+
+
+def rebase_history(t: TensorBase, node: GraphNode) -> None:
+    """Make ``node`` (which recorded a write to ``t``) the history of ``t``, through the root if ``t`` is a view."""
+    view = t._meta.view if t._meta is not None else None
+    if view is None:
+        set_history(t, node)
+        return
+    base = view.base
+    copy = CopySlices(base, view.replay, node)
+    set_history(base, copy)
+    assert t._meta is not None
+    view_edge(t)
+
+
+def set_history(t: TensorBase, edge: Any) -> None:
+    """Replace the edge of a non-view after a write: its hooks stay with the old node, ``retain_grad`` moves."""
+    old = t._fn
+    meta = t._meta
+    t._fn = edge
+    if meta is None:
+        return
+    meta.requires_grad = False
+    meta.hooks = None
+    if meta.retains_grad:
+        move_retained(t, old, edge)
+
+
+def move_retained(t: TensorBase, old: Any, new: Any) -> None:
+    """``retain_grad`` follows the newest value of a tensor."""
+    if old is not None and old is not LAZY:
+        node, nr = edge_parts(old)
+        if node._extra is not None and node._extra.retained is not None:
+            node._extra.retained.pop(nr, None)
+    if new is not None:
+        retain_on(t, new)
+
+
+def retain_on(t: TensorBase, edge: Any) -> None:
+    """Ask the node at ``edge`` to store the gradient of ``t`` (held weakly) in ``t.grad``."""
+    node, nr = edge_parts(edge)
+    extra = node.need_extra()
+    if extra.retained is None:
+        extra.retained = {}
+    extra.retained[nr] = weakref.ref(t)
+
+
+def _broadcasts(shape: tuple[int, ...], wanted: tuple[int, ...]) -> bool:
+    sizes = zip(reversed(shape), reversed(wanted), strict=False)
+    return len(shape) <= len(wanted) and all(a in (1, b) for a, b in sizes)
+
+
+class CopySlices(GraphNode):
+    """History of a root after one of its views was written: wraps the node of the write.
+
+    Backward copies the gradient of the root, hands the written region of the copy to the wrapped node, and puts
+    the result for the written tensor back in its place.
+    """
+
+    __slots__ = ("_edges", "fn", "geometry", "steps")
+    qualified_name = "torch::autograd::CopySlices"
+    fn: Any
+
+    def __init__(self, base: TensorBase, steps: tuple[Any, ...], fn: GraphNode) -> None:
+        super().__init__((gradient_edge(base), *fn._edges[1:]), (base._sig,))
+        self.geometry = Geometry.of(base._array, 0)
+        self.steps = steps
+        self.fn = fn
+
+    def _run(self, grads: list[Any], task: RunContext) -> tuple[Any, ...]:
+        if self.fn is None:
+            raise RuntimeError(SECOND_TIME)
+        g = grads[0]
+        if g is None:
+            return (None,) * len(self._edges)
+        context = _FirstOperand(task, self)
+        result, *rest = self._run_tensors(g, context) if task.tensors else self._run_arrays(g, context)
+        return (result if context.base_wanted else None, *rest)
+
+    def _run_arrays(self, g: Any, task: _FirstOperand) -> tuple[Any, ...]:
+        result = zeros_like_layout(self.geometry, g.dtype)
+        result[...] = g
+        region = replay(self.steps, result)
+        first, *rest = self.fn._run([region.copy()], task)
+        if first is None:
+            region[...] = 0
+        elif task.base_wanted:  # otherwise it is the gradient of something else, of any shape
+            if not _broadcasts(first.shape, region.shape):
+                raise RuntimeError(
+                    f"{self.fn.name()} returned a gradient of shape {list(first.shape)} for a view of shape "
+                    f"{list(region.shape)} that was written in place; return one of the view's shape."
+                )
+            region[...] = first
+        return (result, *rest)
+
+    def _run_tensors(self, g: Any, task: _FirstOperand) -> tuple[Any, ...]:
+        result = g.clone()
+        region = replay(self.steps, result)
+        first, *rest = self.fn._run([region.clone()], task)
+        if first is None:
+            region.zero_()
+        elif task.base_wanted:
+            region.copy_(first)
+        return (result, *rest)
+
+    def _release(self) -> None:
+        if self.fn is not None:
+            self.fn._release()
+            self.fn = None
+
+
+class _FirstOperand:
+    """The task as the wrapped node sees it: operand 0 is wanted exactly when the root's history is."""
+
+    def __init__(self, task: RunContext, node: CopySlices) -> None:
+        self.tensors = task.tensors
+        self.restricted = True
+        self._task = task
+        self.base_wanted = node._edges[0] is not None and task.wants(node._edges[0])
+        self._first = node.fn._edges[0] if node.fn._edges else None
+
+    def wants(self, edge: Any) -> bool:
+        return self.base_wanted if edge is self._first else self._task.wants(edge)
+
+
+NODE_CLASSES["CopySlices"] = CopySlices
+set_edge_finder(gradient_edge)

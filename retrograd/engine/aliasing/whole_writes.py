@@ -1,0 +1,59 @@
+"""The short way of in-place rows: a whole tensor is written from another one, and nothing is recorded.
+
+That is what a step of an optimizer does.  A few tests find that nothing of what ``inplace`` looks for is there (12 µs
+less); they stand in one function, since after the large arrays of a step every call finds the processor's cache empty.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from .. import observe
+from ..calls.quiet import QUIET, reset_quiet, set_quiet
+from ..switches import state
+from ..switches.state import STATE
+from ..table.op import OpDef
+from ..tensors.base import storage_of, tensor_class
+from .inplace import before_write
+
+_ABSENT: Any = object()
+_PLAIN = (int, float)
+
+
+def has_whole_writes(op: OpDef) -> bool:
+    """Whether a row can write its result into its first operand, and has no parameter but perhaps a factor."""
+    return QUIET is not None and op.into is not None and op.params[op.required :] in ((), ("alpha",))
+
+
+def at_once(op: OpDef, general: Callable[..., Any]) -> Callable[..., Any]:
+    """The in-place method of a row, such as ``t.sub_(other, alpha=0.1)``; ``general`` does whatever is rare."""
+    into: Any = op.into
+    tensor, scaled = tensor_class(), bool(op.defaults)
+
+    def call(self: Any, other: Any = _ABSENT, /, *args: Any, alpha: Any = _ABSENT, **kwargs: Any) -> Any:
+        alike = self.__class__ is tensor and other.__class__ is tensor and other._sig is self._sig
+        if alike and not args and not kwargs and (alpha is _ABSENT or (scaled and alpha.__class__ in _PLAIN)):
+            array, source, meta = self._array, other._array, self._meta
+            # without a base, arrays share memory neither with each other nor within
+            whole = array.base is None and source.base is None and self._sig.differentiable
+            free = not STATE.grad_enabled or (self._fn is None and other._fn is None)
+            rare = STATE.inference or state.FORWARD_LEVELS or before_write
+            if whole and free and not rare and (meta is None or (meta.view is None and not meta.inference)):
+                rest = () if not scaled else (1,) if alpha is _ABSENT else (alpha,)
+                if observe.observers:
+                    observe.tell("writing", op, (self, other, *rest))
+                token = set_quiet(QUIET)
+                try:
+                    into(array, source, *rest)
+                finally:
+                    reset_quiet(token)
+                (storage_of(self) if meta is None or meta.storage is None else meta.storage).bump()
+                if observe.observers:
+                    observe.tell("inplace", op, (self, other, *rest), None, self, [self, other])
+                return self
+        if alpha is not _ABSENT:
+            kwargs["alpha"] = alpha
+        return general(self, *args, **kwargs) if other is _ABSENT else general(self, other, *args, **kwargs)
+
+    return call

@@ -1,0 +1,123 @@
+"""How public functions are called: arguments under torch's other names, ``out=``, and what follows a failed call."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from ..tensors.base import TensorBase
+from .out_argument import write_out
+from .signatures import misfit, numbers_for_tensors, takes_out
+
+NO_NAMES: Mapping[str, str] = {}
+_ALIASES = {"axis": "dim", "keepdims": "keepdim", "x2": "other", "axis0": "dim0", "axis1": "dim1"}
+_FIRST = ("input", "x", "a", "x1")
+"""What torch takes, as NumPy does, for the name of a first argument."""
+
+
+def renamed(kwargs: dict[str, Any], names: tuple[str, ...]) -> dict[str, Any]:
+    """Keyword arguments under a function's own names: torch also takes ``input``, and NumPy's ``axis`` and so on."""
+    kwargs = dict(kwargs)
+    for alias, name in _ALIASES.items():
+        if alias in kwargs and alias not in names and name in names:
+            kwargs[name] = kwargs.pop(alias)
+    for alias in _FIRST:
+        if alias in kwargs and alias not in names and names and names[0] not in kwargs:
+            kwargs[names[0]] = kwargs.pop(alias)
+    for factor in ("alpha", "beta"):
+        if isinstance(kwargs.get(factor), TensorBase):
+            kwargs[factor] = kwargs[factor].item()
+    return kwargs
+
+
+_PUBLISHED: dict[Any, tuple[Callable[..., Any], bool, Mapping[str, str]]] = {}
+"""Made by ``called`` -> what of, for functions that are published under several names."""
+
+
+def called(f: Callable[..., Any], name: str, out: bool, also: Mapping[str, str]) -> Callable[..., Any]:
+    """A hand-written function as users call it: with ``out=``, and with torch's sentence for arguments that misfit."""
+    f, out, also = _PUBLISHED.get(f, (f, out, also))
+    names, rest = _parameters(f)
+    special = {*also, rest, "pin_memory"} - {""}
+
+    def respelled(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        named = {also.get(key, key): value for key, value in kwargs.items() if key != "pin_memory"}
+        if rest in named:
+            first = (named.pop(names[0]),) if names and names[0] in named else ()
+            args = (*first, *args, named.pop(rest))
+        return args, named
+
+    @functools.wraps(f)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        try:
+            if kwargs and not special.isdisjoint(kwargs):
+                args, kwargs = respelled(args, kwargs)
+            return f(*args, **kwargs)
+        except Exception:
+            args, kwargs = with_numbers(name, args, kwargs)
+        return f(*args, **kwargs)
+
+    @functools.wraps(f)
+    def call_with_out(*args: Any, out: Any = None, **kwargs: Any) -> Any:
+        given, named = args, kwargs
+        try:
+            if kwargs:
+                given, named = respelled(args, renamed(kwargs, names))
+            return f(*given, **named) if out is None else write_out(f, out, given, named)
+        except Exception:
+            args, kwargs = with_numbers(name, args, kwargs)
+        return call_with_out(*args, out=out, **kwargs)
+
+    made = call_with_out if out else call
+    _PUBLISHED[made] = (f, out, also)
+    return made
+
+
+def _parameters(f: Callable[..., Any]) -> tuple[tuple[str, ...], str]:
+    """The names of a function's arguments, and of the one that takes the rest: ``x.permute(dims=(1, 0))``."""
+    code: Any = getattr(f, "__code__", None)
+    if code is None:
+        return (), ""
+    count = code.co_argcount + code.co_kwonlyargcount
+    return code.co_varnames[:count], code.co_varnames[count] if code.co_flags & inspect.CO_VARARGS else ""
+
+
+def strictly(function: Callable[..., Any], name: str) -> Callable[..., Any]:
+    """A function that looks at the kinds of its arguments before it does anything."""
+
+    @functools.wraps(function)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        name_misfit(name, args, {k: v for k, v in kwargs.items() if v is not None or k != "out"})
+        return function(*args, **kwargs)
+
+    return call
+
+
+def name_misfit(name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+    """Raise torch's ``TypeError`` if an argument is of the wrong kind."""
+    wrong = misfit(name, args, kwargs)
+    if wrong is not None:
+        raise wrong from None
+
+
+def with_numbers(name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """While a failed call's error is handled: its arguments with numbers for tensors that stand for them.
+
+    torch takes a tensor of one element where it wants a number.  Where there is none, the error goes on, or torch's
+    for an argument of the wrong kind is raised.
+    """
+    wrong = misfit(name, args, kwargs)
+    if wrong is not None:
+        raise wrong from None
+    numbers = numbers_for_tensors(name, args, kwargs)
+    if numbers is None:
+        raise  # noqa: PLE0704 - the caller handles the error
+    return numbers
+
+
+def check_out(name: str) -> None:
+    """``TypeError`` for ``out=`` where torch's function has none."""
+    if not takes_out(name):
+        raise TypeError(f"{name}() got an unexpected keyword argument 'out'")

@@ -1,0 +1,89 @@
+"""``out=``: results written into tensors that the caller gives, without history."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from .. import observe
+from ..aliasing.inplace import bump_version, prepare_write
+from ..aliasing.overlapping import check_overlap
+from ..aliasing.views import check_inplace, requires_grad
+from ..forward_mode.forward_ad import carries_tangent
+from ..switches.state import STATE
+from ..tensors.base import TensorBase, set_array
+from ..tensors.dtypes import scalar_name
+
+_KINDS = "buifc"
+
+
+def write_out(function: Callable[..., Any], out: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Compute into ``out``: no history; refused when anything requires grad under grad mode, or has a tangent."""
+    targets = tuple(out) if isinstance(out, (tuple, list)) else (out,)
+    name = getattr(function, "name", getattr(function, "__name__", "function"))
+    for t in targets:
+        if not isinstance(t, TensorBase):
+            raise TypeError(f"{name}(): argument 'out' must be Tensor, not {type(t).__name__}")
+    operands = [a for a in (*args, *kwargs.values()) if isinstance(a, TensorBase)]
+    if STATE.grad_enabled and any(requires_grad(t) for t in (*operands, *targets)):
+        raise RuntimeError(
+            f"{name}(): functions with out=... arguments don't support automatic differentiation, but one of the "
+            "arguments requires grad."
+        )
+    if STATE.forward_grad_enabled and carries_tangent([*operands, *targets]):
+        raise NotImplementedError(
+            f"Trying to use forward AD with {name}_out that does not support it because it is an out= function"
+        )
+    result = function(*args, **kwargs)
+    results = result if isinstance(out, (tuple, list)) else (result,)
+    for target, value in zip(targets, results, strict=True):
+        _write_result(target, value, operands)
+    return out
+
+
+def _write_result(out: Any, value: Any, operands: list[Any]) -> None:
+    have, want = value._sig.numpy, out._sig.numpy
+    if _KINDS.index(have.kind.replace("u", "i")) > _KINDS.index(want.kind.replace("u", "i")):
+        raise RuntimeError(
+            f"result type {scalar_name(have)} can't be cast to the desired output type {scalar_name(want)}; give an "
+            "out= of a dtype that can hold the result"
+        )
+    if out._sig.shape == value._sig.shape:
+        check_overlap(out._array, operands)
+    if out._sig.shape != value._sig.shape and out._sig.shape.numel():
+        warnings.warn(
+            f"An output with one or more elements was resized since it had shape {list(out._sig.shape)}, which does "
+            f"not match the required output shape {list(value._sig.shape)}. This behavior is deprecated, and in a "
+            "future PyTorch release outputs will not be resized unless they have zero elements. You can explicitly "
+            "reuse an out tensor t by resizing it, inplace, to zero elements with t.resize_(0).",
+            stacklevel=4,
+        )
+    _put(out, value)
+
+
+def created_into(out: Any, made: Any, dtype: Any) -> Any:
+    """What a creation function made, in ``out``, whose dtype counts; ``RuntimeError`` if another was asked for."""
+    if out is None:
+        return made
+    if dtype is not None and out._sig.numpy != made._sig.numpy:
+        raise RuntimeError(
+            f"dtype {scalar_name(made._sig.numpy)} does not match dtype of out parameter "
+            f"({scalar_name(out._sig.numpy)})"
+        )
+    _put(out, made)
+    return out
+
+
+def _put(out: Any, value: Any) -> None:
+    check_inplace(out, False)
+    if observe.observers:
+        observe.tell("writing_out", value, out)
+    prepare_write(out)
+    if out._sig.shape == value._sig.shape:
+        out._array[...] = value._array
+    else:
+        set_array(out, np.array(value._array, out._sig.numpy, order="C"))
+    bump_version(out)

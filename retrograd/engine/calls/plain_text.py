@@ -1,0 +1,265 @@
+"""The source of a row's short way (``plain`` says what that is).
+
+What its lines buy, in ns for an operation on small arrays: the test of ``MODE`` in place of asking for each switch 150;
+``__class__ is Tensor`` in place of ``isinstance`` 20; storing to slots in place of calling ``__init__`` 250; a leaf's
+accumulator found in place 120; setting NumPy's context variable in place of ``np.errstate`` 700; a number's array 290;
+statements of their own for a number as second operand 150.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..nodes.derived import KINDS, parts
+from ..nodes.row_node import keep_numbers, ufuncs
+from .formula import Formula, formula_of
+
+
+class CallText:
+    """Writes the source of a row's short way; what it refers to is put into ``namespace``."""
+
+    def __init__(self, op: Any, namespace: dict[str, Any], form: str) -> None:
+        self.op, self.namespace, self.form = op, namespace, form
+        required = list(op.params[: op.required])
+        self.given = list(op.params) if form == "row" else required
+        self.tensors = [name for name in op.tensor_names if name in self.given]
+        self.optional = [name for name in self.tensors if name not in required]
+        self.formula = self._formula()
+        self.pair = self.formula is not None and len(self.tensors) == 2
+        """Whether the second operand may be a number."""
+        self.number = False
+        """Whether what is being written is for a number as second operand."""
+        self.leave = f"return general({', '.join(self.given)}{', *_rest, **_named' if form == 'function' else ''})"
+        for name, value in zip(op.params[op.required :], op.defaults, strict=True):
+            namespace[f"default_{name}"] = value
+            if form != "row":
+                namespace[name] = value
+
+    def _formula(self) -> Formula | None:
+        """The forward as formula; only element-wise rows of tensors alone have one."""
+        op = self.op
+        if op.kind != "elementwise" or not op.promote or op.aux or len(op.tensor_names) != op.required:
+            return None
+        if self.form == "row" and op.defaults:
+            return None
+        arrays = {f"_{name}": len(op.tensor_names) == 1 for name in op.tensor_names}
+        formula = formula_of(op.forward, arrays, op.defaults)
+        if formula is not None:
+            self.namespace.update(ufuncs(formula))
+            keep_numbers(formula)
+        return formula
+
+    def lines(self) -> list[str]:
+        """The whole function."""
+        body = [*self._tests()]
+        if self.pair:
+            self.number = True
+            numbers = [*self._find_number(), *self._way()] if self.op.numbers else [self.leave]
+            self.number = False
+            body += [f"if {self.given[1]}.__class__ is not Tensor:", *_indented(numbers)]
+        return [f"def call({self._head()}):", *_indented([*body, *self._same_dtype(), *self._way()])]
+
+    def _head(self) -> str:
+        if self.form == "function":
+            return ", ".join(f"{name}=MISSING" for name in self.given) + ", /, *_rest, **_named"
+        defaulted = self.op.params[self.op.required :]
+        return ", ".join(f"{name}=default_{name}" if name in defaulted else name for name in self.given)
+
+    def _tests(self) -> list[str]:
+        """Leave for everything that is not common."""
+        tests = ["_rest", "_named"] if self.form == "function" else []
+        tests.append("(_mode and _mode != observe.COUNT)")
+        for name in self.tensors[:1] if self.pair else self.tensors:
+            test = f"{name}.__class__ is not Tensor"
+            tests.append(f"({name} is not None and {test})" if name in self.optional else test)
+        return [
+            "_mode = state.MODE",
+            "_began = _mode and now()",
+            f"if {' or '.join(tests)}:",
+            *self._bare_arrays(),
+            f"    {self.leave}",
+            f"sig = {self.tensors[0]}._sig",
+        ]
+
+    def _bare_arrays(self) -> list[str]:
+        """Rules on bare arrays call rows too: those compute at once."""
+        if self.form != "row" or self.op.aux:
+            return []
+        first, *others = self.tensors
+        test = " and ".join([f"{first}.__class__ is ndarray", *[f"not isinstance({t}, TensorBase)" for t in others]])
+        return [f"    if {test}: return _forward({', '.join(self.op.params)})"]
+
+    def _find_number(self) -> list[str]:
+        """The array that stands for a number beside a tensor."""
+        other = self.given[1]
+        return [
+            f"if {other}.__class__ is float: _known = sig.floats",
+            f"elif {other}.__class__ is int: _known = sig.ints",
+            f"else: {self.leave}",
+            f"try: _number = _known[{other}]",
+            f"except (KeyError, TypeError): _number = number_operand(sig, {other})",
+            f"if _number is None: {self.leave}",
+        ]
+
+    def _same_dtype(self) -> list[str]:
+        """Leave where promotion has to look."""
+        other = "sig.floats is None" if self.formula is not None or self.op.kinds else "not sig.differentiable"
+        if not self.op.promote:
+            return [f"if {other}: {self.leave}"] if self.op.kinds else []
+        differ = [other]
+        for name in self.tensors[1:]:
+            test = f"{name}._sig.numpy is not sig.numpy"
+            differ.append(f"({name} is not None and {test})" if name in self.optional else test)
+        return [f"if {' or '.join(differ)}: {self.leave}"]
+
+    def _way(self) -> list[str]:
+        """From the operands to the result."""
+        return [*self._edges(), *self._computing(), *self._result(), *self._node()]
+
+    def _operands(self) -> list[str]:
+        """The operands that are tensors."""
+        return self.tensors[:1] if self.number else self.tensors
+
+    def _linked(self) -> list[int]:
+        """The numbers of the operands that may have an edge."""
+        return [i for i, name in enumerate(self.op.diff_names) if name in self._operands()]
+
+    def _edges(self) -> list[str]:
+        lines = []
+        for i in self._linked():
+            name = self.op.diff_names[i]
+            found = f"None if {name} is None else {name}._fn" if name in self.optional else f"{name}._fn"
+            lines += [
+                f"_e{i} = {found}",
+                f"if _e{i} is LAZY:",
+                f"    _m = {name}._meta",
+                f"    _e{i} = _m.accumulator() if _m.view is None and _m.accumulator is not None else None",
+                f"    if _e{i} is None:",
+                f"        _e{i} = accumulator({name}) if _m.view is None and _m.requires_grad else leaf_edge({name})",
+                f"    if _e{i} is LAZY: {self.leave}",
+            ]
+        for name in self.op.saved_names:
+            if name in self._operands() and self._saved(name) != "None":
+                given = f"{name} is not None and " if name in self.optional else ""
+                lines.append(f"if {given}{name}._meta is not None and {name}._meta.inference: {self.leave}")
+        return lines
+
+    def _computing(self) -> list[str]:
+        """The forward, without NumPy's warnings; what does not fit is said by the general way."""
+        if self.formula is not None:
+            arrays = [f"_{name} = {name}._array" for name in self._operands()]
+            inner = [*arrays, *([f"_{self.given[1]} = _number._array"] if self.number else [])]
+            inner += self.formula.lines("_d")
+        else:
+            inner = [f"_d = _forward({', '.join(self._argument(name) for name in self.op.params)})"]
+        lines = ["_token = set_quiet(QUIET)", "try:", *_indented(inner)]
+        lines += [f"except (ValueError, TypeError, OverflowError): {self.leave}", "finally: reset_quiet(_token)"]
+        if self.op.aux:
+            lines.append(f"_d, {', '.join('_aux_' + name for name in self.op.aux)} = _d")
+        return [*lines, "if _d.__class__ is not ndarray: _d = asarray(_d)"]
+
+    def _argument(self, name: str) -> str:
+        if name not in self.tensors:
+            return name
+        return f"None if {name} is None else {name}._array" if name in self.optional else f"{name}._array"
+
+    def _result(self) -> list[str]:
+        lines = ["_t = new(Tensor)", "_t._array = _d", "_t._meta = None"]
+        if self.formula is None:
+            lines.append("sig = sig_of(_d)")
+        elif self.pair and not self.number:
+            lines.append(f"if {self.given[1]}._sig is not sig: sig = sig_of(_d)")
+        none = " and ".join(f"_e{i} is None" for i in self._linked())
+        plain = none if self.formula is not None else f"({none}) or not sig.differentiable"
+        lines += ["_t._sig = sig", f"if {plain}:", "    _t._fn = None"]
+        return [*lines, f"    if _mode: {self._telling('None')}", "    return _t"]
+
+    def _telling(self, node: str) -> str:
+        return f"told(row, ({', '.join(self.op.params)},), {node}, _t, _began)"
+
+    def _node(self) -> list[str]:
+        """The node, with what the rules of operands with an edge ask for."""
+        made = "Node()"
+        if (self.op.kind == "elementwise" and self.formula is None) or self.op.ndim is not None:
+            made = "Node() if sig.floats is not None else ComplexNode()"
+        slots = {f"edge_{i}": f"_e{i}" if i in self._linked() else "None" for i in range(len(self.op.diff_names))}
+        slots |= {f"kept_{name}": self._saved(name) for name in self.op.saved_names}
+        if self.op.saves_result:
+            slots["output_storages"] = "None"
+        empty = ["_extra", "_pending", *[slot for slot, value in slots.items() if value == "None"]]
+        return [
+            f"_t._fn = _n = {made}",
+            "_n._number = next_number()",
+            "_n._sigs = sig.alone",
+            f"{' = '.join(f'_n.{slot}' for slot in empty)} = None",
+            *[f"_n.{slot} = {value}" for slot, value in slots.items() if slot not in empty],
+            f"if _mode: {self._telling('_n')}",
+            "return _t",
+        ]
+
+    def _saved(self, name: str) -> str:
+        """What is kept under a name: the value, where an operand with an edge has a rule that asks for it."""
+        op, linked = self.op, self._linked()
+        if op.joint is not None or len(op.diff_names) == 1:
+            return self._value(name)
+        place = op.saved_names.index(name)
+        askers = [k for k, diff in enumerate(op.diff_names) if place in op.rule_args[diff] and k in linked]
+        if not askers:
+            return "None"
+        if len(linked) == 1:
+            return self._value(name)
+        return f"{self._value(name)} if {' or '.join(f'_e{k} is not None' for k in askers)} else None"
+
+    def _value(self, name: str) -> str:
+        if name == "result":
+            return "_d"
+        if name in self.op.aux:
+            return "_aux_" + name
+        if self.number and name == self.given[1]:
+            return "_number"
+        if name in self.op.params:
+            return name
+        operand, kind = parts(name)
+        found = KINDS[kind].format(operand)
+        return f"(() if {operand} is None else {found})" if operand in self.optional else found
+
+
+class ViewText(CallText):
+    """The same for a row that makes one view of its first operand, the only tensor."""
+
+    def _edges(self) -> list[str]:
+        tensor = self.tensors[0]
+        return [*super()._edges(), f"if {tensor}._meta is not None and {tensor}._meta.inference: {self.leave}"]
+
+    def _computing(self) -> list[str]:
+        """The forward computes nothing that NumPy could warn about."""
+        return [
+            f"try: _d = _forward({', '.join(self._argument(name) for name in self.op.params)})",
+            f"except (ValueError, TypeError, OverflowError): {self.leave}",
+        ]
+
+    def _result(self) -> list[str]:
+        return ["_t = new(Tensor)", "_t._array = _d", "_t._sig = sig = sig_of(_d)"]
+
+    def _node(self) -> list[str]:
+        slots = {"edge_0": "_e0", **{f"kept_{name}": self._saved(name) for name in self.op.saved_names}}
+        node = [
+            "_n = Node()",
+            "_n._number = next_number()",
+            "_n._sigs = sig.alone",
+            "_n._extra = _n._pending = None",
+            *[f"_n.{slot} = {value}" for slot, value in slots.items()],
+        ]
+        tensor, *others = self.op.params
+        return [
+            "_n = None",
+            "if _e0 is not None and sig.differentiable:",
+            *_indented(node),
+            f"make_view(_t, {tensor}, _n, (row, ({', '.join(['HOLE', *others])},), 0))",
+            f"if _mode: {self._telling('_n')}",
+            "return _t",
+        ]
+
+
+def _indented(lines: list[str]) -> list[str]:
+    return ["    " + line for line in lines]

@@ -1,0 +1,57 @@
+"""What is said of operands that an operator does not take: dtypes without a kernel, shapes that do not broadcast."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..table.op import OpDef
+from ..tensors.dtypes import scalar_name
+
+_ORDER = "buifc"
+"""Kinds of dtype, each of which the later ones take in."""
+
+
+def check_kinds(op: OpDef, operands: list[Any]) -> None:
+    """``NotImplementedError`` in torch's words for operands of a kind for which torch's kernel is not written."""
+    if not op.kinds:
+        return
+    if op.promote:
+        found = max([t._sig.numpy for t in operands], key=lambda numpy: _ORDER.index(numpy.kind))
+    else:
+        found = operands[0]._sig.numpy
+    if found.kind not in op.kinds:
+        raise NotImplementedError(f"\"{op.name.strip('_')}\" not implemented for '{scalar_name(found)}'")
+
+
+_NO_SUCH_KERNEL = (
+    "ufunc '", "numpy boolean", "Cannot cast", "is unsupported in linalg", "Invalid integer data type",
+    "not supported for complex",
+)  # fmt: skip
+"""How NumPy says that it has no such operation for a dtype."""
+
+
+def kernel_refusal(op: OpDef, operands: list[Any], error: Exception) -> Exception:
+    """What PyTorch says where NumPy has no such operation for a dtype, or a number does not fit into it."""
+    text = str(error)
+    if isinstance(error, OverflowError) or "must be a string or a real number" in text:
+        return RuntimeError(f"{op.name}(): value cannot be converted to the tensor's dtype without overflow: {text}")
+    if any(phrase in text for phrase in _NO_SUCH_KERNEL):
+        dtypes = dict.fromkeys(f"'{scalar_name(t._sig.numpy)}'" for t in operands)
+        return NotImplementedError(f'"{op.name.strip("_")}" not implemented for {", ".join(dtypes)}')
+    return error
+
+
+def size_mismatch(shapes: list[tuple[int, ...]], error: Exception | None) -> Exception:
+    """What PyTorch says of operands that do not broadcast."""
+    whole: tuple[int, ...] = ()
+    for shape in shapes:
+        ndim = max(len(whole), len(shape))
+        a, b = (1,) * (ndim - len(whole)) + whole, (1,) * (ndim - len(shape)) + shape
+        for dim in range(ndim - 1, -1, -1):
+            if a[dim] != b[dim] and 1 not in (a[dim], b[dim]):
+                return RuntimeError(
+                    f"The size of tensor a ({a[dim]}) must match the size of tensor b ({b[dim]}) at non-singleton "
+                    f"dimension {dim}"
+                )
+        whole = tuple([n if m == 1 else m for m, n in zip(a, b, strict=True)])
+    return RuntimeError(str(error))

@@ -1,0 +1,201 @@
+"""What PyTorch's own functions take: read when a call has failed, to say which argument does not fit.
+
+PyTorch looks at the kinds of all arguments before it computes anything.  Here nothing is looked at beforehand; a call
+with an argument of the wrong kind fails somewhere, and then the sentence is looked up that PyTorch would have said.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ..tensors.base import TensorBase
+
+TABLE = Path(__file__).with_name("torch_signatures.txt")
+"""One overload a line, written by `docs/make_signatures.py`: ``name(kind argument, *, kind argument=) out``.
+
+``=``: may be left out; ``out`` at the end: there is a form with ``out=``.
+"""
+_SPOKEN = {"int[]": "tuple of ints", "Tensor[]": "tuple of Tensors", "Scalar": "Number", "float[]": "tuple of floats"}
+_NUMBERS = (int, float, complex, np.number, np.bool_, TensorBase)
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """One argument of one overload."""
+
+    name: str
+    kind: str
+    """``Tensor``, ``int``, ``int[]`` and so on, with ``?`` where ``None`` is taken; ``any`` where it is not judged."""
+    keyword_only: bool
+    required: bool
+
+    def misfit(self, value: Any) -> str | None:
+        """What is wrong with a value for this argument, as the end of a sentence; ``None`` where it fits."""
+        optional, kind = self.kind.endswith("?"), self.kind.rstrip("?")
+        if kind == "any" or (value is None and optional):
+            return None
+        if kind.endswith("[]") and isinstance(value, (list, tuple)):
+            return next(_misfit_elements(kind, value), None)
+        return None if _fits(kind, value) else f"must be {_SPOKEN.get(kind, kind)}, not {_kind_name(value)}"
+
+
+def _misfit_elements(kind: str, values: Any) -> Iterator[str]:
+    element = kind.removesuffix("[]")
+    for i, v in enumerate(values):
+        if not (v is None and element.endswith("?")) and not _fits(element.rstrip("?"), v):
+            yield f"must be {_SPOKEN.get(kind, kind)}, but found element of type {_kind_name(v)} at pos {i}"
+
+
+def _fits(kind: str, value: Any) -> bool:
+    if kind == "Tensor":
+        return isinstance(value, TensorBase)
+    if kind == "bool":
+        return isinstance(value, (bool, np.bool_))
+    if kind == "str":
+        return isinstance(value, str)
+    if kind in ("int", "int[]"):
+        return not isinstance(value, bool) and hasattr(value, "__index__")
+    if kind == "float":
+        return isinstance(value, _NUMBERS) and not isinstance(value, complex)
+    return isinstance(value, _NUMBERS) and not kind.endswith("[]")
+
+
+def _kind_name(value: Any) -> str:
+    return "Tensor" if isinstance(value, TensorBase) else type(value).__name__
+
+
+Signature = tuple[Parameter, ...]
+
+
+@functools.cache
+def _lines() -> dict[str, list[str]]:
+    found: dict[str, list[str]] = {}
+    for line in TABLE.read_text(encoding="utf-8").splitlines():
+        name, _, rest = line.partition("(")
+        found.setdefault(name, []).append(rest)
+    return found
+
+
+@functools.cache
+def signatures(name: str) -> tuple[Signature, ...]:
+    """The overloads of a public function (``"linalg.solve"``); none where PyTorch declares it in Python."""
+    return tuple(tuple(_parsed(line.rpartition(")")[0])) for line in _lines().get(name, ()))
+
+
+def _parsed(text: str) -> Iterator[Parameter]:
+    keyword_only = False
+    for one in text.split(", ") if text else ():
+        if one == "*":
+            keyword_only = True
+            continue
+        kind, _, name = one.partition(" ")
+        yield Parameter(name.rstrip("="), kind, keyword_only, not name.endswith("="))
+
+
+def takes_out(name: str) -> bool:
+    """Whether PyTorch has an ``out=`` form of a function; so too where nothing is known of it."""
+    return name not in _lines() or any(line.endswith("out") for line in _lines()[name])
+
+
+def misfit(name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> TypeError | None:
+    """The error that PyTorch raises for arguments of the wrong kind; ``None`` where some overload takes them."""
+    overloads = signatures(name)
+    method = name.endswith("_") and bool(args)  # counted from what stands in the parentheses
+    said = name.replace(".", "_").removeprefix("nn_functional_")
+    complaints = [_complaint(overload, args, kwargs, 0 if method else 1) for overload in overloads]
+    if not complaints or None in complaints:
+        return None
+    count = len(args) + len(kwargs)
+    plausible = [c for c, o in zip(complaints, overloads, strict=True) if _may_take(o, count) or len(overloads) == 1]
+    if len(plausible) == 1:
+        return TypeError(f"{said}(){plausible[0]}")
+    got = ", ".join([*map(_kind_name, args[method:]), *(f"{k}={_kind_name(v)}" for k, v in kwargs.items())])
+    forms = "".join(f"\n * ({', '.join(_shown(overload))})" for overload in overloads)
+    return TypeError(
+        f"{said}() received an invalid combination of arguments - got ({got}), but expected one of:{forms}"
+    )
+
+
+def _may_take(overload: Signature, count: int) -> bool:
+    """Whether a call with so many arguments may have meant an overload."""
+    return sum(p.required for p in overload) <= count <= len(overload) + 1
+
+
+def _shown(overload: Signature) -> Iterator[str]:
+    keywords = False
+    for p in overload:
+        if p.keyword_only and not keywords:
+            keywords = True
+            yield "*"
+        yield f"{p.kind.replace('any', p.name)} {p.name}"
+
+
+def numbers_for_tensors(
+    name: str, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> tuple[tuple[Any, ...], dict[str, Any]] | None:
+    """A call with numbers where PyTorch wants numbers and got tensors of one element; ``None`` if there are none.
+
+    Where PyTorch declares a function in Python, whole numbers after the first argument count as such.
+    """
+    overloads = [o for o in signatures(name) if _complaint(o, args, kwargs, 1) is None]
+    wanted = {p.name for o in overloads[:1] for p in o if p.kind.rstrip("?") in _NUMERIC}
+    places = [p.name for p in overloads[0] if not p.keyword_only] if overloads else []
+    found = [i for i, v in enumerate(args) if _is_number(v) and (places[i : i + 1] or [""])[0] in wanted]
+    keys = [k for k, v in kwargs.items() if _is_number(v) and k in wanted]
+    if not overloads and not _lines().get(name):
+        found = [i for i, v in enumerate(args) if i and _is_number(v, "iu")]
+        keys = [k for k, v in kwargs.items() if _is_number(v, "iu")]
+    if not found and not keys:
+        return None
+    numbers = tuple([v.item() if i in found else v for i, v in enumerate(args)])
+    return numbers, {k: v.item() if k in keys else v for k, v in kwargs.items()}
+
+
+_NUMERIC = ("int", "int[]", "float", "Scalar")
+
+
+def _is_number(value: Any, kinds: str = "biufc") -> bool:
+    """Whether a tensor of one element may stand for a number."""
+    return (
+        isinstance(value, TensorBase)
+        and not value._array.ndim
+        and value._array.dtype.kind in kinds
+        and not value.requires_grad
+    )
+
+
+_ALSO = {"dim": ("axis",), "keepdim": ("keepdims",), "input": ("x", "a", "x1", "self"), "other": ("x2",)}
+"""Further names that PyTorch takes for an argument, NumPy's."""
+
+_ANYWHERE = ("out", "dtype", "layout", "device", "pin_memory", "requires_grad", "generator", "names")
+"""What PyTorch adds to its functions beyond their schemas."""
+
+
+def _complaint(overload: Signature, args: tuple[Any, ...], kwargs: dict[str, Any], first: int) -> str | None:
+    """Why an overload does not take a call, after the function's name; ``first`` is the first argument's number."""
+    places = [p for p in overload if not p.keyword_only]
+    many_sizes = len(args) >= len(places) > 0 and places[-1].kind.startswith("int[]")
+    if len(args) > len(places) and not many_sizes:
+        return f" takes {len(places)} positional argument{'s'[: len(places) != 1]} but {len(args)} were given"
+    left = dict(kwargs)
+    for i, p in enumerate(overload):
+        if i < len(args) and not p.keyword_only:
+            value = args[i]
+        else:
+            key = next((k for k in (p.name, *_ALSO.get(p.name, ())) if k in left), None)
+            if key is None:
+                if p.required:
+                    return f' missing 1 required positional arguments: "{p.name}"'
+                continue
+            value = left.pop(key)
+        wrong = p.misfit(value)
+        if wrong is not None:
+            return f": argument '{p.name}' {'' if p.keyword_only else f'(position {i + first}) '}{wrong}"
+    unknown = next((k for k in left if k not in _ANYWHERE), None)
+    return None if unknown is None else f" got an unexpected keyword argument '{unknown}'"

@@ -1,0 +1,373 @@
+"""``backward`` and ``grad``: checking the arguments, then one run of the engine."""
+
+from __future__ import annotations
+
+import operator
+import warnings
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+from .. import observe
+from ..aliasing.views import gradient_edge, requires_grad
+from ..graph.logging_ import attach_if_wanted, is_wanted
+from ..nodes.edges import GradientEdge, edge_of
+from ..nodes.node import GraphNode, edge_parts
+from ..table.registry import F
+from ..tensors.base import LAZY, TensorBase, wrap
+from ..tensors.dtypes import Sig, Size
+from .batched import batched_grad
+from .execute import run_backward
+
+
+def backward(
+    tensors: Any,
+    grad_tensors: Any = None,
+    retain_graph: bool | None = None,
+    create_graph: bool = False,
+    grad_variables: Any = None,
+    inputs: Any = None,
+) -> None:
+    """Add the gradients of ``tensors`` to ``.grad`` of the leaves (only of ``inputs`` when given).
+
+    ``retain_graph`` defaults to ``create_graph``.  Raises ``RuntimeError`` for roots without a graph, for an
+    implicit gradient of a root that is no real scalar, and for empty ``inputs``.
+    """
+    if grad_variables is not None:
+        warnings.warn("`grad_variables` is deprecated. Use `grad_tensors` instead.", FutureWarning, stacklevel=2)
+        if grad_tensors is not None:
+            raise RuntimeError(
+                "`grad_tensors` and `grad_variables` (deprecated) arguments both passed to `backward()`. Please only "
+                "use `grad_tensors`."
+            )
+        grad_tensors = grad_variables
+    if create_graph is not False or retain_graph is not None:
+        create_graph, retain_graph = _flags(create_graph, retain_graph)
+    keep = bool(retain_graph)
+    watched = bool(observe.observers)  # one line runs it in both cases: a watched program fails with equal tracebacks
+    if watched:
+        observe.tell("backward_called", "backward", tensors, grad_tensors, inputs, keep, create_graph)
+    try:
+        _backward(tensors, grad_tensors, keep, create_graph, inputs)
+    except BaseException as error:
+        if watched:
+            observe.tell("backward_left", None, error)
+        raise
+    if watched:
+        observe.tell("backward_left", None, None)
+
+
+def _backward(tensors: Any, grad_tensors: Any, keep: bool, create_graph: bool, inputs: Any) -> None:
+    if grad_tensors is None and inputs is None and not create_graph and _is_plain_loss(tensors):
+        # what ``loss.backward()`` needs of all that follows: 15 calls less, 30 µs after large arrays
+        sig = tensors._sig
+        run_backward([tensors._fn], [wrap(np.array(1, sig.numpy))], keep_graph=keep, create_graph=False)
+        return
+    wanted = None if inputs is None else _inputs_of_backward(inputs)
+    outputs = [tensors] if isinstance(tensors, TensorBase) else _as_outputs(tensors)
+    given = [None] * len(outputs) if grad_tensors is None else _as_grads(grad_tensors, len(outputs))
+    grads = make_grads(outputs, given, batched=False)
+    if create_graph:
+        _warn_create_graph()
+    _engine_run_backward(
+        outputs, grads, keep_graph=keep, create_graph=create_graph, inputs=wanted, accumulate_grad=True
+    )
+
+
+def _is_plain_loss(t: Any) -> bool:
+    """Whether ``t`` is a real number computed by a node, with nobody who wants each node logged."""
+    if not isinstance(t, TensorBase):
+        return False
+    fn, sig = t._fn, t._sig
+    return fn is not None and fn is not LAZY and not sig.shape and sig.floats is not None and not is_wanted()
+
+
+def grad(
+    outputs: Any,
+    inputs: Any,
+    grad_outputs: Any = None,
+    retain_graph: bool | None = None,
+    create_graph: bool = False,
+    only_inputs: bool = True,
+    allow_unused: bool | None = None,
+    is_grads_batched: bool = False,
+    materialize_grads: bool = False,
+) -> Any:
+    """Gradients of ``outputs`` with respect to ``inputs``; ``.grad`` is left alone.
+
+    Returns a tuple in the order of ``inputs`` (a dict for a dict).  Raises ``RuntimeError`` for inputs that do not
+    require grad or were not used (unless ``allow_unused``), ``ValueError`` for contradictory options.
+    """
+    if materialize_grads and allow_unused is False:
+        raise ValueError(
+            "Expected allow_unused to be True or not passed when materialize_grads=True, but got: allow_unused=False."
+        )
+    allow_unused = materialize_grads if allow_unused is None else allow_unused
+    if not only_inputs:
+        warnings.warn(
+            "only_inputs argument is deprecated and is ignored now (defaults to True). To accumulate gradient for "
+            "other parts of the graph, please use torch.autograd.backward.",
+            FutureWarning,
+            stacklevel=2,
+        )
+    create_graph, keep = _flags(create_graph, retain_graph)
+    with observe.backward_call("grad", outputs, grad_outputs, inputs, keep, create_graph) as call:
+        keys, wanted = _inputs_of_grad(inputs)
+        outs = _as_outputs(outputs)
+        given = _as_grads(grad_outputs, len(outs))
+        if is_grads_batched:
+            results = _batched(outs, wanted, given, keep, create_graph, allow_unused)
+        else:
+            grads = make_grads(outs, given, batched=False)
+            results = grad_once(outs, wanted, grads, keep, create_graph, allow_unused)
+        if materialize_grads:
+            results = _materialized(results, wanted, create_graph)
+        call.gives(results)
+    return tuple(results) if keys is None else dict(zip(keys, results, strict=True))
+
+
+def grad_once(
+    outputs: list[Any], inputs: list[Any], grads: list[Any], keep: bool, create_graph: bool, allow_unused: bool
+) -> list[Any]:
+    """One run that captures the gradients of ``inputs``."""
+    captured = _engine_run_backward(outputs, grads, keep_graph=keep, create_graph=create_graph, inputs=inputs)
+    if not allow_unused:
+        for i, g in enumerate(captured):
+            if g is None:
+                raise RuntimeError(
+                    f"The differentiated Tensor at index {i} appears to not have been used in the graph. Set "
+                    "allow_unused=True if this is the desired behavior."
+                )
+    return captured
+
+
+def _engine_run_backward(
+    t_outputs: list[Any],
+    grads: list[Any],
+    *,
+    keep_graph: bool,
+    create_graph: bool,
+    inputs: list[Any] | None = None,
+    accumulate_grad: bool = False,
+) -> list[Any]:
+    """The single gateway to the engine; where the logger asks for it, each node that executes is logged.
+
+    Gradients of ``inputs`` are returned, or with ``accumulate_grad`` added to their ``.grad``.
+    """
+    unregister_hooks = attach_if_wanted(t_outputs)
+    try:
+        roots = _root_edges(t_outputs)
+        edges = None
+        if inputs is not None:
+            edges = _accumulating_edges(inputs) if accumulate_grad else [_capturing_edge(x) for x in inputs]
+        if not roots:
+            return [None] * len(edges or ())
+        options = {"keep_graph": keep_graph, "create_graph": create_graph}
+        return run_backward(roots, grads, inputs=edges, capture=not accumulate_grad, **options)
+    finally:
+        if unregister_hooks is not None:
+            unregister_hooks()
+
+
+# -- arguments
+
+
+def _flags(create_graph: Any, retain_graph: Any) -> tuple[bool, bool]:
+    """``create_graph`` and whether to keep the graph, as truth values; ``TypeError`` for what is no number."""
+    create = bool(operator.index(create_graph))
+    return create, create if retain_graph is None else bool(operator.index(retain_graph))
+
+
+def _as_outputs(tensors: Any) -> list[Any]:
+    if isinstance(tensors, (TensorBase, GradientEdge)):
+        return [tensors]
+    return list(tensors)
+
+
+def _as_grads(given: Any, count: int) -> list[Any]:
+    if given is None:
+        return [None] * count
+    if isinstance(given, TensorBase):
+        return [given]
+    return list(given)
+
+
+def _inputs_of_backward(inputs: Any) -> list[Any]:
+    _, wanted = _split_inputs(inputs)
+    if not wanted:
+        raise RuntimeError("`inputs` argument to `backward()` cannot be empty.")
+    return wanted
+
+
+def _inputs_of_grad(inputs: Any) -> tuple[list[Any] | None, list[Any]]:
+    keys, wanted = _split_inputs(inputs)
+    if not wanted:
+        raise RuntimeError("grad requires non-empty inputs: `inputs` argument to `grad()` cannot be empty.")
+    return keys, wanted
+
+
+def _split_inputs(inputs: Any) -> tuple[list[Any] | None, list[Any]]:
+    keys = None
+    if isinstance(inputs, (TensorBase, GradientEdge)):
+        inputs = [inputs]
+    elif type(inputs) is dict:
+        keys, inputs = list(inputs), list(inputs.values())
+    elif hasattr(inputs, "keys") and hasattr(inputs, "__getitem__"):
+        raise TypeError(f"inputs: a mapping must be a dict, got {type(inputs).__name__}")
+    elif not isinstance(inputs, Iterable):
+        raise TypeError(f"'{type(inputs).__name__}' object is not iterable")
+    wanted = list(inputs)
+    for x in wanted:
+        if not isinstance(x, (TensorBase, GradientEdge)):
+            raise RuntimeError("all inputs have to be Tensors or GradientEdges, but got " + type(x).__name__)
+    return keys, wanted
+
+
+def _capturing_edge(x: Any) -> Any:
+    edge = edge_of(x) if isinstance(x, GradientEdge) else gradient_edge(x)
+    if edge is None:
+        if isinstance(x, TensorBase) and requires_grad(x):
+            return _Unreachable((), (x._sig,))  # requires grad through its base only: unreachable from any root
+        raise RuntimeError("One of the differentiated Tensors does not require grad")
+    return edge
+
+
+class _Unreachable(GraphNode):
+    """Where no gradient comes by."""
+
+    __slots__ = ("_edges",)
+
+
+def _accumulating_edges(wanted: list[Any]) -> list[Any]:
+    edges = []
+    for x in wanted:
+        if isinstance(x, GradientEdge):
+            edges.append(edge_of(x))
+        else:
+            x.retain_grad()
+            edges.append(gradient_edge(x))
+    return edges
+
+
+def _root_edges(outputs: list[Any]) -> list[Any]:
+    roots = []
+    for i, t in enumerate(outputs):
+        edge = edge_of(t) if isinstance(t, GradientEdge) else gradient_edge(t)
+        if edge is None:
+            raise RuntimeError(
+                f"element {i} of tensors does not require grad and does not have a grad_fn. Give requires_grad=True to "
+                "a leaf it was computed from, and check that no detach(), .data, item() or no_grad() lies between."
+            )
+        roots.append(edge)
+    return roots
+
+
+def make_grads(outputs: list[Any], given: list[Any], *, batched: bool) -> list[Any]:
+    """The gradient each root starts with: checked, or ones for a real scalar."""
+    if len(given) < len(outputs):
+        raise RuntimeError(f"got {len(outputs)} tensors and {len(given)} gradients")
+    grads = []
+    for i, (t, g) in enumerate(zip(outputs, given, strict=False)):
+        sig = t._sig if isinstance(t, TensorBase) else _output_sig(t)
+        if g is None:
+            grads.append(_implicit_grad(t, sig))
+        elif isinstance(g, TensorBase):
+            grads.append(_checked_grad(i, t, g, batched))
+        else:
+            raise TypeError(f"gradients can be either Tensors or None, but got {type(g).__name__}")
+    return grads
+
+
+def _output_sig(t: Any) -> Sig:
+    if isinstance(t, GradientEdge):
+        edge = edge_of(t)
+        node, nr = edge_parts(edge)
+        sig = node._sigs[nr]
+        if sig is None:
+            raise RuntimeError(f"input {nr} of {node.name()} takes no gradient")
+        return sig
+    if not isinstance(t, TensorBase):
+        raise AssertionError(f"outputs must be Tensors or GradientEdges, got {type(t).__name__}")
+    return t._sig
+
+
+def _implicit_grad(t: Any, sig: Sig) -> Any:
+    if isinstance(t, TensorBase) and not requires_grad(t):
+        return None
+    if sig.shape and sig.shape.numel() != 1:
+        raise RuntimeError("grad can be implicitly created only for scalar outputs")
+    if sig.numpy.kind != "f":
+        raise RuntimeError(f"grad can be implicitly created only for real scalar outputs but got {sig.dtype}")
+    return wrap(np.ones(sig.shape, sig.numpy) if sig.shape else np.array(1, sig.numpy))
+
+
+def _checked_grad(i: int, t: Any, g: Any, batched: bool) -> Any:
+    sig = _output_sig(t)
+    if batched and not g._sig.shape:
+        raise IndexError(f"invalid index of a 0-dim tensor: grad_output[{i}] has no batch dimension.")
+    shape = Size(g._sig.shape[1:]) if batched else g._sig.shape
+    if shape != sig.shape:
+        if batched and isinstance(t, GradientEdge):
+            raise RuntimeError(f"Batched grads are not supported with GradientEdge where shapes differ: {g._sig.shape}")
+        if batched:
+            raise RuntimeError(
+                "If `is_grads_batched=True`, we interpret the first dimension of each grad_output as the batch "
+                f"dimension. The sizes of the remaining dimensions are expected to match the shape of corresponding "
+                f"output, but a mismatch was detected: grad_output[{i}] has a shape of {g._sig.shape} and output[{i}] "
+                f"has a shape of {sig.shape}. If you only want some tensors in `grad_output` to be considered batched, "
+                "consider using vmap."
+            )
+        raise RuntimeError(
+            f"Mismatch in shape: grad_output[{i}] has a shape of {g._sig.shape} and output[{i}] has a shape of "
+            f"{sig.shape}."
+        )
+    have, want = g._sig.numpy, sig.numpy
+    if (have.kind == "c") != (want.kind == "c"):
+        raise RuntimeError(
+            "For complex Tensors, both grad_output and output are required to have the same dtype. Mismatch in dtype: "
+            f"grad_output[{i}] has a dtype of {g._sig.dtype} and output[{i}] has a dtype of {sig.dtype}."
+        )
+    return g if have == want else F._to_copy(g, want)
+
+
+def _batched(
+    outputs: list[Any], inputs: list[Any], given: list[Any], keep: bool, create_graph: bool, allow_unused: bool
+) -> list[Any]:
+    """Run once per entry of the first dimension of the gradients and stack the results."""
+    make_grads(outputs, given, batched=True)
+
+    def one(slices: Any, keep_graph: bool = True) -> Any:
+        grads = make_grads(outputs, list(slices), batched=False)
+        return grad_once(outputs, inputs, grads, keep_graph, create_graph, allow_unused)
+
+    return list(batched_grad(one, given, run_last=lambda slices: one(slices, keep)))
+
+
+def _materialized(results: list[Any], wanted: list[Any], create_graph: bool) -> list[Any]:
+    filled = []
+    for g, x in zip(results, wanted, strict=True):
+        if g is None:
+            if isinstance(x, GradientEdge):
+                raise RuntimeError("materialize_grads cannot be used when the given input is a GradientEdge")
+            g = wrap(np.zeros(x._sig.shape, x._sig.numpy))
+            if create_graph:
+                g.requires_grad_()
+        filled.append(g)
+    return filled
+
+
+_warned = False
+
+
+def _warn_create_graph() -> None:
+    global _warned
+    if not _warned:
+        _warned = True
+        warnings.warn(
+            "Using backward() with create_graph=True will create a reference cycle between the parameter and its "
+            "gradient which can cause a memory leak. We recommend using autograd.grad when creating the graph to avoid "
+            "this. If you have to use this function, make sure to reset the .grad fields of your parameters to None "
+            "after use to break the cycle and avoid the leak.",
+            stacklevel=3,
+        )

@@ -1,0 +1,158 @@
+"""Validation of what a node returned: each gradient must fit the input that receives it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..nodes.node import NOTHING, GraphNode, Port
+from ..nodes.opnode import OpNode
+from ..table.registry import F
+from ..tensors.base import TensorBase
+from ..tensors.dtypes import Sig
+
+
+def fit_results(node: GraphNode, results: tuple[Any, ...], tensors: bool) -> tuple[Any, ...]:
+    """Sum broadcast gradients down and cast them to the receiving dtype.
+
+    Raises ``RuntimeError`` for a shape that cannot be summed down to the receiver's.
+    """
+    fitted = list(results)
+    for i, edge in enumerate(node._edges):
+        g = fitted[i]
+        if edge is None or g is None:
+            continue
+        target, nr = (edge.node, edge.nr) if edge.__class__ is Port else (edge, 0)
+        sig = target._sigs[nr] if target._sigs else None
+        if sig is None:
+            continue
+        if tensors:
+            if g._sig is not sig or (target.accumulates and target._sigs is not sig.alone):
+                fitted[i] = _fit_tensor(node, i, g, _expected(target, sig))
+        elif g.__class__ is not np.ndarray or g.dtype != sig.numpy or g.shape != sig.shape or target.accumulates:
+            fitted[i] = _fit_array(node, i, g, _expected(target, sig))
+    return tuple(fitted)
+
+
+def fit_one(node: GraphNode, i: int, g: Any, target: Any) -> Any:
+    """One array, made to fit the input (a node with one, or a port) that receives it in a sweep."""
+    if g is None:
+        return NOTHING
+    sig = target._sigs[0]
+    if sig is None:
+        return g
+    shape = sig.shape
+    if g.__class__ is np.ndarray and g.dtype is sig.numpy and 0 < len(shape) < g.ndim and target._sigs is sig.alone:
+        lead = g.ndim - len(shape)
+        if g.shape[lead:] == shape:  # the gradient of a bias
+            return column_sum(g) if g.ndim == 2 and shape > (1,) and g.dtype.char in "fd" else sum_to(g, shape)
+    return _fit_array(node, i, g, _expected(target, sig))
+
+
+def _expected(target: GraphNode, sig: Sig) -> tuple[tuple[int, ...], Any]:
+    """Shape and NumPy dtype asked for; a leaf's ``grad_dtype`` overrides the dtype (``None``: any)."""
+    variable: Any = target.variable if target.accumulates else None  # type: ignore[attr-defined]
+    if variable is not None and variable._meta is not None and variable._meta.grad_dtype is not ...:
+        wanted = variable._meta.grad_dtype
+        return sig.shape, None if wanted is None else wanted.numpy
+    return sig.shape, sig.numpy
+
+
+def _fit_array(node: GraphNode, i: int, g: Any, expected: tuple[tuple[int, ...], Any]) -> Any:
+    shape, numpy = expected
+    if g.__class__ is not np.ndarray:
+        g = np.asarray(g)
+    if g.shape != shape:
+        _check_expandable(node, i, shape, g.shape)
+        g = sum_to(g, shape)
+    if numpy is not None and g.dtype != numpy:
+        if g.dtype.kind == "c" and numpy.kind != "c":
+            _check_real(node, g.dtype)
+            g = g.real
+        g = g.astype(numpy, copy=False)
+    return g
+
+
+def _fit_tensor(node: GraphNode, i: int, g: TensorBase, expected: tuple[tuple[int, ...], Any]) -> Any:
+    shape, numpy = expected
+    have = g._array.shape
+    if have != shape:
+        lead = len(have) - len(shape)
+        if lead > 0 and have[lead:] == shape:  # the gradient of a bias: no need to look which dimensions differ
+            g = F._view(F._sum_dim(g, tuple(range(lead)), True), tuple(shape))
+        else:
+            _check_expandable(node, i, shape, have)
+            g = _sum_tensor_to(g, tuple(shape))
+    if numpy is not None and g._sig.numpy != numpy:
+        if g._sig.numpy.kind == "c" and numpy.kind != "c":
+            _check_real(node, g._sig.numpy)
+            g = F.real(g)
+        if g._sig.numpy != numpy:
+            g = F._to_copy(g, numpy)
+    return g
+
+
+def _check_real(node: GraphNode, have: Any) -> None:
+    """Operators drop the imaginary part for a real operand; a custom Function must do so itself."""
+    if not isinstance(node, OpNode):
+        raise RuntimeError(
+            "Expected isFloatingType(grad.scalar_type()) || (input_is_complex == grad_is_complex) to be true, but got "
+            f"false. {node.name()} returned a {have} gradient for a real input; return its real part."
+        )
+
+
+def _check_expandable(node: GraphNode, i: int, shape: tuple[int, ...], got: tuple[int, ...]) -> None:
+    if not is_expandable_to(shape, got):
+        raise RuntimeError(
+            f"Function {node.name()} returned an invalid gradient at index {i} - got {list(got)} but expected shape "
+            f"compatible with {list(shape)}"
+        )
+
+
+def is_expandable_to(shape: tuple[int, ...], desired: tuple[int, ...]) -> bool:
+    """Whether ``shape`` broadcasts to ``desired``."""
+    if len(shape) > len(desired):
+        return False
+    return all(s == d or s == 1 for s, d in zip(reversed(shape), reversed(desired), strict=False))
+
+
+def _broadcast_axes(have: tuple[int, ...], shape: tuple[int, ...]) -> tuple[int, ...]:
+    """The axes along which ``shape`` was broadcast to ``have``."""
+    lead = len(have) - len(shape)
+    return tuple(range(lead)) + tuple(i + lead for i, n in enumerate(shape) if n == 1 and have[i + lead] != 1)
+
+
+def _sum_tensor_to(g: Any, shape: tuple[int, ...]) -> Any:
+    """The recorded form: a sum that keeps dimensions, then a view without the leading ones."""
+    axes = _broadcast_axes(g._sig.shape, shape)
+    if axes:
+        g = F._sum_dim(g, axes, True)
+    return g if g._sig.shape == shape else F._view(g, shape)
+
+
+def sum_to(g: Any, shape: tuple[int, ...]) -> Any:
+    """Sum a broadcast array down to ``shape``."""
+    width = g.shape[-1:]
+    if g.ndim > 1 and width == shape and width > (1,) and g.dtype.char in "fd":
+        return column_sum(g if g.ndim == 2 else g.reshape(-1, *width))
+    axes = _broadcast_axes(g.shape, shape)
+    if axes:
+        g = np.add.reduce(g, axes, keepdims=True)
+    return np.asarray(g).reshape(shape)
+
+
+_ones: dict[tuple[int, str], Any] = {}
+
+
+def column_sum(rows: Any) -> Any:
+    """The sum of the rows of a matrix of float32 or float64; as a product with ones, BLAS takes half the time."""
+    key = (rows.shape[0], rows.dtype.char)
+    ones = _ones.get(key)
+    if ones is None:
+        if len(_ones) > 64:
+            _ones.clear()
+        ones = np.ones(rows.shape[0], rows.dtype)
+        if rows.shape[0] <= 100_000:
+            _ones[key] = ones
+    return ones @ rows

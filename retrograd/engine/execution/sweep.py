@@ -1,0 +1,281 @@
+"""The fast backward: nodes in decreasing order of creation, gradients on the nodes, no dependency counts.
+
+A node's consumers are always newer than the node, so that taking the newest node first is a valid order.  It is not
+the order of ``execute.GraphTask`` in every detail (leaves come last), which nobody can see as long as no code of the
+user runs; ``possible`` says when that is so.  One sweep at a time: gradients wait in a slot of the node.
+While observers hear of sweeps, and where gradients are tensors since a graph is created, every node runs in the
+general way, ``run_in_general``.
+
+A node takes its gradient by ``node._sweep(g, heap, task)``, which computes, passes on to the nodes it leads to, queues
+those on ``heap`` on their first arrival, and returns one of them in place of queueing it: if that is the newest one,
+it runs next without having been in the heap (60 ns less).
+"""
+
+from __future__ import annotations
+
+import threading
+from heapq import heappop, heappush, heappushpop
+from math import inf
+from operator import attrgetter
+from time import perf_counter_ns as now
+from typing import Any
+
+import numpy as np
+
+from .. import observe
+from ..aliasing import storage
+from ..calls.quiet import quietly
+from ..nodes.node import NOTHING, GraphNode, Port
+from ..switches import state
+from . import watchers
+from .fit import fit_one, fit_results
+
+_busy = threading.Lock()
+Heap = list[tuple[float, Any]]
+
+
+def possible() -> bool:
+    """Whether nothing is on that could tell a sweep from a full run."""
+    return not (watchers.LIVE or observe.HEAR_NODES or state.ANOMALY or state.FORWARD_LEVELS or state.DISPATCH_MODES)
+
+
+class Sweep:
+    """One run; also the task that nodes see."""
+
+    restricted = False
+
+    def __init__(self, keep_graph: bool, create_graph: bool = False) -> None:
+        self.keep_graph = keep_graph
+        self.create_graph = self.tensors = create_graph
+        self.frees = not keep_graph
+        self.heap: Heap = []
+        self.leaves: list[Any] = []
+        """Accumulators that a gradient has reached."""
+        self.failed: Any = None
+        """The node that raised."""
+
+    def wants(self, edge: Any) -> bool:
+        """Everything is wanted."""
+        return True
+
+    def run(self) -> None:
+        """Run until no gradient waits but at the leaves."""
+        heap = self.heap
+        last = inf if observe.HEAR_SWEEPS or self.tensors else storage.LAST_WRITE
+        node = heappop(heap)[1]
+        try:
+            while True:
+                g = node._pending
+                node._pending = None
+                # a node that is older than the latest write looks at the versions of what it saved
+                if node._number >= last and g is not NOTHING:
+                    node = node._sweep(g, heap, self)
+                else:
+                    node = run_closely(node, g, heap, self)
+                if node is None:
+                    if not heap:
+                        return
+                    node = heappop(heap)[1]
+                elif heap:
+                    node = heappushpop(heap, (-node._number, node))[1]
+        except BaseException:
+            self.failed = node
+            if observe.HEAR_SWEEPS:
+                observe.tell("sweep_failed", node, g if g.__class__ is list else [None if g is NOTHING else g])
+            raise
+
+    def start(self, roots: list[Any], grads: list[Any]) -> None:
+        """Run from the root edges with their gradients."""
+        for edge, g in zip(roots, grads, strict=True):
+            arriving = NOTHING if g is None else g
+            if edge._pending is None:
+                edge._pending = arriving
+                heappush(self.heap, (-edge._number, edge))
+            else:
+                edge._pending = edge._pending + arriving
+        try:
+            self.run()
+        except BaseException:
+            self.clean_up()
+            raise
+        self.fill_leaves()
+
+    def fill_leaves(self) -> None:
+        """Accumulate in the leaves what waits there."""
+        if self.leaves:
+            self.leaves[0].fill(self.leaves, self)
+
+    def clean_up(self) -> None:
+        """After an error: leaves that are complete are filled, everything else is forgotten."""
+        waiting = [n for _, entry in self.heap for n in (entry.members if entry.__class__ is Run else (entry,))]
+        unfinished = [node for node in waiting if not node.accumulates]
+        failed = [] if self.failed is None else [self.failed]
+        incomplete = _reachable([*unfinished, *failed])
+        leaves = list(dict.fromkeys([*self.leaves, *waiting]))
+        complete = [n for n in leaves if n.accumulates and n not in incomplete]
+        for node in (*leaves, *incomplete):
+            if node not in complete:
+                node._pending = None
+        self.heap.clear()
+        self.leaves = complete
+        self.fill_leaves()
+
+
+def run_in_general(node: Any, g: Any, heap: Heap, task: Sweep) -> None:
+    """Run a node of any kind: what it saved is checked and unpacked as in a full run."""
+    grads = g if len(node._sigs) > 1 else [None if g is NOTHING else g]
+    passed: list[Any] | None = [] if observe.HEAR_SWEEPS else None
+    began = 0 if passed is None else now()
+    results = node._run(grads, task)
+    if task.tensors:  # all are made to fit before the first is added to another, as the order of nodes shows
+        results = fit_results(node, results, True)
+    if task.frees:
+        node._release()
+    first: list[Any] = []
+    for i, edge in enumerate(node._edges):
+        if edge is None:
+            continue
+        g, sig = results[i], edge._sigs[0]
+        if task.tensors:
+            g = NOTHING if g is None else g
+        elif (
+            g.__class__ is not np.ndarray
+            or sig is None
+            or g.dtype is not sig.numpy
+            or g.shape != sig.shape
+            or edge._sigs is not sig.alone
+        ):
+            g = fit_one(node, i, g, edge)
+        if passed is not None and g is not NOTHING:
+            passed.append(g)
+        if edge._pending is None:
+            edge._pending = g
+            first.append(edge)
+        elif g is not NOTHING:
+            edge._pending = edge._pending + g
+    queue(first, heap)
+    if passed is not None:
+        observe.tell("swept", node, grads, passed, began, now())
+
+
+def queue(first: list[Any], heap: Heap) -> None:
+    """Put receivers on the heap: one by one, or many as one run."""
+    if len(first) > 8:
+        run = Run(first)
+        heappush(heap, (-run._number, run))
+        return
+    for edge in reversed(first):  # newest last: the heap takes rising keys in one step each
+        heappush(heap, (-edge._number, edge))
+
+
+class Run:
+    """Receivers that one node reached, in order, as one entry of the heap; it runs by letting the newest one run.
+
+    The heap stays small and there is no entry for each: 1 µs less for each of 10,000.
+    """
+
+    __slots__ = ("_number", "_pending", "members")
+    accumulates = False
+
+    def __init__(self, members: list[Any]) -> None:
+        members.sort(key=_number_of)
+        self.members = members
+        self._number = members[-1]._number
+        self._pending = None
+
+    def __lt__(self, other: Any) -> bool:
+        return False  # ports of one node, and leaves, have the same number
+
+    def _sweep(self, g: Any, heap: Heap, task: Sweep) -> Any:
+        members = self.members
+        newest = members.pop()
+        if members:
+            self._number = number = members[-1]._number
+            heappush(heap, (-number, self))
+        return newest
+
+
+_number_of = attrgetter("_number")
+
+
+GraphNode._sweep = run_in_general
+
+
+def run_closely(node: Any, g: Any, heap: Heap, task: Sweep) -> Any:
+    """Run a node that may not take the short way."""
+    if node.accumulates or node.__class__ is Port or node.__class__ is Run:
+        return node._sweep(g, heap, task)
+    return run_in_general(node, g, heap, task)
+
+
+def sweep(task: Sweep, roots: list[Any], grads: list[Any]) -> bool:
+    """Run a backward over root edges; ``False`` when another sweep is going on (in any thread).
+
+    ``grads`` are arrays, or tensors where the run creates a graph; then grad mode is on, whatever it was.
+    """
+    if not _busy.acquire(blocking=False):
+        return False
+    outside = state.STATE.grad_enabled
+    try:
+        if task.create_graph:
+            state.set_grad_enabled_here(True)
+        quietly(task.start, (roots, grads))
+    finally:
+        if task.create_graph:
+            state.set_grad_enabled_here(outside)
+        _busy.release()
+    return True
+
+
+class _Capturing(Sweep):
+    """A sweep whose gradients at the leaves are asked for and stay out of ``.grad``."""
+
+    def fill_leaves(self) -> None:
+        """Keep what waits at the leaves, by leaf."""
+        self.captured: dict[Any, Any] = {}
+        for leaf in self.leaves:
+            waiting, leaf._pending = leaf._pending, None
+            self.captured[leaf] = None if waiting is NOTHING else waiting
+
+
+def capture(
+    roots: list[Any], grads: list[Any], keep_graph: bool, create_graph: bool, wanted: list[Any]
+) -> list[Any] | None:
+    """The gradients of leaves; ``None`` where a sweep would do what was not asked for, or another one is going on."""
+    if not all(edge.accumulates for edge in wanted) or not _leads_only_to(roots, wanted):
+        return None
+    task = _Capturing(keep_graph, create_graph)
+    if not sweep(task, roots, grads):
+        return None
+    return [task.captured.get(edge) for edge in wanted]
+
+
+def _leads_only_to(roots: list[Any], wanted: list[Any]) -> bool:
+    """Whether every way from the roots ends at a leaf that is wanted."""
+    seen = {*roots, *wanted}
+    stack = [edge for edge in roots if edge not in wanted]
+    while stack:
+        node = stack.pop()
+        leads = False
+        for edge in (node.node,) if node.__class__ is Port else node._edges:
+            if edge is not None:
+                leads = True
+                if edge not in seen:
+                    seen.add(edge)
+                    stack.append(edge)
+        if not leads:
+            return False
+    return True
+
+
+def _reachable(nodes: list[Any]) -> dict[Any, None]:
+    """Nodes and ports that these lead to, with themselves."""
+    seen = dict.fromkeys(nodes)
+    stack = list(nodes)
+    while stack:
+        node = stack.pop()
+        for edge in (node.node,) if node.__class__ is Port else node._edges:
+            if edge is not None and edge not in seen:
+                seen[edge] = None
+                stack.append(edge)
+    return seen

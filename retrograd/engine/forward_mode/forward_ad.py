@@ -1,0 +1,261 @@
+"""Forward-mode AD: dual levels, dual tensors and where their tangents are kept."""
+
+from __future__ import annotations
+
+import weakref
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..aliasing.strided import element_strides, root_array, storage_offset
+from ..aliasing.views import gradient_edge, replay
+from ..nodes.node import GraphNode, edge_parts
+from ..nodes.saved import set_tangent_restorer
+from ..switches import state
+from ..switches.modes import ModeContext
+from ..switches.state import STATE
+from ..table.registry import F
+from ..tensors.base import TensorBase, storage_of, wrap
+
+
+class Level:
+    """One open forward-mode level; it knows its tangents and drops them all when it closes."""
+
+    def __init__(self) -> None:
+        self.is_open = True
+        self.duals: list[weakref.ref[TensorBase]] = []
+        # A node keeps its own output as a bare array; the tangent of that output waits here.
+        self.of_outputs: weakref.WeakKeyDictionary[GraphNode, dict[int, Any]] = weakref.WeakKeyDictionary()
+
+    def keep(self, t: TensorBase, tangent: Any) -> None:
+        """Give ``t`` a tangent until this level closes; nothing when it has closed already."""
+        if self.is_open:
+            meta = t.need_meta()
+            meta.tangent, meta.tangent_level = tangent, self
+            self.duals.append(weakref.ref(t))
+
+    def close(self) -> None:
+        """Forget every tangent of this level."""
+        self.is_open = False
+        for ref in self.duals:
+            t = ref()
+            if t is not None and t._meta is not None and t._meta.tangent_level is self:
+                t._meta.tangent = None
+                t._meta.tangent_level = None
+        self.of_outputs.clear()
+
+
+_levels: list[Level] = []
+_current_level = -1
+
+
+class UnpackedDualTensor(NamedTuple):
+    """What ``unpack_dual`` returns."""
+
+    primal: Any
+    tangent: Any
+
+
+def enter_dual_level() -> int:
+    """Open a forward-mode level; ``RuntimeError`` when one is open already."""
+    global _current_level
+    if _levels:
+        raise RuntimeError(
+            "Nested forward mode AD is not supported at the moment. Close the open level before you enter another."
+        )
+    _levels.append(Level())
+    _current_level = 0
+    state.FORWARD_LEVELS = 1
+    state.enter_mode()
+    return 0
+
+
+def exit_dual_level(*, level: int | None = None) -> None:
+    """Close the open level and drop its tangents."""
+    global _current_level
+    if not _levels:
+        raise RuntimeError("Trying to exit a forward AD level but none was entered: no level exists")
+    if level is not None and level != _current_level:
+        raise RuntimeError(f"Trying to exit a forward AD level that was not the last one that was created: {level}")
+    _levels.pop().close()
+    _current_level = -1
+    state.FORWARD_LEVELS = 0
+    state.leave_mode()
+
+
+class dual_level(ModeContext):  # noqa: N801 - torch's name
+    """Context manager (or decorator) inside which dual tensors live; yields the level, 0."""
+
+    def __enter__(self) -> int:
+        return enter_dual_level()
+
+    def __exit__(self, *exc: object) -> None:
+        exit_dual_level()
+
+
+def _is_fwd_grad_enabled() -> bool:
+    """Whether tangents are propagated in this thread."""
+    return STATE.forward_grad_enabled
+
+
+class _set_fwd_grad_enabled(ModeContext):  # noqa: N801
+    """Switch tangent propagation in this thread; restores on exit."""
+
+    def __init__(self, mode: bool) -> None:
+        self.before = STATE.forward_grad_enabled
+        self.mode = mode
+        STATE.forward_grad_enabled = mode
+
+    def __enter__(self) -> None:
+        STATE.forward_grad_enabled = self.mode
+
+    def __exit__(self, *exc: object) -> None:
+        STATE.forward_grad_enabled = self.before
+
+    def clone(self) -> Any:
+        """The same switch again."""
+        return type(self)(self.mode)
+
+
+# -- tangents of tensors
+
+
+def tangent_of(t: TensorBase) -> Any:
+    """The tangent of a tensor at the open level, or ``None``; a plain view of a dual has a view of its tangent."""
+    if not _levels:
+        return None
+    meta = t._meta
+    if meta is None:
+        return None
+    if meta.tangent is not None:
+        return meta.tangent
+    view = meta.view
+    if view is None or view.base._meta is None or view.base._meta.tangent is None:
+        return None
+    if any(op.name == "_fw_primal" for op, _args, _nr in view.replay):
+        return None
+    keep_tangent(t, replay(view.replay, view.base._meta.tangent))
+    return t._meta.tangent if t._meta is not None else None
+
+
+def keep_tangent(t: TensorBase, tangent: Any) -> None:
+    """Store a tangent and remember it for the end of the level."""
+    _levels[-1].keep(t, tangent)
+
+
+def set_tangent(t: TensorBase, tangent: Any) -> None:
+    """Give ``t`` a tangent; the object itself is kept when its layout is the primal's, else a copy laid out so."""
+    if tangent._sig.shape != t._sig.shape:
+        raise RuntimeError(
+            "Trying to set a forward gradient that has a different size than that of the original Tensor, this is not "
+            f"supported. Tensor is of size {list(t._sig.shape)} while the given forward gradient is of size "
+            f"{list(tangent._sig.shape)}."
+        )
+    if tangent_of(tangent) is not None:
+        raise RuntimeError(
+            "Setting a forward grad that itself has a forward gradient at the same level0 is not supported."
+        )
+    if tangent_of(t) is not None:
+        raise RuntimeError(
+            "Trying to set a forward gradient on a Tensor that already has a forward gradient at the same level, this "
+            "is not supported."
+        )
+    keep_tangent(t, tangent if _same_layout(t, tangent) else _laid_out_like(t, tangent))
+
+
+def _same_layout(t: TensorBase, tangent: TensorBase) -> bool:
+    if root_array(t).size != root_array(tangent).size or storage_offset(t) != storage_offset(tangent):
+        return False
+    return element_strides(t._array) == element_strides(tangent._array)
+
+
+def _laid_out_like(t: TensorBase, tangent: Any) -> Any:
+    view = t._meta.view if t._meta is not None else None
+    if view is None or storage_offset(t) == 0:
+        made = F.empty_like_layout(t)
+    else:
+        base = wrap(np.zeros_like(view.base._array, dtype=tangent._sig.numpy))
+        made = replay(view.replay, base)
+    made.copy_(tangent)
+    return made
+
+
+def make_dual(tensor: Any, tangent: Any, *, level: int | None = None) -> Any:
+    """A new tensor that aliases ``tensor`` and carries ``tangent``; the original is untouched.
+
+    Raises ``RuntimeError`` outside a level, for a size mismatch or a tensor that is dual already, ``ValueError``
+    for dtypes that are not floating or complex.
+    """
+    if not _levels or (level is not None and level < 0):
+        raise RuntimeError(
+            "Trying to create a dual Tensor for forward AD but no level exists, make sure to enter_dual_level() first."
+        )
+    for name, t in (("primal", tensor), ("tangent", tangent)):
+        if not isinstance(t, TensorBase):
+            raise TypeError(f"make_dual(): {name} must be Tensor, not {type(t).__name__}")
+        if not t._sig.differentiable:
+            raise ValueError(f"Expected {name} to be floating point or complex, but got: {t._sig.dtype}")
+    if level is not None and level >= len(_levels):
+        raise RuntimeError(f"Invalid level given to _make_dual: {level}, but {len(_levels)} are open")
+    if tangent_of(tensor) is not None:
+        raise RuntimeError(
+            "Making a dual Tensor based on a Tensor that already has a forward gradient at the same level 0 is not "
+            "supported."
+        )
+    dual = alias_view(tensor)
+    set_tangent(dual, tangent)
+    return dual
+
+
+def unpack_dual(tensor: Any, *, level: int | None = None) -> UnpackedDualTensor:
+    """Primal and tangent; the tangent is ``None`` for a tensor that is not dual or outside a level."""
+    if not _levels:
+        return UnpackedDualTensor(tensor, None)
+    tangent = None if STATE.inference else tangent_of(tensor)
+    primal = alias_view(tensor)
+    return UnpackedDualTensor(primal, tangent)
+
+
+def alias_view(t: TensorBase) -> Any:
+    """A differentiable view of all of ``t`` that carries no tangent, nor do views of it."""
+    before = STATE.forward_grad_enabled
+    STATE.forward_grad_enabled = False
+    try:
+        return F._fw_primal(t)
+    finally:
+        STATE.forward_grad_enabled = before
+
+
+def carries_tangent(operands: list[Any]) -> bool:
+    """Whether any operand has a tangent at the open level."""
+    return bool(_levels) and any(t._meta is not None and tangent_of(t) is not None for t in operands)
+
+
+def stripped(t: Any) -> Any:
+    """The same tensor without its tangent, at the same place in the graph."""
+    if not isinstance(t, TensorBase) or tangent_of(t) is None:
+        return t
+    plain = wrap(t._array, gradient_edge(t))
+    plain.need_meta().storage = storage_of(t)
+    return plain
+
+
+def keep_for_output(t: TensorBase, tangent: Any) -> None:
+    """Remember the tangent of a result that its node saves as bare array."""
+    edge = gradient_edge(t)
+    if edge is not None:
+        keep_for_node(*edge_parts(edge), tangent)
+
+
+def keep_for_node(node: GraphNode, nr: int, tangent: Any) -> None:
+    """Remember the tangent of an output that a node saves as bare array."""
+    _levels[-1].of_outputs.setdefault(node, {})[nr] = tangent
+
+
+def _restore_tangent(t: TensorBase, node: GraphNode, nr: int) -> None:
+    tangent = _levels[-1].of_outputs.get(node, {}).get(nr) if _levels else None
+    if tangent is not None:
+        keep_tangent(t, tangent)
+
+
+set_tangent_restorer(_restore_tangent)

@@ -1,0 +1,1 @@
+"""The recorded graph: nodes, leaves' accumulators, edges, saved values and hooks."""

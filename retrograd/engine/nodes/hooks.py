@@ -1,0 +1,186 @@
+"""Hook dictionaries, their handles, and the rules for what a hook may return."""
+
+from __future__ import annotations
+
+import weakref
+from collections import OrderedDict
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from .. import observe
+from ..tensors.base import TensorBase
+from ..tensors.dtypes import Sig
+
+Hook = Callable[..., Any]
+
+
+class RemovableHandle:
+    """Takes a hook out again: ``handle.remove()``, or leave a ``with`` block.
+
+    ``hooks_dict`` and ``extra_dict`` are held weakly and must be ``OrderedDict`` (a plain dict has no weak
+    references).  Pickled together with its dictionary, a handle stays linked to it.
+    """
+
+    id: int
+    next_id: int = 0
+
+    def __init__(self, hooks_dict: Any, *, extra_dict: Any = None) -> None:
+        self.hooks_dict_ref: Callable[[], Any] = weakref.ref(hooks_dict)
+        self.id = RemovableHandle.next_id
+        RemovableHandle.next_id += 1
+        self.extra_dict_ref: tuple[Callable[[], Any], ...] = ()
+        if isinstance(extra_dict, dict):
+            self.extra_dict_ref = (weakref.ref(extra_dict),)
+        elif isinstance(extra_dict, list):
+            self.extra_dict_ref = tuple(weakref.ref(d) for d in extra_dict)
+
+    def remove(self) -> None:
+        """Remove the hook; a second call does nothing."""
+        if observe.observers:
+            observe.tell("unhooked", self.id)
+        for ref in (self.hooks_dict_ref, *self.extra_dict_ref):
+            hooks = ref()
+            if hooks is not None:
+                hooks.pop(self.id, None)
+
+    def __getstate__(self) -> tuple[Any, ...]:
+        return (self.hooks_dict_ref(), self.id, tuple(ref() for ref in self.extra_dict_ref))
+
+    def __setstate__(self, state: tuple[Any, ...]) -> None:
+        hooks = OrderedDict() if state[0] is None else state[0]  # a dead dictionary makes a dead handle
+        self.hooks_dict_ref = weakref.ref(hooks)
+        self.id = state[1]
+        extra = state[2] if len(state) > 2 and state[2] is not None else ()
+        self.extra_dict_ref = tuple(weakref.ref(OrderedDict() if d is None else d) for d in extra)
+        RemovableHandle.next_id = max(RemovableHandle.next_id, self.id + 1)
+
+    def __enter__(self) -> RemovableHandle:
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self.remove()
+
+
+class _MultiHandle(RemovableHandle):
+    """One handle for several."""
+
+    handles: tuple[RemovableHandle, ...]
+
+    def __init__(self, handles: Iterable[RemovableHandle]) -> None:
+        self.handles = tuple(handles)
+
+    def remove(self) -> None:
+        for handle in self.handles:
+            handle.remove()
+
+    def __getstate__(self) -> tuple[RemovableHandle, ...]:
+        return self.handles
+
+    def __setstate__(self, state: tuple[Any, ...]) -> None:
+        self.handles = state
+
+
+def register(hooks: OrderedDict[int, Hook], hook: Hook) -> RemovableHandle:
+    """Add a hook to a dictionary and return its handle."""
+    handle = RemovableHandle(hooks)
+    hooks[handle.id] = hook
+    if observe.observers:
+        observe.tell("hooked", handle.id)
+    return handle
+
+
+def call_hook(handle: int, hook: Hook, *given: Any) -> Any:
+    """What a hook returns for what it is given; observers are told before and after."""
+    watched = bool(observe.observers)
+    if watched:
+        observe.tell("hook_began", handle, hook, given)
+    result = hook(*given)
+    if watched:
+        observe.tell("hook_ended", handle, hook, given, result)
+    return result
+
+
+_TYPE_NAMES = {
+    "float16": "HalfTensor", "float32": "FloatTensor", "float64": "DoubleTensor", "int8": "CharTensor",
+    "int16": "ShortTensor", "int32": "IntTensor", "int64": "LongTensor", "uint8": "ByteTensor", "bool": "BoolTensor",
+    "complex64": "ComplexFloatTensor", "complex128": "ComplexDoubleTensor",
+}  # fmt: skip
+
+
+def type_name(sig: Sig) -> str:
+    """The old type string of a tensor, as messages print it: ``torch.FloatTensor``."""
+    return "torch." + _TYPE_NAMES.get(sig.dtype.name, sig.dtype.name)
+
+
+def hook_name(hook: Any) -> str:
+    """How error messages call a hook."""
+    return getattr(hook, "__name__", "<unknown>")
+
+
+def check_replacement(hook: Any, old: TensorBase | None, new: Any) -> None:
+    """A hook may replace a gradient by ``None`` or by a tensor of the same dtype and shape.
+
+    Raises ``TypeError`` for a non-tensor, ``RuntimeError`` for another dtype or shape or for a tensor in place
+    of an undefined gradient.
+    """
+    if new is None:
+        return
+    if not isinstance(new, TensorBase):
+        raise TypeError(f"expected Variable, but hook returned '{type(new).__name__}'")
+    if old is None:
+        raise RuntimeError("can't replace a None gradient with a non-None value")
+    was, now = old._sig, new._sig
+    if now.numpy != was.numpy:
+        raise RuntimeError(
+            f"hook '{hook_name(hook)}' has changed the type of value (was {type_name(was)} got {type_name(now)})"
+        )
+    if now.shape != was.shape:
+        raise RuntimeError(
+            f"hook '{hook_name(hook)}' has changed the size of value (was {list(was.shape)} got {list(now.shape)})"
+        )
+
+
+def check_replacements(hook: Any, old: tuple[TensorBase | None, ...], new: Any) -> tuple[TensorBase | None, ...]:
+    """Validate what a node hook returned in place of a tuple of gradients."""
+    if not isinstance(new, tuple):
+        raise TypeError(f"expected tuple, but hook returned '{type(new).__name__}'")
+    if len(new) != len(old):
+        raise RuntimeError(
+            f"hook '{hook_name(hook)}' has returned an incorrect number of values "
+            f"(got {len(new)}, but expected {len(old)})"
+        )
+    for was, now in zip(old, new, strict=True):
+        check_replacement(hook, was, now)
+    return new
+
+
+def run_tensor_hooks(hooks: OrderedDict[int, Hook], grad: TensorBase | None) -> TensorBase | None:
+    """Run a tensor's hooks in order; each sees what the one before returned."""
+    for handle, hook in list(hooks.items()):
+        result = call_hook(handle, hook, grad)
+        if result is not None:
+            check_replacement(hook, grad, result)
+            grad = result
+    return grad
+
+
+def run_pre_hooks(hooks: OrderedDict[int, Hook], grads: tuple[TensorBase | None, ...]) -> tuple[TensorBase | None, ...]:
+    """Run a node's pre hooks on its incoming gradients."""
+    for handle, hook in list(hooks.items()):
+        result = call_hook(handle, hook, grads)
+        if result is not None:
+            grads = check_replacements(hook, grads, result)
+    return grads
+
+
+def run_post_hooks(
+    hooks: OrderedDict[int, Hook],
+    grad_inputs: tuple[TensorBase | None, ...],
+    grad_outputs: tuple[TensorBase | None, ...],
+) -> tuple[TensorBase | None, ...]:
+    """Run a node's post hooks on its results."""
+    for handle, hook in list(hooks.items()):
+        result = call_hook(handle, hook, grad_inputs, grad_outputs)
+        if result is not None:
+            grad_inputs = check_replacements(hook, grad_inputs, result)
+    return grad_inputs

@@ -1,0 +1,149 @@
+"""The public functions and methods, replaced by ones that ask their arguments' classes (``__torch_function__``)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+from ..tensors.base import tensor_class
+from . import overrides
+
+
+def _with_elements(values: Iterable[Any]) -> Iterator[Any]:
+    """Arguments, and the elements of those that are lists."""
+    for value in values:
+        if value.__class__ is list or value.__class__ is tuple:
+            yield from value
+        else:
+            yield value
+
+
+def asking(function: Callable[..., Any], public_api: Callable[[], Any]) -> Callable[..., Any]:
+    """``function``, but the classes of its arguments and the modes are asked first."""
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        here = overrides.HERE
+        if here.all_off or (here.subclasses_off and not here.modes):
+            return function(*args, **kwargs)
+        values = [*_with_elements(args), *_with_elements(kwargs.values())]
+        if not here.modes and not any(overrides.asks(v) for v in values):
+            return function(*args, **kwargs)
+        return overrides.handle_torch_function(public_api(), values, *args, **kwargs)
+
+    return call
+
+
+_FACES: list[tuple[dict[str, Any], str, list[str]]] = []
+"""Namespaces of the public modules, their names in torch, and which of their names are operators."""
+_PLAIN_PREFIXES = ("set_", "get_", "use_", "are_", "is_storage", "is_tensor", "is_deterministic")
+_PLAIN = frozenset({"save", "load", "seed", "typename", "compile", "broadcast_shapes", "result_type", "can_cast"})
+"""Functions that concern no tensor in particular."""
+
+
+def offer(namespace: dict[str, Any], module: str, functions: Iterable[str]) -> None:
+    """Note a public module's functions (by name in its ``globals()``), so that ``install`` reaches them."""
+    names = [n for n in functions if n not in _PLAIN and not n.startswith(_PLAIN_PREFIXES)]
+    _FACES.append((namespace, module, names))
+    if overrides.INSTALLED:
+        _install_face(namespace, module, names)
+
+
+def install() -> None:
+    """Let the public functions ask; called by whatever makes that necessary."""
+    if overrides.INSTALLED:
+        return
+    overrides.INSTALLED = True
+    _install_methods(tensor_class())
+    for face in _FACES:
+        _install_face(*face)
+
+
+def _install_face(namespace: dict[str, Any], module: str, names: list[str]) -> None:
+    for name in names:
+        function = namespace.get(name)
+        if function is None or isinstance(function, type) or function in overrides.NAMES:
+            continue
+        made = asking(function, lambda space=namespace, n=name: space[n])  # type: ignore[misc]
+        namespace[name] = _named(made, function, _PREFIXES.get(module, "") + name)
+        overrides.NAMES[made] = f"{module}.{name}"
+
+
+_PREFIXES = {"torch.linalg": "linalg_", "torch.fft": "fft_", "torch.special": "special_"}
+"""How functions of some modules are called among all functions."""
+
+
+def _named(made: Any, function: Any, name: str) -> Any:
+    made.__name__ = made.__qualname__ = name
+    made.__doc__, made.__wrapped__ = getattr(function, "__doc__", None), function
+    return made
+
+
+_OPERATORS = {
+    "__add__": "add", "__radd__": "add", "__sub__": "sub", "__mul__": "mul", "__rmul__": "mul", "__truediv__": "div",
+    "__mod__": "remainder", "__pow__": "pow", "__matmul__": "matmul", "__ne__": "ne", "__lt__": "lt", "__le__": "le",
+    "__gt__": "gt", "__ge__": "ge", "__rand__": "bitwise_and", "__ror__": "bitwise_or", "__rxor__": "bitwise_xor",
+    "__iadd__": "add_", "__isub__": "sub_", "__imul__": "mul_", "__itruediv__": "div_",
+    "__ifloordiv__": "floor_divide_", "__imod__": "remainder_", "__ipow__": "pow_", "__neg__": "neg",
+    "__pos__": "positive", "__abs__": "abs",
+}  # fmt: skip
+"""Operators that torch has under the name of a method."""
+_UNASKED = frozenset(
+    (
+        "__new__", "__init_subclass__", "__torch_function__", "__hash__", "__iter__", "__reduce_ex__", "as_subclass",
+        "_make_subclass", "__class__", "__doc__", "__dict__", "__weakref__", "__getattr__", "__setattr__", "need_meta",
+    )
+)  # fmt: skip
+
+
+def _install_methods(tensor: Any) -> None:
+    attributes = {name: value for cls in reversed(tensor.__mro__[:-1]) for name, value in vars(cls).items()}
+    for name, value in attributes.items():
+        if name in _UNASKED or (name.startswith("_") and not name.startswith("__") and name not in _PRIVATE):
+            continue
+        if isinstance(value, property):
+            setattr(tensor, name, _asking_property(tensor, name, value))
+        elif callable(value) and not isinstance(value, type):
+            public = _OPERATORS.get(name, name)
+            made = asking(value, lambda n=public: tensor.__dict__[n])  # type: ignore[misc]
+            setattr(tensor, name, _named(made, value, "__rdiv__" if public == "__rtruediv__" else public))
+            overrides.NAMES[made] = f"torch.Tensor.{public}"
+
+
+_PRIVATE = frozenset({"_version", "_base", "_is_view", "_backward_hooks", "_grad_fn"})
+
+
+def _asking_property(tensor: Any, name: str, value: property) -> property:
+    """A property whose reading, setting and deleting are asked like calls of its ``__get__`` and so on."""
+
+    def api(part: str) -> Callable[[], Any]:
+        return lambda: getattr(tensor.__dict__[name], part)
+
+    parts: list[Any] = [
+        None if function is None else asking(function, api(part))
+        for function, part in ((value.fget, "__get__"), (value.fset, "__set__"), (value.fdel, "__delete__"))
+    ]
+    kind: Any = _Attribute
+    made: _Attribute = kind(*parts, value.__doc__)
+    made.__name__ = name
+    return made
+
+
+class _Attribute(property):
+    """A property that knows its name, as those of C have it."""
+
+    __name__ = ""
+
+    def __repr__(self) -> str:
+        return f"<attribute '{self.__name__}' of 'torch._C.TensorBase' objects>"
+
+
+def overridable() -> list[Any]:
+    """Every public function and method that asks."""
+    install()
+    return list(overrides.NAMES)
+
+
+def subclass_defined(cls: type, /, **kwargs: Any) -> None:
+    """From the first subclass of Tensor on, functions ask the classes of their arguments."""
+    super(tensor_class(), cls).__init_subclass__(**kwargs)
+    install()

@@ -1,0 +1,115 @@
+"""``ops.aten``: the operator rows under the names that PyTorch's dispatcher has for them."""
+
+from __future__ import annotations
+
+import types
+from collections.abc import Callable
+from typing import Any, Final
+
+from ..table.registry import OPS
+from ..tensors.base import TensorBase
+from .aten_names import names_of
+
+_ALWAYS_TENSOR: Final = frozenset({"add", "sub", "mul", "div"})
+"""Operators that meet numbers as tensors."""
+
+
+class RowOverload:
+    """One overload of an operator, such as ``ops.aten.mm.default``; a call is a call of its row."""
+
+    namespace = "aten"
+
+    def __init__(self, opname: str, overload: str, row: Any) -> None:
+        self.opname, self.overload, self.row = opname, overload, row
+        self.__name__ = f"{opname}.{overload}"
+
+    def name(self) -> str:
+        """``aten::mm``, with the overload if it is not the default one."""
+        return f"aten::{self.opname}" + ("" if self.overload == "default" else f".{self.overload}")
+
+    @property
+    def overloadpacket(self) -> RowPacket:
+        """All overloads together."""
+        return packet(self.opname)
+
+    def __str__(self) -> str:
+        return f"aten.{self.opname}.{self.overload}"
+
+    def __repr__(self) -> str:
+        return f"<OpOverload(op='aten.{self.opname}', overload='{self.overload}')>"
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return (self.row.call if interceptor is None else interceptor(self))(*args, **kwargs)
+
+
+interceptor: Callable[[RowOverload], Callable[..., Any]] | None = None
+"""What a call of an overload is while a dispatch mode is asked (``dispatch_modes`` sets it)."""
+
+
+class RowPacket:
+    """``ops.aten.mm``: all overloads of an operator as attributes; a call is a call of the first."""
+
+    def __init__(self, opname: str, rows: dict[str, Any]) -> None:
+        self.__name__ = opname
+        self._made = {name: RowOverload(opname, name, row) for name, row in rows.items()}
+
+    def overloads(self) -> list[str]:
+        """Names of the overloads."""
+        return list(self._made)
+
+    def __getattr__(self, name: str) -> RowOverload:
+        made: dict[str, RowOverload] = self.__dict__["_made"]
+        if name in made:
+            return made[name]
+        raise AttributeError(f"The underlying op of '{self}' has no overload name '{name}'")
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return next(iter(self._made.values()))(*args, **kwargs)
+
+    def __str__(self) -> str:
+        return f"aten.{self.__name__}"
+
+    def __repr__(self) -> str:
+        return f"<OpOverloadPacket(op='{self}')>"
+
+
+_PACKETS: dict[str, RowPacket] = {}
+
+
+def overload_of(row: Any, args: tuple[Any, ...]) -> RowOverload:
+    """What a call of a row with these arguments is called."""
+    names = names_of(row)
+    number = len(names) == 2 and not isinstance(args[1], TensorBase) and row.name not in _ALWAYS_TENSOR
+    opname, _, overload = names[1 if number else 0].partition(".")
+    found: RowOverload = getattr(packet(opname), overload)
+    return found
+
+
+def packet(opname: str) -> RowPacket:
+    """All overloads of an operator; ``AttributeError`` where no row has that name."""
+    if not _PACKETS:
+        rows: dict[str, dict[str, Any]] = {}
+        for row in OPS.values():
+            for full in names_of(row):
+                name, _, overload = full.partition(".")
+                rows.setdefault(name, {}).setdefault(overload, row)
+        _PACKETS.update({name: RowPacket(name, overloads) for name, overloads in rows.items()})
+    if opname not in _PACKETS:
+        raise AttributeError(f"'_OpNamespace' 'aten' object has no attribute '{opname}'")
+    return _PACKETS[opname]
+
+
+class AtenNamespace(types.ModuleType):
+    """``ops.aten``."""
+
+    def __getattr__(self, name: str) -> RowPacket:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return packet(name)
+
+    def __dir__(self) -> list[str]:
+        packet("mm")
+        return sorted(_PACKETS)
+
+
+aten = AtenNamespace("retrograd.ops.aten", "The operators of the engine by their names in PyTorch's dispatcher.")

@@ -1,0 +1,163 @@
+"""``__torch_function__``: classes and modes that decide themselves what functions and methods do with their tensors.
+
+Nothing of this costs a program that does not use it: only when the first subclass of ``Tensor`` is defined or the
+first mode is entered are the public functions replaced by ones that ask (``asking.install``).  The engine itself
+calls operators beneath them.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from ..tensors.base import TensorBase, tensor_class
+
+
+class _Here(threading.local):
+    """What one thread has switched on."""
+
+    subclasses_off = False
+    all_off = False
+
+    def __init__(self) -> None:
+        self.modes: list[Any] = []
+
+
+HERE = _Here()
+NAMES: dict[Any, str] = {}
+"""Function that asks -> its name from ``torch`` on."""
+INSTALLED = False
+"""Whether the public functions ask (``asking.install``); from then on they do until the program ends."""
+_NUMBERS_AND_TEXT = frozenset({int, float, bool, str, complex, type(None), slice})
+
+
+class _Disabled:
+    """A context in which ``__torch_function__`` is not asked; each has its own switch."""
+
+    switch = ""
+
+    def __enter__(self) -> None:
+        self.before = getattr(HERE, self.switch)
+        setattr(HERE, self.switch, True)
+
+    def __exit__(self, *exc: object) -> None:
+        setattr(HERE, self.switch, self.before)
+
+
+class DisableTorchFunctionSubclass(_Disabled):
+    """Within this block only modes are asked, not subclasses."""
+
+    switch = "subclasses_off"
+
+
+class DisableTorchFunction(_Disabled):
+    """Within this block nobody is asked."""
+
+    switch = "all_off"
+
+
+@contextmanager
+def beneath() -> Iterator[None]:
+    """What the engine does on behalf of a program, such as rules of backward, is asked of nobody."""
+    if not INSTALLED:
+        yield
+        return
+    with DisableTorchFunction():
+        yield
+
+
+def disabled_torch_function_impl(
+    func: Any, types: Sequence[type], args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
+) -> Any:
+    """The ``__torch_function__`` of classes whose results are plain tensors."""
+    with DisableTorchFunctionSubclass():
+        return func(*args, **(kwargs or {}))
+
+
+def default_torch_function(
+    cls: type, func: Any, types: Sequence[type], args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
+) -> Any:
+    """What ``Tensor.__torch_function__`` does: call ``func``, and give its results the subclass ``cls``."""
+    if not all(issubclass(cls, t) for t in types):
+        return NotImplemented
+    with DisableTorchFunctionSubclass():
+        result = func(*args, **(kwargs or {}))
+        return result if func in _unconverted() else _as(result, cls)
+
+
+def _unconverted() -> tuple[Any, ...]:
+    """Attributes whose values stay what they are."""
+    tensor: Any = tensor_class()
+    return (tensor._base.__get__, tensor.grad.__get__)
+
+
+def _as(value: Any, cls: type) -> Any:
+    if cls is tensor_class():
+        return value
+    if isinstance(value, TensorBase) and not isinstance(value, cls):
+        return value.as_subclass(cls)
+    if isinstance(value, (tuple, list)):  # also lists as long as tuples with names
+        made = [_as(v, cls) for v in value]
+        return type(value)._make(made) if hasattr(value, "_make") else type(value)(made)
+    return value
+
+
+def asks(value: Any) -> bool:
+    """Whether a value's class has a ``__torch_function__`` of its own (a plain tensor's does not count)."""
+    cls = value.__class__
+    if cls is tensor_class() or cls in _NUMBERS_AND_TEXT or isinstance(value, type):
+        return False
+    own = getattr(cls, "__torch_function__", None)
+    return own is not None and getattr(own, "__func__", own) is not disabled_torch_function_impl
+
+
+def overloaded(values: Iterable[Any]) -> list[Any]:
+    """One value of each asking class, left to right, subclasses before the classes they come from."""
+    found: list[Any] = []
+    for value in values:
+        if not asks(value) or any(type(value) is type(other) for other in found):
+            continue
+        place = next((i for i, other in enumerate(found) if issubclass(type(value), type(other))), len(found))
+        found.insert(place, value)
+    return found
+
+
+def has_torch_function(relevant_args: Iterable[Any]) -> bool:
+    """Whether some argument would be asked now."""
+    values = tuple(relevant_args)
+    if HERE.all_off or HERE.subclasses_off:
+        return bool(HERE.modes) and not HERE.all_off
+    return bool(HERE.modes) or any(asks(v) for v in values)
+
+
+def handle_torch_function(public_api: Any, relevant_args: Iterable[Any], *args: Any, **kwargs: Any) -> Any:
+    """Ask the innermost mode, then each class among ``relevant_args``, until one does not return ``NotImplemented``.
+
+    ``TypeError`` if all of them do.
+    """
+    found = [] if HERE.subclasses_off else overloaded(relevant_args)
+    types = tuple(type(v) for v in found)
+    if HERE.modes:
+        mode = HERE.modes.pop()
+        try:
+            result = mode.__torch_function__(public_api, types, args, kwargs)
+        finally:
+            HERE.modes.append(mode)
+        if result is not NotImplemented:
+            return result
+    for value in found:
+        result = value.__torch_function__(public_api, types, args, kwargs)
+        if result is not NotImplemented:
+            return result
+    refused = "".join(f"\n\n  - tensor subclass {t}" for t in types)
+    raise TypeError(
+        f"Multiple dispatch failed for '{resolve_name(public_api)}'; all __torch_function__ handlers returned "
+        f"NotImplemented:{refused}"
+    )
+
+
+def resolve_name(f: Any) -> str | None:
+    """The public name of a function that asks, such as ``"torch.Tensor.add"``; ``None`` for others."""
+    return NAMES.get(f)

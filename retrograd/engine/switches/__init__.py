@@ -1,0 +1,1 @@
+"""The switches that change how operations are recorded and run."""

@@ -1,0 +1,16 @@
+"""Attaches the public functions to ``Tensor``."""
+
+from __future__ import annotations
+
+from .. import ops, overloads
+from ..tensors.tensor import Tensor
+from .public import FUNCTIONS, METHODS, PROPERTIES, publish_rows
+
+publish_rows()
+for _name, _method in METHODS.items():
+    if _name not in Tensor.__dict__ or _name in ("__iter__",):
+        setattr(Tensor, _name, _method)
+for _name, _getter in PROPERTIES.items():
+    setattr(Tensor, _name, property(_getter))
+
+__all__ = ["FUNCTIONS", "Tensor", "overloads", "ops"]

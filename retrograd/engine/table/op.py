@@ -1,0 +1,300 @@
+"""``OpDef``: one row of the operator table, and what is worked out from it.
+
+A row says the forward on arrays, one reverse rule per differentiable argument written in differentiable
+operators, and a few facts.  From the rules' argument names follows what is saved: the names of tensor
+arguments, of parameters, ``result`` (the output, or all of them), an output's own name, ``<arg>_sizes`` and
+``<arg>_options``.  Rules run on bare
+arrays in an ordinary backward and on tensors when a graph is created; they are written once.
+"""
+
+from __future__ import annotations
+
+import copy
+import functools
+import inspect
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from ..nodes.derived import parts
+from ..nodes.node import NODE_CLASSES
+from ..nodes.opnode import OpNode, show_saved_values
+from ..nodes.row_node import make_node_class
+from .registry import OPS
+
+Rule = Callable[..., Any]
+
+
+_QUALIFIED = {
+    "CopyBackwards": "torch::autograd::CopyBackwards", "NotImplemented": "torch::autograd::NotImplemented",
+}  # fmt: skip
+"""Nodes whose ``name()`` differs from their class name."""
+
+
+class RowError(Exception):
+    """A slip in the operator table, found when it is imported."""
+
+
+def camel_case(name: str) -> str:
+    """``masked_fill`` -> ``MaskedFill``."""
+    return "".join(part[:1].upper() + part[1:] for part in name.split("_"))
+
+
+def parameters_of(function: Any) -> tuple[tuple[str, ...], tuple[Any, ...]]:
+    """Parameter names and default values; read off the code object, which is much faster than ``inspect``."""
+    code = getattr(function, "__code__", None)
+    if code is None:
+        parameters = inspect.signature(function).parameters
+        return tuple(parameters), tuple(p.default for p in parameters.values() if p.default is not p.empty)
+    return code.co_varnames[: code.co_argcount], function.__defaults__ or ()
+
+
+class OpDef:
+    """One operator.
+
+    ``kind`` says how forward mode follows from the rules: ``"elementwise"`` (the reverse rule applied to the
+    tangent), ``"linear"`` (the operator itself), ``"multilinear"`` (the operator in each argument), or
+    ``"function"`` (the transpose of the reverse rule, or ``jvp``).
+    """
+
+    def __init__(
+        self,
+        name: str,
+        forward: Callable[..., Any],
+        *,
+        kind: str = "function",
+        node: str | None = None,
+        rules: dict[str, Rule] | None = None,
+        joint: Rule | None = None,
+        tensors: str | None = None,
+        facts: dict[str, Any] | None = None,
+    ) -> None:
+        facts = facts or {}
+        self.name = name
+        self.forward = forward
+        self.kind = kind
+        self.rules = rules or {}
+        self.joint = joint
+        self.view: bool = facts.pop("view", False)
+        self.inplace: bool = facts.pop("inplace", False)
+        self.promote: str = facts.pop("promote", "common" if kind in ("elementwise", "multilinear") else "")
+        self.results: tuple[str, ...] = tuple(facts.pop("results", "").split())
+        """Names of the outputs, for rules that ask for one of several (``results="values indices"``)."""
+        self.outputs: int | str = facts.pop("outputs", len(self.results) or 1)
+        self.nondiff: tuple[int, ...] = facts.pop("nondiff", ())
+        self.aux: tuple[str, ...] = facts.pop("aux", ())
+        self.nondiff_names = frozenset(str(facts.pop("constant", "")).split())
+        self.jvp: Rule | None = facts.pop("jvp", None)
+        self.into: Callable[..., Any] | None = facts.pop("into", None)
+        """For element-wise rows: the forward that writes its result into the first operand's array."""
+        self.in_place_node: str | None = facts.pop("in_place_node", None)
+        self.public: bool = facts.pop("public", not name.startswith("_"))
+        self.numbers: bool = facts.pop("numbers", True)
+        self.ndim: int | None = facts.pop("ndim", None)
+        """How many dimensions the result and all operands that the rules read have: 2 for products of matrices."""
+        self.kinds: str = facts.pop("kinds", "")
+        """NumPy's letters for the kinds of dtype that torch's kernel takes, of ``fciub``; empty: all of them."""
+        if facts:
+            raise RowError(f"row {name!r}: unknown facts {sorted(facts)}")
+        self._read_signature(tensors)
+        self._read_rules()
+        self.node_name = node or camel_case(name) + "Backward0"
+
+    # -- worked out from the row
+    def _read_signature(self, tensors: str | None) -> None:
+        if isinstance(self.forward, np.ufunc):
+            self.params: tuple[str, ...] = ("self", "other")[: self.forward.nin]
+            self.defaults: tuple[Any, ...] = ()
+        else:
+            self.params, self.defaults = parameters_of(self.forward)
+        self.required = len(self.params) - len(self.defaults)
+        if tensors is not None:
+            named = tensors.split()
+        elif self.joint is not None or not self.rules:
+            named = list(self.params[:1])
+        else:
+            named = list(self.rules)
+        self.lists = frozenset(n.rstrip("*") for n in named if n.endswith("*"))
+        names = [n.rstrip("*") for n in named]
+        unknown = [n for n in (*names, *self.rules) if n not in self.params]
+        if unknown:
+            raise RowError(f"row {self.name!r}: no such argument: {', '.join(unknown)}")
+        self.tensor_names = tuple(n for n in self.params if n in names or n in self.rules)
+        self.tensor_positions = tuple(self.params.index(n) for n in self.tensor_names)
+        self.list_positions = frozenset(self.params.index(n) for n in self.lists)
+        if self.joint is not None:
+            self.diff_names = tuple(n for n in self.tensor_names if n not in self.nondiff_arguments())
+        else:
+            self.diff_names = tuple(n for n in self.tensor_names if n in self.rules)
+        self.diff_positions = tuple(self.params.index(n) for n in self.diff_names)
+
+    def nondiff_arguments(self) -> frozenset[str]:
+        """Tensor arguments of a joint rule that take no gradient (``constant="index mask"``)."""
+        return self.nondiff_names
+
+    def _read_rules(self) -> None:
+        """Which values each rule asks for, in the order in which a node keeps them."""
+        self.saved_names: list[str] = []
+        self.rule_args: dict[str, tuple[int, ...]] = {}
+        everything = dict(self.rules) if self.joint is None else {"*": self.joint}
+        for arg, rule in everything.items():
+            asked = parameters_of(rule)[0][1 if self.joint is None else 2 :]
+            for name in asked:
+                self._check_asked(arg, name)
+                if name not in self.saved_names:
+                    self.saved_names.append(name)
+            self.rule_args[arg] = tuple(self.saved_names.index(n) for n in asked)
+        self.saves_result = not {"result", *self.results}.isdisjoint(self.saved_names)
+        whole = {*self.tensor_names, "result", *self.results, *self.aux}
+        self.tensor_saved = frozenset(n for n in self.saved_names if n in whole)
+
+    def _check_asked(self, arg: str, name: str) -> None:
+        known = {*self.params, *self.aux, *self.results, "result"}
+        if name not in known and parts(name)[0] not in self.tensor_names:
+            raise RowError(f"row {self.name!r}: the rule for {arg!r} asks for {name!r}, which the operator has not")
+
+    @functools.cached_property
+    def node_class(self) -> type[OpNode]:
+        """The class of this row's nodes; made on first use, since a program uses few of the rows."""
+        cls = make_node_class(self)
+        show_saved_values(cls)
+        cls.qualified_name = _QUALIFIED.get(self.node_name)
+        NODE_CLASSES.setdefault(self.node_name, cls)  # several rows may show the same node, as torch's overloads do
+        return cls
+
+    @functools.cached_property
+    def general_node_class(self) -> type[OpNode]:
+        """The same for complex values: without the formulas, which are right for real ones."""
+        return type(self.node_name, (self.node_class,), {"__slots__": (), "_sweep": OpNode._sweep})
+
+    @functools.cached_property
+    def in_place(self) -> OpDef:
+        """The row under the node name that its in-place form shows."""
+        return self if self.in_place_node is None else self.with_node(self.in_place_node)
+
+    def with_node(self, node_name: str) -> OpDef:
+        """The same operator under another node name (torch's in-place changes of shape have their own)."""
+        twin = copy.copy(self)
+        for made in ("call", "node_class", "general_node_class", "in_place"):
+            twin.__dict__.pop(made, None)
+        twin.node_name, twin.in_place_node = node_name, None
+        return twin
+
+    # -- calling
+    def bind(self, args: Sequence[Any], kwargs: dict[str, Any]) -> tuple[Any, ...]:
+        """Positional arguments in the row's order with defaults filled in; ``TypeError`` as Python would."""
+        if len(args) > len(self.params):
+            raise TypeError(f"{self.name}() takes {len(self.params)} arguments but {len(args)} were given")
+        bound = list(args)
+        for i in range(len(args), len(self.params)):
+            name = self.params[i]
+            if name in kwargs:
+                bound.append(kwargs.pop(name))
+            elif i >= self.required:
+                bound.append(self.defaults[i - self.required])
+            else:
+                raise TypeError(f"{self.name}() missing required argument: '{name}'")
+        if kwargs:
+            name = next(iter(kwargs))
+            if name in self.params:
+                raise TypeError(f"{self.name}() got multiple values for argument '{name}'")
+            raise TypeError(f"{self.name}() got an unexpected keyword argument '{name}'")
+        return tuple(bound)
+
+    def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
+        """Run on tensors (recording) or, where no argument is a tensor, on bare arrays."""
+        return self.call(*args, **kwargs)
+
+    @functools.cached_property
+    def call(self) -> Callable[..., Any]:
+        """What calling the row does, as a function."""
+        return _caller_of(self)
+
+    def __repr__(self) -> str:
+        return f"<operator {self.name}>"
+
+
+_caller_of: Callable[[OpDef], Callable[..., Any]]
+
+
+def set_dispatcher(caller_of: Callable[[OpDef], Callable[..., Any]]) -> None:
+    """Tell how a row's calls are dispatched (called once, by the dispatcher)."""
+    global _caller_of
+    _caller_of = caller_of
+
+
+def _add(op: OpDef) -> OpDef:
+    if op.name in OPS:
+        raise RowError(f"row {op.name!r} stands twice in the table")
+    OPS[op.name] = op
+    return op
+
+
+def _row(name: str, forward: Any, kind: str, node: str | None, tensors: str | None, rest: dict[str, Any]) -> OpDef:
+    facts = {k: rest.pop(k) for k in _FACTS if k in rest}
+    joint = rest.pop("joint", None)
+    return _add(OpDef(name, forward, kind=kind, node=node, rules=rest, joint=joint, tensors=tensors, facts=facts))
+
+
+_FACTS = (
+    "view", "inplace", "promote", "outputs", "results", "nondiff", "aux", "jvp", "public", "constant", "in_place_node",
+    "numbers", "into", "ndim", "kinds",
+)  # fmt: skip
+"""What a row may say besides its rules; ``numbers=False``: no operand may be a Python number."""
+
+
+def elementwise(
+    name: str, forward: Any, *, node: str | None = None, tensors: str | None = None, **rules_and_facts: Any
+) -> OpDef:
+    """A row whose output element depends on the same element of each argument (broadcast)."""
+    return _row(name, forward, "elementwise", node, tensors, rules_and_facts)
+
+
+def linear(
+    name: str, forward: Any, *, node: str | None = None, tensors: str | None = None, **rules_and_facts: Any
+) -> OpDef:
+    """A row that is linear in all its differentiable arguments together."""
+    return _row(name, forward, "linear", node, tensors, rules_and_facts)
+
+
+def multilinear(
+    name: str, forward: Any, *, node: str | None = None, tensors: str | None = None, **rules_and_facts: Any
+) -> OpDef:
+    """A row that is linear in each differentiable argument separately."""
+    return _row(name, forward, "multilinear", node, tensors, rules_and_facts)
+
+
+def function(
+    name: str, forward: Any, *, node: str | None = None, tensors: str | None = None, **rules_and_facts: Any
+) -> OpDef:
+    """Any other differentiable row."""
+    return _row(name, forward, "function", node, tensors, rules_and_facts)
+
+
+def listwise(name: str, forward: Any, rule: Rule, *, node: str | None = None, **facts: Any) -> OpDef:
+    """A linear row whose first argument ``tensors`` is a list; its rule returns one gradient per element."""
+    return _add(
+        OpDef(name, forward, kind="linear", node=node, rules={"tensors": rule}, tensors="tensors*", facts=facts)
+    )
+
+
+def underivable(name: str, forward: Any, *, tensors: str = "self", **facts: Any) -> OpDef:
+    """A row whose result depends smoothly on its tensors, but whose derivative nobody wrote: going back says so."""
+
+    def rule(g: Any) -> Any:
+        raise RuntimeError(f"derivative for aten::{name.lstrip('_')} is not implemented")
+
+    def jvp(primal: Any, tangents: Any, results: Any) -> Any:
+        raise NotImplementedError(
+            f"Trying to use forward AD with {name.lstrip('_')} that does not support it because it has not been "
+            "implemented yet."
+        )
+
+    rules: dict[str, Any] = dict.fromkeys(tensors.split(), rule)
+    return _row(name, forward, "function", "NotImplemented", tensors, {**rules, "jvp": jvp, **facts})
+
+
+def nondifferentiable(name: str, forward: Any, *, tensors: str = "self", **facts: Any) -> OpDef:
+    """A row without gradient."""
+    return _row(name, forward, "nondifferentiable", None, tensors, facts)

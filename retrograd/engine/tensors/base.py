@@ -1,0 +1,188 @@
+"""``TensorBase``: array plus autograd record, the part of a tensor on which the rest of the engine is built.
+
+A tensor is three slots: the array, its interned shape and dtype, and ``_fn``, which is
+
+* ``None``: nothing to differentiate;
+* a node or port: where this tensor's gradient goes;
+* ``LAZY``: ask ``views.gradient_edge`` (a leaf that requires grad, or a view, whose node may be stale).
+
+Everything rarer is in a ``Meta`` record that is made on first use.
+"""
+
+from __future__ import annotations
+
+import weakref
+from collections import OrderedDict
+from typing import TYPE_CHECKING, Any, Final, TypeVar
+
+import numpy as np
+
+from ..aliasing.storage import Storage
+from .dtypes import Sig, sig_of
+
+if TYPE_CHECKING:
+    from ..nodes.hooks import Hook
+
+Array = np.ndarray[Any, np.dtype[Any]]
+
+
+class _Lazy:
+    """The marker for "work out the gradient edge when asked"."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return "LAZY"
+
+
+LAZY: Final = _Lazy()
+
+
+class CreationTag:
+    """How a view came to be; any tag but ``DEFAULT`` forbids tracked in-place writes to it."""
+
+    DEFAULT: Final = 0
+    IN_CUSTOM_FUNCTION: Final = 1
+    MULTI_OUTPUT: Final = 2
+    NO_GRAD: Final = 3
+    INFERENCE: Final = 4
+
+
+class View:
+    """What a view knows: its root, the node valid at a version, how it was made and how to make it again."""
+
+    __slots__ = ("base", "fn", "replay", "tag", "version")
+    base: TensorBase
+    fn: Any
+    version: int
+    tag: int
+    replay: tuple[Any, ...]
+    """Steps ``(op, positional arguments with a hole for the tensor, output number)`` from the root."""
+
+
+class Meta:
+    """The autograd record; class attributes are the defaults of what was never set."""
+
+    requires_grad: bool = False
+    """Meaningful for leaves."""
+    grad: TensorBase | None = None
+    accumulator: weakref.ref[Any] | None = None
+    hooks: OrderedDict[int, Hook] | None = None
+    post_accumulate_hooks: OrderedDict[int, Hook] | None = None
+    retains_grad: bool = False
+    detached_at: int = -1
+    """Stamp of the ``detach_()`` that took this tensor's history away; nodes made before cannot give it back."""
+    view: View | None = None
+    storage: Storage | None = None
+    name: str | None = None
+    tangent: TensorBase | None = None
+    tangent_level: Any = None
+    inference: bool = False
+    wrapped_number: bool = False
+    is_parameter: bool = False
+    grad_dtype: Any = ...
+    """Expected dtype of the gradient; ``...`` for the tensor's own, ``None`` for any."""
+    same_leaf: Any = None
+    """Accumulator kept alive by a leaf that was rebuilt from a packed one."""
+
+
+class TensorBase:
+    """Slots and the most basic reading; ``Tensor`` adds everything a user sees."""
+
+    __slots__ = ("__dict__", "__weakref__", "_array", "_fn", "_meta", "_sig")
+
+    _array: Array
+    _fn: Any
+    _meta: Meta | None
+    _sig: Sig
+
+    if TYPE_CHECKING:  # operators are attached later
+
+        def __getattr__(self, name: str) -> Any: ...
+
+    def need_meta(self) -> Meta:
+        """The autograd record, made on first use."""
+        if self._meta is None:
+            self._meta = Meta()
+        return self._meta
+
+
+T = TypeVar("T", bound=TensorBase)
+_new = TensorBase.__new__
+_tensor_class: type[Any] = TensorBase
+
+
+def set_tensor_class(cls: type[TensorBase]) -> None:
+    """Tell which class results are made of (called once, by the module that defines it)."""
+    global _tensor_class
+    _tensor_class = cls
+
+
+def tensor_class() -> type[Any]:
+    """The class results are made of."""
+    return _tensor_class
+
+
+def new_tensor() -> Any:
+    """An empty tensor: every slot is still to be set."""
+    return _new(_tensor_class)
+
+
+def wrap(array: Any, fn: Any = None) -> Any:
+    """A new tensor around an array (a NumPy scalar becomes a 0-d array)."""
+    if array.__class__ is not np.ndarray:
+        array = np.asarray(array)
+    t = _new(_tensor_class)
+    t._array = array
+    t._fn = fn
+    t._meta = None
+    t._sig = sig_of(array)
+    return t
+
+
+def set_array(t: TensorBase, array: Array) -> None:
+    """Give a tensor another array (``.data = …``, ``t_()``, ``resize_``)."""
+    t._array = array
+    t._sig = sig_of(array)
+
+
+def storage_of(t: TensorBase) -> Storage:
+    """The version counter of a tensor, made on first use.
+
+    A node that saved this tensor as its own output knows only the array; it is told about the counter through
+    ``attach_output_storage`` so that a later write is noticed.
+    """
+    meta = t._meta or t.need_meta()
+    if meta.storage is None:
+        fn = t._fn
+        meta.storage = Storage() if fn is None or fn is LAZY else _storage_through_node(fn)
+    return meta.storage
+
+
+def _storage_through_node(edge: Any) -> Storage:
+    node, nr = (edge.node, edge.nr) if hasattr(edge, "nr") else (edge, 0)
+    op = getattr(node, "op", None)
+    if op is None or not op.saves_result:
+        return Storage()
+    if node.output_storages is None:
+        node.output_storages = {}
+    storage: Storage = node.output_storages.setdefault(nr, Storage())
+    return storage
+
+
+def share_storage(t: TensorBase, source: TensorBase) -> None:
+    """Make ``t`` count versions together with ``source``."""
+    t.need_meta().storage = storage_of(source)
+
+
+def version_of(t: TensorBase) -> int:
+    """How often a tensor's memory was written, without making a record."""
+    meta = t._meta
+    if meta is not None and meta.storage is not None:
+        return meta.storage.version
+    return storage_of(t).version if t._fn is not None and t._fn is not LAZY else 0
+
+
+def is_inference(t: TensorBase) -> bool:
+    """Whether a tensor was made in inference mode."""
+    return t._meta is not None and t._meta.inference

@@ -1,0 +1,316 @@
+"""From Python and NumPy to tensors and back."""
+
+from __future__ import annotations
+
+import copy
+import warnings
+from typing import Any
+
+import numpy as np
+
+from .. import observe
+from ..aliasing.strided import element_strides, root_array, storage_offset, strided
+from ..aliasing.views import grad_fn_of, requires_grad
+from .base import LAZY, TensorBase, storage_of, tensor_class, wrap
+from .dtypes import ALIASES, Size, by_name, dtype, get_default_dtype
+
+
+def checked_dim(dim: int, ndim: int) -> int:
+    """A dimension counted from the front; ``IndexError`` when out of range."""
+    span = max(ndim, 1)
+    if not -span <= dim < span:
+        raise IndexError(f"Dimension out of range (expected to be in range of [{-span}, {span - 1}], but got {dim})")
+    return dim % span
+
+
+def array_from(data: Any, numpy: np.dtype[Any] | None = None) -> Any:
+    """A fresh array from numbers, nested sequences, arrays or tensors; Python floats get the default dtype."""
+    if isinstance(data, TensorBase):
+        return np.array(data._array, dtype=numpy)
+    if isinstance(data, np.ndarray):
+        return np.array(data, dtype=numpy, order="C")
+    if isinstance(data, np.generic):
+        return np.array(data, dtype=numpy)
+    if isinstance(data, (str, bytes)):
+        raise TypeError(f"new(): invalid data type '{type(data).__name__}'")
+    return _from_sequence(data, numpy)
+
+
+def _from_sequence(data: Any, numpy: np.dtype[Any] | None) -> Any:
+    plain = _without_tensors(data)
+    try:
+        array = np.array(plain)
+    except ValueError:
+        raise ValueError("expected sequence of equal length at every level: the nested lists are ragged") from None
+    if array.dtype.kind in "OUSmM":
+        raise TypeError(f"could not infer dtype of {type(data).__name__}: only numbers and nested sequences of them")
+    if numpy is None and not _has_typed(data):
+        if array.dtype.kind == "f":
+            numpy = get_default_dtype().numpy
+        elif array.dtype.kind == "c":
+            numpy = get_default_dtype().to_complex().numpy
+        elif array.dtype.kind in "iu":
+            numpy = np.dtype(np.int64)
+    return array if numpy is None else array.astype(numpy)
+
+
+def _without_tensors(data: Any) -> Any:
+    if isinstance(data, TensorBase):
+        return data._array
+    if isinstance(data, (list, tuple)):
+        return [_without_tensors(d) for d in data]
+    return data
+
+
+def _has_typed(data: Any) -> bool:
+    """Whether the data brings its own dtype (arrays or tensors inside)."""
+    while isinstance(data, (list, tuple)) and data:
+        data = data[0]
+    return isinstance(data, (TensorBase, np.ndarray, np.generic))
+
+
+def legacy_tensor(*data: Any) -> Any:
+    """``Tensor(sequence)``, ``Tensor(tensor)`` or ``Tensor(*sizes)``."""
+    numpy = get_default_dtype().numpy
+    if not data:
+        return wrap(np.empty((0,), numpy))
+    if len(data) == 1 and not isinstance(data[0], (int, Size)):
+        if isinstance(data[0], TensorBase):
+            return wrap(data[0]._array)
+        return wrap(array_from(data[0], numpy))
+    sizes = tuple(data[0]) if isinstance(data[0], Size) else data
+    return wrap(np.empty(sizes, numpy))
+
+
+def dtype_of_type(kind: Any) -> dtype:
+    """The dtype behind an old type string or class: ``"torch.DoubleTensor"``."""
+    if isinstance(kind, dtype):
+        return kind
+    text = kind if isinstance(kind, str) else getattr(kind, "__name__", str(kind))
+    name = text.removeprefix("torch.").removesuffix("Tensor").lower()
+    names = {"byte": "uint8", "char": "int8", "": "float32"}
+    name = names.get(name, name)
+    return ALIASES[name] if name in ALIASES else by_name(name)
+
+
+# -- out of the engine
+
+
+def _told(reason: str, t: TensorBase, result: Any) -> Any:
+    if observe.observers:
+        observe.tell("cut", reason, t, result)
+    return result
+
+
+def _refusal(name: str, t: TensorBase, text: str) -> RuntimeError:
+    error = RuntimeError(text)
+    observe.tell("refused", name, (t,), error)
+    return error
+
+
+def to_numpy(t: Any, *, force: bool = False) -> Any:
+    """The array itself, sharing memory; ``RuntimeError`` for a tensor that requires grad."""
+    if t._fn is not None and requires_grad(t) and not force:
+        raise _refusal(
+            "numpy", t, "Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead."
+        )
+    return _told("numpy", t, t._array) if observe.observers else t._array
+
+
+def array_protocol(t: Any, dtype: Any = None, copy: Any = None) -> Any:  # noqa: A002
+    """What ``np.asarray(tensor)`` gets."""
+    array = to_numpy(t)
+    return array if dtype is None else array.astype(dtype, copy=False)
+
+
+def tolist(t: Any) -> Any:
+    """Nested lists of Python numbers."""
+    return _told("tolist", t, t._array.tolist())
+
+
+def item(t: Any) -> Any:
+    """The only element as a Python number."""
+    if t._array.size != 1:
+        raise RuntimeError(f"a Tensor with {t._array.size} elements cannot be converted to Scalar")
+    return _told("item", t, t._array.item())
+
+
+def _warn_scalar(t: Any) -> None:
+    if requires_grad(t):
+        warnings.warn(
+            "Converting a tensor with requires_grad=True to a scalar may lead to unexpected behavior.\nConsider using "
+            "tensor.detach() first.",
+            stacklevel=3,
+        )
+
+
+def to_float(t: Any) -> float:
+    """``float(tensor)``; warns when it requires grad."""
+    _warn_scalar(t)
+    return float(_only(t))
+
+
+def to_int(t: Any) -> int:
+    """``int(tensor)``."""
+    return int(_only(t))
+
+
+def to_complex(t: Any) -> complex:
+    """``complex(tensor)``."""
+    return complex(_only(t))
+
+
+def _only(t: Any) -> Any:
+    if t._array.size != 1:
+        raise ValueError(
+            f"only one element tensors can be converted to Python scalars, but this one has {t._array.size}"
+        )
+    return item(t)
+
+
+def length(t: Any) -> int:
+    """``len(tensor)``: the size of its first dimension."""
+    if not t._sig.shape:
+        raise TypeError("len() of a 0-d tensor")
+    return int(t._sig.shape[0])
+
+
+def formatted(t: Any, spec: str) -> str:
+    """``format(tensor, spec)``: one without dimensions as its number."""
+    return format(t.item(), spec) if not t._sig.shape else object.__format__(t, spec)
+
+
+def to_index(t: Any) -> int:
+    """A one-element integer tensor as an index."""
+    value = item(t)
+    if not isinstance(value, int):
+        raise TypeError("only integer tensors of a single element can be converted to an index")
+    return int(value)
+
+
+def to_bool(t: Any) -> bool:
+    """The truth of the only element."""
+    if t._array.size > 1:
+        raise RuntimeError("Boolean value of Tensor with more than one value is ambiguous")
+    if not t._array.size:
+        raise RuntimeError("Boolean value of Tensor with no values is ambiguous")
+    return bool(t._array.any())
+
+
+# -- copies
+
+
+def assign_grad(t: Any, value: Any) -> None:
+    """``t.grad = value``."""
+    if value is not None:
+        check_assigned_grad(t, value)
+    if observe.observers:
+        observe.tell("grad_set", t, value)
+    (t._meta or t.need_meta()).grad = value
+
+
+def check_assigned_grad(t: Any, value: Any) -> None:
+    """Whether ``value`` may become ``t.grad``."""
+    if not isinstance(value, TensorBase):
+        raise TypeError(f"assigned grad expected to be a Tensor or None but got grad of type {type(value).__name__}")
+    if value is t:
+        raise RuntimeError("can't assign Variable as its own grad")
+    if value._sig.shape != t._sig.shape:
+        raise RuntimeError(
+            f"attempting to assign a gradient of size '{list(value._sig.shape)}' "
+            f"to a tensor of size '{list(t._sig.shape)}'. Please ensure that the gradient and the tensor are the "
+            "same size"
+        )
+    wanted = ... if t._meta is None else t._meta.grad_dtype
+    want = t._sig.dtype if wanted is ... else wanted
+    if want is not None and value._sig.dtype is not want:
+        raise RuntimeError(
+            f"attempting to assign a gradient with dtype '{value._sig.dtype}' to a tensor with grad_dtype "
+            f"'{want}'. The "
+            "gradient must match the tensor's grad_dtype (defaults to the tensor's dtype)."
+        )
+
+
+def deepcopy(t: Any, memo: dict[int, Any]) -> Any:
+    """A leaf's copy, with its requires_grad and gradient; ``RuntimeError`` for a tensor with history."""
+    if id(t) in memo:
+        return memo[id(t)]
+    if grad_fn_of(t) is not None:
+        raise _refusal(
+            "deepcopy",
+            t,
+            "Only Tensors created explicitly by the user (graph leaves) support the deepcopy protocol at the moment. "
+            "Copy tensor.detach() instead.",
+        )
+    made = wrap(_copied_array(t, memo))
+    made.__class__ = t.__class__
+    memo[id(t)] = made
+    meta = t._meta
+    if meta is None or not meta.is_parameter:
+        storage_of(made).bump()  # PyTorch writes the copy into an empty tensor, which counts
+    if meta is not None:
+        _copy_record(made, meta, memo)
+    if t.__dict__:
+        made.__dict__.update(copy.deepcopy(t.__dict__, memo))
+    return _told("deepcopy", t, made)
+
+
+def _copied_array(t: Any, memo: dict[int, Any]) -> Any:
+    """A copy of the array; tensors that share memory share the copy as well."""
+    meta = t._meta
+    if meta is None or meta.storage is None:
+        return t._array.copy(order="K")
+    root = root_array(t)
+    copied = memo.get(id(meta.storage))
+    if copied is None:
+        copied = memo[id(meta.storage)] = root.copy(order="K")
+    if copied.strides != root.strides or copied.dtype != t._array.dtype:
+        return t._array.copy(order="K")
+    return strided(copied, t._array.shape, element_strides(t._array), storage_offset(t))
+
+
+def _copy_record(made: Any, meta: Any, memo: dict[int, Any]) -> None:
+    new = made.need_meta()
+    new.is_parameter = meta.is_parameter
+    if meta.requires_grad:
+        new.requires_grad = True
+        made._fn = LAZY
+    if meta.grad is not None:
+        new.grad = deepcopy(meta.grad, memo)
+
+
+def reduce(t: Any, protocol: int) -> Any:
+    """Pickle data, requires_grad and hooks, never the graph."""
+    meta = t._meta
+    hooks = None if meta is None else meta.hooks
+    parameter = meta is not None and meta.is_parameter
+    return (rebuild, (t._array, requires_grad(t), hooks, parameter, dict(t.__dict__), *_own_class(t)))
+
+
+def _own_class(t: Any) -> tuple[type, ...]:
+    """The class of a tensor of a subclass; plain ones need not say theirs."""
+    return () if t.__class__ is tensor_class() else (t.__class__,)
+
+
+def rebuild(
+    array: Any, needs_grad: bool, hooks: Any, parameter: bool, attributes: dict[str, Any], kind: Any = None
+) -> Any:
+    """A tensor from its pickled parts."""
+    t = wrap(array)
+    if needs_grad:
+        meta = t.need_meta()
+        meta.requires_grad, meta.hooks = True, hooks
+        t._fn = LAZY
+    if parameter:
+        t.need_meta().is_parameter = True
+    t.__dict__.update(attributes)
+    if kind is not None:
+        t.__class__ = kind
+    return t
+
+
+def contains(t: Any, value: Any) -> bool:
+    """Whether some element equals a tensor or number; ``RuntimeError`` for anything else."""
+    if not isinstance(value, (TensorBase, int, float, complex, np.generic)):
+        raise RuntimeError(f"Tensor.__contains__ only supports Tensor or scalar, but you passed in a {type(value)}.")
+    return bool(np.any(t._array == (value._array if isinstance(value, TensorBase) else value)))

@@ -1,0 +1,110 @@
+"""How tensors print."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+import numpy as np
+
+from ..aliasing.views import grad_fn_of, requires_grad
+from ..forward_mode.forward_ad import tangent_of
+from .base import TensorBase, tensor_class
+from .dtypes import get_default_dtype
+
+_THRESHOLD = 1000
+_EDGE_ITEMS = 3
+_LINE_WIDTH = 80
+
+
+@dataclasses.dataclass
+class PrintOptions:
+    """What ``set_printoptions`` changes."""
+
+    precision: int = 4
+    threshold: int = _THRESHOLD
+    edgeitems: int = _EDGE_ITEMS
+    linewidth: int = _LINE_WIDTH
+
+
+options = PrintOptions()
+
+
+def set_printoptions(**changes: Any) -> None:
+    """Change ``precision``, ``threshold``, ``edgeitems`` or ``linewidth`` of printed tensors."""
+    for name, value in changes.items():
+        if hasattr(options, name):
+            setattr(options, name, value)
+
+
+def tensor_repr(t: Any) -> str:
+    """``tensor([1., 2.], grad_fn=<MulBackward0>)``."""
+    is_parameter = t._meta is not None and t._meta.is_parameter
+    plain = t.__class__ is tensor_class()
+    name = "tensor" if plain else t.__class__.__name__
+    before, after = ("", "") if not is_parameter else ("Parameter containing:\n", "") if plain else ("Parameter(", ")")
+    text = f"{before}{name}(" + _body(t._array, len(name) + 1)
+    return text + ", ".join(["", *_suffixes(t)]) + ")" + after
+
+
+def _body(array: Any, indent: int) -> str:
+    if array.size == 0:
+        return "[]" if array.shape == (0,) else f"[], size={tuple(array.shape)}"
+    if array.dtype.kind in "f":
+        formatter: Any = {"float_kind": _float_format(array)}
+    elif array.dtype.kind == "c":
+        real, imag = _float_format(array.real), _float_format(array.imag)
+        formatter = {
+            "complex_kind": lambda z: f"{real(z.real)}{'+' if not np.signbit(z.imag) else ''}{imag(z.imag).strip()}j"
+        }
+    else:
+        formatter = {"bool": _bool_format(array)} if array.dtype.kind == "b" else {}
+    return np.array2string(
+        array, separator=", ", prefix=" " * indent, formatter=formatter, threshold=options.threshold,
+        edgeitems=options.edgeitems, max_line_width=options.linewidth,
+    )  # fmt: skip
+
+
+def _bool_format(array: Any) -> Any:
+    width = 4 if array.all() else 5
+    return lambda v: str(bool(v)).rjust(width)
+
+
+def _float_format(array: Any) -> Any:
+    finite = np.abs(array[np.isfinite(array) & (array != 0)].astype(np.float64))
+    if finite.size == 0:
+        return lambda v: f"{v:.0f}." if np.isfinite(v) else str(v)
+    if np.all(finite == np.ceil(finite)) and finite.max() < 1e8:
+        width = max(len(f"{v:.0f}.") for v in (array[np.isfinite(array)].min(), array[np.isfinite(array)].max()))
+        return lambda v: (f"{v:.0f}." if np.isfinite(v) else str(v)).rjust(width)
+    scientific = finite.max() / finite.min() > 1000 or finite.max() > 1e8 or finite.min() < 1e-4
+    spec = f".{options.precision}{'e' if scientific else 'f'}"
+    width = max(len(f"{v:{spec}}") for v in (array[np.isfinite(array)].min(), array[np.isfinite(array)].max()))
+    return lambda v: (f"{v:{spec}}" if np.isfinite(v) else str(v)).rjust(width)
+
+
+def _suffixes(t: Any) -> list[str]:
+    found = []
+    default = get_default_dtype().numpy
+    numpy = t._sig.numpy
+    if (
+        numpy != default
+        and numpy not in (np.dtype(np.int64), np.dtype(bool))
+        and numpy != get_default_dtype().to_complex().numpy
+    ) or (t._array.size == 0 and numpy != default):
+        found.append(f"dtype={t._sig.dtype}")
+    found.extend(_grad_suffix(t))
+    tangent = tangent_of(t) if isinstance(t, TensorBase) else None
+    if tangent is not None:
+        found.append(f"tangent={tangent!r}")
+    return found
+
+
+def _grad_suffix(t: Any) -> list[str]:
+    try:
+        fn = grad_fn_of(t)
+    except RuntimeError:
+        return ["grad_fn=<Invalid>"]
+    if fn is not None:
+        return [f"grad_fn=<{type(fn).__name__}>"]
+    return ["requires_grad=True"] if requires_grad(t) else []

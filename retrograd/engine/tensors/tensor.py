@@ -1,0 +1,393 @@
+"""``Tensor``: what a user sees of a tensor's autograd record.  Operators are attached by ``methods``."""
+
+from __future__ import annotations
+
+import warnings
+from typing import TYPE_CHECKING, Any
+
+from .. import observe
+from ..aliasing.storage import stamp_write
+from ..aliasing.views import grad_fn_of, gradient_edge, has_history, requires_grad, retain_on, view_edge
+from ..execution.backward import backward as run_backward_from
+from ..execution.watchers import HookDict
+from ..nodes.accumulate import expect_dtype
+from ..nodes.hooks import Hook, RemovableHandle, register
+from ..nodes.node import Port, edge_parts
+from ..overriding import asking, overrides, subclasses
+from ..switches.state import STATE
+from . import convert
+from .base import (
+    LAZY,
+    TensorBase,
+    is_inference,
+    set_array,
+    set_tensor_class,
+    share_storage,
+    storage_of,
+    version_of,
+    wrap,
+)
+from .dtypes import CPU, Size, device, dtype
+from .printing import tensor_repr
+
+_NON_LEAF_GRAD = (
+    "The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. Its .grad attribute won't be "
+    "populated during autograd.backward(). If you indeed want the .grad field to be populated for a non-leaf Tensor, "
+    "use .retain_grad() on the non-leaf Tensor. If you access the non-leaf Tensor by mistake, make sure you access "
+    "the leaf Tensor instead."
+)
+
+
+class Tensor(TensorBase):
+    """An n-dimensional array that remembers how it was computed.
+
+    >>> import retrograd as torch
+    >>> x = torch.tensor([1.0, 2.0], requires_grad=True)
+    >>> (x * x).sum().backward()
+    >>> x.grad
+    tensor([2., 4.])
+    """
+
+    __slots__ = ()
+    __array_priority__ = 1000
+    __array_ufunc__ = None  # NumPy operators give way to ours
+
+    if TYPE_CHECKING:
+
+        def __add__(self, other: Any) -> Tensor: ...
+        def __mul__(self, other: Any) -> Tensor: ...
+        def __sub__(self, other: Any) -> Tensor: ...
+        def __truediv__(self, other: Any) -> Tensor: ...
+        def __radd__(self, other: Any) -> Tensor: ...
+        def __rmul__(self, other: Any) -> Tensor: ...
+        def __neg__(self) -> Tensor: ...
+        def __getitem__(self, index: Any) -> Tensor: ...
+        def __setitem__(self, index: Any, value: Any) -> None: ...
+        def __lt__(self, other: Any) -> Tensor: ...
+        def __gt__(self, other: Any) -> Tensor: ...
+        def __matmul__(self, other: Any) -> Tensor: ...
+        def __pow__(self, other: Any) -> Tensor: ...
+
+    def __new__(cls, *data: Any, dtype: Any = None, device: Any = None) -> Any:
+        """``Tensor(sequence)`` or ``Tensor(*sizes)`` (uninitialised), in the default dtype."""
+        return subclasses.as_class(convert.legacy_tensor(*data), cls)
+
+    __init_subclass__: Any = classmethod(asking.subclass_defined)
+    __torch_function__: Any = classmethod(overrides.default_torch_function)
+    _make_subclass = staticmethod(subclasses.make_subclass)
+    as_subclass = subclasses.as_subclass
+
+    # -- shape and type
+    @property
+    def shape(self) -> Size:
+        """The size of each dimension."""
+        return self._sig.shape
+
+    @property
+    def dtype(self) -> dtype:
+        """The data type."""
+        return self._sig.dtype
+
+    @property
+    def device(self) -> device:
+        """Always the CPU."""
+        return CPU
+
+    @property
+    def ndim(self) -> int:
+        """Number of dimensions."""
+        return len(self._sig.shape)
+
+    # -- autograd record
+    @property
+    def requires_grad(self) -> bool:
+        """Whether gradients are recorded for this tensor."""
+        return requires_grad(self)
+
+    @requires_grad.setter
+    def requires_grad(self, value: bool) -> None:
+        if not isinstance(value, bool):
+            raise RuntimeError("requires_grad must be a bool")
+        if self._fn is not None and self.grad_fn is not None:
+            raise RuntimeError(
+                "you can only change requires_grad flags of leaf variables."
+                + ("" if value else " If you want to use a computed variable in a subgraph that doesn't require "
+                   "differentiation use var_no_grad = var.detach().")
+            )  # fmt: skip
+        self._set_requires_grad(value)
+
+    def _set_requires_grad(self, value: bool) -> None:
+        if value and not self._sig.differentiable:
+            raise RuntimeError("only Tensors of floating point and complex dtype can require gradients")
+        if value and is_inference(self) and not STATE.inference:
+            raise RuntimeError(
+                "Setting requires_grad=True on inference tensor outside InferenceMode is not allowed. Make a clone "
+                "first."
+            )
+        meta = self.need_meta()
+        meta.requires_grad = value
+        if value:
+            self._fn = LAZY
+        elif meta.view is None:
+            self._fn = None
+        if observe.observers:
+            observe.tell("leaf_changed", self, value)
+
+    def requires_grad_(self, requires_grad: bool = True) -> Tensor:
+        """Switch recording for a leaf; on a non-leaf only ``True`` (no effect) is allowed."""
+        if not isinstance(requires_grad, bool):
+            raise TypeError(
+                "requires_grad_(): argument 'requires_grad' (position 1) must be bool, not "
+                + type(requires_grad).__name__
+            )
+        if requires_grad and not self._sig.differentiable:
+            raise RuntimeError("only Tensors of floating point dtype can require gradients")
+        if has_history(self):
+            if not requires_grad:
+                raise RuntimeError(
+                    "you can only change requires_grad flags of leaf variables. If you want to use a computed variable "
+                    "in a subgraph that doesn't require differentiation use var_no_grad = var.detach()."
+                )
+            return self
+        self._set_requires_grad(requires_grad)
+        return self
+
+    @property
+    def is_leaf(self) -> bool:
+        """Whether no operation made this tensor (as far as autograd knows)."""
+        return self.grad_fn is None
+
+    @property
+    def grad_fn(self) -> Any:
+        """The node that receives this tensor's gradient; ``None`` for leaves."""
+        return grad_fn_of(self)
+
+    @property
+    def _grad_fn(self) -> Any:
+        return grad_fn_of(self)
+
+    @_grad_fn.setter
+    def _grad_fn(self, value: Any) -> None:
+        if value is not None:
+            raise RuntimeError("_grad_fn can be only set to None")
+        self.detach_()
+
+    @property
+    def output_nr(self) -> int:
+        """Which input of ``grad_fn`` takes this tensor's gradient."""
+        fn = self._fn if self._fn is not LAZY else view_edge(self) if self._is_view() else None
+        return fn.nr if fn.__class__ is Port else 0
+
+    @property
+    def grad(self) -> Any:
+        """The accumulated gradient, or ``None``."""
+        meta = self._meta
+        fn = self._fn
+        if observe.observers:
+            observe.tell("read", self)
+        if fn is LAZY and meta is not None and meta.view is not None:
+            fn = meta.view.fn  # as it is: reading .grad does not bring a stale view up to date
+        if fn is not None and fn is not LAZY and (meta is None or (not meta.retains_grad and meta.grad is None)):
+            warnings.warn(_NON_LEAF_GRAD, stacklevel=2)
+            return None
+        return None if meta is None else meta.grad
+
+    @grad.setter
+    def grad(self, value: Any) -> None:
+        convert.assign_grad(self, value)
+
+    @grad.deleter
+    def grad(self) -> None:
+        convert.assign_grad(self, None)
+
+    @property
+    def grad_dtype(self) -> Any:
+        """Dtype that accumulated gradients have; ``None`` accepts any."""
+        if self.grad_fn is not None:
+            raise RuntimeError("grad_dtype can only be accessed on leaf tensors.")
+        given = ... if self._meta is None else self._meta.grad_dtype
+        return self.dtype if given is ... else given
+
+    @grad_dtype.setter
+    def grad_dtype(self, value: Any) -> None:
+        if value is not None and not isinstance(value, dtype):
+            raise RuntimeError("grad_dtype must be a torch.dtype or None")
+        if self.grad_fn is not None:
+            raise RuntimeError("grad_dtype can only be set on leaf tensors.")
+        meta = self.need_meta()
+        if value is not None and meta.grad is not None and meta.grad._sig.dtype is not value:
+            raise RuntimeError(
+                f"Cannot set grad_dtype to '{value}' because there is already a gradient with dtype "
+                f"'{meta.grad._sig.dtype}'. Set .grad to None first."
+            )
+        meta.grad_dtype = value
+        expect_dtype(meta)
+
+    @property
+    def retains_grad(self) -> bool:
+        """Whether this non-leaf keeps its gradient."""
+        return self._meta is not None and self._meta.retains_grad and self.grad_fn is not None
+
+    def retain_grad(self) -> None:
+        """Keep the gradient of this non-leaf in ``.grad``; ``RuntimeError`` without requires_grad."""
+        if not self.requires_grad:
+            raise RuntimeError("can't retain_grad on Tensor that has requires_grad=False")
+        meta = self.need_meta()
+        if not has_history(self) or meta.retains_grad:
+            return
+        meta.retains_grad = True
+        retain_on(self, gradient_edge(self))
+
+    @property
+    def name(self) -> str | None:
+        """Always ``None`` unless set by the user."""
+        return None if self._meta is None else self._meta.name
+
+    @property
+    def volatile(self) -> bool:
+        """Always ``False``, with a warning: the attribute is gone."""
+        warnings.warn("volatile was removed (Variable.volatile is always False)", stacklevel=2)
+        return False
+
+    @property
+    def _version(self) -> int:
+        if is_inference(self):
+            raise RuntimeError("Inference tensors do not track version counter.")
+        return version_of(self)
+
+    @property
+    def _base(self) -> Any:
+        view = self._meta.view if self._meta is not None else None
+        return None if view is None else view.base
+
+    def _is_view(self) -> bool:
+        return self._meta is not None and self._meta.view is not None
+
+    def is_inference(self) -> bool:
+        """Whether this tensor was made in inference mode."""
+        return is_inference(self)
+
+    # -- hooks
+    @property
+    def _backward_hooks(self) -> Any:
+        return None if self._meta is None else self._meta.hooks
+
+    def register_hook(self, hook: Hook) -> RemovableHandle:
+        """Call ``hook(grad)`` with this tensor's gradient in each backward; it may return a replacement."""
+        if not self.requires_grad:
+            raise RuntimeError(
+                "cannot register a hook on a tensor that doesn't require gradient. Call requires_grad_() on it, or "
+                "register the hook on a tensor of the graph."
+            )
+        meta = self.need_meta()
+        if meta.hooks is None:  # otherwise, like PyTorch, the value that the first hook was registered on
+            edge = gradient_edge(self)
+            meta.hooks = HookDict()
+            if edge is not None and not edge_parts(edge)[0].accumulates:
+                node, nr = edge_parts(edge)
+                node.add_tensor_hooks(nr, meta.hooks)
+        if observe.observers:
+            observe.tell("hooking", "tensor", self, hook)
+        return register(meta.hooks, hook)
+
+    def register_post_accumulate_grad_hook(self, hook: Hook) -> RemovableHandle:
+        """Call ``hook(tensor)`` after this leaf's ``.grad`` was updated by ``backward``."""
+        if not self.requires_grad:
+            raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
+        if self.grad_fn is not None:
+            raise RuntimeError("post accumulate grad hooks cannot be registered on non-leaf tensors")
+        meta = self.need_meta()
+        if meta.post_accumulate_hooks is None:
+            meta.post_accumulate_hooks = HookDict()
+        if observe.observers:
+            observe.tell("hooking", "post-accumulate", self, hook)
+        return register(meta.post_accumulate_hooks, hook)
+
+    # -- leaving the graph
+    def detach(self) -> Tensor:
+        """A leaf that shares this tensor's memory and version, without history."""
+        alias: Tensor = wrap(self._array)
+        share_storage(alias, self)
+        if is_inference(self):
+            alias.need_meta().inference = True
+        if observe.observers:
+            observe.tell("cut", "detach", self, alias)
+        return alias
+
+    def detach_(self) -> Tensor:
+        """Make this tensor a leaf without history; ``RuntimeError`` on views."""
+        if self._is_view():
+            raise RuntimeError(
+                "Can't detach views in-place. Use detach() instead. If you are using "
+                "DistributedDataParallel (DDP) for training, set gradient_as_bucket_view=False or use another way to "
+                "free the gradients."
+            )
+        if observe.observers:
+            observe.tell("cut", "detach_", self, self)
+        storage_of(self)
+        meta = self.need_meta()
+        if self._fn is not None and self._fn is not LAZY:
+            meta.detached_at = stamp_write()
+        self._fn = None
+        meta.requires_grad, meta.retains_grad, meta.hooks, meta.tangent = False, False, None, None
+        return self
+
+    @property
+    def data(self) -> Tensor:
+        """A leaf that shares memory but neither history nor version."""
+        alias: Tensor = wrap(self._array)
+        if is_inference(self):
+            alias.need_meta().inference = True
+        if observe.observers:
+            observe.tell("cut", "data", self, alias)
+        return alias
+
+    @data.setter
+    def data(self, value: Any) -> None:
+        if not isinstance(value, TensorBase):
+            raise TypeError(f"Variable data has to be a tensor, but got {type(value).__name__}")
+        if self.requires_grad and not value._sig.differentiable:
+            raise RuntimeError("data set to a tensor that requires gradients must be floating point or complex dtype")
+        if value._sig.numpy != self._sig.numpy and self._meta is not None:
+            self._meta.accumulator = None
+        if observe.observers:
+            observe.tell("data_set", self, value)
+        set_array(self, value._array)
+
+    def backward(
+        self,
+        gradient: Any = None,
+        retain_graph: bool | None = None,
+        create_graph: bool = False,
+        inputs: Any = None,
+    ) -> None:
+        """Add the gradients of this tensor to the ``.grad`` of the leaves it was computed from."""
+        run_backward_from(self, gradient, retain_graph, create_graph, inputs=inputs)
+
+    # -- out of the engine
+    numpy = convert.to_numpy
+    tolist = convert.tolist
+    item = convert.item
+    __array__ = convert.array_protocol
+    __bool__ = convert.to_bool
+    __float__ = convert.to_float
+    __int__ = convert.to_int
+    __index__ = convert.to_index
+    __complex__ = convert.to_complex
+    __deepcopy__ = convert.deepcopy
+    __reduce_ex__: Any = convert.reduce
+    __contains__ = convert.contains
+    __len__ = convert.length
+    __format__ = convert.formatted
+    __repr__ = tensor_repr
+
+    def __hash__(self) -> int:
+        return id(self)
+
+    def __iter__(self) -> Any:
+        if not self._sig.shape:
+            raise TypeError("iteration over a 0-d tensor")
+        return iter(self.unbind(0))
+
+
+set_tensor_class(Tensor)
