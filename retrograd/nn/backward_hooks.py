@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from typing import Any
 
 from ..engine.function.function import Function
 from ..engine.switches.modes import is_grad_enabled
 from ..engine.tensors.tensor import Tensor
+from ..engine.warning import warn
 
 _Gradients = tuple[Any, ...]
 
@@ -53,10 +53,9 @@ class BackwardHooks:
     def around_outputs(self, output: Any) -> Any:
         """The outputs likewise; the node takes the gradients that the module's backward starts with."""
         if not isinstance(output, (Tensor, tuple)):
-            warnings.warn(
+            warn(
                 "For backward hooks to be called, module output should be a Tensor or a tuple of Tensors but received "
-                f"{type(output)}",
-                stacklevel=4,
+                f"{type(output)}"
             )
             return output
         outputs = output if isinstance(output, tuple) else (output,)
@@ -75,10 +74,9 @@ class BackwardHooks:
                 self.grad_outputs = _checked(changed, self.outputs, "Backward pre hook", "grad_output")
         given = self.grad_outputs
         if self.input_places is None:  # no input takes a gradient: nothing will come back to wait for
-            warnings.warn(
+            warn(
                 "Full backward hook is firing when gradients are computed with respect to module outputs since no "
-                "inputs require gradients.",
-                stacklevel=2,
+                "inputs require gradients."
             )
             self._run(_spread((), [], self.inputs), may_replace=False)
         return tuple([given[i] for i in self.output_places])
@@ -142,12 +140,11 @@ def hook_last_node(module: Any, output: Any) -> None:
     node = first.grad_fn
     if node is None:
         return
-    warnings.warn(
+    warn(
         "Using a non-full backward hook when the forward contains multiple autograd Nodes is deprecated and will be "
         "removed in future versions. This hook will be missing some grad_input. Please use register_full_backward_hook "
         "to get the documented behavior.",
         FutureWarning,
-        stacklevel=5,
     )
     for hook in list(module._backward_hooks.values()):
         node.register_hook(lambda gi, go, hook=hook: hook(module, gi, go))

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any, Final
 
 import numpy as np
 
 from ..tensors.base import Array
+from ..warning import warn
 from .strided import partly_overlaps
 
 TOLERATED: Final = {
@@ -43,10 +43,9 @@ def last_written(name: str, old: Array, new: Array) -> Array:
     dims = _repeated_dims(old) if name in TOLERATED else ()
     if not dims:
         return new
-    warnings.warn(
+    warn(
         f"Use of {TOLERATED[name]} on expanded tensors is deprecated. Please clone() the tensor before performing "
-        "this operation. This also applies to advanced indexing e.g. tensor[indices] = tensor",
-        stacklevel=5,
+        "this operation. This also applies to advanced indexing e.g. tensor[indices] = tensor"
     )
     ends = tuple(range(-len(dims), 0))
     before, after = (np.moveaxis(np.broadcast_to(one, old.shape), dims, ends) for one in (old, new))

@@ -8,7 +8,6 @@ view-replay mode).
 from __future__ import annotations
 
 import threading
-import warnings
 import weakref
 from typing import Any
 
@@ -18,6 +17,7 @@ from ..nodes.saved import SECOND_TIME, set_edge_finder
 from ..switches.state import STATE
 from ..table.registry import OPS
 from ..tensors.base import LAZY, CreationTag, TensorBase, View, is_inference, wrap
+from ..warning import warn
 from .strided import Geometry, element_strides, storage_offset, zeros_like_layout
 from .view_rules import forbidden_view_message
 
@@ -46,7 +46,7 @@ def gradient_edge(t: TensorBase) -> Any:
         if fn is not None:
             return fn
         if not meta.requires_grad and meta.view.tag in _OPEN_TAGS and requires_grad(t):
-            warnings.warn(_LATE_REQUIRES_GRAD, stacklevel=6)
+            warn(_LATE_REQUIRES_GRAD)
     return accumulator(t) if meta.requires_grad else None
 
 

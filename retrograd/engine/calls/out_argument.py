@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -16,6 +15,7 @@ from ..forward_mode.forward_ad import carries_tangent
 from ..switches.state import STATE
 from ..tensors.base import TensorBase, set_array
 from ..tensors.dtypes import scalar_name
+from ..warning import warn
 
 _KINDS = "buifc"
 
@@ -54,12 +54,11 @@ def _write_result(out: Any, value: Any, operands: list[Any]) -> None:
     if out._sig.shape == value._sig.shape:
         check_overlap(out._array, operands)
     if out._sig.shape != value._sig.shape and out._sig.shape.numel():
-        warnings.warn(
+        warn(
             f"An output with one or more elements was resized since it had shape {list(out._sig.shape)}, which does "
             f"not match the required output shape {list(value._sig.shape)}. This behavior is deprecated, and in a "
             "future PyTorch release outputs will not be resized unless they have zero elements. You can explicitly "
-            "reuse an out tensor t by resizing it, inplace, to zero elements with t.resize_(0).",
-            stacklevel=4,
+            "reuse an out tensor t by resizing it, inplace, to zero elements with t.resize_(0)."
         )
     _put(out, value)
 

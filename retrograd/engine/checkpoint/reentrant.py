@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -11,6 +10,7 @@ from ..function.function import Function
 from ..switches.modes import enable_grad, no_grad
 from ..switches.state import STATE
 from ..tensors.tensor import Tensor
+from ..warning import warn
 from .random_state import remembered, replayed
 
 
@@ -32,7 +32,7 @@ def detach_variable(inputs: tuple[Any, ...]) -> tuple[Any, ...]:
 def check_backward_validity(inputs: Iterable[Any]) -> None:
     """Warn if nothing among the inputs requires grad."""
     if not any(value.requires_grad for value in inputs if isinstance(value, Tensor)):
-        warnings.warn("None of the inputs have requires_grad=True. Gradients will be None", stacklevel=2)
+        warn("None of the inputs have requires_grad=True. Gradients will be None")
 
 
 def is_checkpoint_valid() -> bool:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
@@ -13,6 +12,7 @@ import numpy as np
 from .. import observe
 from ..tensors.base import wrap
 from ..tensors.tensor import Tensor
+from ..warning import warn
 from .debug import debug_contexts
 from .frame import DETERMINISM_CHECKS, Frame
 from .random_state import remembered, replayed
@@ -74,11 +74,10 @@ def checkpoint(
     only their number); ``debug`` adds the operators of both runs to that error.
     """
     if use_reentrant is None:
-        warnings.warn(
+        warn(
             "torch.utils.checkpoint: the use_reentrant parameter should be passed explicitly. Starting in PyTorch 2.9, "
             "calling checkpoint without use_reentrant will raise an exception. use_reentrant=False is recommended, but "
-            "if you need to preserve the current default behavior, you can pass use_reentrant=True.",
-            stacklevel=2,
+            "if you need to preserve the current default behavior, you can pass use_reentrant=True."
         )
         use_reentrant = True
     preserve = kwargs.pop("preserve_rng_state", True)
@@ -158,11 +157,10 @@ def checkpoint_sequential(
     ``functions`` is a list or a module with children (``nn.Sequential``).
     """
     if use_reentrant is None:
-        warnings.warn(
+        warn(
             "torch.utils.checkpoint.checkpoint_sequential: the use_reentrant parameter should be passed explicitly. "
             "In version 2.9 we will raise an exception if use_reentrant is not passed. use_reentrant=False is "
-            "recommended, but if you need to preserve the current behavior, you can pass use_reentrant=True.",
-            stacklevel=2,
+            "recommended, but if you need to preserve the current behavior, you can pass use_reentrant=True."
         )
         use_reentrant = True
     preserve = kwargs.pop("preserve_rng_state", True)

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import inspect
 import sys
-import warnings
 from collections.abc import Callable, Iterable
 from typing import Any, Final, NamedTuple
 
+from ..warning import warn
 from . import registry as op_registry
 from .fake_mode import refuse_context
 from .legacy_autograd import (
@@ -296,10 +296,9 @@ def _check_names(schema: FunctionSchema, signature: inspect.Signature, parameter
 
 def warn_deprecated() -> None:
     """Say that this interface has a successor."""
-    warnings.warn(
+    warn(
         "torch._custom_op is deprecated and will be removed, please use the equivalent torch.library API instead.",
         DeprecationWarning,
-        stacklevel=3,
     )
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import operator
-import warnings
 from collections.abc import Iterable
 from typing import Any
 
@@ -17,6 +16,7 @@ from ..nodes.node import GraphNode, edge_parts
 from ..table.registry import F
 from ..tensors.base import LAZY, TensorBase, wrap
 from ..tensors.dtypes import Sig, Size
+from ..warning import warn
 from .batched import batched_grad
 from .execute import run_backward
 
@@ -35,7 +35,7 @@ def backward(
     implicit gradient of a root that is no real scalar, and for empty ``inputs``.
     """
     if grad_variables is not None:
-        warnings.warn("`grad_variables` is deprecated. Use `grad_tensors` instead.", FutureWarning, stacklevel=2)
+        warn("`grad_variables` is deprecated. Use `grad_tensors` instead.", FutureWarning)
         if grad_tensors is not None:
             raise RuntimeError(
                 "`grad_tensors` and `grad_variables` (deprecated) arguments both passed to `backward()`. Please only "
@@ -105,11 +105,10 @@ def grad(
         )
     allow_unused = materialize_grads if allow_unused is None else allow_unused
     if not only_inputs:
-        warnings.warn(
+        warn(
             "only_inputs argument is deprecated and is ignored now (defaults to True). To accumulate gradient for "
             "other parts of the graph, please use torch.autograd.backward.",
             FutureWarning,
-            stacklevel=2,
         )
     create_graph, keep = _flags(create_graph, retain_graph)
     with observe.backward_call("grad", outputs, grad_outputs, inputs, keep, create_graph) as call:
@@ -364,10 +363,9 @@ def _warn_create_graph() -> None:
     global _warned
     if not _warned:
         _warned = True
-        warnings.warn(
+        warn(
             "Using backward() with create_graph=True will create a reference cycle between the parameter and its "
             "gradient which can cause a memory leak. We recommend using autograd.grad when creating the graph to avoid "
             "this. If you have to use this function, make sure to reset the .grad fields of your parameters to None "
-            "after use to break the cycle and avoid the leak.",
-            stacklevel=3,
+            "after use to break the cycle and avoid the leak."
         )

@@ -5,7 +5,6 @@ from __future__ import annotations
 import functools
 import inspect
 import itertools
-import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -16,6 +15,7 @@ from ..nodes.node import GraphNode, edge_to
 from ..switches.modes import no_grad
 from ..switches.state import STATE
 from ..tensors.base import TensorBase
+from ..warning import warn
 from .jvp import run_jvp
 from .node import BackwardCFunction, FunctionCtx
 from .outputs import Outputs
@@ -60,13 +60,12 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
     _backward_cls: Any
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
-        warnings.warn(
+        warn(
             f"{type(self).__name__} should not be instantiated. Methods on autograd functions are all static, so "
             "you should "
             "invoke them on the class itself. Instantiating an autograd function will raise an error in a future "
             "version.",
             DeprecationWarning,
-            stacklevel=2,
         )
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:

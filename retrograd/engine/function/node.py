@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import numpy as np
@@ -15,6 +14,7 @@ from ..nodes.opnode import RunContext
 from ..nodes.saved import SECOND_TIME, SavedTensor
 from ..tensors.base import TensorBase, wrap
 from ..tensors.dtypes import Sig
+from ..warning import warn
 
 
 class FunctionCtx:
@@ -43,11 +43,10 @@ class FunctionCtx:
 
     def mark_shared_storage(self, *pairs: Any) -> None:
         """Nothing: kept for old code."""
-        warnings.warn(
+        warn(
             "`mark_shared_storage` is deprecated. Tensors with shared storages are automatically tracked. Note that "
             "calls to `set_()` are not tracked",
             FutureWarning,
-            stacklevel=2,
         )
 
     def set_materialize_grads(self, value: bool) -> None:
@@ -132,7 +131,7 @@ class BackwardCFunction(GraphNode, FunctionCtx):
     @property
     def saved_variables(self) -> tuple[Any, ...]:
         """Old name of ``saved_tensors``."""
-        warnings.warn("'saved_variables' is deprecated; use 'saved_tensors'", DeprecationWarning, stacklevel=2)
+        warn("'saved_variables' is deprecated; use 'saved_tensors'", DeprecationWarning)
         return self.saved_tensors
 
     @property

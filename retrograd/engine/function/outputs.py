@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 from ..aliasing.inplace import bump_version
@@ -14,6 +13,7 @@ from ..switches.modes import no_grad
 from ..switches.state import STATE
 from ..table.registry import F
 from ..tensors.base import LAZY, CreationTag, TensorBase, storage_of
+from ..warning import warn
 from .node import BackwardCFunction
 
 
@@ -56,10 +56,7 @@ class Outputs:
         """Count the writes that were declared, before anything is checked."""
         for t in self.node.dirty_tensors or ():  # one given twice is raised twice
             if id(t) not in self.inputs:
-                warnings.warn(
-                    "mark_dirty received a tensor that was not an input: only inputs can be marked as dirty.",
-                    stacklevel=3,
-                )
+                warn("mark_dirty received a tensor that was not an input: only inputs can be marked as dirty.")
             bump_version(t)
 
     def _check_all_dirty_returned(self) -> None:

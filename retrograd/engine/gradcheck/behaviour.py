@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import numpy as np
@@ -12,6 +11,7 @@ from ..execution.batched import Gradients, map_batch
 from ..function.function import Function
 from ..table.registry import F
 from ..tensors.tensor import Tensor
+from ..warning import warn
 from .analytic import tangents_of
 from .case import Array, Case, GradcheckError, array_of, tensor_like
 
@@ -91,10 +91,9 @@ def _check_undefined(outputs: list[Tensor], inputs: list[Tensor]) -> None:
 
 def _warn_of_undefined() -> None:
     # At the call of gradcheck: this function, _check_undefined, check_undefined_grads, two frames of gradcheck.
-    warnings.warn(
+    warn(
         "Undefined gradient support checking is on by default and has failed. If the function need not support "
-        'missing gradients, call with "check_undefined_grad=False" to disable the feature',
-        stacklevel=6,
+        'missing gradients, call with "check_undefined_grad=False" to disable the feature'
     )
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -10,6 +9,7 @@ from ..execution.backward import grad
 from ..table.public import FUNCTIONS
 from ..tensors.dtypes import complex128, float64
 from ..tensors.tensor import Tensor
+from ..warning import warn
 from .behaviour import (
     check_batched_grads,
     check_batched_tangents,
@@ -151,10 +151,9 @@ def _check_inputs(inputs: tuple[Any, ...]) -> None:
         )
     for index, x in varied:
         if x.dtype not in (float64, complex128):
-            warnings.warn(
+            warn(
                 f"Input #{index} requires gradient and is not a double precision floating point or complex. This "
-                "check will likely fail if all the inputs are not of double precision floating point or complex.",
-                stacklevel=4,
+                "check will likely fail if all the inputs are not of double precision floating point or complex."
             )
         memory = array_of(x)
         if any(stride == 0 and size > 1 for stride, size in zip(memory.strides, memory.shape, strict=True)):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -10,6 +9,7 @@ import numpy as np
 
 from ..tensors.base import wrap
 from ..tensors.tensor import Tensor
+from ..warning import warn
 from .analytic import Reverse
 from .case import Array, as_tuple, one_hots
 from .numeric import jacobian_of_target
@@ -70,10 +70,9 @@ def _tensors(arrays: list[Array] | list[Array | None]) -> tuple[Tensor, ...]:
 
 
 def _warn_deprecated(name: str) -> None:
-    warnings.warn(
+    warn(
         f"`{name}` was part of PyTorch's private API and not meant to be exposed. Use `gradcheck` instead.",
         FutureWarning,
-        stacklevel=3,
     )
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -14,6 +13,7 @@ from ..table.public import METHODS, as_tensor_operand, check_tensor, public
 from ..table.registry import OPS, F
 from ..tensors.base import TensorBase, wrap
 from ..tensors.dtypes import get_default_dtype, result_dtype
+from ..warning import warn
 
 Number = (bool, int, float, complex, np.number, np.bool_)
 
@@ -146,10 +146,9 @@ def _truth(condition: Any) -> Any:
             f"where expected condition to be a boolean tensor, but got a tensor with dtype {condition.dtype}: compare "
             "it with something, such as condition != 0"
         )
-    warnings.warn(
+    warn(
         "where received a uint8 condition tensor. This behavior is deprecated and will be removed in a future version "
-        "of PyTorch. Use a boolean condition instead.", stacklevel=3,
-    )  # fmt: skip
+        "of PyTorch. Use a boolean condition instead.")  # fmt: skip
     return condition != 0
 
 

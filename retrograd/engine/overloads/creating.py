@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import numpy as np
@@ -16,6 +15,7 @@ from ..table.registry import F
 from ..tensors.base import LAZY, TensorBase, wrap
 from ..tensors.convert import array_from, dtype_of_type
 from ..tensors.dtypes import Size, device, dtype, get_default_dtype, to_numpy_dtype
+from ..warning import warn
 
 
 def finish(array: Any, requires_grad: bool = False) -> Any:
@@ -57,10 +57,9 @@ def tensor(
 ) -> Any:  # noqa: A002
     """A leaf with a copy of the data."""
     if isinstance(data, TensorBase):
-        warnings.warn(
+        warn(
             "To copy construct from a tensor, it is recommended to use sourceTensor.detach().clone() or "
-            "sourceTensor.detach().clone().requires_grad_(True), rather than torch.tensor(sourceTensor).",
-            stacklevel=2,
+            "sourceTensor.detach().clone().requires_grad_(True), rather than torch.tensor(sourceTensor)."
         )
     made = finish(array_from(data, None if dtype is None else to_numpy_dtype(dtype)), requires_grad)
     if observe.observers:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import numpy as np
 
 from ..tensors.dtypes import scalar_name
+from ..warning import warn
 from .convolution import refuse
 
 
@@ -73,10 +73,9 @@ def check_integers(numpy: Any, low: int, high: int) -> None:
         exact = 2 ** (np.finfo(numpy).nmant + 1)
         for name, bound in (("from", low), ("to - 1", high - 1)):
             if not -exact <= bound <= exact:
-                warnings.warn(
+                warn(
                     f"{name} is out of bounds [-{exact}, {exact}]. Due to precision limitations "
-                    f"{scalar_name(numpy)} can support discrete uniform distribution only within this range.",
-                    stacklevel=3,
+                    f"{scalar_name(numpy)} can support discrete uniform distribution only within this range."
                 )
         return
     least, most = (0, 1) if numpy.kind == "b" else (np.iinfo(numpy).min, np.iinfo(numpy).max)

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-import warnings
 from typing import Any
 
 from ..switches.state import STATE, set_grad_enabled_here
 from ..table.public import check_tensor, public
 from ..table.registry import F
 from ..tensors.base import TensorBase
+from ..warning import warn
 from .losses import NN, reduced, reduction_of
 from .shaping_of_pairs import broadcast_pair
 
@@ -20,10 +20,9 @@ def same_shapes(name: str, input: Any, target: Any) -> tuple[Any, Any]:  # noqa:
     check_tensor(name, target, 2, "target")
     if tuple(input.shape) == tuple(target.shape):
         return input, target
-    warnings.warn(
+    warn(
         f"Using a target size ({target.shape}) that is different to the input size ({input.shape}). This will likely "
-        "lead to incorrect results due to broadcasting. Please ensure they have the same size.",
-        stacklevel=3,
+        "lead to incorrect results due to broadcasting. Please ensure they have the same size."
     )
     return broadcast_pair(input, target)
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 from ..table.public import check_tensor, public
 from ..table.registry import F
+from ..warning import warn
 from .convolution import refuse
 from .losses import NN
 
@@ -65,11 +65,10 @@ def grid_sample(
 
 def _warn_of_default(align_corners: Any) -> None:
     if align_corners is None:
-        warnings.warn(
+        warn(
             "Default grid_sample and affine_grid behavior has changed to align_corners=False since 1.3.0. Please "
             "specify align_corners=True if the old behavior is desired. See the documentation of grid_sample for "
-            "details.",
-            stacklevel=3,
+            "details."
         )
 
 

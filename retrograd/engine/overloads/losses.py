@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 from ..table.public import NAMESPACES, check_tensor, public
 from ..table.registry import F
 from ..tensors.base import TensorBase
 from ..tensors.convert import checked_dim
+from ..warning import warn
 
 NN = "nn.functional"
 _REDUCTIONS = ("none", "mean", "sum")
@@ -135,8 +135,7 @@ def reduction_of(reduction: str, size_average: Any, reduce: Any) -> str:
             raise ValueError(f"{reduction} is not a valid value for reduction")
         return reduction
     old = "none" if reduce is False else "sum" if size_average is False else "mean"
-    warnings.warn(f"size_average and reduce args will be deprecated, please use reduction='{old}' instead.",
-                  stacklevel=3)  # fmt: skip
+    warn(f"size_average and reduce args will be deprecated, please use reduction='{old}' instead.")  # fmt: skip
     return old
 
 

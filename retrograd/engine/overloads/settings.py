@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import warnings
 from typing import Any
 
 from ..random import default_generator
@@ -11,6 +10,7 @@ from ..table.public import check_tensor, public
 from ..tensors.base import TensorBase
 from ..tensors.convert import dtype_of_type
 from ..tensors.dtypes import CPU, device, from_numpy_dtype, set_default_dtype
+from ..warning import warn
 
 _DETERMINISM = ("default", "warn", "error")
 _settings: dict[str, Any] = {"threads": None, "determinism": 0, "precision": "highest"}
@@ -53,10 +53,9 @@ def get_float32_matmul_precision() -> str:
 def set_float32_matmul_precision(precision: str) -> None:
     """Noted only: products are computed in full."""
     if precision not in ("highest", "high", "medium"):
-        warnings.warn(
+        warn(
             f"{precision} is not one of 'highest', 'high', or 'medium'; this setFloat32MatmulPrecision call has no "
-            "effect.",
-            stacklevel=3,
+            "effect."
         )
         return
     _settings["precision"] = precision
@@ -144,10 +143,9 @@ def set_default_device(device: Any) -> None:
 @_setting
 def set_default_tensor_type(t: Any) -> None:
     """Change the default dtype by an old tensor type or its name; ``set_default_dtype`` is the way now."""
-    warnings.warn(
+    warn(
         "torch.set_default_tensor_type() is deprecated as of PyTorch 2.1, please use torch.set_default_dtype() and "
-        "torch.set_default_device() as alternatives.",
-        stacklevel=2,
+        "torch.set_default_device() as alternatives."
     )
     if isinstance(t, str):
         set_default_dtype(from_numpy_dtype(dtype_of_type(t).numpy))

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import enum
-import warnings
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
 from .. import observe
+from ..warning import warn
 from .events import EventList
 from .recorder import Recorder
 
@@ -55,7 +55,7 @@ def schedule(
     if min(wait, warmup, repeat, skip_first) < 0 or active <= 0:
         raise AssertionError("Invalid profiler schedule arguments")
     if not warmup:
-        warnings.warn("Profiler won't be using warmup, this can skew profiler results", stacklevel=2)
+        warn("Profiler won't be using warmup, this can skew profiler results")
     return action
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from typing import Any
@@ -12,6 +11,7 @@ import numpy as np
 from ..nodes.node import GraphNode
 from ..nodes.saved import set_anomaly_hint
 from ..tensors.base import TensorBase
+from ..warning import warn
 from . import state
 
 
@@ -56,10 +56,9 @@ class detect_anomaly:  # noqa: N801 - torch's name
     def __init__(self, check_nan: bool = True) -> None:
         self.check_nan = check_nan
         self._before: list[tuple[bool, bool]] = []
-        warnings.warn(
+        warn(
             "Anomaly Detection has been enabled. This mode will increase the runtime and should only be enabled for "
-            "debugging.",
-            stacklevel=2,
+            "debugging."
         )
 
     def __enter__(self) -> None:
@@ -103,18 +102,14 @@ def explain_failure(node: GraphNode) -> None:
     metadata = node._extra.metadata if node._extra is not None and node._extra.metadata else {}
     trace = metadata.get("traceback_")
     if not trace:
-        warnings.warn(
+        warn(
             f"Error detected in {node.name()}. No forward pass information available. Enable detect anomaly during "
-            "forward pass for more information.",
-            stacklevel=2,
+            "forward pass for more information."
         )
         return
-    warnings.warn(
-        f"Error detected in {node.name()}. Traceback of forward call that caused the error:\n{''.join(trace)}",
-        stacklevel=2,
-    )
+    warn(f"Error detected in {node.name()}. Traceback of forward call that caused the error:\n{''.join(trace)}")
     for text in _ancestors(metadata.get("parent_")):
-        warnings.warn(text, stacklevel=2)
+        warn(text)
 
 
 def _ancestors(parent: Any) -> Iterator[str]:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import functools
 import inspect
 import sys
-import warnings
 from collections.abc import Callable
 from typing import Any
 
+from ..warning import warn
 from .state import STATE, enter_mode, leave_mode, set_grad_enabled_here
 
 
@@ -46,12 +46,11 @@ class ModeContext:
 def decorate(ctx_factory: Callable[[], Any], func: Any) -> Any:
     """Run ``func`` under a fresh context per call."""
     if inspect.isclass(func):
-        warnings.warn(
+        warn(
             "Decorating classes is deprecated and will be disabled in future versions. You should only decorate "
             "functions or methods. To preserve the current behavior of class decoration, you can directly decorate "
             "the `__init__` method and nothing else.",
             FutureWarning,
-            stacklevel=3,
         )
     if inspect.isgeneratorfunction(func):
         return _decorate_generator(ctx_factory, func)

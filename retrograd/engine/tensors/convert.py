@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import warnings
 from typing import Any
 
 import numpy as np
@@ -11,6 +10,7 @@ import numpy as np
 from .. import observe
 from ..aliasing.strided import element_strides, root_array, storage_offset, strided
 from ..aliasing.views import grad_fn_of, requires_grad
+from ..warning import warn
 from .base import LAZY, TensorBase, storage_of, tensor_class, wrap
 from .dtypes import ALIASES, Size, by_name, dtype, get_default_dtype
 
@@ -137,10 +137,9 @@ def item(t: Any) -> Any:
 
 def _warn_scalar(t: Any) -> None:
     if requires_grad(t):
-        warnings.warn(
+        warn(
             "Converting a tensor with requires_grad=True to a scalar may lead to unexpected behavior.\nConsider using "
-            "tensor.detach() first.",
-            stacklevel=3,
+            "tensor.detach() first."
         )
 
 

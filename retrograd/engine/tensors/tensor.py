@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import TYPE_CHECKING, Any
 
 from .. import observe
@@ -15,6 +14,7 @@ from ..nodes.hooks import Hook, RemovableHandle, register
 from ..nodes.node import Port, edge_parts
 from ..overriding import asking, overrides, subclasses
 from ..switches.state import STATE
+from ..warning import warn
 from . import convert
 from .base import (
     LAZY,
@@ -188,7 +188,7 @@ class Tensor(TensorBase):
         if fn is LAZY and meta is not None and meta.view is not None:
             fn = meta.view.fn  # as it is: reading .grad does not bring a stale view up to date
         if fn is not None and fn is not LAZY and (meta is None or (not meta.retains_grad and meta.grad is None)):
-            warnings.warn(_NON_LEAF_GRAD, stacklevel=2)
+            warn(_NON_LEAF_GRAD)
             return None
         return None if meta is None else meta.grad
 
@@ -246,7 +246,7 @@ class Tensor(TensorBase):
     @property
     def volatile(self) -> bool:
         """Always ``False``, with a warning: the attribute is gone."""
-        warnings.warn("volatile was removed (Variable.volatile is always False)", stacklevel=2)
+        warn("volatile was removed (Variable.volatile is always False)")
         return False
 
     @property

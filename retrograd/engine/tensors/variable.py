@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 from ..execution.introspection import queue_callback
+from ..warning import warn
 from .tensor import Tensor
 
 
@@ -29,8 +29,6 @@ class Variable(metaclass=_VariableMeta):
         if not isinstance(data, Tensor):
             raise TypeError(f"Variable data has to be a tensor, but got {type(data).__name__}")
         if volatile is not None:
-            warnings.warn(
-                "volatile was removed and now has no effect. Use `with torch.no_grad():` instead.", stacklevel=2
-            )
+            warn("volatile was removed and now has no effect. Use `with torch.no_grad():` instead.")
         t = data.detach()
         return t.requires_grad_(requires_grad)

@@ -53,9 +53,24 @@ def _parted(flow: Flow, runs: tuple[Run, Run], one: set[int], other: set[int]) -
 
 
 def _plays_ranks(flow: Flow, run: Run) -> bool:
-    """Whether a program, by the words of its lines, stands for several ranks in one process."""
-    lines = flow.recording.sources.get(run.source.file, {}) if run.source else {}
-    return any(_RANK.search(text) for text in lines.values())
+    """Whether a run stands, by the heads of the blocks around its line, for one of several ranks in one process."""
+    return any(_RANK.search(head) for head in _heads_around(flow, run.source))
+
+
+def _heads_around(flow: Flow, source: SourceLine | None) -> Iterator[str]:
+    """Yield the heads of the blocks around a line, innermost first, as far as the text above it was kept."""
+    lines = flow.recording.sources.get(source.file, {}) if source else {}
+    number, depth = (source.line, _indent(lines.get(source.line, ""))) if source else (0, 0)
+    while depth and (number := number - 1) in lines:
+        text = lines[number]
+        if text.strip() and _indent(text) < depth:
+            depth = _indent(text)
+            yield text
+
+
+def _indent(text: str) -> int:
+    """How far a line stands from the margin."""
+    return len(text) - len(text.lstrip())
 
 
 def _made_after(flow: Flow, leaf: int, row: int) -> bool:
