@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import importlib.util
 import os
 from collections.abc import Generator
@@ -31,6 +32,12 @@ def pytest_configure(config: pytest.Config) -> None:
     """Stop at once if PyTorch must be there and is not."""
     if ORACLE_REQUIRED and importlib.util.find_spec("torch") is None:
         raise pytest.UsageError("RETROGRAD_REQUIRE_ORACLE=1 but torch is not installed: pip install '.[oracle]'")
+
+
+def pytest_collection_finish() -> None:
+    """Keep the collector off the tests themselves: 27,000 of them make each full collection last a second."""
+    gc.collect()
+    gc.freeze()
 
 
 NEEDED = ("could not import 'torch", "could not import 'mpi4py")
