@@ -6,8 +6,9 @@ import os
 import sys
 import warnings
 
-_ENGINE = os.path.dirname(__file__)
-_OURS = tuple(os.path.join(os.path.dirname(_ENGINE), room, "") for room in (os.path.basename(_ENGINE), "nn"))
+from .frames import ENGINE, outside
+
+_OURS = (ENGINE, os.path.join(os.path.dirname(os.path.dirname(ENGINE)), "nn", ""))
 
 
 def warn(message: str, category: type[Warning] = UserWarning) -> None:
@@ -15,7 +16,9 @@ def warn(message: str, category: type[Warning] = UserWarning) -> None:
 
     How many frames of ours are above differs: generated calls have fewer, functions that ask subclasses have more.
     """
-    level, frame = 1, sys._getframe()
-    while frame.f_back is not None and frame.f_code.co_filename.startswith(_OURS):
-        level, frame = level + 1, frame.f_back
-    warnings.warn(message, category, stacklevel=level)
+    frame = outside(sys._getframe(), _OURS) or sys._getframe()
+    space = frame.f_globals
+    registry = space.setdefault("__warningregistry__", {})
+    warnings.warn_explicit(
+        message, category, frame.f_code.co_filename, frame.f_lineno, space.get("__name__", "<string>"), registry
+    )

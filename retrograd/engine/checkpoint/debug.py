@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import traceback
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Any, NoReturn
 
 from .. import observe
+from ..frames import outside
 from ..tensors.tensor import Tensor
 from .frame import CheckpointError
 
-_PACKAGE = str(Path(__file__).resolve().parent.parent)
 _RULE = "-" * 78
 
 
@@ -52,11 +51,9 @@ def _described(value: Any) -> str:
 
 
 def _user_line() -> str:
-    """The innermost line outside this package."""
-    for frame in reversed(traceback.extract_stack(limit=40)):
-        if not frame.filename.startswith(_PACKAGE):
-            return f"{frame.filename}:{frame.lineno}"
-    return "?"
+    """The innermost line outside the engine."""
+    frame = outside(sys._getframe())
+    return "?" if frame is None else f"{frame.f_code.co_filename}:{frame.f_lineno}"
 
 
 class _Again:

@@ -8,7 +8,6 @@ tensors that hold it, so that a graph dies with its last reference, without the 
 
 from __future__ import annotations
 
-import os
 import sys
 import traceback
 import weakref
@@ -17,17 +16,14 @@ from typing import TYPE_CHECKING, Any
 
 from .. import observe
 from ..execution import watchers
+from ..frames import outside
 from ..switches import state
 from ..tensors.base import TensorBase
 from ..tensors.dtypes import CPU, Sig, Size, float32
 from .hooks import Hook, RemovableHandle, register
 
 if TYPE_CHECKING:
-    from types import FrameType
-
     from ..tensors.dtypes import device, dtype
-
-_ENGINE = os.path.dirname(os.path.dirname(__file__)) + os.sep
 
 LEAF_NUMBER = 2**64 - 1
 """Sequence number of every AccumulateGrad: they run as soon as they are ready."""
@@ -121,9 +117,7 @@ class GraphNode:
 
     def _remember_origin(self) -> None:
         """Under anomaly mode: where this node was made, and during which node's backward."""
-        frame: FrameType | None = sys._getframe(1)
-        while frame is not None and frame.f_code.co_filename.startswith(_ENGINE):
-            frame = frame.f_back  # the user wants to see the line that called the operation
+        frame = outside(sys._getframe(1))  # the user wants to see the line that called the operation
         self.metadata["traceback_"] = traceback.format_stack(frame)
         if state.STATE.nodes:
             self.metadata["parent_"] = state.STATE.nodes[-1]

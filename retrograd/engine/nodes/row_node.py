@@ -9,7 +9,6 @@ in place of comparing shape and dtype 120.
 from __future__ import annotations
 
 import linecache
-import os
 from heapq import heappush
 from sys import getrefcount
 from typing import Any
@@ -19,6 +18,7 @@ import numpy as np
 from ..aliasing import storage
 from ..calls.formula import Formula, formula_of
 from ..execution.fit import fit_one
+from ..frames import ENGINE
 from ..tensors.base import TensorBase, tensor_class
 from ..tensors.dtypes import intern_sig
 from ..tensors.numbers_ import Number
@@ -83,7 +83,6 @@ _TAKEN = frozenset({
     "accumulator",
 })  # fmt: skip
 """Names that generated code uses itself."""
-_ENGINE = os.path.dirname(os.path.dirname(__file__)) + os.sep
 
 
 def make_node_class(op: Any) -> type[OpNode]:
@@ -107,7 +106,7 @@ def result_slots(op: Any) -> tuple[str, ...]:
 
 def execute(text: str, where: str, namespace: dict[str, Any]) -> None:
     """Run generated source; tracebacks show it as a file of the engine."""
-    where = _ENGINE + where
+    where = ENGINE + where
     linecache.cache[where] = (len(text), None, text.splitlines(True), where)
     exec(compile(text, where, "exec"), namespace)
 

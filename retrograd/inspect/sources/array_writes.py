@@ -8,9 +8,20 @@ from __future__ import annotations
 
 import ast
 import linecache
+import zlib
 from collections.abc import Iterator
+from types import FrameType
+from typing import Any
 
+import numpy as np
+
+from ..events import Event
 from ..snapshot import SourceLine
+
+MOST = 100
+"""Tensors of one recording that are looked at."""
+LARGEST = 1 << 24
+"""Bytes of one tensor that are looked at."""
 
 SHARING = frozenset({"from_numpy", "as_tensor", "asarray", "from_dlpack", "frombuffer"})
 """Functions whose tensors lie in the memory of what they were given."""
@@ -18,6 +29,19 @@ _FILLING = frozenset({"fill", "sort", "partition", "put", "setfield", "itemset"}
 """Methods of arrays that write into them."""
 _WRITING = frozenset({"copyto", "put", "place", "putmask", "fill_diagonal", "shuffle", "at"})
 """Functions that write into their first argument."""
+
+
+def digest(array: Any) -> int:
+    """Return a checksum of an array, by which a change is noticed."""
+    return zlib.crc32(np.ascontiguousarray(array).view(np.uint8).data)
+
+
+def write_event(number: int, name: str, frame: FrameType | None, version: int) -> Event:
+    """Return the event of a write of NumPy into a tensor, noticed while the program stands at ``frame``."""
+    line = None if frame is None else array_write(frame.f_code.co_filename, name)
+    data: dict[str, Any] = {"inputs": [number], "names": [""], "outputs": [number], "output_names": [""]}
+    data |= {"target": number, "version": [version, version], "through": "numpy", "grad": True}
+    return Event("inplace", "numpy", line, data)
 
 
 def array_write(file: str, tensor: str = "") -> SourceLine | None:

@@ -8,22 +8,14 @@ looked at.
 from __future__ import annotations
 
 import weakref
-import zlib
 from collections.abc import Iterable
 from types import FrameType
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from ....engine.tensors.base import TensorBase, storage_of
-from ...events import Event
-from ..array_writes import SHARING, array_write
+from ..array_writes import LARGEST, MOST, SHARING, digest, write_event
 from .facts import memory_of
 from .watching import Watching
-
-_MOST = 100
-_LARGEST = 1 << 24
-"""Bytes of one tensor that are looked at."""
 
 
 class _Kept(NamedTuple):
@@ -79,7 +71,7 @@ class SharedMemory:
         for key, kept in list(self._kept.items()):
             array = kept.array()
             if array is not None and memory_of(array) is memory:
-                self._kept[key] = kept._replace(digest=_digest(array))
+                self._kept[key] = kept._replace(digest=digest(array))
 
     def look(self, frame: FrameType | None) -> None:
         """A backward run begins: report what was changed since it was kept."""
@@ -96,10 +88,10 @@ class SharedMemory:
         array = t._array
         if id(array) in self._kept:
             self._compare(id(array), frame)
-        if len(self._kept) < _MOST and array.nbytes <= _LARGEST:
+        if len(self._kept) < MOST and array.nbytes <= LARGEST:
             storage = storage_of(t)
             self._kept[id(array)] = _Kept(
-                weakref.ref(array), weakref.ref(storage), number, _digest(array), storage.version
+                weakref.ref(array), weakref.ref(storage), number, digest(array), storage.version
             )
 
     def _compare(self, key: int, frame: FrameType | None) -> None:
@@ -108,23 +100,13 @@ class SharedMemory:
         array, storage = (None, None) if kept is None else (kept.array(), kept.storage())
         if kept is None or array is None or storage is None:
             return
-        now = kept._replace(digest=_digest(array), version=storage.version)
+        now = kept._replace(digest=digest(array), version=storage.version)
         self._kept[key] = now
         if now.digest != kept.digest and now.version == kept.version:
-            self._report(kept.number, frame, now.version)
-
-    def _report(self, number: int, frame: FrameType | None, version: int) -> None:
-        line = None if frame is None else array_write(frame.f_code.co_filename, self._name(number))
-        data: dict[str, Any] = {"inputs": [number], "names": [""], "outputs": [number], "output_names": [""]}
-        data |= {"target": number, "version": [version, version], "through": "numpy", "grad": True}
-        self._watching.send(Event("inplace", "numpy", line, data))
+            self._watching.send(write_event(kept.number, self._name(kept.number), frame, now.version))
 
     def _name(self, number: int) -> str:
         """The name of a tensor or of the one that it is an alias of."""
         table = self._watching.sink.tensors
         name, base = table[number].name, table[number].view_of
         return name if name or base is None else table[base].name
-
-
-def _digest(array: Any) -> int:
-    return zlib.crc32(np.ascontiguousarray(array).view(np.uint8).data)

@@ -7,21 +7,13 @@ from __future__ import annotations
 
 import sys
 import weakref
-import zlib
 from types import FrameType
 from typing import Any, NamedTuple
 
-import numpy as np
-
-from ...events import Event
-from ..array_writes import array_write
+from ..array_writes import LARGEST, MOST, digest, write_event
 from .calls import version_of
 from .tensors import number_of
 from .values import Readable
-
-_MOST = 100
-_LARGEST = 1 << 24
-"""Bytes of one tensor that are looked at."""
 
 
 class _Kept(NamedTuple):
@@ -47,7 +39,7 @@ class SharedMemory:
         number = number_of(self._sink.tensors, tensor)
         if number in self._kept:
             self._compare(number, frame)
-        elif len(self._kept) < _MOST:
+        elif len(self._kept) < MOST:
             self._note(number, tensor)
 
     def hands_out(self, array: Any, frame: FrameType | None) -> None:
@@ -62,11 +54,11 @@ class SharedMemory:
             self._compare(number, frame)
 
     def _note(self, number: int, tensor: Any) -> None:
-        digest = self._digest(tensor)
-        if digest is None:
+        found = self._digest(tensor)
+        if found is None:
             self._kept.pop(number, None)
         else:
-            self._kept[number] = _Kept(weakref.ref(tensor), digest, version_of(tensor))
+            self._kept[number] = _Kept(weakref.ref(tensor), found, version_of(tensor))
 
     def _compare(self, number: int, frame: FrameType | None) -> None:
         kept = self._kept[number]
@@ -77,20 +69,12 @@ class SharedMemory:
         self._note(number, tensor)
         now = self._kept.get(number)
         if now is not None and now.digest != kept.digest and now.version == kept.version:
-            self._report(number, frame, now.version)
-
-    def _report(self, number: int, frame: FrameType | None, version: int) -> None:
-        facts = self._sink.tensors[number]
-        line = None if frame is None else array_write(frame.f_code.co_filename, facts.name)
-        data: dict[str, Any] = {"inputs": [number], "names": [""], "outputs": [number], "output_names": [""]}
-        data |= {"target": number, "version": [version, version], "through": "numpy", "grad": True}
-        self._sink(Event("inplace", op="numpy", source=line, data=data))
+            name = self._sink.tensors[number].name
+            self._sink(write_event(number, name, frame, now.version))
 
     def _digest(self, tensor: Any) -> int | None:
         array = self._readable.array(tensor) if self._readable.now() else None
-        if array is None or array.nbytes > _LARGEST:
-            return None
-        return zlib.crc32(np.ascontiguousarray(array).view(np.uint8).data)
+        return None if array is None or array.nbytes > LARGEST else digest(array)
 
 
 def _is_shared(tensor: Any) -> bool:
