@@ -156,9 +156,15 @@ class Flow(CallTable):
 
     def reached_by(self, run: Run) -> Behind:
         """Return what a run's gradients could reach, worked out once."""
-        if run.reached is None:
-            run.reached = self.behind(run.roots, run.begin)
-        return run.reached
+        found = self._reached.get(run.begin)
+        if found is None:
+            found = self._reached[run.begin] = self.behind(run.roots, run.begin)
+        return found
+
+    @cached_property
+    def _reached(self) -> dict[int, Behind]:
+        """Row at which a run began -> what it reached."""
+        return {}
 
     @cached_property
     def accumulated(self) -> dict[int, list[int]]:

@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ..events import Recording
 from ..snapshot import GraphSnapshot, SourceLine
-
-if TYPE_CHECKING:
-    from .flow import Behind
 
 
 @dataclass(slots=True)
@@ -25,7 +22,6 @@ class Run:
     began: dict[str, Any]
     """Data of the event that began it."""
     ended: dict[str, Any] = field(default_factory=dict)
-    reached: Behind | None = None
     _places: dict[int, int] | None = None
 
     @property
