@@ -6,19 +6,10 @@ from collections.abc import Callable
 from typing import Any
 
 from .. import observe
-from ..calls.dispatch import (
-    arrays_of,
-    compute,
-    edges_of,
-    pack_saved,
-    promoted,
-    record,
-    same_dtype,
-    saved_for,
-    split_aux,
-    tensors_in,
-)
+from ..calls.dispatch import arrays_of, compute, split_aux, tensors_in
+from ..calls.promotion import promoted, same_dtype
 from ..calls.quiet import quietly
+from ..calls.record import edges_of, pack_saved, record, saved_for
 from ..calls.refusals import check_kinds, size_mismatch
 from ..execution.fit import is_expandable_to
 from ..forward_mode.forward_ad import carries_tangent, keep_for_node, keep_tangent, tangent_of

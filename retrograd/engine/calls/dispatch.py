@@ -9,27 +9,21 @@ import numpy as np
 
 from .. import observe
 from ..aliasing.new_views import make_views
-from ..aliasing.views import gradient_edge, requires_grad
 from ..forward_mode.forward_ad import carries_tangent
 from ..forward_mode.forward_rules import propagate
-from ..nodes.derived import parts, read
 from ..nodes.node import edge_to
-from ..nodes.opnode import OpNode
-from ..nodes.saved import INFERENCE_SAVE, SavedTensor
 from ..overriding import overrides
 from ..overriding.dispatch_modes import beneath
 from ..switches import state
 from ..switches.state import STATE
 from ..table.op import OpDef, set_dispatcher
-from ..table.registry import OPS
 from ..tensors.base import CreationTag, TensorBase, is_inference, wrap
-from ..tensors.dtypes import get_default_dtype, result_dtype
 from .plain import deferred
+from .promotion import promoted, same_dtype
 from .quiet import quietly
+from .record import edges_of, pack_saved, record
 from .refusals import check_kinds, kernel_refusal, size_mismatch
 from .view_calls import has_view_way, view_call
-
-Number = (bool, int, float, complex)
 
 
 def dispatch(op: OpDef, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -124,109 +118,6 @@ def arrays_of(op: OpDef, args: tuple[Any, ...]) -> list[Any]:
     return arrays
 
 
-def edges_of(op: OpDef, args: tuple[Any, ...], operands: list[Any]) -> tuple[Any, ...] | None:
-    """One edge per differentiable operand, or ``None`` when no operand asks for a gradient."""
-    if not op.diff_positions:
-        return None
-    for t in operands:
-        if t._fn is not None:
-            break
-    else:
-        return None
-    edges: list[Any] = []
-    for i in op.diff_positions:
-        value = args[i]
-        if i in op.list_positions:
-            edges.extend([gradient_edge(v) if isinstance(v, TensorBase) else None for v in value])
-        else:
-            edges.append(gradient_edge(value) if isinstance(value, TensorBase) else None)
-    if any(e is not None for e in edges):
-        return tuple(edges)
-    # a view made before its base required grad, or under no_grad, requires grad but leads nowhere
-    return tuple(edges) if any(requires_grad(t) for t in operands) else None
-
-
-def record(
-    op: OpDef, args: tuple[Any, ...], edges: tuple[Any, ...], results: list[Any], outputs: tuple[Any, ...], aux: Any
-) -> OpNode | None:
-    """The node for a call, with what its rules ask for; ``None`` when no output is differentiable."""
-    sigs = tuple([t._sig if t._sig.differentiable and i not in op.nondiff else None for i, t in enumerate(results)])
-    if not any(sigs):
-        return None
-    if len(sigs) == 1 and sigs[0] is not None:
-        sigs = sigs[0].alone
-    real = sigs[0] is None or sigs[0].floats is not None
-    node: OpNode = (op.node_class if real else op.general_node_class).made(edges, sigs)
-    wanted = saved_for(op, edges)
-    if op.results:  # an output without gradient refers to no node: the tensor itself is kept, and its version with it
-        outputs = tuple([a if sig is not None else t for a, sig, t in zip(outputs, sigs, results, strict=True)])
-    node.saved = tuple(
-        [_saved_value(op, args, name, outputs, aux) if name in wanted else None for name in op.saved_names]
-    )
-    return node
-
-
-def saved_for(op: OpDef, edges: tuple[Any, ...]) -> set[str]:
-    """Names asked for by the rules of operands that take a gradient."""
-    if op.joint is not None or op.lists or len(op.diff_names) == 1:
-        return set(op.saved_names)
-    wanted: set[str] = set()
-    for name, edge in zip(op.diff_names, edges, strict=True):
-        if edge is not None:
-            wanted.update(op.saved_names[i] for i in op.rule_args[name])
-    return wanted
-
-
-def _saved_value(op: OpDef, args: tuple[Any, ...], name: str, outputs: tuple[Any, ...], aux: Any) -> Any:
-    if name == "result":
-        return outputs if op.outputs != 1 else outputs[0]
-    if name in op.results:
-        return outputs[op.results.index(name)]
-    if name in op.aux:
-        return aux[op.aux.index(name)]
-    if name in op.params:
-        value = args[op.params.index(name)]
-        if name in op.tensor_names:
-            _refuse_inference(value)
-            return list(value) if name in op.lists else value
-        return value
-    operand, kind = parts(name)
-    value = args[op.params.index(operand)]
-    return [read(kind, v) for v in value] if isinstance(value, (list, tuple)) else read(kind, value)
-
-
-def _refuse_inference(value: Any) -> None:
-    if isinstance(value, TensorBase) and is_inference(value):
-        raise RuntimeError(INFERENCE_SAVE)
-
-
-def pack_saved(op: OpDef, node: OpNode, results: list[Any]) -> None:
-    """Run the active pack hook on each tensor the node saved."""
-    assert node.saved is not None
-    saved = list(node.saved)
-    for i, name in enumerate(op.saved_names):
-        value = saved[i]
-        if name == "result" and value is not None:
-            packed = [_packed_output(node, t, nr) for nr, t in enumerate(results)]
-            saved[i] = packed[0] if op.outputs == 1 else tuple(packed)
-        elif name in op.results and value is not None:
-            nr = op.results.index(name)
-            saved[i] = _packed_output(node, results[nr], nr)
-        elif isinstance(value, TensorBase):
-            saved[i] = SavedTensor(value, edge=gradient_edge(value))
-        elif name in op.lists and isinstance(value, list):
-            saved[i] = [SavedTensor(v, edge=gradient_edge(v)) if isinstance(v, TensorBase) else v for v in value]
-        elif name in op.aux and isinstance(value, np.ndarray):
-            saved[i] = SavedTensor(wrap(value))
-    node.saved = tuple(saved)
-
-
-def _packed_output(node: OpNode, t: Any, nr: int) -> Any:
-    if node._sigs[nr] is None:
-        return SavedTensor(t)
-    return SavedTensor(t, is_output=True, nr=nr)
-
-
 def split_aux(op: OpDef, computed: Any) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
     """Outputs and auxiliary values of a forward."""
     if op.aux:
@@ -244,95 +135,6 @@ def _mark_inference(op: OpDef, results: list[Any]) -> None:
             meta.inference = True
         else:
             view.tag = CreationTag.INFERENCE
-
-
-# -- promotion
-
-
-def same_dtype(op: OpDef, args: tuple[Any, ...]) -> bool:
-    """The common case: all tensors of one floating dtype and only real numbers beside them."""
-    if op.lists:
-        return op.kind == "linear" and _same_in_list(args[op.tensor_positions[0]])
-    first: Any = None
-    for i in op.tensor_positions:
-        value = args[i]
-        if isinstance(value, TensorBase):
-            numpy = value._sig.numpy
-            if first is None:
-                first = numpy
-                if numpy.kind not in "fc":
-                    return False
-            elif numpy is not first:
-                return False
-        elif value is not None and value.__class__ not in (int, float, bool):
-            return False
-    return True
-
-
-def _same_in_list(tensors: Any) -> bool:
-    """Whether all elements are tensors of one floating dtype."""
-    kinds = {t._sig.numpy.char if isinstance(t, TensorBase) else "" for t in tensors}
-    return len(kinds) == 1 and kinds.pop() in ("e", "f", "d", "F", "D")
-
-
-def promoted(op: OpDef, args: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Cast the operands to their common dtype; the casts are recorded."""
-    dimensioned: list[Any] = []
-    zero_dim: list[Any] = []
-    numbers: list[Any] = []
-    for v in _promotable(op, args):
-        if isinstance(v, TensorBase):
-            wrapped = v._meta is not None and v._meta.wrapped_number
-            (numbers if wrapped else dimensioned if v._sig.shape else zero_dim).append(
-                v._array.item() if wrapped else v._sig.numpy
-            )
-        elif isinstance(v, Number):
-            numbers.append(v)
-        elif v is not None:
-            raise TypeError(
-                f"{op.name}(): argument '{op.tensor_names[min(1, len(op.tensor_names) - 1)]}' must be Tensor or "
-                f"number, not {type(v).__name__}"
-            )
-    common = result_dtype(dimensioned, zero_dim, numbers)
-    if op.promote == "float" and common.kind not in "fc":
-        common = get_default_dtype().numpy
-    return _cast_all(op, args, common)
-
-
-def _promotable(op: OpDef, args: tuple[Any, ...]) -> list[Any]:
-    flat: list[Any] = []
-    for i in op.tensor_positions:
-        value = args[i]
-        flat.extend(value) if i in op.list_positions and value is not None else flat.append(value)
-    return flat
-
-
-def _cast_all(op: OpDef, args: tuple[Any, ...], common: np.dtype[Any]) -> tuple[Any, ...]:
-    result = list(args)
-    for i in op.tensor_positions:
-        value = args[i]
-        if i in op.list_positions and value is not None:
-            result[i] = [cast(v, common) for v in value]
-        else:
-            result[i] = cast(value, common)
-    return tuple(result)
-
-
-def cast(value: Any, numpy: np.dtype[Any]) -> Any:
-    """A tensor in another dtype (recorded); a number as NumPy number of that dtype; ``None`` stays."""
-    if isinstance(value, TensorBase):
-        if value._sig.numpy == numpy:
-            return value
-        return OPS["_to_copy"](value, numpy)
-    if value is None:
-        return None
-    if numpy.kind == "c":
-        return complex(value)
-    if numpy.kind == "f":
-        return float(value)
-    if (numpy.kind in "iu" and not -128 <= value <= 127) or (value < 0 and numpy.kind == "u"):
-        return int(np.asarray(value).astype(numpy))  # numbers wrap around as in PyTorch
-    return value
 
 
 def _row_call(op: OpDef) -> Any:

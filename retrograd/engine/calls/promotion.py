@@ -1,0 +1,100 @@
+"""Operands of several dtypes are cast to their common one before a call, and the casts are recorded."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..table.op import OpDef
+from ..table.registry import OPS
+from ..tensors.base import TensorBase
+from ..tensors.dtypes import get_default_dtype, result_dtype
+
+Number = (bool, int, float, complex)
+
+
+def same_dtype(op: OpDef, args: tuple[Any, ...]) -> bool:
+    """The common case: all tensors of one floating dtype and only real numbers beside them."""
+    if op.lists:
+        return op.kind == "linear" and _same_in_list(args[op.tensor_positions[0]])
+    first: Any = None
+    for i in op.tensor_positions:
+        value = args[i]
+        if isinstance(value, TensorBase):
+            numpy = value._sig.numpy
+            if first is None:
+                first = numpy
+                if numpy.kind not in "fc":
+                    return False
+            elif numpy is not first:
+                return False
+        elif value is not None and value.__class__ not in (int, float, bool):
+            return False
+    return True
+
+
+def _same_in_list(tensors: Any) -> bool:
+    """Whether all elements are tensors of one floating dtype."""
+    kinds = {t._sig.numpy.char if isinstance(t, TensorBase) else "" for t in tensors}
+    return len(kinds) == 1 and kinds.pop() in ("e", "f", "d", "F", "D")
+
+
+def promoted(op: OpDef, args: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Cast the operands to their common dtype; the casts are recorded."""
+    dimensioned: list[Any] = []
+    zero_dim: list[Any] = []
+    numbers: list[Any] = []
+    for v in _promotable(op, args):
+        if isinstance(v, TensorBase):
+            wrapped = v._meta is not None and v._meta.wrapped_number
+            (numbers if wrapped else dimensioned if v._sig.shape else zero_dim).append(
+                v._array.item() if wrapped else v._sig.numpy
+            )
+        elif isinstance(v, Number):
+            numbers.append(v)
+        elif v is not None:
+            raise TypeError(
+                f"{op.name}(): argument '{op.tensor_names[min(1, len(op.tensor_names) - 1)]}' must be Tensor or "
+                f"number, not {type(v).__name__}"
+            )
+    common = result_dtype(dimensioned, zero_dim, numbers)
+    if op.promote == "float" and common.kind not in "fc":
+        common = get_default_dtype().numpy
+    return _cast_all(op, args, common)
+
+
+def _promotable(op: OpDef, args: tuple[Any, ...]) -> list[Any]:
+    flat: list[Any] = []
+    for i in op.tensor_positions:
+        value = args[i]
+        flat.extend(value) if i in op.list_positions and value is not None else flat.append(value)
+    return flat
+
+
+def _cast_all(op: OpDef, args: tuple[Any, ...], common: np.dtype[Any]) -> tuple[Any, ...]:
+    result = list(args)
+    for i in op.tensor_positions:
+        value = args[i]
+        if i in op.list_positions and value is not None:
+            result[i] = [cast(v, common) for v in value]
+        else:
+            result[i] = cast(value, common)
+    return tuple(result)
+
+
+def cast(value: Any, numpy: np.dtype[Any]) -> Any:
+    """A tensor in another dtype (recorded); a number as NumPy number of that dtype; ``None`` stays."""
+    if isinstance(value, TensorBase):
+        if value._sig.numpy == numpy:
+            return value
+        return OPS["_to_copy"](value, numpy)
+    if value is None:
+        return None
+    if numpy.kind == "c":
+        return complex(value)
+    if numpy.kind == "f":
+        return float(value)
+    if (numpy.kind in "iu" and not -128 <= value <= 127) or (value < 0 and numpy.kind == "u"):
+        return int(np.asarray(value).astype(numpy))  # numbers wrap around as in PyTorch
+    return value

@@ -1,0 +1,117 @@
+"""The node of a call: which operands it leads to, and what its rules ask it to save."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..aliasing.views import gradient_edge, requires_grad
+from ..nodes.derived import parts, read
+from ..nodes.opnode import OpNode
+from ..nodes.saved import INFERENCE_SAVE, SavedTensor
+from ..table.op import OpDef
+from ..tensors.base import TensorBase, is_inference, wrap
+
+
+def edges_of(op: OpDef, args: tuple[Any, ...], operands: list[Any]) -> tuple[Any, ...] | None:
+    """One edge per differentiable operand, or ``None`` when no operand asks for a gradient."""
+    if not op.diff_positions:
+        return None
+    for t in operands:
+        if t._fn is not None:
+            break
+    else:
+        return None
+    edges: list[Any] = []
+    for i in op.diff_positions:
+        value = args[i]
+        if i in op.list_positions:
+            edges.extend([gradient_edge(v) if isinstance(v, TensorBase) else None for v in value])
+        else:
+            edges.append(gradient_edge(value) if isinstance(value, TensorBase) else None)
+    if any(e is not None for e in edges):
+        return tuple(edges)
+    # a view made before its base required grad, or under no_grad, requires grad but leads nowhere
+    return tuple(edges) if any(requires_grad(t) for t in operands) else None
+
+
+def record(
+    op: OpDef, args: tuple[Any, ...], edges: tuple[Any, ...], results: list[Any], outputs: tuple[Any, ...], aux: Any
+) -> OpNode | None:
+    """The node for a call, with what its rules ask for; ``None`` when no output is differentiable."""
+    sigs = tuple([t._sig if t._sig.differentiable and i not in op.nondiff else None for i, t in enumerate(results)])
+    if not any(sigs):
+        return None
+    if len(sigs) == 1 and sigs[0] is not None:
+        sigs = sigs[0].alone
+    real = sigs[0] is None or sigs[0].floats is not None
+    node: OpNode = (op.node_class if real else op.general_node_class).made(edges, sigs)
+    wanted = saved_for(op, edges)
+    if op.results:  # an output without gradient refers to no node: the tensor itself is kept, and its version with it
+        outputs = tuple([a if sig is not None else t for a, sig, t in zip(outputs, sigs, results, strict=True)])
+    node.saved = tuple(
+        [_saved_value(op, args, name, outputs, aux) if name in wanted else None for name in op.saved_names]
+    )
+    return node
+
+
+def saved_for(op: OpDef, edges: tuple[Any, ...]) -> set[str]:
+    """Names asked for by the rules of operands that take a gradient."""
+    if op.joint is not None or op.lists or len(op.diff_names) == 1:
+        return set(op.saved_names)
+    wanted: set[str] = set()
+    for name, edge in zip(op.diff_names, edges, strict=True):
+        if edge is not None:
+            wanted.update(op.saved_names[i] for i in op.rule_args[name])
+    return wanted
+
+
+def _saved_value(op: OpDef, args: tuple[Any, ...], name: str, outputs: tuple[Any, ...], aux: Any) -> Any:
+    if name == "result":
+        return outputs if op.outputs != 1 else outputs[0]
+    if name in op.results:
+        return outputs[op.results.index(name)]
+    if name in op.aux:
+        return aux[op.aux.index(name)]
+    if name in op.params:
+        value = args[op.params.index(name)]
+        if name in op.tensor_names:
+            _refuse_inference(value)
+            return list(value) if name in op.lists else value
+        return value
+    operand, kind = parts(name)
+    value = args[op.params.index(operand)]
+    return [read(kind, v) for v in value] if isinstance(value, (list, tuple)) else read(kind, value)
+
+
+def _refuse_inference(value: Any) -> None:
+    if isinstance(value, TensorBase) and is_inference(value):
+        raise RuntimeError(INFERENCE_SAVE)
+
+
+def pack_saved(op: OpDef, node: OpNode, results: list[Any]) -> None:
+    """Run the active pack hook on each tensor the node saved."""
+    assert node.saved is not None
+    saved = list(node.saved)
+    for i, name in enumerate(op.saved_names):
+        value = saved[i]
+        if name == "result" and value is not None:
+            packed = [_packed_output(node, t, nr) for nr, t in enumerate(results)]
+            saved[i] = packed[0] if op.outputs == 1 else tuple(packed)
+        elif name in op.results and value is not None:
+            nr = op.results.index(name)
+            saved[i] = _packed_output(node, results[nr], nr)
+        elif isinstance(value, TensorBase):
+            saved[i] = SavedTensor(value, edge=gradient_edge(value))
+        elif name in op.lists and isinstance(value, list):
+            saved[i] = [SavedTensor(v, edge=gradient_edge(v)) if isinstance(v, TensorBase) else v for v in value]
+        elif name in op.aux and isinstance(value, np.ndarray):
+            saved[i] = SavedTensor(wrap(value))
+    node.saved = tuple(saved)
+
+
+def _packed_output(node: OpNode, t: Any, nr: int) -> Any:
+    if node._sigs[nr] is None:
+        return SavedTensor(t)
+    return SavedTensor(t, is_output=True, nr=nr)
