@@ -25,7 +25,8 @@ An observer is any object; those of these methods that it has are called, on the
   before a run and ``backward_ended(error)``; ``node_began(node, grads)`` and ``node_ended(node, grads, results)``
   around each node of a full run, ``swept(node, grads, results, began, ended)`` after each of a sweep (with the clock
   in ns), ``sweep_failed(node, grads)``; ``accumulating(leaf)`` and ``accumulated(leaf, grad)`` around a change of
-  ``.grad``; ``released(node)`` in a full run.  Whoever hears of single nodes or leaves makes every run a full one,
+  ``.grad``, but ``filled(accumulator, grad, began, ended)`` alone where a sweep stores a first gradient as it is;
+  ``released(node)`` in a full run.  Whoever hears of single nodes or leaves makes every run a full one,
   unless it hears ``swept``, too.
 
 Observers must not keep what they are given, and must not raise, unless they mean to stop the program.

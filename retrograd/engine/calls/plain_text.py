@@ -11,7 +11,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..nodes.derived import KINDS, parts
-from ..nodes.row_node import keep_numbers, ufuncs
+from ..nodes.row_text import keep_numbers, ufuncs
 from .formula import Formula, formula_of
 
 

@@ -3,8 +3,8 @@
 A node's consumers are always newer than the node, so that taking the newest node first is a valid order.  It is not
 the order of ``execute.GraphTask`` in every detail (leaves come last), which nobody can see as long as no code of the
 user runs; ``possible`` says when that is so.  One sweep at a time: gradients wait in a slot of the node.
-While observers hear of sweeps, and where gradients are tensors since a graph is created, every node runs in the
-general way, ``run_in_general``.
+Where gradients are tensors since a graph is created, every node runs in the general way, ``run_in_general``.
+While observers hear of sweeps, nodes run by ``_sweep_told``, which does the same and tells them.
 
 A node takes its gradient by ``node._sweep(g, heap, task)``, which computes, passes on to the nodes it leads to, queues
 those on ``heap`` on their first arrival, and returns one of them in place of queueing it: if that is the newest one,
@@ -16,22 +16,17 @@ from __future__ import annotations
 import threading
 from heapq import heappop, heappush, heappushpop
 from math import inf
-from operator import attrgetter
-from time import perf_counter_ns as now
 from typing import Any
-
-import numpy as np
 
 from .. import observe
 from ..aliasing import storage
 from ..calls.quiet import quietly
-from ..nodes.node import NOTHING, GraphNode, Port
+from ..nodes.node import NOTHING, Port
 from ..switches import state
 from . import watchers
-from .fit import fit_one, fit_results
+from .general_sweep import Heap, Run, run_closely
 
 _busy = threading.Lock()
-Heap = list[tuple[float, Any]]
 
 
 def possible() -> bool:
@@ -60,8 +55,11 @@ class Sweep:
 
     def run(self) -> None:
         """Run until no gradient waits but at the leaves."""
+        if observe.HEAR_SWEEPS:
+            self._run_told()
+            return
         heap = self.heap
-        last = inf if observe.HEAR_SWEEPS or self.tensors else storage.LAST_WRITE
+        last = inf if self.tensors else storage.LAST_WRITE
         node = heappop(heap)[1]
         try:
             while True:
@@ -80,8 +78,22 @@ class Sweep:
                     node = heappushpop(heap, (-node._number, node))[1]
         except BaseException:
             self.failed = node
-            if observe.HEAR_SWEEPS:
-                observe.tell("sweep_failed", node, g if g.__class__ is list else [None if g is NOTHING else g])
+            raise
+
+    def _run_told(self) -> None:
+        """The same while observers hear of it: nodes tell them how they ran."""
+        heap = self.heap
+        last = inf if self.tensors else storage.LAST_WRITE
+        node = None
+        try:
+            while node is not None or heap:
+                node = heappop(heap)[1] if node is None else heappushpop(heap, (-node._number, node))[1]
+                g, node._pending = node._pending, None
+                closely = g is NOTHING or node._number < last
+                node = run_closely(node, g, heap, self) if closely else node._sweep_told(g, heap, self)
+        except BaseException:
+            self.failed = node
+            observe.tell("sweep_failed", node, g if g.__class__ is list else [None if g is NOTHING else g])
             raise
 
     def start(self, roots: list[Any], grads: list[Any]) -> None:
@@ -119,93 +131,6 @@ class Sweep:
         self.heap.clear()
         self.leaves = complete
         self.fill_leaves()
-
-
-def run_in_general(node: Any, g: Any, heap: Heap, task: Sweep) -> None:
-    """Run a node of any kind: what it saved is checked and unpacked as in a full run."""
-    grads = g if len(node._sigs) > 1 else [None if g is NOTHING else g]
-    passed: list[Any] | None = [] if observe.HEAR_SWEEPS else None
-    began = 0 if passed is None else now()
-    results = node._run(grads, task)
-    if task.tensors:  # all are made to fit before the first is added to another, as the order of nodes shows
-        results = fit_results(node, results, True)
-    if task.frees:
-        node._release()
-    first: list[Any] = []
-    for i, edge in enumerate(node._edges):
-        if edge is None:
-            continue
-        g, sig = results[i], edge._sigs[0]
-        if task.tensors:
-            g = NOTHING if g is None else g
-        elif (
-            g.__class__ is not np.ndarray
-            or sig is None
-            or g.dtype is not sig.numpy
-            or g.shape != sig.shape
-            or edge._sigs is not sig.alone
-        ):
-            g = fit_one(node, i, g, edge)
-        if passed is not None and g is not NOTHING:
-            passed.append(g)
-        if edge._pending is None:
-            edge._pending = g
-            first.append(edge)
-        elif g is not NOTHING:
-            edge._pending = edge._pending + g
-    queue(first, heap)
-    if passed is not None:
-        observe.tell("swept", node, grads, passed, began, now())
-
-
-def queue(first: list[Any], heap: Heap) -> None:
-    """Put receivers on the heap: one by one, or many as one run."""
-    if len(first) > 8:
-        run = Run(first)
-        heappush(heap, (-run._number, run))
-        return
-    for edge in reversed(first):  # newest last: the heap takes rising keys in one step each
-        heappush(heap, (-edge._number, edge))
-
-
-class Run:
-    """Receivers that one node reached, in order, as one entry of the heap; it runs by letting the newest one run.
-
-    The heap stays small and there is no entry for each: 1 µs less for each of 10,000.
-    """
-
-    __slots__ = ("_number", "_pending", "members")
-    accumulates = False
-
-    def __init__(self, members: list[Any]) -> None:
-        members.sort(key=_number_of)
-        self.members = members
-        self._number = members[-1]._number
-        self._pending = None
-
-    def __lt__(self, other: Any) -> bool:
-        return False  # ports of one node, and leaves, have the same number
-
-    def _sweep(self, g: Any, heap: Heap, task: Sweep) -> Any:
-        members = self.members
-        newest = members.pop()
-        if members:
-            self._number = number = members[-1]._number
-            heappush(heap, (-number, self))
-        return newest
-
-
-_number_of = attrgetter("_number")
-
-
-GraphNode._sweep = run_in_general
-
-
-def run_closely(node: Any, g: Any, heap: Heap, task: Sweep) -> Any:
-    """Run a node that may not take the short way."""
-    if node.accumulates or node.__class__ is Port or node.__class__ is Run:
-        return node._sweep(g, heap, task)
-    return run_in_general(node, g, heap, task)
 
 
 def sweep(task: Sweep, roots: list[Any], grads: list[Any]) -> bool:

@@ -57,6 +57,8 @@ class AccumulateGrad(GraphNode):
         self._pending = g
         task.leaves.append(self)  # filled at the end, when everything has arrived
 
+    _sweep_told = _sweep
+
     @staticmethod
     def fill(leaves: list[Any], task: Any) -> None:
         """Put what waited at accumulators during a sweep into their leaves; no hook is about.
@@ -64,7 +66,7 @@ class AccumulateGrad(GraphNode):
         A first gradient that fits and that nobody else holds is stored at once: what finds this out step by step would
         take six calls, 4 µs after large arrays.
         """
-        late = []
+        late, filled = [], []
         watched = observe.observers
         with _lock:
             for accumulator in leaves:
@@ -75,14 +77,19 @@ class AccumulateGrad(GraphNode):
                 # nobody else: but `g` and `_pending` here, and getrefcount's own argument
                 own = first and g.__class__ is np.ndarray and g.base is None and getrefcount(g) == 3
                 alike = own and accumulator._sigs is sig.alone and g.shape == array.shape
-                if alike and g.flags.carray and array.flags.c_contiguous and not watched:
+                if alike and g.flags.carray and array.flags.c_contiguous:
+                    began = now() if watched else 0
                     accumulator._pending = None
                     meta.grad = t = new_tensor()
                     t._array = g
                     t._sig = sig
                     t._fn = t._meta = None
+                    if watched:
+                        filled.append((accumulator, g, began, now()))
                 else:
                     late.append(accumulator)
+        for facts in filled:
+            observe.tell("filled", *facts)
         waiting = [accumulator._pending for accumulator in late]
         for accumulator in late:
             accumulator._pending = None  # also where one of them fails

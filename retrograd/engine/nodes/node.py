@@ -214,7 +214,9 @@ class GraphNode:
         raise NotImplementedError
 
     _sweep: Any
-    """``sweep.run_in_general``, put here by the sweep; classes made from rows have their own."""
+    """``run_in_general``, put here by the sweep; classes made from rows have their own."""
+    _sweep_told: Any
+    """The same in a run that observers hear of."""
 
     def _release(self) -> None:
         """Drop what was saved for backward."""
@@ -260,6 +262,8 @@ class Port:
             have = node._pending[nr]
             node._pending[nr] = g if have is None else have + g
         return node if first else None
+
+    _sweep_told = _sweep
 
 
 def edge_parts(edge: Any) -> tuple[GraphNode, int]:

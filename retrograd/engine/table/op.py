@@ -166,7 +166,8 @@ class OpDef:
     @functools.cached_property
     def general_node_class(self) -> type[OpNode]:
         """The same for complex values: without the formulas, which are right for real ones."""
-        return type(self.node_name, (self.node_class,), {"__slots__": (), "_sweep": OpNode._sweep})
+        general = {"_sweep": OpNode._sweep, "_sweep_told": OpNode._sweep_told}
+        return type(self.node_name, (self.node_class,), {"__slots__": (), **general})
 
     @functools.cached_property
     def in_place(self) -> OpDef:

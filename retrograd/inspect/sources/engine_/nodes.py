@@ -66,6 +66,11 @@ class Nodes(Observer):
         here = self.watching.here
         here.before = "none" if have is None else "kept" if _any(have._array) else "zero"
 
+    def filled(self, accumulator: Node, grad: Any, began: int, ended: int) -> None:
+        """A sweep stored a leaf's first gradient."""
+        self.accumulated(accumulator.variable, grad)
+        self.swept(accumulator, [grad], (), began, ended)
+
     @guarded
     def accumulated(self, leaf: TensorBase, grad: Any) -> None:
         """It was added."""
@@ -83,6 +88,7 @@ class Nodes(Observer):
         place, line = (None, None) if run is None else (run.number, run.line)
         facts = (number, watching.here.before, version(leaf), place, figures, array.size, summary)
         watching.send(Event.later("accumulate", "", line, _described, facts))
+        watching.here.before = "none"
 
 
 class _Accumulated(NamedTuple):
