@@ -9,7 +9,7 @@ from typing import Any
 
 from ..nodes.node import GraphNode, edge_parts
 from ..switches.state import STATE
-from .execute import GraphTask
+from .graph_task import GraphTask
 
 
 def current_task() -> GraphTask | None:

@@ -1,7 +1,7 @@
 """How much of the user's code could run during a backward: live hooks, retained gradients, custom Functions.
 
 While there is none, nobody can see in which order independent nodes run, and the engine may take the sweep
-(``sweep.py``) instead of the full task (``execute.py``).
+(``sweep.py``) instead of the full task (``graph_task.py``).
 """
 
 from __future__ import annotations

@@ -8,7 +8,7 @@ import weakref
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from ..execution.execute import GraphTask
+from ..execution.graph_task import GraphTask
 from ..execution.introspection import current_task, will_execute
 from ..nodes.hooks import RemovableHandle, _MultiHandle
 from .interface import _get_grad_fn_or_grad_acc

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from ....engine.checkpoint.frame import Frame
 from ....engine.checkpoint.run import _Region
-from ....engine.execution.execute import GraphTask
+from ....engine.execution.graph_task import GraphTask
 from ....engine.table.public import FUNCTIONS, METHODS, NAMESPACES, PROPERTIES
 from ....engine.tensors.base import tensor_class
 from ...frames import is_foreign
