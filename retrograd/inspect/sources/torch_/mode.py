@@ -109,10 +109,14 @@ def rest(mode: Any) -> bool:
     return True
 
 
-def put_back(mode: Any) -> None:
-    """Put a mode that was taken off back on top."""
+def put_back(mode: Any, above: int = 0) -> None:
+    """Put a mode that was taken off back, below as many modes as it stood below."""
     torch: Any = sys.modules["torch"]
-    torch.overrides._push_mode(mode)
+    overrides = torch.overrides
+    taken = [overrides._pop_mode() for _ in range(min(above, overrides._len_torch_function_stack()))]
+    overrides._push_mode(mode)
+    while taken:
+        overrides._push_mode(taken.pop())
 
 
 def put_on(mode: Any) -> bool:
@@ -124,15 +128,16 @@ def put_on(mode: Any) -> bool:
     return True
 
 
-def take_off(mode: Any) -> bool:
-    """Take a mode off the current thread's stack, wherever it stands; False if it is not there."""
+def take_off(mode: Any) -> int | None:
+    """Take a mode off the current thread's stack; return how many stand above it, None if it is not there."""
     torch: Any = sys.modules["torch"]
     overrides = torch.overrides
     if mode not in overrides._get_current_function_mode_stack():
-        return False
+        return None
     above = []
     while (top := overrides._pop_mode()) is not mode:
         above.append(top)
+    count = len(above)
     while above:
         overrides._push_mode(above.pop())
-    return True
+    return count

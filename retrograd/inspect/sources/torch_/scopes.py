@@ -7,28 +7,48 @@ from collections.abc import Callable
 from types import FrameType
 from typing import Any
 
-from ...frames import user_frame
+from ...frames import is_foreign, user_frame
 from ..module_names import Roots, below
 from ..origins import Marks
 from .mode import put_back, take_off
 
 _FAST_PATHS = ("MultiheadAttention", "TransformerEncoderLayer", "TransformerEncoder")
 """Modules of torch.nn that compute otherwise (in eval mode) while any TorchFunctionMode is on."""
+_OF_TORCH = "torch.nn.modules."
+_FUNCTIONS = ("activation", "distance_function")
+"""Attributes in which modules of torch.nn keep functions, perhaps of the user."""
 
 
 class Running:
     """One module that is running, or scope that is open: what it is called, and what to go back to when it ends."""
 
-    __slots__ = ("identity", "line", "mode", "path", "scope")
+    __slots__ = ("above", "identity", "inside", "line", "mode", "path", "rests", "scope", "under_named")
 
-    def __init__(self, identity: int | str, path: str, scope: str, line: FrameType | None, mode: Any) -> None:
+    def __init__(self, identity: int | str, path: str, marks: Marks, around: Running | None) -> None:
         self.identity = identity
         """Of a module its id, of a scope of the user's its name."""
         self.path = path
         """Of a module its place among modules; "" of a scope of the user's."""
-        self.scope = scope
-        self.line = line
-        self.mode = mode
+        self.inside: str = path or ("" if around is None else around.inside)
+        """The innermost module that runs: this one, or the one around."""
+        self.under_named: bool = not path or (around is not None and around.under_named)
+        """Whether a scope of the user's is open."""
+        self.scope = marks.scope
+        self.line = marks.line
+        self.rests: bool = around is not None and around.rests
+        """Whether the mode is off inside."""
+        self.above: int = 0 if around is None else around.above
+        """How many modes of the program stood above it when it was taken off."""
+        self.mode: Any = None
+        """The mode, if this one took it off or put it on."""
+
+    def leave(self, marks: Marks) -> None:
+        """Go back to what was in force before."""
+        marks.scope, marks.line = self.scope, self.line
+        if self.mode is not None and self.rests:
+            put_back(self.mode, self.above)
+        elif self.mode is not None:
+            take_off(self.mode)
 
 
 class Scopes:
@@ -40,6 +60,7 @@ class Scopes:
         self._counter = torch.autograd._get_sequence_nr
         self._call = torch.nn.Module._call_impl.__code__
         self._fast_paths = tuple(getattr(torch.nn, name) for name in _FAST_PATHS)
+        self._hooks = (torch.nn.modules.module._global_forward_pre_hooks, torch.nn.modules.module._global_forward_hooks)
 
     def modules(self) -> list[tuple[str, Any]]:
         """Return the outermost modules that still live, in order of their first call, with names."""
@@ -47,19 +68,45 @@ class Scopes:
 
     def enter(self, module: Any, marks: Marks, stack: list[Running], mode: Any) -> None:
         """A module begins to run on this thread; ``stack`` holds the thread's running modules."""
-        number = self._counter()
         caller = sys._getframe(2)
-        marks.gap(number, marks.line)
-        suspended = None
-        line = marks.line
-        if not module.training and isinstance(module, self._fast_paths) and mode is not None and take_off(mode):
-            suspended = mode
-            marks.line = marks.line or user_frame(caller)
-        around = next((entry.path for entry in reversed(stack) if entry.path), "")
+        marks.gap(self._counter(), marks.line)
+        outer = stack[-1] if stack else None
+        around = "" if outer is None else outer.inside
         path = self._roots.path(module, around, caller)
-        named = any(not entry.path for entry in stack)
-        stack.append(Running(id(module), path, marks.scope, line, suspended))
-        marks.scope = f"{marks.scope}/{below(path, around)}" if named else path
+        running = Running(id(module), path, marks, outer)
+        if mode is not None and self._may_rest(module, mode) is not running.rests:
+            self._switch(running, marks, mode, caller)
+        stack.append(running)
+        marks.scope = f"{marks.scope}/{below(path, around)}" if running.under_named else path
+
+    def _may_rest(self, module: Any, mode: Any) -> bool:
+        """Whether the mode has nothing to see inside a module, or must not be on there.
+
+        What a module of PyTorch calls is all called for the one line of the user, unless something of the user's
+        runs in it.  Modules inside are asked for themselves.
+        """
+        if not module.training and isinstance(module, self._fast_paths):
+            return True
+        if mode.listeners or not type(module).__module__.startswith(_OF_TORCH):
+            return False
+        before, after = self._hooks
+        own = module.__dict__
+        if own["_forward_pre_hooks"] or own["_forward_hooks"] or len(before) + len(after) > 2 or "forward" in own:
+            return False
+        codes = [getattr(own[name], "__code__", None) for name in _FUNCTIONS if name in own]
+        return all(code is None or is_foreign(code) for code in codes)
+
+    def _switch(self, running: Running, marks: Marks, mode: Any, caller: FrameType) -> None:
+        """Turn the mode off inside a module if it is on, on if it is off."""
+        if running.rests:
+            put_back(mode, running.above)
+            marks.line = None
+        else:
+            above = take_off(mode)
+            if above is None:
+                return
+            running.above, marks.line = above, user_frame(caller)
+        running.rests, running.mode = not running.rests, mode
 
     def leave(self, module: Any, marks: Marks, stack: list[Running]) -> None:
         """A module has ended, also by an exception; modules above it that never said so have ended, too."""
@@ -68,7 +115,7 @@ class Scopes:
     def enter_named(self, name: str, marks: Marks, stack: list[Running]) -> None:
         """A scope that the user named begins on this thread."""
         marks.gap(self._counter(), marks.line)
-        stack.append(Running(name, "", marks.scope, marks.line, None))
+        stack.append(Running(name, "", marks, stack[-1] if stack else None))
         marks.scope = f"{marks.scope}/{name}".lstrip("/")
 
     def leave_named(self, name: str, marks: Marks, stack: list[Running]) -> None:
@@ -76,14 +123,12 @@ class Scopes:
         self._leave(name, marks, stack)
 
     def _leave(self, identity: int | str, marks: Marks, stack: list[Running]) -> None:
-        if not any(entry.identity == identity for entry in stack):
+        if not stack or (stack[-1].identity != identity and all(entry.identity != identity for entry in stack)):
             return
         marks.gap(self._counter(), marks.line)
         while stack:
             entry = stack.pop()
-            marks.scope, marks.line = entry.scope, entry.line
-            if entry.mode is not None:
-                put_back(entry.mode)
+            entry.leave(marks)
             if entry.identity == identity:
                 return
 
@@ -96,9 +141,5 @@ class Scopes:
             if frame.f_code is self._call:
                 return
             frame = frame.f_back
-        first = stack[depth]
-        marks.scope, marks.line = first.scope, first.line
-        for entry in stack[depth:]:
-            if entry.mode is not None:
-                put_back(entry.mode)
-        del stack[depth:]
+        while len(stack) > depth:
+            stack.pop().leave(marks)
