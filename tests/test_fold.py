@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import collections
+import itertools
 
 import pytest
 from folding_samples import scoped, snapshot, stack_of_layers
@@ -10,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from retrograd.errors import UsageError
-from retrograd.inspect.fold import STEPS, Folded, Opening, everything, expand, first_opening, fold, view
+from retrograd.inspect.fold import DEEPEST, STEPS, Folded, Opening, everything, expand, first_opening, fold, view
 from retrograd.inspect.snapshot import GraphSnapshot, SourceLine
 
 GRAPHS = st.tuples(scoped(), st.sets(st.sampled_from(list(STEPS))))
@@ -250,6 +251,16 @@ def test_long_rows_become_one_box_and_crowds_are_divided() -> None:
     assert [(scope.kind, len(scope)) for scope in folded.scopes[1:]] == [("chain", 13)]
     assert len(view(crowd, first.opened).boxes) <= 64
     assert len(view(crowd, everything(crowd).opened).boxes) == 1000
+
+
+def test_frames_in_frames_open_only_as_deep_as_they_are_read() -> None:
+    """Of twelve modules in each other the outer ones are open; a number of boxes that is asked for opens all."""
+    scopes = ["/".join(["net"] * depth) for depth in range(1, 13)]
+    ops = [("Tanh", scope) for scope in scopes] + [("Mm", scope) for scope in scopes[::-1]]
+    folded = fold(snapshot(ops, list(itertools.pairwise(range(24)))))
+
+    assert len(view(folded, first_opening(folded).opened).frames) == 1 + DEEPEST
+    assert len(view(folded, first_opening(folded, 24).opened).boxes) == 24
 
 
 def test_an_unknown_step_is_refused() -> None:

@@ -159,3 +159,16 @@ def test_lines_side_by_side_leave_room_for_their_labels() -> None:
 
     assert b[0] - a[0] > (6 + 44) / 2
     assert b_end[0] - a_end[0] > (6 + 44) / 2
+
+
+@pytest.mark.parametrize("heads", list(itertools.permutations((3, 4, 5))))
+def test_lines_into_the_ports_of_a_frame_do_not_cross(heads: tuple[int, ...]) -> None:
+    """Three losses stand in the order in which the frame of their model has its heads, whichever came first."""
+    ops = [("Loss", "")] * 3 + [("A", "m"), ("B", "m"), ("C", "m"), ("Relu", "m/trunk"), ("Mm", "m/trunk")]
+    edges = [*enumerate(heads), (3, 6), (4, 6), (5, 6), (6, 7)]
+    folded = fold(snapshot(ops, sorted(edges)), ("modules",))
+    made = layout(seen := view(folded, everything(folded).opened), [Size(120, 60)] * 8)
+    lines = [points for points, source in zip(made.edges, seen.sources, strict=True) if source < 3]
+
+    assert len(seen.frames) == 3
+    assert sorted(lines, key=lambda points: points[0]) == sorted(lines, key=lambda points: points[-1])

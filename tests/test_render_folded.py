@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 import shutil
 import subprocess
@@ -195,7 +196,27 @@ def test_findings_on_no_node_stand_above_the_drawing() -> None:
     assert tops == sorted(set(tops))
     drawn = [group for group in groups(text, "step")[0] if group.find(f"{SVG}g[@id='n0']") is not None]
     assert [float(group.get("transform", "").rstrip(")").split()[1]) > tops[-1] + 16 for group in drawn] == [True]
-    assert rendered("tree", stack_of_layers(2), findings=tuple(loose)).startswith("⚠ ")
+    for fold in (None, ()):
+        assert rendered("tree", stack_of_layers(2), findings=tuple(loose), fold=fold).startswith("⚠ ")
+    still = rendered("html", stack_of_layers(2), findings=tuple(loose)).partition("</noscript>")[0]
+    assert still.count("<li>⚠ ") == 5
+
+
+@pytest.mark.parametrize("fold", [None, ()])
+def test_findings_on_what_is_not_drawn_stand_above_the_drawing(fold: tuple[str, ...] | None) -> None:
+    """A finding on a node beyond the cap, or in another backward, is not lost; one on a drawn node stands there."""
+    far = Finding("nan", "far away", marks=(Mark(0, 19),))
+    other = Finding("nan", "elsewhere", marks=(Mark(7, 0),))
+    near = Finding("nan", "right here", marks=(Mark(0, 1, "", "detached"),))
+    graph = snapshot([(f"Op{number}", "") for number in range(20)], list(itertools.pairwise(range(20))))
+    text = rendered("svg", graph, findings=(far, other, near), fold=fold, max_nodes=4)
+    lines = rendered("tree", graph, findings=(far, other, near), fold=fold).splitlines()
+
+    assert ["".join(group.itertext()).count("far away") for group in groups(text, "finding")] == [2, 0]
+    assert text.count("right here") == 2
+    assert lines[0] == "⚠ elsewhere"
+    assert [line.partition("⚠ ")[2] for line in lines if "⚠" in line] == ["elsewhere", "right here", "far away"]
+    assert sum("cut: detached" in line for line in lines) == 1
 
 
 def test_saved_drawings_show_what_a_diagnosis_finds(tmp_path: Path) -> None:
@@ -208,3 +229,14 @@ def test_saved_drawings_show_what_a_diagnosis_finds(tmp_path: Path) -> None:
         found[name] = "the first bad value is born here" in (tmp_path / name).read_text(encoding="utf-8")
 
     assert found == {"x.svg": True, "x.txt": True, "x.dot": False}
+
+
+def test_cards_of_a_module_that_is_called_twice_say_the_same() -> None:
+    """Behind an operator's name stands its module within the frame around it, in the second call as in the first."""
+    rows = [("Sin", "net/block/a"), ("Exp", "net/block/b"), ("Norm", "net")]
+    graph = snapshot([*rows, *rows], list(itertools.pairwise(range(6))))
+    text = rendered("svg", graph, fold=("modules",))
+    said = ["".join(group.itertext()) for group in groups(text, "node")]
+
+    assert len(groups(text, "scope")) == 3
+    assert [words.count("block") for words in said] == [1] * 2 + [0] + [1] * 2 + [0]

@@ -6,11 +6,12 @@
 from __future__ import annotations
 
 from .folded import ROOT, Folded, Item, Scope
-from .opening import MAX_BOXES, SMALL, Opening, everything, expand, first_opening
+from .opening import DEEPEST, MAX_BOXES, SMALL, Opening, everything, expand, first_opening
 from .steps import STEPS, fold
 from .view import Box, Frame, View, view
 
 __all__ = [
+    "DEEPEST",
     "MAX_BOXES",
     "ROOT",
     "SMALL",

@@ -13,6 +13,8 @@ MAX_BOXES = 20
 """Boxes of a drawing that nobody asked to be larger."""
 SMALL = 30
 """Atoms up to which a graph is shown whole."""
+DEEPEST = 4
+"""Frames within each other that a drawing opens by itself: who reads more loses count, and all of them take room."""
 
 
 class Opening:
@@ -33,8 +35,10 @@ def everything(folded: Folded) -> Opening:
 
 def first_opening(folded: Folded, max_boxes: int | None = None) -> Opening:
     """Return what a drawing opens with: all of a small graph, else outer scopes first up to ``max_boxes`` boxes."""
-    if len(folded) <= (SMALL if max_boxes is None else max_boxes):
+    if max_boxes is not None and len(folded) <= max_boxes:
         return everything(folded)
+    if max_boxes is None and len(folded) <= SMALL:
+        return _as_deep_as_is_read(folded, everything(folded))
     limit = max_boxes or MAX_BOXES
     chosen = Opening()
     shown = len(folded.items(ROOT))
@@ -52,7 +56,16 @@ def first_opening(folded: Folded, max_boxes: int | None = None) -> Opening:
             shown += more
             chosen.opened.add(number)
             waiting.extend(folded.scopes[inner].children)
-    return chosen
+    return chosen if max_boxes is not None else _as_deep_as_is_read(folded, chosen)
+
+
+def _as_deep_as_is_read(folded: Folded, chosen: Opening) -> Opening:
+    """Close the open scopes that more than ``DEEPEST`` others are around; a repeat and its block are one frame."""
+    depths = [0] * len(folded.scopes)
+    for number, scope in enumerate(folded.scopes):
+        if number:
+            depths[number] = depths[scope.parent] + (folded.scopes[scope.parent].kind != "repeat")
+    return Opening((number for number in chosen.opened if depths[number] <= DEEPEST), chosen.unrolled)
 
 
 def expand(folded: Folded, chosen: Opening, paths: Iterable[str]) -> None:

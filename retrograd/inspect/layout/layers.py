@@ -24,6 +24,15 @@ class Bundle(NamedTuple):
     top: int
 
 
+class Ports(NamedTuple):
+    """How far from left to right the fixed ends of links stand on their cards, between 0 and 1; 1/2 for all others."""
+
+    leaves: list[float]
+    """Per link its upper end,"""
+    enters: list[float]
+    """and its lower one."""
+
+
 @dataclass(slots=True)
 class Layered:
     """Vertices (nodes first, then way points) in layers and the links between neighbouring layers."""
@@ -45,6 +54,8 @@ class Layered:
     tops: bool = False
     """Whether the first layer holds ports to the outside instead of nodes."""
     bottoms: bool = False
+    ports: Ports | None = None
+    """Where links leave and enter cards with ports."""
 
     @property
     def count(self) -> int:
@@ -67,9 +78,10 @@ def build(net: Net) -> Layered:
     ranks = net_ranks(net)
     light = light_nodes(net, ranks)
     bundles, lanes = _bundle(net, ranks, light, _main_child(net, ranks, light))
-    uppers, lowers = _links(net, ranks, bundles, lanes)
+    uppers, lowers, edges = _links(net, ranks, bundles, lanes)
     below, above = Adjacency(len(ranks), uppers, lowers), Adjacency(len(ranks), lowers, uppers)
     layered = Layered(count, ranks, [], below, above, bundles, lanes, light, net.tops > 0, net.bottoms > 0)
+    layered.ports = _ports(net, edges)
     layered.layers = _depth_first_layers(layered, net.roots)
     return layered
 
@@ -123,17 +135,23 @@ def _long_edges(net: Net, ranks: list[int]) -> tuple[list[int], list[list[int]]]
     return upward, list(groups.values())
 
 
-def _links(net: Net, ranks: list[int], bundles: list[Bundle | None], lanes: list[int]) -> tuple[list[int], list[int]]:
-    """Return upper and lower ends of all links, each link of a bundle once."""
+Links = tuple[list[int], list[int], list[tuple[int, int]]]
+"""Upper and lower end of every link, and the edges (-1 for none) that leave and enter a card by it."""
+
+
+def _links(net: Net, ranks: list[int], bundles: list[Bundle | None], lanes: list[int]) -> Links:
+    """Return all links, each link of a bundle once."""
     in_lane = set(lanes)
     uppers: list[int] = []
     lowers: list[int] = []
+    edges: list[tuple[int, int]] = []
     for edge, (source, target) in enumerate(zip(net.edge_source, net.edge_target, strict=True)):
         bundle = bundles[edge]
         if edge in in_lane:
             continue
         uppers.append(source)
         lowers.append(target if bundle is None else bundle.first + ranks[source] + 1 - bundle.top)
+        edges.append((edge, edge if bundle is None else -1))
     seen: set[int] = set()
     for edge, bundle in enumerate(bundles):
         if bundle is None or bundle.first in seen:
@@ -143,7 +161,29 @@ def _links(net: Net, ranks: list[int], bundles: list[Bundle | None], lanes: list
         last = bundle.first + ranks[target] - 1 - bundle.top
         uppers.extend(range(bundle.first, last + 1))
         lowers.extend([*range(bundle.first + 1, last + 1), target])
-    return uppers, lowers
+        edges += [(-1, -1)] * (last - bundle.first)
+        edges.append((-1, edge))
+    return uppers, lowers, edges
+
+
+def _ports(net: Net, edges: list[tuple[int, int]]) -> Ports | None:
+    """Return where links meet cards with ports: by the order of the ports on each side, for widths do not matter."""
+    if not (net.leaves_at or net.enters_at):
+        return None
+    leaves, enters = _shares(net.leaves_at, net.edge_source), _shares(net.enters_at, net.edge_target)
+    return Ports([leaves.get(edge, 0.5) for edge, _ in edges], [enters.get(edge, 0.5) for _, edge in edges])
+
+
+def _shares(distances: dict[int, float], cards: list[int]) -> dict[int, float]:
+    """Return per edge how far along the side of its card its port stands among all ports there."""
+    sides: dict[int, set[float]] = {}
+    for edge, distance in distances.items():
+        sides.setdefault(cards[edge], set()).add(distance)
+    order = {card: sorted(found) for card, found in sides.items()}
+    return {
+        edge: (order[cards[edge]].index(distance) + 1) / (len(order[cards[edge]]) + 1)
+        for edge, distance in distances.items()
+    }
 
 
 def _depth_first_layers(layered: Layered, roots: list[int]) -> list[list[int]]:

@@ -184,6 +184,8 @@ class _Nested:
         """Return where the main line through a frame runs, from its left side."""
         part = self.parts[frame]
         for kind, ports in (("top", part.tops), ("bottom", part.bottoms)):
+            if len(ports) > 2:  # of many lines the one in the middle, so that all come straight
+                return sorted(self._port(placing, frame, kind, port) for port in ports)[len(ports) // 2]
             if ports:
                 return self._port(placing, frame, kind, next(iter(ports)))
         return None

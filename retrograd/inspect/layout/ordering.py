@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from retrograd.inspect.progress import followed
 
 from .layers import Layered
+from .ranks import Adjacency
 
 _FINE = 3000
 """Up to this many links crossings are counted exactly and neighbours are swapped."""
@@ -54,9 +55,12 @@ class _Order:
     """Per vertex its place in its layer."""
     crossings: list[int] = field(init=False)
     """Per layer the crossings between it and the next."""
+    below: _Side = field(init=False)
+    above: _Side = field(init=False)
 
     def __post_init__(self) -> None:
         self.position = [0] * self.layered.count
+        self.below, self.above = _sides(self.layered)
         self.crossings = [0] * len(self.layered.layers)
         for layer in self.layered.layers:
             self._number(layer)
@@ -69,8 +73,7 @@ class _Order:
     def sweep(self, downward: bool) -> set[int]:
         """Sort every layer by the medians of its neighbours in the layer before it; return those that changed."""
         layers, position = self.layered.layers, self.position
-        neighbours = self.layered.above if downward else self.layered.below
-        starts, items = neighbours.starts, neighbours.items
+        neighbours = self.above if downward else self.below
         changed = set()
         for number in followed(range(len(layers)) if downward else range(len(layers) - 1, -1, -1)):
             layer = layers[number]
@@ -78,7 +81,7 @@ class _Order:
                 continue
             keys: dict[int, float] = {}
             for vertex in layer:
-                around = [position[other] for other in items[starts[vertex] : starts[vertex + 1]]]
+                around = neighbours.places(position, vertex)
                 if around:
                     keys[vertex] = _median(around)
             ordered = _sorted_by(layer, keys)
@@ -96,12 +99,13 @@ class _Order:
     def _crossings(self, number: int) -> int:
         """Count the crossings between a layer and the next."""
         layers, position = self.layered.layers, self.position
-        if number + 1 == len(layers) or len(layers[number]) < 2 or len(layers[number + 1]) < 2:
+        if number + 1 == len(layers):
             return 0
-        starts, items = self.layered.below.starts, self.layered.below.items
-        ends: list[int] = []
+        if self.layered.ports is None and (len(layers[number]) < 2 or len(layers[number + 1]) < 2):
+            return 0  # lines to one card cross at its ports only
+        ends: list[float] = []
         for vertex in layers[number]:
-            ends += sorted([position[other] for other in items[starts[vertex] : starts[vertex + 1]]])
+            ends += self.below.in_order(position, vertex)
         return _disorder(ends)
 
     def swap_neighbours(self) -> set[int]:
@@ -132,14 +136,48 @@ class _Order:
     def _gain(self, left: int, right: int) -> int:
         """Return how many crossings swapping two neighbours would save."""
         gain = 0
-        for neighbours in (self.layered.above, self.layered.below):
-            ours = sorted([self.position[other] for other in neighbours.of(left)])
-            theirs = sorted([self.position[other] for other in neighbours.of(right)])
+        for neighbours in (self.above, self.below):
+            ours = sorted(neighbours.places(self.position, left))
+            theirs = sorted(neighbours.places(self.position, right))
             gain += _inversions(ours, theirs) - _inversions(theirs, ours)
         return gain
 
 
-def _median(places: list[int]) -> float:
+class _Side:
+    """The neighbours of every vertex on one side, and where links meet their cards."""
+
+    def __init__(self, neighbours: Adjacency, own: Sequence[float] = (), far: Sequence[float] = ()) -> None:
+        self._starts, self._items = neighbours.starts, neighbours.items
+        self._own, self._far = own, far
+        """Per item where its link ends on the vertex and on the neighbour, if cards have ports."""
+
+    def places(self, position: list[int], vertex: int) -> list[float]:
+        """Return where the links of a vertex lead to: places of neighbours, and of ports between them."""
+        first, end = self._starts[vertex], self._starts[vertex + 1]
+        if self._far:
+            return [position[self._items[item]] + self._far[item] for item in range(first, end)]
+        return [position[other] for other in self._items[first:end]]
+
+    def in_order(self, position: list[int], vertex: int) -> list[float]:
+        """Return the same from the leftmost link to the rightmost: links that may leave anywhere do not cross."""
+        places = self.places(position, vertex)
+        if not self._own:
+            return sorted(places)
+        return [place for _, place in sorted(zip(self._own[self._starts[vertex] :], places, strict=False))]
+
+
+def _sides(layered: Layered) -> tuple[_Side, _Side]:
+    """Return what lies below every vertex and what lies above."""
+    below, above, ports = layered.below, layered.above, layered.ports
+    if ports is None:
+        return _Side(below), _Side(above)
+    return (
+        _Side(below, [ports.leaves[link] for link in below.links], [ports.enters[link] for link in below.links]),
+        _Side(above, [ports.enters[link] for link in above.links], [ports.leaves[link] for link in above.links]),
+    )
+
+
+def _median(places: list[float]) -> float:
     """Return the median; between two middle ones it leans to the side where the others are closer together."""
     count = len(places)
     if count == 1:
@@ -167,7 +205,7 @@ def _sorted_by(layer: list[int], keys: dict[int, float]) -> list[int]:
     return found
 
 
-def _inversions(ours: Sequence[int], theirs: Sequence[int]) -> int:
+def _inversions(ours: Sequence[float], theirs: Sequence[float]) -> int:
     """Count the pairs whose first (of ``ours``) lies right of the second (of ``theirs``); both are sorted."""
     if not ours or not theirs or ours[-1] <= theirs[0]:
         return 0
@@ -179,10 +217,10 @@ def _inversions(ours: Sequence[int], theirs: Sequence[int]) -> int:
     return count
 
 
-def _disorder(ends: list[int]) -> int:
+def _disorder(ends: list[float]) -> int:
     """Count the pairs of which the first is the larger (at most ``_FINE`` numbers, so inserting is cheap)."""
-    total, seen = 0, []  # type: int, list[int]
-    highest = -1
+    total, seen = 0, []  # type: int, list[float]
+    highest = -1.0
     for number, end in enumerate(ends):
         if end >= highest:
             highest = end

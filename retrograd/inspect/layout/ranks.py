@@ -17,7 +17,7 @@ _TWIG = 3
 class Adjacency:
     """Neighbours of every vertex in compressed rows: two flat lists instead of a list per vertex."""
 
-    __slots__ = ("items", "starts")
+    __slots__ = ("items", "links", "starts")
 
     def __init__(self, count: int, sources: Sequence[int], targets: Sequence[int]) -> None:
         keys = np.asarray(sources, dtype=np.int64)
@@ -25,6 +25,8 @@ class Adjacency:
         degrees = np.bincount(keys, minlength=count)
         self.starts: list[int] = np.concatenate(([0], np.cumsum(degrees))).astype(np.int64).tolist()
         self.items: list[int] = np.asarray(targets, dtype=np.int64)[order].tolist()
+        self.links = order
+        """The number of the link to every item, as the links were given."""
 
     def of(self, vertex: int) -> list[int]:
         """Return the neighbours of ``vertex`` in the order in which their links were given."""

@@ -218,14 +218,13 @@ def _count_text(count: int) -> str:
 
 
 def _frame_path(scene: Scene, frame: int) -> list[str]:
-    """Return the paths that the scopes around a box have, innermost first."""
+    """Return the paths that the scopes around a box have, innermost first; every call of a module has its path."""
     found, folded = [], scene.view.folded
     while frame > 0:
         scope = folded.scopes[scene.view.frames[frame].scope]
         if scope.kind == "repeat" and scope.children:
-            block = folded.scopes[scope.children[0]]
-            found += [block.path, *block.aliases]
-        found += [scope.path, *scope.aliases]
+            found += sorted(folded.names(scope.children[0]))
+        found += sorted(folded.names(scene.view.frames[frame].scope))
         frame = scene.view.frames[frame].parent
     return found
 

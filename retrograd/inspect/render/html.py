@@ -19,7 +19,7 @@ from .page.hooks import hooks_data
 from .page.measures import measure_data
 from .page.packing import Packed, Packing, Plain
 from .page.structure import same_structure, structure_data
-from .scene import scene, with_ghosts
+from .scene import scene, unplaced, with_ghosts
 
 _SLOT = re.compile(r"\{\{([\w.]+)\}\}")
 _MOST_NODES = 1_000_000
@@ -117,8 +117,10 @@ def _still(snapshot: GraphSnapshot, options: RenderOptions, step: int) -> str:
     drawing = draw(drawn, options, prefix="still-")
     wide, high = number(drawing.width), number(drawing.height)
     more = f"<p>{left_out:,} more nodes need JavaScript to be seen.</p>" if left_out else ""
+    notes = unplaced(options.findings, {step: drawn.nodes_drawn})
+    told = "".join(f"<li>{note.sign} {text(labels.clean(note.text))}</li>" for note in notes)
     return (
-        f"<style>{theme.style(options.theme)}</style>{more}"
+        f"<style>{theme.style(options.theme)}</style>{more}{f'<ul>{told}</ul>' if told else ''}"
         f'<svg xmlns="http://www.w3.org/2000/svg" class="graph" role="img" width="{wide}" height="{high}" '
         f'viewBox="0 0 {wide} {high}"><title>{text(labels.headline(snapshot))}</title>\n{drawing.markup}\n</svg>'
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import islice
@@ -117,9 +117,17 @@ class Scene:
     def nodes_within(self, count: int) -> int:
         """Return how many nodes of the graph are seen in the first ``count`` boxes."""
         folded = self.view.folded
-        real = min(len(folded.original), len(self.whole))  # ghosts come after all nodes
-        boxes = self.view.box_of[np.asarray(folded.atom_of[:real], dtype=np.int64)] if len(folded) else np.zeros(0)
+        boxes = (
+            self.view.box_of[np.asarray(folded.atom_of[: self.nodes_drawn], dtype=np.int64)]
+            if len(folded)
+            else np.zeros(0)
+        )
         return int(np.count_nonzero(boxes < count))
+
+    @property
+    def nodes_drawn(self) -> int:
+        """How many nodes of the graph the drawing is of: the first ones, nearest to the roots."""
+        return min(len(self.view.folded.original), len(self.whole))  # ghosts come after all nodes
 
     def headline(self) -> str:
         """Return the caption of the drawing: ``loss · backward 3 · 41 nodes · 47 edges · torch``."""
@@ -208,9 +216,16 @@ def _folded(snapshot: GraphSnapshot, options: RenderOptions) -> Scene:
     return Scene(seen, seen_snapshot(seen), snapshot, plain=options.fold == ())
 
 
-def unplaced(findings: Iterable[Finding]) -> list[Note]:
-    """Return what findings say that point at no node of any graph, such as unused parameters: most severe first."""
-    notes = [Note(finding.severity, finding.message) for finding in findings if not finding.marks]
+def unplaced(findings: Iterable[Finding], drawn: Mapping[int, int]) -> list[Note]:
+    """Return what findings say that point at nothing that is drawn, such as unused parameters: most severe first.
+
+    ``drawn`` says how many nodes of which graphs are.
+    """
+    notes = [
+        Note(finding.severity, finding.message)
+        for finding in findings
+        if not any(0 <= mark.node < drawn.get(mark.snapshot, 0) for mark in finding.marks)
+    ]
     return sorted(notes, key=lambda note: SEVERITIES.index(note.severity))
 
 

@@ -29,12 +29,14 @@ class SvgRenderer:
     @collector_paused()
     def render(self, recording: Recording, options: RenderOptions) -> str:
         """Return an SVG document."""
-        scenes = [scene(recording.snapshots[step], options, step) for step in chosen_steps(recording, options)]
+        numbers = chosen_steps(recording, options)
+        scenes = [scene(recording.snapshots[number], options, number) for number in numbers]
+        drawn = {number: shown.nodes_drawn for number, shown in zip(numbers, scenes, strict=True)}
         y = width = 0.0
         parts = []
         for step, shown in enumerate(scenes):
             prefix = f"s{step}-" if len(scenes) > 1 else ""
-            notes = unplaced(options.findings) if step == 0 else []
+            notes = unplaced(options.findings, drawn) if step == 0 else []
             markup, wide, high = _block(shown, options, recording, prefix, notes)
             parts.append(f'<g class="step" transform="translate(0 {number(y)})">\n{markup}\n</g>')
             y, width = y + high, max(width, wide)

@@ -10,8 +10,8 @@ from retrograd.inspect.snapshot import GraphSnapshot
 
 from .base import RenderOptions, chosen_steps
 from .console_page import FILE_WIDTH, page_text, print_page
-from .labels import bytes_text, card, headline, node_id
-from .scene import unplaced
+from .labels import bytes_text, card, clean, headline, node_id
+from .scene import GHOST, unplaced, with_ghosts
 from .tree_folded import folded_tree, note_text
 from .tree_rows import Outline, Row
 
@@ -50,25 +50,33 @@ def print_tree(recording: Recording, options: RenderOptions | None = None, file:
 
 def _trees(recording: Recording, options: RenderOptions) -> Iterator[Tree | Text]:
     """Yield the tree of each chosen graph; before them what findings say that belong to no node."""
-    yield from map(note_text, unplaced(options.findings))
-    for step in chosen_steps(recording, options):
+    steps = chosen_steps(recording, options)
+    drawn = {step: len(recording.snapshots[step]) for step in steps}
+    yield from map(note_text, unplaced(options.findings, drawn))
+    for step in steps:
         snapshot = recording.snapshots[step]
-        yield tree(snapshot, options) if options.fold == () else folded_tree(snapshot, options, step)
+        yield tree(snapshot, options, step) if options.fold == () else folded_tree(snapshot, options, step)
 
 
-def tree(snapshot: GraphSnapshot, options: RenderOptions | None = None) -> Tree:
-    """Return every node of a graph as a ``rich.tree.Tree``, capped at ``options.max_nodes`` rows (default 200)."""
+def tree(snapshot: GraphSnapshot, options: RenderOptions | None = None, step: int = 0) -> Tree:
+    """Return every node of a graph as a ``rich.tree.Tree``, capped at ``options.max_nodes`` rows (default 200).
+
+    Below a node stands what findings say of it, the graph being the ``step``-th of its recording.
+    """
     from rich.text import Text
     from rich.tree import Tree
 
     options = options or RenderOptions()
-    rows = Outline(snapshot).rows(options.max_nodes or ROWS)
+    marked, notes = with_ghosts(snapshot, options.findings, step)
+    rows = Outline(marked).rows(options.max_nodes or ROWS)
     top = Tree(_line(Text(headline(snapshot, options.title), style="bold")), guide_style="dim", highlight=False)
     open_trees = [top]
     for row in rows:
         del open_trees[row.depth + 1 :]
-        open_trees.append(open_trees[-1].add(_row_text(snapshot, row, options)))
-    hidden = len(snapshot) - sum(not row.reference for row in rows)
+        open_trees.append(open_trees[-1].add(_row_text(marked, row, options)))
+        for note in [note for node, note in notes if node == row.node and not row.reference]:
+            open_trees[-1].add(note_text(note))
+    hidden = len(snapshot) - sum(not row.reference and row.node < len(snapshot) for row in rows)
     if hidden:
         top.add(Text(f"… {hidden:,} more node{'s' * (hidden != 1)} not shown", style="italic"))
     return top
@@ -79,6 +87,8 @@ def _row_text(snapshot: GraphSnapshot, row: Row, options: RenderOptions) -> Text
     from rich.text import Text
 
     here = card(snapshot, row.node)
+    if snapshot.kind[row.node] == GHOST:
+        return _line(Text(f"cut: {clean(snapshot.op[row.node])}", style="dim"))
     text = Text("↓ " if row.continues else "", style="dim")
     if row.reference:
         text = Text("→ ", style="dim")

@@ -6,7 +6,7 @@ import heapq
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
-from retrograd.inspect.fold import SMALL, Folded, Opening, Scope, expand
+from retrograd.inspect.fold import DEEPEST, SMALL, Folded, Opening, Scope, expand
 from retrograd.inspect.render import labels
 
 _LEAST = 2
@@ -42,6 +42,15 @@ class Groups:
             depths[group] = depths[self.parents[group]] + 1
         return depths
 
+    def too_deep(self) -> set[int]:
+        """Return the boxes that stay closed because of those around them; a repeat and its block count as one."""
+        depths, found = [0] * len(self), set()
+        for group in range(1, len(self)):
+            depths[group] = depths[self.parents[group]] + (self.repeats[self.parents[group]] == 1)
+            if depths[group] > DEEPEST:
+                found.add(group)
+        return found
+
     def opened(self, folded: Folded, paths: Sequence[str] = (), most: int | None = None) -> dict[str, list[int]]:
         """Return what is open when a page opens: ``open_at_first`` and the boxes of ``paths`` (as ``--expand``).
 
@@ -76,9 +85,10 @@ class Groups:
                 cards[group], inner[group] = 1, inner[group][-1:]
         seen, opened, waiting = cards[0], [0], [(-totals[group], group) for group in inner[0]]
         heapq.heapify(waiting)
+        closed = self.too_deep() if most is None else set()
         while waiting:
             _, group = heapq.heappop(waiting)
-            if seen - 1 + cards[group] <= (most or _OPEN_AT_FIRST):
+            if group not in closed and seen - 1 + cards[group] <= (most or _OPEN_AT_FIRST):
                 seen += cards[group] - 1
                 opened.append(group)
                 for each in inner[group]:
