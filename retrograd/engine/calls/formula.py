@@ -181,8 +181,12 @@ class Term(np.lib.mixins.NDArrayOperatorsMixin):
             raise Opaque
         return self._step("where", args, True)
 
+    def noted(self, kernel: str, inputs: Any) -> Term:
+        """A kernel of ours applied to this and others."""
+        return self._step(kernel, inputs, True)
+
     def _step(self, function: str, inputs: Any, real: bool, dims: int | None = None) -> Term:
-        operands = tuple([x.name if isinstance(x, Term) else _number(x) for x in inputs])
+        operands = tuple([x.name if isinstance(x, Term) else x if x.__class__ is bool else _number(x) for x in inputs])
         whole = function not in _RESHAPING and any(x.whole for x in inputs if isinstance(x, Term))
         steps = self.formula.steps
         steps.append(Step(function, operands, f"t{len(steps)}", real, whole))

@@ -55,7 +55,7 @@ def by_rule(node: Any, i: int, g: Any) -> Any:
     return op.rules[name](g, *[array_of(saved[k]) for k in op.rule_args[name]])
 
 
-def kept(op: Any, values: Any) -> Any:
+def slot_values(op: Any, values: Any) -> Any:
     """Saved values as slots keep them; numbers among the operands come with what stands for their array."""
     if values is None:
         return [FREED] * len(op.saved_names)
@@ -78,9 +78,9 @@ def is_plain(op: Any) -> bool:
 _TAKEN = frozenset({
     "g", "gi", "sig", "heap", "task", "row", "joint", "state", "new", "now", "general", "Tensor", "TensorBase", "Node",
     "ComplexNode", "OpNode", "Number", "FREED", "NOTHING", "LAZY", "QUIET", "MISSING", "SECOND_TIME", "array_of",
-    "asarray", "by_rule", "fit_one", "getrefcount", "heappush", "kept", "leaf_edge", "ndarray", "next_number",
-    "number_operand", "observe", "reset_quiet", "set_quiet", "shown", "sig_of", "tell", "told", "HOLE", "make_view",
-    "accumulator",
+    "asarray", "by_rule", "fit_one", "getrefcount", "heappush", "leaf_edge", "ndarray", "next_number",
+    "number_operand", "observe", "reset_quiet", "set_quiet", "shown", "slot_values", "sig_of", "tell", "told", "HOLE",
+    "make_view", "accumulator",
 })  # fmt: skip
 """Names that generated code uses itself."""
 
@@ -128,7 +128,7 @@ def execute(text: str, where: str, namespace: dict[str, Any]) -> None:
 
 
 _NAMES: dict[str, Any] = {
-    "OpNode": OpNode, "FREED": FREED, "SECOND_TIME": SECOND_TIME, "Number": Number, "shown": shown, "kept": kept,
-    "array_of": array_of, "by_rule": by_rule, "fit_one": fit_one, "heappush": heappush, "getrefcount": getrefcount,
-    "ndarray": np.ndarray, "asarray": np.asarray, "NOTHING": NOTHING, "tell": observe.tell, "now": now,
+    "OpNode": OpNode, "FREED": FREED, "SECOND_TIME": SECOND_TIME, "Number": Number, "shown": shown,
+    "slot_values": slot_values, "array_of": array_of, "by_rule": by_rule, "fit_one": fit_one, "heappush": heappush,
+    "getrefcount": getrefcount, "ndarray": np.ndarray, "asarray": np.asarray, "NOTHING": NOTHING, "tell": observe.tell, "now": now,
 }  # fmt: skip

@@ -7,14 +7,15 @@ from typing import Any
 import numpy as np
 
 from ..calls.formula import Formula, formula_of
+from ..kernels.readable import KERNELS
 from ..tensors.dtypes import intern_sig
 from ..tensors.numbers_ import Number
 from .derived import parts
 
 
 def ufuncs(formula: Formula) -> dict[str, Any]:
-    """The NumPy functions of a formula by name."""
-    return {name: getattr(np, name) for name in formula.functions}
+    """The functions of a formula by name: kernels and NumPy's."""
+    return {name: KERNELS.get(name) or getattr(np, name) for name in formula.functions}
 
 
 def keep_numbers(formula: Formula) -> None:
@@ -93,7 +94,7 @@ class ClassText:
         number = "self.{0}.value if self.{0}.__class__ is Number else self.{0}, "
         saved = "".join((number if s in operands else "self.{0}, ").format(s) for s in self.slots)
         freed = [f"        if self.{self.slots[0]} is FREED: return None"] if self.slots else []
-        keep = f"{''.join(f'self.{s}, ' for s in self.slots)} = kept(row, values)" if self.slots else "pass"
+        keep = f"{''.join(f'self.{s}, ' for s in self.slots)} = slot_values(row, values)" if self.slots else "pass"
         return [
             "    @property",
             "    def _edges(self):",

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ..kernels.choosing import kept
+from ..kernels.choosing import kept, positive
 from ..kernels.in_pieces import scaled_into
 from ..table.op import elementwise, linear, nondifferentiable, underivable
 from ..table.registry import F
@@ -289,7 +289,7 @@ def _sigmoid(self: Any) -> Any:
 
 elementwise("sigmoid", _sigmoid, promote="float", self=lambda g, result: g * conj(result * (1 - result)), inplace=True)
 elementwise(
-    "relu", lambda self: np.maximum(self, self.dtype.type(0)), inplace=True,
+    "relu", lambda self: positive(self), inplace=True,
     self=lambda g, result: F._threshold_backward(g, result, 0),
     kinds="fiu",
 )  # fmt: skip

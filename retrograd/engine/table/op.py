@@ -43,6 +43,7 @@ def camel_case(name: str) -> str:
 
 def parameters_of(function: Any) -> tuple[tuple[str, ...], tuple[Any, ...]]:
     """Parameter names and default values; read off the code object, which is much faster than ``inspect``."""
+    function = getattr(function, "__wrapped__", function)
     code = getattr(function, "__code__", None)
     if code is None:
         parameters = inspect.signature(function).parameters
