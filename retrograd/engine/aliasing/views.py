@@ -90,11 +90,8 @@ def accumulator(t: TensorBase) -> GraphNode:
     """The AccumulateGrad node of a leaf, made when first needed and held weakly."""
     meta = t._meta
     assert meta is not None
-    node: GraphNode | None = meta.accumulator() if meta.accumulator is not None else None
-    if node is not None:
-        return node
     with _making:  # another thread may be at it
-        node = meta.accumulator() if meta.accumulator is not None else None
+        node: GraphNode | None = meta.accumulator() if meta.accumulator is not None else None
         if node is None:
             node = NODE_CLASSES["AccumulateGrad"](t)  # type: ignore[call-arg, arg-type]
             meta.accumulator = weakref.ref(node)

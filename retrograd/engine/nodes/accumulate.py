@@ -14,7 +14,7 @@ from ..aliasing.inplace import prepare_write
 from ..aliasing.strided import Geometry, is_dense, zeros_like_layout
 from ..aliasing.views import grad_fn_of
 from ..switches.state import STATE
-from ..tensors.base import LAZY, TensorBase, new_tensor, storage_of, wrap
+from ..tensors.base import LAZY, TensorBase, storage_of, tensor_class, wrap
 from .hooks import call_hook
 from .node import LEAF_NUMBER, NODE_CLASSES, NOTHING, GraphNode
 from .node_call import call_node
@@ -68,6 +68,7 @@ class AccumulateGrad(GraphNode):
         """
         late, filled = [], []
         watched = observe.observers
+        new, tensor = TensorBase.__new__, tensor_class()
         with _lock:
             for accumulator in leaves:
                 variable = accumulator.variable
@@ -76,11 +77,11 @@ class AccumulateGrad(GraphNode):
                 first = meta is not None and meta.grad is None and meta.view is None and variable._fn is LAZY
                 # nobody else: but `g` and `_pending` here, and getrefcount's own argument
                 own = first and g.__class__ is np.ndarray and g.base is None and getrefcount(g) == 3
-                alike = own and accumulator._sigs is sig.alone and g.shape == array.shape
-                if alike and g.flags.carray and array.flags.c_contiguous:
+                alike = own and accumulator._sigs is sig.alone and g.shape == array.shape and g.strides == array.strides
+                if alike:
                     began = now() if watched else 0
                     accumulator._pending = None
-                    meta.grad = t = new_tensor()
+                    meta.grad = t = new(tensor)
                     t._array = g
                     t._sig = sig
                     t._fn = t._meta = None
@@ -90,6 +91,8 @@ class AccumulateGrad(GraphNode):
                     late.append(accumulator)
         for facts in filled:
             observe.tell("filled", *facts)
+        if not late:
+            return
         waiting = [accumulator._pending for accumulator in late]
         for accumulator in late:
             accumulator._pending = None  # also where one of them fails

@@ -130,5 +130,6 @@ def execute(text: str, where: str, namespace: dict[str, Any]) -> None:
 _NAMES: dict[str, Any] = {
     "OpNode": OpNode, "FREED": FREED, "SECOND_TIME": SECOND_TIME, "Number": Number, "shown": shown,
     "slot_values": slot_values, "array_of": array_of, "by_rule": by_rule, "fit_one": fit_one, "heappush": heappush,
-    "getrefcount": getrefcount, "ndarray": np.ndarray, "asarray": np.asarray, "NOTHING": NOTHING, "tell": observe.tell, "now": now,
+    "getrefcount": getrefcount, "ndarray": np.ndarray, "asarray": np.asarray, "NOTHING": NOTHING,
+    "tell": observe.tell, "now": now,
 }  # fmt: skip

@@ -102,39 +102,40 @@ def _places(safe: Any) -> Any:
     return (*np.ogrid[tuple(slice(n) for n in safe.shape)], safe)
 
 
-def _nll_loss(self: Any, target: Any, weight: Any = None, reduction: str = "mean", ignore_index: int = -100) -> Any:
+def _nll_loss(
+    self: Any, target: Any, weight: Any = None, reduction: str = "mean", ignore_index: int = -100
+) -> tuple[Any, float]:
+    """The loss, and the sum of the rows' weights (0 where nothing is summed up)."""
     safe, rows = _nll_weights(self.shape, self.dtype, target, weight, ignore_index)
     picked = -self[(np.arange(safe.size), safe) if safe.ndim == 1 else _places(safe)]
     if rows is not None:
         picked = kept(picked * rows, target != ignore_index)  # an ignored row may hold an infinity
     if reduction == "none":
-        return picked
+        return picked, 0.0
     total = np.add.reduce(picked, axis=None)
-    if reduction == "sum":
-        return total
-    if rows is None:
-        return total / total.dtype.type(safe.size)
-    return (total / np.add.reduce(rows, axis=None)).astype(self.dtype)
+    total_weight = float(safe.size if rows is None else np.add.reduce(rows, axis=None))
+    return total if reduction == "sum" else total / total.dtype.type(total_weight), total_weight
 
 
 def _nll_grad(
-    g: Any, self_sizes: Any, self_options: Any, target: Any, weight: Any, reduction: str, ignore_index: int
-) -> Any:
+    g: Any, self_sizes: Any, self_options: Any, target: Any, weight: Any, reduction: str, ignore_index: int,
+    total_weight: float,
+) -> Any:  # fmt: skip
     make = _nll_backward if g.__class__ is np.ndarray else F._nll_backward
-    return make(g, tuple(self_sizes), self_options.numpy, target, weight, reduction, ignore_index)
+    return make(g, self_sizes, self_options.numpy, target, weight, reduction, ignore_index, total_weight)
 
 
 def _nll_backward(
-    grad_output: Any, sizes: tuple[int, ...], numpy: Any, target: Any, weight: Any, reduction: str, ignore_index: int
-) -> Any:
-    numpy = np.dtype(numpy)
-    safe, rows = _nll_weights(sizes, numpy, target, weight, ignore_index)
-    g = grad_output
-    if reduction == "mean":
-        count = np.add.reduce(rows, axis=None) if rows is not None else numpy.type(safe.size)
-        g = g / (count or 1)  # where every target is ignored nothing depends on the input
+    grad_output: Any, sizes: tuple[int, ...], numpy: Any, target: Any, weight: Any, reduction: str, ignore_index: int,
+    total_weight: float,
+) -> Any:  # fmt: skip
+    # where every target is ignored nothing depends on the input
+    slopes = grad_output / numpy.type(-total_weight or -1) if reduction == "mean" else -grad_output
+    safe = target
+    if weight is not None or target.size != total_weight:  # not all rows count, or the forward did not find out
+        safe, rows = _nll_weights(sizes, numpy, target, weight, ignore_index)
+        slopes = slopes if rows is None else kept(slopes * rows, target != ignore_index)
     out = np.zeros(sizes, numpy)
-    slopes = -g if rows is None else -kept(g * rows, target != ignore_index)
     out[(np.arange(safe.size), safe) if safe.ndim == 1 else _places(safe)] = slopes
     return out
 
@@ -146,8 +147,8 @@ def _nll_backward_grad(
 
 
 for _name, _node in (("_nll_loss", "NllLossBackward0"), ("_nll_loss_2d", "NllLoss2DBackward0")):
-    function(_name, _nll_loss, node=_node, tensors="self target weight", self=_nll_grad, kinds="f",
-             jvp=lambda primal, tangents, results: F._nll_loss(tangents[0], *primal[1:]))  # fmt: skip
+    function(_name, _nll_loss, node=_node, tensors="self target weight", aux=("total_weight",), self=_nll_grad,
+             kinds="f", jvp=lambda primal, tangents, results: F._nll_loss(tangents[0], *primal[1:]))  # fmt: skip
 function(
     "_nll_backward", _nll_backward, node="NllLossBackwardBackward0", tensors="grad_output target weight",
     grad_output=_nll_backward_grad,

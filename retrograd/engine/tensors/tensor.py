@@ -194,7 +194,11 @@ class Tensor(TensorBase):
 
     @grad.setter
     def grad(self, value: Any) -> None:
-        convert.assign_grad(self, value)
+        meta = self._meta
+        if value is None and meta is not None and not observe.observers:
+            meta.grad = None
+        else:
+            convert.assign_grad(self, value)
 
     @grad.deleter
     def grad(self) -> None:
