@@ -112,3 +112,35 @@ def test_infinite_values_stay_where_they_are(mode: str, bad: float) -> None:
         return g
 
     agree(program, [x], seed)
+
+
+@pytest.mark.parametrize("dtype", ["f2", "f4", "f8"])
+@pytest.mark.parametrize("shape", [(), (0, 3), (5,), (64, 256), (3, 8192), (8191,), (8193,), (129, 200)])
+def test_relu_beside_rows_of_zeros(shape: Any, dtype: str) -> None:
+    """Sizes around the block of zeros, contiguous or not, with NaN, infinities and zeros of both signs."""
+    x = np.resize(np.array([1.5, -2, np.nan, 0, -0.0, np.inf, -np.inf, 3], dtype), shape)
+    g = np.resize(np.array([1, np.inf, np.nan, 2, -1, 0.5, np.nan, -np.inf, 4], dtype), shape)
+    for turned in (False, True):
+        results = []
+        for engine in (retrograd, torch):
+            leaf = engine.from_numpy(x.copy()).requires_grad_()
+            out = engine.relu(leaf.t() if turned and len(shape) == 2 else leaf)
+            out.backward(engine.from_numpy(g.T.copy() if turned and len(shape) == 2 else g))
+            results.append((out.detach().numpy(), leaf.grad.numpy()))
+        for ours, theirs in zip(*results, strict=True):
+            np.testing.assert_array_equal(ours, theirs)
+            assert ours.dtype == theirs.dtype
+
+
+def test_saved_weight_of_the_rows_that_count() -> None:
+    """``_saved_total_weight`` of nll_loss, by reduction, with ignored rows and weights."""
+    for reduction in ("mean", "sum", "none"):
+        for weight in (None, [0.5, 1.0, 2.0, 4.0]):
+            found = []
+            for engine in (retrograd, torch):
+                x = engine.ones(3, 4, requires_grad=True)
+                rows = None if weight is None else engine.tensor(weight)
+                target = engine.tensor([0, -100, 3])
+                loss = engine.nn.functional.nll_loss(x, target, weight=rows, reduction=reduction)
+                found.append(loss.grad_fn._saved_total_weight)
+            assert str(found[0]) == str(found[1])

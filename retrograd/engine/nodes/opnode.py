@@ -227,8 +227,11 @@ class OpNode(GraphNode):
         if self.saved is None:
             raise RuntimeError(SECOND_TIME)
         value = self._read_tensor(name, self.saved[i])
-        if name in self.op.tensor_names and isinstance(value, (bool, int, float, complex)):
-            return wrapped_number(value)
+        if isinstance(value, (bool, int, float, complex)):
+            if name in self.op.tensor_names:
+                return wrapped_number(value)
+            if name in self.op.aux and self._sigs[0] is not None:
+                return wrap(np.asarray(value, self._sigs[0].numpy))
         return value if name in self.op.tensor_saved else shown_parameter(type(self).__name__, name, value)
 
     def _shown_handle(self, name: str) -> Any:
