@@ -13,7 +13,7 @@ from ..aliasing.views import gradient_edge, requires_grad
 from ..graph.logging_ import attach_if_wanted, is_wanted
 from ..nodes.edges import GradientEdge, edge_of
 from ..nodes.node import GraphNode
-from ..tensors.base import TensorBase
+from ..tensors.base import TensorBase, wrap
 from ..warning import warn
 from .batched import batched_grad
 from .execute import run_backward
