@@ -1,40 +1,23 @@
-"""The face of ``torch.nn``: ``Module``, ``Parameter``, the layers of small programs, and ``functional``."""
+"""The face of ``torch.nn``: ``Module``, ``Parameter``, the layers of ``modules``, and ``functional``."""
 
 from __future__ import annotations
 
+import difflib
 import importlib
 from typing import Any
 
 from ..engine.tensors.parameter import Parameter
-from .layers import Dropout, Identity, Linear, ModuleList, ReLU, Sequential, Sigmoid, Tanh
 from .module import Module
-from .recurrent import GRU, LSTM, RNN
+from .modules import LAYERS
+
+globals().update(LAYERS)
+__all__ = ["Module", "Parameter", *LAYERS]  # noqa: PLE0604
+_ROOMS = ("functional", "init", "modules", "parameter", "utils")
 
 
 def __getattr__(name: str) -> Any:
-    if name in ("functional", "utils"):
+    if name in _ROOMS:
         return importlib.import_module(f"{__name__}.{name}")
-    raise AttributeError(
-        f"module 'retrograd.nn' has no attribute '{name}'; it has Module, Parameter, {', '.join(_LAYERS)}, and "
-        "everything else as functions in nn.functional"
-    )
-
-
-_LAYERS = (
-    "Dropout", "GRU", "Identity", "LSTM", "Linear", "ModuleList", "RNN", "ReLU", "Sequential", "Sigmoid", "Tanh",
-)  # fmt: skip
-__all__ = [
-    "GRU",
-    "LSTM",
-    "RNN",
-    "Dropout",
-    "Identity",
-    "Linear",
-    "Module",
-    "ModuleList",
-    "Parameter",
-    "ReLU",
-    "Sequential",
-    "Sigmoid",
-    "Tanh",
-]
+    near = difflib.get_close_matches(name, __all__, 3) if name[0] != "_" else []
+    hint = f"; the nearest names are {', '.join(near)}" if near else ""
+    raise AttributeError(f"module 'retrograd.nn' has no attribute '{name}'{hint}")

@@ -148,6 +148,11 @@ def kl_div(
         raise ValueError(f"{reduction} is not a valid value for reduction")
     if size_average is not None or reduce is not None:
         reduction = reduction_of(reduction, size_average, reduce)
+    if reduction == "mean":
+        warn(
+            "reduction: 'mean' divides the total loss by both the batch size and the support size. 'batchmean' divides "
+            "only by the batch size, and aligns with the KL div math definition."
+        )
     loss = F.exp(target) * (target - input) if log_target else F._xlogy(target, target) - target * input
     if reduction == "batchmean":
         return loss.sum() / input.shape[0] if input.ndim else loss.sum()

@@ -18,22 +18,26 @@ _REDUCTIONS = ("none", "mean", "sum")
 def softmax(input: Any, dim: int | None = None, *, dtype: Any = None, _stacklevel: int = 3) -> Any:  # noqa: A002
     """Exponentials normalised to sum 1 along ``dim``."""
     check_tensor("softmax", input)
-    return F._softmax(input if dtype is None else input.to(dtype), _default_dim(input, dim))
+    return F._softmax(input if dtype is None else input.to(dtype), _default_dim("softmax", input, dim))
 
 
 @public("log_softmax", out=True)
 def log_softmax(input: Any, dim: int | None = None, *, dtype: Any = None, _stacklevel: int = 3) -> Any:  # noqa: A002
     """Logarithm of the softmax, computed without overflow."""
     check_tensor("log_softmax", input)
-    return F._log_softmax(input if dtype is None else input.to(dtype), _default_dim(input, dim))
+    return F._log_softmax(input if dtype is None else input.to(dtype), _default_dim("log_softmax", input, dim))
 
 
 public("softmax", namespace=NN)(softmax)
 public("log_softmax", namespace=NN)(log_softmax)
 
 
-def _default_dim(input: Any, dim: int | None) -> int:  # noqa: A002
+def _default_dim(name: str, input: Any, dim: int | None) -> int:  # noqa: A002
     if dim is None:
+        warn(
+            f"Implicit dimension choice for {name} has been deprecated. "
+            "Change the call to include dim=X as an argument."
+        )
         return 0 if input.ndim in (0, 1, 3) else 1
     return checked_dim(dim, input.ndim)
 

@@ -1,0 +1,39 @@
+"""``torch.nn.modules``: every layer class, gathered from the files of this folder."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..module import Module
+from . import (
+    activation,
+    attention,
+    container,
+    conv,
+    dropout,
+    linear,
+    loss,
+    normalization,
+    padding,
+    pooling,
+    recurrent_cells,
+    rnn,
+    shaping,
+    sparse,
+    transformer,
+)
+
+_FAMILIES = (
+    activation, attention, container, conv, dropout, linear, loss, normalization, padding, pooling, recurrent_cells,
+    rnn, shaping, sparse, transformer,
+)  # fmt: skip
+LAYERS: dict[str, Any] = {
+    name: made
+    for family in _FAMILIES
+    for name, made in vars(family).items()
+    if isinstance(made, type) and issubclass(made, Module) and name[0] != "_" and name not in ("Module", "Layer")
+}
+"""Public name -> class."""
+
+globals().update(LAYERS)
+__all__ = ["Module", *LAYERS]  # noqa: PLE0604

@@ -1,0 +1,333 @@
+"""Containers of modules and of parameters."""
+
+from __future__ import annotations
+
+import operator
+from collections import OrderedDict
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from ...engine.tensors.parameter import Parameter
+from ...engine.tensors.tensor import Tensor
+from ..module import Module
+
+
+class _Numbered(Module):
+    """Modules under the names 0, 1, …, with the ways of a list."""
+
+    def _at(self, index: Any) -> str:
+        count, at = len(self._modules), operator.index(index)
+        if not -count <= at < count:
+            raise IndexError(f"index {at} is out of range")
+        names: list[str] = list(self._modules)
+        return names[at]
+
+    def _kept(self, modules: Iterable[tuple[str, Module]]) -> Any:
+        """A container of the same class with other modules."""
+        made = type(self).__new__(type(self))
+        made.__dict__.update({**self.__dict__, "_modules": OrderedDict(modules)})
+        return made
+
+    def __getitem__(self, index: Any) -> Any:
+        if isinstance(index, slice):
+            chosen = list(self._modules.items())[index]
+            return self._kept(chosen if isinstance(self, Sequential) else _numbered(m for _, m in chosen))
+        return self._modules[self._at(index)]
+
+    def __setitem__(self, index: Any, module: Module) -> None:
+        setattr(self, self._at(index), module)
+
+    def __delitem__(self, index: Any) -> None:
+        names = list(self._modules)[index] if isinstance(index, slice) else [self._at(index)]
+        for name in names:
+            delattr(self, name)
+        self.__dict__["_modules"] = OrderedDict(_numbered(self._modules.values()))
+
+    def __len__(self) -> int:
+        return len(self._modules)
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self._modules.values())
+
+    def __dir__(self) -> list[str]:
+        return [name for name in super().__dir__() if not name.isdigit()]
+
+    def append(self, module: Module) -> Any:
+        """Add a module at the end."""
+        self.add_module(str(len(self)), module)
+        return self
+
+    def insert(self, index: int, module: Module) -> Any:
+        """Add a module before another."""
+        if not isinstance(module, Module):
+            raise TypeError(f"{type(module).__name__} is not a Module subclass")
+        modules = list(self._modules.values())
+        modules.insert(index, module)
+        self.__dict__["_modules"] = OrderedDict(_numbered(modules))
+        return self
+
+    def extend(self, modules: Iterable[Module]) -> Any:
+        """Add modules at the end."""
+        for module in list(modules):
+            self.append(module)
+        return self
+
+    def pop(self, key: Any) -> Module:
+        """Take a module out."""
+        taken: Module = self[key]
+        del self[key]
+        return taken
+
+    def __iadd__(self, modules: Iterable[Module]) -> Any:
+        return self.extend(modules)
+
+    def __add__(self, other: Iterable[Module]) -> Any:
+        return self._kept(_numbered([*self, *other]))
+
+
+def _numbered(modules: Iterable[Any]) -> list[tuple[str, Any]]:
+    return [(str(i), module) for i, module in enumerate(modules)]
+
+
+class Sequential(_Numbered):
+    """Modules one after the other; given in order or as an ``OrderedDict``."""
+
+    def __init__(self, *modules: Any) -> None:
+        super().__init__()
+        given = modules[0].items() if len(modules) == 1 and isinstance(modules[0], OrderedDict) else _numbered(modules)
+        for name, module in given:
+            self.add_module(name, module)
+
+    def forward(self, input: Any) -> Any:  # noqa: A002
+        """Apply every module in turn."""
+        for module in self._modules.values():
+            input = module(input)  # noqa: A001
+        return input
+
+
+class ModuleList(_Numbered):
+    """A list of modules."""
+
+    def __init__(self, modules: Iterable[Module] | None = None) -> None:
+        super().__init__()
+        self.extend(modules or ())
+
+    def __repr__(self) -> str:
+        groups: list[tuple[int, int, str]] = []
+        for i, module in enumerate(self):
+            text = repr(module)
+            if groups and groups[-1][2] == text:
+                groups[-1] = (groups[-1][0], i, text)
+            else:
+                groups.append((i, i, text))
+        lines = [
+            (f"({a}): {text}" if a == b else f"({a}-{b}): {b - a + 1} x {text}").replace("\n", "\n  ")
+            for a, b, text in groups
+        ]
+        return f"{type(self).__name__}(" + ("\n  " + "\n  ".join(lines) + "\n" if lines else "") + ")"
+
+
+class ModuleDict(Module):
+    """Modules by name."""
+
+    def __init__(self, modules: Any = None) -> None:
+        super().__init__()
+        if modules is not None:
+            self.update(modules)
+
+    def __getitem__(self, key: str) -> Any:
+        return self._modules[key]
+
+    def __setitem__(self, key: str, module: Module) -> None:
+        self.add_module(key, module)
+
+    def __delitem__(self, key: str) -> None:
+        del self._modules[key]
+
+    def __len__(self) -> int:
+        return len(self._modules)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._modules)
+
+    def __contains__(self, key: str) -> bool:
+        return key in self._modules
+
+    def clear(self) -> None:
+        """Take all modules out."""
+        self._modules.clear()
+
+    def pop(self, key: str) -> Any:
+        """Take a module out."""
+        return self._modules.pop(key)
+
+    def keys(self) -> Any:
+        """The names."""
+        return self._modules.keys()
+
+    def items(self) -> Any:
+        """Names and modules."""
+        return self._modules.items()
+
+    def values(self) -> Any:
+        """The modules."""
+        return self._modules.values()
+
+    def update(self, modules: Any) -> None:
+        """Add modules from a mapping or from pairs."""
+        if not isinstance(modules, Iterable):
+            kind = type(modules).__name__
+            raise TypeError(f"ModuleDict.update should be called with an iterable of key/value pairs, but got {kind}")
+        for i, pair in enumerate(modules.items() if isinstance(modules, (Mapping, ModuleDict)) else modules):
+            if not isinstance(pair, Iterable):
+                kind = type(pair).__name__
+                raise TypeError(f"ModuleDict update sequence element #{i} should be Iterable; is {kind}")
+            name, module = pair
+            self[name] = module
+
+
+def _described(value: Any, kind: str) -> str:
+    if not isinstance(value, Tensor):
+        return f"Object of type: {type(value).__name__}"
+    what = "Parameter" if isinstance(value, Parameter) else "Tensor"
+    return f"{what} containing: [{value.dtype if kind == 'list' else value.type()} of size {_times(value)}]"
+
+
+def _times(value: Any) -> str:
+    return "x".join(map(str, value.shape))
+
+
+def _listing(module: Module, lines: Iterable[str]) -> str:
+    text = "".join(f"    {line}\n" for line in lines)
+    return f"{type(module).__name__}(" + (f"\n{text})" if text else ")")
+
+
+def _as_parameter(value: Any) -> Any:
+    return Parameter(value) if isinstance(value, Tensor) and not isinstance(value, Parameter) else value
+
+
+class ParameterList(Module):
+    """A list of parameters and other things; tensors become parameters."""
+
+    def __init__(self, values: Iterable[Any] | None = None) -> None:
+        super().__init__()
+        self._size = 0
+        self.extend(values or ())
+
+    def _at(self, index: int) -> str:
+        at = operator.index(index)
+        if not -self._size <= at < self._size:
+            raise IndexError(f"index {at} is out of range")
+        return str(at % self._size)
+
+    def __getitem__(self, index: Any) -> Any:
+        if isinstance(index, slice):
+            return type(self)(getattr(self, str(i)) for i in range(*index.indices(self._size)))
+        return getattr(self, self._at(index))
+
+    def __setitem__(self, index: int, value: Any) -> None:
+        setattr(self, self._at(index), _as_parameter(value))
+
+    def __len__(self) -> int:
+        return self._size
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter([self[i] for i in range(self._size)])
+
+    def append(self, value: Any) -> ParameterList:
+        """Add at the end."""
+        self._size += 1
+        self[self._size - 1] = value
+        return self
+
+    def extend(self, values: Iterable[Any]) -> ParameterList:
+        """Add several at the end."""
+        if not isinstance(values, Iterable) or isinstance(values, Tensor):
+            raise TypeError(f"ParameterList.extend should be called with an iterable, but got {type(values).__name__}")
+        for value in values:
+            self.append(value)
+        return self
+
+    def __iadd__(self, values: Iterable[Any]) -> ParameterList:
+        return self.extend(values)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        raise RuntimeError("ParameterList should not be called.")
+
+    def __repr__(self) -> str:
+        return _listing(self, (f"({i}): {_described(value, 'list')}" for i, value in enumerate(self)))
+
+
+class ParameterDict(Module):
+    """Parameters and other things by name; tensors become parameters."""
+
+    def __init__(self, parameters: Any = None) -> None:
+        super().__init__()
+        self._keys: dict[str, None] = {}
+        if parameters is not None:
+            self.update(parameters)
+
+    def __getitem__(self, key: str) -> Any:
+        return getattr(self, str(key))
+
+    def __setitem__(self, key: str, value: Any) -> None:
+        self._keys[str(key)] = None
+        setattr(self, str(key), _as_parameter(value))
+
+    def __delitem__(self, key: str) -> None:
+        del self._keys[key]
+        delattr(self, key)
+
+    def __len__(self) -> int:
+        return len(self._keys)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._keys)
+
+    def __contains__(self, key: str) -> bool:
+        return key in self._keys
+
+    def keys(self) -> Iterable[str]:
+        """The names."""
+        return self._keys.keys()
+
+    def items(self) -> Iterable[tuple[str, Any]]:
+        """Names and values."""
+        return ((key, self[key]) for key in self._keys)
+
+    def values(self) -> Iterable[Any]:
+        """The values."""
+        return (self[key] for key in self._keys)
+
+    def get(self, key: str, default: Any = None) -> Any:
+        """The value of a name, or ``default``."""
+        found = key in self
+        return self[key] if found else default
+
+    def pop(self, key: str) -> Any:
+        """Take a value out."""
+        value = self[key]
+        del self[key]
+        return value
+
+    def setdefault(self, key: str, default: Any = None) -> Any:
+        """The value of a name, which is ``default`` if it had none."""
+        if key not in self:
+            self[key] = default
+        return self[key]
+
+    def clear(self) -> None:
+        """Take everything out."""
+        for key in list(self._keys):
+            del self[key]
+
+    def update(self, parameters: Any) -> None:
+        """Add values from a mapping or from pairs."""
+        for name, value in parameters.items() if hasattr(parameters, "items") else parameters:
+            self[name] = value
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        raise RuntimeError("ParameterDict should not be called.")
+
+    def __repr__(self) -> str:
+        return _listing(self, (f"({name}): {_described(value, 'dict')}" for name, value in self.items()))

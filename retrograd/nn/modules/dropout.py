@@ -1,0 +1,66 @@
+"""Dropout layers: values, channels or features left out while training."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .declared import Layer
+
+
+class _Dropout(Layer):
+    """``p`` is the probability to leave out."""
+
+    p: float
+    inplace: bool
+
+    def prepare(self, options: dict[str, Any]) -> None:
+        """A probability."""
+        super().prepare(options)
+        if not 0 <= self.p <= 1:
+            raise ValueError(f"dropout probability has to be between 0 and 1, but got {self.p}")
+
+    def extra_repr(self) -> str:
+        """Both options."""
+        return f"p={self.p}, inplace={self.inplace}"
+
+
+class Dropout(_Dropout, call="dropout", training=True):
+    """Zeros with probability ``p`` while training, the rest scaled by ``1 / (1 - p)``."""
+
+    p: float = 0.5
+    inplace: bool = False
+
+
+class Dropout1d(_Dropout, call="dropout1d", training=True):
+    """Whole channels of (N, C, L) left out."""
+
+    p: float = 0.5
+    inplace: bool = False
+
+
+class Dropout2d(_Dropout, call="dropout2d", training=True):
+    """Whole channels of (N, C, H, W) left out."""
+
+    p: float = 0.5
+    inplace: bool = False
+
+
+class Dropout3d(_Dropout, call="dropout3d", training=True):
+    """Whole channels of (N, C, D, H, W) left out."""
+
+    p: float = 0.5
+    inplace: bool = False
+
+
+class AlphaDropout(_Dropout, call="alpha_dropout", training=True, only="p"):
+    """Dropout that keeps mean and variance of what ``SELU`` gives (Klambauer et al. 2017)."""
+
+    p: float = 0.5
+    inplace: bool = False
+
+
+class FeatureAlphaDropout(_Dropout, call="feature_alpha_dropout", training=True, only="p"):
+    """``AlphaDropout`` of whole channels."""
+
+    p: float = 0.5
+    inplace: bool = False

@@ -1,0 +1,234 @@
+"""Pooling layers in one, two and three dimensions."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+from .declared import Layer, window
+
+
+class _Strided(Layer):
+    """Windows that follow each other unless ``stride`` says otherwise."""
+
+    kernel_size: Any
+    stride: Any
+
+    def prepare(self, options: dict[str, Any]) -> None:
+        """A stride left out is the window's size."""
+        super().prepare(options)
+        if self.stride is None:
+            self.stride = self.kernel_size
+
+
+_MAX = "kernel_size stride padding dilation ceil_mode"
+
+
+class MaxPool1d(_Strided, call="max_pool1d", shown=_MAX):
+    """Maximum of each window."""
+
+    kernel_size: Any
+    stride: Any = None
+    padding: Any = 0
+    dilation: Any = 1
+    return_indices: bool = False
+    ceil_mode: bool = False
+
+
+class MaxPool2d(_Strided, call="max_pool2d", shown=_MAX):
+    """Maximum of each window."""
+
+    kernel_size: Any
+    stride: Any = None
+    padding: Any = 0
+    dilation: Any = 1
+    return_indices: bool = False
+    ceil_mode: bool = False
+
+
+class MaxPool3d(_Strided, call="max_pool3d", shown=_MAX):
+    """Maximum of each window."""
+
+    kernel_size: Any
+    stride: Any = None
+    padding: Any = 0
+    dilation: Any = 1
+    return_indices: bool = False
+    ceil_mode: bool = False
+
+
+class AvgPool1d(_Strided, call="avg_pool1d", shown="kernel_size stride padding"):
+    """Mean of each window."""
+
+    kernel_size: Any
+    stride: Any = None
+    padding: Any = 0
+    ceil_mode: bool = False
+    count_include_pad: bool = True
+
+    def prepare(self, options: dict[str, Any]) -> None:
+        """Sizes as tuples."""
+        super().prepare(options)
+        for name in ("kernel_size", "stride", "padding"):
+            setattr(self, name, window(getattr(self, name), 1))
+
+
+class AvgPool2d(_Strided, call="avg_pool2d", shown="kernel_size stride padding"):
+    """Mean of each window."""
+
+    kernel_size: Any
+    stride: Any = None
+    padding: Any = 0
+    ceil_mode: bool = False
+    count_include_pad: bool = True
+    divisor_override: int | None = None
+
+
+class AvgPool3d(_Strided, call="avg_pool3d", shown="kernel_size stride padding"):
+    """Mean of each window."""
+
+    kernel_size: Any
+    stride: Any = None
+    padding: Any = 0
+    ceil_mode: bool = False
+    count_include_pad: bool = True
+    divisor_override: int | None = None
+
+
+class LPPool1d(Layer, call="lp_pool1d"):
+    """Norm of each window."""
+
+    norm_type: float
+    kernel_size: Any
+    stride: Any = None
+    ceil_mode: bool = False
+
+
+class LPPool2d(Layer, call="lp_pool2d"):
+    """Norm of each window."""
+
+    norm_type: float
+    kernel_size: Any
+    stride: Any = None
+    ceil_mode: bool = False
+
+
+class LPPool3d(Layer, call="lp_pool3d"):
+    """Norm of each window."""
+
+    norm_type: float
+    kernel_size: Any
+    stride: Any = None
+    ceil_mode: bool = False
+
+
+class AdaptiveAvgPool1d(Layer, call="adaptive_avg_pool1d"):
+    """Means of windows that give an output of a chosen size."""
+
+    output_size: Any
+
+
+class AdaptiveAvgPool2d(Layer, call="adaptive_avg_pool2d"):
+    """Means of windows that give an output of a chosen size."""
+
+    output_size: Any
+
+
+class AdaptiveAvgPool3d(Layer, call="adaptive_avg_pool3d"):
+    """Means of windows that give an output of a chosen size."""
+
+    output_size: Any
+
+
+class AdaptiveMaxPool1d(Layer, call="adaptive_max_pool1d", shown="output_size"):
+    """Maxima of windows that give an output of a chosen size."""
+
+    output_size: Any
+    return_indices: bool = False
+
+
+class AdaptiveMaxPool2d(Layer, call="adaptive_max_pool2d", shown="output_size"):
+    """Maxima of windows that give an output of a chosen size."""
+
+    output_size: Any
+    return_indices: bool = False
+
+
+class AdaptiveMaxPool3d(Layer, call="adaptive_max_pool3d", shown="output_size"):
+    """Maxima of windows that give an output of a chosen size."""
+
+    output_size: Any
+    return_indices: bool = False
+
+
+class _Unpool(_Strided):
+    """Maxima back at the places they came from."""
+
+    dimensions: ClassVar[int] = 1
+
+    def prepare(self, options: dict[str, Any]) -> None:
+        """Sizes as tuples."""
+        super().prepare(options)
+        for name in ("kernel_size", "stride", "padding"):
+            setattr(self, name, window(getattr(self, name), self.dimensions))
+
+
+class MaxUnpool1d(_Unpool, call="max_unpool1d"):
+    """Maxima back at the places they came from, zeros elsewhere."""
+
+    kernel_size: Any
+    stride: Any = None
+    padding: Any = 0
+
+
+class MaxUnpool2d(_Unpool, call="max_unpool2d"):
+    """Maxima back at the places they came from, zeros elsewhere."""
+
+    dimensions = 2
+    kernel_size: Any
+    stride: Any = None
+    padding: Any = 0
+
+
+class MaxUnpool3d(_Unpool, call="max_unpool3d"):
+    """Maxima back at the places they came from, zeros elsewhere."""
+
+    dimensions = 3
+    kernel_size: Any
+    stride: Any = None
+    padding: Any = 0
+
+
+_FRACTIONAL = "kernel_size output_size output_ratio return_indices _random_samples"
+
+
+class _Fractional(Layer):
+    """Windows of random width."""
+
+    def prepare(self, options: dict[str, Any]) -> None:
+        """Exactly one of the two ways to say the output's size."""
+        super().prepare(options)
+        name, ways = type(self).__name__, [options["output_size"], options["output_ratio"]]
+        if ways == [None, None]:
+            raise ValueError(f"{name} requires specifying either an output size, or a pooling ratio")
+        if None not in ways:
+            raise ValueError("only one of output_size and output_ratio may be specified")
+
+
+class FractionalMaxPool2d(_Fractional, call="fractional_max_pool2d", only=_FRACTIONAL, shown=""):
+    """Maxima of windows of random width (Graham 2014)."""
+
+    kernel_size: Any
+    output_size: Any = None
+    output_ratio: Any = None
+    return_indices: bool = False
+    _random_samples: Any = None
+
+
+class FractionalMaxPool3d(_Fractional, call="fractional_max_pool3d", only=_FRACTIONAL, shown=""):
+    """Maxima of windows of random width (Graham 2014)."""
+
+    kernel_size: Any
+    output_size: Any = None
+    output_ratio: Any = None
+    return_indices: bool = False
+    _random_samples: Any = None

@@ -1,0 +1,187 @@
+"""Recurrent layers: ``RNN``, ``LSTM`` and ``GRU`` over padded or packed sequences."""
+
+from __future__ import annotations
+
+import math
+import numbers
+import warnings
+from collections.abc import Iterator
+from typing import Any
+
+from ...engine.table.methods import FUNCTIONS
+from ...engine.tensors.parameter import Parameter
+from .. import init
+from ..module import Module
+from ..utils.rnn import PackedSequence
+
+_GATES = {"LSTM": 4, "GRU": 3, "RNN_TANH": 1, "RNN_RELU": 1}
+
+
+class RNNBase(Module):
+    """Sizes, options and parameters of recurrent layers, uniform in ``±1/sqrt(hidden_size)``."""
+
+    def __init__(
+        self, mode: str, input_size: int, hidden_size: int, num_layers: int = 1, bias: bool = True,
+        batch_first: bool = False, dropout: float = 0.0, bidirectional: bool = False, proj_size: int = 0,
+        device: Any = None, dtype: Any = None,
+    ) -> None:  # fmt: skip
+        super().__init__()
+        self.mode, self.input_size, self.hidden_size, self.num_layers = mode, input_size, hidden_size, num_layers
+        self.bias, self.batch_first, self.dropout = bias, batch_first, float(_probability(dropout))
+        self.bidirectional, self.proj_size = bidirectional, proj_size
+        self._check()
+        for name, shape in self._shapes():
+            setattr(self, name, Parameter(FUNCTIONS["empty"](*shape, device=device, dtype=dtype)))
+        self.reset_parameters()
+
+    def _check(self) -> None:
+        if self.dropout > 0 and self.num_layers == 1:
+            warnings.warn(
+                "dropout option adds dropout after all but last recurrent layer, so non-zero dropout expects "
+                f"num_layers greater than 1, but got dropout={self.dropout} and num_layers={self.num_layers}",
+                stacklevel=4,
+            )
+        for name in ("input_size", "hidden_size", "num_layers"):
+            if not isinstance(getattr(self, name), int):
+                kind = type(getattr(self, name)).__name__
+                raise TypeError(f"{name} should be of type int, got: {kind}")
+        for name in ("hidden_size", "num_layers"):
+            if getattr(self, name) <= 0:
+                raise ValueError(f"{name} must be greater than zero")
+        if self.proj_size < 0:
+            raise ValueError("proj_size should be a positive integer or zero to disable projections")
+        if self.proj_size >= self.hidden_size:
+            raise ValueError("proj_size has to be smaller than hidden_size")
+
+    def _shapes(self) -> Iterator[tuple[str, tuple[int, ...]]]:
+        """Names and shapes of the parameters, layer by layer, direction by direction."""
+        rows, width = _GATES[self.mode] * self.hidden_size, 2 if self.bidirectional else 1
+        out = self.proj_size or self.hidden_size
+        for layer in range(self.num_layers):
+            inner = self.input_size if layer == 0 else out * width
+            for suffix in ("", "_reverse")[:width]:
+                yield f"weight_ih_l{layer}{suffix}", (rows, inner)
+                yield f"weight_hh_l{layer}{suffix}", (rows, out)
+                if self.bias:
+                    yield f"bias_ih_l{layer}{suffix}", (rows,)
+                    yield f"bias_hh_l{layer}{suffix}", (rows,)
+                if self.proj_size:
+                    yield f"weight_hr_l{layer}{suffix}", (self.proj_size, self.hidden_size)
+
+    @property
+    def all_weights(self) -> list[list[Any]]:
+        """The parameters of each direction of each layer."""
+        per = 2 + 2 * self.bias + bool(self.proj_size)
+        flat = list(self._parameters.values())
+        return [flat[i : i + per] for i in range(0, len(flat), per)]
+
+    def reset_parameters(self) -> None:
+        """Draw all of them."""
+        bound = 1 / math.sqrt(self.hidden_size)
+        for parameter in self.parameters():
+            init.uniform_(parameter, -bound, bound)
+
+    def flatten_parameters(self) -> None:
+        """Nothing: parameters need not lie together here."""
+
+    def extra_repr(self) -> str:
+        """Sizes, and options where they are not the usual ones."""
+        said, usual = f"{self.input_size}, {self.hidden_size}", {"proj_size": 0, "num_layers": 1, "bias": True}
+        for name, value in {**usual, "batch_first": False, "dropout": 0, "bidirectional": False}.items():
+            if getattr(self, name) != value:
+                said += f", {name}={getattr(self, name)}"
+        return said
+
+    def _zeros(self, like: Any, batch: int) -> list[Any]:
+        layers = self.num_layers * (2 if self.bidirectional else 1)
+        widths = [self.proj_size or self.hidden_size, self.hidden_size][: 2 if self.mode == "LSTM" else 1]
+        return [FUNCTIONS["zeros"](layers, batch, width, dtype=like.dtype) for width in widths]
+
+    def _run(self, sequence: Any, states: tuple[Any, ...]) -> tuple[Any, tuple[Any, ...]]:
+        """Outputs and last states of a padded, an unbatched or a packed sequence; no states: zeros."""
+        if isinstance(sequence, PackedSequence):
+            return self._run_packed(sequence, states)
+        if sequence.ndim not in (2, 3):
+            raise ValueError(f"{type(self).__name__}: Expected input to be 2D or 3D, got {sequence.ndim}D instead")
+        batched, at = sequence.ndim == 3, 0 if self.batch_first else 1
+        x = sequence if batched else sequence.unsqueeze(at)
+        if x.shape[-1] != self.input_size:
+            raise RuntimeError(
+                f"input.size(-1) must be equal to input_size. Expected {self.input_size}, got {x.shape[-1]}"
+            )
+        started = [s if batched else s.unsqueeze(1) for s in states] or self._zeros(x, x.shape[at])
+        self._check_states(started, x.shape[at])
+        out, *finals = self._call(x, started, self.batch_first)
+        return (out if batched else out.squeeze(at)), tuple(f if batched else f.squeeze(1) for f in finals)
+
+    def _run_packed(self, sequence: Any, states: tuple[Any, ...]) -> tuple[Any, tuple[Any, ...]]:
+        order, back = sequence.sorted_indices, sequence.unsorted_indices
+        started = [s if order is None else s.index_select(1, order) for s in states]
+        started = started or self._zeros(sequence.data, int(sequence.batch_sizes[0]))
+        data, *finals = self._call(sequence.data, started, batch_sizes=sequence.batch_sizes)
+        return sequence._replace(data=data), tuple(f if back is None else f.index_select(1, back) for f in finals)
+
+    def _check_states(self, states: list[Any], batch: int) -> None:
+        for kind, state, zeros in zip(("[0]", "[1]"), states, self._zeros(states[0], batch), strict=False):
+            if state.shape != zeros.shape:
+                name = f"hidden{kind}" if self.mode == "LSTM" else "hidden"
+                raise RuntimeError(f"Expected {name} size {tuple(zeros.shape)}, got {list(state.shape)}")
+
+    def _call(self, x: Any, states: list[Any], *layout: bool, batch_sizes: Any = None) -> Any:
+        hx = tuple(states) if self.mode == "LSTM" else states[0]
+        given = (x, hx) if batch_sizes is None else (x, batch_sizes, hx)
+        how = (self.bias, self.num_layers, self.dropout, self.training, self.bidirectional)
+        return FUNCTIONS[self.mode.lower()](*given, list(self._parameters.values()), *how, *layout)
+
+
+def _probability(given: Any) -> Any:
+    if isinstance(given, bool) or not isinstance(given, numbers.Number) or not 0 <= given <= 1:  # type: ignore[operator]
+        raise ValueError(
+            "dropout should be a number in range [0, 1] representing the probability of an element being zeroed"
+        )
+    return given
+
+
+class RNN(RNNBase):
+    """``tanh`` or ``relu`` of both linear maps: outputs and last states."""
+
+    def __init__(
+        self, input_size: int, hidden_size: int, num_layers: int = 1, nonlinearity: str = "tanh", *args: Any,
+        **options: Any,
+    ) -> None:  # fmt: skip
+        if options.get("proj_size", 0) > 0:
+            raise ValueError("proj_size argument is only supported for LSTM, not RNN or GRU")
+        if nonlinearity not in ("tanh", "relu"):
+            raise ValueError(f"Unknown nonlinearity '{nonlinearity}'. Select from 'tanh' or 'relu'.")
+        super().__init__(f"RNN_{nonlinearity.upper()}", input_size, hidden_size, num_layers, *args, **options)
+        self.nonlinearity = nonlinearity
+
+    def forward(self, input: Any, hx: Any = None) -> Any:  # noqa: A002
+        """Apply the layers; without ``hx`` they start from zeros."""
+        out, (final,) = self._run(input, () if hx is None else (hx,))
+        return out, final
+
+
+class LSTM(RNNBase):
+    """Long short-term memory (Hochreiter and Schmidhuber 1997)."""
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__("LSTM", *args, **options)
+
+    def forward(self, input: Any, hx: Any = None) -> Any:  # noqa: A002
+        """Outputs, and the last hidden and cell states; without ``hx`` they start from zeros."""
+        return self._run(input, () if hx is None else tuple(hx))
+
+
+class GRU(RNNBase):
+    """Gated recurrent units (Cho et al. 2014)."""
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        if options.get("proj_size", 0) > 0:
+            raise ValueError("proj_size argument is only supported for LSTM, not RNN or GRU")
+        super().__init__("GRU", *args, **options)
+
+    def forward(self, input: Any, hx: Any = None) -> Any:  # noqa: A002
+        """Outputs and last states; without ``hx`` they start from zeros."""
+        out, (final,) = self._run(input, () if hx is None else (hx,))
+        return out, final
