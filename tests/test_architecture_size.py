@@ -26,6 +26,11 @@ MANY_PARAMETERS: dict[str, str] = {}
 # Base classes whose ladder is PyTorch's, so that users' subclasses fit: counted from here upward.
 TORCH_LADDERS: dict[str, str] = {
     "Function": "FunctionCtx → Function → a user's operator",
+    "Module": "Module → a family → a layer",
+    "Layer": "Module → declared layers → a family → a layer",
+    "_Convolution": "Module → all convolutions → plain or transposed → by dimensions",
+    "_Scaling": "Module → norms with weight and bias → a norm",
+    "_Tracking": "norms with running averages → over batches or instances → by dimensions",
     "ModeContext": "context manager and decorator → with or without arguments → the mode",
 }
 
