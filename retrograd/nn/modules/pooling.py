@@ -10,14 +10,17 @@ from .declared import Layer, window
 class _Strided(Layer):
     """Windows that follow each other unless ``stride`` says otherwise."""
 
-    kernel_size: Any
-    stride: Any
+    tuples_of: ClassVar[int] = 0
+    """Sizes are kept as tuples of so many, or as they were given."""
 
     def prepare(self, options: dict[str, Any]) -> None:
         """A stride left out is the window's size."""
+        if options["stride"] is None:
+            options["stride"] = options["kernel_size"]
+        if self.tuples_of:
+            sizes = ("kernel_size", "stride", "padding")
+            options |= {name: window(options[name], self.tuples_of) for name in sizes}
         super().prepare(options)
-        if self.stride is None:
-            self.stride = self.kernel_size
 
 
 _MAX = "kernel_size stride padding dilation ceil_mode"
@@ -59,17 +62,12 @@ class MaxPool3d(_Strided, call="max_pool3d", shown=_MAX):
 class AvgPool1d(_Strided, call="avg_pool1d", shown="kernel_size stride padding"):
     """Mean of each window."""
 
+    tuples_of = 1
     kernel_size: Any
     stride: Any = None
     padding: Any = 0
     ceil_mode: bool = False
     count_include_pad: bool = True
-
-    def prepare(self, options: dict[str, Any]) -> None:
-        """Sizes as tuples."""
-        super().prepare(options)
-        for name in ("kernel_size", "stride", "padding"):
-            setattr(self, name, window(getattr(self, name), 1))
 
 
 class AvgPool2d(_Strided, call="avg_pool2d", shown="kernel_size stride padding"):
@@ -160,39 +158,28 @@ class AdaptiveMaxPool3d(Layer, call="adaptive_max_pool3d", shown="output_size"):
     return_indices: bool = False
 
 
-class _Unpool(_Strided):
-    """Maxima back at the places they came from."""
-
-    dimensions: ClassVar[int] = 1
-
-    def prepare(self, options: dict[str, Any]) -> None:
-        """Sizes as tuples."""
-        super().prepare(options)
-        for name in ("kernel_size", "stride", "padding"):
-            setattr(self, name, window(getattr(self, name), self.dimensions))
-
-
-class MaxUnpool1d(_Unpool, call="max_unpool1d"):
+class MaxUnpool1d(_Strided, call="max_unpool1d"):
     """Maxima back at the places they came from, zeros elsewhere."""
 
+    tuples_of = 1
     kernel_size: Any
     stride: Any = None
     padding: Any = 0
 
 
-class MaxUnpool2d(_Unpool, call="max_unpool2d"):
+class MaxUnpool2d(_Strided, call="max_unpool2d"):
     """Maxima back at the places they came from, zeros elsewhere."""
 
-    dimensions = 2
+    tuples_of = 2
     kernel_size: Any
     stride: Any = None
     padding: Any = 0
 
 
-class MaxUnpool3d(_Unpool, call="max_unpool3d"):
+class MaxUnpool3d(_Strided, call="max_unpool3d"):
     """Maxima back at the places they came from, zeros elsewhere."""
 
-    dimensions = 3
+    tuples_of = 3
     kernel_size: Any
     stride: Any = None
     padding: Any = 0
