@@ -101,18 +101,22 @@ MARGINS = [
 ]  # fmt: skip
 
 LOGS = real(6, 2, 4) - 2.0
+FIRST_ORDER = {"second": False, "forward": False}
+"""PyTorch has no derivative of the gradient of this loss, and no forward mode."""
 CTC = [
     program("ctc", lambda torch, x: torch.nn.functional.ctc_loss(
-        x.log_softmax(2), torch.tensor([[1, 2, 2], [3, 1, 0]]), (6, 5), (3, 2)), LOGS),
+        x.log_softmax(2), torch.tensor([[1, 2, 2], [3, 1, 0]]), (6, 5), (3, 2)), LOGS, **FIRST_ORDER),
     program("ctc sum", lambda torch, x: torch.nn.functional.ctc_loss(
         x.log_softmax(2), torch.tensor([1, 2, 2, 3, 1]), torch.tensor([6, 5]), torch.tensor([3, 2]),
-        reduction="sum"), LOGS),
+        reduction="sum"), LOGS, **FIRST_ORDER),
     program("ctc none, other blank", lambda torch, x: torch.nn.functional.ctc_loss(
-        x.log_softmax(2), torch.tensor([[1, 2, 0], [1, 1, 0]]), (6, 6), (3, 2), blank=3, reduction="none"), LOGS),
+        x.log_softmax(2), torch.tensor([[1, 2, 0], [1, 1, 0]]), (6, 6), (3, 2), blank=3, reduction="none"), LOGS, **FIRST_ORDER),
     program("ctc impossible", lambda torch, x: torch.nn.functional.ctc_loss(
-        x.log_softmax(2), torch.tensor([[1, 1, 1], [3, 1, 2]]), (3, 5), (3, 3), zero_infinity=True), LOGS),
+        x.log_softmax(2), torch.tensor([[1, 1, 1], [3, 1, 2]]), (3, 5), (3, 3), zero_infinity=True), LOGS, **FIRST_ORDER),
     program("ctc one", lambda torch, x: torch.nn.functional.ctc_loss(
-        x.log_softmax(1), torch.tensor([1, 2]), torch.tensor(6), torch.tensor(2)), real(6, 4)),
+        x.log_softmax(1), torch.tensor([1, 2]), torch.tensor(6), torch.tensor(2)), real(6, 4), **FIRST_ORDER),
+    *more("ctc_loss", [LOGS, Const(np.array([[1, 2], [3, 3]])), (6, 4), (2, 2)], [LOGS, Const(np.array([1])), (2, 0), (1, 0), 3, "sum"],
+          [LOGS, Const(np.array([[1, 1], [2, 0]])), (2, 6), (2, 1), {"zero_infinity": True, "reduction": "none"}], **FIRST_ORDER),
 ]  # fmt: skip
 
 DISTANCES = [

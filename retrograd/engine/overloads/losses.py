@@ -15,21 +15,32 @@ _REDUCTIONS = ("none", "mean", "sum")
 
 
 @public("softmax", out=True)
-def softmax(input: Any, dim: int | None = None, *, dtype: Any = None, _stacklevel: int = 3) -> Any:  # noqa: A002
+def softmax(input: Any, dim: int | None = None, dtype: Any = None) -> Any:  # noqa: A002
     """Exponentials normalised to sum 1 along ``dim``."""
     check_tensor("softmax", input)
     return F._softmax(input if dtype is None else input.to(dtype), _default_dim("softmax", input, dim))
 
 
 @public("log_softmax", out=True)
-def log_softmax(input: Any, dim: int | None = None, *, dtype: Any = None, _stacklevel: int = 3) -> Any:  # noqa: A002
+def log_softmax(input: Any, dim: int | None = None, dtype: Any = None) -> Any:  # noqa: A002
     """Logarithm of the softmax, computed without overflow."""
     check_tensor("log_softmax", input)
     return F._log_softmax(input if dtype is None else input.to(dtype), _default_dim("log_softmax", input, dim))
 
 
-public("softmax", namespace=NN)(softmax)
-public("log_softmax", namespace=NN)(log_softmax)
+def _with_stacklevel(f: Any) -> Any:
+    """As in ``nn.functional``, where the third argument is the frame that a warning would name."""
+
+    def call(input: Any, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None) -> Any:  # noqa: A002
+        return f(input, dim, dtype)
+
+    call.__name__ = call.__qualname__ = f.__name__
+    call.__doc__ = f.__doc__
+    return call
+
+
+public("softmax", namespace=NN)(_with_stacklevel(softmax))
+public("log_softmax", namespace=NN)(_with_stacklevel(log_softmax))
 
 
 def _default_dim(name: str, input: Any, dim: int | None) -> int:  # noqa: A002
@@ -138,7 +149,8 @@ def reduction_of(reduction: str, size_average: Any, reduce: Any) -> str:
         if reduction not in _REDUCTIONS:
             raise ValueError(f"{reduction} is not a valid value for reduction")
         return reduction
-    old = "none" if reduce is False else "sum" if size_average is False else "mean"
+    sums = size_average is None or size_average
+    old = "none" if reduce is not None and not reduce else "mean" if sums else "sum"
     warn(f"size_average and reduce args will be deprecated, please use reduction='{old}' instead.")  # fmt: skip
     return old
 

@@ -1,4 +1,4 @@
-"""Margin losses, losses of embeddings, and connectionist temporal classification."""
+"""Margin losses and losses of embeddings."""
 
 from __future__ import annotations
 
@@ -149,72 +149,3 @@ def triplet_margin_with_distance_loss(
     if margin <= 0:
         raise ValueError(f"margin must be greater than 0, got {margin}")
     return _triplet(anchor, positive, negative, distance_function or pairwise_distance, margin, swap, reduction)
-
-
-# -- connectionist temporal classification
-
-FAR = -1e30
-"""The logarithm of an impossible path: finite, so that its gradient is 0 and not NaN."""
-
-
-def _lengths(values: Any) -> Any:
-    return np.asarray(values._array if isinstance(values, TensorBase) else values).reshape(-1)
-
-
-def _label_rows(targets: Any, lengths: Any, blank: int) -> Any:
-    """Targets with blanks between and around, padded with blanks: N x (2 S + 1)."""
-    numbers = targets._array
-    rows = np.full((len(lengths), 2 * int(lengths.max(initial=0)) + 1), blank, np.int64)
-    start = 0
-    for i, n in enumerate(lengths):
-        rows[i, 1 : 2 * n : 2] = numbers[start : start + n] if numbers.ndim == 1 else numbers[i, :n]
-        start += int(n)
-    return rows
-
-
-@public("ctc_loss", namespace=NN)
-def ctc_loss(
-    log_probs: Any, targets: Any, input_lengths: Any, target_lengths: Any, blank: int = 0, reduction: str = "mean",
-    zero_infinity: bool = False,
-) -> Any:  # fmt: skip
-    """Negative log probability of the targets, summed over all alignments (A. Graves et al., ICML 2006).
-
-    ``log_probs`` is ``(T, N, C)`` or ``(T, C)``; targets are ``(N, S)`` or joined in one row.
-    """
-    reduction = reduction_of(reduction, None, None)
-    check_tensor("ctc_loss", log_probs, name="log_probs")
-    single = log_probs.ndim == 2
-    logs = F.unsqueeze(log_probs, 1) if single else log_probs
-    steps, lengths = _lengths(input_lengths), _lengths(target_lengths)
-    labels = _label_rows(targets, lengths, blank)
-    loss = -_alignments(logs, labels, steps, lengths, blank)
-    if zero_infinity:
-        loss = F._where(wrap(loss._array >= -FAR / 2), F.zeros_like(loss), loss)
-    else:
-        loss = F._where(wrap(loss._array >= -FAR / 2), loss * 0 + np.inf, loss)
-    if reduction == "mean":
-        return (loss / wrap(np.maximum(lengths, 1).astype(loss._sig.numpy))).mean()
-    return loss.sum() if reduction == "sum" else loss[0] if single else loss
-
-
-def _alignments(logs: Any, labels: Any, steps: Any, lengths: Any, blank: int) -> Any:
-    """Log probability of each row of labels: the forward recursion over time."""
-    batch, width = labels.shape
-    places = np.arange(width)
-    skips = np.zeros(labels.shape, bool)  # a label may follow the one before the blank, unless they are equal
-    skips[:, 2:] = (labels[:, 2:] != blank) & (labels[:, 2:] != labels[:, :-2])
-    at = wrap(labels)
-    far = wrap(np.full((batch, 1), FAR, logs._sig.numpy))
-    first = wrap(np.broadcast_to(places < 2, labels.shape) & (places <= 2 * lengths[:, None]))
-    alpha = F._where(first, F.gather(logs[0], 1, at), far)
-    for t in range(1, logs.shape[0]):
-        before = F.cat([far, alpha[:, :-1]], 1)
-        two_before = F._where(wrap(skips), F.cat([far, far, alpha[:, :-2]], 1)[:, :width], far)
-        arrived = F.logaddexp(F.logaddexp(alpha, before), two_before) + F.gather(logs[t], 1, at)
-        alpha = F._where(wrap((t < steps)[:, None]), arrived, alpha)
-    rows = np.arange(batch)
-    last = F._index(alpha, (rows, 2 * lengths))
-    if width == 1:
-        return last
-    label = F._index(alpha, (rows, np.maximum(2 * lengths - 1, 0)))
-    return F._where(wrap(lengths > 0), F.logaddexp(last, label), last)

@@ -281,11 +281,8 @@ def listwise(name: str, forward: Any, rule: Rule, *, node: str | None = None, **
     )
 
 
-def underivable(name: str, forward: Any, *, tensors: str = "self", **facts: Any) -> OpDef:
-    """A row whose result depends smoothly on its tensors, but whose derivative nobody wrote: going back says so."""
-
-    def rule(g: Any) -> Any:
-        raise RuntimeError(f"derivative for aten::{name.lstrip('_')} is not implemented")
+def no_forward_mode(name: str) -> Rule:
+    """The forward rule of a row for which PyTorch has none: it says so."""
 
     def jvp(primal: Any, tangents: Any, results: Any) -> Any:
         raise NotImplementedError(
@@ -293,8 +290,17 @@ def underivable(name: str, forward: Any, *, tensors: str = "self", **facts: Any)
             "implemented yet."
         )
 
+    return jvp
+
+
+def underivable(name: str, forward: Any, *, tensors: str = "self", **facts: Any) -> OpDef:
+    """A row whose result depends smoothly on its tensors, but whose derivative nobody wrote: going back says so."""
+
+    def rule(g: Any) -> Any:
+        raise RuntimeError(f"derivative for aten::{name.lstrip('_')} is not implemented")
+
     rules: dict[str, Any] = dict.fromkeys(tensors.split(), rule)
-    return _row(name, forward, "function", "NotImplemented", tensors, {**rules, "jvp": jvp, **facts})
+    return _row(name, forward, "function", "NotImplemented", tensors, {**rules, "jvp": no_forward_mode(name), **facts})
 
 
 def nondifferentiable(name: str, forward: Any, *, tensors: str = "self", **facts: Any) -> OpDef:
