@@ -145,9 +145,10 @@ def zeta(s: Any, q: Any) -> Any:
     """Hurwitz' zeta function ``sum over k >= 0 of (k + q) ** -s`` for ``s > 1``."""
     out = np.full_like(s, np.nan)
     out[s == 1] = np.inf
+    out[(s > 1) & np.isinf(q)] = np.nan
     whole = q == np.floor(q)
     out[(s > 1) & (q <= 0) & whole] = np.inf
-    fine = (s > 1) & ((q > 0) | (~whole & (s == np.floor(s))))
+    fine = (s > 1) & np.isfinite(q) & ((q > 0) | (~whole & (s == np.floor(s))))
     low = np.where(fine & (q < 0), np.ceil(-q), 0.0)
     sums = np.zeros_like(s)
     for k in range(int(low.max(initial=0.0))):
@@ -160,7 +161,18 @@ def polygamma(n: int, x: Any) -> Any:
     """The ``n``-th derivative of ``digamma``."""
     if n == 0:
         return digamma(x)
+    if n == 1:
+        return _trigamma(x)
     return ((-1.0) ** (n + 1) * math.factorial(n) * zeta(np.asarray(n + 1.0, x.dtype), x)).astype(x.dtype)
+
+
+def _trigamma(x: Any) -> Any:
+    """``zeta(2, x)``; at poles below 0 PyTorch's finite ``(pi / sin(pi x)) ** 2``, whose sine is not quite 0."""
+    pole = (x < 0) & (x == np.floor(x)) & np.isfinite(x)
+    sine = np.sin(x.dtype.type(math.pi) * np.where(pole, x, x.dtype.type(0.5)))
+    out = np.where(pole, (x.dtype.type(math.pi) / sine) ** 2, zeta(np.asarray(2.0, x.dtype), x))
+    out = np.where(np.isposinf(x), 0.0, np.where(np.isneginf(x), np.nan, out))
+    return out.astype(x.dtype)
 
 
 # -- incomplete gamma functions (DLMF 8.7.1 and 8.9.2)

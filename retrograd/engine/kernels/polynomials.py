@@ -16,7 +16,7 @@ def recurrence(second: Callable[[Any], Any], step: Step) -> Callable[[Any, Any],
     def kernel(x: Any, n: Any) -> Any:
         x, n = np.broadcast_arrays(x, n)
         kept = x.dtype if x.dtype.kind == "f" else np.dtype(np.float32)
-        x, degree = x.astype(np.float64), np.floor(n).astype(np.int64)
+        x, degree = x.astype(np.float64), np.trunc(n).astype(np.int64)
         previous, current = np.ones_like(x), np.asarray(second(x))
         out = np.where(degree == 0, previous, np.where(degree == 1, current, 0.0))
         for k in range(1, int(degree.max(initial=0))):

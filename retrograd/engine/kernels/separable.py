@@ -46,7 +46,7 @@ def _as_products(x: Any, maps: Any, sizes: tuple[int, ...]) -> bool:
     BLAS then takes a tenth to a third of the time of sums of neighbours, and a twentieth on the way back.
     """
     small = all(indices.shape[1] * sizes[axis] <= _MOST_CELLS for axis, indices, _ in maps)
-    return small and x.dtype.char in "fd" and bool(np.isfinite(np.add.reduce(x, axis=None)))
+    return small and x.size > 0 and x.dtype.char in "fd" and bool(np.isfinite(np.add.reduce(x, axis=None)))
 
 
 def _matrix(indices: Any, weights: Any, size: int, dtype: Any) -> Any:

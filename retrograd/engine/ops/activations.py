@@ -46,7 +46,7 @@ def _threshold(self: Any, threshold: float, value: float) -> Any:
 
 
 elementwise("threshold", _threshold, tensors="self", inplace=True, in_place_node="ThresholdBackward1",
-            self=lambda g, self, threshold: F._kept(g, self > threshold), kinds="fiu")  # fmt: skip
+            self=lambda g, self, threshold: F._kept(g, self <= threshold, False), kinds="fiu")  # fmt: skip
 
 
 def _hardtanh(self: Any, min_val: float = -1.0, max_val: float = 1.0) -> Any:
@@ -100,7 +100,7 @@ def _elu(self: Any, alpha: float = 1.0, scale: float = 1.0, input_scale: float =
 
 def _elu_slope(g: Any, self: Any, alpha: float, scale: float, input_scale: float) -> Any:
     low = F._where(self < 0, self, F.zeros_like(self))  # at 0 the second derivative is 0, as in PyTorch
-    return F._where(self > 0, g * scale, g * (F.exp(low * input_scale) * (alpha * scale * input_scale)))
+    return F._where(self <= 0, g * (F.exp(low * input_scale) * (alpha * scale * input_scale)), g * scale)
 
 
 elementwise("elu", _elu, tensors="self", public=False, in_place_node="EluBackward1", self=_elu_slope, kinds="f")

@@ -66,7 +66,8 @@ linear(
 )  # fmt: skip
 
 
-# -- bags: ``how`` is (bag of each index, number of bags, fixed factor of each index)
+# -- bags: ``how`` is (bag of each index, number of bags, fixed factor of each index); ``rarity`` is a further factor of
+# the gradient alone
 
 
 def _factors(per_sample: Any, how: Any, dtype: Any) -> Any:
@@ -74,10 +75,17 @@ def _factors(per_sample: Any, how: Any, dtype: Any) -> Any:
     return factors[:, None]
 
 
-def _bags(weight: Any, per_sample: Any, indices: Any, how: Any) -> Any:
+def _bags(weight: Any, per_sample: Any, indices: Any, how: Any, rarity: Any = None) -> Any:
     _check_range(indices, weight.shape[0])
     rows = np.take(weight, indices, axis=0) * _factors(per_sample, how, weight.dtype)
     return add_at(rows, how[0], 0, how[1])
+
+
+def _bags_backward(
+    g: Any, per_sample: Any, indices: Any, how: Any, rarity: Any, count: int
+) -> Any:  # fmt: skip
+    scaled = how if rarity is None else (*how[:2], how[2] * rarity)
+    return F._bags_back(g, per_sample, indices, scaled, count)
 
 
 def _bags_back(grad: Any, per_sample: Any, indices: Any, how: Any, count: int) -> Any:
@@ -96,7 +104,9 @@ def _into_samples(g: Any, weight: Any, indices: Any, how: Any) -> Any:
 
 multilinear(
     "_embedding_bag", _bags, node="EmbeddingBagBackward0", tensors="weight per_sample indices", promote="",
-    weight=lambda g, weight_sizes, per_sample, indices, how: F._bags_back(g, per_sample, indices, how, weight_sizes[0]),
+    weight=lambda g, weight_sizes, per_sample, indices, how, rarity: _bags_backward(
+        g, per_sample, indices, how, rarity, weight_sizes[0]
+    ),
     per_sample=lambda g, weight, indices, how: _into_samples(g, weight, indices, how),
     kinds="f",
 )  # fmt: skip

@@ -69,7 +69,7 @@ def _through_norm(g: Any, normal: Any, rstd: Any, axes: Sizes) -> Any:
 def _layer_norm(input: Any, normalized_shape: Sizes, weight: Any, bias: Any, eps: float) -> Any:  # noqa: A002
     x = _single(input)
     width = math.prod(normalized_shape)
-    rows = x.reshape(-1, width) if width else x.reshape(0, 1)
+    rows = x.reshape(math.prod(x.shape[: x.ndim - len(normalized_shape)]), width)
     centred, mean, rstd = row_statistics(rows, eps)
     out = np.multiply(centred, rstd, out=centred).reshape(x.shape)
     if weight is not None:

@@ -295,7 +295,13 @@ for _name, _compare in {
         self=lambda g: F.zeros_like(g), other=lambda g: F.zeros_like(g),
     )  # fmt: skip
 elementwise(
-    "nextafter", np.nextafter, self=lambda g: g, other=lambda g: F.zeros_like(g), inplace=True, numbers=False, kinds="f"
+    "nextafter",
+    np.nextafter,
+    self=lambda g, self, other: F._kept(g, self == other, False),
+    other=lambda g: F.zeros_like(g),
+    inplace=True,
+    numbers=False,
+    kinds="f",
 )
 
 # -- without gradient

@@ -102,7 +102,8 @@ elementwise(
 def _logit(self: Any, eps: float | None = None) -> Any:
     """``log(p / (1 - p))``; with ``eps``, ``p`` is first limited to ``[eps, 1 - eps]``."""
     if eps is not None:
-        self = np.clip(self, self.dtype.type(eps), self.dtype.type(1 - eps))
+        low, high = self.dtype.type(eps), self.dtype.type(1 - eps)
+        self = np.where(self < low, low, np.where(self > high, high, self))
     return np.log(self / (1 - self))
 
 

@@ -7,7 +7,6 @@ from typing import Any
 from ..switches.state import STATE, set_grad_enabled_here
 from ..table.public import check_tensor, public
 from ..table.registry import OPS, F
-from ..tensors.dtypes import promote_types
 from .shaping_of_pairs import broadcast_pair
 
 NN = "nn.functional"
@@ -46,9 +45,6 @@ def cosine_similarity(x1: Any, x2: Any, dim: int = 1, eps: float = 1e-8) -> Any:
     a, b = broadcast_pair(x1, x2)
     if "c" in (a._sig.numpy.kind, b._sig.numpy.kind):
         raise RuntimeError(f"expected common dtype to be floating point, yet common dtype is {a.dtype}")
-    if a._sig.numpy != b._sig.numpy:
-        common = promote_types(a._sig.numpy, b._sig.numpy)
-        a, b = F._to_copy(a, common), F._to_copy(b, common)
     return ((a / _limited(_norm(a, 2, dim), eps)) * (b / _limited(_norm(b, 2, dim), eps))).sum(dim)
 
 

@@ -100,6 +100,15 @@ def _winners(weight: Any, indices: Any, bag: Any, bags: int, kept: Any) -> Any:
     return found
 
 
+def _rarity(indices: Any) -> Any:
+    """What ``scale_grad_by_freq`` multiplies the gradient of each index by.
+
+    PyTorch's kernel divides that of the ``i``-th different index by how often the ``i``-th of all sorted ones occurs.
+    """
+    _, rank = np.unique(indices, return_inverse=True)
+    return 1.0 / np.bincount(indices)[np.sort(indices)[rank]] if indices.size else np.ones(0)
+
+
 @public("embedding_bag", namespace=NN)
 def embedding_bag(
     input: Any, weight: Any, offsets: Any = None, max_norm: float | None = None, norm_type: float = 2,  # noqa: A002
@@ -131,7 +140,8 @@ def embedding_bag(
     if mode == "mean":
         factor = factor / np.maximum(np.bincount(bag[kept], minlength=bags), 1)[bag]
     flat = None if per_sample_weights is None else per_sample_weights.reshape(-1)
-    return F._embedding_bag(weight, flat, wrap(indices), (bag, bags, factor))
+    rarity = _rarity(indices) if scale_grad_by_freq else None
+    return F._embedding_bag(weight, flat, wrap(indices), (bag, bags, factor), rarity)
 
 
 @public("embedding_bag", method=False)

@@ -5,11 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
-
 from ..table.public import check_tensor, public
 from ..table.registry import F
-from ..tensors.base import TensorBase, wrap
 from .distances import pairwise_distance
 from .losses import NN, reduced, reduction_of
 
