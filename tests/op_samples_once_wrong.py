@@ -1,0 +1,42 @@
+"""Samples of calls that once gave something else than PyTorch, found by random calls made from its schemas."""
+
+from __future__ import annotations
+
+import numpy as np
+from op_samples import Const, Dtype, Sample, calls, ints, real
+
+NN = "nn.functional."
+INF, NAN = float("inf"), float("nan")
+VALUE_ONLY = {"second": False, "forward": False, "variants": False}
+BAGS = [ints(6, lo=0, hi=4), real(4, 3), np.array([0, 2, 2])]
+
+ARGUMENTS = [
+    *calls("softmax log_softmax", [real(2, 3).astype(np.float32), 1, Dtype("float64")], [ints(3), 0, Dtype("float64")], **VALUE_ONLY),
+    *calls(NN + "softmax", [real(2, 3).astype(np.float32), 1, 3, Dtype("float64")], **VALUE_ONLY),
+    *calls(f"{NN}l1_loss {NN}mse_loss", [real(3), real(3, start=1), 0], [real(3), real(3, start=1), None, 0], **VALUE_ONLY),
+    *calls("squeeze", [real(1, 3), ()], variants=False),
+]  # fmt: skip
+
+EDGES = [
+    *calls("logit", [np.array([-0.5, 0.3, 1.5]), 1.0], [np.array([-0.5, 0.3, 1.5]), 0.0], note="bounds", **VALUE_ONLY),
+    *calls("nextafter", [np.array([1.0, 2.0]), np.array([2.0, 2.0])], note="equal", **VALUE_ONLY),
+    *calls("polygamma", [1, Const(np.array([0.0, -1.0, -3.0, INF, -INF, -0.5]))],
+           [2, Const(np.array([0.0, -1.0, INF]))], [1, ints(5, lo=-4, hi=3)], note="poles", rtol=1e-6, **VALUE_ONLY),
+    *calls("special.zeta", [Const(np.array([2.0, 2.0, 1.0])), Const(np.array([INF, -INF, INF]))], note="far", **VALUE_ONLY),
+    *calls("special.chebyshev_polynomial_u special.hermite_polynomial_h", [Const(real(3)), Const(np.array([-0.5, 1.7, -1.2]))],
+           note="parts of a degree", **VALUE_ONLY),
+]  # fmt: skip
+
+EMPTY = [
+    *calls(NN + "layer_norm", [np.zeros((0, 3)), (0, 3)], [np.zeros((2, 0)), (0,), np.zeros(0)], note="nothing", **VALUE_ONLY),
+    *calls(NN + "adaptive_avg_pool1d", [np.zeros((0, 2, 4)), 3], note="no batch", **VALUE_ONLY),
+    *calls(NN + "adaptive_avg_pool2d", [np.zeros((0, 2, 4, 3)), (5, 2)], note="no batch", **VALUE_ONLY),
+]  # fmt: skip
+
+BY_FREQUENCY = [
+    calls(NN + "embedding_bag", [*BAGS, {"scale_grad_by_freq": True, "mode": mode}],
+           [*BAGS, {"scale_grad_by_freq": True, "mode": mode, "padding_idx": 1}], note=f"by frequency {mode}", **VALUE_ONLY)
+    for mode in ("sum", "mean")
+]  # fmt: skip
+
+SAMPLES: list[Sample] = [*ARGUMENTS, *EDGES, *EMPTY, *(s for group in BY_FREQUENCY for s in group)]
