@@ -32,6 +32,7 @@ _LAZY_MODULES = (
     "profiler",
     "random",
     "testing",
+    "catalogue",
 )
 _FROM_INSPECT = ("debug",)
 

@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import dataclasses
 import json
+from typing import TYPE_CHECKING
 
 import click
 
-from ...catalogue import Operator, operators
+import retrograd
+
 from ...inspect.output import STDOUT, check_writable, write_output
 from ..options import ConfiguredCommand
+
+if TYPE_CHECKING:
+    from ...catalogue import Operator
 
 FAMILIES = {
     "float": ("float16", "float32", "float64"),
@@ -39,7 +44,7 @@ def command(words: tuple[str, ...], output: str | None, fmt: str | None) -> None
     """
     if output not in (None, STDOUT):
         check_writable(output)
-    found = operators(words)
+    found = retrograd.catalogue.operators(words)  # loads the engine, which other commands' help can do without
     fmt = fmt or ("json" if (output or "").endswith(".json") else "table")
     write_output(as_json(found) if fmt == "json" else as_table(found), output or STDOUT)
     if not found:
