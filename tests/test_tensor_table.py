@@ -62,6 +62,45 @@ def test_memory_is_shared_while_it_lives():
     assert numbers.storage(8192) is None
 
 
+def test_memory_is_told_by_who_owns_it():
+    """Tensors over one array are one memory as long as the array lives, also when no tensor does; then its id may
+    come again."""
+    numbers, rows = table()
+    owner = np.zeros(3)
+    for _ in range(2):
+        thing = Thing()
+        numbers.add(thing, TensorFacts(), memory=owner)
+        del thing
+    assert numbers.memory(owner) == 0
+    identities = set()
+    for _ in range(50):
+        owner = np.zeros(3)
+        identities.add(id(owner))
+        assert numbers.memory(owner) is None
+        numbers.add(Thing(), TensorFacts(), memory=owner)
+
+    assert len(identities) < 50  # else nothing was shown
+    assert [row.storage for row in rows] == [0, 0, *range(1, 51)]
+
+
+def test_the_dead_are_forgotten():
+    """A long program's table does not grow with tensors that are gone, and no living one is lost."""
+    numbers, rows = table()
+    things = [Thing() for _ in range(5000)]
+    for thing in things:
+        numbers.add(thing, TensorFacts(), memory=thing)
+    living = things[::100]
+    del things, thing
+    for _ in range(20):
+        more = [Thing() for _ in range(1000)]
+        for thing in more:
+            numbers.add(thing, TensorFacts(), memory=thing)
+
+    assert len(numbers._known) < 15_000
+    assert [numbers.known(thing) for thing in living] == list(range(0, 5000, 100))
+    assert len(rows) == 25_000
+
+
 def test_names():
     """A parameter's name is not overwritten by a variable's."""
     numbers, rows = table()

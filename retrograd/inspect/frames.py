@@ -27,15 +27,15 @@ _INTERCEPTORS = ("__torch_function__", "__torch_dispatch__")
 _LIBRARIES = ("torch", "numpy", "functorch")
 _OPTIMIZED = 1  # inspect.CO_OPTIMIZED: a function's frame, whose locals are no dictionary of their own
 
-_judged: dict[int, tuple[CodeType, bool]] = {}
+judged: dict[int, tuple[CodeType, bool]] = {}
 """id of a code object -> (the code, kept alive so that its id stays its own, whether it is not the user's)."""
 
 
 def is_foreign(code: CodeType) -> bool:
     """Whether a code object is not the user's: of a library named above, of Python itself, or of retrograd."""
-    known = _judged.get(id(code))
+    known = judged.get(id(code))
     if known is None:
-        known = _judged[id(code)] = (code, code.co_name in _INTERCEPTORS or _is_foreign_file(code.co_filename))
+        known = judged[id(code)] = (code, code.co_name in _INTERCEPTORS or _is_foreign_file(code.co_filename))
     return known[1]
 
 
@@ -58,14 +58,14 @@ def _library_folders() -> tuple[str, ...]:
 
 def forget_judgements() -> None:
     """Judge files anew, since a library was imported; or hold no code objects any longer."""
-    _judged.clear()
+    judged.clear()
 
 
 def user_frame(frame: FrameType | None) -> FrameType | None:
     """Return the innermost frame of the user, beginning with the given one."""
-    judged = _judged
+    known_codes = judged
     while frame is not None:
-        known = judged.get(id(frame.f_code))
+        known = known_codes.get(id(frame.f_code))
         if not (is_foreign(frame.f_code) if known is None else known[1]):
             return frame
         frame = frame.f_back

@@ -9,7 +9,7 @@ from types import CodeType, FrameType
 from typing import Any
 
 from .event_data import Stack
-from .frames import is_foreign, read_locals
+from .frames import is_foreign, judged, read_locals
 from .spelling import block_around
 
 _MAX_FRAMES = 8
@@ -25,9 +25,11 @@ def stack_of(frame: FrameType | None) -> list[Stack]:
     """Return the user's frames, innermost first; the one that switched gradients off says how and in which line."""
     frames: list[FrameType] = []
     places: list[int] = []
+    known_codes = judged
     while frame is not None and len(frames) < 4 * _MAX_FRAMES:
         code = frame.f_code
-        if not is_foreign(code) or code.co_name == _DECORATOR:
+        entry = known_codes.get(id(code))
+        if not (is_foreign(code) if entry is None else entry[1]) or code.co_name == _DECORATOR:
             frames.append(frame)
             places += (id(code), frame.f_lasti)
         frame = frame.f_back

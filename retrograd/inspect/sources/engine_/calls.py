@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import weakref
+from collections.abc import Sequence
 from typing import Any
 
 from ....engine.aliasing.views import requires_grad
@@ -10,10 +11,12 @@ from ....engine.switches.state import STATE
 from ....engine.tensors.base import TensorBase
 from ....engine.tensors.tensor import Tensor
 from ...events import Event
+from ...stacks import stack_of
 from .. import array_values as values
 from .caller import Caller
 from .choosers import choosers
-from .describing import Describing, all_operands, saved_numbers
+from .describing import Describing
+from .kept import saved_numbers
 from .shared import SharedMemory
 from .spellings import fitting
 from .told import described
@@ -23,6 +26,7 @@ _ALONE = frozenset({Tensor, int, float, bool, str, type(None)})
 """Types of arguments that hold no tensors within."""
 _MADE = 64
 """Results after which a call counts as a new one: a loop comes to the same place again and again."""
+_NONE: tuple[int, ...] = ()
 _SCALARS = ("float", "int", "bool", "complex")
 
 
@@ -52,23 +56,38 @@ class Calls(Observer):
         numbers = tell.numbers(inputs, names, site.line, more)
         targets = fitting(site.targets, outputs)
         results = tell.numbers_of_results(outputs, targets, site.line)
+        if len(args) != len(inputs) or op.lists:  # not all arguments are operands
+            names = self._note_others(more, op, args, inputs, numbers, names)
         measured = tuple([values.range_and_sum(t._array) for t in outputs])
         tell.note_values(more, site, op, args, [*inputs, *outputs], outputs[0], measured)
         kind = "operation" if node is not None else self._kind(op, inputs, outputs, more)
-        if kind == "cut" or site.nested:
-            more["stack"] = tell.names.stack(caller.frame)
-        number = None if node is None else node._number - self.watching.begin
-        saves = [] if node is None else saved_numbers(node, inputs, numbers, results)
-        if not all_operands(op, args, len(inputs)) and not _alone(args, inputs):
-            others = [n for n in dict.fromkeys(choosers(args, self.watching.sink.tensors)) if n not in numbers]
-            numbers, names = [*numbers, *others], [*names, *[""] * len(others)]
-        self._shared.keeps(saves, [*inputs, *outputs], caller.frame)
+        if site.nested or kind == "cut":
+            more["stack"] = stack_of(caller.frame)
+        number, saves = None, _NONE
+        if node is not None:
+            number = node._number - self.watching.begin
+            saves = tuple(saved_numbers(node, inputs, numbers, results))
+            if saves and self._shared.any:
+                self._shared.keeps(saves, [*inputs, *outputs], caller.frame)
         told = (
             *(tell.around(), tuple(numbers), tuple(names), tuple(results), tuple(targets), measured),
-            *(took, number, tuple(saves), more or None),
+            *(took, number, saves, more or None),
         )
         tell.send(Event.later(kind, site.name, site.line, described, told), numbers, results)
         made.update(results)
+
+    def _note_others(
+        self, more: dict[str, Any], op: Any, args: Any, inputs: Any, numbers: list[int], names: Sequence[str]
+    ) -> Sequence[str]:
+        """Note plain arguments, and add tensors that are no operands to the inputs; returns the names of all."""
+        arguments = self._tell.arguments(op, args)
+        if arguments:
+            more["arguments"] = arguments
+        if _alone(args, inputs):
+            return names
+        others = [n for n in dict.fromkeys(choosers(args, self.watching.sink.tensors)) if n not in numbers]
+        numbers += others
+        return [*names, *[""] * len(others)]
 
     def _within_call(self, caller: Caller) -> set[int]:
         """Numbers of what the call under way at the user's line has made so far: a function may take several rows."""

@@ -32,7 +32,7 @@ def _owner(array: Any, table: TensorTable) -> int | None:
     """Return the youngest tensor that lies in the memory of an array."""
     while array.base.__class__ is np.ndarray:
         array = array.base
-    storage = table.storage(id(array))
+    storage = table.memory(array)
     if storage is None:
         return None
     rows = range(len(table) - 1, max(len(table) - _LATEST, 0) - 1, -1)

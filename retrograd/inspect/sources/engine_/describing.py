@@ -10,7 +10,6 @@ from collections.abc import Sequence
 from types import CodeType, FrameType
 from typing import Any
 
-from ....engine.nodes.saved import SavedTensor
 from ....engine.switches.state import STATE
 from ....engine.tensors.base import TensorBase
 from ....engine.tensors.tensor import Tensor
@@ -26,7 +25,6 @@ from .watching import Watching
 
 _MAX_LINES = 50_000
 _PLAIN = (bool, int, float, str)
-_NO_TENSORS = frozenset({bool, int, float, str, type(None)})
 _SATURATED = 0.5
 """Share of flat entries from which a summary of the inputs is kept."""
 
@@ -101,15 +99,15 @@ class Describing:
     def numbers(self, inputs: Any, names: Sequence[str], line: SourceLine | None, more: dict[str, Any]) -> list[int]:
         """Number the inputs of a call, which may tell their names; ``more`` takes the values of unknown ones."""
         table = self.watching.sink.tensors
-        numbers = []
-        for t, text in zip(inputs, names, strict=True):
-            number = table.known(t)
+        numbers: list[Any] = table.numbers(inputs)
+        for place, text in enumerate(names):
+            number = numbers[place]
             if number is None:
-                number = self.watching.number(t, line, name=self.names.worthy(text))
+                t = inputs[place]
+                numbers[place] = self.watching.number(t, line, name=self.names.worthy(text))
                 self.note_summary(more, t, only_bad=True)  # nobody saw it being made
-            elif text and not table[number].name:
-                table[number].name = self.names.worthy(text)
-            numbers.append(number)
+            elif text and not table.rows[number].name:
+                table.rows[number].name = self.names.worthy(text)
         return numbers
 
     def results(self, data: dict[str, Any], outputs: Any, names: list[str], line: SourceLine | None) -> None:
@@ -121,7 +119,9 @@ class Describing:
     def numbers_of_results(self, outputs: Any, names: Sequence[str], line: SourceLine | None) -> list[int]:
         """Number the results of a call."""
         number, worthy = self.watching.number, self.names.worthy
-        return [number(t, line, name=worthy(name)) for t, name in zip(outputs, names, strict=True)]
+        if len(outputs) == 1:
+            return [number(outputs[0], line, worthy(names[0]) if names[0] else "")]
+        return [number(t, line, worthy(name)) for t, name in zip(outputs, names, strict=True)]
 
     def measure(self, data: dict[str, Any], outputs: Any) -> None:
         """Note range and sum of each result."""
@@ -132,11 +132,7 @@ class Describing:
     def note_values(
         self, data: dict[str, Any], site: Site, op: Any, args: Any, tensors: Any, out: Any, measured: Sequence[Measured]
     ) -> None:
-        """Note plain arguments, and what the values of a call tell; ``tensors`` are all of it, ``out`` is a result."""
-        if not all_operands(op, args, len(tensors) - len(measured)):
-            arguments = self.arguments(op, args)
-            if arguments:
-                data["arguments"] = arguments
+        """Note what the values of a call tell; ``tensors`` are all of it, ``out`` is a result."""
         if site.may_be_flat:
             share = values.flat_share(site.name, out._array, measured[0][0])
             if share:
@@ -186,17 +182,12 @@ class Describing:
 
     def send(self, event: Event, given: list[int], made: list[int]) -> None:
         """Send an event and say of its results that it made them."""
-        table = self.watching.sink.tensors
+        rows = self.watching.sink.tensors.rows
         row = self.watching.sink(event)
         for number in made:
-            facts = table[number]
+            facts = rows[number]
             if facts.made_by is None and number not in given:
                 facts.made_by = row
-
-
-def all_operands(op: Any, args: Any, count: int) -> bool:
-    """Whether all arguments of a call are its operands, which are so many."""
-    return len(args) == count and not op.lists
 
 
 def _is_plain(value: Any) -> bool:
@@ -208,24 +199,3 @@ def _is_plain(value: Any) -> bool:
     if isinstance(value, (tuple, list)):
         return bool(value) and len(value) <= 16 and all(isinstance(v, _PLAIN) for v in value)
     return isinstance(value, _PLAIN)
-
-
-def saved_numbers(node: Any, inputs: Any, numbers: list[int], outputs: list[int]) -> list[int]:
-    """Numbers of the inputs and outputs that a node keeps for backward."""
-    saved = getattr(node, "saved", None)
-    found: list[int] = []
-    if not saved:
-        return found
-    for name, value in zip(node.op.saved_names, saved, strict=False):
-        if value.__class__ in _NO_TENSORS:
-            continue
-        if name == "result":
-            found.extend(outputs)
-            continue
-        for one in value if isinstance(value, (list, tuple)) else (value,):
-            kept = one._tensor if one.__class__ is SavedTensor else one
-            for t, number in zip(inputs, numbers, strict=True):
-                if t is kept:
-                    found.append(number)
-                    break
-    return found

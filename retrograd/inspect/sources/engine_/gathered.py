@@ -16,6 +16,10 @@ from ..base import Node
 
 _GRADIENT = ("grad_norm", "grad_min", "grad_max", "grad_mean", "zero_share", "nan_count", "inf_count")
 _PASSED = ("out_norm", "out_zero_share", "out_nan_count", "out_inf_count", "out_tiny_share")
+_OF_SWEEPS = ("time_us", "started_us", "order", "thread", *_GRADIENT, *_PASSED)
+_NO_GRADIENT: tuple[None, ...] = (None,) * len(_GRADIENT)
+_NOTHING_PASSED: tuple[None, ...] = (None,) * len(_PASSED)
+_NOT_RUN: tuple[Any, ...] = (None,) * len(_OF_SWEEPS)
 _REMEMBERED = 64
 """Figures of arrays of fewer entries are worked out again sooner than found again."""
 Figures = tuple[float, ...]
@@ -82,8 +86,14 @@ class Gathered:
         """Note what a node took and passed on."""
         row = self.rows.get(id(node))
         if row is not None:
-            self._swept.append((row, self._count, self._arrived(grads), began, ended, self._all(results)))
-            self._count += 1
+            self._swept.append((row, began, ended, self._arrived(grads), self._all(results)))
+
+    def failed(self, node: Node, grads: list[Any]) -> None:
+        """Note what the node took at which a sweep ended."""
+        row = self.rows.get(id(node))
+        self.running.append((node, row, 0))
+        if row is not None:
+            self._swept.append((row, None, None, self._arrived(grads), []))
 
     def _arrived(self, grads: list[Any]) -> Figures | None:
         return self.figures(grads[0]) if grads and grads[0] is not None else None
@@ -91,6 +101,15 @@ class Gathered:
     def _all(self, results: Sequence[Any]) -> list[Figures]:
         found = [self.figures(g) for g in results if g is not None]
         return [figures for figures in found if figures is not None]
+
+    def _columns_of_sweep(self) -> dict[str, list[Any]]:
+        """The columns of a run that was swept: of each row all measures, and then one list of each measure."""
+        rows = [_NOT_RUN] * len(self.columns["order"])
+        for place, (row, began, ended, arrived, passed) in enumerate(self._swept):
+            times = (None, None) if began is None else ((ended - began) / 1e3, (began - self.started) / 1e3)
+            figures = _NO_GRADIENT if arrived is None else arrived[: len(_GRADIENT)]
+            rows[row] = (*times, place, self.thread, *figures, *(_together(passed) if passed else _NOTHING_PASSED))
+        return dict(zip(_OF_SWEEPS, map(list, zip(*rows, strict=True)), strict=True))
 
     def _fill_begin(self, row: int, place: int, arrived: Figures | None) -> None:
         """Put what a node starts with into the columns."""
@@ -111,9 +130,9 @@ class Gathered:
 
     def finish(self, shot: GraphSnapshot, *, failed: bool) -> dict[str, Any]:
         """Put the measures into the snapshot; returns what the event of the run's end is to say."""
-        for row, place, arrived, *ended in self._swept:
-            self._fill_begin(row, place, arrived)
-            self._fill_end(row, *ended)
+        if self._swept:
+            self.columns |= self._columns_of_sweep()
+            self._count = len(self._swept)
         shot.measures.update(self.columns)
         data: dict[str, Any] = {"nodes": self._count}
         if failed and self.running and not self.running[-1][0].accumulates:

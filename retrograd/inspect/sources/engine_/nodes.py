@@ -57,7 +57,7 @@ class Nodes(Observer):
         """One of a sweep raised."""
         run = self.watching.run
         if run is not None and run.gathered is not None:
-            run.gathered.begins(node, grads)
+            run.gathered.failed(node, grads)
 
     @guarded
     def accumulating(self, leaf: TensorBase) -> None:

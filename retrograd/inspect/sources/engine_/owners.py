@@ -124,4 +124,5 @@ class Owners(Observer):
 
     def optimizer_done(self, optimizer: Any) -> None:
         """It is done."""
-        self.watching.here.quiet = False
+        here = self.watching.here
+        here.quiet = here.deaf = here.elsewhere

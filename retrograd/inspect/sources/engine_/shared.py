@@ -8,7 +8,7 @@ looked at.
 from __future__ import annotations
 
 import weakref
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from types import FrameType
 from typing import Any, NamedTuple
 
@@ -39,6 +39,11 @@ class SharedMemory:
         self._kept: dict[int, _Kept] = {}
         """By id of the array."""
 
+    @property
+    def any(self) -> bool:
+        """Whether there is some."""
+        return bool(self._shared)
+
     def comes_in(self, function: str, t: TensorBase) -> None:
         """A function made a tensor: some take over the memory of an array."""
         if function in SHARING:
@@ -54,15 +59,13 @@ class SharedMemory:
         self._share(t)
         self._keep(t, number, frame)
 
-    def keeps(self, saves: list[int], tensors: Iterable[TensorBase], frame: FrameType | None) -> None:
+    def keeps(self, saves: Sequence[int], tensors: Iterable[TensorBase], frame: FrameType | None) -> None:
         """A node keeps some of the tensors of a call."""
-        if not self._shared or not saves:
-            return
         for t in tensors:
             number = self._watching.sink.tensors.known(t)
             memory = memory_of(t._array)
             shared = self._shared.get(id(memory))
-            if number in saves and shared is not None and shared() is memory:
+            if number is not None and number in saves and shared is not None and shared() is memory:
                 self._keep(t, number, frame)
 
     def written(self, t: TensorBase) -> None:

@@ -51,16 +51,18 @@ class Run:
 class _Thread(threading.local):
     """What a watcher keeps for one thread."""
 
-    busy = False
-    """One of our observers is at work: what it does to tensors is not the program's."""
     forwards = 0
     """Forwards of custom Functions under way."""
     quiet = False
-    """An optimizer is at work: its updates are one event, not many."""
+    """An optimizer is at work: its updates are one event, not many; or the thread is none that is watched."""
     before = "none"
     """What a leaf's ``.grad`` was before the gradient that is being added."""
 
-    def __init__(self) -> None:
+    def __init__(self, only: int | None) -> None:
+        self.elsewhere = self.quiet = only is not None and only != get_ident()
+        """Whether the thread is not watched."""
+        self.deaf = self.quiet
+        """Nothing is to be heard: it is quiet, or an observer at work, whose doings are not the program's."""
         self.runs: list[Run] = []
         """Backward runs under way, innermost last."""
         self.scopes: list[str] = []
@@ -75,8 +77,7 @@ class Watching:
     def __init__(self, sink: Sink, thread: int | None, level: str) -> None:
         self.sink = sink
         self.level = level
-        self.only = thread
-        self.here = _Thread()
+        self.here = _Thread(thread)
         self.begin = peek_number()
         """Sequence number that the recording counts from."""
         self.gradients: dict[int, int] = {}
@@ -103,22 +104,28 @@ class Watching:
         """Hand an event to the recording; returns its row."""
         return self.sink(event, snapshot)
 
-    def number(self, t: TensorBase, source: SourceLine | None = None, *, name: str = "", row: int | None = None) -> int:
+    def number(self, t: TensorBase, source: SourceLine | None = None, name: str = "") -> int:
         """The number of a tensor, entered with what is known of it when it is new."""
         table = self.sink.tensors
         known = table.known(t)
         if known is not None:
-            if name and not table[known].name:
-                table[known].name = name
+            if name and not table.rows[known].name:
+                table.rows[known].name = name
             return known
-        return table.add(t, self._facts(t, source, name, row), id(memory_of(t._array)))
-
-    def _facts(self, t: TensorBase, source: SourceLine | None, name: str, row: int | None) -> TensorFacts:
-        meta, sig = t._meta, t._sig
+        memory = t._array
+        if memory.base is not None:
+            memory = memory_of(memory)
+        if t._meta is not None:
+            return table.add(t, self._facts(t, source, name), memory=memory)
+        sig, recorded = t._sig, t._fn is not None  # most are nothing but results
         shape, dtype = _shapes.get(sig) or _shape_of(sig)
-        if meta is None:  # most are nothing but results
-            recorded = t._fn is not None
-            return TensorFacts(shape, dtype, None, recorded, not recorded, name, False, row, None, False, source)
+        facts = TensorFacts(shape, dtype, None, recorded, not recorded, name, False, None, None, False, source)
+        return table.add(t, facts, memory=memory)
+
+    def _facts(self, t: TensorBase, source: SourceLine | None, name: str) -> TensorFacts:
+        meta, sig = t._meta, t._sig
+        assert meta is not None
+        shape, dtype = _shapes.get(sig) or _shape_of(sig)
         return TensorFacts(
             shape=shape,
             dtype=dtype,
@@ -126,7 +133,6 @@ class Watching:
             leaf=not has_history(t),
             name=name,
             parameter=meta.is_parameter,
-            made_by=row,
             view_of=None if meta.view is None else self.sink.tensors.known(meta.view.base),
             source=source,
         )
@@ -166,17 +172,16 @@ def guarded(method: F) -> F:
 
     @functools.wraps(method)
     def call(self: Observer, *args: Any) -> None:
-        watching = self.watching
-        here = watching.here
-        if here.busy or here.quiet or (watching.only is not None and watching.only != get_ident()):
+        here = self.watching.here
+        if here.deaf:
             return
-        here.busy = True
+        here.deaf = True
         try:
             method(self, *args)
         except Exception as failure:  # never the program's business
-            report_problem(watching, failure)
+            report_problem(self.watching, failure)
         finally:
-            here.busy = False
+            here.deaf = here.quiet
 
     return call  # type: ignore[return-value]
 

@@ -11,8 +11,9 @@ from ....engine.tensors.base import TensorBase
 from ...events import Event
 from .. import array_values as values
 from .caller import Caller, spelled
-from .describing import Describing, saved_numbers
+from .describing import Describing
 from .facts import memory_of
+from .kept import saved_numbers
 from .shared import SharedMemory
 from .watching import Observer, Watching, guarded, version
 

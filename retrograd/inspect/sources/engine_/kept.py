@@ -1,0 +1,77 @@
+"""Which of the tensors of a call its node keeps for backward."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from operator import attrgetter
+from typing import Any
+
+from ....engine.nodes.saved import SavedTensor
+
+_NO_TENSORS = frozenset({bool, int, float, str, type(None)})
+_RESULT = -1
+_Plan = tuple[Callable[[Any], tuple[Any, ...]], tuple[int, ...]]
+"""Reads the slots of a node that may keep tensors, and which operand each is for; ``_RESULT`` for the result."""
+_plans: dict[type, _Plan | None] = {}
+"""By class of node, which live as long as the engine; None for those without a slot for each value."""
+
+
+def saved_numbers(node: Any, inputs: Sequence[Any], numbers: Sequence[int], outputs: Sequence[int]) -> list[int]:
+    """Numbers of the inputs and outputs that a node keeps for backward."""
+    cls = node.__class__
+    plan = _plans[cls] if cls in _plans else _plan_of(cls)
+    if plan is None or len(inputs) != len(node.op.tensor_names):
+        return _looked_for(node, inputs, numbers, outputs)
+    slots, places = plan
+    found: list[int] = []
+    for value, place in zip(slots(node), places, strict=True):
+        if value is None:
+            continue
+        if place == _RESULT:
+            found.extend(outputs)
+            continue
+        kept = value._tensor if value.__class__ is SavedTensor else value
+        if kept is inputs[place]:
+            found.append(numbers[place])
+    return found
+
+
+def _plan_of(cls: type) -> _Plan | None:
+    """Look at a class of nodes for the first time."""
+    op = getattr(cls, "op", None)
+    found = None
+    if op is not None and hasattr(cls, "edge_0"):
+        names = [name for name in op.saved_names if name in op.tensor_names or name == "result"]
+        places = tuple([_RESULT if name == "result" else op.tensor_names.index(name) for name in names])
+        found = (_reader([f"kept_{name}" for name in names]), places)
+    _plans[cls] = found
+    return found
+
+
+def _reader(slots: list[str]) -> Callable[[Any], tuple[Any, ...]]:
+    """What reads several attributes at once."""
+    if not slots:
+        return lambda node: ()
+    get: Any = attrgetter(*slots)
+    return get if len(slots) > 1 else lambda node: (get(node),)
+
+
+def _looked_for(node: Any, inputs: Sequence[Any], numbers: Sequence[int], outputs: Sequence[int]) -> list[int]:
+    """The same for nodes of any kind: each value is looked for among the inputs."""
+    saved = getattr(node, "saved", None)
+    found: list[int] = []
+    if not saved:
+        return found
+    for name, value in zip(node.op.saved_names, saved, strict=False):
+        if value.__class__ in _NO_TENSORS:
+            continue
+        if name == "result":
+            found.extend(outputs)
+            continue
+        for one in value if isinstance(value, (list, tuple)) else (value,):
+            kept = one._tensor if one.__class__ is SavedTensor else one
+            for t, number in zip(inputs, numbers, strict=False):
+                if t is kept:
+                    found.append(number)
+                    break
+    return found
