@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Iterator
 from pathlib import Path
@@ -118,17 +119,25 @@ def test_open_cards_do_not_overlap(chromium: Browser, tmp_path: Path) -> None:
     """With all boxes open every card lies in its box and none on another, in the drawing as the page places it."""
     chromium.open(write(tmp_path, network()))
     chromium.press("O")
-    cards = chromium.run("retrograd.cards()")
 
-    assert len(cards) == 19 + 4
+    assert cards_apart(chromium) == 19 + 4
+
+
+def cards_apart(page: Browser) -> int:
+    """Every card lies in its box and none on another; how many there are."""
+    cards = page.run("retrograd.cards()")
+    inside: dict[str, list[tuple[str, list[float]]]] = {}
     for name, around, *spot in cards:
-        for other, beside, *place in cards:
-            if other == around:
-                assert place[0] <= spot[0] <= spot[2] <= place[2], name
-                assert place[1] <= spot[1] <= spot[3] <= place[3], name
-            elif beside == around and other != name:
-                apart = spot[2] <= place[0] or place[2] <= spot[0] or spot[3] <= place[1] or place[3] <= spot[1]
-                assert apart, (name, other)
+        inside.setdefault(around, []).append((name, spot))
+    for name, _, *place in cards:
+        for other, spot in inside.get(name, []):
+            assert place[0] <= spot[0] <= spot[2] <= place[2], (name, other)
+            assert place[1] <= spot[1] <= spot[3] <= place[3], (name, other)
+    for beside in inside.values():
+        for (name, spot), (other, place) in itertools.combinations(beside, 2):
+            apart = spot[2] <= place[0] or place[2] <= spot[0] or spot[3] <= place[1] or place[3] <= spot[1]
+            assert apart, (name, other)
+    return len(cards)
 
 
 def test_search_with_regular_expressions(chromium: Browser, tmp_path: Path) -> None:
@@ -329,18 +338,53 @@ def test_lines_pass_beside_cards_whichever_box_is_open(chromium: Browser, tmp_pa
     for late in range(1, 4):
         edges += [(1 + early * size + late + 2, 1 + late * size) for early in range(late)]
     chromium.open(write(tmp_path, snapshot(rows, sorted(edges)), expand=(opened,), max_boxes=1))
-    spots = {name: spot for name, _, *spot in chromium.run("retrograd.cards()")}
-    around = {name: box for name, box, *_ in chromium.run("retrograd.cards()")}
-    closed = {name for name in spots if name not in around.values()}
+    assert lines_beside_cards(chromium) > 15
 
-    lines = chromium.run("retrograd.lines()")
-    assert len(closed) >= size
-    assert len(lines) > 15
-    for ends, points in lines:
+
+def lines_beside_cards(page: Browser) -> int:
+    """No line runs over a closed card that it does not join; lines leave below and arrive above; how many there are."""
+    spots = {name: spot for name, _, *spot in page.run("retrograd.cards()")}
+    around = {name: box for name, box, *_ in page.run("retrograd.cards()")}
+    closed = {name for name in spots if name not in around.values()}
+    lines = page.run("retrograd.lines()")
+    for (source, target), points in lines:
+        assert not source or abs(points[1] - spots[source][3]) < 1
+        assert not target or abs(points[-1] - spots[target][1]) < 1
         for x, y in sampled(list(zip(points[::2], points[1::2], strict=True))):
-            for name in closed - set(ends):
+            for name in closed - {source, target}:
                 left, top, right, bottom = spots[name]
-                assert not (left + 1 < x < right - 1 and top + 1 < y < bottom - 1), (ends, name)
+                assert not (left + 1 < x < right - 1 and top + 1 < y < bottom - 1), (source, target, name)
+    return len(lines)
+
+
+def skipping(count: int) -> GraphSnapshot:
+    """A chain in modules of five with a connection over every three operators."""
+    rows = [(f"Op{at}", f"net/m{at // 5}") for at in range(count)]
+    edges = [(at, at + 1) for at in range(count - 1)] + [(at, at + 4) for at in range(0, count - 4, 3)]
+    return snapshot(rows, sorted(edges))
+
+
+@pytest.mark.parametrize(
+    ("made", "fold", "screens"),
+    [
+        (chain(200), (), 2.0),
+        (skipping(90), (), 4.5),
+        (skipping(90), ("modules",), 2.0),
+        (stack_of_layers(30), None, 2.0),
+    ],
+)
+def test_what_is_tall_stands_in_columns(
+    chromium: Browser, tmp_path: Path, made: GraphSnapshot, fold: tuple[str, ...] | None, screens: float
+) -> None:
+    """With all boxes open long chains fill about a screen; cards stand in their boxes and apart, lines pass beside."""
+    chromium.open(write(tmp_path, made, fold=fold, max_nodes=10**6))
+    chromium.press("O")
+
+    cards_apart(chromium)
+    assert lines_beside_cards(chromium) >= 60
+    rights, bottoms = zip(*(spot[2:] for _, _, *spot in chromium.run("retrograd.cards()")), strict=True)
+    assert 1 / screens < (max(rights) / 1200) / (max(bottoms) / 900) < screens
+    quiet(chromium)
 
 
 def sampled(points: list[tuple[float, float]]) -> list[tuple[float, float]]:

@@ -41,20 +41,44 @@ function linkEnd(scene, card, box, leaves) {
 
 // The points of a link on the sheet, ready to be drawn.
 function linkPoints(scene, link) {
-  const { graph } = scene, [x0, y0, x1, y1] = linkEnds(scene, link);
+  const { graph } = scene, box = graph.links.box[link], [x0, y0, x1, y1] = linkEnds(scene, link);
   // In a box that shows one block there is one card and nothing to go around.
-  const found = scene.boxes.block[graph.links.box[link]] < 0 ? rawPoints(graph, link) : [];
-  const box = graph.links.box[link], spots = scene.boxes.spots.get(box), [left, top] = scene.origin(box);
-  const bent = graph.links.pieces[link] & 1, way = spots && !bent ? spots.withStops(found) : found;
-  if (way.length <= 8) return soft(graph, scene, link, found, x0, y0, x1, y1);
-  for (let at = 0; at < way.length; at += 2) {
-    const x = way[at], y = way[at + 1];
-    way[at] = left + (spots ? spots.mapX(x, y) : x);
-    way[at + 1] = top + (spots ? spots.mapY(y) : y);
+  const found = scene.boxes.block[box] < 0 ? rawPoints(graph, link) : [], [left, top] = scene.origin(box);
+  const spots = scene.boxes.spots.get(box);
+  if (found.length && spots) return movedPoints(scene, link, found, [x0, y0, x1, y1], spots, left, top);
+  if (found.length <= 8) return soft(graph, scene, link, found, x0, y0, x1, y1);
+  for (let at = 0; at < found.length; at += 2) {
+    found[at] += left;
+    found[at + 1] += top;
   }
-  if (!bent) for (let at = 6; at + 12 < way.length; at += 6) straighten(way, at);
-  return joined(scene, link, way, x0, y0, x1, y1);
+  return joined(scene, link, found, x0, y0, x1, y1);
 }
+
+// The same where cards have moved: through the places to which the points between its pieces have moved.
+function movedPoints(scene, link, found, [x0, y0, x1, y1], spots, left, top) {
+  [x0, x1] = keptPorts(scene, link, found, x0, x1);
+  const way = spots.way(found, link, [x0 - left, y0 - top], [x1 - left, y1 - top]);
+  return curved(way.map(([x, y]) => [x + left, y + top]));
+}
+
+const U_TURN = 34;  // how far a turn reaches beyond its ends
+
+// Bezier points through points, leaving and arriving straight down; two on one height are joined by a turn (curves.py).
+function curved(way) {
+  const found = [...way[0]];
+  let [x0, y0] = way[0], heading = 1;
+  for (const [x, y] of way.slice(1)) {
+    if (x === x0 && y === y0) continue;
+    const over = y === y0, middle = over ? y + heading * U_TURN : (y0 + y) / 2;
+    found.push(x0, middle, x, middle, x, y);
+    heading = over ? -heading : Math.sign(y - y0);
+    [x0, y0] = [x, y];
+  }
+  return found;
+}
+
+// Whether a link is more than one curve from its beginning to its end.
+const winds = (scene, link) => scene.graph.links.pieces[link] > 3 || scene.boxes.spots.get(scene.graph.links.box[link])?.columns.length > 1;
 
 // One piece: from end to end, leaving and arriving straight down; ports on closed cards stay where Python put them.
 function soft(graph, scene, link, found, x0, y0, x1, y1) {

@@ -105,7 +105,7 @@ function traceCurve(context, points) {
 }
 
 function traceStraight(context, scene, link) {
-  if (scene.graph.links.pieces[link] > 3) { traceCurve(context, linkPoints(scene, link)); return; }
+  if (winds(scene, link)) { traceCurve(context, linkPoints(scene, link)); return; }
   const [x0, y0, x1, y1] = linkEnds(scene, link);
   context.moveTo(x0, y0);
   context.lineTo(x1, y1);

@@ -86,7 +86,7 @@ class Grid {
     const { scene } = this, spans = (this.spans = new Float32Array(4 * scene.links.length));
     for (let at = 0; at < scene.links.length; at++) {
       const link = scene.links[at];
-      const points = scene.graph.links.pieces[link] > 3 ? linkPoints(scene, link) : linkEnds(scene, link);
+      const points = winds(scene, link) ? linkPoints(scene, link) : linkEnds(scene, link);
       let left = Infinity, top = Infinity, right = -Infinity, bottom = -Infinity;
       for (let point = 0; point < points.length; point += 2) {
         if (points[point] < left) left = points[point];

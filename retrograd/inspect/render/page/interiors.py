@@ -23,8 +23,8 @@ from .links import ENTRY, EXIT, Links
 
 _CAREFUL = 12_000
 """Cards of one box up to which lines are routed and crossings reduced."""
-_SHEET = Size(2400.0, 2400.0)
-"""What a box may fill before its cards stand in columns: opening other boxes moves rows as a whole."""
+_ENDLESS = Size(float("inf"), float("inf"))
+"""What a box may fill: the page itself puts its rows in columns, for it knows which boxes are open."""
 _EFFORT = 10_000
 """Cards and links laid out carefully in one graph, outer boxes first; equal boxes are laid out once."""
 _LABEL_SIZE = 9.5
@@ -130,7 +130,7 @@ class _Layouter:
         if key not in self._known:
             net = _net(inside)
             sizes = [*cards, *([Size(0.0, 0.0)] * (len(net) - len(cards)))]
-            self._known[key] = net, layered.layout_net(net, sizes, widths, _SHEET)
+            self._known[key] = net, layered.layout_net(net, sizes, widths, _ENDLESS)
             self._effort -= len(cards) + len(widths)
         self._place_carefully(inside, *self._known[key])
 
