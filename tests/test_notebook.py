@@ -10,6 +10,7 @@ import pytest
 from recording_samples import chain, hostile
 from source_tree import ROOT
 
+import retrograd as rg
 from retrograd.inspect.debug import debug
 from retrograd.inspect.findings import Finding
 from retrograd.inspect.snapshot import GraphSnapshot
@@ -45,6 +46,16 @@ def test_a_real_notebook_shows_them(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "image/svg+xml" not in shown[2]
     assert "dead" in shown[3]["text/plain"]
     assert "&lt;script&gt;" in shown[3]["text/html"]
+
+
+def test_a_trace_shows_what_a_diagnosis_finds() -> None:
+    """The drawing and the tree of a trace mark the node that a finding is about."""
+    with debug() as trace:
+        rg.log(rg.zeros(2, requires_grad=True)).sum().backward()
+    bundle = trace._repr_mimebundle_()
+
+    assert "the first bad value is born here" in bundle["image/svg+xml"]
+    assert "the first bad value is born here" in bundle["text/plain"]
 
 
 def test_displays_never_raise() -> None:

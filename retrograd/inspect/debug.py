@@ -128,5 +128,5 @@ class debug(ContextDecorator):  # noqa: N801 - lower-case, as context managers o
         return f"<retrograd.debug: {len(self.graphs)} backward graph{'' if len(self.graphs) == 1 else 's'}>"
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
-        """Show the last graph in a notebook."""
-        return recording_bundle(self.recording, repr(self))
+        """Show the last graph in a notebook, with the findings on it."""
+        return recording_bundle(self.recording, repr(self), diagnosed=True)

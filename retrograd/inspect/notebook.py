@@ -5,8 +5,12 @@ Loading this module is enough: it lends snapshots, which know no renderer, the w
 
 from __future__ import annotations
 
+from contextlib import suppress
+from dataclasses import replace
+
 from . import snapshot as snapshots
 from .events import Recording
+from .output import with_findings
 from .render import RenderOptions, renderer_for
 from .snapshot import GraphSnapshot
 
@@ -14,20 +18,22 @@ TEXT_ROWS = 60
 """Rows of the tree."""
 
 
-def recording_bundle(recording: Recording, plain: str) -> dict[str, str]:
-    """Return the last graph of a recording by MIME type; ``plain`` is shown if there is none.
+def recording_bundle(recording: Recording, plain: str, diagnosed: bool = False) -> dict[str, str]:
+    """Return the last graph of a recording by MIME type, with what a diagnosis finds if it is to be ``diagnosed``.
 
-    It never raises, because a notebook would show a traceback instead.
+    ``plain`` is shown if there is no graph.  It never raises, because a notebook would show a traceback instead.
     """
     bundle = {"text/plain": plain}
-    for kind, name, options in (
-        ("text/plain", "tree", RenderOptions(max_nodes=TEXT_ROWS)),
-        ("image/svg+xml", "svg", RenderOptions()),
+    options = RenderOptions()
+    if diagnosed:
+        with suppress(Exception):
+            options = with_findings(recording, options)
+    for kind, name, chosen in (
+        ("text/plain", "tree", replace(options, max_nodes=TEXT_ROWS)),
+        ("image/svg+xml", "svg", options),
     ):
-        try:
-            bundle[kind] = str(renderer_for(name).render(recording, options))
-        except Exception:
-            continue
+        with suppress(Exception):
+            bundle[kind] = str(renderer_for(name).render(recording, chosen))
     return bundle
 
 

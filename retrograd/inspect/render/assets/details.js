@@ -164,7 +164,9 @@ function describeGraph() {
   const { graph, data, step } = state;
   details.append(make("h2", data.steps[step].label || "Backward graph"), quiet(data.steps[step].headline));
   data.findings.forEach((finding) => details.append(findingCard(finding)));
-  details.append(quiet("Choose a card for its operator, tensors, source lines and neighbours; open a box with a double click. Press ? for all keys."));
+  const hint = quiet("Choose a card for its operator, tensors, source lines and neighbours; open a box with a double click. Press ? for all keys.");
+  hint.classList.add("hint");
+  details.append(hint);
   operatorTable(Array.from({ length: graph.nodes }, (_, node) => node));
 }
 

@@ -1,14 +1,22 @@
 // ---- print: the whole drawing as it is open now, in light colours, cut into pages when it is long.
 
-const PAGE = { width: 1000, height: 1350, most: 12 };
+// Sizes of a sheet of paper, with head and legend on the first; a drawing that fits one, if smaller, is not cut.
+const PAGE = { width: 1000, height: 1300, first: 1140, most: 12 }, READABLE = 0.55;
 
 function printPages() {
-  const { scene } = state, { width, height } = scene.sheet, pages = [];
-  const scale = Math.min(PAGE.width / width, 1.2), long = Math.ceil((height * scale) / PAGE.height);
-  const whole = long > PAGE.most;
-  const used = whole ? Math.min(PAGE.width / width, PAGE.height / height) : scale, step = PAGE.height / used;
-  for (let top = 0; top < height; top += step) pages.push(printPage(used, top, Math.min(step, height - top)));
+  const { width, height } = state.scene.sheet, pages = [legendCopy()];
+  const wide = Math.min(PAGE.width / width, 1.2), whole = Math.min(wide, PAGE.first / height);
+  const many = Math.ceil((height * wide) / PAGE.height) > PAGE.most, scale = many || whole >= READABLE ? whole : wide;
+  for (let top = 0, step = PAGE.first / scale; top < height; top += step, step = PAGE.height / scale) {
+    pages.push(printPage(scale, top, Math.min(step, height - top)));
+  }
   return pages;
+}
+
+function legendCopy() {
+  const copy = byId("legend").cloneNode(true);
+  copy.removeAttribute("id");
+  return copy;
 }
 
 function printPage(scale, top, high) {
