@@ -27,6 +27,7 @@ DATA = (
     "frames",
     "garbage",
     "names",
+    "outline",
     "progress",
     "spelling",
     "stacks",

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import linecache
+from collections import deque
 from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import islice
@@ -17,7 +18,6 @@ _LONGEST = 80
 """Longer texts of operands are cut."""
 _MAX_PLACES = 50_000
 """Places remembered; then all are forgotten."""
-_MODES = ("no_grad", "inference_mode", "set_grad_enabled", "enable_grad")
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,24 +52,24 @@ class _Index:
         self.exact: dict[_Position, list[ast.AST]] = {}
         self.ends: dict[tuple[int, int], list[ast.AST]] = {}
         self.parents: dict[ast.AST, ast.AST] = {}
-        self.blocks: list[ast.With] = []
-        self.passing: set[str] = set()
-        lines = linecache.getlines(name)
-        try:
-            tree = ast.parse("".join(lines))
-        except (SyntaxError, ValueError, RecursionError, MemoryError):
-            return
-        for node in ast.walk(tree):
+        waiting: deque[ast.AST] = deque(_parsed(name))
+        while waiting:  # level by level, so that of two at one place the outer one comes first
+            node = waiting.popleft()
             for child in ast.iter_child_nodes(node):
                 self.parents[child] = node
-            if isinstance(node, ast.For):
-                self.passing |= {part.id for part in ast.walk(node.target) if isinstance(part, ast.Name)}
-            elif isinstance(node, ast.With):
-                self.blocks.append(node)
-            elif isinstance(node, (ast.expr, ast.AugAssign)):
+                waiting.append(child)
+            if isinstance(node, (ast.expr, ast.AugAssign)):
                 place = (node.lineno, node.end_lineno or 0, node.col_offset, node.end_col_offset or 0)
                 self.exact.setdefault(place, []).append(node)
                 self.ends.setdefault((place[1], place[3]), []).append(node)
+
+
+def _parsed(name: str) -> list[ast.AST]:
+    """Return the syntax tree of a file, nothing if it cannot be read."""
+    try:
+        return [ast.parse("".join(linecache.getlines(name)))]
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return []
 
 
 def spelling_at(frame: FrameType | None) -> Spelling:
@@ -83,37 +83,6 @@ def spelling_at(frame: FrameType | None) -> Spelling:
             _places.clear()
         known = _places[key] = (frame.f_code, _look_up(frame.f_code, frame.f_lasti))
     return known[1]
-
-
-def block_around(code: CodeType, line: int) -> tuple[str, int] | None:
-    """Return name and line of the innermost ``with`` of a grad mode around a line of this code, None without one."""
-    first = code.co_firstlineno
-    best: tuple[str, int] | None = None
-    for block in _index(code.co_filename).blocks:
-        if first <= block.lineno < line <= (block.end_lineno or 0) and (best is None or block.lineno > best[1]):
-            for item in block.items:
-                name = _mode_entered(item.context_expr)
-                if name:
-                    best = (name, block.lineno)
-    return best
-
-
-def _mode_entered(node: ast.expr) -> str:
-    """Return the name of the grad mode that a context expression enters, "" for anything else."""
-    if not isinstance(node, ast.Call):
-        return ""
-    name = getattr(node.func, "attr", None) or getattr(node.func, "id", "")
-    if name not in _MODES:
-        return ""
-    switched = ast.unparse(node.args[0]) if node.args else ""
-    if (name == "set_grad_enabled" and switched == "True") or (name == "inference_mode" and switched == "False"):
-        return "enable_grad"
-    return str(name)
-
-
-def loop_variables(file: str) -> set[str]:
-    """Return the variables of a file's ``for`` loops, which name one thing after the other."""
-    return _index(file).passing
 
 
 def forget_places() -> None:

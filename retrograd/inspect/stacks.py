@@ -10,7 +10,7 @@ from typing import Any
 
 from .event_data import Stack
 from .frames import is_foreign, judged, read_locals
-from .spelling import block_around
+from .outline import block_around
 
 _MAX_FRAMES = 8
 _MAX_CACHED = 20_000

@@ -11,8 +11,8 @@ from typing import Any
 from ...events import Event
 from ...frames import source_line, user_frames
 from ...names import frame_variables, search
+from ...outline import loop_variables
 from ...snapshot import GraphSnapshot
-from ...spelling import loop_variables
 from ...tensor_table import TensorTable
 from ..array_values import gradient_figures, summary
 from ..base import Node
