@@ -18,12 +18,13 @@ from retrograd.engine.execution import execute, sweep, watchers
 
 @pytest.fixture(autouse=True)
 def nobody_watches() -> Iterator[None]:
-    """Leave out what other tests of this process still hold."""
-    gc.collect()
+    """Leave out what other tests of this process still hold, as garbage perhaps, which is not to go meanwhile."""
+    gc.disable()
     others = watchers.LIVE
     watchers.LIVE -= others
     yield
     watchers.LIVE += others
+    gc.enable()
 
 
 @contextmanager

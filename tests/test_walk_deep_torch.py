@@ -16,7 +16,7 @@ import torch
 from retrograd.inspect import log_hooks, recording, walk
 from retrograd.inspect.sources.torch_ import release as torch_release
 
-DEPTH = 60_000  # above 40,000 or so a stack of 8 MB does not hold the release
+DEPTH = 48_000  # above 40,000 or so a stack of 8 MB does not hold the release
 
 def usual_stack():
     resource.setrlimit(resource.RLIMIT_STACK, (8 << 20, resource.getrlimit(resource.RLIMIT_STACK)[1]))
@@ -121,8 +121,8 @@ PROGRAMS = {
             walk(loss)
             del loss
             end = time.time() + 30
-            while torch_release.held_nodes() > 200 and time.time() < end:
-                pass
+            while torch_release.held_nodes() > DEPTH // 300 and time.time() < end:
+                time.sleep(0.001)
         in_thread(dropped)
     """,
     "walked in a thread, alive at interpreter exit": """
