@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from ..kernels.column_sum import column_sum
 from ..nodes.node import NOTHING, GraphNode, Port
 from ..nodes.opnode import OpNode
 from ..table.registry import F
@@ -74,6 +75,12 @@ def _fit_array(node: GraphNode, i: int, g: Any, expected: tuple[tuple[int, ...],
     return g
 
 
+def fit_tensor(node: GraphNode, i: int, g: Any, edge: Any) -> Any:
+    """One tensor, made to fit the input that receives it along an edge."""
+    target = edge.node if edge.__class__ is Port else edge
+    return _fit_tensor(node, i, g, _expected(target, edge._sigs[0]))
+
+
 def _fit_tensor(node: GraphNode, i: int, g: TensorBase, expected: tuple[tuple[int, ...], Any]) -> Any:
     shape, numpy = expected
     have = g._array.shape
@@ -140,19 +147,3 @@ def sum_to(g: Any, shape: tuple[int, ...]) -> Any:
     if axes:
         g = np.add.reduce(g, axes, keepdims=True)
     return np.asarray(g).reshape(shape)
-
-
-_ones: dict[tuple[int, str], Any] = {}
-
-
-def column_sum(rows: Any) -> Any:
-    """The sum of the rows of a matrix of float32 or float64; as a product with ones, BLAS takes half the time."""
-    key = (rows.shape[0], rows.dtype.char)
-    ones = _ones.get(key)
-    if ones is None:
-        if len(_ones) > 64:
-            _ones.clear()
-        ones = np.ones(rows.shape[0], rows.dtype)
-        if rows.shape[0] <= 100_000:
-            _ones[key] = ones
-    return ones @ rows

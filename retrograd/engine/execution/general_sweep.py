@@ -89,13 +89,13 @@ class Run:
             heappush(heap, (-number, self))
         return newest
 
-    _sweep_told = _sweep
+    _sweep_told = _sweep_tensors = _sweep
 
 
 _number_of = attrgetter("_number")
 
 
-GraphNode._sweep = GraphNode._sweep_told = run_in_general
+GraphNode._sweep = GraphNode._sweep_told = GraphNode._sweep_tensors = run_in_general
 
 
 def run_closely(node: Any, g: Any, heap: Heap, task: Any) -> Any:

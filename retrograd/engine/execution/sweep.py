@@ -3,8 +3,8 @@
 A node's consumers are always newer than the node, so that taking the newest node first is a valid order.  It is not
 the order of ``execute.GraphTask`` in every detail (leaves come last), which nobody can see as long as no code of the
 user runs; ``possible`` says when that is so.  One sweep at a time: gradients wait in a slot of the node.
-Where gradients are tensors since a graph is created, every node runs in the general way, ``run_in_general``.
-While observers hear of sweeps, nodes run by ``_sweep_told``, which does the same and tells them.
+Where gradients are tensors, since a graph is created, nodes run by ``_sweep_tensors``; while observers hear of sweeps,
+by ``_sweep_told``, which does the same and tells them.
 
 A node takes its gradient by ``node._sweep(g, heap, task)``, which computes, passes on to the nodes it leads to, queues
 those on ``heap`` on their first arrival, and returns one of them in place of queueing it: if that is the newest one,
@@ -24,11 +24,15 @@ from .. import observe
 from ..aliasing import storage
 from ..calls.quiet import QUIET, quietly, reset_quiet, set_quiet
 from ..nodes.node import NOTHING, Port, edge_parts
+from ..nodes.opnode import OpNode
+from ..overriding import overrides
 from ..switches import state
 from ..tensors.base import LAZY
 from . import watchers
 from .general_sweep import Heap, Run, run_closely
+from .tensor_sweep import run_on_tensors
 
+OpNode._sweep_tensors = run_on_tensors
 _busy = threading.Lock()
 
 
@@ -58,11 +62,11 @@ class Sweep:
 
     def run(self) -> None:
         """Run until no gradient waits but at the leaves."""
-        if observe.HEAR_SWEEPS:
-            self._run_told()
+        if observe.HEAR_SWEEPS or self.tensors:
+            self._run_by("_sweep_tensors" if self.tensors else "_sweep_told")
             return
         heap = self.heap
-        last = inf if self.tensors else storage.LAST_WRITE
+        last = storage.LAST_WRITE
         node = heappop(heap)[1]
         try:
             while True:
@@ -83,20 +87,21 @@ class Sweep:
             self.failed = node
             raise
 
-    def _run_told(self) -> None:
-        """The same while observers hear of it: nodes tell them how they ran."""
+    def _run_by(self, way: str) -> None:
+        """The same by another way of nodes, for observers or where gradients are tensors."""
         heap = self.heap
-        last = inf if self.tensors else storage.LAST_WRITE
+        last = inf if self.tensors and overrides.INSTALLED else storage.LAST_WRITE
         node = None
         try:
             while node is not None or heap:
                 node = heappop(heap)[1] if node is None else heappushpop(heap, (-node._number, node))[1]
                 g, node._pending = node._pending, None
                 closely = g is NOTHING or node._number < last
-                node = run_closely(node, g, heap, self) if closely else node._sweep_told(g, heap, self)
+                node = run_closely(node, g, heap, self) if closely else getattr(node, way)(g, heap, self)
         except BaseException:
             self.failed = node
-            observe.tell("sweep_failed", node, g if g.__class__ is list else [None if g is NOTHING else g])
+            if observe.HEAR_SWEEPS:
+                observe.tell("sweep_failed", node, g if g.__class__ is list else [None if g is NOTHING else g])
             raise
 
     def start(self, roots: list[Any], grads: list[Any]) -> None:

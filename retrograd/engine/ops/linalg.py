@@ -160,6 +160,10 @@ def _times(g: Any, factor: Any) -> Any:
     return g if factor == 1 else g * factor
 
 
+def _back(g: Any, factor: Any) -> Any:
+    return g if factor == 1 else g * conj(factor)
+
+
 def _addmm_jvp(primal: Any, tangents: Any, results: Any) -> Any:
     _, mat1, mat2, beta, alpha = primal
     total = results[0] * 0
@@ -174,9 +178,9 @@ def _addmm_jvp(primal: Any, tangents: Any, results: Any) -> Any:
 
 multilinear(
     "addmm", _addmm, promote="", ndim=2,
-    self=lambda g, beta: _times(g, conj(beta)),
-    mat1=lambda g, mat2, alpha, mat1_by_columns: _times(_left(g, conj(mat2), mat1_by_columns), conj(alpha)),
-    mat2=lambda g, mat1, alpha, mat2_by_columns: _times(_right(g, conj(mat1), mat2_by_columns), conj(alpha)),
+    self=lambda g, beta: _back(g, beta),
+    mat1=lambda g, mat2, alpha, mat1_by_columns: _back(_left(g, conj(mat2), mat1_by_columns), alpha),
+    mat2=lambda g, mat1, alpha, mat2_by_columns: _back(_right(g, conj(mat1), mat2_by_columns), alpha),
     jvp=_addmm_jvp,
     kinds="fciu",
 )  # fmt: skip

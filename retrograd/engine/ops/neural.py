@@ -126,8 +126,8 @@ def _nll_grad(
 
 
 def _nll_backward(
-    grad_output: Any, sizes: tuple[int, ...], numpy: Any, target: Any, weight: Any, reduction: str, ignore_index: int,
-    total_weight: float,
+    grad_output: Any, sizes: tuple[int, ...], numpy: Any, target: Any, weight: Any = None, reduction: str = "mean",
+    ignore_index: int = -100, total_weight: float = 0.0,
 ) -> Any:  # fmt: skip
     # where every target is ignored nothing depends on the input
     slopes = grad_output / numpy.type(-total_weight or -1) if reduction == "mean" else -grad_output

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from ..kernels.column_sum import column_sum
 from ..table.op import function, linear, nondifferentiable
 from ..table.registry import F
 from ..tensors.base import TensorBase
@@ -59,8 +60,11 @@ def _sum(self: Any, dtype: Any = None) -> Any:
 
 
 def _sum_dim(self: Any, dim: Any = None, keepdim: bool = False, dtype: Any = None) -> Any:
+    axes = axes_of(dim, self.ndim)
+    if axes == (0,) and self.ndim == 2 and dtype is None and self.dtype.char in "fd" and self.size > len(self):
+        return column_sum(self, keepdim)
     add: Any = np.add
-    return add.reduce(self, axis=axes_of(dim, self.ndim), dtype=_sum_dtype(self, dtype), keepdims=keepdim)
+    return add.reduce(self, axis=axes, dtype=_sum_dtype(self, dtype), keepdims=keepdim)
 
 
 linear("sum", _sum, self=lambda g, self_sizes: F.expand(g, tuple(self_sizes)))

@@ -146,6 +146,9 @@ class OpDef:
                 if name not in self.saved_names:
                     self.saved_names.append(name)
             self.rule_args[arg] = tuple(self.saved_names.index(n) for n in asked)
+        own = {"result", *self.results, *self.aux}
+        self.saved_places = tuple(k for k, name in enumerate(self.saved_names) if name in own)
+        """Which of what a node keeps are no operands and no parameters."""
         self.saves_result = not {"result", *self.results}.isdisjoint(self.saved_names)
         whole = {*self.tensor_names, "result", *self.results, *self.aux}
         self.tensor_saved = frozenset(n for n in self.saved_names if n in whole)
