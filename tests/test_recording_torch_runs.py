@@ -56,7 +56,7 @@ def test_measures_against_hooks_of_pytorch():
     assert measures["out_norm"][rows["MmBackward0"]] == measures["grad_norm"][leaf]
     assert measures["out_zero_share"][relu] > 0
     assert sorted(measures["order"]) == list(range(len(shot)))
-    assert all(time > 0 for time in measures["time_us"])
+    assert all(time > 0 for row, time in enumerate(measures["time_us"]) if row != leaf)
 
 
 def test_nodes_that_only_reshape_have_no_hook():

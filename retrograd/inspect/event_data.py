@@ -33,7 +33,8 @@ LEVELS = ("graph", "backward", "full")
 """Levels of recording: structure only; plus times and statistics of backward; plus every call of forward."""
 
 MEASURES = (
-    "time_us",  # time of the node, hooks excluded; PyTorch's views have none, it counts with the node before them
+    "time_us",  # time of the node, hooks excluded; in PyTorch those that only pass on what they get, and leaves
+    # without a gradient so far, have none: it counts with the node before them
     "order",  # place in the order of execution, from 0
     "thread",  # small number of the thread that ran it
     "started_us",  # when it began, from the beginning of the run

@@ -154,7 +154,7 @@ class Recorder:
         _number_from_zero(snapshot)
         kept = self.recording.snapshots
         fresh = not (kept and _share(snapshot, kept[-1]))
-        if fresh:
+        if not kept or snapshot.source is not kept[-1].source:
             for line in {line for line in snapshot.source if line is not None}:
                 self._read_line(line)
         if fresh and self._rows > MAX_ROWS and kept:
@@ -191,7 +191,7 @@ def _number_from_zero(snapshot: GraphSnapshot) -> None:
 
 def _share(snapshot: GraphSnapshot, earlier: GraphSnapshot) -> bool:
     """Let equal columns be one object; True if everything is the same."""
-    same = snapshot.engine == earlier.engine and snapshot.measures == earlier.measures
+    same = snapshot.engine == earlier.engine and not snapshot.is_measured and not earlier.is_measured
     for column in _SHARED:
         mine, known = getattr(snapshot, column), getattr(earlier, column)
         if mine is known:

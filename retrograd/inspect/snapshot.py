@@ -73,10 +73,34 @@ class GraphSnapshot:
     """What was taken off every ``seq``, so that equal steps have equal columns; events name nodes by the sum."""
     measures: dict[str, list[float | None]] = field(default_factory=dict)
     """Optional numeric node columns such as ``time_us`` or ``grad_norm``."""
+    _measured: Callable[[], dict[str, list[float | None]]] | None = field(
+        default=None, init=False, repr=False, compare=False
+    )
+    """What makes ``measures`` when they are read."""
+    _lasting: bool = field(default=False, init=False, repr=False, compare=False)
     _networkx: Any = field(default=None, init=False, repr=False, compare=False)
 
     def __len__(self) -> int:
         return len(self.op)
+
+    def measure_later(self, make: Callable[[], dict[str, list[float | None]]], *, lasting: bool) -> None:
+        """Let the measures be what ``make`` returns when they are read: then kept, or made anew each time."""
+        self._measured, self._lasting = make, lasting
+        self.measures = {}
+        del self.measures
+
+    def __getattr__(self, name: str) -> Any:  # asked only for what is not there
+        if name != "measures" or self._measured is None:
+            return object.__getattribute__(self, name)
+        made = self._measured()
+        if self._lasting:
+            self.measures, self._measured = made, None
+        return made
+
+    @property
+    def is_measured(self) -> bool:
+        """Whether there are measures, without making them."""
+        return self._measured is not None or bool(self.measures)
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
         """Show the graph in a notebook, once somebody has said how to draw one."""

@@ -1,70 +1,131 @@
-"""Puts the measures of one run into the columns of its snapshot."""
+"""The columns that the measures of one run become in its snapshot, made of what was taken down when they are read."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from ..event_data import MEASURES
 from .array_values import Array
+from .passing import BY_SOURCE, BY_TARGET, Passing
 
 _GRADIENT = ("grad_norm", "grad_min", "grad_max", "grad_mean", "zero_share", "nan_count", "inf_count")
 _RESULTS = ("out_norm", "out_zero_share", "out_nan_count", "out_inf_count", "out_tiny_share")
 
 Column = list[Any]
+Columns = dict[str, Column]
 
 
-class MeasureColumns:
-    """The columns in the making, by row of the snapshot; None where nothing was measured."""
+class Taken(NamedTuple):
+    """What was taken down of one run; times are in nanoseconds of one clock."""
 
-    def __init__(self, size: int) -> None:
-        self._size = size
-        self.columns: dict[str, Column] = {name: [None] * size for name in MEASURES}
+    sequence: list[int]
+    """Rows of the nodes that ran, in that order."""
+    runs: Array
+    """For each hook before a node the row, and when our looking began and ended."""
+    ends: dict[int, int]
+    """Row -> when the hook after it began, where there is one."""
+    started: int
+    finished: int
+    arrived: Array
+    """Row -> row of the table with the figures of what arrived there, -1 where they are not known."""
+    results: dict[int, int]
+    """Edge -> the same of what went over it, where that was looked at."""
+    table: Array
+    """``FIGURES`` of each gradient."""
+    passing: Passing
+    edge_source: list[int]
+    edge_target: list[int]
+    saved_bytes: Column | None
 
-    def put_times(
-        self, runs: Sequence[tuple[int, int, int]], ends: dict[int, int], started: int, finished: int
-    ) -> None:
-        """Write when each node ran: row, begin and end of our looking at it before, in order of execution.
 
-        A node's time ends with our hook after it (``ends``, by row), else where the next node's begins.
-        """
-        if not runs:
-            return
-        rows, begins, ran = np.array(runs, np.int64).T
-        following = np.append(begins[1:], finished)
-        if ends:
-            own = np.full(self._size, finished)
-            own[list(ends)] = list(ends.values())
-            following = np.minimum(following, own[rows])
-        self._write("time_us", rows, (following - ran) / 1e3)
-        self._write("started_us", rows, (ran - started) / 1e3)
-        self._write("thread", rows, np.zeros(len(rows), np.int64))
+def measured_columns(taken: Taken) -> Columns:
+    """Return the columns by name; None where nothing was measured."""
+    size = len(taken.arrived)
+    columns: Columns = {name: [None] * size for name in MEASURES}
+    for place, row in enumerate(taken.sequence):
+        columns["order"][row] = place
+    _put_times(columns, taken)
+    if len(taken.table):
+        rows = np.flatnonzero(taken.arrived >= 0)
+        _put_gradients(columns, rows, taken.table[taken.arrived[rows]])
+        numbers, edges = _passed_on(taken)
+        sources = np.array(taken.edge_source, np.int64)[edges]
+        _put_results(columns, sources, taken.table[numbers], taken.passing.around[edges])
+    if taken.saved_bytes is not None:
+        columns["saved_bytes"] = taken.saved_bytes
+    return columns
 
-    def put_gradients(self, rows: Array, table: Array) -> None:
-        """Write what arrived in these rows: a row of the table of figures for each."""
-        squares, low, high, total, zeros, nan, inf, size, _ = table.T
-        figures = (np.sqrt(squares), low, high, total / size, zeros / size, nan, inf)
-        for name, values in zip(_GRADIENT, figures, strict=True):
-            self._write(name, rows, values)
 
-    def put_results(self, sources: Array, table: Array, around: Array) -> None:
-        """Add up what nodes passed on: row of the node, figures, and number of zeros around that, for each result."""
-        table[:, 8] *= table[:, 7] - table[:, 4]
-        table[:, 4] += around
-        table[:, 7] += around
-        squares, _, _, _, zeros, nan, inf, size, tiny = (
-            np.bincount(sources, weights=column, minlength=self._size) for column in table.T
-        )
-        filled = np.flatnonzero(size)
-        nonzero = np.maximum(size - zeros, 1)
-        found = (np.sqrt(squares), zeros / np.maximum(size, 1), nan, inf, tiny / nonzero)
-        for name, values in zip(_RESULTS, found, strict=True):
-            self._write(name, filled, values[filled])
+def live_columns(
+    size: int, runs: Sequence[tuple[int, int, int]], before: dict[int, tuple[int, ...]], saved_bytes: Column | None
+) -> Columns:
+    """Return order and times of the nodes that have run so far; the last one is still running."""
+    order: Column = [None] * size
+    times: Column = [None] * size
+    seen, count = list(runs), 0
+    for place, (row, _, ran) in enumerate(seen):
+        for one in (*before.get(row, ()), row):
+            order[one], count = count, count + 1
+        if place + 1 < len(seen):
+            times[row] = (seen[place + 1][1] - ran) / 1e3
+    columns = {"order": order, "time_us": times}
+    return columns if saved_bytes is None else {**columns, "saved_bytes": saved_bytes}
 
-    def _write(self, name: str, rows: Array, values: Array) -> None:
-        """Write one column."""
-        column = np.full(self._size, None)
-        column[rows] = values.tolist()
-        self.columns[name] = column.tolist()
+
+def _put_times(columns: Columns, taken: Taken) -> None:
+    """Write when each node ran; its time ends with our hook after it, else where the next node's begins."""
+    rows, begins, ran = taken.runs.T
+    following = np.append(begins[1:], taken.finished)[: len(rows)]
+    if taken.ends:
+        own = np.full(len(taken.arrived), taken.finished)
+        own[list(taken.ends)] = list(taken.ends.values())
+        following = np.minimum(following, own[rows])
+    _write(columns, "time_us", rows, (following - ran) / 1e3)
+    _write(columns, "started_us", rows, (ran - taken.started) / 1e3)
+    _write(columns, "thread", rows, np.zeros(len(rows), np.int64))
+
+
+def _put_gradients(columns: Columns, rows: Array, table: Array) -> None:
+    """Write what arrived in these rows: a row of the table of figures for each."""
+    squares, low, high, total, zeros, nan, inf, size, _ = table.T
+    figures = (np.sqrt(squares), low, high, total / size, zeros / size, nan, inf)
+    for name, values in zip(_GRADIENT, figures, strict=True):
+        _write(columns, name, rows, values)
+
+
+def _passed_on(taken: Taken) -> tuple[Array, Array]:
+    """Return the rows of the table for what went over edges, and these edges."""
+    ways = taken.passing.ways
+    numbers = np.full(len(ways), -1)
+    for way, ends in ((BY_TARGET, taken.edge_target), (BY_SOURCE, taken.edge_source)):
+        edges = np.flatnonzero(ways == way)
+        numbers[edges] = taken.arrived[np.array(ends, np.int64)[edges]]
+    numbers[list(taken.results)] = list(taken.results.values())
+    edges = np.flatnonzero(numbers >= 0)
+    return numbers[edges], edges
+
+
+def _put_results(columns: Columns, sources: Array, table: Array, around: Array) -> None:
+    """Add up what nodes passed on: row of the node, figures, and number of zeros around that, for each result."""
+    table[:, 8] *= table[:, 7] - table[:, 4]
+    table[:, 4] += around
+    table[:, 7] += around
+    length = len(columns["order"])
+    squares, _, _, _, zeros, nan, inf, size, tiny = (
+        np.bincount(sources, weights=column, minlength=length) for column in table.T
+    )
+    filled = np.flatnonzero(size)
+    nonzero = np.maximum(size - zeros, 1)
+    found = (np.sqrt(squares), zeros / np.maximum(size, 1), nan, inf, tiny / nonzero)
+    for name, values in zip(_RESULTS, found, strict=True):
+        _write(columns, name, filled, values[filled])
+
+
+def _write(columns: Columns, name: str, rows: Array, values: Array) -> None:
+    """Write one column."""
+    column = np.full(len(columns[name]), None)
+    column[rows] = values.tolist()
+    columns[name] = column.tolist()

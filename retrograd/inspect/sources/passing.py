@@ -26,11 +26,12 @@ def _named(*names: str) -> frozenset[str]:
 
 _RESHAPING = _named(*_SHAPES)
 """Nodes that pass on every entry they get, and nothing else."""
-_PASSING = _RESHAPING | _named("Expand", "Clone", "Add", "Sub")
-"""Nodes that may pass on the very memory they get; whether one did is seen when it arrives."""
+_IDENTICAL = _RESHAPING | _named("Expand", "Clone")
+"""Nodes that do so if as many entries go out as come in."""
 _PADDING = _named("Select", "Slice")
 """Nodes that pass on what they get with zeros around it."""
-_ADDING = _named("Add")
+_ADDING, _SUBTRACTING = _named("Add"), _named("Sub")
+"""Nodes that pass what they get on to each operand of the same shape, to the second one times a factor."""
 
 BY_TARGET, BY_SOURCE, LOOKED_AT = 0, 1, 2
 """How it is known what went over an edge: as what arrived behind it, as what its node got, or by a hook."""
@@ -39,42 +40,151 @@ BY_TARGET, BY_SOURCE, LOOKED_AT = 0, 1, 2
 class Passing(NamedTuple):
     """What is known of one graph before it runs."""
 
-    quiet: dict[int, int]
-    """Row of a node without a hook -> the row behind it where the entries that it passes on are looked at."""
-    quiet_before: dict[int, tuple[int, ...]]
-    """Row where they are -> the rows of the nodes without a hook before it, in the order in which they run."""
-    source: dict[int, int]
-    """Row -> the only row from which something arrives there, if that may pass on the memory it gets."""
+    quiet: frozenset[int]
+    """Rows of nodes without a hook."""
+    before: dict[int, tuple[int, ...]]
+    """Row -> the rows of the nodes without a hook that run just before it, in their order."""
+    told_by: Array
+    """Row -> the row whose gradient has the same entries as what arrives there: itself, where it must be looked at."""
     ways: Array
     """How it is known what goes over each edge."""
     around: Array
     """How many zeros are around what goes over each edge."""
     looked_at: dict[int, list[tuple[int, int]]]
     """Row -> positions of the results that must be looked at, each with the number of its edge."""
+    following: dict[int, int]
+    """Row of a leaf that one node alone leads to -> the row with a hook after which it runs at once."""
     factors: list[tuple[int, float | None]]
-    """Rows of nodes that may scale what they pass on, with the factor that was found there."""
+    """Rows of sums, with the factor of the second operand that was found there."""
+    sooner: list[tuple[int, int]]
+    """Pairs of rows of which the first one's number is the higher one, so that it runs before the second."""
 
 
 def passing(order: list[Node], shot: GraphSnapshot, loud: Collection[int]) -> Passing:
     """Read a graph; in ``loud`` are the rows at which the program itself may change what arrives."""
-    arriving = np.bincount([*shot.edge_target, *shot.roots], minlength=len(shot)).tolist()
-    behind = _quiet(shot, arriving, loud)
-    found = Passing({}, {}, {}, np.zeros(shot.edge_count, np.int8), np.zeros(shot.edge_count), {}, [])
-    for edge, (start, end, position, number) in enumerate(shot.edges()):
-        if not number and arriving[end] == 1:
-            source = found.source.get(start) if start in behind else start
-            if source is not None and (start in behind or shot.op[start] in _PASSING):
-                found.source[end] = source
-        elif not number and _tells(order[start], start, end, shot, found.factors):
-            found.ways[edge] = BY_SOURCE
-            found.around[edge] = math.prod(shot.shape[end] or ()) - math.prod(shot.shape[start] or ())
-        else:
-            found.ways[edge] = LOOKED_AT
-            found.looked_at.setdefault(start, []).append((position, edge))
-    for row in sorted(behind, reverse=True):  # a row that only one edge leads to comes after that edge's source
-        end = found.quiet[row] = found.quiet.get(behind[row], behind[row])
-        found.quiet_before[end] = (row, *found.quiet_before.get(end, ()))
-    return found
+    return _Reader(order, shot, loud).read()
+
+
+class _Reader:
+    """Reads one graph."""
+
+    def __init__(self, order: list[Node], shot: GraphSnapshot, loud: Collection[int]) -> None:
+        self._shot, self._loud = shot, loud
+        self._arriving = np.bincount([*shot.edge_target, *shot.roots], minlength=len(shot)).tolist()
+        self._out: list[list[tuple[int, int, int]]] = [[] for _ in shot.op]
+        """For each row the edges that leave it: target, number of the input there, position."""
+        for start, end, position, number in shot.edges():
+            self._out[start].append((end, number, position))
+        adding = [row for row, op in enumerate(shot.op) if op in _ADDING]
+        self._factors = {row: getattr(order[row], "_saved_alpha", None) for row in adding}
+        self._behind: dict[int, int] = {}
+        """Row of a node without a hook -> the row behind it that gets what it passes on."""
+        self._sooner: list[tuple[int, int]] = []
+
+    def read(self) -> Passing:
+        """Return what is known."""
+        for row in reversed(range(len(self._shot))):  # a row that only one edge leads to comes after that edge's source
+            self._judge(row)
+        ends: dict[int, int] = {}
+        before: dict[int, tuple[int, ...]] = {}
+        for row in sorted(self._behind, reverse=True):
+            end = ends[row] = ends.get(self._behind[row], self._behind[row])
+            before[end] = (row, *before.get(end, ()))
+        told_by, ways, around, looked_at = self._edges(ends)
+        factors = list(self._factors.items())
+        following = self._following(before)
+        return Passing(frozenset(ends), before, told_by, ways, around, looked_at, following, factors, self._sooner)
+
+    def _judge(self, row: int) -> None:
+        """Find out whether a node needs no hook: it passes on what it gets, and that is looked at behind it."""
+        shot, out = self._shot, self._out[row]
+        if len(out) == 1:
+            end, number, position = out[0]
+            alike = shot.op[row] in _RESHAPING or (shot.op[row] in _IDENTICAL and self._as_many(row, end))
+            if (alike or self._same(row, end, position)) and self._alone(row, end, number):
+                self._behind[row] = end
+        elif len(out) == 2 and shot.op[row] in _ADDING:
+            (end, number, position), other = sorted(out, key=lambda edge: self._rank(edge[0]), reverse=True)
+            goes_on = shot.kind[end] == "op" and self._same(row, end, position) and self._alone(row, end, number)
+            if goes_on and self._is_known(row, *other):
+                self._pass_first(row, end, other[0])
+
+    def _pass_first(self, row: int, end: int, other: int) -> None:
+        """Let a node with two edges need no hook if what runs behind one of them runs before the other's end."""
+        last = end
+        while last in self._behind:
+            last = self._behind[last]
+        if self._rank(other) < min(self._rank(end), self._rank(last)):
+            self._behind[row] = end
+            self._sooner += [(one, other) for one in {end, last} if self._shot.kind[one] != "leaf"]
+
+    def _is_known(self, start: int, end: int, number: int, position: int) -> bool:
+        """Whether it is known what goes over an edge although its node has no hook."""
+        return not number and (self._arriving[end] == 1 or self._tells(start, end, position))
+
+    def _rank(self, row: int) -> float:
+        """Return what PyTorch runs nodes that are ready by, the highest first."""
+        number = self._shot.seq[row]
+        return math.inf if number is None else number
+
+    def _alone(self, start: int, end: int, number: int) -> bool:
+        """Whether nothing else arrives behind an edge, of the same dtype, and nothing of the program comes between."""
+        dtype = self._shot.dtype
+        return not number and self._arriving[end] == 1 and end not in self._loud and dtype[start] == dtype[end]
+
+    def _as_many(self, start: int, end: int) -> bool:
+        """Whether as many entries go in as come out."""
+        got, given = self._shot.shape[start], self._shot.shape[end]
+        return got is not None and given is not None and math.prod(got) == math.prod(given)
+
+    def _same(self, start: int, end: int, position: int) -> bool:
+        """Whether a sum or difference passes on what it gets."""
+        op, shape = self._shot.op[start], self._shot.shape
+        if shape[start] is None or shape[start] != shape[end]:
+            return False
+        if op in _ADDING:
+            return position == 0 or self._factors[start] == 1
+        return op in _SUBTRACTING and position == 0
+
+    def _edges(self, ends: dict[int, int]) -> tuple[Array, Array, Array, dict[int, list[tuple[int, int]]]]:
+        """Say how it is known what arrives at rows and what goes over edges."""
+        shot = self._shot
+        told_by = np.arange(len(shot))
+        ways, around = np.zeros(shot.edge_count, np.int8), np.zeros(shot.edge_count)
+        looked_at: dict[int, list[tuple[int, int]]] = {}
+        for edge, (start, end, position, number) in enumerate(shot.edges()):
+            if not number and self._arriving[end] == 1:
+                if self._behind.get(start) != end and self._same(start, end, position) and self._alone(start, end, 0):
+                    told_by[end] = start
+            elif not number and self._tells(start, end, position):
+                ways[edge] = BY_SOURCE
+                around[edge] = math.prod(shot.shape[end] or ()) - math.prod(shot.shape[start] or ())
+            else:
+                ways[edge] = LOOKED_AT
+                looked_at.setdefault(start, []).append((position, edge))
+        told_by[list(ends)] = list(ends.values())
+        while (told_by != told_by[told_by]).any():
+            told_by = told_by[told_by]
+        return told_by, ways, around, looked_at
+
+    def _tells(self, start: int, end: int, position: int) -> bool:
+        """Whether a node passes on what it gets, perhaps with zeros around it."""
+        op, got, given = self._shot.op[start], self._shot.shape[start], self._shot.shape[end]
+        if got is None or given is None or self._shot.dtype[start] != self._shot.dtype[end]:
+            return False
+        if op in _PADDING:
+            return math.prod(given) >= math.prod(got)
+        return op in _RESHAPING or (op in _IDENTICAL and self._as_many(start, end)) or self._same(start, end, position)
+
+    def _following(self, before: dict[int, tuple[int, ...]]) -> dict[int, int]:
+        """Return the leaves that run as soon as a node with a hook has run."""
+        source = {end: start for start, end, _, _ in self._shot.edges() if self._arriving[end] == 1}
+        found: dict[int, int] = {}
+        for row, kind in enumerate(self._shot.kind):
+            first = before.get(row, (row,))[0]
+            if kind == "leaf" and row not in self._loud and first in source and source[first] not in self._behind:
+                found[row] = source[first]
+        return found
 
 
 class LastPassing:
@@ -90,7 +200,7 @@ class LastPassing:
         """Return what ``passing`` does."""
         columns = [loud, *(getattr(shot, name) for name in self._READ)]
         found = self._found
-        if found is None or not self._is_equal(columns) or any(_factor(order[row]) != n for row, n in found.factors):
+        if found is None or not self._is_equal(columns) or not _holds(found, order, shot):
             found = self._found = passing(order, shot, loud)
             self._columns = columns
         return found
@@ -100,35 +210,9 @@ class LastPassing:
         return all(mine is known or mine == known for mine, known in zip(columns, self._columns, strict=True))
 
 
-def _quiet(shot: GraphSnapshot, arriving: list[int], loud: Collection[int]) -> dict[int, int]:
-    """Return the rows that need no hook, with the row that each passes everything on to."""
-    leaving = np.bincount(shot.edge_source, minlength=len(shot)).tolist()
-    return {
-        start: end
-        for start, end, _, number in shot.edges()
-        if shot.op[start] in _RESHAPING
-        and leaving[start] == arriving[end] == 1
-        and not number
-        and end not in loud
-        and shot.dtype[start] == shot.dtype[end]
-    }
-
-
-def _tells(node: Node, start: int, end: int, shot: GraphSnapshot, factors: list[tuple[int, float | None]]) -> bool:
-    """Whether a node passes on what it gets, perhaps with zeros around it."""
-    op, got, given = shot.op[start], shot.shape[start], shot.shape[end]
-    if got is None or given is None or shot.dtype[start] != shot.dtype[end]:
+def _holds(found: Passing, order: list[Node], shot: GraphSnapshot) -> bool:
+    """Whether sums have the factors, and nodes the order, that they had."""
+    if any(getattr(order[row], "_saved_alpha", None) != factor for row, factor in found.factors):
         return False
-    if op in _RESHAPING:
-        return True
-    if op in _PADDING:
-        return math.prod(given) >= math.prod(got)
-    if op not in _ADDING or got != given:
-        return False
-    factors.append((start, _factor(node)))
-    return factors[-1][1] == 1
-
-
-def _factor(node: Node) -> float | None:
-    """Return what a sum multiplies its second operand by."""
-    return getattr(node, "_saved_alpha", None)
+    seq = shot.seq
+    return all(seq[first] > (seq[second] or 0) for first, second in found.sooner)  # type: ignore[operator]

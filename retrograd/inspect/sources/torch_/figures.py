@@ -8,7 +8,9 @@ of the program is held.  Those of one length lie below each other, so that a fig
 from __future__ import annotations
 
 import ctypes
+import functools
 import itertools
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -27,8 +29,8 @@ _ROWS = 256
 """How many those are at most."""
 _BLOCKS = 64
 """Blocks that wait at most."""
-_PART = 256
-"""Sums that one long row is added up in."""
+_PART = 4096
+"""Entries that are multiplied and added up at once."""
 _SAFE = 1e15
 """Entries below this in magnitude can be squared and added up in single precision."""
 _SMALL = 1e-15
@@ -53,6 +55,19 @@ class Memory:
             self._spare.append(room)
 
 
+class Stack:
+    """Copies of gradients of one dtype and length, below each other; when there is no room left there, elsewhere."""
+
+    __slots__ = ("address", "bytes", "dtype", "end", "numbers", "size")
+
+    def __init__(self, dtype: np.dtype[Any], size: int) -> None:
+        self.dtype, self.size, self.bytes = dtype, size, size * dtype.itemsize
+        self.address = self.end = 0
+        """Where the next one goes, and where the room ends."""
+        self.numbers: list[int] = []
+        """Of those that lie there."""
+
+
 class GradientFigures:
     """Takes gradients down, by numbers counted from 0."""
 
@@ -60,46 +75,59 @@ class GradientFigures:
         self._readable = readable
         self._memory = memory
         self._room: Array | None = None
-        self._numbers = itertools.count()
-        self._open: dict[tuple[Any, int], _Block] = {}
-        """Blocks with room left, by dtype and length."""
-        self._blocks: list[_Block] = []
-        """All that wait."""
+        self.next_number: Callable[[], int] = itertools.count().__next__
+        self._stacks: dict[tuple[Any, int], Stack] = {}
+        """By dtype and length."""
+        self._blocks: list[tuple[list[int], Array]] = []
+        """Numbers of those that wait, and where they lie."""
         self._done: list[tuple[list[int], Array]] = []
         """Numbers and figures of those that were worked out."""
 
+    def stack(self, dtype: Any, size: int) -> Stack | None:
+        """Return where gradients of a dtype and length are copied to, None if they are not."""
+        if not 0 < size <= PIECE:
+            return None
+        found = self._stacks.get((dtype, size))
+        if found is None and dtype in self._readable.wide:
+            found = self._stacks[dtype, size] = Stack(self._readable.wide[dtype], size)
+        return found
+
     def add(self, gradient: Any) -> int | None:
         """Take a gradient down and return its number, None if it has no entries that can be read."""
-        readable, dtype = self._readable, gradient.dtype
-        if dtype in readable.wide:
-            pointer = readable.pointer(gradient)
-            size = 0
-            if pointer:
-                size = gradient.numel() if gradient.is_contiguous() else readable.size_in_one_piece(gradient)
-            if 0 < size <= PIECE:
-                number = next(self._numbers)
-                block = self._open.get((dtype, size)) or self._begin(dtype, size)
-                if block.copy(number, pointer):
-                    del self._open[dtype, size]
-                return number
-        return self._work_out(gradient)
+        readable = self._readable
+        pointer = readable.pointer(gradient) if gradient.dtype in readable.wide else 0
+        stack = self.stack(gradient.dtype, readable.size_in_one_piece(gradient)) if pointer else None
+        if stack is None:
+            return self._work_out(gradient)
+        if stack.address == stack.end:
+            self.make_room(stack)
+        ctypes.memmove(stack.address, pointer, stack.bytes)
+        stack.address += stack.bytes
+        number = self.next_number()
+        stack.numbers.append(number)
+        return number
 
-    def _begin(self, dtype: Any, size: int) -> _Block:
-        """Begin a block; if there is no room, work out all that waits."""
+    def make_room(self, stack: Stack) -> None:
+        """Give a stack that is full a new block; if there is none, work out all that waits."""
         if self._room is None:
             self._room = self._memory.take()
         if len(self._blocks) == _BLOCKS:
             self._work_out_all()
-        block = _Block(self._room[len(self._blocks)], self._readable.wide[dtype], size)
-        self._blocks.append(block)
-        self._open[dtype, size] = block
-        return block
+        room = self._room[len(self._blocks)]
+        most = min(_ROWS, room.nbytes // stack.bytes)
+        stack.address = room.ctypes.data
+        stack.end = stack.address + most * stack.bytes
+        stack.numbers = []
+        rows = room[: most * stack.bytes].view(stack.dtype).reshape(most, stack.size)
+        self._blocks.append((stack.numbers, rows))
 
     def _work_out_all(self) -> None:
         """Work out what waits."""
-        self._done += [block.work_out() for block in self._blocks]
+        with np.errstate(all="ignore"):  # those that overflow are worked out again
+            self._done += [(numbers, _figures(rows[: len(numbers)])) for numbers, rows in self._blocks if numbers]
         self._blocks.clear()
-        self._open.clear()
+        for stack in self._stacks.values():
+            stack.address = stack.end = 0
 
     def _work_out(self, gradient: Any) -> int | None:
         """Take down a gradient that is large, narrow, or not in one piece."""
@@ -108,8 +136,9 @@ class GradientFigures:
             return None
         flat = found.ravel(order="K")
         wide = gradient.dtype in self._readable.wide
-        row = _in_pieces(flat) if wide else _slowly(flat, str(gradient.dtype).rpartition(".")[2])
-        number = next(self._numbers)
+        with np.errstate(all="ignore"):
+            row = _in_pieces(flat) if wide else _slowly(flat, str(gradient.dtype).rpartition(".")[2])
+        number = self.next_number()
         self._done.append(([number], np.array([row])))
         return number
 
@@ -119,31 +148,10 @@ class GradientFigures:
         if self._room is not None:
             self._memory.give_back(self._room)
             self._room = None
-        found = np.empty((next(self._numbers), FIGURES))
+        found = np.empty((self.next_number(), FIGURES))
         for numbers, rows in self._done:
             found[numbers] = rows
         return found
-
-
-class _Block:
-    """Copies of gradients of one dtype and length, below each other."""
-
-    def __init__(self, room: Array, dtype: np.dtype[Any], size: int) -> None:
-        self._numbers: list[int] = []
-        self._most = min(_ROWS, room.nbytes // (size * dtype.itemsize))
-        self._rows = room[: self._most * size * dtype.itemsize].view(dtype).reshape(self._most, size)
-        self._address, self._bytes = self._rows.ctypes.data, size * dtype.itemsize
-
-    def copy(self, number: int, pointer: int) -> bool:
-        """Copy the entries of one gradient; True if the block is full now."""
-        waiting = len(self._numbers)
-        ctypes.memmove(self._address + waiting * self._bytes, pointer, self._bytes)
-        self._numbers.append(number)
-        return waiting + 1 == self._most
-
-    def work_out(self) -> tuple[list[int], Array]:
-        """Work out what waits: numbers and figures."""
-        return self._numbers, _figures(self._rows[: len(self._numbers)])
 
 
 def _figures(rows: Array) -> Array:
@@ -154,37 +162,37 @@ def _figures(rows: Array) -> Array:
     count, size = rows.shape
     found = np.zeros((count, FIGURES))
     each = np.arange(count)
-    low, high = rows[each, rows.argmin(1)], rows[each, rows.argmax(1)]
-    found[:, 1], found[:, 2], found[:, 7] = low, high, size
-    with np.errstate(all="ignore"):  # those that overflow are worked out again
-        found[:, 0] = np.vecdot(rows, rows)
-        found[:, 3] = _sums(rows)
-        largest = np.maximum(high, -low)
-        usual = (largest > _SMALL) & (largest < _SAFE)  # False for NaN, too
+    low = found[:, 1] = rows[each, rows.argmin(1)]
+    high = found[:, 2] = rows[each, rows.argmax(1)]
+    found[:, 0], found[:, 3], found[:, 7] = _products(rows, rows), _products(rows, _ones(size, rows.dtype)), size
     zero = np.equal(rows, 0)
-    for row in np.flatnonzero(_has_any(zero)).tolist():
-        found[row, 4] = np.count_nonzero(zero[row])
-    for row in np.flatnonzero(~usual).tolist():
-        if largest[row] != 0:
-            found[row] = _slowly(rows[row], rows.dtype.name)
+    has_zero = zero[each, zero.argmax(1)]
+    if has_zero.any():
+        for row in np.flatnonzero(has_zero).tolist():
+            found[row, 4] = np.count_nonzero(zero[row])
+    largest = np.maximum(high, -low)
+    usual = (largest > _SMALL) & (largest < _SAFE)  # False for NaN, too
+    if not usual.all():
+        for row in np.flatnonzero(~usual).tolist():
+            if largest[row] != 0:
+                found[row] = _slowly(rows[row], rows.dtype.name)
     return found
 
 
-def _sums(rows: Array) -> Array:
-    """Return the sum of each row; of long ones parts are added to each other first, many entries at a time."""
-    count, size = rows.shape
-    if size % _PART == 0 and size > _PART:
-        rows = np.add.reduce(rows.reshape(count, -1, _PART), 1)
-    found: Array = np.add.reduce(rows, 1)
-    return found
+def _products(rows: Array, others: Array) -> Array:
+    """Return the sum of products of each row; long ones in parts, which BLAS takes on one thread."""
+    size = rows.shape[1]
+    if size <= _PART or size % _PART:
+        found: Array = np.vecdot(rows, others)
+        return found
+    parts = np.vecdot(rows.reshape(-1, size // _PART, _PART), others.reshape(-1, size // _PART, _PART))
+    return np.asarray(parts.sum(1))
 
 
-def _has_any(flags: Array) -> Array:
-    """Whether any flag of each row is set, eight read at a time where that is possible."""
-    if flags.shape[1] % 8 == 0:
-        flags = flags.view(np.uint64)
-    found: Array = np.bitwise_or.reduce(flags, 1)
-    return found
+@functools.lru_cache(maxsize=64)
+def _ones(size: int, dtype: np.dtype[Any]) -> Array:
+    """Return an array of ones."""
+    return np.ones(size, dtype)
 
 
 def _in_pieces(flat: Array) -> Array | tuple[float, ...]:

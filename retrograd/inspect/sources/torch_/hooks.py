@@ -13,10 +13,12 @@ from ...events import Event
 from ...frames import source_line, user_frame
 from ...snapshot import SourceLine
 from ..patches import Patches
-from .calls import unseen, version_of
+from .calls import is_traced, unseen, version_of
 
 _OWN = os.path.dirname(__file__)
 """Where hooks of our own are taken off."""
+_MAX_HOOKED = 100_000
+"""Nodes with hooks that are remembered."""
 
 
 class Heard:
@@ -43,8 +45,6 @@ class Hooks:
         self._sink = sink
         self._run = run
         self._placed: list[tuple[weakref.ref[Any], int, Heard]] = []
-        self.nodes: set[int] = set()
-        """Sequence numbers of the nodes whose gradients pass through a hook first."""
 
     def registered(self, kind: str, tensor: Any, number: int, handle: Any, line: SourceLine | None) -> None:
         """A hook was registered: report it, and listen to it."""
@@ -54,8 +54,6 @@ class Hooks:
         if key is None or not holder or key not in holder:
             return
         hook = holder[key]
-        if tensor.grad_fn is not None:
-            self.nodes.add(tensor.grad_fn._sequence_nr())
         told = {"handle": key, "tensor": number, "hook": _name(hook)}
         self._sink(Event("hook", op=kind, source=line, data={"action": "registered", **told}))
 
@@ -81,6 +79,31 @@ class Hooks:
             if holder and holder.get(key) is heard:
                 holder[key] = heard.hook
         self._placed.clear()
+
+
+class Hooked:
+    """Knows at which nodes gradients pass through a hook of the program first."""
+
+    def __init__(self) -> None:
+        self.numbers: set[int] = set()
+        """Sequence numbers of the nodes."""
+
+    def wrap_register(self, original: Callable[..., Any]) -> Callable[..., Any]:
+        """Make ``Tensor.register_hook`` tell."""
+
+        def register_hook(tensor: Any, *args: Any, **kwargs: Any) -> Any:
+            handle = original(tensor, *args, **kwargs)
+            if not is_traced():
+                unseen(self._note, tensor)
+            return handle
+
+        return register_hook
+
+    def _note(self, tensor: Any) -> None:
+        if tensor.grad_fn is not None:
+            if len(self.numbers) >= _MAX_HOOKED:
+                self.numbers = set(sorted(self.numbers)[_MAX_HOOKED // 2 :])
+            self.numbers.add(tensor.grad_fn._sequence_nr())
 
 
 class Handles:

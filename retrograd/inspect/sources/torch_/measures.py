@@ -1,39 +1,40 @@
 """Measures the nodes of one backward run through hooks that hold no node and are gone when the run is over.
 
-Before a node runs its gradient is looked at and the clock read; its time ends where the next hook begins.  What a
-node passes on is what arrives at the nodes behind it, unless several add up there: only then it is looked at itself.
-A node that only gives its gradient another shape has no hook: its time counts with that of the node before it.
-Hooks only take down; nearly everything else is worked out when the run is over.
+Before a node runs its gradient is copied and the clock read; its time ends where the next hook begins.  What a node
+passes on is what arrives at the nodes behind it, unless several add up there: only then it is looked at itself.
+A node that passes on what it gets has no hook, nor a leaf without a gradient so far: their times count with those of
+the nodes before them.  Hooks only take down; everything else is worked out when the run is over, or read.
 """
 
 from __future__ import annotations
 
+import ctypes
+import math
 import sys
 import weakref
 from collections.abc import Callable
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, nullcontext
 from functools import partial
 from time import perf_counter_ns
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
 from ...garbage import collector_paused
 from ...snapshot import GraphSnapshot
-from ..array_values import Array
 from ..base import Node
-from ..measure_columns import MeasureColumns
-from ..passing import BY_SOURCE, BY_TARGET, Passing
-from .calls import note_problem, version_of
-from .figures import GradientFigures, Memory
+from ..measure_columns import Taken, live_columns, measured_columns
+from ..passing import Passing
+from .calls import note_problem
+from .figures import GradientFigures, Memory, Stack
 from .values import Readable
 
 MAX_NODES = 250_000
 """Larger graphs are run without measures: hooks on them would take minutes."""
 
-_NOTHING = (0, 0, 0)
-_Mark = tuple[int, int, int]
-"""Address, version and number of entries of a gradient: the same memory, not written to in between."""
+
+Place = Stack | None | Literal[False]
+"""Where a gradient is copied to; None: it is looked at in the general way, False: not at all."""
 
 
 class Arrival(NamedTuple):
@@ -56,55 +57,79 @@ class Measures:
         *,
         listening: bool,
         leaves_only: bool,
+        all_leaves: bool,
     ) -> None:
-        self.columns: dict[str, list[Any]] = {}
+        """``leaves_only``: nothing else is hooked; ``all_leaves``: also those whose gradient could be read later."""
         self.arrivals: list[Arrival] = []
-        self._readable = Readable()
-        self._reads = self._readable.now()
-        self._unseen: Callable[[], AbstractContextManager[None]] | None = None
-        if listening:  # a mode would see what is called here
-            self._unseen = sys.modules["torch"]._C.DisableTorchFunction
-        self._order: list[float | None] = [None] * len(shot)
-        self._times: list[float | None] = [None] * len(shot)
-        # In the snapshot from the beginning: a hang is explained from a file that is saved while nodes run.
-        shot.measures.update(order=self._order, time_us=self._times)
-        self._begins: list[tuple[int, int, int]] = []
-        """Row, begin and end of the looking."""
+        """In order of execution, once the run is over."""
         self.count = 0
         """How many nodes ran."""
+        self._readable = Readable()
+        self._reads = self._readable.now()
         self._figures = GradientFigures(self._readable, memory)
+        self._passing = known
+        self._saved = shot.measures.get("saved_bytes")
+        self._begins: list[tuple[int, int, int]] = []
+        """Row, begin and end of the looking."""
+        self._ends: dict[int, int] = {}
         self._arrived: dict[int, int] = {}
         """Row -> number of the figures of what arrived there."""
         self._results: dict[int, int] = {}
         """Edge -> the same of what went over it, where that is looked at."""
-        self._ends: dict[int, int] = {}
-        self._passing = known
-        self._source = known.source
-        self._marks: dict[int, _Mark] = dict.fromkeys(known.source.values(), _NOTHING)
-        """Row that may pass on what it gets -> what arrived there."""
+        self._met: dict[int, Arrival] = {}
+        """What hooks at leaves saw, by row."""
+        self._later: dict[int, list[tuple[int, weakref.ref[Any]]]] = {}
+        """Row -> the leaves without a hook that run as soon as it has run."""
+        self._unseen: Callable[[], AbstractContextManager[None]] | None = None
+        if listening:  # a mode would see what is called here
+            self._unseen = sys.modules["torch"]._C.DisableTorchFunction
+        self._look, self._look_after = self._looking(self._arrived), self._looking(self._results)
         self._handles: list[Any] = []
-        self._attach(order, shot, leaves_only)
+        self._attach(order, shot, {} if leaves_only or all_leaves or not self._reads else known.following, leaves_only)
         self._started = perf_counter_ns()
+        # In the snapshot from the beginning: a hang is explained from a file that is saved while nodes run.
+        shot.measure_later(partial(live_columns, len(shot), self._begins, known.before, self._saved), lasting=False)
 
-    def _attach(self, order: list[Node], shot: GraphSnapshot, leaves_only: bool) -> None:
-        """Hook every node that is not quiet, or only those of leaves."""
+    # -- hooks
+    def _attach(self, order: list[Node], shot: GraphSnapshot, following: dict[int, int], leaves_only: bool) -> None:
+        """Hook every node that needs it."""
         looked_at = self._passing.looked_at if self._reads else {}
-        quiet, ready = self._passing.quiet, self._passing.quiet_before
-        hold, kinds, before, after = self._handles.append, shot.kind, self._before(), self._after
+        quiet, kinds, after = self._passing.quiet, shot.kind, self._after
+        hold, before, stacks = self._handles.append, self._before(), self._stacks(shot)
         try:
             with collector_paused():
                 for row, node in enumerate(order):
                     if kinds[row] == "leaf":
                         leaf = weakref.ref(node.variable)
-                        rows = () if leaves_only else ready.get(row, ())
-                        hold(node.register_prehook(partial(before, row, rows, leaf)))
+                        if row in following and self._waits(node.variable):
+                            self._later.setdefault(following[row], []).append((row, leaf))
+                        else:
+                            hold(node.register_prehook(partial(before, row, leaf, stacks[row])))
                     elif not leaves_only and row not in quiet:
-                        hold(node.register_prehook(partial(before, row, ready.get(row, ()), None)))
+                        hold(node.register_prehook(partial(before, row, None, stacks[row])))
                         if row in looked_at:
                             hold(node.register_hook(partial(after, row, looked_at[row])))
         except BaseException:
             self.detach()
             raise
+
+    def _waits(self, leaf: Any) -> bool:
+        """Whether a leaf's ``.grad`` will be what arrives there, until the run is over."""
+        plain = type(leaf) in self._readable.plain
+        return plain and leaf.grad is None and not leaf._post_accumulate_grad_hooks
+
+    def _stacks(self, shot: GraphSnapshot) -> list[Place]:
+        """Say for each row where its gradient is copied to."""
+        if not self._reads:
+            return [False] * len(shot)
+        stack, dtypes = self._figures.stack, self._readable.by_name
+        found: list[Place] = [
+            None if shape is None else stack(dtypes.get(dtype or ""), math.prod(shape))
+            for shape, dtype in zip(shot.shape, shot.dtype, strict=True)
+        ]
+        for row in np.flatnonzero(self._passing.told_by != np.arange(len(shot))).tolist():
+            found[row] = False
+        return found
 
     def detach(self) -> None:
         """Take all hooks off, as the handles would, but without telling who listens to hooks being taken off."""
@@ -114,129 +139,142 @@ class Measures:
             if hooks is not None:
                 hooks.pop(handle.id, None)
 
-    # -- hooks
-    def _before(self) -> Callable[[int, tuple[int, ...], Any, Any], None]:
+    def _before(self) -> Callable[[int, Any, Place, Any], None]:
         """Return the hook that runs before each node; it touches as little as possible, for all of that is cold."""
-        reads, look, arrives, now = self._reads, self._look, self._arrives, perf_counter_ns
-        begins, order, times = self._begins, self._order, self._times
+        look, arrives, note, now = self._look, self._arrives, self._begins.append, perf_counter_ns
 
-        def before(row: int, ready: tuple[int, ...], leaf: weakref.ref[Any] | None, grads: Any) -> None:
+        def before(row: int, leaf: weakref.ref[Any] | None, stack: Place, grads: Any) -> None:
             began = now()
-            if reads and grads:
-                look(row, grads[0])
-                if leaf is not None:
-                    arrives(row, leaf)
-            if begins:
-                last, _, ran = begins[-1]
-                times[last] = (began - ran) / 1e3
-            for passed in ready:
-                order[passed] = self.count
-                self.count += 1
-            order[row] = self.count
-            self.count += 1
-            begins.append((row, began, now()))
+            if stack is not False and grads and grads[0] is not None:
+                look(row, stack, grads[0])
+            if leaf is not None and grads:
+                arrives(row, leaf)
+            note((row, began, now()))
 
         return before
 
+    def _looking(self, numbers: dict[int, int]) -> Callable[[int, Stack | None, Any], None]:
+        """Return what takes a gradient down for a row or edge; most are plain, and of the length that is known."""
+        readable, figures = self._readable, self._figures
+        plain, strided, copy = readable.plain, readable.strided, ctypes.memmove
+        number_of_next, make_room, add = figures.next_number, figures.make_room, figures.add
+
+        def look(key: int, stack: Stack | None, gradient: Any) -> None:
+            try:
+                if (
+                    stack is None
+                    or type(gradient) not in plain
+                    or gradient.layout is not strided
+                    or not gradient.is_contiguous()
+                    or gradient.nbytes != stack.bytes
+                    or gradient.storage_offset()
+                    or not (gradient.is_cpu and (pointer := gradient.data_ptr()))
+                    or gradient.is_neg()
+                ):
+                    number = add(gradient)
+                    if number is not None:
+                        numbers[key] = number
+                    return
+                address = stack.address
+                if address == stack.end:
+                    make_room(stack)
+                    address = stack.address
+                copy(address, pointer, stack.bytes)
+                stack.address = address + stack.bytes
+                number = numbers[key] = number_of_next()
+                stack.numbers.append(number)
+            except Exception as problem:  # what goes wrong is no business of the program
+                note_problem(problem)
+
+        hidden = self._unseen
+        if hidden is None:
+            return look
+
+        def look_unseen(key: int, stack: Stack | None, gradient: Any) -> None:
+            with hidden():
+                look(key, stack, gradient)
+
+        return look_unseen
+
     def _after(self, row: int, positions: list[tuple[int, int]], results: Any, grads: Any) -> None:
+        """The hook that runs after a node some of whose results must be looked at."""
         self._ends[row] = perf_counter_ns()
         for position, edge in positions:
             result = results[position] if position < len(results) else None
-            number = None if result is None else self._seen(self._figures.add, result)
-            if number is not None:
-                self._results[edge] = number
-
-    def _look(self, row: int, gradient: Any) -> None:
-        """Take down what arrived; as ``_seen``, without the calls in between."""
-        if gradient is None:
-            return
-        try:
-            if self._unseen is None:
-                number = self._take(row, gradient)
-            else:
-                with self._unseen():
-                    number = self._take(row, gradient)
-            if number is not None:
-                self._arrived[row] = number
-        except Exception as problem:
-            note_problem(problem)
-
-    def _seen(self, take: Callable[..., Any], *args: Any) -> Any:
-        """Look at something without being seen; what goes wrong is no business of the program."""
-        try:
-            if self._unseen is None:
-                return take(*args)
-            with self._unseen():
-                return take(*args)
-        except Exception as problem:
-            note_problem(problem)
-            return None
-
-    def _take(self, row: int, gradient: Any) -> int | None:
-        """Return the number of what arrived at the source of a gradient if it is that, else of the gradient."""
-        marks, source = self._marks, self._source.get(row)
-        if source is not None or row in marks:
-            mark = (gradient.data_ptr(), version_of(gradient), gradient.numel())
-            if row in marks:
-                marks[row] = mark
-            if source is not None and mark == marks[source] and source in self._arrived:
-                return self._arrived[source]
-        return self._figures.add(gradient)
+            if result is not None:
+                self._look_after(edge, None, result)
 
     def _arrives(self, row: int, leaf: weakref.ref[Any]) -> None:
         """Note what the gradient of a leaf was before another one is added."""
         tensor = leaf()
         if tensor is not None:
-            self.arrivals.append(Arrival(row, leaf, self._seen(self._held, tensor) or "none"))
+            try:
+                with (self._unseen or nullcontext)():
+                    self._met[row] = Arrival(row, leaf, self._held(tensor))
+            except Exception as problem:
+                note_problem(problem)
 
     def _held(self, tensor: Any) -> str:
         """Say what a leaf's ``.grad`` was."""
         grad = tensor.grad
         if grad is None:
             return "none"
-        array = self._readable.array(grad)
+        array = self._readable.array(grad) if self._reads else None
         return "zero" if array is not None and not array.any() else "kept"
 
     # -- the end
     @property
     def last(self) -> int | None:
-        """Row of the node that began last."""
+        """Row of the node with a hook that began last."""
         return self._begins[-1][0] if self._begins else None
 
     def finish(self, shot: GraphSnapshot) -> None:
-        """Work the measures out and put them into the snapshot."""
+        """Work the figures out, and let the measures of the snapshot be made of them."""
         finished = perf_counter_ns()
-        saved = shot.measures.get("saved_bytes")
-        made = MeasureColumns(len(shot))
-        made.put_times(self._begins, self._ends, self._started, finished)
-        made.columns["order"] = self._order
+        sequence = self._sequence()
+        self.count = len(sequence)
         table = self._figures.table()
-        if len(table):
-            arrived = self._numbers_by_row(len(shot))
-            rows = np.flatnonzero(arrived >= 0)
-            made.put_gradients(rows, table[arrived[rows]])
-            passed, edges = self._passed_on(shot, arrived)
-            made.put_results(np.array(shot.edge_source)[edges], table[passed], self._passing.around[edges])
-        self.columns = made.columns
-        shot.measures.update(self.columns)
-        if saved is not None:
-            shot.measures["saved_bytes"] = saved
-
-    def _numbers_by_row(self, size: int) -> Array:
-        """Return the number of the figures of what arrived in each row, -1 where nothing is known."""
-        numbers = np.full(size, -1)
+        numbers = np.full(len(shot), -1)
         numbers[list(self._arrived)] = list(self._arrived.values())
-        quiet = self._passing.quiet
-        numbers[list(quiet)] = numbers[list(quiet.values())]
-        return numbers
+        told = np.full(len(shot), -1)
+        told[sequence] = numbers[self._passing.told_by[sequence]]
+        taken = Taken(
+            sequence=sequence,
+            runs=np.array(self._begins, np.int64).reshape(-1, 3),
+            ends=self._ends,
+            started=self._started,
+            finished=finished,
+            arrived=told,
+            results=self._results,
+            table=table,
+            passing=self._passing,
+            edge_source=shot.edge_source,
+            edge_target=shot.edge_target,
+            saved_bytes=self._saved,
+        )
+        self._taken = taken
+        shot.measure_later(partial(measured_columns, taken), lasting=True)
 
-    def _passed_on(self, shot: GraphSnapshot, arrived: Array) -> tuple[Array, Array]:
-        """Return the numbers of the figures of what went over edges, and these edges."""
-        ways = self._passing.ways
-        numbers = np.full(len(ways), -1)
-        for way, ends in ((BY_TARGET, shot.edge_target), (BY_SOURCE, shot.edge_source)):
-            edges = np.flatnonzero(ways == way)
-            numbers[edges] = arrived[np.array(ends, np.int64)[edges]]
-        numbers[list(self._results)] = list(self._results.values())
-        edges = np.flatnonzero(numbers >= 0)
-        return numbers[edges], edges
+    def _sequence(self) -> list[int]:
+        """Return the rows of the nodes that ran in the order in which they did, and look at the leaves that waited."""
+        before, later, met = self._passing.before, self._later, self._met
+        found: list[int] = []
+        for row, _, _ in self._begins:
+            found += before.get(row, ())
+            found.append(row)
+            if row in met:
+                self.arrivals.append(met[row])
+            for leaf_row, reference in later.get(row, ()):
+                leaf = reference()
+                grad = None if leaf is None else leaf.grad
+                if grad is not None:
+                    self._look(leaf_row, None, grad)
+                    self.arrivals.append(Arrival(leaf_row, reference, "none"))
+                    found += before.get(leaf_row, ())
+                    found.append(leaf_row)
+        return found
+
+    def figures_at(self, row: int) -> list[float] | None:
+        """Return the figures of what arrived in a row, None if they are not known."""
+        number = int(self._taken.arrived[row])
+        return None if number < 0 else self._taken.table[number].tolist()

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import math
 import sys
 import threading
 import time
 from types import FrameType
 from typing import Any
 
-from ...events import Event
+from ...event_data import Values
+from ...events import Event, Facts
 from ...frames import source_line, user_frames
 from ...names import frame_variables, search
 from ...outline import loop_variables
@@ -82,7 +84,10 @@ class RunWriter:
             known = self.watch.passing.read(order, self._shot, loud)
             listening = self.watch.forward is not None
             self.measures = Measures(
-                order, self._shot, known, self.watch.memory, listening=listening, leaves_only=self._nested
+                *(order, self._shot, known, self.watch.memory),
+                listening=listening,
+                leaves_only=self._nested,
+                all_leaves=self.watch.sink.among_ranks() or _in_group(),
             )
         self._began = time.perf_counter()
 
@@ -90,7 +95,7 @@ class RunWriter:
         """Return the rows at which hooks of the program may change what arrives, as far as they are known."""
         if self._shot is None or self.watch.level == "graph":
             return set()
-        hooked = set() if self.watch.forward is None else self.watch.forward.hooks.nodes
+        hooked = self.watch.hooked.numbers
         return {
             row
             for row, (kind, number) in enumerate(zip(self._shot.kind, self._shot.seq, strict=True))
@@ -159,32 +164,27 @@ class RunWriter:
     def _accumulated(self, frame: FrameType | None) -> dict[str, float]:
         """Send an event for each leaf that got a gradient; of ranks, return the norms of what is there now."""
         assert self.measures is not None
-        line, table, columns = source_line(frame), self.watch.sink.tensors, self.measures.columns
+        line, table = source_line(frame), self.watch.sink.tensors
         readable, ranks, kept = Readable(), self.watch.sink.among_ranks(), {}
         for arrival in self.measures.arrivals:
             leaf = arrival.leaf()
             if leaf is None:
                 continue
             number = number_of(table, leaf)
-            data: dict[str, Any] = {"tensor": number, "run": self.number, "before": arrival.before}
-            data["version"] = leaf._version
-            if columns["grad_norm"][arrival.row] is not None:
-                data["grad_norm"] = columns["grad_norm"][arrival.row]
-                low, high = columns["grad_min"][arrival.row], columns["grad_max"][arrival.row]
-                size = leaf.numel()
-                zero = round((columns["zero_share"][arrival.row] or 0.0) * size)
-                data["grad"] = {"size": size, "nan": 0, "inf": 0, "zero": zero, "min": low, "max": high}
-            bad = (columns["nan_count"][arrival.row] or 0) + (columns["inf_count"][arrival.row] or 0)
+            figures = self.measures.figures_at(arrival.row)
+            bad = figures is not None and figures[5] + figures[6] > 0
             grad = leaf.grad if bad or ranks or self.watch.forward is not None else None
+            values: Values | None = None
             if grad is not None:
                 self._number_gradient(table, number, grad)
                 array = readable.array(grad) if bad or ranks else None
                 if array is not None and bad:
-                    data["grad"] = summary(array)
-                figures = gradient_figures(array) if array is not None and ranks else None
-                if figures is not None:
-                    kept[str(number)] = figures[0]
-            self._send(Event("accumulate", source=line, data=data), None)
+                    values = summary(array)
+                norms = gradient_figures(array) if array is not None and ranks else None
+                if norms is not None:
+                    kept[str(number)] = norms[0]
+            facts = (number, self.number, arrival.before, leaf._version, leaf.numel(), figures, values)
+            self._send(Event.later("accumulate", "", line, _accumulation, facts), None)
         return kept
 
     def _number_gradient(self, table: TensorTable, leaf: int, grad: Any) -> None:
@@ -198,6 +198,25 @@ class RunWriter:
             self.watch.sink(event, shot)
         except Exception as problem:  # a broken sink must not break the program
             note_problem(problem)
+
+
+def _accumulation(facts: Facts) -> dict[str, Any]:
+    """Describe what arrived in a leaf."""
+    number, run, before, version, size, figures, values = facts
+    data: dict[str, Any] = {"tensor": number, "run": run, "before": before, "version": version}
+    if figures is not None:
+        squares, low, high, _, zero, _, _, entries, _ = figures
+        data["grad_norm"] = math.sqrt(squares)
+        data["grad"] = {"size": size, "nan": 0, "inf": 0, "zero": round(zero / entries * size), "min": low, "max": high}
+    if values is not None:
+        data["grad"] = values
+    return data
+
+
+def _in_group() -> bool:
+    """Whether the program is one of several that share gradients, which then change before a run is over."""
+    distributed = sys.modules["torch"].distributed
+    return bool(distributed.is_available() and distributed.is_initialized())
 
 
 def name_leaves(table: Any, frame: FrameType | None, tensor: type) -> None:

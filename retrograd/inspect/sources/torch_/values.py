@@ -25,12 +25,13 @@ class Readable:
 
     def __init__(self) -> None:
         torch: Any = sys.modules["torch"]
-        self._plain = frozenset({torch.Tensor, torch.nn.Parameter})
-        self._strided = torch.strided
+        self.plain = frozenset({torch.Tensor, torch.nn.Parameter})
+        self.strided = torch.strided
         self.wide: dict[Any, np.dtype[Any]] = {
             torch.float32: np.dtype(np.float32),
             torch.float64: np.dtype(np.float64),
         }
+        self.by_name = {str(dtype).rpartition(".")[2]: dtype for dtype in self.wide}
         self._narrow = frozenset({torch.bfloat16, torch.float16})
         self._transforms = torch._C._functorch.peek_interpreter_stack
         self._dispatch_modes = torch._C._len_torch_dispatch_stack
@@ -81,7 +82,7 @@ class Readable:
 
     def is_plain(self, tensor: Any) -> bool:
         """Whether a tensor's memory holds its values."""
-        return type(tensor) in self._plain and tensor.is_cpu and tensor.layout is self._strided and not tensor.is_neg()
+        return type(tensor) in self.plain and tensor.is_cpu and tensor.layout is self.strided and not tensor.is_neg()
 
     def size_in_one_piece(self, tensor: Any) -> int:
         """Return how many entries lie side by side, in whatever order; 0 if they do not."""

@@ -30,7 +30,7 @@ from .checkpoint import Checkpoints
 from .figures import Memory
 from .forward import ForwardWriter, Inside
 from .functions import Functions
-from .hooks import Handles
+from .hooks import Handles, Hooked
 from .importing import AfterImport
 from .mode import push_mode, put_on, take_off
 from .owners import Owners
@@ -58,13 +58,14 @@ class _Thread(threading.local):
 class _Watch:
     """One watcher: where it wants its events, and of which thread (None for all)."""
 
-    def __init__(self, sink: Sink, source: Source, thread: int | None, level: str) -> None:
+    def __init__(self, sink: Sink, source: Source, thread: int | None, level: str, hooked: Hooked) -> None:
         self.sink = sink
         self.source = source
         self.thread = thread
         self.level = level
         self.forward: ForwardWriter | None = None
         """Who listens to calls, at level ``full``."""
+        self.hooked = hooked
         self.passing, self.memory = LastPassing(), Memory()
 
     def sees(self, thread: int) -> bool:
@@ -89,6 +90,7 @@ class Watcher:
         self._tables: OriginTables | None = None
         self._scopes: Scopes | None = None
         self._functions: Functions | None = None
+        self._hooked = Hooked()
         self._import = AfterImport("torch", self._torch_arrived)
         self._process = os.getpid()
 
@@ -104,7 +106,7 @@ class Watcher:
     @contextmanager
     def watch(self, sink: Sink, source: Source, *, every_thread: bool, level: str) -> Iterator[None]:
         """Watch until the block ends."""
-        me = _Watch(sink, source, None if every_thread else threading.get_ident(), level)
+        me = _Watch(sink, source, None if every_thread else threading.get_ident(), level, self._hooked)
         self._begin(me)
         try:
             yield
@@ -183,6 +185,7 @@ class Watcher:
         self._functions = Functions(self._seeing_more, self._tables.here, self._inside)
         self._functions.install()
         self._patches.wrap(torch.autograd.function.BackwardCFunction, "apply", self._functions.wrap_rule)
+        self._patches.wrap(torch.Tensor, "register_hook", self._hooked.wrap_register)
         checkpoints = Checkpoints(self._seeing_more, lambda: self._thread.inside.run, lambda: len(self._modes))
         checkpoints.install(self._patches)
 
@@ -203,6 +206,7 @@ class Watcher:
         while self._modes:
             self._modes.pop().active = False  # one of another thread stays there until that thread is watched again
         self._tables = self._scopes = self.memory = None
+        self._hooked.numbers.clear()
         forget_judgements()
         forget_places()
         forget_stacks()
