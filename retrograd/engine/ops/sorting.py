@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..table.op import function
+from ..table.op import function, nondifferentiable
 from ..table.registry import F
 from .reduce import axes_of, refuse_complex
 
@@ -41,6 +41,13 @@ def _placed_tangent(position: int) -> Any:
 for _name, _node in (("_sort", "SortBackward0"), ("_sort_stable", "SortBackward1")):
     function(_name, _sort, node=_node, results="values indices", nondiff=(1,), self=_placed_back,
              jvp=_placed_tangent(1))  # fmt: skip
+
+
+def _argsort(self: Any, dim: int = -1, descending: bool = False) -> Any:
+    return _sort(self, dim, descending)[1]
+
+
+nondifferentiable("_argsort", _argsort)
 
 
 def _topk(self: Any, k: int, dim: int = -1, largest: bool = True) -> Any:

@@ -326,3 +326,10 @@ def _count_nonzero(self: Any, dim: Any = None) -> Any:
 
 
 nondifferentiable("_count_nonzero", _count_nonzero)
+
+
+def _histc(self: Any, bins: int, limits: Any) -> Any:
+    return np.histogram(self, bins, limits)[0].astype(self.dtype)
+
+
+nondifferentiable("_histc", _histc)

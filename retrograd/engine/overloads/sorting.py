@@ -7,8 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..ops.reduce import axes_of, refuse_complex
-from ..ops.sorting import order_of
+from ..ops.reduce import refuse_complex
 from ..table.public import check_tensor, public
 from ..table.registry import F
 from ..tensors.base import TensorBase, wrap
@@ -41,9 +40,7 @@ def sort(input: Any, *args: Any, **kwargs: Any) -> Any:  # noqa: A002
 def argsort(input: Any, dim: int = -1, descending: bool = False, stable: bool = False) -> Any:  # noqa: A002
     """Where the elements in order are."""
     check_tensor("argsort", input)
-    if not input.ndim:
-        return wrap(np.zeros((), np.int64))
-    return wrap(np.ascontiguousarray(order_of(input._array, axes_of(dim, input.ndim)[0], descending)))
+    return F._argsort(input, dim, descending)
 
 
 @public("msort", out=True)
@@ -183,8 +180,7 @@ def histc(input: Any, bins: int = 100, min: Any = 0, max: Any = 0) -> Any:  # no
     check_tensor("histc", input)
     if bins <= 0:
         raise RuntimeError("torch.histogramdd(): bins must be > 0, but got " + str(bins))
-    limits = _limits(input._array, min, max, "torch.histc")
-    return wrap(np.histogram(input._array, bins, limits)[0].astype(input._sig.numpy))
+    return F._histc(input, bins, _limits(input._array, min, max, "torch.histc"))
 
 
 @public("histogram", out=True)

@@ -13,6 +13,7 @@ from .flow import Flow
 from .frozen import trained_then_frozen
 from .phrases import NO_GRAPH
 from .runs import Run
+from .spelling import assigned
 from .values_out import COPYING, number_cut, value_cut
 from .wanted import wanted_leaves
 from .words import at, listed, operator_word, place
@@ -78,7 +79,16 @@ def _cut_of(flow: Flow, leaf: int, failed: Run | None) -> _Cut | None:
     row = next((call for call in way if _ends_here(flow, way, call) and not _inside_function(flow, call)), None)
     if row is None or flow.events[row].data.get("reason") in _OTHERS or _follows_rule(flow, row):
         return None
+    if _succeeded(flow, leaf, row):
+        return None
     return _Cut(row, way)
+
+
+def _succeeded(flow: Flow, leaf: int, row: int) -> bool:
+    """Whether what a cut gave became a leaf of the same name that trains in the old one's place: see ``optimizers``."""
+    made = flow.descendants(flow.outputs(row), row, lambda call: not flow.has_node(call)).tensors
+    fresh = [t for t in made if (t, "requires_grad") in flow.told_of and flow.is_leaf(t) and t in flow.accumulated]
+    return any(flow.spelling.names(t) & flow.spelling.names(leaf) for t in fresh)
 
 
 def _follows_rule(flow: Flow, row: int) -> bool:
@@ -162,6 +172,10 @@ def _what_cut(flow: Flow, cut: _Cut, told: tuple[str, str, str, str]) -> str:
             f"the reentrant checkpoint{at(source)} computes its block without gradients, and as no input of it "
             f"requires grad, {root} has no history there"
         )
+    if _drawn(flow, cut.row, mode):
+        made = event.data.get("output_names") or [""]
+        result = made[0] or assigned(flow.spelling.text(event.source)) or "its result"
+        return f"sample(){at(source)} draws {result} without gradients, so {root} has no history there"
     if mode or reason in ("no_grad", "inference"):
         what = mode or {"inference": "inference_mode"}.get(reason, reason)
         made = event.data.get("output_names") or [""]
@@ -184,6 +198,12 @@ def _what_cut(flow: Flow, cut: _Cut, told: tuple[str, str, str, str]) -> str:
     return f"the chain from {root} to {'it' if len(cut.leaves) == 1 else 'them'} is cut by {word} of {name}{at(source)}"
 
 
+def _drawn(flow: Flow, row: int, mode: str) -> bool:
+    """Whether a line draws from a distribution, which switches gradients off by itself."""
+    event = flow.events[row]
+    return not mode and event.data.get("grad") is False and ".sample(" in flow.spelling.text(event.source)
+
+
 def _remedy(flow: Flow, row: int, reason: str, callee: str) -> str:
     """Return what to write instead."""
     event, checkpoint = flow.events[row], checkpoint_around(flow, row)
@@ -191,6 +211,11 @@ def _remedy(flow: Flow, row: int, reason: str, callee: str) -> str:
     if checkpoint is not None:
         other = line.replace("use_reentrant=True", "use_reentrant=False")
         return other if other != line else "checkpoint(..., use_reentrant=False)"
+    if _drawn(flow, row, callee):
+        return (
+            f"{line.replace('.sample(', '.rsample(')}, where the distribution has it; else a loss with log_prob(...) "
+            "of what was drawn"
+        )
     if callee:
         return f"do not decorate {callee} with torch.no_grad() when it is used in training"
     if reason in _NO_DERIVATIVE:

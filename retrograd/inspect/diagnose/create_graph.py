@@ -68,26 +68,27 @@ def _constant_in(flow: Flow, gradient: int, row: int) -> Run | None:
 
 
 def _first_order_update(flow: Flow, gradient: int, row: int) -> int | None:
-    """Return the call that moves a trained leaf along its own gradient within the graph of a later loss.
+    """Return the call that moves a trained leaf along its own gradient, by a trained step, within a later loss's graph.
 
-    That loss then knows nothing of how the gradient depends on the leaf.  Who says ``create_graph=False`` means it.
+    That loss then knows nothing of how the gradient depends on the leaf.  Who trains the size of an inner step means to
+    differentiate through it; a step of fixed size may mean first order, as ``create_graph=False`` always does.
     """
     if "create_graph" in flow.spelling.text(flow.events[row].source):
         return None
     held = set(optimized(flow))
     asked = held.intersection(flow.events[row].data.get("inputs", ()))
-    todo, seen = [(gradient, row)], set()
+    todo, seen = [(gradient, row, False)], set()
     while todo:
-        tensor, since = todo.pop()
+        tensor, since, trained = todo.pop()
         for call in flow.used_in.get(tensor, ()):
             op = flow.events[call].op.strip("_")
             if call <= since or call in seen or op not in _SCALING | _MOVING:
                 continue
             seen.add(call)
-            if op in _MOVING and asked & set(flow.inputs(call)) and _trains(flow, call, asked):
+            if op in _MOVING and trained and asked & set(flow.inputs(call)) and _trains(flow, call, asked):
                 return call
             if op in _SCALING:
-                todo.extend((made, call) for made in flow.outputs(call))
+                todo.extend((made, call, trained or flow.has_node(call)) for made in flow.outputs(call))
     return None
 
 

@@ -119,7 +119,8 @@ def _fork(flow: Flow, first: Run, second: Run) -> tuple[SourceLine | None, str]:
     offset = next((place for place, event in enumerate(theirs) if mine and same_call(mine[start], event)), 0)
     last: Event | None = None
     for event, twin in zip_longest(mine[start:], theirs[offset:]):
-        if not (event and twin and same_call(event, twin) and _trained_in(flow, event) == _trained_in(flow, twin)):
+        alike = event and twin and same_call(event, twin)
+        if not (alike and _trained_in(flow, event, before) == _trained_in(flow, twin, before)):
             here = event or twin  # one of the two may have ended
             decided = last is not None and last.op in _BRANCHING and _near(last.source, here.source)
             return (last.source, last.op) if decided and last is not None else (here.source, here.op)
@@ -127,9 +128,11 @@ def _fork(flow: Flow, first: Run, second: Run) -> tuple[SourceLine | None, str]:
     return second.source, "backward"
 
 
-def _trained_in(flow: Flow, event: Event) -> set[int]:
-    """Return the leaves to train that a call takes."""
-    return {one for one in event.data.get("inputs", ()) if flow.requires_grad(one) and flow.is_leaf(one)}
+def _trained_in(flow: Flow, event: Event | None, since: int) -> set[int | SourceLine | None]:
+    """Return the leaves to train that a call takes; one that a step made for itself, after a row, by its line."""
+    leaves = event.data.get("inputs", ()) if event else ()
+    trained = [one for one in leaves if flow.requires_grad(one) and flow.is_leaf(one)]
+    return {flow.facts(one).source if _made_after(flow, one, since) else one for one in trained}
 
 
 def calls_between(flow: Flow, begin: int, end: int) -> list[Event]:

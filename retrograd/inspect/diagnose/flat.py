@@ -23,6 +23,9 @@ KINDS = {
     "underflow": Kind("the gradient rounds to zero in the dtype used", "error", Stage.VALUES),
 }
 _SATURATING = frozenset({"tanh", "sigmoid", "hardtanh", "hardsigmoid", "erf", "softsign", "logsigmoid", "atan", "silu"})
+_SMOOTH = frozenset({"tanh", "sigmoid", "erf"})
+_NEARLY, _HUGE = 0.95, 100.0
+"""Share of flat entries, and size of the input, from which on a few entries that still learn are no excuse."""
 _STEPS = frozenset(
     {"round", "floor", "ceil", "trunc", "fix", "sign", "sgn", "heaviside", "floor_divide", "clamp", "clip"}
 )
@@ -44,6 +47,7 @@ def find(flow: Flow) -> Iterator[Case]:
         if not {"order", "grad_norm", "out_norm", "out_zero_share"} <= set(snapshot.measures):
             continue
         found = list(_zeroed(flow, run, snapshot)) or list(grown(flow, run, snapshot))
+        found = found or list(_nearly_saturated(flow, run))
         if found:
             yield from found
             return
@@ -125,6 +129,29 @@ def _zero_case(flow: Flow, run: Run, place: tuple[int, int], lost: list[int]) ->
         marks=marks,
         evidence={"flat_share": flat, "input": [low, high]},
     )
+
+
+def _nearly_saturated(flow: Flow, run: Run) -> Iterator[Case]:
+    """Yield the case of a smooth step that huge inputs hold on its flat part, all but a few entries."""
+    for row in sorted(flow.reached_by(run).calls):
+        event = flow.events[row]
+        op, flat = event.op.strip("_"), event.data.get("flat_share", 0.0)
+        limits = _limits(flow, row)
+        if op in _SMOOTH and flat > _NEARLY and max(map(abs, limits)) > _HUGE:
+            leaves = sorted(flow.leaves_behind(flow.behind(flow.inputs(row), row)).intersection(flow.norms_in(run)))
+            yield Case(
+                kind="saturation",
+                message=f"{op}{at(event.source)} is saturated (its input reaches from {limits[0]:g} to {limits[1]:g}, "
+                f"slope zero for {flat:.0%} of the entries): {listed(flow.name(leaf) for leaf in leaves)} "
+                f"get{_s(leaves)} next to no gradient.",
+                remedy=f"normalise the input of {op}, or start with smaller weights",
+                source=event.source,
+                op=event.op,
+                subjects=frozenset(leaves),
+                marks=flow.marks(run, [row], "flat here"),
+                evidence={"flat_share": flat, "input": list(limits)},
+            )
+            return
 
 
 def _s(leaves: list[int]) -> str:

@@ -20,6 +20,8 @@ KINDS = {
     ),
 }
 _SUMS = frozenset({"add", "sub", "radd", "rsub", "lerp"})
+_CLEARING = ("grad-cleared", "grad-set", "zero_grad")
+"""What takes the old gradient, with its history, out of ``.grad``."""
 LINKS = 5
 """Links of one line before a running sum without backward in between counts as growing."""
 
@@ -29,8 +31,9 @@ def find(flow: Flow) -> Iterator[Case]:
     longer = _longer_runs(flow)
     if longer is not None:
         yield longer
-    yield from _running_sums(flow)
-    yield from _kept_results(flow)
+    kept = list(_kept_results(flow))
+    yield from _running_sums(flow, {tensor for case in kept for tensor in case.subjects})
+    yield from kept
     yield from _kept_on_ctx(flow)
     yield from _cycles(flow)
 
@@ -71,8 +74,11 @@ def _longer_runs(flow: Flow) -> Case | None:
     return None
 
 
-def _running_sums(flow: Flow) -> Iterator[Case]:
-    """Yield a case for each line that adds a result with history to a sum which nothing ever runs backward."""
+def _running_sums(flow: Flow, kept: set[int]) -> Iterator[Case]:
+    """Yield a case for each line that adds a result with history to a sum which nothing ever runs backward.
+
+    A sum, made at the end, over what the program ``kept`` of all steps holds nothing that was not there before.
+    """
     used = set()
     for run in flow.runs:
         used |= flow.reached_by(run).calls
@@ -84,6 +90,8 @@ def _running_sums(flow: Flow) -> Iterator[Case]:
     for source, rows in by_line.items():
         links = _links(flow, sorted(rows))
         between = sum(1 for run in flow.runs if links and links[0] < run.begin < links[-1])
+        if not between and sum(not kept.isdisjoint(flow.inputs(row)) for row in links) >= 2:
+            continue
         if len(links) >= LINKS or (between >= 2 and len(links) >= 2):
             yield _sum_case(flow, source, links)
 
@@ -109,7 +117,8 @@ def _sum_case(flow: Flow, source: SourceLine | None, links: list[int]) -> Case:
     """Return the case of one running sum."""
     function = source.function if source else None
     total = flow.outputs(links[-1])[0]
-    name = flow.name(total, function)
+    named = flow.spelling.has_name(total)
+    name, added = (flow.name(total, function), f"{flow.name(total, function)} +=") if named else ("the sum", "add")
     calls = len(flow.behind([total], len(flow.events)).calls)
     mine = {out for row in links[:-1] for out in flow.outputs(row)}
     others = [t for t in flow.inputs(links[-1]) if t not in mine and flow.spelling.has_name(t)]
@@ -120,7 +129,7 @@ def _sum_case(flow: Flow, source: SourceLine | None, links: list[int]) -> Case:
         message=f"the graph behind {name} grows with every step: line{at(source)[3:]} adds a tensor with its history "
         f"({counted(calls, 'operation')} with all they saved after {counted(len(links), 'addition')}), and no backward "
         "frees it.",
-        remedy=f"{name} += {term}.item(), or {term}.detach(); evaluate under torch.no_grad()",
+        remedy=f"{added} {term}.item(), or {term}.detach(); evaluate under torch.no_grad()",
         source=source,
         op=flow.events[links[-1]].op,
         subjects=frozenset({total}),
@@ -183,26 +192,34 @@ def _kept_on_ctx(flow: Flow) -> Iterator[Case]:
 
 def _cycles(flow: Flow) -> Iterator[Case]:
     """Yield a case for each line of ``backward(create_graph=True)`` whose gradients are never set to None."""
-    told = set()
+    by_line: dict[SourceLine | None, list[Run]] = {}
     for run in flow.runs:
-        if not run.began.get("create_graph") or not run.accumulates or run.error or run.source in told:
-            continue
-        leaves = [leaf for leaf, rows in flow.accumulated.items() if any(run.begin < row < run.end for row in rows)]
-        cleared = {
-            event.data.get("tensor") for row, event in flow.of_kind("leaf", change="grad-cleared") if row > run.end
-        }
-        for row, event in flow.of_kind("optimizer", action="zero_grad"):
-            cleared |= set(event.data.get("parameters", {}).values()) if row > run.end else set()
-        left = [leaf for leaf in leaves if leaf not in cleared]
+        if run.began.get("create_graph") and run.accumulates and not run.error:
+            by_line.setdefault(run.source, []).append(run)
+    for source, runs in by_line.items():
+        pairs: list[tuple[Run, Run | None]] = [*pairwise(runs)] or [
+            (runs[0], None)
+        ]  # what the last of many leaves behind grows no more
+        left = next((left for run, following in pairs if (left := _never_cleared(flow, run, following))), None)
         if left:
-            told.add(run.source)
             name = flow.name(left[0])
             yield Case(
                 kind="create-graph-cycle",
-                message=f"backward(create_graph=True){at(run.source)} gives {name}.grad a history that leads back to "
+                message=f"backward(create_graph=True){at(source)} gives {name}.grad a history that leads back to "
                 f"{name}: a cycle that is never broken, so each step's graph stays in memory.",
                 remedy=f"torch.autograd.grad(..., create_graph=True), or {name}.grad = None after use",
-                source=run.source,
+                source=source,
                 op="backward",
                 subjects=frozenset(left),
             )
+
+
+def _never_cleared(flow: Flow, run: Run, following: Run | None) -> list[int]:
+    """Return the leaves whose ``.grad`` of one run is still there when another one of its line begins."""
+    until = len(flow.events) if following is None else following.begin
+    left = []
+    for leaf, arrivals in flow.accumulated.items():
+        told = (row for change in _CLEARING for row in flow.told_of.get((leaf, change), ()))
+        if any(run.begin < row < run.end for row in arrivals) and not any(run.end < row < until for row in told):
+            left.append(leaf)
+    return left

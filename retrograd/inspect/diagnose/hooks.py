@@ -8,6 +8,7 @@ from ..events import Event
 from ..snapshot import SourceLine
 from .base import Case, Check, Kind, Stage
 from .flow import Flow
+from .phrases import OVERLAPPING
 from .words import at, counted, times
 
 KINDS = {
@@ -21,6 +22,7 @@ def find(flow: Flow) -> Iterator[Case]:
     """Yield the cases of this family."""
     if flow.rows.get("hook"):
         yield from _leaks(flow)
+        yield from _refused(flow)
         yield from _mutating(flow)
         yield from _silent(flow)
 
@@ -116,6 +118,37 @@ def _mutating(flow: Flow) -> Iterator[Case]:
             op=write.op if write is not None else "register_hook",
             evidence={"registered": list(began.source or ())},
         )
+
+
+def hook_that_failed(flow: Flow) -> Event | None:
+    """Return the registration of the hook in whose code the program ended, if it ended in one."""
+    source = flow.error.source if flow.error else None
+    inside = [
+        event for _, event in _registered(flow) if str(event.data.get("hook")).rpartition(".")[2] == _name(source)
+    ]
+    return inside[-1] if inside else None
+
+
+def _name(source: SourceLine | None) -> str | None:
+    return source.function if source else None
+
+
+def _refused(flow: Flow) -> Iterator[Case]:
+    """Yield the case of a hook whose write into a gradient was refused, because one number stood for many entries."""
+    began = hook_that_failed(flow) if OVERLAPPING in flow.error_text else None
+    if began is None or flow.error is None:
+        return
+    hook, source = began.data.get("hook") or "a hook", flow.error.source
+    yield Case(
+        kind="hook-mutates-grad",
+        message=f"hook {hook} on {_hung_on(flow, began)} changes the gradient in place{at(source)}; it is not the "
+        "hook's own: here its entries share memory (sum and mean hand one number to all), so the write is refused.",
+        remedy="work on a copy and return it: grad = grad.clone() first in the hook, return grad at its end",
+        source=source,
+        op=flow.error.op,
+        explains_error=True,
+        evidence={"registered": list(began.source or ())},
+    )
 
 
 def _write_of(flow: Flow, row: int, hook: str) -> Event | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -11,7 +12,7 @@ from .base import Case, Check, Kind, Stage
 from .flow import Flow
 from .phrases import MODIFIED
 from .runs import Run
-from .spelling import statement, written_name
+from .spelling import out_of_place, statement, written_name
 from .words import at, listed, operator_word
 
 KINDS = {
@@ -129,15 +130,23 @@ def _out_of_place(flow: Flow, write: int, name: str) -> str:
     if _in_step(flow, write):
         return "run backward before optimizer.step(), or compute the loss anew after it"
     text = flow.spelling.text(event.source)
-    if "+=" in text or "-=" in text or "*=" in text or "/=" in text:
-        for sign in "+-*/":
-            left, found, right = text.partition(f" {sign}= ")
-            if found and "[" not in left:
-                return f"{left} = {left} {sign} {right}"
-        return f"change a copy: {name.split('[')[0]} = {name.split('[')[0]}.clone() before it"
+    if _changes_a_leaf(flow, write):
+        return f"let {text or 'the write'} wait until backward() has run, or do it before the forward pass"
+    if re.search(r"[-+*/]=", text):
+        whole = name.split("[")[0]
+        return out_of_place(text.replace(".data", "")) or f"change a copy: {whole} = {whole}.clone() before it"
     if f".{event.op}(" in text and event.op.endswith("_") and statement(text) is not None:
         return f"{name} = " + text.replace(f".{event.op}(", f".{event.op.rstrip('_')}(").replace(".data", "")
     return f"change a copy: {name}.clone()"
+
+
+def _changes_a_leaf(flow: Flow, write: int) -> bool:
+    """Whether a write changes what the program trains, which no other tensor can take the place of."""
+    target = flow.target(write)
+    if target is None:
+        return False
+    shared = [target, *flow.same_memory(target)]
+    return any(flow.is_leaf(t) and flow.requires_grad(t) and flow.facts(t).view_of is None for t in shared)
 
 
 def _in_step(flow: Flow, write: int) -> bool:
@@ -168,7 +177,7 @@ def _unseen(flow: Flow, clash: _Clash, run: Run) -> Case:
     """Return the case of one unseen write."""
     event = flow.events[clash.write]
     way = {"data": ".data", "numpy": "a NumPy array that shares it"}[event.data["through"]]
-    name = flow.name(clash.saved, event.source.function if event.source else None)
+    name = _saved_name(flow, clash)
     savers = listed(operator_word(flow.events[row].op) for row in clash.savers)
     return Case(
         kind="silent-inplace",
@@ -180,6 +189,15 @@ def _unseen(flow: Flow, clash: _Clash, run: Run) -> Case:
         subjects=frozenset({clash.saved}),
         marks=flow.marks(run, clash.savers, f"uses changed values of {name}"),
     )
+
+
+def _saved_name(flow: Flow, clash: _Clash) -> str:
+    """Return what to call the tensor that a write changed; one without a name as the line spells it that saved it."""
+    event, saver = flow.events[clash.write], flow.events[clash.savers[0]]
+    given = dict(zip(saver.data.get("inputs", ()), saver.data.get("names", ()), strict=False))
+    if not flow.spelling.has_name(clash.saved) and given.get(clash.saved):
+        return str(given[clash.saved])
+    return flow.name(clash.saved, event.source.function if event.source else None)
 
 
 def _mutating_functions(flow: Flow) -> Iterator[Case]:

@@ -6,8 +6,9 @@ from collections.abc import Iterator
 
 from .base import Case, Check, Kind, Stage
 from .flow import Flow
+from .memory import EXPANDING
 from .phrases import LEAF_WRITTEN, NO_DEEPCOPY, NOT_OPTIMIZABLE
-from .spelling import written_name
+from .spelling import out_of_place, written_name
 from .words import at, listed, operator_word
 
 KINDS = {
@@ -17,6 +18,9 @@ KINDS = {
     ),
     "deepcopy-nonleaf": Kind("`deepcopy` meets a tensor that has a history", "error", Stage.STATEMENT),
 }
+
+_OF_VIEW = "a view of a leaf"
+"""What exceptions say of a write into a leaf's memory through another tensor."""
 
 
 def find(flow: Flow) -> Iterator[Case]:
@@ -155,14 +159,31 @@ def _leaf_written(flow: Flow) -> Iterator[Case]:
     source = flow.error.source
     line = flow.spelling.text(source)
     name = written_name(line) or "a leaf"
+    base, expanded = _leaf_seen_through(flow, name) if _OF_VIEW in text else ("", False)
+    what = f"a view of {base}, which is a leaf that requires grad" if base else "a leaf that requires grad"
+    new = out_of_place(line)
+    under = f"with torch.no_grad(): {line}" if line else "wrap the update in torch.no_grad()"
+    if base and new:  # a result may be meant as well as an update; an expanded view cannot be updated at all
+        under = f"{new}, which makes a new tensor" + ("" if expanded else f"; to change {base} itself, {under}")
     yield Case(
         kind="leaf-inplace",
-        message=f"{name} is a leaf that requires grad, and it is changed in place{at(source)} while gradients are on.",
-        remedy=f"with torch.no_grad(): {line}" if line else "wrap the update in torch.no_grad()",
+        message=f"{name} is {what}, and it is changed in place{at(source)} while gradients are on.",
+        remedy=under,
         source=source,
         op=flow.error.op,
         explains_error=True,
     )
+
+
+def _leaf_seen_through(flow: Flow, name: str) -> tuple[str, bool]:
+    """Return the name of the leaf that the last view of this name shows, and whether its entries share memory."""
+    for tensor in range(len(flow.tensors) - 1, -1, -1):
+        if name in flow.spelling.names(tensor) and (base := flow.facts(tensor).view_of) is not None:
+            made = [flow.events[row].op for row in flow.made_in.get(tensor, ())]
+            while (further := flow.facts(base).view_of) is not None:
+                base = further
+            return flow.name(base), any(op in EXPANDING for op in made)
+    return "", False
 
 
 def _refused_copy(flow: Flow) -> int | None:

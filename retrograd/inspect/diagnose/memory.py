@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 
 from .base import Case, Check, Kind, Stage
 from .flow import Flow
+from .hooks import hook_that_failed
 from .phrases import OVERLAPPING, VIEW_INFERENCE, VIEW_NO_GRAD
 from .spelling import written_name
 from .words import at, shape_text
@@ -18,12 +19,12 @@ KINDS = {
         "a view that was made under `no_grad` is changed in place while gradients are on", "error", Stage.STATEMENT
     ),
 }
-_EXPANDING = frozenset({"expand", "expand_as", "broadcast_to", "broadcast_tensors", "as_strided", "unfold", "meshgrid"})
+EXPANDING = frozenset({"expand", "expand_as", "broadcast_to", "broadcast_tensors", "as_strided", "unfold", "meshgrid"})
 
 
 def find(flow: Flow) -> Iterator[Case]:
     """Yield the case of the exception that ended the program, if it is one of this family."""
-    if OVERLAPPING in flow.error_text:
+    if OVERLAPPING in flow.error_text and hook_that_failed(flow) is None:
         yield _overlapping(flow)
     if VIEW_NO_GRAD in flow.error_text or VIEW_INFERENCE in flow.error_text:
         yield _view(flow)
@@ -35,7 +36,7 @@ CHECK = Check("inplace", KINDS, find)
 def _overlapping(flow: Flow) -> Case:
     """Return the case of a write whose target was made by ``expand``."""
     write = flow.error.source if flow.error else None
-    row = _origin(flow, lambda call: flow.events[call].op in _EXPANDING)
+    row = _origin(flow, lambda call: flow.events[call].op in EXPANDING)
     source = flow.events[row].source if row is not None else write
     name = written_name(flow.spelling.text(write)).split("[")[0] or "the tensor"
     made = ""

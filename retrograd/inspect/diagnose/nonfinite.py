@@ -21,12 +21,18 @@ KINDS = {
 }
 _LARGEST = {"float16": 65504.0, "bfloat16": 3.39e38}
 _HIDING = frozenset({"where", "masked_fill", "nan_to_num", "max", "min", "maximum", "minimum", "clamp", "getitem"})
+_GROWING = frozenset(
+    {"add", "mul", "sum", "cumsum", "prod", "cumprod", "pow", "square", "exp", "norm", "mean", "var", "std"}
+    | {"matmul", "mm", "bmm", "mv", "dot", "einsum", "linear", "addmm", "baddbmm", "to", "half", "bfloat16"}
+)
+"""What makes an infinity of finite numbers only by their size; a quotient or logarithm has poles besides."""
 
 
 def find(flow: Flow) -> Iterator[Case]:
     """Yield the case of the first run that went bad."""
     run = first_bad_run(flow)
     if run is None:
+        yield from _swallowed(flow)
         return
     states = Finiteness(flow)
     behind = sorted(flow.behind(run.roots, run.begin, gradients=False).calls)
@@ -43,6 +49,20 @@ def find(flow: Flow) -> Iterator[Case]:
 
 
 CHECK = Check("nonfinite", KINDS, find)
+
+
+def _swallowed(flow: Flow) -> Iterator[Case]:
+    """Yield the case of an overflow in half precision that a later division or mask took out of sight again."""
+    if not any(facts.dtype in _LARGEST for facts in flow.tensors):
+        return
+    states = Finiteness(flow)
+    for run in flow.runs:
+        for row in sorted(flow.behind(run.roots, run.begin, gradients=False).calls & states.made.keys()):
+            if flow.events[row].op.strip("_") in _GROWING and _bears(flow, states, row, nan=False):
+                case = _in_forward(flow, states, row, run)
+                if case.kind == "overflow":
+                    yield case
+                    return
 
 
 def _birth(flow: Flow, states: Finiteness, rows: list[int]) -> int | None:

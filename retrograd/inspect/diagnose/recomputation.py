@@ -123,7 +123,8 @@ def _block_case(flow: Flow, first: Event, event: Event, twin: Event | None) -> C
     )
     return Case(
         kind="checkpoint-mismatch",
-        message=f"{function} ran differently when it was recomputed for backward: forward did {what}{at(event.source)} "
+        message=f"{function} ran differently when its checkpoint recomputed it for backward: forward did "
+        f"{what}{at(event.source)} "
         f"with shape {shapes}, the recomputation did {other} in its place.",
         remedy=f"make {function} depend on nothing but its inputs: no counters, global state or randomness of its own",
         source=event.source,

@@ -46,11 +46,23 @@ class Spelling:
         facts = self._recording.tensors[tensor]
         spelled = self._spelled.get(tensor, {})
         if facts.name and facts.parameter:
-            return facts.name
+            return self._of_modules.get(tensor, facts.name)
         names = [spelled.get(function or "", ""), facts.name, *spelled.values()]
         known = [name for name in names if name]
         own = [name for name in known if not (facts.leaf and self._leaves_called.get(name, 0) > 1)]
         return (own or known or [f"a {shape_text(facts.shape)} tensor"])[0]
+
+    @cached_property
+    def _of_modules(self) -> dict[int, str]:
+        """Parameter -> its name with that of its module in front, where there are several modules to tell apart."""
+        modules = {
+            e.data.get("name", ""): e.data.get("parameters", {}) for e in self._recording.events if e.kind == "module"
+        }
+        found: dict[int, str] = {}
+        for module, parameters in modules.items() if len(modules) > 1 else ():
+            for name, tensor in parameters.items():
+                found.setdefault(tensor, f"{module}.{name}" if module else name)
+        return found
 
     @cached_property
     def _leaves_called(self) -> dict[str, int]:
@@ -136,6 +148,26 @@ def written_name(text: str) -> str:
     for call in _calls(node):
         if isinstance(call.func, ast.Attribute) and call.func.attr.endswith("_") and call.func.attr[0] != "_":
             return ast.unparse(call.func.value)
+    return ""
+
+
+def out_of_place(text: str) -> str:
+    """Return a statement that gives a variable a new value instead of changing the old one, or nothing.
+
+    ``h = h + x`` for ``h += x``, ``h = h.clamp(0)`` for ``h.clamp_(0)``; an entry cannot be given a new value so.
+    """
+    node = statement(text)
+    if isinstance(node, ast.AugAssign) and not isinstance(node.target, ast.Subscript):
+        target = ast.unparse(node.target)
+        value = ast.BinOp(ast.parse(target, mode="eval").body, node.op, node.value)
+        return f"{target} = {ast.unparse(value)}"
+    if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call) and isinstance(node.value.func, ast.Attribute):
+        changed = node.value.func
+        if changed.attr.endswith("_") and isinstance(changed.value, ast.Name | ast.Attribute):
+            call = ast.Call(
+                ast.Attribute(changed.value, changed.attr.rstrip("_")), node.value.args, node.value.keywords
+            )
+            return f"{ast.unparse(changed.value)} = {ast.unparse(call)}"
     return ""
 
 
