@@ -3,12 +3,13 @@ import torch
 
 torch.manual_seed(0)
 w = torch.randn(3, 1, requires_grad=True)
-outer = torch.optim.SGD([w], lr=0.01)
+log_rate = torch.tensor(-2.0, requires_grad=True)
+outer = torch.optim.SGD([w, log_rate], lr=0.01)
 for task in range(2):
     x, y = torch.randn(8, 3), torch.randn(8, 1)
     inner = ((x[:4] @ w - y[:4]) ** 2).mean()
     (g,) = torch.autograd.grad(inner, w, create_graph=True)  #! (g,) = torch.autograd.grad(inner, w)
-    fast = w - 0.1 * g
+    fast = w - log_rate.exp() * g
     outer.zero_grad()
     ((x[4:] @ fast - y[4:]) ** 2).mean().backward()
     outer.step()

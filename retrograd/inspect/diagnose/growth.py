@@ -197,9 +197,7 @@ def _cycles(flow: Flow) -> Iterator[Case]:
         if run.began.get("create_graph") and run.accumulates and not run.error:
             by_line.setdefault(run.source, []).append(run)
     for source, runs in by_line.items():
-        pairs: list[tuple[Run, Run | None]] = [*pairwise(runs)] or [
-            (runs[0], None)
-        ]  # what the last of many leaves behind grows no more
+        pairs = zip(runs, [*runs[1:], None], strict=True)
         left = next((left for run, following in pairs if (left := _never_cleared(flow, run, following))), None)
         if left:
             name = flow.name(left[0])
@@ -215,11 +213,16 @@ def _cycles(flow: Flow) -> Iterator[Case]:
 
 
 def _never_cleared(flow: Flow, run: Run, following: Run | None) -> list[int]:
-    """Return the leaves whose ``.grad`` of one run is still there when another one of its line begins."""
+    """Return the leaves whose ``.grad`` of one run is still there when another one of its line begins, or at the end.
+
+    An optimizer clears at the head of its loop, so what its last step leaves behind is no habit of the program.
+    """
     until = len(flow.events) if following is None else following.begin
     left = []
     for leaf, arrivals in flow.accumulated.items():
-        told = (row for change in _CLEARING for row in flow.told_of.get((leaf, change), ()))
-        if any(run.begin < row < run.end for row in arrivals) and not any(run.end < row < until for row in told):
+        told = [row for change in _CLEARING for row in flow.told_of.get((leaf, change), ())]
+        habit = following is None and any(row < run.begin for row in flow.told_of.get((leaf, "zero_grad"), ()))
+        cleared = habit or any(run.end < row < until for row in told)
+        if not cleared and any(run.begin < row < run.end for row in arrivals):
             left.append(leaf)
     return left
