@@ -17,7 +17,7 @@ MEDIAN_BODY, P90_BODY = 8, 30
 # Signatures that are PyTorch's, so that their length is not ours to choose: room → reason.
 TORCH_SIGNATURES = (
     "retrograd.engine", "retrograd.autograd", "retrograd.nn", "retrograd.utils", "retrograd.library",
-    "retrograd.testing", "retrograd.profiler", "retrograd.func",
+    "retrograd.testing", "retrograd.profiler", "retrograd.func", "retrograd.optim",
 )  # fmt: skip
 
 # Functions that may be longer or take more, each with its reason. Keep this short.
@@ -26,6 +26,9 @@ MANY_PARAMETERS: dict[str, str] = {}
 # Base classes whose ladder is PyTorch's, so that users' subclasses fit: counted from here upward.
 TORCH_LADDERS: dict[str, str] = {
     "Function": "FunctionCtx → Function → a user's operator",
+    "Optimizer": "Optimizer → declared settings → an optimizer → a variant",
+    "Declared": "Optimizer → declared settings → an optimizer → a variant",
+    "LRScheduler": "a schedule → of schedules, or by a function → a schedule",
     "Module": "Module → a family → a layer",
     "Layer": "Module → declared layers → a family → a layer",
     "_Convolution": "Module → all convolutions → plain or transposed → by dimensions",

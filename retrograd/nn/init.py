@@ -18,14 +18,14 @@ def _unrecorded(function: Filler) -> Filler:
     return cast(Filler, no_grad()(function))
 
 
-_GAINS = {"sigmoid": 1.0, "tanh": 5.0 / 3, "relu": math.sqrt(2.0), "selu": 3.0 / 4}
+_GAINS = {"sigmoid": 1, "tanh": 5.0 / 3, "relu": math.sqrt(2.0), "selu": 3.0 / 4}
 _PLAIN = ("linear", *(f"conv{kind}{n}d" for kind in ("", "_transpose") for n in (1, 2, 3)))
 
 
 def calculate_gain(nonlinearity: str, param: float | None = None) -> float:
     """The factor that keeps the variance of values through a nonlinearity (LeCun, Glorot, He)."""
     if nonlinearity in _PLAIN:
-        return 1.0
+        return 1
     if nonlinearity == "leaky_relu":
         slope = 0.01 if param is None else param
         if isinstance(slope, bool) or not isinstance(slope, (int, float)):

@@ -1,0 +1,132 @@
+"""Adam and its kin: running means of gradients and of their squares, with bias correction."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from ..engine.table.methods import FUNCTIONS
+from .optimizer import Declared, counted, decayed
+
+
+def _moments(optimizer: Declared, p: Any, g: Any, group: dict[str, Any], **more: Any) -> tuple[Any, Any, int]:
+    """State, gradient and number of this step, after weight decay and with both running means updated."""
+    state, (first, second) = optimizer.state[p], group["betas"]
+    start = {name: lambda: p.detach().clone().zero_() for name in ("exp_avg", "exp_avg_sq")}
+    step = counted(state, **more, **start)
+    if group.get("decoupled_weight_decay"):
+        p.mul_(1 - float(group["lr"]) * group["weight_decay"])
+    else:
+        g = decayed(p, g, group["weight_decay"])
+    state["exp_avg"].lerp_(g, 1 - float(first))
+    state["exp_avg_sq"].mul_(float(second)).addcmul_(g, g, value=1 - float(second))
+    return state, g, step
+
+
+class Adam(Declared, settings=True):
+    """Adam (Kingma and Ba 2015) with torch's bias correction and L2 penalty."""
+
+    lr: Any = 1e-3
+    betas: tuple[float, float] = (0.9, 0.999)
+    eps: float = 1e-8
+    weight_decay: float = 0
+    amsgrad: bool = False
+    foreach: bool | None = None
+    maximize: bool = False
+    capturable: bool = False
+    differentiable: bool = False
+    fused: bool | None = None
+    decoupled_weight_decay: bool = False
+
+    def _update(self, p: Any, g: Any, group: dict[str, Any]) -> None:
+        more = {"max_exp_avg_sq": lambda: p.detach().clone().zero_()} if group["amsgrad"] else {}
+        state, _, step = _moments(self, p, g, group, **more)
+        mean = state["exp_avg_sq"]
+        if group["amsgrad"]:
+            mean = state["max_exp_avg_sq"].copy_(FUNCTIONS["maximum"](state["max_exp_avg_sq"], mean))
+        correction1, correction2 = (1 - float(beta) ** step for beta in group["betas"])
+        scale = (mean.sqrt() / math.sqrt(correction2)).add_(group["eps"])
+        p.addcdiv_(state["exp_avg"], scale, value=-float(group["lr"]) / correction1)
+
+
+class AdamW(Adam):
+    """Adam whose weight decay shrinks the parameter itself (Loshchilov and Hutter 2019)."""
+
+    def __init__(
+        self, params: Any, lr: Any = 1e-3, betas: tuple[float, float] = (0.9, 0.999), eps: float = 1e-8,
+        weight_decay: float = 1e-2, amsgrad: bool = False, **options: Any,
+    ) -> None:  # fmt: skip
+        super().__init__(params, lr, betas, eps, weight_decay, amsgrad, decoupled_weight_decay=True, **options)
+
+
+class Adamax(Declared, settings=True):
+    """Adam with the maximum in place of the mean square (Kingma and Ba 2015, section 7)."""
+
+    lr: Any = 2e-3
+    betas: tuple[float, float] = (0.9, 0.999)
+    eps: float = 1e-8
+    weight_decay: float = 0
+    foreach: bool | None = None
+    maximize: bool = False
+    differentiable: bool = False
+    capturable: bool = False
+
+    def _update(self, p: Any, g: Any, group: dict[str, Any]) -> None:
+        state, (first, second) = self.state[p], group["betas"]
+        step = counted(state, **{name: lambda: p.detach().clone().zero_() for name in ("exp_avg", "exp_inf")})
+        g = decayed(p, g, group["weight_decay"])
+        state["exp_avg"].lerp_(g, 1 - first)
+        state["exp_inf"].copy_(FUNCTIONS["maximum"](state["exp_inf"].mul(second), g.abs().add(group["eps"])))
+        p.addcdiv_(state["exp_avg"], state["exp_inf"], value=-float(group["lr"]) / (1 - first**step))
+
+
+class NAdam(Declared, settings=True, positive={"momentum_decay": "momentum_decay value"}):
+    """Adam with Nesterov's momentum (Dozat 2016)."""
+
+    lr: Any = 2e-3
+    betas: tuple[float, float] = (0.9, 0.999)
+    eps: float = 1e-8
+    weight_decay: float = 0
+    momentum_decay: float = 4e-3
+    decoupled_weight_decay: bool = False
+    foreach: bool | None = None
+    maximize: bool = False
+    capturable: bool = False
+    differentiable: bool = False
+
+    def _update(self, p: Any, g: Any, group: dict[str, Any]) -> None:
+        state, g, step = _moments(self, p, g, group, mu_product=lambda: FUNCTIONS["ones"](()))
+        (first, second), lr = group["betas"], float(group["lr"])
+        mu, following = (first * (1 - 0.5 * 0.96 ** (k * group["momentum_decay"])) for k in (step, step + 1))
+        state["mu_product"] *= mu
+        product = state["mu_product"].item()
+        scale = state["exp_avg_sq"].div(1 - second**step).sqrt().add(group["eps"])
+        p.addcdiv_(g, scale, value=-lr * (1 - mu) / (1 - product))
+        p.addcdiv_(state["exp_avg"], scale, value=-lr * following / (1 - product * following))
+
+
+class RAdam(Declared, settings=True):
+    """Adam with the variance of its first steps rectified (Liu et al. 2020)."""
+
+    lr: Any = 1e-3
+    betas: tuple[float, float] = (0.9, 0.999)
+    eps: float = 1e-8
+    weight_decay: float = 0
+    decoupled_weight_decay: bool = False
+    foreach: bool | None = None
+    maximize: bool = False
+    capturable: bool = False
+    differentiable: bool = False
+
+    def _update(self, p: Any, g: Any, group: dict[str, Any]) -> None:
+        state, g, step = _moments(self, p, g, group)
+        (first, second), lr = group["betas"], float(group["lr"])
+        correction1, correction2 = 1 - first**step, 1 - second**step
+        mean = state["exp_avg"].div(correction1)
+        longest = 2 / (1 - second) - 1
+        length = longest - 2 * step * second**step / correction2
+        if length > 5:
+            rectified = (length - 4) * (length - 2) * longest / ((longest - 4) * (longest - 2) * length)
+            scale = state["exp_avg_sq"].sqrt().add(group["eps"])
+            mean = mean.mul(math.sqrt(rectified)).mul(math.sqrt(correction2)).div(scale)
+        p.add_(mean, alpha=-lr)

@@ -1,0 +1,124 @@
+"""Schedules of schedules, and the one that follows a measure."""
+
+from __future__ import annotations
+
+import math
+from bisect import bisect_right
+from collections.abc import Sequence
+from typing import Any
+
+from .optimizer import Optimizer
+from .schedules import LRScheduler, one_each
+
+
+class _Combined(LRScheduler):
+    """Schedules that hold others; their states go along."""
+
+    _schedulers: list[Any]
+
+    def state_dict(self) -> dict[str, Any]:
+        """With the states of the schedules."""
+        state = {name: value for name, value in super().state_dict().items() if name != "_schedulers"}
+        return {**state, "_schedulers": [scheduler.state_dict() for scheduler in self._schedulers]}
+
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        """With the states of the schedules."""
+        self.__dict__.update({name: value for name, value in state_dict.items() if name != "_schedulers"})
+        for scheduler, kept in zip(self._schedulers, state_dict["_schedulers"], strict=True):
+            scheduler.load_state_dict(kept)
+
+
+class SequentialLR(_Combined):
+    """One schedule after the other, each from a milestone on."""
+
+    def __init__(
+        self, optimizer: Optimizer, schedulers: list[Any], milestones: list[int], last_epoch: int = -1
+    ) -> None:
+        if len(schedulers) < 1:
+            raise ValueError("SequentialLR expects at least one scheduler, but got no scheduler.")
+        if len(milestones) != len(schedulers) - 1:
+            raise ValueError(
+                "Sequential Schedulers expects number of schedulers provided to be one more than the number of "
+                f"milestone points, but got number of schedulers {len(schedulers)} and the number of milestones to be "
+                f"equal to {len(milestones)}"
+            )
+        self.optimizer, self._schedulers, self._milestones = optimizer, schedulers, milestones
+        self.last_epoch = last_epoch + 1
+        for group in optimizer.param_groups:
+            group["lr"] = group["initial_lr"]
+        for scheduler in schedulers:  # each has made its first step already
+            scheduler.last_epoch -= 1
+        schedulers[0]._step_count = 0
+        schedulers[0].step()
+        self._last_lr = schedulers[0].get_last_lr()
+
+    def step(self, epoch: int | None = None) -> None:
+        """The next epoch of the schedule whose turn it is."""
+        self.last_epoch += 1
+        at = bisect_right(self._milestones, self.last_epoch)
+        scheduler = self._schedulers[at]
+        scheduler.step(*((0,) if at and self._milestones[at - 1] == self.last_epoch else ()))
+        self._last_lr = scheduler.get_last_lr()
+
+
+class ChainedScheduler(_Combined):
+    """Several schedules at once, each on top of the last."""
+
+    def __init__(self, schedulers: Sequence[Any], optimizer: Optimizer | None = None) -> None:
+        if len(schedulers) < 1:
+            raise ValueError("ChainedScheduler expects at least one scheduler to be chained, but got no scheduler.")
+        self._schedulers, self.optimizer = list(schedulers), optimizer or schedulers[0].optimizer
+        self._last_lr = self._present()
+
+    def step(self, epoch: int | None = None) -> None:
+        """One step of every schedule."""
+        for scheduler in self._schedulers:
+            scheduler.step()
+        self._last_lr = self._present()
+
+
+class ReduceLROnPlateau(LRScheduler):
+    """Times ``factor`` when a measure has not become better for ``patience`` epochs."""
+
+    def __init__(
+        self, optimizer: Optimizer, mode: str = "min", factor: float = 0.1, patience: int = 10,
+        threshold: float = 1e-4, threshold_mode: str = "rel", cooldown: int = 0, min_lr: Any = 0, eps: float = 1e-8,
+    ) -> None:  # fmt: skip
+        if factor >= 1.0:
+            raise ValueError("Factor should be < 1.0.")
+        if mode not in ("min", "max"):
+            raise ValueError(f"mode {mode} is unknown!")
+        if threshold_mode not in ("rel", "abs"):
+            raise ValueError(f"threshold mode {threshold_mode} is unknown!")
+        self.optimizer, self.mode, self.factor, self.patience = optimizer, mode, factor, patience
+        self.threshold, self.threshold_mode, self.cooldown, self.eps = threshold, threshold_mode, cooldown, eps
+        self.min_lrs, self.last_epoch = one_each(min_lr, optimizer, "min_lrs"), 0
+        self._reset()
+        self._last_lr = self._present()
+
+    def _reset(self) -> None:
+        self.best, self.cooldown_counter, self.num_bad_epochs = math.inf * (1 if self.mode == "min" else -1), 0, 0
+
+    def is_better(self, a: float, best: float) -> bool:
+        """Whether ``a`` is better than ``best`` by the threshold."""
+        sign = 1 if self.mode == "min" else -1
+        margin = self.threshold * best if self.threshold_mode == "rel" else self.threshold
+        return sign * a < sign * best - margin if math.isfinite(best) else sign * a < sign * best
+
+    def step(self, metrics: Any, epoch: int | None = None) -> None:  # type: ignore[override]
+        """Take a measure in."""
+        current = float(metrics)
+        self.last_epoch = self.last_epoch + 1 if epoch is None else epoch
+        better = self.is_better(current, self.best)
+        self.best = current if better else self.best
+        self.num_bad_epochs = 0 if better else self.num_bad_epochs + 1
+        if self.cooldown_counter > 0:
+            self.cooldown_counter -= 1
+            self.num_bad_epochs = 0
+        if self.num_bad_epochs > self.patience:
+            for group, least in zip(self.optimizer.param_groups, self.min_lrs, strict=True):
+                lowered = max(group["lr"] * self.factor, least)
+                if group["lr"] - lowered > self.eps:
+                    group["lr"] = lowered
+            self.cooldown_counter, self.num_bad_epochs = self.cooldown, 0
+        self._last_lr = self._present()

@@ -1,0 +1,152 @@
+"""Schedules that go up and down: cosines with restarts, one cycle, many cycles."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+from .optimizer import Optimizer
+from .schedules import LRScheduler, one_each
+
+
+class CosineAnnealingWarmRestarts(LRScheduler):
+    """Cosines that start again, each ``T_mult`` times as long as the last (Loshchilov and Hutter 2017)."""
+
+    def __init__(
+        self, optimizer: Optimizer, T_0: int, T_mult: int = 1, eta_min: float = 0.0, last_epoch: int = -1  # noqa: N803
+    ) -> None:  # fmt: skip
+        if T_0 <= 0 or not isinstance(T_0, int):
+            raise ValueError(f"Expected positive integer T_0, but got {T_0}")
+        if T_mult < 1 or not isinstance(T_mult, int):
+            raise ValueError(f"Expected integer T_mult >= 1, but got {T_mult}")
+        self.T_0, self.T_i, self.T_mult, self.eta_min = T_0, T_0, T_mult, eta_min
+        self.T_cur: float = last_epoch
+        super().__init__(optimizer, last_epoch)
+
+    def get_lr(self) -> list[Any]:
+        """The cosine of how much of this stretch is over."""
+        height = (1 + math.cos(math.pi * self.T_cur / self.T_i)) / 2
+        return [self.eta_min + (base - self.eta_min) * height for base in self.base_lrs]
+
+    def step(self, epoch: float | None = None) -> None:
+        """The next epoch, or a given one, which may be a fraction."""
+        at = self.last_epoch + 1 if epoch is None else epoch
+        if at < 0:
+            raise ValueError(f"Expected non-negative epoch, but got {epoch}")
+        self.T_i, start = self.T_0, 0
+        while at - start >= self.T_i:
+            start += self.T_i
+            self.T_i *= self.T_mult
+        self.T_cur, self.last_epoch = at - start, math.floor(at)
+        self._step_count += 1
+        self._set(self.get_lr())
+
+
+class OneCycleLR(LRScheduler):
+    """Up to ``max_lr`` and down far below the start in one cycle (Smith and Topin 2019)."""
+
+    def __init__(
+        self, optimizer: Optimizer, max_lr: Any, total_steps: int | None = None, epochs: int | None = None,
+        steps_per_epoch: int | None = None, pct_start: float = 0.3, anneal_strategy: str = "cos",
+        cycle_momentum: bool = True, base_momentum: Any = 0.85, max_momentum: Any = 0.95, div_factor: float = 25.0,
+        final_div_factor: float = 1e4, three_phase: bool = False, last_epoch: int = -1,
+    ) -> None:  # fmt: skip
+        if total_steps is None and (epochs is None or steps_per_epoch is None):
+            raise ValueError("You must define either total_steps OR (epochs AND steps_per_epoch)")
+        if anneal_strategy not in ("cos", "linear"):
+            raise ValueError(f"anneal_strategy must be one of 'cos' or 'linear', instead got {anneal_strategy}")
+        if not 0 <= pct_start <= 1:
+            raise ValueError(f"Expected float between 0 and 1 pct_start, but got {pct_start}")
+        self.total_steps = int(total_steps if total_steps is not None else (epochs or 0) * (steps_per_epoch or 0))
+        self.anneal_strategy, self.cycle_momentum = anneal_strategy, cycle_momentum
+        up = float(pct_start * self.total_steps) - 1
+        rates, momenta = ["initial_lr", "max_lr"], ["max_momentum", "base_momentum"]
+        if three_phase:
+            ends = [up, float(2 * pct_start * self.total_steps) - 2, self.total_steps - 1]
+            rates, momenta = [*rates, "initial_lr", "min_lr"], [*momenta, "max_momentum", "max_momentum"]
+        else:
+            ends = [up, self.total_steps - 1]
+            rates, momenta = [*rates, "min_lr"], [*momenta, "max_momentum"]
+        self._phases = list(zip(ends, rates, rates[1:], momenta, momenta[1:], strict=False))
+        if last_epoch == -1:
+            highs = one_each(max_lr, optimizer, "max_lr")
+            lows, tops = (one_each(m, optimizer, "momentum") for m in (base_momentum, max_momentum))
+            for group, high, low, top in zip(optimizer.param_groups, highs, lows, tops, strict=True):
+                start = high / div_factor
+                group.update(initial_lr=start, max_lr=high, min_lr=start / final_div_factor)
+                if cycle_momentum:
+                    _set_momentum(group, top)
+                    group.update(max_momentum=top, base_momentum=low)
+        super().__init__(optimizer, last_epoch)
+
+    def _between(self, start: float, end: float, part: float) -> float:
+        if self.anneal_strategy == "linear":
+            return (end - start) * part + start
+        return end + (start - end) / 2.0 * (1 + math.cos(math.pi * part))
+
+    def get_lr(self) -> list[Any]:
+        """The point of the phase that this step is in; momentum goes the other way."""
+        if self.last_epoch > self.total_steps:
+            raise ValueError(
+                f"Tried to step {self.last_epoch} times. The specified number of total steps is {self.total_steps}"
+            )
+        at = next((i for i, phase in enumerate(self._phases) if self.last_epoch <= phase[0]), len(self._phases) - 1)
+        end, *names = self._phases[at]
+        begun = self._phases[at - 1][0] if at else 0
+        part, rates = (self.last_epoch - begun) / (end - begun), []
+        for group in self.optimizer.param_groups:
+            rates.append(self._between(group[names[0]], group[names[1]], part))
+            if self.cycle_momentum:
+                _set_momentum(group, self._between(group[names[2]], group[names[3]], part))
+        return rates
+
+
+def _set_momentum(group: dict[str, Any], value: float) -> None:
+    if "betas" in group:
+        group["betas"] = (value, *group["betas"][1:])
+    elif "momentum" in group:
+        group["momentum"] = value
+    else:
+        raise ValueError("optimizer must support momentum or beta1 with `cycle_momentum` option enabled")
+
+
+class CyclicLR(LRScheduler):
+    """Up and down between ``base_lr`` and ``max_lr`` (Smith 2017)."""
+
+    def __init__(
+        self, optimizer: Optimizer, base_lr: Any, max_lr: Any, step_size_up: int = 2000,
+        step_size_down: int | None = None, mode: str = "triangular", gamma: float = 1.0,
+        scale_fn: Callable[[float], float] | None = None, scale_mode: str = "cycle", cycle_momentum: bool = True,
+        base_momentum: float = 0.8, max_momentum: float = 0.9, last_epoch: int = -1,
+    ) -> None:  # fmt: skip
+        if mode not in ("triangular", "triangular2", "exp_range") and scale_fn is None:
+            raise ValueError("mode is invalid and scale_fn is None")
+        for group, low in zip(optimizer.param_groups, one_each(base_lr, optimizer, "base_lr"), strict=True):
+            group["lr"] = group["initial_lr"] = low
+        self.max_lrs = one_each(max_lr, optimizer, "max_lr")
+        up, down = float(step_size_up), float(step_size_up if step_size_down is None else step_size_down)
+        self.total_size, self.step_ratio = up + down, up / (up + down)
+        self.mode, self.gamma, self.cycle_momentum = mode, gamma, cycle_momentum
+        self.base_momentum, self.max_momentum = base_momentum, max_momentum
+        own = {"triangular": lambda x: 1.0, "triangular2": lambda x: 1 / 2.0 ** (x - 1), "exp_range": self._power}
+        self._scale = scale_fn or own[mode]
+        self.scale_mode = scale_mode if scale_fn else "iterations" if mode == "exp_range" else "cycle"
+        if cycle_momentum and not {"momentum", "betas"} & set(optimizer.defaults):
+            raise ValueError("optimizer must support momentum or beta1 with `cycle_momentum` option enabled")
+        super().__init__(optimizer, last_epoch)
+
+    def _power(self, x: float) -> float:
+        return float(self.gamma**x)
+
+    def get_lr(self) -> list[Any]:
+        """The point of the triangle that this step is at; momentum goes the other way."""
+        cycle = math.floor(1 + self.last_epoch / self.total_size)
+        x = 1.0 + self.last_epoch / self.total_size - cycle
+        height = x / self.step_ratio if x <= self.step_ratio else (x - 1) / (self.step_ratio - 1)
+        height *= self._scale(cycle if self.scale_mode == "cycle" else self.last_epoch)
+        if self.cycle_momentum:
+            for group in self.optimizer.param_groups:
+                _set_momentum(group, self.max_momentum - (self.max_momentum - self.base_momentum) * height)
+        pairs = zip(self.base_lrs, self.max_lrs, strict=True)
+        return [low + (high - low) * height for low, high in pairs]

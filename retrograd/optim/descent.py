@@ -1,0 +1,96 @@
+"""Gradient descent: plain, averaged, and by signs alone."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..engine.table.methods import FUNCTIONS
+from .optimizer import Declared, counted, decayed
+
+
+class SGD(Declared, settings=True, positive={"momentum": "momentum value"}):
+    """Gradient descent with momentum, dampening, weight decay and Nesterov's variant."""
+
+    lr: Any = 1e-3
+    momentum: float = 0
+    dampening: float = 0
+    weight_decay: float = 0
+    nesterov: bool = False
+    maximize: bool = False
+    foreach: bool | None = None
+    differentiable: bool = False
+    fused: bool | None = None
+
+    def _check_settings(self, settings: dict[str, Any]) -> None:
+        super()._check_settings(settings)
+        if settings["nesterov"] and (settings["momentum"] <= 0 or settings["dampening"] != 0):
+            raise ValueError("Nesterov momentum requires a momentum and zero dampening")
+
+    def _update(self, p: Any, g: Any, group: dict[str, Any]) -> None:
+        g = decayed(p, g, group["weight_decay"])
+        if group["momentum"]:
+            state = self.state[p]
+            buffer = state.get("momentum_buffer")
+            if buffer is None:
+                buffer = state["momentum_buffer"] = g.detach().clone()
+            else:
+                buffer.mul_(group["momentum"]).add_(g, alpha=1 - group["dampening"])
+            g = g.add(buffer, alpha=group["momentum"]) if group["nesterov"] else buffer
+        p.add_(g, alpha=-float(group["lr"]))
+
+
+class ASGD(Declared, settings=True):
+    """Gradient descent that also keeps the average of its way (Polyak and Juditsky 1992)."""
+
+    lr: Any = 1e-2
+    lambd: float = 1e-4
+    alpha: float = 0.75
+    t0: float = 1e6
+    weight_decay: float = 0
+    foreach: bool | None = None
+    maximize: bool = False
+    differentiable: bool = False
+    capturable: bool = False
+
+    def _update(self, p: Any, g: Any, group: dict[str, Any]) -> None:
+        state, lr, lambd = self.state[p], float(group["lr"]), group["lambd"]
+        scalar = FUNCTIONS["tensor"]
+        zeros = p.detach().clone().zero_
+        step = counted(state, eta=lambda: scalar(lr), mu=lambda: scalar(1.0), ax=zeros)
+        eta, mu = state["eta"].item(), state["mu"].item()
+        g = decayed(p, g, group["weight_decay"])
+        p.mul_(1 - lambd * eta).add_(g, alpha=-eta)
+        if mu == 1:
+            state["ax"].copy_(p)
+        else:
+            state["ax"].add_(p.sub(state["ax"]).mul(mu))
+        state["eta"] = scalar(lr / (1 + lambd * lr * step) ** group["alpha"])
+        state["mu"] = scalar(1 / max(1, step - group["t0"]))
+
+
+class Rprop(Declared, settings=True):
+    """Steps by the sign of each gradient, longer while it stays (Riedmiller and Braun 1993)."""
+
+    lr: Any = 1e-2
+    etas: tuple[float, float] = (0.5, 1.2)
+    step_sizes: tuple[float, float] = (1e-6, 50)
+    capturable: bool = False
+    foreach: bool | None = None
+    maximize: bool = False
+    differentiable: bool = False
+
+    def _check_settings(self, settings: dict[str, Any]) -> None:
+        super()._check_settings(settings)
+        if not 0.0 < settings["etas"][0] < 1.0 < settings["etas"][1]:
+            raise ValueError("Invalid eta values: {}, {}".format(*settings["etas"]))
+
+    def _update(self, p: Any, g: Any, group: dict[str, Any]) -> None:
+        state, (shorter, longer) = self.state[p], group["etas"]
+        counted(state, prev=p.detach().clone().zero_, step_size=lambda: p.detach().clone().fill_(float(group["lr"])))
+        sign = g.mul(state["prev"]).sign()
+        turned, kept = sign < 0, sign > 0
+        state["step_size"].mul_(sign.abs().neg().add(1).add(kept * longer).add(turned * shorter))
+        state["step_size"].clamp_(*group["step_sizes"])
+        g = g.masked_fill(turned, 0)
+        p.addcmul_(g.sign(), state["step_size"], value=-1)
+        state["prev"].copy_(g)

@@ -1,0 +1,117 @@
+"""L-BFGS: steps from the curvature that recent gradients show (Liu and Nocedal 1989)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from ..engine import observe
+from ..engine.switches.modes import enable_grad, no_grad
+from ..engine.table.methods import FUNCTIONS
+from .optimizer import Optimizer
+
+_cat = FUNCTIONS["cat"]
+
+
+class LBFGS(Optimizer):
+    """L-BFGS with a fixed step length; ``step`` calls its closure up to ``max_eval`` times.
+
+    The line search ``"strong_wolfe"`` is not there: ``NotImplementedError``.
+    """
+
+    def __init__(
+        self, params: Iterable[Any], lr: float = 1, max_iter: int = 20, max_eval: int | None = None,
+        tolerance_grad: float = 1e-7, tolerance_change: float = 1e-9, history_size: int = 100,
+        line_search_fn: str | None = None,
+    ) -> None:  # fmt: skip
+        if not 0.0 <= lr:
+            raise ValueError(f"Invalid learning rate: {lr}")
+        if line_search_fn is not None:
+            raise NotImplementedError(f"LBFGS has no line search {line_search_fn!r} here; use a smaller lr instead")
+        settings = {
+            "lr": lr, "max_iter": max_iter, "max_eval": max_iter * 5 // 4 if max_eval is None else max_eval,
+            "tolerance_grad": tolerance_grad, "tolerance_change": tolerance_change, "history_size": history_size,
+            "line_search_fn": None,
+        }  # fmt: skip
+        super().__init__(params, settings)
+        if len(self.param_groups) != 1:
+            raise ValueError("LBFGS doesn't support per-parameter options (parameter groups)")
+
+    def step(self, closure: Callable[[], Any] | None = None) -> Any:
+        """Minimize; ``closure`` clears the gradients, computes the loss, runs backward and returns the loss."""
+        if closure is None:
+            raise TypeError("LBFGS.step() missing 1 required positional argument: 'closure'")
+        with observe.optimizer_call("step", self), no_grad():
+            loss = _evaluated(closure)
+            state = self.state[self._parameters()[0]]
+            state.setdefault("func_evals", 0)
+            state.setdefault("n_iter", 0)
+            state["func_evals"] += 1
+            g = self._gradient()
+            if g.abs().max() > self.param_groups[0]["tolerance_grad"]:
+                self._iterate(state, g, loss, closure)
+        self._opt_called = True
+        return loss
+
+    def _iterate(self, state: dict[str, Any], g: Any, first: Any, closure: Callable[[], Any]) -> None:
+        group, loss, evaluations = self.param_groups[0], _number(first), 1
+        for done in range(1, group["max_iter"] + 1):
+            state["n_iter"] += 1
+            direction = self._direction(state, g)
+            before, state["prev_flat_grad"], state["prev_loss"] = loss, g.clone(), loss
+            start = min(1.0, 1.0 / float(g.abs().sum())) if state["n_iter"] == 1 else 1.0
+            length = start * group["lr"]
+            slope = float(g.dot(direction))
+            state["d"], state["t"] = direction, length
+            if slope > -group["tolerance_change"]:
+                return
+            self._move(direction, length)
+            if done != group["max_iter"]:
+                loss, g = _number(_evaluated(closure)), self._gradient()
+                evaluations += 1
+                state["func_evals"] += 1
+            if evaluations >= group["max_eval"] or g.abs().max() <= group["tolerance_grad"]:
+                return
+            moved = float(direction.mul(length).abs().max())
+            if moved <= group["tolerance_change"] or abs(loss - before) < group["tolerance_change"]:
+                return
+
+    def _direction(self, state: dict[str, Any], g: Any) -> Any:
+        """Minus the gradient, times the inverse Hessian as far as the history knows it: two loops over it."""
+        if state["n_iter"] == 1:
+            state.update(old_dirs=[], old_stps=[], ro=[], H_diag=1)
+            return g.neg()
+        change, moved = g.sub(state["prev_flat_grad"]), state["d"].mul(state["t"])
+        curvature = float(change.dot(moved))
+        if curvature > 1e-10:
+            for name, value in (("old_dirs", change), ("old_stps", moved), ("ro", 1.0 / curvature)):
+                state[name] = [*state[name], value][-self.param_groups[0]["history_size"] :]
+            state["H_diag"] = curvature / float(change.dot(change))
+        known = list(zip(state["old_dirs"], state["old_stps"], state["ro"], strict=True))
+        q, weights = g.neg(), []
+        for change, moved, ratio in reversed(known):
+            weights.append(float(moved.dot(q)) * ratio)
+            q.add_(change, alpha=-weights[-1])
+        r = q.mul(state["H_diag"])
+        for (change, moved, ratio), weight in zip(known, reversed(weights), strict=True):
+            r.add_(moved, alpha=weight - float(change.dot(r)) * ratio)
+        return r
+
+    def _gradient(self) -> Any:
+        parts = [p.new_zeros(p.numel()) if p.grad is None else p.grad.reshape(-1) for p in self._parameters()]
+        return _cat(parts, 0)
+
+    def _move(self, direction: Any, length: float) -> None:
+        start = 0
+        for p in self._parameters():
+            p.add_(direction[start : start + p.numel()].view_as(p), alpha=length)
+            start += p.numel()
+
+
+def _evaluated(closure: Callable[[], Any]) -> Any:
+    with enable_grad():
+        return closure()
+
+
+def _number(loss: Any) -> float:
+    return float(loss.detach() if hasattr(loss, "detach") else loss)

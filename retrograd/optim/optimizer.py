@@ -1,0 +1,247 @@
+"""``Optimizer``: groups of parameters with settings, their state, and the step that subclasses describe."""
+
+from __future__ import annotations
+
+import copy
+import warnings
+from collections import OrderedDict, defaultdict
+from collections.abc import Callable, Iterable
+from inspect import Parameter as Argument
+from inspect import Signature
+from typing import Any, ClassVar
+
+from ..engine import observe
+from ..engine.nodes.hooks import RemovableHandle
+from ..engine.switches.modes import enable_grad, set_grad_enabled
+from ..engine.table.methods import FUNCTIONS
+from ..engine.tensors.tensor import Tensor
+
+
+class Optimizer:
+    """Updates parameters from their gradients; ``param_groups`` hold parameters and settings as in torch.
+
+    A subclass gives ``_update`` for one parameter, or a ``step`` of its own.
+    """
+
+    def __init__(self, params: Iterable[Any], defaults: dict[str, Any]) -> None:
+        if isinstance(params, Tensor):
+            kind = FUNCTIONS["typename"](params)
+            raise TypeError(
+                f"params argument given to the optimizer should be an iterable of Tensors or dicts, but got {kind}"
+            )
+        groups = list(params)
+        if not groups:
+            raise ValueError("optimizer got an empty parameter list")
+        self.defaults = defaults
+        self.state: defaultdict[Any, Any] = defaultdict(dict)
+        self.param_groups: list[dict[str, Any]] = []
+        self._start_hooks()
+        for group in groups if isinstance(groups[0], dict) else [{"params": groups}]:
+            self.add_param_group(group)
+        if observe.observers:
+            observe.tell("optimizer", "made", self)
+
+    def _start_hooks(self) -> None:
+        self._step_hooks: dict[str, OrderedDict[int, Callable[..., Any]]] = {
+            "before": OrderedDict(), "after": OrderedDict()
+        }  # fmt: skip
+        self._opt_called = False
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"defaults": self.defaults, "state": self.state, "param_groups": self.param_groups}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self._start_hooks()
+
+    def __repr__(self) -> str:
+        groups = []
+        for i, group in enumerate(self.param_groups):
+            lines = (f"    {key}: {group[key]}\n" for key in sorted(group) if key != "params")
+            groups.append(f"Parameter Group {i}\n" + "".join(lines))
+        return f"{type(self).__name__} (\n" + "\n".join(groups) + ")"
+
+    def zero_grad(self, set_to_none: bool = True) -> None:
+        """Clear the gradients of all parameters."""
+        with observe.optimizer_call("zero_grad", self):
+            for p in self._parameters():
+                p.grad = None if set_to_none or p.grad is None else p.grad.detach() * 0
+
+    def step(self, closure: Callable[[], Any] | None = None) -> Any:
+        """Update every parameter that has a gradient; returns what ``closure`` (re-evaluation) returned."""
+        if type(self)._update is Optimizer._update:
+            raise NotImplementedError(f"{type(self).__name__} has no step of its own")
+        arguments = (self,) if closure is None else (self, closure)
+        for hook in list(self._step_hooks["before"].values()):
+            hook(self, arguments, {})
+        loss = None
+        if closure is not None:
+            with enable_grad():
+                loss = closure()
+        differentiable = bool(self.defaults.get("differentiable", False))
+        with observe.optimizer_call("step", self), set_grad_enabled(differentiable):
+            for group in self.param_groups:
+                for p in group["params"]:
+                    if p.grad is not None:
+                        self._update(p, -p.grad if group.get("maximize") else p.grad, group)
+        self._opt_called = True
+        for hook in list(self._step_hooks["after"].values()):
+            hook(self, arguments, {})
+        return loss
+
+    def register_step_pre_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
+        """Call ``hook(optimizer, args, kwargs)`` before each step."""
+        return _added(self._step_hooks["before"], hook)
+
+    def register_step_post_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
+        """Call ``hook(optimizer, args, kwargs)`` after each step."""
+        return _added(self._step_hooks["after"], hook)
+
+    def add_param_group(self, param_group: dict[str, Any]) -> None:
+        """Update further parameters, with settings of their own where given."""
+        if not isinstance(param_group, dict):
+            raise TypeError(f"param_group must be a dict, but got {type(param_group)}")
+        added = {**param_group, "params": _as_list(param_group["params"])}
+        if added["params"] and isinstance(added["params"][0], tuple):
+            added["param_names"] = [name for name, _ in added["params"]]
+            added["params"] = [p for _, p in added["params"]]
+        _check(added["params"])
+        for name, value in self.defaults.items():
+            added.setdefault(name, value)
+        if len({id(p) for p in added["params"]}) != len(added["params"]):
+            warnings.warn(
+                "optimizer contains a parameter group with duplicate parameters; in future, this will cause an error",
+                stacklevel=3,
+            )
+        known = {id(p) for p in self._parameters()}
+        if any(id(p) in known for p in added["params"]):
+            raise ValueError("some parameters appear in more than one parameter group")
+        self.param_groups.append(added)
+
+    def state_dict(self) -> dict[str, Any]:
+        """Settings and state, with parameters as numbers in the order of the groups."""
+        numbers: dict[int, int] = {}
+        for p in self._parameters():
+            numbers.setdefault(id(p), len(numbers))
+        groups = [
+            {**{k: v for k, v in g.items() if k != "params"}, "params": [numbers[id(p)] for p in g["params"]]}
+            for g in self.param_groups
+        ]
+        state = {numbers[id(p)] if isinstance(p, Tensor) else p: kept for p, kept in self.state.items()}
+        return {"state": state, "param_groups": groups}
+
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        """Take over copies of what ``state_dict`` gave; ``ValueError`` for groups of other sizes."""
+        saved = copy.deepcopy(state_dict)
+        if len(saved["param_groups"]) != len(self.param_groups):
+            raise ValueError("loaded state dict has a different number of parameter groups")
+        if [len(g["params"]) for g in saved["param_groups"]] != [len(g["params"]) for g in self.param_groups]:
+            raise ValueError(
+                "loaded state dict contains a parameter group that doesn't match the size of optimizer's group"
+            )
+        parameters: dict[Any, Any] = {}
+        for own, given in zip(self.param_groups, saved["param_groups"], strict=True):
+            parameters.update(zip(given["params"], own["params"], strict=True))
+            own.update({name: value for name, value in given.items() if name != "params"})
+        self.state = defaultdict(dict)
+        for number, kept in saved["state"].items():
+            p = parameters.get(number)
+            self.state[number if p is None else p] = kept if p is None else _fitted(kept, p)
+
+    def _parameters(self) -> list[Any]:
+        return [p for group in self.param_groups for p in group["params"]]
+
+    def _update(self, p: Any, g: Any, group: dict[str, Any]) -> None:
+        raise NotImplementedError
+
+
+def _added(hooks: OrderedDict[int, Callable[..., Any]], hook: Callable[..., Any]) -> RemovableHandle:
+    handle = RemovableHandle(hooks)
+    hooks[handle.id] = hook
+    return handle
+
+
+def _fitted(kept: Any, p: Any) -> Any:
+    """State in the parameter's dtype; the count of steps keeps its own."""
+    if not isinstance(kept, dict) or not p.is_floating_point():
+        return kept
+    return {
+        name: value.to(p.dtype) if isinstance(value, Tensor) and name != "step" and value.is_floating_point() else value
+        for name, value in kept.items()
+    }
+
+
+def _as_list(params: Any) -> list[Any]:
+    if isinstance(params, Tensor):
+        return [params]
+    if isinstance(params, set):
+        raise TypeError(
+            "optimizer parameters need to be organized in ordered collections, but the ordering of tensors in sets "
+            "will change between runs. Please use a list instead."
+        )
+    return list(params)
+
+
+def _check(params: list[Any]) -> None:
+    for p in params:
+        if not isinstance(p, Tensor):
+            raise TypeError(f"optimizer can only optimize Tensors, but one of the params is {type(p).__name__}")
+        if not (p.is_leaf or p.retains_grad):
+            raise ValueError("can't optimize a non-leaf Tensor")
+
+
+POSITIVE: dict[str, str] = {"lr": "learning rate", "eps": "epsilon value", "weight_decay": "weight_decay value"}
+"""Settings that may not be negative, and what they are called when they are."""
+
+
+class Declared(Optimizer):
+    """An optimizer whose annotated names are its settings, in order, after ``params``."""
+
+    _settings: ClassVar[Signature] = Signature()
+    _positive: ClassVar[dict[str, str]] = POSITIVE
+
+    def __init_subclass__(cls, settings: bool = False, positive: dict[str, str] | None = None) -> None:
+        super().__init_subclass__()
+        if not settings:
+            return
+        names = list(cls.__annotations__)
+        cls._settings = Signature([
+            Argument("params", Argument.POSITIONAL_OR_KEYWORD),
+            *(Argument(name, Argument.POSITIONAL_OR_KEYWORD, default=vars(cls)[name]) for name in names),
+        ])  # fmt: skip
+        cls._positive = {**POSITIVE, **(positive or {})}
+        for name in names:
+            delattr(cls, name)
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        try:
+            bound = self._settings.bind(*args, **kwargs)
+        except TypeError as error:
+            raise TypeError(f"{type(self).__name__}.__init__() {error}") from None
+        bound.apply_defaults()
+        settings = dict(bound.arguments)
+        params = settings.pop("params")
+        self._check_settings(settings)
+        super().__init__(params, settings)
+
+    def _check_settings(self, settings: dict[str, Any]) -> None:
+        for name, called in self._positive.items():
+            if name in settings and not 0.0 <= settings[name]:
+                raise ValueError(f"Invalid {called}: {settings[name]}")
+        for i, beta in enumerate(settings.get("betas", ())):
+            if not 0.0 <= beta < 1.0:
+                raise ValueError(f"Invalid beta parameter at index {i}: {beta}")
+
+
+def counted(state: dict[str, Any], **start: Callable[[], Any]) -> int:
+    """The number of this step, from 1, kept as a tensor; at the first one the state is started."""
+    if not state:
+        state["step"] = FUNCTIONS["tensor"](0.0)
+        state.update((name, make()) for name, make in start.items())
+    state["step"] += 1
+    return int(state["step"].item())
+
+
+def decayed(p: Any, g: Any, weight_decay: float) -> Any:
+    """The gradient with the L2 penalty."""
+    return g.add(p, alpha=weight_decay) if weight_decay else g

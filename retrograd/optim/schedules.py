@@ -1,0 +1,235 @@
+"""Schedules that go one way: ``step()`` after each epoch (or batch) sets the ``lr`` of every group."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterable
+from typing import Any
+
+from ..engine.warning import warn
+from .optimizer import Optimizer
+
+
+class LRScheduler:
+    """Base of schedules: ``get_lr`` says the rates of ``last_epoch``, from the present ones or from ``base_lrs``."""
+
+    _last_lr: list[Any]
+
+    def __init__(self, optimizer: Optimizer, last_epoch: int = -1) -> None:
+        if not isinstance(optimizer, Optimizer):
+            raise TypeError(f"{type(optimizer).__name__} is not an Optimizer")
+        self.optimizer, self.last_epoch = optimizer, last_epoch
+        for i, group in enumerate(optimizer.param_groups):
+            if last_epoch == -1:
+                group.setdefault("initial_lr", group["lr"])
+            elif "initial_lr" not in group:
+                raise KeyError(f"param 'initial_lr' is not specified in param_groups[{i}] when resuming an optimizer")
+        self.base_lrs = [group["initial_lr"] for group in optimizer.param_groups]
+        self._step_count = 0
+        self.step()
+
+    def state_dict(self) -> dict[str, Any]:
+        """Everything but the optimizer."""
+        return {name: value for name, value in self.__dict__.items() if name != "optimizer"}
+
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        """Go on from what ``state_dict`` gave."""
+        self.__dict__.update(state_dict)
+
+    def get_last_lr(self) -> list[Any]:
+        """The rates last set."""
+        return self._last_lr
+
+    def get_lr(self) -> list[Any]:
+        """The rates of this epoch; for subclasses."""
+        raise NotImplementedError
+
+    def step(self, epoch: int | None = None) -> None:
+        """Set the rates of the next epoch, or of a given one."""
+        if self._step_count == 1 and not self.optimizer._opt_called:
+            warn(
+                "Detected call of `lr_scheduler.step()` before `optimizer.step()`. You should call them in the "
+                "opposite order: `optimizer.step()` before `lr_scheduler.step()`. Otherwise the first value of the "
+                "learning rate schedule is skipped."
+            )
+        self._step_count += 1
+        self.last_epoch = self.last_epoch + 1 if epoch is None else epoch
+        self._set(self.get_lr())
+
+    def _set(self, rates: list[Any]) -> None:
+        for group, rate in zip(self.optimizer.param_groups, rates, strict=True):
+            group["lr"] = rate
+        self._last_lr = self._present()
+
+    def _present(self) -> list[Any]:
+        return [group["lr"] for group in self.optimizer.param_groups]
+
+    def _times(self, factor: float) -> list[Any]:
+        return [rate * factor for rate in self._present()]
+
+
+_LRScheduler = LRScheduler
+
+
+class LambdaLR(LRScheduler):
+    """The first rates times a function of the epoch, one for all groups or one for each."""
+
+    def __init__(self, optimizer: Optimizer, lr_lambda: Any, last_epoch: int = -1) -> None:
+        self.lr_lambdas = one_each(lr_lambda, optimizer, "lr_lambdas")
+        super().__init__(optimizer, last_epoch)
+
+    def get_lr(self) -> list[Any]:
+        """First rates times the functions."""
+        factors = zip(self.base_lrs, self.lr_lambdas, strict=True)
+        return [base * function(self.last_epoch) for base, function in factors]
+
+    def state_dict(self) -> dict[str, Any]:
+        """Without functions; objects among them give their attributes."""
+        state = {name: value for name, value in super().state_dict().items() if name != "lr_lambdas"}
+        kept = [None if isinstance(f, type(one_each)) else dict(f.__dict__) for f in self.lr_lambdas]
+        return {**state, "lr_lambdas": kept}
+
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        """Functions stay as they are; objects among them take their attributes."""
+        self.__dict__.update({name: value for name, value in state_dict.items() if name != "lr_lambdas"})
+        for function, kept in zip(self.lr_lambdas, state_dict["lr_lambdas"], strict=True):
+            if kept is not None:
+                function.__dict__.update(kept)
+
+
+class MultiplicativeLR(LambdaLR):
+    """The present rates times a function of the epoch."""
+
+    def get_lr(self) -> list[Any]:
+        """Present rates times the functions."""
+        if self.last_epoch == 0:
+            return self._present()
+        factors = zip(self._present(), self.lr_lambdas, strict=True)
+        return [rate * function(self.last_epoch) for rate, function in factors]
+
+
+def one_each(given: Any, optimizer: Optimizer, name: str) -> list[Any]:
+    """One value for each group, from one for all or a list."""
+    groups = len(optimizer.param_groups)
+    if not isinstance(given, (list, tuple)):
+        return [given] * groups
+    if len(given) != groups:
+        raise ValueError(f"Expected {groups} {name}, but got {len(given)}")
+    return list(given)
+
+
+class StepLR(LRScheduler):
+    """Times ``gamma`` every ``step_size`` epochs."""
+
+    def __init__(self, optimizer: Optimizer, step_size: int, gamma: float = 0.1, last_epoch: int = -1) -> None:
+        self.step_size, self.gamma = step_size, gamma
+        super().__init__(optimizer, last_epoch)
+
+    def get_lr(self) -> list[Any]:
+        """Present rates, times gamma where the epoch is a multiple."""
+        due = self.last_epoch != 0 and self.last_epoch % self.step_size == 0
+        return self._times(self.gamma) if due else self._present()
+
+
+class MultiStepLR(LRScheduler):
+    """Times ``gamma`` at each milestone."""
+
+    def __init__(
+        self, optimizer: Optimizer, milestones: Iterable[int], gamma: float = 0.1, last_epoch: int = -1
+    ) -> None:
+        self.milestones, self.gamma = Counter(milestones), gamma
+        super().__init__(optimizer, last_epoch)
+
+    def get_lr(self) -> list[Any]:
+        """Present rates, times gamma for each milestone that this epoch is."""
+        return self._times(self.gamma ** self.milestones[self.last_epoch])
+
+
+class ConstantLR(LRScheduler):
+    """Times ``factor`` for the first ``total_iters`` epochs."""
+
+    def __init__(
+        self, optimizer: Optimizer, factor: float = 1.0 / 3, total_iters: int = 5, last_epoch: int = -1
+    ) -> None:
+        if not 0 <= factor <= 1.0:
+            raise ValueError("Constant multiplicative factor expected to be between 0 and 1.")
+        self.factor, self.total_iters = factor, total_iters
+        super().__init__(optimizer, last_epoch)
+
+    def get_lr(self) -> list[Any]:
+        """Times the factor at the start, back at the end."""
+        if self.last_epoch == 0:
+            return self._times(self.factor)
+        return self._times(1.0 / self.factor) if self.last_epoch == self.total_iters else self._present()
+
+
+class LinearLR(LRScheduler):
+    """From ``start_factor`` to ``end_factor`` in ``total_iters`` even steps."""
+
+    def __init__(
+        self, optimizer: Optimizer, start_factor: float = 1.0 / 3, end_factor: float = 1.0, total_iters: int = 5,
+        last_epoch: int = -1,
+    ) -> None:  # fmt: skip
+        if not 0 < start_factor <= 1.0:
+            raise ValueError("Starting multiplicative factor expected to be greater than 0 and less or equal to 1.")
+        if not 0 <= end_factor <= 1.0:
+            raise ValueError("Ending multiplicative factor expected to be between 0 and 1.")
+        self.start_factor, self.end_factor, self.total_iters = start_factor, end_factor, total_iters
+        super().__init__(optimizer, last_epoch)
+
+    def get_lr(self) -> list[Any]:
+        """Present rates times the quotient of this factor and the last."""
+        if self.last_epoch == 0:
+            return self._times(self.start_factor)
+        if self.last_epoch > self.total_iters:
+            return self._present()
+        span = self.end_factor - self.start_factor
+        return self._times(1.0 + span / (self.total_iters * self.start_factor + (self.last_epoch - 1) * span))
+
+
+class ExponentialLR(LRScheduler):
+    """Times ``gamma`` every epoch."""
+
+    def __init__(self, optimizer: Optimizer, gamma: float, last_epoch: int = -1) -> None:
+        self.gamma = gamma
+        super().__init__(optimizer, last_epoch)
+
+    def get_lr(self) -> list[Any]:
+        """Present rates times gamma, from the second on."""
+        return self._present() if self.last_epoch == 0 else self._times(self.gamma)
+
+
+class PolynomialLR(LRScheduler):
+    """A power of the part of ``total_iters`` that is left."""
+
+    def __init__(self, optimizer: Optimizer, total_iters: int = 5, power: float = 1.0, last_epoch: int = -1) -> None:
+        self.total_iters, self.power = total_iters, power
+        super().__init__(optimizer, last_epoch)
+
+    def get_lr(self) -> list[Any]:
+        """Present rates times the quotient of this power and the last."""
+        if self.last_epoch == 0 or self.last_epoch > self.total_iters:
+            return self._present()
+        left = [1.0 - epoch / self.total_iters for epoch in (self.last_epoch, self.last_epoch - 1)]
+        return self._times((left[0] / left[1]) ** self.power)
+
+
+class CosineAnnealingLR(LRScheduler):
+    """Half a cosine from the first rate to ``eta_min`` in ``T_max`` epochs, and back."""
+
+    def __init__(self, optimizer: Optimizer, T_max: int, eta_min: float = 0.0, last_epoch: int = -1) -> None:  # noqa: N803
+        self.T_max, self.eta_min = T_max, eta_min
+        super().__init__(optimizer, last_epoch)
+
+    def get_lr(self) -> list[Any]:
+        """What is above the minimum, times the quotient of this cosine and the last."""
+        epoch, present = self.last_epoch, self._present()
+        if epoch == 0:
+            return present
+        if (epoch - 1 - self.T_max) % (2 * self.T_max) == 0:
+            rise = (1 - math.cos(math.pi / self.T_max)) / 2
+            pairs = zip(self.base_lrs, present, strict=True)
+            return [rate + (base - self.eta_min) * rise for base, rate in pairs]
+        now, before = (1 + math.cos(math.pi * k / self.T_max) for k in (epoch, epoch - 1))
+        return [now / before * (rate - self.eta_min) + self.eta_min for rate in present]
