@@ -23,23 +23,31 @@ _known: dict[tuple[int, ...], tuple[tuple[CodeType, ...], list[Stack]]] = {}
 
 def stack_of(frame: FrameType | None) -> list[Stack]:
     """Return the user's frames, innermost first; the one that switched gradients off says how and in which line."""
-    frames: list[FrameType] = []
     places: list[int] = []
-    known_codes = judged
-    while frame is not None and len(frames) < 4 * _MAX_FRAMES:
-        code = frame.f_code
+    around, known_codes = frame, judged
+    while around is not None and len(places) < 8 * _MAX_FRAMES:
+        code = around.f_code
         entry = known_codes.get(id(code))
         if not (is_foreign(code) if entry is None else entry[1]) or code.co_name == _DECORATOR:
-            frames.append(frame)
-            places += (id(code), frame.f_lasti)
-        frame = frame.f_back
-    key = tuple(places)
-    known = _known.get(key)
+            places += (id(code), around.f_lasti)
+        around = around.f_back
+    known = _known.get(key := tuple(places))
     if known is None:
         if len(_known) >= _MAX_CACHED:
             _known.clear()
+        frames = _told(frame)
         known = _known[key] = (tuple(one.f_code for one in frames), _describe(frames))
     return known[1]
+
+
+def _told(frame: FrameType | None) -> list[FrameType]:
+    """Return the frames that are told of, as far as there are not too many."""
+    frames: list[FrameType] = []
+    while frame is not None and len(frames) < 4 * _MAX_FRAMES:
+        if not is_foreign(frame.f_code) or frame.f_code.co_name == _DECORATOR:
+            frames.append(frame)
+        frame = frame.f_back
+    return frames
 
 
 def forget_stacks() -> None:

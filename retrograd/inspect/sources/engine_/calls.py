@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Sequence
+from itertools import repeat
+from operator import is_
 from typing import Any
 
 from ....engine.aliasing.views import requires_grad
 from ....engine.switches.state import STATE
 from ....engine.tensors.base import TensorBase
-from ....engine.tensors.tensor import Tensor
 from ...events import Event
 from ...stacks import stack_of
 from .. import array_values as values
@@ -18,11 +19,12 @@ from .choosers import choosers
 from .describing import Describing
 from .kept import saved_numbers
 from .shared import SharedMemory
+from .sites import Site
 from .spellings import fitting
 from .told import described
 from .watching import Observer, Watching, guarded
 
-_ALONE = frozenset({Tensor, int, float, bool, str, type(None)})
+_PLAIN = frozenset({int, float, bool, str, type(None)})
 """Types of arguments that hold no tensors within."""
 _MADE = 64
 """Results after which a call counts as a new one: a loop comes to the same place again and again."""
@@ -50,16 +52,22 @@ class Calls(Observer):
             tell.pending.whole = tell.pending.whole or weakref.ref(inputs[0])
             return
         site = tell.sites.at(caller, op)
-        made = self._within_call(caller)
+        made, line = self._within_call(caller), site.line
         more: dict[str, Any] = {}
-        names = tell.names.matched(site.texts, inputs, made if site.row != site.name else ())
-        numbers = tell.numbers(inputs, names, site.line, more)
-        targets = fitting(site.targets, outputs)
-        results = tell.numbers_of_results(outputs, targets, site.line)
+        known: list[Any] = self.watching.sink.tensors.numbers(inputs)
+        names = tell.names.of_numbered(site.texts, known, made if site.several else ())
+        numbers = tell.named(inputs, known, names, line, more)
+        targets = site.targets if len(site.targets) == len(outputs) else fitting((), outputs)
+        out = outputs[0]
+        fresh = node is not None and out._fn is node and out._meta is None and len(outputs) == 1
+        if fresh:
+            results = [self.watching.enter(out, line, site.variables[0] if targets is site.targets else "")]
+        else:
+            results = tell.numbers_of_results(outputs, targets, line)
         if len(args) != len(inputs) or op.lists:  # not all arguments are operands
-            names = self._note_others(more, op, args, inputs, numbers, names)
+            names = self._note_others(site, more, op, args, inputs, numbers, names)
         measured = tuple([values.range_and_sum(t._array) for t in outputs])
-        tell.note_values(more, site, op, args, [*inputs, *outputs], outputs[0], measured)
+        tell.note_values(more, site, op, args, inputs, outputs, measured)
         kind = "operation" if node is not None else self._kind(op, inputs, outputs, more)
         if site.nested or kind == "cut":
             more["stack"] = stack_of(caller.frame)
@@ -73,17 +81,23 @@ class Calls(Observer):
             *(tell.around(), tuple(numbers), tuple(names), tuple(results), tuple(targets), measured),
             *(took, number, saves, more or None),
         )
-        tell.send(Event.later(kind, site.name, site.line, described, told), numbers, results)
+        tell.send(Event.later(kind, site.name, line, described, told), () if fresh else numbers, results)
         made.update(results)
 
     def _note_others(
-        self, more: dict[str, Any], op: Any, args: Any, inputs: Any, numbers: list[int], names: Sequence[str]
+        self, site: Site, more: dict[str, Any], op: Any, args: Any, inputs: Any, numbers: list[int], names: Sequence[str]
     ) -> Sequence[str]:
         """Note plain arguments, and add tensors that are no operands to the inputs; returns the names of all."""
-        arguments = self._tell.arguments(op, args)
+        rest, (seen, arguments) = args[len(inputs) :], site.others
+        operands_first = all(map(is_, args, inputs))
+        alone = operands_first and len(rest) == len(seen) and all(map(is_, rest, seen))  # as at the call before
+        if not alone:
+            arguments, alone = self._tell.arguments(op, args), _alone(args, inputs)
+            if alone and operands_first:
+                site.others = (rest, arguments)
         if arguments:
             more["arguments"] = arguments
-        if _alone(args, inputs):
+        if alone:
             return names
         others = [n for n in dict.fromkeys(choosers(args, self.watching.sink.tensors)) if n not in numbers]
         numbers += others
@@ -162,8 +176,7 @@ class Calls(Observer):
 
 def _alone(args: Any, inputs: Any) -> bool:
     """Whether no tensor is among the arguments of an operator but its operands."""
-    types = list(map(type, args))
-    return types.count(Tensor) == len(inputs) and _ALONE.issuperset(types)
+    return all(value.__class__ in _PLAIN or any(map(is_, repeat(value), inputs)) for value in args)
 
 
 def _tensors_within(value: Any) -> list[TensorBase]:

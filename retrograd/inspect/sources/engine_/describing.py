@@ -98,16 +98,27 @@ class Describing:
 
     def numbers(self, inputs: Any, names: Sequence[str], line: SourceLine | None, more: dict[str, Any]) -> list[int]:
         """Number the inputs of a call, which may tell their names; ``more`` takes the values of unknown ones."""
-        table = self.watching.sink.tensors
-        numbers: list[Any] = table.numbers(inputs)
+        numbers = self.watching.sink.tensors.numbers(inputs)
+        return self.named(inputs, numbers, names, line, more)
+
+    def named(
+        self,
+        inputs: Any,
+        numbers: list[Any],
+        names: Sequence[str],
+        line: SourceLine | None,
+        more: dict[str, Any],
+    ) -> list[int]:
+        """Give inputs these names if they have none, and numbers where these are None."""
+        rows = self.watching.sink.tensors.rows
         for place, text in enumerate(names):
             number = numbers[place]
             if number is None:
                 t = inputs[place]
                 numbers[place] = self.watching.number(t, line, name=self.names.worthy(text))
                 self.note_summary(more, t, only_bad=True)  # nobody saw it being made
-            elif text and not table.rows[number].name:
-                table.rows[number].name = self.names.worthy(text)
+            elif text and not rows[number].name:
+                rows[number].name = self.names.worthy(text)
         return numbers
 
     def results(self, data: dict[str, Any], outputs: Any, names: list[str], line: SourceLine | None) -> None:
@@ -119,8 +130,6 @@ class Describing:
     def numbers_of_results(self, outputs: Any, names: Sequence[str], line: SourceLine | None) -> list[int]:
         """Number the results of a call."""
         number, worthy = self.watching.number, self.names.worthy
-        if len(outputs) == 1:
-            return [number(outputs[0], line, worthy(names[0]) if names[0] else "")]
         return [number(t, line, worthy(name)) for t, name in zip(outputs, names, strict=True)]
 
     def measure(self, data: dict[str, Any], outputs: Any) -> None:
@@ -130,14 +139,23 @@ class Describing:
         data["checksum"] = [total for _, total in measured]
 
     def note_values(
-        self, data: dict[str, Any], site: Site, op: Any, args: Any, tensors: Any, out: Any, measured: Sequence[Measured]
+        self,
+        data: dict[str, Any],
+        site: Site,
+        op: Any,
+        args: Any,
+        inputs: Any,
+        outputs: Any,
+        measured: Sequence[Measured],
     ) -> None:
-        """Note what the values of a call tell; ``tensors`` are all of it, ``out`` is a result."""
+        """Note what the values of a call tell."""
+        limits = [limits for limits, _ in measured]
         if site.may_be_flat:
-            share = values.flat_share(site.name, out._array, measured[0][0])
+            share = values.flat_share(site.name, outputs[0]._array, limits[0])
             if share:
                 data["flat_share"] = share
-        self.judge(data, [limits for limits, _ in measured], op.name, tensors)
+        if data.get("flat_share") or not all(map(values.is_finite, limits)):
+            self.judge(data, limits, op.name, [*inputs, *outputs])
         if site.may_have_pole:
             self._note_pole(data, site.row, args)
 
@@ -180,7 +198,7 @@ class Describing:
             self._plain.clear()
         return self._plain.setdefault(key, plain)
 
-    def send(self, event: Event, given: list[int], made: list[int]) -> None:
+    def send(self, event: Event, given: Sequence[int], made: Sequence[int]) -> None:
         """Send an event and say of its results that it made them."""
         rows = self.watching.sink.tensors.rows
         row = self.watching.sink(event)

@@ -55,16 +55,21 @@ class Lines:
 
     def operation(self, op: Any, args: Any, node: Node | None, inputs: Any, outputs: Any, took: int) -> None:
         """Note the user's line of a new node; without one (in a ``forward``) only what was made before it."""
-        if node is None:
-            end = peek_number()
-            self._note(end, end, sys._getframe(1))
-        else:
-            self._note(node._number, node._number + 1, sys._getframe(1))
+        tables = self.tables
+        if tables is None:
+            return
+        marks = tables.here(self._begin)
+        number = peek_number() if node is None else node._number
+        if number > marks.end:
+            marks.gap(number, _applying_line(sys._getframe(1)))
+        if node is not None:
+            marks.note(number, number + 1, user_frame(sys._getframe(2)))
 
     def inplace(self, op: Any, args: Any, node: Node | None, tensor: Any, inputs: Any) -> None:
-        """Note the user's line of the nodes of an in-place write."""
-        if self.tables is not None:
-            self._note(self.tables.here(self._begin).end, peek_number(), sys._getframe(1))
+        """Note the user's line of the nodes of an in-place write, if it made some."""
+        if self.tables is not None and node is not None:
+            marks = self.tables.here(self._begin)
+            marks.note(marks.end, peek_number(), user_frame(sys._getframe(1)))
 
     def backward_began(self, roots: list[tuple[Node, int]]) -> None:
         """Nodes made from here on belong to the run."""
@@ -82,16 +87,6 @@ class Lines:
             marks = self.tables.here(self._begin)
             marks.gap(peek_number(), marks.line)
             marks.scope = scope
-
-    def _note(self, number: int, end: int, caller: FrameType) -> None:
-        """Give nodes ``number`` .. ``end - 1`` to the caller's line, and those before to ``Function.apply``'s."""
-        if self.tables is None:
-            return
-        marks = self.tables.here(self._begin)
-        if number > marks.end:
-            marks.gap(number, _applying_line(caller))
-        if end > marks.end:
-            marks.note(number, end, user_frame(caller))
 
 
 def _applying_line(frame: FrameType | None) -> FrameType | None:

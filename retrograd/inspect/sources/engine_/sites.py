@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from types import CodeType
-from typing import Any, NamedTuple
+from typing import Any
 
 from ...frames import source_line
 from ...snapshot import SourceLine
@@ -14,7 +15,8 @@ from .spellings import Names
 _MAX_SITES = 50_000
 
 
-class Site(NamedTuple):
+@dataclass(slots=True)
+class Site:
     """One operator, called at one instruction of the user."""
 
     code: CodeType
@@ -28,12 +30,18 @@ class Site(NamedTuple):
     """How the line spells the tensors that go in, None where it says nothing of them."""
     targets: tuple[str, ...]
     """What it assigns the results to."""
+    variables: tuple[str, ...]
+    """The same, empty where that is not what a user would call a tensor."""
     may_be_flat: bool
     """Whether its slope is zero at some results."""
     may_have_pole: bool
     """Whether its slope is infinite at some arguments."""
     nested: bool
     """Whether the line stands in a function, so that who called that is worth knowing."""
+    several: bool
+    """Whether the user's call may take several operators."""
+    others: tuple[tuple[Any, ...], dict[str, Any] | None] = ((), None)
+    """Arguments of the latest call with plain ones among them, without its operands, and what was said of them."""
 
 
 class Sites:
@@ -60,15 +68,17 @@ class Sites:
         assert frame is not None
         line = source_line(frame)
         texts = names.texts(caller)
-        name = names.cast(caller, op.name) or caller.function or row
+        name, targets = names.cast(caller, op.name) or caller.function or row, tuple(names.targets(caller))
         return Site(
             code=frame.f_code,
             line=line,
             row=row,
             name=name,
             texts=None if texts is None else tuple(texts),
-            targets=tuple(names.targets(caller)),
+            targets=targets,
+            variables=tuple(map(names.worthy, targets)),
             may_be_flat=name in FLAT,
             may_have_pole=row in POLES,
             nested=line is not None and line.function != "<module>",
+            several=row != name,
         )

@@ -42,14 +42,25 @@ class Names:
 
     def matched(self, texts: Sequence[str] | None, inputs: Any, within: Collection[int] = ()) -> Sequence[str]:
         """Which of these texts belongs to each of the inputs."""
+        return self.of_numbered(texts, self._watching.sink.tensors.numbers(inputs), within)
+
+    def of_numbered(
+        self, texts: Sequence[str] | None, numbers: Sequence[int | None], within: Collection[int] = ()
+    ) -> Sequence[str]:
+        """The same for inputs of which the numbers are known; None for new ones."""
+        count = len(numbers)
         if texts is None:
-            return [""] * len(inputs)
-        if len(texts) != len(inputs):
-            texts = self._matching(inputs, texts)
+            return [""] * count
+        if len(texts) != count:
+            rows = self._watching.sink.tensors.rows
+            if count == 1 and texts:
+                texts = texts[:1]
+            else:  # those by which tensors are known
+                known = ["" if number is None else rows[number].name for number in numbers]
+                texts = [name if name in texts else "" for name in known]
         if not within:
             return texts
-        number = self._watching.sink.tensors.known
-        return ["" if number(t) in within else text for t, text in zip(inputs, texts, strict=True)]
+        return ["" if number in within else text for number, text in zip(numbers, texts, strict=True)]
 
     def of_outputs(self, caller: Caller, outputs: Any) -> list[str]:
         """What the line assigns the outputs to."""
@@ -86,15 +97,6 @@ class Names:
     def stack(self, frame: FrameType | None) -> list[Stack]:
         """The user's frames that lead to a call."""
         return stack_of(frame)
-
-    def _matching(self, inputs: Any, texts: Sequence[str]) -> Sequence[str]:
-        """Names of inputs among more operands than there are inputs: those by which tensors are known."""
-        if len(inputs) == 1 and texts:
-            return texts[:1]
-        table = self._watching.sink.tensors
-        numbers = [table.known(t) for t in inputs]
-        names = ["" if number is None else table[number].name for number in numbers]
-        return [name if name in texts else "" for name in names]
 
 
 def fitting(targets: Sequence[str], outputs: Any) -> Sequence[str]:

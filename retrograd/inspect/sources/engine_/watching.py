@@ -112,15 +112,19 @@ class Watching:
             if name and not table.rows[known].name:
                 table.rows[known].name = name
             return known
+        return self.enter(t, source, name)
+
+    def enter(self, t: TensorBase, source: SourceLine | None, name: str) -> int:
+        """Number a tensor that is new."""
         memory = t._array
         if memory.base is not None:
             memory = memory_of(memory)
         if t._meta is not None:
-            return table.add(t, self._facts(t, source, name), memory=memory)
+            return self.sink.tensors.add(t, self._facts(t, source, name), memory=memory)
         sig, recorded = t._sig, t._fn is not None  # most are nothing but results
         shape, dtype = _shapes.get(sig) or _shape_of(sig)
         facts = TensorFacts(shape, dtype, None, recorded, not recorded, name, False, None, None, False, source)
-        return table.add(t, facts, memory=memory)
+        return self.sink.tensors.add(t, facts, memory=memory)
 
     def _facts(self, t: TensorBase, source: SourceLine | None, name: str) -> TensorFacts:
         meta, sig = t._meta, t._sig
