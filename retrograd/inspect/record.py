@@ -102,6 +102,7 @@ class Recorder:
         self._runs = 0
         self._graphs = 0
         self._lines_read: set[SourceLine] = set()
+        self._latest_line: SourceLine | None = None
         self._rows = 0
         self._full_at: Event | None = None
         """The event whose snapshot gives way to the next one, once the recording is full."""
@@ -115,8 +116,10 @@ class Recorder:
                 self._keep(event, snapshot)
             row = len(self.recording.events)
             self.recording.events.append(event)
-            if event.source is not None and event.source not in self._lines_read:
-                self._read_line(event.source)
+            if event.source is not self._latest_line:
+                self._latest_line = event.source
+                if event.source is not None and event.source not in self._lines_read:
+                    self._read_line(event.source)
         if self._after_run is not None and event.kind == "backward-end":
             self._after_run(self.recording)
         return row

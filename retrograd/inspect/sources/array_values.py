@@ -13,7 +13,7 @@ from .function_shapes import FLAT, POLES
 
 Array = np.ndarray[Any, Any]
 _ROWS = 10
-_PIECE = 65_536
+_PIECE = 131_072
 """Entries that are read several times while they lie in a processor's cache."""
 _ROW = 4_096
 _ONES = np.ones(_ROW, np.float32)

@@ -85,7 +85,14 @@ class Calls(Observer):
         made.update(results)
 
     def _note_others(
-        self, site: Site, more: dict[str, Any], op: Any, args: Any, inputs: Any, numbers: list[int], names: Sequence[str]
+        self,
+        site: Site,
+        more: dict[str, Any],
+        op: Any,
+        args: Any,
+        inputs: Any,
+        numbers: list[int],
+        names: Sequence[str],
     ) -> Sequence[str]:
         """Note plain arguments, and add tensors that are no operands to the inputs; returns the names of all."""
         rest, (seen, arguments) = args[len(inputs) :], site.others

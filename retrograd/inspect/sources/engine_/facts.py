@@ -15,6 +15,7 @@ from ....engine.tensors.base import TensorBase
 from ....engine.tensors.dtypes import Size
 from ....engine.tensors.tensor import Tensor
 from ..base import Node
+from .kept import values_of
 
 _NO_ARRAYS = frozenset({int, float, bool, str, type(None), Size})
 
@@ -54,7 +55,7 @@ class Facts:
             for array in arrays:
                 size = array.nbytes
                 held += size
-                memory = id(memory_of(array))
+                memory = id(array if array.base is None else memory_of(array))
                 if memory not in seen:
                     seen.add(memory)
                     new += size
@@ -74,7 +75,7 @@ def saved_arrays(node: Node) -> list[Any] | None:
     """Return the distinct arrays that a node keeps for backward; None where hooks packed one."""
     if isinstance(node, CopySlices):
         node = node.fn
-    kept = getattr(node, "saved" if isinstance(node, OpNode) else "_saved", None)
+    kept = values_of(node) if isinstance(node, OpNode) else getattr(node, "_saved", None)
     if not kept:
         return []
     found: dict[int, Any] = {}

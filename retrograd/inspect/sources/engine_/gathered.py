@@ -6,7 +6,7 @@ import math
 import weakref
 from collections.abc import Sequence
 from time import perf_counter_ns
-from typing import Any
+from typing import Any, NamedTuple
 
 from ....engine.tensors.base import TensorBase
 from ...event_data import MEASURES
@@ -20,10 +20,16 @@ _OF_SWEEPS = ("time_us", "started_us", "order", "thread", *_GRADIENT, *_PASSED)
 _NO_GRADIENT: tuple[None, ...] = (None,) * len(_GRADIENT)
 _NOTHING_PASSED: tuple[None, ...] = (None,) * len(_PASSED)
 _NOT_RUN: tuple[Any, ...] = (None,) * len(_OF_SWEEPS)
-_REMEMBERED = 64
-"""Figures of arrays of fewer entries are worked out again sooner than found again."""
-Figures = tuple[float, ...]
-"""Those of ``gradient_figures``, and then the number of entries and the share of tiny ones."""
+
+
+class Figures(NamedTuple):
+    """The figures of one gradient, as they are noted where it arrives and where it is passed on."""
+
+    arrived: tuple[float, ...]
+    """Those of ``_GRADIENT``."""
+    passed: tuple[float, ...]
+    """Those of ``_PASSED``."""
+    size: int
 
 
 class Gathered:
@@ -49,9 +55,13 @@ class Gathered:
         if known is not None and known[0]() is array:
             return known[1]
         found = self._of_whole_memory(array) or _figures_of(array)
-        if array.size >= _REMEMBERED:
-            self._known[id(array)] = (weakref.ref(array), found)
+        self._known[id(array)] = (weakref.ref(array), found)
         return found
+
+    def arrived(self, gradient: Any) -> tuple[float, ...] | None:
+        """The figures of a gradient as ``gradient_figures`` gives them."""
+        found = self.figures(gradient)
+        return None if found is None else found.arrived
 
     def _of_whole_memory(self, array: Any) -> Figures | None:
         """Those of the array that an array is a transpose or another shape of."""
@@ -107,7 +117,7 @@ class Gathered:
         rows = [_NOT_RUN] * len(self.columns["order"])
         for place, (row, began, ended, arrived, passed) in enumerate(self._swept):
             times = (None, None) if began is None else ((ended - began) / 1e3, (began - self.started) / 1e3)
-            figures = _NO_GRADIENT if arrived is None else arrived[: len(_GRADIENT)]
+            figures = _NO_GRADIENT if arrived is None else arrived.arrived
             rows[row] = (*times, place, self.thread, *figures, *(_together(passed) if passed else _NOTHING_PASSED))
         return dict(zip(_OF_SWEEPS, map(list, zip(*rows, strict=True)), strict=True))
 
@@ -116,7 +126,7 @@ class Gathered:
         columns = self.columns
         columns["order"][row], columns["thread"][row] = place, self.thread
         if arrived is not None:
-            for name, figure in zip(_GRADIENT, arrived, strict=False):
+            for name, figure in zip(_GRADIENT, arrived.arrived, strict=True):
                 columns[name][row] = figure
 
     def _fill_end(self, row: int, began: int, ended: int, passed: list[Figures]) -> None:
@@ -149,18 +159,19 @@ def _figures_of(array: Any) -> Figures | None:
     found = values.gradient_figures(array)
     if found is None:
         return None
-    if array.dtype.kind != "f" or values.has_no_tiny(array, found):
-        return (*found, array.size, 0.0)
-    return (*found, array.size, values.tiny_share(array, max(abs(found[1]), abs(found[2]))))
+    norm, low, high, _, zero, nan, inf = found
+    tiny = 0.0
+    if array.dtype.kind == "f" and not values.has_no_tiny(array, found):
+        tiny = values.tiny_share(array, max(abs(low), abs(high)))
+    return Figures(found, (norm, zero, nan, inf, tiny), array.size)
 
 
 def _together(passed: list[Figures]) -> tuple[float, ...]:
     """What is noted of all that a node passes on: norm, shares of zeros, numbers of NaN and infinities, tiny ones."""
     if len(passed) == 1:
-        norm, _, _, _, zero, nan, inf, _, tiny = passed[0]
-        return norm, zero, nan, inf, tiny
+        return passed[0].passed
     squares, size, zeros, tinies, nan, inf = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
-    for norm, _, _, _, zero, nans, infs, entries, tiny in passed:
+    for _, (norm, zero, nans, infs, tiny), entries in passed:
         squares += norm * norm
         size, zeros, nan, inf = size + entries, zeros + zero * entries, nan + nans, inf + infs
         tinies += tiny * (1 - zero) * entries

@@ -12,6 +12,9 @@ _NO_TENSORS = frozenset({bool, int, float, str, type(None)})
 _RESULT = -1
 _Plan = tuple[Callable[[Any], tuple[Any, ...]], tuple[int, ...]]
 """Reads the slots of a node that may keep tensors, and which operand each is for; ``_RESULT`` for the result."""
+_Reader = Callable[[Any], Any]
+_readers: dict[type, _Reader] = {}
+"""By class of node: what reads all that one keeps."""
 _plans: dict[type, _Plan | None] = {}
 """By class of node, which live as long as the engine; None for those without a slot for each value."""
 
@@ -34,6 +37,16 @@ def saved_numbers(node: Any, inputs: Sequence[Any], numbers: Sequence[int], outp
         if kept is inputs[place]:
             found.append(numbers[place])
     return found
+
+
+def values_of(node: Any) -> Any:
+    """What a node of a row keeps, in whatever form."""
+    cls = node.__class__
+    read = _readers.get(cls)
+    if read is None:
+        slots = [f"kept_{name}" for name in cls.op.saved_names] if hasattr(cls, "edge_0") else None
+        read = _readers[cls] = attrgetter("saved") if slots is None else _reader(slots)
+    return read(node)
 
 
 def _plan_of(cls: type) -> _Plan | None:

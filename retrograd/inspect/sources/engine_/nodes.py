@@ -76,7 +76,7 @@ class Nodes(Observer):
         """It was added."""
         watching, run = self.watching, self.watching.run
         array = grad._array if isinstance(grad, TensorBase) else grad
-        figures = values.gradient_figures(array) if run is None or run.gathered is None else run.gathered.figures(array)
+        figures = values.gradient_figures(array) if run is None or run.gathered is None else run.gathered.arrived(array)
         number = watching.number(leaf)
         if run is not None and watching.sink.among_ranks():
             watching.here.runs[0].filled[number] = weakref.ref(leaf)

@@ -16,6 +16,8 @@ from .caller import note_module
 from .lines import Lines
 from .watching import Observer, Watching, guarded
 
+_MAX_GROUPS = 1_000
+
 
 class Owners(Observer):
     """Sends ``module`` and ``optimizer``, and knows which module is running."""
@@ -26,6 +28,8 @@ class Owners(Observer):
         self._call: Any = None
         self._roots = Roots(self._met)
         self._optimizers: dict[int, tuple[Any, int]] = {}
+        self._parameters: dict[tuple[tuple[int, ...], ...], dict[str, int]] = {}
+        """Numbers of parameters by group -> the same by place."""
 
     # -- modules
     @guarded
@@ -104,25 +108,31 @@ class Owners(Observer):
         if known is None:
             data["name"] = variable_of(optimizer, caller)
         line = source_line(user_frame(caller))
-        data["parameters"] = {
-            f"{i}.{j}": watching.number(p, line)
-            for i, group in enumerate(optimizer.param_groups)
-            for j, p in enumerate(group["params"])
-        }
+        groups = [group["params"] for group in optimizer.param_groups]
+        numbers = tuple([tuple([watching.number(p, line) for p in group]) for group in groups])
+        data["parameters"] = self._parameters.get(numbers) or self._placed(numbers)
         watching.send(Event("optimizer", type(optimizer).__name__, line, data))
-        if action == "zero_grad":
-            for group in optimizer.param_groups:
-                for p in group["params"]:
-                    self._cleared(p, line)
+        if action == "zero_grad" and watching.wants("full"):
+            for group, row in zip(groups, numbers, strict=True):
+                for leaf, number in zip(group, row, strict=True):
+                    if leaf._meta is not None and leaf._meta.grad is not None:
+                        watching.send(Event.later("leaf", "zero_grad", line, _cleared, (number,)))
         watching.here.quiet = action != "made"
 
-    def _cleared(self, leaf: Any, line: Any) -> None:
-        """Say that an optimizer is about to clear a leaf's gradient."""
-        if leaf._meta is not None and leaf._meta.grad is not None and self.watching.wants("full"):
-            data = {"tensor": self.watching.number(leaf, line), "change": "grad-cleared", "value": False}
-            self.watching.send(Event("leaf", "zero_grad", line, data))
+    def _placed(self, numbers: tuple[tuple[int, ...], ...]) -> dict[str, int]:
+        """Parameters by their place among the groups; the steps of an optimizer share what is said of them."""
+        placed = {f"{i}.{j}": number for i, group in enumerate(numbers) for j, number in enumerate(group)}
+        if len(self._parameters) >= _MAX_GROUPS:
+            self._parameters.clear()
+        self._parameters[numbers] = placed
+        return placed
 
     def optimizer_done(self, optimizer: Any) -> None:
         """It is done."""
         here = self.watching.here
         here.quiet = here.deaf = here.elsewhere
+
+
+def _cleared(facts: tuple[Any, ...]) -> dict[str, Any]:
+    """What is said of a leaf whose gradient an optimizer is about to clear."""
+    return {"tensor": facts[0], "change": "grad-cleared", "value": False}

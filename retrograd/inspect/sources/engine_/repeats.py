@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from ....engine.aliasing.views import CopySlices
 from ....engine.nodes.accumulate import AccumulateGrad
-from ....engine.nodes.node import LEAF_NUMBER, edge_parts
+from ....engine.nodes.node import LEAF_NUMBER, Port
 from ....engine.nodes.opnode import OpNode
 from ...frames import user_frames
 from ...snapshot import GraphSnapshot, SourceLine
@@ -24,6 +24,18 @@ _MAX_NODES = 20_000
 """Larger graphs are walked as if they were new, which takes little beside what their nodes take."""
 _LASTING = (OpNode, AccumulateGrad, CopySlices)
 """Classes of nodes that are the engine's: their names follow from the class, and they live as long as it."""
+
+
+_known: set[type] = set()
+"""Those that were met."""
+
+
+def _is_lasting(cls: type) -> bool:
+    """Look at a class for the first time."""
+    if issubclass(cls, _LASTING):
+        _known.add(cls)
+        return True
+    return False
 
 
 class Outline(NamedTuple):
@@ -56,7 +68,7 @@ def outline_of(roots: list[Node]) -> Outline | None:
     add = parts.append
     for node in order:  # grows while it is read
         cls = node.__class__
-        if not issubclass(cls, _LASTING) or len(order) > _MAX_NODES:
+        if (cls not in _known and not _is_lasting(cls)) or len(order) > _MAX_NODES:
             return None
         add(cls)
         add(node._sigs)
@@ -64,7 +76,7 @@ def outline_of(roots: list[Node]) -> Outline | None:
             if edge is None:
                 add(None)
                 continue
-            target, number = edge_parts(edge)
+            target, number = (edge.node, edge.nr) if edge.__class__ is Port else (edge, 0)
             place = places.setdefault(target, len(order))
             if place == len(order):
                 order.append(target)
