@@ -144,3 +144,32 @@ def test_saved_weight_of_the_rows_that_count() -> None:
                 loss = engine.nn.functional.nll_loss(x, target, weight=rows, reduction=reduction)
                 found.append(loss.grad_fn._saved_total_weight)
             assert str(found[0]) == str(found[1])
+
+
+@pytest.mark.parametrize("shape", [(1, 5), (5, 1), (0, 3), (3, 0), (64, 10), (7, 33), (3, 1025)])
+@pytest.mark.parametrize("bad", [None, np.nan, np.inf, -np.inf])
+def test_sums_and_maxima_of_rows(shape: Any, bad: Any) -> None:
+    """Sums over rows and columns, and what softmax makes of narrow and wide rows, where one entry may not be finite."""
+    x = np.random.default_rng(3).standard_normal(shape).astype("f4") * 3
+    if bad is not None and x.size:
+        x[shape[0] // 2, shape[1] // 2] = bad
+    for turned in (False, True):
+        for how in ("sum", "kept sum", "softmax", "log_softmax"):
+            found = []
+            for engine in (retrograd, torch):
+                leaf = engine.from_numpy(x.copy()).requires_grad_()
+                t = leaf.t() if turned else leaf
+                out = t.sum(0, keepdim=how != "sum") if "sum" in how else getattr(engine, how)(t, 1)
+                out.backward(engine.ones_like(out) * 0.5)
+                found.append((out.detach().numpy(), leaf.grad.numpy()))
+            for ours, theirs in zip(*found, strict=True):
+                assert ours.shape == theirs.shape
+                np.testing.assert_allclose(ours, theirs, rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize("wrong", [-1, 4, -(2**63), 2**63 - 1])
+def test_targets_out_of_bounds(wrong: int) -> None:
+    """A class that is not there is an IndexError, however large."""
+    x = retrograd.zeros(3, 4, requires_grad=True)
+    with pytest.raises(IndexError, match=f"Target {wrong} is out of bounds"):
+        retrograd.nn.functional.cross_entropy(x, retrograd.tensor([0, wrong, 1]))

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ..kernels.column_sum import column_sum
+from ..kernels.rows import column_sum
 from ..nodes.node import NOTHING, GraphNode, Port
 from ..nodes.opnode import OpNode
 from ..table.registry import F

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from ..kernels.choosing import kept
+from ..kernels.rows import maxima_along, sums_along
 from ..table.op import function
 from ..table.registry import F
 from .reduce import axes_of
@@ -19,18 +20,10 @@ def _softmax(self: Any, dim: int) -> Any:
     if _is_bounded(self):
         e = np.exp(self)
     else:
-        e = self - np.maximum.reduce(self, axis=axis, keepdims=True)
+        e = self - maxima_along(self, axis)
         np.exp(e, out=e)
-    e /= _sums(e, axis)
+    e /= sums_along(e, axis)
     return e
-
-
-def _sums(x: Any, axis: int) -> Any:
-    """Sums along an axis, which stays; those of short rows as a product with ones, in half the time."""
-    width = x.shape[axis]
-    if axis != x.ndim - 1 or x.dtype.char not in "fd" or width > 1024:
-        return np.add.reduce(x, axis=axis, keepdims=True)
-    return (x.reshape(-1, width) @ np.ones((width, 1), x.dtype)).reshape(*x.shape[:-1], 1)
 
 
 def _is_bounded(x: Any) -> bool:
@@ -57,8 +50,8 @@ def _log_softmax(self: Any, dim: int) -> Any:
     if not self.size or not self.ndim:
         return self.copy() if not self.size else self - self
     axis = dim if 0 <= dim < self.ndim else axes_of(dim, self.ndim)[0]
-    z = self - np.maximum.reduce(self, axis=axis, keepdims=True)
-    z -= np.log(np.add.reduce(np.exp(z), axis=axis, keepdims=True))
+    z = self - maxima_along(self, axis)
+    z -= np.log(sums_along(np.exp(z), axis))
     return z
 
 
@@ -66,7 +59,7 @@ def _log_softmax_grad(g: Any, result: Any, dim: int) -> Any:
     if not isinstance(g, np.ndarray) or not g.ndim:
         return g - F.exp(result) * F._sum_dim(g, dim, True)
     gi = np.exp(result)
-    gi *= np.add.reduce(g, axis=dim, keepdims=True)
+    gi *= sums_along(g, dim)
     return np.subtract(g, gi, out=gi)
 
 
@@ -76,12 +69,15 @@ function("_log_softmax", _log_softmax, self=_log_softmax_grad, kinds="f")
 # -- negative log likelihood: input (N, C) or (C,), target (N,) or ()
 
 
+_UNSIGNED = {size: np.dtype(f"u{size}") for size in (1, 2, 4, 8)}
+
+
 def _nll_weights(self_sizes: Any, numpy: Any, target: Any, weight: Any, ignore_index: int) -> tuple[Any, Any]:
     """Class of each row (0 for ignored ones) and its weight (0 for ignored ones; ``None`` where all count as 1)."""
-    if ignore_index < 0 and weight is None and target.size:  # what nearly all programs do
-        low, high = np.minimum.reduce(target, axis=None), np.maximum.reduce(target, axis=None)
-        if low >= 0 and high < self_sizes[-1]:
-            return target, None
+    plain = ignore_index < 0 and weight is None and target.dtype.kind == "i" and target.size
+    # what nearly all programs do; read as numbers without a sign, negative ones are large: one look instead of two
+    if plain and np.maximum.reduce(target.view(_UNSIGNED[target.itemsize]), axis=None) < self_sizes[-1]:
+        return target, None
     counted = target != ignore_index
     all_counted = bool(np.logical_and.reduce(counted, axis=None))
     safe = target if all_counted else np.where(counted, target, 0)
@@ -97,6 +93,8 @@ def _nll_weights(self_sizes: Any, numpy: Any, target: Any, weight: Any, ignore_i
 
 def _places(safe: Any) -> Any:
     """The index of one element per row: the class of the row."""
+    if safe.ndim == 1:
+        return (np.arange(safe.size), safe)
     if not safe.ndim:
         return (safe,)
     return (*np.ogrid[tuple(slice(n) for n in safe.shape)], safe)
@@ -107,14 +105,14 @@ def _nll_loss(
 ) -> tuple[Any, float]:
     """The loss, and the sum of the rows' weights (0 where nothing is summed up)."""
     safe, rows = _nll_weights(self.shape, self.dtype, target, weight, ignore_index)
-    picked = -self[(np.arange(safe.size), safe) if safe.ndim == 1 else _places(safe)]
+    picked = -self[_places(safe)]
     if rows is not None:
         picked = kept(picked * rows, target != ignore_index)  # an ignored row may hold an infinity
     if reduction == "none":
         return picked, 0.0
     total = np.add.reduce(picked, axis=None)
     total_weight = float(safe.size if rows is None else np.add.reduce(rows, axis=None))
-    return total if reduction == "sum" else total / total.dtype.type(total_weight), total_weight
+    return total if reduction == "sum" else total / self.dtype.type(total_weight), total_weight
 
 
 def _nll_grad(
@@ -136,7 +134,7 @@ def _nll_backward(
         safe, rows = _nll_weights(sizes, numpy, target, weight, ignore_index)
         slopes = slopes if rows is None else kept(slopes * rows, target != ignore_index)
     out = np.zeros(sizes, numpy)
-    out[(np.arange(safe.size), safe) if safe.ndim == 1 else _places(safe)] = slopes
+    out[_places(safe)] = slopes
     return out
 
 

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from ..kernels.rows import column_sum
 from ..table.op import function
 from ..table.registry import F
 from ..tensors.base import wrap
@@ -45,10 +46,6 @@ def _row_gradient(g: Any, normal: Any, rstd: Any) -> Any:
     mean = g @ np.full((width, 1), 1.0 / max(width, 1), g.dtype)
     along = np.einsum("ij,ij->i", g, normal)[:, None] / g.dtype.type(max(width, 1))
     return (g - mean - normal * along) * rstd
-
-
-def _column_sum(rows: Any) -> Any:
-    return np.ones(rows.shape[0], rows.dtype) @ rows
 
 
 def _normalized(x: Any, axes: Sizes, eps: float) -> tuple[Any, Any]:
@@ -96,8 +93,8 @@ def _layer_norm_grads(
     normal = rows - result1.reshape(-1, 1)
     normal *= rstd
     products = grads * normal
-    into_weight = _column_sum(products).reshape(normalized_shape) if needs[1] else None
-    into_bias = _column_sum(grads).reshape(normalized_shape) if needs[2] else None
+    into_weight = column_sum(products).reshape(normalized_shape) if needs[1] else None
+    into_bias = column_sum(grads).reshape(normalized_shape) if needs[2] else None
     if not needs[0]:
         return None, into_weight, into_bias
     factor = np.ones(width, grads.dtype) if weight is None else _single(weight).reshape(-1)

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ..kernels.column_sum import column_sum
+from ..kernels.rows import column_sum
 from ..table.op import function, linear, nondifferentiable
 from ..table.registry import F
 from ..tensors.base import TensorBase
