@@ -104,6 +104,8 @@ class CallText:
     def _same_dtype(self) -> list[str]:
         """Leave where promotion has to look."""
         other = "sig.floats is None" if self.formula is not None or self.op.kinds else "not sig.differentiable"
+        if "w" in self.op.kinds:
+            other += " or sig.numpy.itemsize < 4"
         if not self.op.promote:
             return [f"if {other}: {self.leave}"] if self.op.kinds else []
         differ = [other]

@@ -10,6 +10,7 @@ from ..table.op import OpDef
 from ..table.registry import OPS
 from ..tensors.base import TensorBase
 from ..tensors.dtypes import get_default_dtype, result_dtype
+from .refusals import refuse_truth_values
 
 Number = (bool, int, float, complex)
 
@@ -58,6 +59,8 @@ def promoted(op: OpDef, args: tuple[Any, ...]) -> tuple[Any, ...]:
                 f"{op.name}(): argument '{op.tensor_names[min(1, len(op.tensor_names) - 1)]}' must be Tensor or "
                 f"number, not {type(v).__name__}"
             )
+    if not op.truth:
+        refuse_truth_values(_promotable(op, args))
     common = result_dtype(dimensioned, zero_dim, numbers)
     if op.promote == "float" and common.kind not in "fc":
         common = get_default_dtype().numpy

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..table.op import OpDef
+from ..tensors.base import TensorBase
 from ..tensors.dtypes import scalar_name
 
 _ORDER = "buifc"
@@ -19,8 +20,28 @@ def check_kinds(op: OpDef, operands: list[Any]) -> None:
         found = max([t._sig.numpy for t in operands], key=lambda numpy: _ORDER.index(numpy.kind))
     else:
         found = operands[0]._sig.numpy
-    if found.kind not in op.kinds:
-        raise NotImplementedError(f"\"{op.name.strip('_')}\" not implemented for '{scalar_name(found)}'")
+    refuse_kind(op.name.strip("_"), found, op.kinds)
+
+
+def refuse_kind(kernel: str, numpy: Any, kinds: str) -> None:
+    """``NotImplementedError`` for a dtype of none of the kinds: NumPy's letters, ``w`` for the wide floats alone."""
+    if numpy.kind not in kinds and not ("w" in kinds and numpy.kind == "f" and numpy.itemsize > 2):
+        raise NotImplementedError(f"\"{kernel}\" not implemented for '{scalar_name(numpy)}'")
+
+
+def refuse_truth_values(operands: list[Any]) -> None:
+    """``RuntimeError`` in torch's words for subtractions in which truth values take part."""
+    tensors = [t for t in operands if isinstance(t, TensorBase)]
+    if len(tensors) > 1 and all(t._sig.numpy.kind == "b" for t in tensors):
+        raise RuntimeError(
+            "Subtraction, the `-` operator, with two bool tensors is not supported. Use the `^` or `logical_xor()` "
+            "operator instead."
+        )
+    if any(v._sig.numpy.kind == "b" if isinstance(v, TensorBase) else isinstance(v, bool) for v in operands):
+        raise RuntimeError(
+            "Subtraction, the `-` operator, with a bool tensor is not supported. If you are trying to invert a mask, "
+            "use the `~` or `logical_not()` operator instead."
+        )
 
 
 _NO_SUCH_KERNEL = (

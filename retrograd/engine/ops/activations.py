@@ -45,7 +45,7 @@ def _threshold(self: Any, threshold: float, value: float) -> Any:
     return np.where(self <= threshold, self.dtype.type(value), self)
 
 
-elementwise("threshold", _threshold, tensors="self", inplace=True, in_place_node="ThresholdBackward1",
+elementwise("threshold", _threshold, tensors="self", inplace=True, public=False, in_place_node="ThresholdBackward1",
             self=lambda g, self, threshold: F._kept(g, self <= threshold, False), kinds="fiu")  # fmt: skip
 
 
@@ -113,7 +113,7 @@ def _celu(self: Any, alpha: float = 1.0) -> Any:
     return np.where(self > 0, self, np.expm1(np.minimum(self, 0) / alpha) * alpha).astype(self.dtype)
 
 
-elementwise("celu", _celu, tensors="self", inplace=True, in_place_node="CeluBackward1",
+elementwise("celu", _celu, tensors="self", inplace=True, public=False, in_place_node="CeluBackward1",
             self=lambda g, self, alpha: _elu_slope(g, self, alpha, 1.0, 1.0 / alpha), kinds="f")  # fmt: skip
 
 

@@ -32,7 +32,20 @@ def element(value: Any, dtype: Any) -> Any:
 def _times(x: Any, alpha: Any) -> Any:
     if alpha == 1:
         return x
+    if x.__class__ is np.ndarray:
+        _check_factor(alpha, x.dtype.kind)
+        if x.dtype.kind == "b":
+            return x & bool(alpha)
     return x * (element(alpha, x.dtype) if x.__class__ is np.ndarray and x.dtype.kind == "u" else alpha)
+
+
+def _check_factor(alpha: Any, kind: str) -> None:
+    if isinstance(alpha, bool) and kind != "b":
+        raise RuntimeError("Boolean alpha only supported for Boolean results.")
+    if isinstance(alpha, float) and kind in "biu":
+        raise RuntimeError("For integral input tensors, argument alpha must not be a floating point number.")
+    if isinstance(alpha, complex) and kind != "c":
+        raise RuntimeError("For non-complex input tensors, argument alpha must not be a complex number.")
 
 
 def _add(self: Any, other: Any, alpha: Any = 1) -> Any:
@@ -42,13 +55,7 @@ def _add(self: Any, other: Any, alpha: Any = 1) -> Any:
 
 def _sub(self: Any, other: Any, alpha: Any = 1) -> Any:
     """``self - alpha * other``."""
-    try:
-        return np.subtract(self, _times(other, alpha))
-    except TypeError:
-        raise RuntimeError(
-            "Subtraction, the `-` operator, with two bool tensors is not supported. Use the `^` or `logical_xor()` "
-            "operator instead."
-        ) from None
+    return np.subtract(self, _times(other, alpha))
 
 
 def _fitting(number: Any, x: Any) -> Any:
@@ -76,7 +83,7 @@ linear(
 )  # fmt: skip
 elementwise("add", _add, self=lambda g: g, other=lambda g, alpha: _scaled(g, conj(alpha)), inplace=True,
             into=functools.partial(scaled_into, np.add))  # fmt: skip
-elementwise("sub", _sub, self=lambda g: g, other=lambda g, alpha: _scaled(-g, conj(alpha)), inplace=True,
+elementwise("sub", _sub, self=lambda g: g, other=lambda g, alpha: _scaled(-g, conj(alpha)), inplace=True, truth=False,
             into=functools.partial(scaled_into, np.subtract))  # fmt: skip
 elementwise(
     "_rsub_number",
@@ -87,7 +94,7 @@ elementwise(
     self=lambda g, alpha: _scaled(-g, conj(alpha)),
 )
 elementwise(
-    "rsub", _rsub, node="RsubBackward0",
+    "rsub", _rsub, node="RsubBackward0", truth=False, public=False,
     self=lambda g, alpha: _scaled(-g, conj(alpha)), other=lambda g: g,
 )  # fmt: skip
 elementwise(

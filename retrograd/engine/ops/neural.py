@@ -169,5 +169,5 @@ def _mse_slope(g: Any, self: Any, target: Any, reduction: str) -> Any:
 
 function(
     "_mse_loss", _mse_loss, node="MseLossBackward0", promote="common",
-    self=_mse_slope, target=lambda g, self, target, reduction: -_mse_slope(g, self, target, reduction),
+    self=_mse_slope, target=lambda g, self, target, reduction: -_mse_slope(g, self, target, reduction), kinds="f",
 )  # fmt: skip

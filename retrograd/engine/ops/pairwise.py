@@ -255,7 +255,7 @@ elementwise("_lerp_number", _lerp, node="LerpBackward0", tensors="self end", pro
 elementwise(
     "_lerp_tensor", _lerp, node="LerpBackward1", tensors="self end weight", promote="",
     self=lambda g, weight: g * conj(1 - weight), end=lambda g, weight: g * conj(weight),
-    weight=lambda g, self, end: g * conj(end - self),
+    weight=lambda g, self, end: g * conj(end - self), kinds="fc",
 )  # fmt: skip
 
 

@@ -36,14 +36,14 @@ _row("erfc", error_function.erfc, lambda g, self: g * -TWO_OVER_SQRT_PI * F.exp(
 _row("erfinv", error_function.erfinv, lambda g, result: g * (0.5 * math.sqrt(math.pi)) * F.exp(result * result),
      inplace=True)  # fmt: skip
 _row("erfcx", error_function.erfcx, lambda g, self, result: g * (2.0 * self * result - TWO_OVER_SQRT_PI),
-     node="SpecialErfcxBackward0", public=False)  # fmt: skip
+     node="SpecialErfcxBackward0", public=False, kinds="wiub")  # fmt: skip
 _row("ndtr", error_function.ndtr, lambda g, self: g * F.exp(self * self * -0.5) / SQRT_2PI,
      node="SpecialNdtrBackward0", public=False)  # fmt: skip
 _row("ndtri", error_function.ndtri, lambda g, result: g * SQRT_2PI * F.exp(result * result * 0.5),
-     node="SpecialNdtriBackward0", public=False)  # fmt: skip
+     node="SpecialNdtriBackward0", public=False, kinds="wiub")  # fmt: skip
 _row("log_ndtr", error_function.log_ndtr,
      lambda g, self: g / F.erfcx(self * -math.sqrt(0.5)) * math.sqrt(2.0 / math.pi),
-     node="SpecialLogNdtrBackward0", public=False)  # fmt: skip
+     node="SpecialLogNdtrBackward0", public=False, kinds="wiub")  # fmt: skip
 
 # -- the gamma family
 
@@ -94,14 +94,15 @@ def _zeta_slope(g: Any, self: Any, other: Any) -> Any:
 
 
 elementwise("_zeta", lambda self, other: gamma.zeta(self, other), node="SpecialZetaBackward0", promote="float",
-            self=_underived("zeta"), other=_zeta_slope)  # fmt: skip
+            self=_underived("zeta"), other=_zeta_slope, kinds="wiub")  # fmt: skip
 elementwise(
     "_zeta_self_number", lambda self, other: gamma.zeta(other.dtype.type(self), other), node="SpecialZetaBackward1",
     tensors="other", promote="float", other=lambda g, self, other: g * -self * F._zeta_self_number(self + 1.0, other),
+    kinds="wiub",
 )  # fmt: skip
 elementwise(
     "_zeta_other_number", lambda self, other: gamma.zeta(self, self.dtype.type(other)), node="SpecialZetaBackward2",
-    tensors="self", promote="float", self=_underived("zeta"),
+    tensors="self", promote="float", self=_underived("zeta"), kinds="wiub",
 )  # fmt: skip
 
 
@@ -148,15 +149,15 @@ for _name, _kernel, _slope in (
     ("scaled_modified_bessel_k1", bessel.k1e,
      lambda g, self, result: g * (result - F.scaled_modified_bessel_k0(self) - result / self)),
 ):  # fmt: skip
-    _row(_name, _kernel, _slope, public=False)
+    _row(_name, _kernel, _slope, public=False, kinds="wiub")
 
 
 def _spherical_slope(g: Any, self: Any, result: Any) -> Any:
     return g * F._where(self == 0, F.zeros_like(self), (F.cos(self) - result) / _nonzero(self))
 
 
-_row("spherical_bessel_j0", bessel.spherical_j0, _spherical_slope, public=False)
-nondifferentiable("airy_ai", lambda self: bessel.airy_ai(self), promote="float", public=False)
+_row("spherical_bessel_j0", bessel.spherical_j0, _spherical_slope, public=False, kinds="wiub")
+nondifferentiable("airy_ai", lambda self: bessel.airy_ai(self), promote="float", public=False, kinds="wiub")
 
 # -- orthogonal polynomials
 
@@ -166,7 +167,7 @@ def _polynomial(name: str, kernel: Any) -> None:
         floating = np.result_type(input, n)
         return kernel(np.asarray(input), np.asarray(n)).astype(floating if floating.kind == "f" else np.float32)
 
-    nondifferentiable(name, forward, tensors="input n", promote="float", public=False, kinds="fiub")
+    nondifferentiable(name, forward, tensors="input n", promote="float", public=False, kinds="wiub")
 
 
 for _name, _kernel in {

@@ -213,7 +213,7 @@ elementwise(
     "_polar", _polar, node="PolarBackward0", tensors="abs angle", promote="",
     abs=lambda g, angle: F.real(F.conj(g) * F._polar(F.ones_like(angle), angle)),
     angle=lambda g, result: F.real(F.conj(g) * (1j * result)),
-    jvp=_polar_jvp,
+    jvp=_polar_jvp, kinds="w",
 )  # fmt: skip
 
 # -- questions

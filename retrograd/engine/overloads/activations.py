@@ -100,7 +100,7 @@ def softsign(input: Any) -> Any:  # noqa: A002
 def tanhshrink(input: Any) -> Any:  # noqa: A002
     """``x - tanh(x)``."""
     check_tensor("tanhshrink", input)
-    return input - F.tanh(input)
+    return F.sub(input, F.tanh(input))
 
 
 @public("softmin", namespace=NN)

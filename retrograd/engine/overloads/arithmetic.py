@@ -172,7 +172,7 @@ def where_method(self: Any, condition: Any, other: Any) -> Any:
 
 
 @public("rsub", method=False)
-def rsub(input: Any, other: Any, *, alpha: Any = 1) -> Any:  # noqa: A002
+def rsub(input: Any, other: Any, alpha: Any = 1) -> Any:  # noqa: A002
     """``other - alpha * input``."""
     check_tensor("rsub", input)
     if not isinstance(other, TensorBase) and input._sig.numpy.kind not in "fc" and not isinstance(other, int):

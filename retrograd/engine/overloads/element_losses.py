@@ -144,6 +144,10 @@ def kl_div(
 ) -> Any:  # fmt: skip
     """Kullback-Leibler divergence of ``input`` (logarithms of probabilities) from ``target``."""
     check_tensor("kl_div", input)
+    for t in (input, target):
+        if t._sig.numpy.kind != "f":
+            kind = "Complex" if t._sig.numpy.kind == "c" else "Integral"
+            raise RuntimeError(f"kl_div: {kind} inputs not supported.")
     if reduction not in _KL_REDUCTIONS:
         raise ValueError(f"{reduction} is not a valid value for reduction")
     if size_average is not None or reduce is not None:

@@ -205,24 +205,29 @@ _fused("addcdiv")
 
 
 def _round_call(input: Any, decimals: int) -> tuple[Any, tuple[Any, ...]]:  # noqa: A002
-    return (OPS["_round_decimals"], (input, decimals)) if decimals else (OPS["_round"], (input,))
+    return (OPS["_round"], (input,)) if decimals is None else (OPS["_round_decimals"], (input, decimals))
 
 
-def round(input: Any, *, decimals: int = 0) -> Any:  # noqa: A001, A002
+def round(input: Any, *, decimals: int | None = None) -> Any:  # noqa: A001, A002
     """Nearest integer (halves to even), or nearest multiple of ``10 ** -decimals``."""
     check_tensor("round", input)
     row, args = _round_call(input, decimals)
     return row(*args)
 
 
-def round_(self: Any, *, decimals: int = 0) -> Any:
+def round_(self: Any, *, decimals: int | None = None) -> Any:
     """In-place rounding."""
     row, args = _round_call(self, decimals)
     return call_inplace(row, args, {})
 
 
+def _special_round(input: Any, *, decimals: int = 0) -> Any:  # noqa: A002
+    """Nearest multiple of ``10 ** -decimals``."""
+    return round(input, decimals=decimals)
+
+
 public("round", out=True)(round)
-public("round", out=True, namespace="special")(round)
+public("round", out=True, namespace="special")(_special_round)
 public("round_")(round_)
 
 
@@ -281,7 +286,15 @@ def _same(name: str, doc: str) -> None:
     public(name)(call)
 
 
-_same("positive", "``+input``: the tensor itself.")
+@public("positive")
+def positive(input: Any) -> Any:  # noqa: A002
+    """``+input``: the tensor itself."""
+    check_tensor("positive", input)
+    if input._sig.numpy.kind == "b":
+        raise RuntimeError("The `+` operator, on a bool tensor is not supported.")
+    return input
+
+
 _same("resolve_conj", "The tensor itself: conjugation is never lazy here.")
 _same("resolve_neg", "The tensor itself: negation is never lazy here.")
 

@@ -7,10 +7,12 @@ from typing import Any
 
 import numpy as np
 
+from ..calls.refusals import refuse_kind
 from ..ops.lu import permutation_of
 from ..table.public import public
 from ..table.registry import F
 from ..tensors.base import wrap
+from ..tensors.dtypes import scalar_name
 
 LU = namedtuple("LU", ["P", "L", "U"])
 Packed = namedtuple("Packed", ["LU", "pivots"])
@@ -102,13 +104,34 @@ def _reflected(A: Any, tau: Any, q: Any) -> Any:  # noqa: N803
     return q
 
 
+def _check_reflections(name: str, A: Any, tau: Any) -> None:  # noqa: N803
+    if A.ndim < 2:
+        raise RuntimeError(f"{name}: input must have at least 2 dimensions.")
+    if tau.ndim != A.ndim - 1:
+        raise RuntimeError(
+            f"{name}: Expected tau to have one dimension less than input, but got tau.ndim equal to {tau.ndim} and "
+            f"input.ndim is equal to {A.ndim}"
+        )
+    if tuple(tau.shape[:-1]) != tuple(A.shape[:-2]):
+        raise RuntimeError(
+            f"{name}: Expected batch dimensions of tau to be equal to input.shape[:-2], but got {list(tau.shape[:-1])}"
+        )
+    if tau._sig.numpy != A._sig.numpy:
+        raise RuntimeError(f"{name}: tau dtype {scalar_name(tau._sig.numpy)} does not match input dtype "
+                           f"{scalar_name(A._sig.numpy)}")  # fmt: skip
+
+
 @public("householder_product", namespace="linalg", out=True)
 def householder_product(A: Any, tau: Any) -> Any:  # noqa: N803
     """The first columns of a product of Householder reflections."""
+    name = "torch.linalg.householder_product"
+    _check_reflections(name, A, tau)
     m, n = A.shape[-2:]
     if m < n:
-        raise RuntimeError("torch.linalg.householder_product: input.shape[-2] must be greater than or equal to "
-                           "input.shape[-1]")  # fmt: skip
+        raise RuntimeError(f"{name}: input.shape[-2] must be greater than or equal to input.shape[-1]")
+    if n < tau.shape[-1]:
+        raise RuntimeError(f"{name}: input.shape[-1] must be greater than or equal to tau.shape[-1]")
+    refuse_kind("orgqr_cpu", A._sig.numpy, "wc")
     eye = np.broadcast_to(np.eye(m, n, dtype=A._sig.numpy), tuple(A.shape))
     return _reflected(A, tau, wrap(eye.copy()))
 
@@ -122,7 +145,20 @@ def orgqr(input: Any, tau: Any) -> Any:  # noqa: A002
 @public("ormqr", out=True)
 def ormqr(input: Any, tau: Any, other: Any, left: bool = True, transpose: bool = False) -> Any:  # noqa: A002
     """A product of Householder reflections times ``other`` (or the other way round)."""
-    m = input.shape[-2]
+    name = "torch.ormqr"
+    if input.ndim < 2:
+        raise RuntimeError(f"{name}: input must have at least 2 dimensions.")
+    if other.ndim < 2:
+        raise RuntimeError(f"{name}: other must have at least 2 dimensions.")
+    m, across = input.shape[-2], -2 if left else -1
+    if other.shape[across] < tau.shape[-1]:
+        raise RuntimeError(f"{name}: other.shape[{across}] must be greater than or equal to tau.shape[-1]")
+    if other.shape[across] != m:
+        raise RuntimeError(f"{name}: other.shape[{across}] must be equal to input.shape[-2]")
+    if tau.shape[-1] != min(other.shape[across], input.shape[-1]):
+        raise RuntimeError(f"{name}: tau.shape[-1] must be equal to min(other.shape[{across}], input.shape[-1])")
+    _check_reflections(name, input, tau)
+    refuse_kind("ormqr_cpu", input._sig.numpy, "wc")
     eye = np.broadcast_to(np.eye(m, dtype=input._sig.numpy), (*input.shape[:-2], m, m))
     q = _reflected(input, tau, wrap(eye.copy()))
     q = _turned(q) if transpose else q

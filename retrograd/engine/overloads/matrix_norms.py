@@ -114,6 +114,8 @@ def matrix_rank(
 ) -> Any:  # fmt: skip
     """How many singular values are not (nearly) zero."""
     array = A._array
+    if array.dtype.kind not in "fc":
+        raise RuntimeError("This function doesn't handle types other than float and double")
     values = np.abs(np.linalg.eigvalsh(array)) if hermitian else np.linalg.svd(array, compute_uv=False)
     limits = [v._array if isinstance(v, TensorBase) else v for v in (tol if tol is not None else atol, rtol)]
     largest = values.max(-1, initial=0)

@@ -13,7 +13,7 @@ from ..table.public import check_tensor, public
 from ..table.registry import F
 from ..tensors.base import TensorBase, wrap
 from ..tensors.convert import checked_dim
-from ..tensors.dtypes import Size, get_default_dtype
+from ..tensors.dtypes import Size, get_default_dtype, scalar_name
 from .shaping import check_extent
 
 
@@ -315,6 +315,8 @@ def meshgrid(*tensors: Any, indexing: str | None = None) -> Any:
     listed = _listed(tensors)
     if indexing not in (None, "ij", "xy"):
         raise RuntimeError(f'torch.meshgrid: indexing must be one of "xy" or "ij", but received: {indexing}')
+    if len({t._sig.numpy for t in listed}) > 1:
+        raise RuntimeError("meshgrid expects all tensors to have the same dtype")
     swapped = indexing == "xy" and len(listed) >= 2
     if swapped:
         listed[:2] = listed[1::-1]
@@ -378,6 +380,10 @@ def powers_of(x: Any, count: int) -> Any:
 @public("vander", namespace="linalg")
 def linalg_vander(x: Any, *, N: int | None = None) -> Any:  # noqa: N803
     """Rising powers of vectors in a new last dimension."""
+    if x._sig.numpy.kind not in "fciu" or x._sig.numpy == np.float16:
+        raise RuntimeError(
+            f"linalg.vander supports floating point, complex, and integer tensors, but got {scalar_name(x._sig.numpy)}"
+        )
     x = x.reshape(1) if not x.ndim else x
     count = x.shape[-1] if N is None else N
     if count <= 1:

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from ..calls.refusals import refuse_kind
 from ..ops.reduce import refuse_complex
 from ..table.public import check_tensor, public
 from ..table.registry import F
@@ -97,6 +98,8 @@ def isin(elements: Any, test_elements: Any, *, assume_unique: bool = False, inve
     for v in (elements, test_elements):
         if isinstance(v, TensorBase):
             refuse_complex("isin", v._array)
+            if v._sig.numpy.kind == "b":
+                raise RuntimeError("Unsupported input type encountered for isin(): Bool")
     pair = [v._array if isinstance(v, TensorBase) else v for v in (elements, test_elements)]
     return wrap(np.isin(pair[0], pair[1], invert=invert))
 
@@ -122,6 +125,7 @@ def searchsorted(
                            "right was True")  # fmt: skip
     array = sorted_sequence._array
     refuse_complex("searchsorted", array)
+    refuse_kind("searchsorted_out_cpu", array.dtype, "fiu")
     if sorter is not None:
         array = np.take_along_axis(array, sorter._array, -1)
     values = input._array if isinstance(input, TensorBase) else np.asarray(input)
@@ -180,6 +184,7 @@ def histc(input: Any, bins: int = 100, min: Any = 0, max: Any = 0) -> Any:  # no
     check_tensor("histc", input)
     if bins <= 0:
         raise RuntimeError("torch.histogramdd(): bins must be > 0, but got " + str(bins))
+    refuse_kind("histogram_cpu", input._sig.numpy, "f")
     return F._histc(input, bins, _limits(input._array, min, max, "torch.histc"))
 
 
@@ -187,11 +192,14 @@ def histc(input: Any, bins: int = 100, min: Any = 0, max: Any = 0) -> Any:  # no
 def histogram(input: Any, bins: Any = 100, *, range: Any = None, weight: Any = None, density: bool = False) -> Any:  # noqa: A002
     """Counts (or weights, or densities) in bins, and the edges of the bins."""
     array = input._array
+    refuse_kind("histogram_cpu", input._sig.numpy, "w")
     bins = int(bins) if isinstance(bins, TensorBase) and not bins.ndim else bins
     edges = bins._array if isinstance(bins, TensorBase) else bins
     if isinstance(bins, TensorBase) and not bins.numel():
         raise RuntimeError("torch.histogramdd: bins tensor should have at least 1 element, but got 0 elements")
     if not isinstance(bins, TensorBase):
+        if bins <= 0:
+            raise RuntimeError(f"torch.histogram(): bins must be > 0, but got {bins} for dimension 0")
         low, high = (0, 0) if range is None else range
         edges = np.linspace(*_limits(array, low, high, "torch.histogram"), bins + 1).astype(array.dtype)
     weights = None if weight is None else weight._array.reshape(-1)
@@ -210,6 +218,7 @@ def histogramdd(input: Any, bins: Any, *, range: Any = None, weight: Any = None,
     if input.ndim < 2:
         raise RuntimeError("torch.histogramdd: input tensor should have at least 2 dimensions, but got "
                            f"{input.ndim}")  # fmt: skip
+    refuse_kind("histogramdd", input._sig.numpy, "w")
     points = input._array.reshape(-1, input.shape[-1])
     dims = points.shape[1]
     given = [bins] * dims if isinstance(bins, int) else list(bins)
@@ -232,9 +241,12 @@ def bincount(input: Any, weights: Any = None, minlength: int = 0) -> Any:  # noq
     """How often each non-negative integer occurs."""
     check_tensor("bincount", input)
     array = input._array
-    if array.ndim != 1 or array.dtype.kind not in "iu" or (array.size and array.min() < 0):
+    refuse_kind("bincount_cpu", array.dtype, "iu")
+    if array.ndim != 1 or (array.size and array.min() < 0):
         raise RuntimeError("bincount only supports 1-d non-negative integral inputs.")
     if weights is None:
         return wrap(np.bincount(array, minlength=minlength).astype(np.int64))
+    if tuple(weights.shape) != tuple(input.shape):
+        raise RuntimeError("weights should be 1-d and have the same length as input")
     kind = np.float32 if weights._sig.numpy == np.float32 else np.float64
     return wrap(np.bincount(array, weights._array, minlength).astype(kind))

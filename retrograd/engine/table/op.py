@@ -92,10 +92,13 @@ class OpDef:
         self.in_place_node: str | None = facts.pop("in_place_node", None)
         self.public: bool = facts.pop("public", not name.startswith("_"))
         self.numbers: bool = facts.pop("numbers", True)
+        self.truth: bool = facts.pop("truth", True)
+        """Whether truth values may be among the operands."""
         self.ndim: int | None = facts.pop("ndim", None)
         """How many dimensions the result and all operands that the rules read have: 2 for products of matrices."""
         self.kinds: str = facts.pop("kinds", "")
-        """NumPy's letters for the kinds of dtype that torch's kernel takes, of ``fciub``; empty: all of them."""
+        """NumPy's letters for the kinds of dtype that torch's kernel takes, of ``fciub``; ``w`` for floats but half;
+        empty: all of them."""
         if facts:
             raise RowError(f"row {name!r}: unknown facts {sorted(facts)}")
         self._read_signature(tensors)
@@ -244,7 +247,7 @@ def _row(name: str, forward: Any, kind: str, node: str | None, tensors: str | No
 
 _FACTS = (
     "view", "inplace", "promote", "outputs", "results", "nondiff", "aux", "jvp", "public", "constant", "in_place_node",
-    "numbers", "into", "ndim", "kinds",
+    "numbers", "into", "ndim", "kinds", "truth",
 )  # fmt: skip
 """What a row may say besides its rules; ``numbers=False``: no operand may be a Python number."""
 
