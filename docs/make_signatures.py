@@ -60,9 +60,20 @@ def lines() -> Iterator[str]:
     for public, aten in sorted(names.items()):
         found = schemas.get(aten, [])
         plain = [s for s in found if not any(a.is_out for a in s.arguments)]
-        out = " out" if len(plain) < len(found) else ""
+        written = [s for s in found if any(a.is_out for a in s.arguments) and not is_generated(s)]
+        out = " out" if written else ""
         for text in dict.fromkeys(", ".join(parameters(s)) for s in plain):
             yield f"{public}({text}){out}"
+
+
+def is_generated(schema: Any) -> bool:
+    """Whether PyTorch made an ``out=`` form for its compiler alone: Python takes those of copies only."""
+    import torch
+
+    name = schema.name.removeprefix("aten::")
+    overloads = getattr(torch.ops.aten, name)
+    taken = name.endswith("_copy") or name == "slice_scatter"
+    return not taken and torch.Tag.generated in getattr(overloads, schema.overload_name or "default").tags
 
 
 def _of(torch: Any, space: str, name: str) -> Any:

@@ -65,7 +65,10 @@ def called(f: Callable[..., Any], name: str, out: bool, also: Mapping[str, str])
         try:
             if kwargs:
                 given, named = respelled(args, renamed(kwargs, names))
-            return f(*given, **named) if out is None else write_out(f, out, given, named)
+            if out is None:
+                return f(*given, **named)
+            check_out(name)
+            return write_out(f, out, given, named)
         except Exception:
             args, kwargs = with_numbers(name, args, kwargs)
         return call_with_out(*args, out=out, **kwargs)

@@ -185,7 +185,7 @@ def _multi_margin_slope(g: Any, self: Any, target: Any, p: int, margin: float, w
 
 
 function("_multi_margin_loss", _multi_margin, node="MultiMarginLossBackward0", tensors="self target weight",
-         self=_multi_margin_slope, kinds="f")  # fmt: skip
+         self=_multi_margin_slope, kinds="w")  # fmt: skip
 
 
 def _multilabel_parts(self: Any, target: Any) -> tuple[Any, Any]:
@@ -230,7 +230,7 @@ def _multilabel_margin_slope(g: Any, self: Any, target: Any, reduction: str) -> 
 
 
 function("_multilabel_margin_loss", _multilabel_margin, node="MultilabelMarginLossBackward0", tensors="self target",
-         self=_multilabel_margin_slope, kinds="f")  # fmt: skip
+         self=_multilabel_margin_slope, kinds="w")  # fmt: skip
 
 # -- distances between rows
 
@@ -282,7 +282,7 @@ function(
     "_cdist", _cdist, node="CdistBackward0", promote="",
     x1=lambda g, x1, x2, p: F.sum_to_size(F._sum_dim(_cdist_slope(g, x1, x2, p), -2), tuple(x1.shape)),
     x2=lambda g, x1, x2, p: F.sum_to_size(F._sum_dim(-_cdist_slope(g, x1, x2, p), -3), tuple(x2.shape)),
-    kinds="f",
+    kinds="w",
 )  # fmt: skip
 
 
@@ -302,4 +302,4 @@ def _pdist_slope(g: Any, self: Any, p: float) -> Any:
     return F._index_backward(slope, sizes, (first,)) - F._index_backward(slope, sizes, (second,))
 
 
-function("_pdist", _pdist, node="PdistBackward0", tensors="self", self=_pdist_slope, kinds="f")
+function("_pdist", _pdist, node="PdistBackward0", tensors="self", self=_pdist_slope, kinds="w")

@@ -204,7 +204,7 @@ _fused("addcdiv")
 # -- rounding and parts
 
 
-def _round_call(input: Any, decimals: int) -> tuple[Any, tuple[Any, ...]]:  # noqa: A002
+def _round_call(input: Any, decimals: int | None) -> tuple[Any, tuple[Any, ...]]:  # noqa: A002
     return (OPS["_round"], (input,)) if decimals is None else (OPS["_round_decimals"], (input, decimals))
 
 

@@ -25,8 +25,9 @@ def hinge_embedding_loss(
     """``x`` where the target is 1, ``max(0, margin - x)`` where it is -1."""
     reduction = reduction_of(reduction, size_average, reduce)
     check_tensor("hinge_embedding_loss", input)
-    apart = F._where(target != 1, _positive(margin - input), 0.0)
-    return reduced(apart + F._where(target != -1, input, 0.0), reduction)
+    nothing = F.zeros_like(input)
+    apart = F._where(target != 1, _positive(margin - input), nothing)
+    return reduced(apart + F._where(target != -1, input, nothing), reduction)
 
 
 @public("margin_ranking_loss", namespace=NN)

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from ..calls.refusals import refuse_kind
 from ..table.public import FUNCTIONS, METHODS, check_tensor, public
 from ..table.registry import F
 from ..tensors.base import wrap
@@ -36,6 +37,7 @@ def segment_reduce(
     ``lengths`` (or ``offsets``) have the shape of ``data`` up to ``axis``, where they say how long the segments are.
     """
     check_tensor("segment_reduce", data, name="data")
+    refuse_kind("_segment_reduce_cpu", data._sig.numpy, "f")
     if reduce not in _EMPTY:
         raise RuntimeError(f"segment_reduce(): reduce must be one of {', '.join(_EMPTY)}, but got {reduce}")
     if (lengths is None) == (offsets is None):

@@ -125,11 +125,11 @@ def searchsorted(
                            "right was True")  # fmt: skip
     array = sorted_sequence._array
     refuse_complex("searchsorted", array)
-    refuse_kind("searchsorted_out_cpu", array.dtype, "fiu")
     if sorter is not None:
         array = np.take_along_axis(array, sorter._array, -1)
     values = input._array if isinstance(input, TensorBase) else np.asarray(input)
     refuse_complex("searchsorted", values)
+    refuse_kind("searchsorted_out_cpu", np.result_type(array, values), "fiu")
     found = _searched(array, values, "right" if right or side == "right" else "left")
     return wrap(np.asarray(found, np.int32 if out_int32 else np.int64))
 

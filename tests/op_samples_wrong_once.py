@@ -17,6 +17,12 @@ ARGUMENTS = [
     *calls("squeeze", [real(1, 3), ()], variants=False),
 ]  # fmt: skip
 
+TRUTH = [
+    *calls("add", [Const(np.array([True, False])), Const(np.array([True, True])), {"alpha": 2}], **VALUE_ONLY),
+    *calls("round special.round", [real(3), {"decimals": 0}], **VALUE_ONLY),
+    *calls("linalg.vecdot", [real(3), real(3, start=1)], [real(2, 3), real(3, start=1)], variants=False),
+]  # fmt: skip
+
 EDGES = [
     *calls("logit", [np.array([-0.5, 0.3, 1.5]), 1.0], [np.array([-0.5, 0.3, 1.5]), 0.0], note="bounds", **VALUE_ONLY),
     *calls("nextafter", [np.array([1.0, 2.0]), np.array([2.0, 2.0])], note="equal", **VALUE_ONLY),
@@ -39,4 +45,4 @@ BY_FREQUENCY = [
     for mode in ("sum", "mean")
 ]  # fmt: skip
 
-SAMPLES: list[Sample] = [*ARGUMENTS, *EDGES, *EMPTY, *(s for group in BY_FREQUENCY for s in group)]
+SAMPLES: list[Sample] = [*ARGUMENTS, *TRUTH, *EDGES, *EMPTY, *(s for group in BY_FREQUENCY for s in group)]
