@@ -31,10 +31,8 @@ class BackwardHookFunction(Function):
 class BackwardHooks:
     """The backward hooks of one call of a module, as they were when it was called."""
 
-    def __init__(self, module: Any) -> None:
-        self.module = module
-        self.hooks = list(module._backward_hooks.values())
-        self.pre_hooks = list(module._backward_pre_hooks.values())
+    def __init__(self, module: Any, pre_hooks: list[Any], hooks: list[Any]) -> None:
+        self.module, self.pre_hooks, self.hooks = module, pre_hooks, hooks
         self.input_places: list[int] | None = None
         self.output_places: list[int] = []
         self.inputs = self.outputs = 0

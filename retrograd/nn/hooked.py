@@ -14,12 +14,15 @@ from ..engine.nodes.hooks import RemovableHandle, register
 from .backward_hooks import BackwardHooks, hook_last_node
 
 Hook = Callable[..., Any]
+STATE_TABLES = (
+    "_state_dict_hooks", "_state_dict_pre_hooks", "_load_state_dict_pre_hooks", "_load_state_dict_post_hooks",
+)  # fmt: skip
 TABLES = ("_forward_hooks", "_forward_pre_hooks", "_backward_hooks", "_backward_pre_hooks")
 
 
 def start_hooks(self: Any) -> None:
     """No hooks yet."""
-    for table in TABLES:
+    for table in (*TABLES, *STATE_TABLES):
         self.__dict__[table] = OrderedDict()
     self.__dict__.update(_with_kwargs=set(), _always_called=set(), _is_full_backward_hook=None)
 
@@ -82,6 +85,43 @@ def _register(
     return handle
 
 
+# -- for every module
+_GLOBAL: dict[str, OrderedDict[int, Hook]] = {table: OrderedDict() for table in TABLES}
+"""Hooks of all modules, by the table of each module that they come before."""
+
+
+def register_module_forward_pre_hook(hook: Hook) -> RemovableHandle:
+    """Call ``hook(module, args)`` before the ``forward`` of any module."""
+    return register(_GLOBAL["_forward_pre_hooks"], hook)
+
+
+def register_module_forward_hook(
+    hook: Hook, *, with_kwargs: bool = False, always_call: bool = False
+) -> RemovableHandle:
+    """Call ``hook(module, args, output)`` after the ``forward`` of any module."""
+    if with_kwargs or always_call:
+        raise NotImplementedError("with_kwargs and always_call are only there for hooks of one module")
+    return register(_GLOBAL["_forward_hooks"], hook)
+
+
+def register_module_full_backward_pre_hook(hook: Hook) -> RemovableHandle:
+    """Call ``hook(module, grad_output)`` before the backward of any module."""
+    return register(_GLOBAL["_backward_pre_hooks"], hook)
+
+
+def register_module_full_backward_hook(hook: Hook) -> RemovableHandle:
+    """Call ``hook(module, grad_input, grad_output)`` after the backward of any module."""
+    return register(_GLOBAL["_backward_hooks"], hook)
+
+
+register_module_backward_hook = register_module_full_backward_hook
+
+
+def hooks_of(self: Any, table: str) -> list[tuple[int, Hook]]:
+    """Numbers and hooks in the order of calling: those of all modules first."""
+    return [*_GLOBAL[table].items(), *self.__dict__[table].items()]
+
+
 # -- calling
 def call(self: Any, *args: Any, **kwargs: Any) -> Any:
     """Run ``forward`` with the hooks around it."""
@@ -95,7 +135,8 @@ def call(self: Any, *args: Any, **kwargs: Any) -> Any:
 
 
 def _call(self: Any, *args: Any, **kwargs: Any) -> Any:
-    if not (self._forward_hooks or self._forward_pre_hooks or self._backward_hooks or self._backward_pre_hooks):
+    own = self._forward_hooks or self._forward_pre_hooks or self._backward_hooks or self._backward_pre_hooks
+    if not own and not any(_GLOBAL.values()):
         return self.forward(*args, **kwargs)
     called: set[int] = set()
     try:
@@ -108,20 +149,22 @@ def _call(self: Any, *args: Any, **kwargs: Any) -> Any:
 
 
 def _hooked_call(self: Any, args: Any, kwargs: dict[str, Any], called: set[int]) -> Any:
-    for number, hook in list(self._forward_pre_hooks.items()):
+    for number, hook in hooks_of(self, "_forward_pre_hooks"):
         args, kwargs = _before_forward(self, number, hook, args, kwargs)
     around = None
-    if self._backward_pre_hooks or (self._backward_hooks and self._is_full_backward_hook):
-        around = BackwardHooks(self)
+    full = self._is_full_backward_hook is not False
+    before, after = hooks_of(self, "_backward_pre_hooks"), hooks_of(self, "_backward_hooks") if full else []
+    if before or after:
+        around = BackwardHooks(self, [hook for _, hook in before], [hook for _, hook in after])
         args = around.around_inputs(args)
     output = self.forward(*args, **kwargs)
-    for number, hook in list(self._forward_hooks.items()):
+    for number, hook in hooks_of(self, "_forward_hooks"):
         called.add(number)
         changed = _after_forward(self, number, hook, args, kwargs, output)
         output = output if changed is None else changed
     if around is not None:
         return around.around_outputs(output)
-    if self._backward_hooks:
+    if self._backward_hooks and not full:
         hook_last_node(self, output)
     return output
 

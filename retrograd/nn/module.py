@@ -7,8 +7,9 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from ..engine.tensors.parameter import Parameter
-from . import hooked, module_state
+from . import conversions, hooked, module_state
 
+_BEFORE = {"_parameters": "parameters", "_modules": "module"}
 _EXPECTED = {"_parameters": ("parameter", "torch.nn.Parameter"), "_modules": ("child module", "torch.nn.Module")}
 """What stands in a table, and of which class."""
 
@@ -40,7 +41,7 @@ class Module:
             known = self.__dict__.get(table)
             if isinstance(value, kind):
                 if known is None:
-                    raise AttributeError(f"cannot assign {table[1:]} before Module.__init__() call")
+                    raise AttributeError(f"cannot assign {_BEFORE[table]} before Module.__init__() call")
                 self.__dict__.pop(name, None)
                 known[name] = value
                 return
@@ -54,6 +55,7 @@ class Module:
                 return
         buffers = self.__dict__.get("_buffers", {})
         if name in buffers:
+            module_state.check_buffer_value(name, value)
             buffers[name] = value
         else:
             object.__setattr__(self, name, value)
@@ -100,17 +102,19 @@ class Module:
 
     def get_parameter(self, target: str) -> Any:
         """The parameter with a dotted name; ``AttributeError`` where there is none."""
-        return module_state.member(self, target)
+        return module_state.member(self, target, "parameter")
 
     def get_buffer(self, target: str) -> Any:
         """The buffer with a dotted name; ``AttributeError`` where there is none."""
-        return module_state.member(self, target)
+        return module_state.member(self, target, "buffer")
 
     # -- walking the tree
     def named_children(self) -> Iterator[tuple[str, Module]]:
         """Direct children by name."""
+        seen = set()
         for name, module in self._modules.items():
-            if module is not None:
+            if module is not None and module not in seen:
+                seen.add(module)
                 yield name, module
 
     def children(self) -> Iterator[Module]:
@@ -118,17 +122,20 @@ class Module:
         for _, module in self.named_children():
             yield module
 
-    def named_modules(self, prefix: str = "") -> Iterator[tuple[str, Module]]:
-        """This module and all below it, each once, with dotted names."""
+    def named_modules(
+        self, memo: set[Any] | None = None, prefix: str = "", remove_duplicate: bool = True
+    ) -> Iterator[tuple[str, Module]]:
+        """This module and all below it with dotted names, each once unless ``remove_duplicate`` is off."""
         stack: list[tuple[str, Module]] = [(prefix, self)]
-        seen: set[int] = set()
+        seen = set() if memo is None else memo
         while stack:
             name, module = stack.pop()
-            if id(module) in seen:
+            if module in seen:
                 continue
-            seen.add(id(module))
+            if remove_duplicate:
+                seen.add(module)
             yield name, module
-            below = [(f"{name}.{n}" if name else n, m) for n, m in module.named_children()]
+            below = [(f"{name}.{n}" if name else n, m) for n, m in module._modules.items() if m is not None]
             stack.extend(reversed(below))
 
     def modules(self) -> Iterator[Module]:
@@ -136,26 +143,34 @@ class Module:
         for _, module in self.named_modules():
             yield module
 
-    def _named_members(self, table: str, prefix: str, recurse: bool) -> Iterator[tuple[str, Any]]:
+    def _named_members(
+        self, table: str, prefix: str, recurse: bool, remove_duplicate: bool = True
+    ) -> Iterator[tuple[str, Any]]:
         seen: set[int] = set()
-        for path, module in self.named_modules(prefix) if recurse else [(prefix, self)]:
+        walk = self.named_modules(prefix=prefix, remove_duplicate=remove_duplicate) if recurse else [(prefix, self)]
+        for path, module in walk:
             for name, value in getattr(module, table).items():
                 if value is not None and id(value) not in seen:
-                    seen.add(id(value))
+                    if remove_duplicate:
+                        seen.add(id(value))
                     yield f"{path}.{name}" if path else name, value
 
-    def named_parameters(self, prefix: str = "", recurse: bool = True) -> Iterator[tuple[str, Any]]:
-        """Parameters with dotted names, each once."""
-        return self._named_members("_parameters", prefix, recurse)
+    def named_parameters(
+        self, prefix: str = "", recurse: bool = True, remove_duplicate: bool = True
+    ) -> Iterator[tuple[str, Any]]:
+        """Parameters with dotted names, each once unless ``remove_duplicate`` is off."""
+        return self._named_members("_parameters", prefix, recurse, remove_duplicate)
 
     def parameters(self, recurse: bool = True) -> Iterator[Any]:
         """Parameters, each once."""
         for _, p in self.named_parameters(recurse=recurse):
             yield p
 
-    def named_buffers(self, prefix: str = "", recurse: bool = True) -> Iterator[tuple[str, Any]]:
-        """Buffers with dotted names, each once."""
-        return self._named_members("_buffers", prefix, recurse)
+    def named_buffers(
+        self, prefix: str = "", recurse: bool = True, remove_duplicate: bool = True
+    ) -> Iterator[tuple[str, Any]]:
+        """Buffers with dotted names, each once unless ``remove_duplicate`` is off."""
+        return self._named_members("_buffers", prefix, recurse, remove_duplicate)
 
     def buffers(self, recurse: bool = True) -> Iterator[Any]:
         """Buffers, each once."""
@@ -163,16 +178,21 @@ class Module:
             yield b
 
     # -- state
-    def state_dict(self, destination: Any = None, prefix: str = "", keep_vars: bool = False) -> Any:
-        """Parameters and persistent buffers by name, detached unless ``keep_vars``."""
-        return module_state.state_dict(self, prefix, keep_vars, destination)
-
-    def load_state_dict(self, state_dict: dict[str, Any], strict: bool = True) -> module_state.IncompatibleKeys:
-        """Copy values in and tell which names did not fit; with ``strict`` those are a ``RuntimeError``."""
-        return module_state.load_state_dict(self, state_dict, strict)
+    _version = 1
+    state_dict = module_state.state_dict
+    load_state_dict = module_state.load_state_dict
+    _save_to_state_dict = module_state.save_to_state_dict
+    _load_from_state_dict = module_state.load_from_state_dict
+    register_state_dict_pre_hook = module_state.register_state_dict_pre_hook
+    register_state_dict_post_hook = _register_state_dict_hook = module_state.register_state_dict_post_hook
+    register_load_state_dict_pre_hook = module_state.register_load_state_dict_pre_hook
+    register_load_state_dict_post_hook = module_state.register_load_state_dict_post_hook
+    _register_load_state_dict_pre_hook = module_state.register_raw_load_pre_hook
 
     def train(self, mode: bool = True) -> Module:
         """Switch training mode for the whole tree."""
+        if not isinstance(mode, bool):
+            raise ValueError("training mode is expected to be boolean")
         for module in self.modules():
             module.training = mode
         return self
@@ -197,37 +217,18 @@ class Module:
 
     def apply(self, fn: Callable[[Module], Any]) -> Module:
         """Call ``fn`` on every module, children first."""
-        for module in reversed(list(self.modules())):
-            fn(module)
+        for child in self.children():
+            child.apply(fn)
+        fn(self)
         return self
 
-    def to(self, *args: Any, **kwargs: Any) -> Module:
-        """Change the dtype of floating parameters and buffers in place."""
-        for t in (*self.parameters(), *self.buffers()):
-            if t.is_floating_point() or t.is_complex():
-                t.data = t.data.to(*args, **kwargs)
-        return self
-
-    def double(self) -> Module:
-        """All floating parameters in float64."""
-        for t in (*self.parameters(), *self.buffers()):
-            if t.is_floating_point():
-                t.data = t.data.double()
-        return self
-
-    def half(self) -> Module:
-        """All floating parameters in float16."""
-        for t in (*self.parameters(), *self.buffers()):
-            if t.is_floating_point():
-                t.data = t.data.half()
-        return self
-
-    def float(self) -> Module:
-        """All floating parameters in float32."""
-        for t in (*self.parameters(), *self.buffers()):
-            if t.is_floating_point():
-                t.data = t.data.float()
-        return self
+    to = conversions.to
+    type = conversions.to_type
+    double = conversions.double
+    float = conversions.single
+    half = conversions.half
+    cpu = share_memory = conversions.unchanged
+    to_empty = conversions.to_empty
 
     # -- calling
     def forward(self, *args: Any, **kwargs: Any) -> Any:
@@ -245,8 +246,17 @@ class Module:
         """What ``repr`` shows between the parentheses."""
         return ""
 
+    def _get_name(self) -> str:
+        return type(self).__name__
+
+    def __dir__(self) -> list[str]:
+        own = [*self.__dict__, *self._parameters, *self._buffers, *self._modules]
+        return sorted({*object.__dir__(self), *own})
+
     def __repr__(self) -> str:
-        lines = [f"({n}): " + repr(m).replace("\n", "\n  ") for n, m in self.named_children()]
-        if not lines:
-            return f"{type(self).__name__}({self.extra_repr()})"
-        return f"{type(self).__name__}(\n  " + "\n  ".join(lines) + "\n)"
+        extra, name = self.extra_repr(), self._get_name()
+        below = [(n, repr(m)) for n, m in self._modules.items()]
+        if not below and "\n" not in extra:
+            return f"{name}({extra})"
+        lines = [*(extra.split("\n") if extra else []), *(f"({n}): " + text.replace("\n", "\n  ") for n, text in below)]
+        return f"{name}(\n  " + "\n  ".join(lines) + "\n)"

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
+from ..engine.nodes.hooks import RemovableHandle, register
 from ..engine.switches.modes import no_grad
 from ..engine.table.methods import FUNCTIONS
 from ..engine.tensors.parameter import Parameter
@@ -14,7 +15,7 @@ from ..engine.tensors.tensor import Tensor
 typename = FUNCTIONS["typename"]
 
 
-class IncompatibleKeys(NamedTuple):
+class _IncompatibleKeys(NamedTuple):
     """What ``load_state_dict`` found too little and too much."""
 
     missing_keys: list[str]
@@ -63,61 +64,179 @@ def check_buffer(name: str, tensor: Any) -> None:
         raise TypeError(f"cannot assign '{typename(tensor)}' object to buffer '{name}' (torch Tensor or None required)")
 
 
-def entries(module: Any, prefix: str = "") -> Iterator[tuple[str, Any]]:
-    """Parameters and lasting buffers of a module and then of its children, each wherever it stands."""
+def check_buffer_value(name: str, value: Any) -> None:
+    """``TypeError`` for what cannot take the place of a buffer."""
+    if value is not None and not isinstance(value, Tensor):
+        raise TypeError(
+            f"cannot assign '{typename(value)}' as buffer '{name}' (torch.nn.Buffer, torch.Tensor or None expected)"
+        )
+
+
+def entries(module: Any) -> Iterator[tuple[str, Any]]:
+    """Parameters and lasting buffers of one module."""
     for name, value in module._parameters.items():
         if value is not None:
-            yield prefix + name, value
+            yield name, value
     for name, value in module._buffers.items():
         if value is not None and name not in module._non_persistent_buffers_set:
-            yield prefix + name, value
-    for name, child in module._modules.items():
-        if child is not None:
-            yield from entries(child, f"{prefix}{name}.")
+            yield name, value
 
 
-def state_dict(module: Any, prefix: str, keep_vars: bool, destination: Any) -> Any:
-    """The entries, detached unless ``keep_vars``."""
-    made = OrderedDict() if destination is None else destination
-    made.update((name, value if keep_vars else value.detach()) for name, value in entries(module, prefix))
-    return made
+def _children(module: Any) -> Iterator[tuple[str, Any]]:
+    """Every child under every name that it has."""
+    return ((name, child) for name, child in module._modules.items() if child is not None)
 
 
-def load_state_dict(module: Any, given: dict[str, Any], strict: bool) -> IncompatibleKeys:
-    """Copy what fits; ``RuntimeError`` that lists what is missing, too much (if ``strict``) or of another shape."""
-    own = dict(entries(module))
-    missing, unexpected = [n for n in own if n not in given], [n for n in given if n not in own]
-    faults = []
-    if strict and missing:
-        faults.append(f"Missing key(s) in state_dict: {_listed(missing)}. ")
-    if strict and unexpected:
-        faults.append(f"Unexpected key(s) in state_dict: {_listed(unexpected)}. ")
-    with no_grad():
-        for name, tensor in own.items():
-            if name not in given:
-                continue
-            if given[name].shape != tensor.shape:
-                faults.append(
-                    f"size mismatch for {name}: copying a param with shape {given[name].shape} from checkpoint, the "
-                    f"shape in current model is {tensor.shape}."
-                )
-                continue
-            tensor.copy_(given[name])
+def state_dict(self: Any, destination: Any = None, prefix: str = "", keep_vars: bool = False) -> Any:
+    """Parameters and persistent buffers by name, detached unless ``keep_vars``; ``_metadata`` has the versions."""
+    if destination is None:
+        destination = OrderedDict()
+        destination._metadata = OrderedDict()
+    own = {"version": self._version}
+    if hasattr(destination, "_metadata"):
+        destination._metadata[prefix[:-1]] = own
+    for hook in self._state_dict_pre_hooks.values():
+        hook(self, prefix, keep_vars)
+    self._save_to_state_dict(destination, prefix, keep_vars)
+    for name, child in _children(self):
+        child.state_dict(destination=destination, prefix=f"{prefix}{name}.", keep_vars=keep_vars)
+    for hook in self._state_dict_hooks.values():
+        replaced = hook(self, destination, prefix, own)
+        destination = destination if replaced is None else replaced
+    return destination
+
+
+def save_to_state_dict(self: Any, destination: Any, prefix: str, keep_vars: bool) -> None:
+    """What this module alone adds; may be overridden."""
+    for name, value in entries(self):
+        destination[prefix + name] = value if keep_vars else value.detach()
+    if hasattr(self, "get_extra_state"):
+        destination[f"{prefix}_extra_state"] = self.get_extra_state()
+
+
+def load_state_dict(self: Any, state_dict: Any, strict: bool = True, assign: bool = False) -> _IncompatibleKeys:
+    """Copy values in (or put them in place, with ``assign``) and tell which names did not fit.
+
+    ``RuntimeError`` lists what has another shape and, if ``strict``, what is missing or too much.
+    """
+    if not isinstance(state_dict, Mapping):
+        raise TypeError(f"Expected state_dict to be dict-like, got {type(state_dict)}.")
+    report = _IncompatibleKeys([], [])
+    faults: list[str] = []
+    versions = getattr(state_dict, "_metadata", {})
+    _load(self, OrderedDict(state_dict), "", versions, {"assign_to_params_buffers": assign}, (report, faults))
+    if strict and report.unexpected_keys:
+        faults.insert(0, f"Unexpected key(s) in state_dict: {_listed(report.unexpected_keys)}. ")
+    if strict and report.missing_keys:
+        faults.insert(0, f"Missing key(s) in state_dict: {_listed(report.missing_keys)}. ")
     if faults:
         text = "\n\t".join(faults)
-        raise RuntimeError(f"Error(s) in loading state_dict for {type(module).__name__}:\n\t{text}")
-    return IncompatibleKeys(missing, unexpected)
+        raise RuntimeError(f"Error(s) in loading state_dict for {type(self).__name__}:\n\t{text}")
+    return report
+
+
+def _load(
+    module: Any, given: Any, prefix: str, versions: Any, options: dict[str, Any],
+    found: tuple[_IncompatibleKeys, list[str]],
+) -> None:  # fmt: skip
+    report, faults = found
+    own = {**versions.get(prefix[:-1], {}), **options}
+    module._load_from_state_dict(given, prefix, own, True, report.missing_keys, report.unexpected_keys, faults)
+    for name, child in _children(module):
+        inner = f"{prefix}{name}."
+        _load(child, {k: v for k, v in given.items() if k.startswith(inner)}, inner, versions, options, found)
+    for hook in module._load_state_dict_post_hooks.values():
+        if hook(module, report) is not None:
+            raise AssertionError(
+                "Hooks registered with ``register_load_state_dict_post_hook`` are not expected to return new values, "
+                "if incompatible_keys need to be modified, it should be done inplace."
+            )
+
+
+def load_from_state_dict(
+    self: Any, state_dict: Any, prefix: str, local_metadata: dict[str, Any], strict: bool, missing_keys: list[str],
+    unexpected_keys: list[str], error_msgs: list[str],
+) -> None:  # fmt: skip
+    """What this module alone takes over; may be overridden.  The lists are added to."""
+    for hook in self._load_state_dict_pre_hooks.values():
+        hook(state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys, error_msgs)
+    own, extra = dict(entries(self)), f"{prefix}_extra_state"
+    for name, tensor in own.items():
+        if prefix + name in state_dict:
+            fault = _take(self, name, tensor, state_dict[prefix + name], prefix + name, local_metadata)
+            error_msgs.extend(fault)
+        elif strict:
+            missing_keys.append(prefix + name)
+    if hasattr(self, "set_extra_state"):
+        if extra in state_dict:
+            self.set_extra_state(state_dict[extra])
+        elif strict:
+            missing_keys.append(extra)
+    if strict:
+        known = {*own, *self._modules, *(["_extra_state"] if hasattr(self, "set_extra_state") else [])}
+        names = (key[len(prefix) :] for key in state_dict if key.startswith(prefix))
+        for rest in names:
+            first = rest.split(".")[0]
+            if first not in known or (first in own and rest != first):
+                unexpected_keys.append(prefix + rest)
+
+
+def _take(module: Any, name: str, tensor: Any, given: Any, key: str, local: dict[str, Any]) -> list[str]:
+    """Put one value in; what is wrong with it, if anything."""
+    if not isinstance(given, Tensor):
+        what = f"expected torch.Tensor or Tensor-like object from checkpoint but received {type(given)}"
+        return [f'While copying the parameter named "{key}", {what}']
+    if given.shape != tensor.shape:
+        what = f"copying a param with shape {given.shape} from checkpoint, the shape in current model is"
+        return [f"size mismatch for {key}: {what} {tensor.shape}."]
+    if local.get("assign_to_params_buffers"):
+        kept = name in module._parameters and not isinstance(given, Parameter)
+        setattr(module, name, Parameter(given, requires_grad=tensor.requires_grad) if kept else given)
+        return []
+    with no_grad():
+        tensor.copy_(given)
+    return []
+
+
+def register_state_dict_pre_hook(self: Any, hook: Any) -> RemovableHandle:
+    """Call ``hook(module, prefix, keep_vars)`` before ``state_dict`` reads this module."""
+    return register(self._state_dict_pre_hooks, hook)
+
+
+def register_state_dict_post_hook(self: Any, hook: Any) -> RemovableHandle:
+    """Call ``hook(module, state_dict, prefix, local_metadata)`` after ``state_dict`` has read this module."""
+    return register(self._state_dict_hooks, hook)
+
+
+def register_load_state_dict_pre_hook(self: Any, hook: Any) -> RemovableHandle:
+    """Call ``hook(module, state_dict, prefix, …)`` before this module takes values over."""
+    return register(self._load_state_dict_pre_hooks, lambda *given: hook(self, *given))
+
+
+def register_load_state_dict_post_hook(self: Any, hook: Any) -> RemovableHandle:
+    """Call ``hook(module, incompatible_keys)`` after this module and those below have taken values over."""
+    return register(self._load_state_dict_post_hooks, hook)
+
+
+def register_raw_load_pre_hook(self: Any, hook: Any, with_module: bool = False) -> RemovableHandle:
+    """``register_load_state_dict_pre_hook`` whose hook gets the module only when asked for."""
+    return register(self._load_state_dict_pre_hooks, (lambda *given: hook(self, *given)) if with_module else hook)
 
 
 def _listed(names: list[str]) -> str:
     return ", ".join(f'"{name}"' for name in names)
 
 
-def member(module: Any, target: str) -> Any:
-    """The parameter, buffer or module with a dotted name; ``AttributeError`` where there is none."""
-    found = module
+def member(module: Any, target: str, kind: str = "") -> Any:
+    """The parameter, buffer or module with a dotted name; ``AttributeError`` where there is none of the kind."""
+    found = owner = module
     for part in target.split(".") if target else ():
         if not hasattr(found, part):
             raise AttributeError(f"{type(found).__name__} has no attribute `{part}`")
-        found = getattr(found, part)
+        found, owner = getattr(found, part), found
+    last = target.rpartition(".")[2]
+    if kind == "parameter" and not isinstance(found, Parameter):
+        raise AttributeError(f"`{last}` is not an nn.Parameter")
+    if kind == "buffer" and last not in owner._buffers:
+        raise AttributeError(f"`{last}` is not a buffer")
     return found

@@ -13,6 +13,7 @@ from . import (
     dropout,
     linear,
     loss,
+    module,
     normalization,
     padding,
     pooling,
@@ -36,4 +37,4 @@ LAYERS: dict[str, Any] = {
 """Public name -> class."""
 
 globals().update(LAYERS)
-__all__ = ["Module", *LAYERS]  # noqa: PLE0604
+__all__ = ["Module", "module", *LAYERS]  # noqa: PLE0604

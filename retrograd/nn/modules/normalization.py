@@ -61,6 +61,15 @@ class _Tracking(_Scaling):
         self.reset_running_stats()
         self._start_scale()
 
+    _version = 2
+
+    def _load_from_state_dict(self, state_dict: Any, prefix: str, local_metadata: dict[str, Any], *report: Any) -> None:
+        """States from before batches were counted get a count."""
+        counted = f"{prefix}num_batches_tracked"
+        if local_metadata.get("version") in (None, 1) and self.track_running_stats and counted not in state_dict:
+            state_dict[counted] = FUNCTIONS["tensor"](0)
+        super()._load_from_state_dict(state_dict, prefix, local_metadata, *report)
+
     def _check_input_dim(self, input: Any) -> None:  # noqa: A002
         if input.ndim not in self.dimensions:
             wanted = " or ".join(f"{n}D" for n in self.dimensions)

@@ -1,0 +1,59 @@
+"""Other dtypes for the parameters and buffers of a module; methods of ``Module``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from ..engine.table.methods import FUNCTIONS
+from ..engine.tensors.dtypes import dtype as Dtype
+from ..engine.tensors.dtypes import float16, float32, float64
+
+
+def _each(module: Any, change: Callable[[Any], Any], all_kinds: bool = False) -> Any:
+    """Change the data of every floating (or every) parameter, its gradient, and every buffer, in place."""
+    for t in (*module.parameters(), *module.buffers()):
+        if all_kinds or t.is_floating_point() or t.is_complex():
+            grad = t.grad if t.is_leaf else None
+            t.data = change(t.data)
+            if grad is not None:
+                grad.data = change(grad.data)
+    return module
+
+
+def to(self: Any, *args: Any, **kwargs: Any) -> Any:
+    """Change the dtype of floating parameters and buffers in place."""
+    wanted = next((value for value in (*args, *kwargs.values()) if isinstance(value, Dtype)), None)
+    if wanted is not None and not (wanted.is_floating_point or wanted.is_complex):
+        raise TypeError(f"nn.Module.to only accepts floating point or complex dtypes, but got desired dtype={wanted}")
+    return _each(self, lambda data: data.to(*args, **kwargs))
+
+
+def to_type(self: Any, dst_type: Any) -> Any:
+    """All parameters and buffers in a dtype."""
+    return _each(self, lambda data: data.type(dst_type), all_kinds=True)
+
+
+def double(self: Any) -> Any:
+    """All floating parameters in float64."""
+    return to(self, float64)
+
+
+def single(self: Any) -> Any:
+    """All floating parameters in float32."""
+    return to(self, float32)
+
+
+def half(self: Any) -> Any:
+    """All floating parameters in float16."""
+    return to(self, float16)
+
+
+def unchanged(self: Any) -> Any:
+    """The module as it is: there is one device, and threads share its memory."""
+    return self
+
+
+def to_empty(self: Any, *, device: Any, recurse: bool = True) -> Any:
+    """Parameters and buffers of the same shapes with arbitrary values."""
+    return _each(self, FUNCTIONS["empty_like"], all_kinds=True)

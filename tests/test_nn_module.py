@@ -1,0 +1,137 @@
+"""``nn.Module``: its walk, state, hooks around both, conversions and refusals, held against PyTorch."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+from typing import Any
+
+from both_engines import differential, raises
+
+
+def network(torch: Any) -> Any:
+    """A layer, a norm, a parameter, a lasting and a passing buffer."""
+
+    class Net(torch.nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.a = torch.nn.Linear(2, 2)
+            self.b = torch.nn.BatchNorm1d(2)
+            self.w = torch.nn.Parameter(torch.ones(2))
+            self.again = self.a
+            self.register_buffer("kept", torch.zeros(2))
+            self.register_buffer("passing", torch.zeros(2), persistent=False)
+
+        def forward(self, x: Any) -> Any:
+            return self.b(self.a(x)) * self.w
+
+        def extra_repr(self) -> str:
+            return "one\ntwo"
+
+    return Net()
+
+
+@differential
+def test_walk(torch: Any) -> Any:
+    """Names with and without repeats, prefixes, versions in the state, and the text of a module with both parts."""
+    net = network(torch)
+    order: list[str] = []
+    net.apply(lambda m: order.append(type(m).__name__))
+    return [
+        repr(net), list(net.state_dict()), dict(net.state_dict()._metadata), order,
+        [n for n, _ in net.named_parameters(remove_duplicate=False)], net._get_name(), net._version,
+        [n for n, _ in net.named_parameters(prefix="p", recurse=False)],
+        [n for n, _ in net.named_modules(prefix="x", remove_duplicate=False)], [n for n, _ in net.named_children()],
+    ]  # fmt: skip
+
+
+@differential
+def test_state_that_does_not_fit(torch: Any) -> Any:
+    """What is missing, too much, of another shape or no tensor; batches counted in old states; assignment."""
+    net = network(torch)
+    state = net.state_dict()
+    loose = net.load_state_dict({}, strict=False)
+    given = torch.ones(2)
+    net.load_state_dict({**state, "w": given}, assign=True)
+    return [
+        raises("Missing key", net.load_state_dict, {}), loose.missing_keys, repr(net.load_state_dict(state)),
+        raises("Unexpected key", net.load_state_dict, {**state, "zz": given}),
+        raises("size mismatch for w", net.load_state_dict, {**state, "w": torch.ones(3)}),
+        raises("dict-like", net.load_state_dict, 3), raises("Tensor-like", net.load_state_dict, {**state, "w": 3}),
+        net.w.data_ptr() == given.data_ptr(), net.w.requires_grad,
+    ]  # fmt: skip
+
+
+@differential
+def test_hooks_around_state(torch: Any) -> Any:
+    """Hooks before and after saving and loading, state beside tensors, and own ways to save."""
+    log: list[Any] = []
+
+    class Counting(torch.nn.Linear):
+        count = 3
+
+        def get_extra_state(self) -> Any:
+            return torch.tensor(self.count)
+
+        def set_extra_state(self, state: Any) -> None:
+            self.count = int(state) + 1
+
+    net = torch.nn.Sequential(Counting(2, 2))
+    net.register_state_dict_pre_hook(lambda m, prefix, keep_vars: log.append(("before", prefix)))
+    net._register_state_dict_hook(lambda m, state, prefix, local: log.append(("after", list(state))))
+    net[0].register_load_state_dict_pre_hook(lambda m, state, prefix, *rest: log.append(("load", prefix)))
+    net._register_load_state_dict_pre_hook(lambda *given: log.append(("raw", given[1])))
+    net.register_load_state_dict_post_hook(lambda m, keys: log.append(("loaded", keys.missing_keys)))
+    net.load_state_dict(net.state_dict())
+    return [log, net[0].count]
+
+
+@differential
+def test_hooks_of_all_modules(torch: Any) -> Any:
+    """Hooks for every module run before its own, forward and backward, until removed."""
+    every, log, x = torch.nn.modules.module, [], torch.ones(1, 2, requires_grad=True)
+    layer = torch.nn.ReLU()
+    layer.register_forward_hook(lambda m, args, out: log.append("own"))
+    handles = [
+        every.register_module_forward_pre_hook(lambda m, args: log.append("pre")),
+        every.register_module_forward_hook(lambda m, args, out: log.append("all")),
+        every.register_module_full_backward_hook(lambda m, gi, go: log.append(("back", gi, go))),
+        every.register_module_full_backward_pre_hook(lambda m, go: log.append(("before", go))),
+    ]
+    layer(x).sum().backward()
+    for handle in handles:
+        handle.remove()
+    layer(x)
+    return [log, x.grad]
+
+
+@differential
+def test_conversions_and_copies(torch: Any) -> Any:
+    """Dtypes of parameters, buffers and gradients; integers stay; copies are modules of their own."""
+    net = network(torch)
+    net(torch.arange(6.0).reshape(3, 2)).sum().backward()
+    kinds = [[m.w.dtype, m.w.grad.dtype, m.kept.dtype] for m in (net.double(), net.half(), net.float())]
+    copied, pickled = copy.deepcopy(net), pickle.loads(pickle.dumps(torch.nn.Linear(2, 2)))
+    return [
+        kinds, net.b.num_batches_tracked.dtype, net.to(torch.float64).w.dtype, net.type(torch.float32).w.dtype,
+        raises("floating point or complex", net.to, torch.int32), raises("boolean", net.train, 3),
+        copied.w is net.w, isinstance(copied.w, torch.nn.Parameter), repr(pickled), net.cpu() is net,
+        net.to_empty(device="cpu").w.shape, sorted(set(dir(net)) & {"a", "w", "kept", "forward"}),
+    ]  # fmt: skip
+
+
+@differential
+def test_refused_attributes(torch: Any) -> Any:
+    """Buffers hold tensors, members are of the kind asked for, and nothing goes before ``__init__``."""
+    net = network(torch)
+
+    class Early(torch.nn.Module):
+        def __init__(self, value: Any) -> None:
+            self.value = value
+
+    return [
+        raises("as buffer 'kept'", setattr, net, "kept", 3), raises("is not an nn.Parameter", net.get_parameter, "a"),
+        raises("is not a buffer", net.get_buffer, "w"), net.get_buffer("b.running_mean"),
+        raises("cannot assign module before", Early, torch.nn.Linear(1, 1)),
+        raises("cannot assign parameters before", Early, torch.nn.Parameter(torch.ones(1))),
+    ]  # fmt: skip
