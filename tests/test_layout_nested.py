@@ -172,3 +172,15 @@ def test_lines_into_the_ports_of_a_frame_do_not_cross(heads: tuple[int, ...]) ->
 
     assert len(seen.frames) == 3
     assert sorted(lines, key=lambda points: points[0]) == sorted(lines, key=lambda points: points[-1])
+
+
+@pytest.mark.parametrize("heads", list(itertools.permutations((5, 6, 7))))
+def test_heads_of_a_frame_stand_in_the_order_of_the_sums_above(heads: tuple[int, ...]) -> None:
+    """Where the losses cannot change places, being added two and two, the heads in the frame do."""
+    ops = [("Add", ""), ("Add", ""), *[("Loss", "")] * 3, ("A", "m"), ("B", "m"), ("C", "m"), ("Relu", "m/trunk")]
+    edges = [(0, 1), (0, 4), (1, 2), (1, 3), *enumerate(heads, 2), *((head, 8) for head in (5, 6, 7))]
+    folded = fold(snapshot(ops, sorted(edges)), ("modules",))
+    made = layout(seen := view(folded, everything(folded).opened), [Size(120, 60)] * 9)
+    lines = [points for points, source in zip(made.edges, seen.sources, strict=True) if 2 <= source < 5]
+
+    assert sorted(lines, key=lambda points: points[0]) == sorted(lines, key=lambda points: points[-1])

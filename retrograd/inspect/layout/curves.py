@@ -7,8 +7,27 @@ from itertools import pairwise
 
 from .base import Point, straight, vertical
 
-_TURN = 34.0
-"""How far a U-turn reaches beyond its ends."""
+_FLAT, _WIDER, _FARTHEST = 14.0, 0.035, 29.0
+"""How far a turn reaches: so much, more the wider it is, at most so far; a narrow one is half a circle."""
+_ROUND = 0.5523
+"""Where the controls of a quarter of a circle stand, from its ends to its corner."""
+
+
+def u_turn(start: Point, end: Point, heading: float) -> list[Point]:
+    """Return the points after ``start`` of a turn to another place on the same height: corner, straight, corner.
+
+    A wide turn reaches farther than a narrow one, and corners are round, so that one within another does not meet it.
+    """
+    (x0, y), (x1, _) = start, end
+    width = abs(x1 - x0)
+    deep = min(width / 2, _FLAT + _WIDER * width, _FARTHEST)
+    side, far = (deep if x1 > x0 else -deep), y + heading * deep
+    first, last = (x0 + side, far), (x1 - side, far)
+    near = y + heading * deep * _ROUND
+    turn = [(x0, near), (x0 + side * (1 - _ROUND), far), first]
+    turn += straight(first, last)
+    turn += [(x1 - side * (1 - _ROUND), far), (x1, near)]
+    return [*((round(x, 1), round(y, 1)) for x, y in turn), end]
 
 
 def curve(points: Iterable[Point]) -> list[Point]:
@@ -18,8 +37,7 @@ def curve(points: Iterable[Point]) -> list[Point]:
     heading = 1.0
     for start, end in pairwise(way):
         if start[1] == end[1]:
-            turn = start[1] + heading * _TURN
-            bezier += [(start[0], turn), (end[0], turn), end]
+            bezier += u_turn(start, end, heading)
             heading = -heading
         elif start[0] == end[0]:
             bezier += straight(start, end)

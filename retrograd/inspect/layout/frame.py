@@ -14,7 +14,7 @@ _LANE = 8.0
 _LANES = 40
 """Lanes of one corridor; further edges share them."""
 _CORRIDOR = 36.0
-_TURN_ROOM = 40.0
+_TURN_ROOM = 30.0
 
 
 @dataclass(slots=True)

@@ -42,7 +42,7 @@ def layout_net(
     bands = bands_.stack(layered, sizes, anchors, centres, grids)
     placed = Placed(layered, sizes, anchors, centres)
     extents = layer_extents(placed, bands)
-    cuts = cut_into_pages(bands, extents, _passing(layered), sheet, (int(layered.tops), int(layered.bottoms)))
+    cuts = cut_into_pages(bands, extents, _passing(layered, net), sheet, (int(layered.tops), int(layered.bottoms)))
     framed = frame(placed, bands, extents, lane_users(layered, net, bands.pages))
     tick()
     labels = label_widths if label_widths is not None else [0.0] * net.edge_count
@@ -50,9 +50,15 @@ def layout_net(
     return Layout([framed.box(node) for node in range(layered.nodes)], edges, framed.width, framed.height, cuts)
 
 
-def _passing(layered: Layered) -> list[float]:
+def _passing(layered: Layered, net: Net) -> list[float]:
     """Return how many lines run from each layer to the next; those that end together count less, for they meet."""
     above, below = layered.above.starts, layered.below.starts
     starts = [sum(below[vertex + 1] > below[vertex] for vertex in layer) for layer in layered.layers]
-    ends = [sum(above[vertex + 1] > above[vertex] for vertex in layer) for layer in layered.layers]
+    ports: dict[int, set[float]] = {}
+    for edge, distance in net.enters_at.items():
+        ports.setdefault(net.edge_target[edge], set()).add(distance)
+    ends = [
+        sum(len(ports.get(vertex, "1")) for vertex in layer if above[vertex + 1] > above[vertex])
+        for layer in layered.layers
+    ]
     return [(start + 3 * end) / 4 for start, end in zip(starts, [*ends[1:], 0], strict=True)]

@@ -14,7 +14,9 @@ from retrograd.inspect.fold import View
 
 from .base import Box, Layout, Point, Size, straight
 from .layered import layout_net
+from .layers import build
 from .net import Net
+from .ordering import reduce_crossings
 from .pages import ALMOST, SCREEN, fill
 from .part import End, Part, Piece
 
@@ -56,6 +58,8 @@ def layout(
         return _flat(view, sizes, label_widths)
     work = _Nested(view, sizes, title_widths or [0.0] * len(view.frames))
     work.split_edges(label_widths or [0.0] * len(view.edges))
+    for part in work.parts:  # outer ones first
+        work.order_ports(part)
     best = work.placed(_ENDLESS, _ENDLESS)
     if best.sizes[0].height > ALMOST * SCREEN.height:
         heights = _HEIGHTS if len(view.boxes) <= _FEW else _HEIGHTS[:1]
@@ -142,6 +146,25 @@ class _Nested:
             plain = twin if not (out or into) else 0
             way.append((meeting, self.parts[meeting].link(Piece(start, end, plain), label)))
             self.ways.append(way + inward[::-1])
+
+    def order_ports(self, part: Part) -> None:
+        """Let lines enter the frames in one frame in the order in which they come, as far as that is free."""
+        frames = [inner for kind, inner in part.members if kind == "frame" and len(self.parts[inner].tops) > 1]
+        if not frames:
+            return
+        net = part.net()
+        layered = build(net)
+        reduce_crossings(layered)
+        places = {vertex: place for layer in layered.layers for place, vertex in enumerate(layer)}
+        coming: dict[tuple[int, int], int] = {}
+        for edge, piece in enumerate(part.pieces):
+            if piece.end.kind == "frame":
+                path = layered.path(edge, net.edge_source[edge], net.edge_target[edge])
+                coming.setdefault((piece.end.number, piece.end.port), places[path[-2]])
+        for frame in frames:
+            inner = self.parts[frame]
+            ordered = sorted(inner.tops, key=lambda port, frame=frame: coming.get((frame, port), 0))  # type: ignore[misc]
+            inner.tops = {port: number for number, port in enumerate(ordered)}
 
     def placed(self, within: Size, around: Size) -> _Placing:
         """Lay out all frames; inner ones fit the sheet ``within`` if they can, the whole drawing the one ``around``."""

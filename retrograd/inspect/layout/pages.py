@@ -9,13 +9,13 @@ from collections.abc import Sequence
 from .bands import Bands
 from .base import Size
 
-SCREEN = Size(1500.0, 900.0)
-"""What a reader sees at once."""
+SCREEN = Size(1500.0, 840.0)
+"""What a reader sees at once below a caption."""
 ALMOST = 1.12
 """Sheets that a drawing may be tall without being cut: scrolling a little is easier than following a turn."""
 _TURN = 0.15
 """What a cut costs, in sheets,"""
-_LINE = 0.35
+_LINE = 0.25
 """and what twice as many lines through it cost."""
 _MOST = 12
 """Numbers of pages that are tried; of a drawing that needs more, only the best shape counts."""
@@ -24,7 +24,7 @@ _SLACKS = (1.05, 1.2, 1.4)
 """How much taller than equal pages the tallest may be, so that cuts move to where few lines pass."""
 _BETWEEN = 36.0
 """Width of the corridor between two pages,"""
-_HEADROOM = 80.0
+_HEADROOM = 60.0
 """and what its turns need above and below."""
 
 

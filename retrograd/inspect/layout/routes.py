@@ -28,10 +28,22 @@ def lane_users(layered: Layered, net: Net, pages: list[int]) -> list[Lane]:
         users.append((page, ("up" if end != page else "lane", target, number)))
         if end != page:
             users.append((max(end - 1, 0), ("down", target, number)))
-    for number in range(1, len(pages)):
-        if pages[number] != pages[number - 1]:
-            users += [(pages[number - 1], ("next", vertex, 0)) for vertex in layered.layers[number]]
+    numbers = _numbers(layered, net) if pages and pages[-1] else {}
+    for layer, (before, page) in enumerate(pairwise(pages), 1):
+        if page != before:
+            # The line farthest to the left turns around all others, below and above.
+            for vertex in reversed(layered.layers[layer]):
+                users += [(before, ("next", vertex, number)) for number in numbers.get(vertex, [0])]
     return users
+
+
+def _numbers(layered: Layered, net: Net) -> dict[int, list[int]]:
+    """Return per node to which outputs of it lines run from layer to layer: each has a way of its own."""
+    in_lane, found = set(layered.lanes), {}  # type: set[int], dict[int, set[int]]
+    for edge, (target, number) in enumerate(zip(net.edge_target, net.edge_output_nr, strict=True)):
+        if edge not in in_lane:
+            found.setdefault(target, set()).add(number)
+    return {node: sorted(numbers, reverse=True) for node, numbers in found.items()}
 
 
 def routes(net: Net, frame: Frame, label_widths: Sequence[float]) -> list[list[Point]]:
@@ -52,7 +64,7 @@ def routes(net: Net, frame: Frame, label_widths: Sequence[float]) -> list[list[P
         if edge in in_lane:
             drawn.append(curve(_lane_way(frame, path, net.edge_output_nr[edge], starts[edge], ends[edge])))
         elif len(path) > 2 or source in rows or target in rows or pages[ranks[source]] != pages[ranks[target]]:
-            drawn.append(curve(_layer_way(frame, path, starts[edge], ends[edge])))
+            drawn.append(curve(_layer_way(frame, path, net.edge_output_nr[edge], starts[edge], ends[edge])))
         else:
             drawn.append(_next_layer(frame, source, target, starts[edge], ends[edge]))
     return drawn
@@ -151,7 +163,7 @@ def _grouped(ends: list[int]) -> dict[int, list[int]]:
     return groups
 
 
-def _layer_way(frame: Frame, path: list[int], start: float, end: float) -> list[Point]:
+def _layer_way(frame: Frame, path: list[int], number: int, start: float, end: float) -> list[Point]:
     """Return the way points of an edge that runs from layer to layer."""
     bands, ranks, centres = frame.bands, frame.layered.ranks, frame.centres
     way = frame.exit(path[0], start)
@@ -161,7 +173,8 @@ def _layer_way(frame: Frame, path: list[int], start: float, end: float) -> list[
         rank = ranks[vertex]
         if bands.pages[rank] != page:
             page = bands.pages[rank]
-            way += _page_turn(frame, path[index - 1], vertex)
+            key = ("next", vertex, number if vertex < frame.layered.nodes else 0)
+            way += _page_turn(frame, path[index - 1], key)
         if index == len(path) - 1:
             return way + frame.entry(vertex, end)
         way.append((centres[vertex], bands.tops[rank]))
@@ -169,11 +182,11 @@ def _layer_way(frame: Frame, path: list[int], start: float, end: float) -> list[
     return way
 
 
-def _page_turn(frame: Frame, upper: int, lower: int) -> list[Point]:
+def _page_turn(frame: Frame, upper: int, key: tuple[str, int, int]) -> list[Point]:
     """Return the way up the corridor between two pages, from the bottom of one to the top of the next."""
-    lane = frame.lane(frame.page(upper), ("next", lower, 0))
+    lane = frame.lane(frame.page(upper), key)
     bands, ranks = frame.bands, frame.layered.ranks
-    return [(lane, bands.bottoms[ranks[upper]]), (lane, bands.tops[ranks[lower]])]
+    return [(lane, bands.bottoms[ranks[upper]]), (lane, bands.tops[ranks[key[1]]])]
 
 
 def _lane_way(frame: Frame, path: list[int], number: int, start: float, end: float) -> list[Point]:

@@ -1,6 +1,6 @@
 // ---- columns: where the rows of a tall box are cut, so that it fits its sheet and few lines run over (as in pages.py).
 
-const CUT = 0.15, CUT_LINE = 0.35;  // what a cut costs, in sheets, and what twice as many lines through it do
+const CUT = 0.15, CUT_LINE = 0.25;  // what a cut costs, in sheets, and what twice as many lines through it do
 const MOST_COLUMNS = 12, SLACKS = [1.05, 1.2, 1.4];
 
 // How many sheets something fills the longer way; those that fit are equally good.

@@ -61,20 +61,29 @@ function movedPoints(scene, link, found, [x0, y0, x1, y1], spots, left, top) {
   return curved(way.map(([x, y]) => [x + left, y + top]));
 }
 
-const U_TURN = 34;  // how far a turn reaches beyond its ends
-
 // Bezier points through points, leaving and arriving straight down; two on one height are joined by a turn (curves.py).
 function curved(way) {
   const found = [...way[0]];
   let [x0, y0] = way[0], heading = 1;
   for (const [x, y] of way.slice(1)) {
     if (x === x0 && y === y0) continue;
-    const over = y === y0, middle = over ? y + heading * U_TURN : (y0 + y) / 2;
-    found.push(x0, middle, x, middle, x, y);
+    const over = y === y0, middle = (y0 + y) / 2;
+    if (over) found.push(...uTurn(x0, x, y, heading));
+    else found.push(x0, middle, x, middle, x, y);
     heading = over ? -heading : Math.sign(y - y0);
     [x0, y0] = [x, y];
   }
   return found;
+}
+
+const ROUND = 0.5523;
+
+// A turn to another place on the same height: corner, straight, corner.
+function uTurn(x0, x1, y, heading) {
+  const width = Math.abs(x1 - x0), deep = Math.min(width / 2, 14 + 0.035 * width, 29);
+  const side = x1 > x0 ? deep : -deep, far = y + heading * deep, near = y + heading * deep * ROUND;
+  const [first, last, soft] = [x0 + side, x1 - side, side * (1 - ROUND)];
+  return [x0, near, x0 + soft, far, first, far, first, far, last, far, last, far, x1 - soft, far, x1, near, x1, y];
 }
 
 // Whether a link is more than one curve from its beginning to its end.

@@ -130,14 +130,21 @@ class Spots {
     this.newHeight = Math.max(...columns.map(last)) + this.bottom - this.rows.at(-1).top - this.rows.at(-1).height + down;
     return columns;
   }
-  // The lanes right of a column, one for every card to which lines run on.
+  // The lanes right of a column, one for every card to which lines run on; the line farthest to the left turns around
+  // all others, below and above.
   nameLanes(column) {
-    const { graph } = this.boxes, { source, target } = graph.links;
+    const { graph } = this.boxes, { source, target } = graph.links, level = this.rows[column.last + 1].top, places = new Map();
     for (const link of graph.linksIn.row(this.box)) {
       const from = source[link] < 0 ? 0 : this.rowIndex(this.old.y[source[link]]);
       const to = target[link] < 0 ? Infinity : this.rowIndex(this.old.y[target[link]]);
-      if (from <= column.last && to > column.last && !column.lanes.has(target[link])) column.lanes.set(target[link], column.lanes.size);
+      if (from <= column.last && to > column.last) places.set(target[link], this.placeAt(rawPoints(graph, link), level));
     }
+    [...places].sort((one, other) => other[1] - one[1]).forEach(([card], lane) => column.lanes.set(card, lane));
+  }
+  // Where a line comes by a height.
+  placeAt(points, level) {
+    for (let at = 0; at < points.length; at += 6) if (points[at + 1] >= level - 1) return points[at];
+    return points.at(-2);
   }
   // Write the cards' places.
   settle() {
@@ -193,11 +200,11 @@ class Spots {
   // A line with points where it comes by a row whose cards moved aside, or by the end of a column: it may bend between
   // rows only.
   withStops(points) {
-    const way = [[points[0], points[1]]];
-    for (let at = 6; at < points.length; at += 6) {
-      const [x, top] = way.at(-1), bottom = points[at + 1];
-      if (x === points[at]) for (const level of this.levelsIn(top, bottom)) way.push([x, level]);
-      way.push([points[at], bottom]);
+    const ends = turningPoints(points), way = ends.slice(0, 1);
+    for (const [x, bottom] of ends.slice(1)) {
+      const [before, top] = way.at(-1);
+      if (x === before) for (const level of this.levelsIn(top, bottom)) way.push([x, level]);
+      way.push([x, bottom]);
     }
     return way;
   }
@@ -226,6 +233,16 @@ class Spots {
     });
     return (this.levelsFound = [...found].sort((one, other) => one - other));
   }
+}
+
+// Where the pieces of a line begin and end, without the corners of turns: those that a level piece joins.
+function turningPoints(points) {
+  const ends = [];
+  for (let at = 0; at < points.length; at += 6) {
+    const level = at && points[at + 1] === points[at - 5] && ends.length > 1;
+    if (level) ends.pop(); else ends.push([points[at], points[at + 1]]);
+  }
+  return ends;
 }
 
 // Places nearest to the wishes (least squares) with at least the given gaps: pool adjacent violators.
