@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 import click
 
 from ..inspect.fold import STEPS
-from ..inspect.render import RenderOptions
+from ..inspect.render import RenderOptions, renderers
 from .config import defaults_for
 
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -64,6 +64,41 @@ def program_options(command: Function) -> Function:
         "-m", "module", metavar="MODULE", allow_from_autoenv=False, help="Run a module, as python -m does."
     )
     return module(code(command))
+
+
+_FORM = "Form of the output, whatever FILE's suffix says"
+
+
+class _DrawingFormat(click.Option):
+    """``--format`` of a command that draws; the formats are looked up when somebody asks for help."""
+
+    def __init__(self, *names: Any, besides: tuple[str, ...] = (), **settings: Any) -> None:
+        super().__init__(*names, **settings)
+        self.besides = besides
+        """Forms of the command's own, which no renderer writes."""
+
+    def get_help_record(self, ctx: click.Context) -> tuple[str, str] | None:
+        """Return the names of the option, and what it means with all formats that there are."""
+        self.help = f"{_FORM}: {', '.join((*self.besides, *renderers()))}."
+        return super().get_help_record(ctx)
+
+
+def output_options(
+    name: str, *forms: str, draws: bool = False, multiple: bool = False, instead: str = ""
+) -> Callable[[Function], Function]:
+    """Give a command ``-o`` and ``-f``: where to write, and in which of these forms, or of those that draw graphs.
+
+    ``instead`` says what is not done then.
+    """
+    where = f"Write FILE{instead}; - is standard output{'; may be repeated' if multiple else ''}."
+    settings: dict[str, Any] = {"envvar": f"RETROGRAD_{name.upper()}_FORMAT"}
+    if draws:
+        settings |= {"cls": _DrawingFormat, "besides": forms, "metavar": "FORMAT"}
+    else:
+        settings |= {"type": click.Choice(forms), "help": f"{_FORM}."}
+    output = click.option("-o", "--output", multiple=multiple, type=click.Path(), metavar="FILE", help=where)
+    form = click.option("-f", "--format", "fmt", **settings)
+    return lambda command: output(form(command))
 
 
 def check_option(command: Function) -> Function:
@@ -121,7 +156,7 @@ def drawing_options(function: Function) -> Function:
                 help="Colour by a measure: time, grad-norm, saved-bytes, nonfinite, zero-share.",
             ),
             click.option("--no-fold", is_flag=True, help="Draw every node, without modules and repeats."),
-            click.option("--fold", type=StepsType(), metavar="STEPS", help=f"Fold by these only: {','.join(STEPS)}."),
+            click.option("--fold", type=StepsType(), metavar="STEPS", help=f"Fold by these only: {', '.join(STEPS)}."),
             click.option(
                 "--expand",
                 multiple=True,

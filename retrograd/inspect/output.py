@@ -149,6 +149,8 @@ def _failure(error: OSError | ValueError, path: str) -> OutputError:
 
 def _remedy(error: OSError | ValueError, path: str) -> str:
     """Say what to do about a failed write."""
+    if isinstance(error, FileNotFoundError) and os.path.isdir(os.path.dirname(path) or "."):
+        return "No file can be made there; choose another folder."  # /proc and its like
     if isinstance(error, FileNotFoundError):
         return f"Make the folder {os.path.dirname(path) or '.'!r} first, or choose another."
     if isinstance(error, IsADirectoryError):

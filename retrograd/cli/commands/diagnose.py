@@ -21,7 +21,7 @@ from ...inspect.render.json_ import load_recording
 from ...inspect.render.reports import Outcome, Report, report_for, reports
 from ...inspect.render.reports.panels import print_findings
 from .. import results
-from ..options import ScriptCommand, check_option, program_options
+from ..options import ScriptCommand, check_option, output_options, program_options
 from ..recorded import Recorded, run_and_report
 from ..runner import Ending
 from ..target import Target, choose
@@ -52,15 +52,7 @@ class Asked:
 )
 @click.argument("words", nargs=-1, metavar="SCRIPT [ARGS]...|RECORDING.json...", type=click.UNPROCESSED)
 @program_options
-@click.option("-o", "--output", type=click.Path(), metavar="FILE", help="Write FILE; - is standard output.")
-@click.option(
-    "-f",
-    "--format",
-    "fmt",
-    type=click.Choice(sorted(reports())),
-    envvar="RETROGRAD_DIAGNOSE_FORMAT",
-    help="Form of the findings; by default FILE's suffix says it.",
-)
+@output_options("diagnose", *reports())
 @click.option(
     "--severity",
     type=click.Choice(SEVERITIES),
@@ -72,7 +64,7 @@ class Asked:
 @click.option("--twice", is_flag=True, help="Run SCRIPT twice and name the first operation whose result differs.")
 @click.option("--exit-zero", is_flag=True, help="Findings do not make the exit code 1.")
 def command(words: tuple[str, ...], module: str | None, code: str | None, **asked: Any) -> None:
-    """Say what is wrong with the gradients of SCRIPT: what happened, at which line, and what to write instead.
+    """Say what is wrong with SCRIPT, where, and what to write instead.
 
     SCRIPT runs exactly as python would run it, also when it raises; without -o the findings are told on stderr
     when it has ended.  RECORDING.json is a file of `retrograd trace --level full -o run.json`; of several, those of

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from retrograd.cli.options import ConfiguredCommand
+from retrograd.cli.options import ConfiguredCommand, output_options
 from retrograd.errors import UsageError
 from retrograd.inspect.compare import name_of
 from retrograd.inspect.events import Recording
@@ -31,15 +31,7 @@ TEXT = "text"
 
 @click.command(cls=ConfiguredCommand, name="diff", epilog="Exit codes: 0 no difference, 1 they differ, 2 usage.")
 @click.argument("recordings", nargs=-1, metavar="A B [MORE]...")
-@click.option("-o", "--output", type=click.Path(), metavar="FILE", help="Write FILE; its suffix tells the format.")
-@click.option(
-    "-f",
-    "--format",
-    "fmt",
-    envvar="RETROGRAD_DIFF_FORMAT",
-    metavar="FORMAT",
-    help="text, json, html, chrome-trace, or any format that draws graphs.",
-)
+@output_options("diff", "text", draws=True)
 @click.option("--step", type=int, help="Compare only this backward run, counted from 0 (negative: from the end).")
 @click.option(
     "--rtol",
@@ -53,8 +45,9 @@ TEXT = "text"
 @click.option("--exit-zero", is_flag=True, help="End with 0 also when they differ.")
 @click.pass_context
 def command(ctx: click.Context, /, recordings: tuple[str, ...], **asked: Any) -> None:
-    """Hold recordings side by side: where they part, who agrees with whom, which figures differ.
+    """Hold recordings side by side: where they part, and who agrees.
 
+    Told are the first step and node that differ, in which way, and the figures that are not the same.
     Two recordings are taken for two runs of one program, and their graphs are compared node by node; recordings
     of the ranks of one job are lined up step by step, also if only one of them is left.
     """

@@ -11,7 +11,7 @@ import click
 import retrograd
 
 from ...inspect.output import STDOUT, check_writable, write_output
-from ..options import ConfiguredCommand
+from ..options import ConfiguredCommand, output_options
 
 if TYPE_CHECKING:
     from ...catalogue import Operator
@@ -28,25 +28,20 @@ FAMILIES = {
 
 @click.command(cls=ConfiguredCommand, name="ops")
 @click.argument("words", nargs=-1, metavar="[WORD]...")
-@click.option("-o", "--output", type=click.Path(), metavar="FILE", help="Write FILE; - is standard output.")
-@click.option(
-    "-f",
-    "--format",
-    "fmt",
-    type=click.Choice(["table", "json"]),
-    envvar="RETROGRAD_OPS_FORMAT",
-    help="table or json; by default FILE's suffix says it.",
-)
+@output_options("ops", "json", "text")
 def command(words: tuple[str, ...], output: str | None, fmt: str | None) -> None:
-    """List the operators of the engine: node, dtypes, and whether they are views or work in place.
+    """List the operators of the engine, and what is known of each.
+
+    Told are its node, the dtypes it takes, and whether it is a view or works in place too.
 
     With WORDs only those whose name or node contains each of them.  Exit code 1 when there is none.
     """
     if output not in (None, STDOUT):
         check_writable(output)
     found = retrograd.catalogue.operators(words)  # loads the engine, which other commands' help can do without
-    fmt = fmt or ("json" if (output or "").endswith(".json") else "table")
-    write_output(as_json(found) if fmt == "json" else as_table(found), output or STDOUT)
+    fmt = fmt or ("json" if (output or "").endswith(".json") else "text")
+    if found or fmt == "json":
+        write_output(as_json(found) if fmt == "json" else as_table(found), output or STDOUT)
     if not found:
         click.echo(f"no operator has {' and '.join(map(repr, words))} in its name or node", err=True)
         raise SystemExit(1)
@@ -65,7 +60,7 @@ def as_table(found: list[Operator]) -> str:
                      for one in found)]  # fmt: skip
     widths = [max(len(line[i]) for line in lines) for i in range(len(head))]
     text = ("  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip() for line in lines)
-    return "\n".join([*text, f"{len(found)} operators"]) + "\n"
+    return "\n".join([*text, f"{len(found)} operator{'s' * (len(found) != 1)}"]) + "\n"
 
 
 def _mark(fact: bool) -> str:

@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from retrograd.cli.options import ConfiguredCommand, StepType, drawing_options, render_options
+from retrograd.cli.options import ConfiguredCommand, StepType, drawing_options, output_options, render_options
 from retrograd.inspect.output import check_measure, check_writable, save, with_findings
 from retrograd.inspect.render import renderer_for
 from retrograd.inspect.render.json_ import load_recording
@@ -15,14 +15,7 @@ from retrograd.inspect.render.tree import print_tree
 
 @click.command(cls=ConfiguredCommand, name="render")
 @click.argument("recording")
-@click.option("-o", "--output", help="File to write; its suffix tells the format; - is standard output.")
-@click.option(
-    "-f",
-    "--format",
-    "fmt",
-    envvar="RETROGRAD_RENDER_FORMAT",
-    help="Format, whatever the suffix: svg, html, dot, tree, json, mermaid.",
-)
+@output_options("render", draws=True, instead=" instead of printing a tree")
 @click.option("--step", type=StepType(), default="last", metavar="N|last|all", help="Which backward run is drawn.")
 @drawing_options
 @click.option(

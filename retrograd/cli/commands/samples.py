@@ -6,26 +6,18 @@ from typing import Any
 
 import click
 
-from ...inspect.output import save, with_findings
+from ...inspect.output import STDOUT, save, with_findings
 from ...inspect.render.tree import print_tree
 from .. import results, samples
-from ..options import ConfiguredCommand, drawing_options, render_options
+from ..options import ConfiguredCommand, drawing_options, output_options, render_options
 
 
 @click.command(cls=ConfiguredCommand, name="samples")
 @click.argument("name", required=False)
-@click.option("-o", "--output", type=click.Path(), metavar="FILE", help="Write FILE instead of showing the tree.")
-@click.option(
-    "-f",
-    "--format",
-    "fmt",
-    envvar="RETROGRAD_SAMPLES_FORMAT",
-    metavar="FORMAT",
-    help="Format of the output; by default its suffix says it.",
-)
+@output_options("samples", draws=True, instead=" instead of printing a tree")
 @drawing_options
 def command(name: str | None, output: str | None, fmt: str | None, **asked: Any) -> None:
-    """List the sample programs, or build the sample NAME and show its graph.
+    """List the sample programs, or show the graph of one.
 
     The programs are there to be read and changed; the list begins with their folder.
     """
@@ -33,7 +25,7 @@ def command(name: str | None, output: str | None, fmt: str | None, **asked: Any)
         _list()
         return
     samples.path_of(name)  # a wrong name is said before a wrong output
-    plan = results.plan((output,) if output else (), fmt if output else None)
+    plan = results.plan((output or STDOUT,), fmt) if output or fmt else []
     recorded = samples.record(name)
     options = render_options(asked)
     if plan:

@@ -17,7 +17,7 @@ from ...inspect.render.json_ import load_recording
 from ...inspect.render.stats_tables import chosen_statistics, stats_json, stats_parts
 from ...inspect.stats import ROWS
 from .. import results
-from ..options import ScriptCommand, StepType, program_options
+from ..options import ScriptCommand, StepType, output_options, program_options
 from ..recorded import Recorded, run_and_report
 from ..runner import Ending
 from ..target import Target, choose
@@ -31,19 +31,11 @@ from ..target import Target, choose
 )
 @click.argument("words", nargs=-1, metavar="RECORDING|SCRIPT [ARGS]...", type=click.UNPROCESSED)
 @program_options
-@click.option("-o", "--output", type=click.Path(), metavar="FILE", help="Write FILE; - is standard output.")
-@click.option(
-    "-f",
-    "--format",
-    "fmt",
-    type=click.Choice(["table", "json"]),
-    envvar="RETROGRAD_STATS_FORMAT",
-    help="table or json; by default FILE's suffix says it.",
-)
+@output_options("stats", "json", "text")
 @click.option("--step", type=StepType(), default="last", metavar="N|last|all", help="Which backward run.")
 @click.option("--rows", type=click.IntRange(min=1), default=ROWS, show_default=True, help="Rows of each table.")
 def command(words: tuple[str, ...], module: str | None, code: str | None, **asked: Any) -> None:
-    """Show the slowest nodes, the largest saved values and the gradients by parameter.
+    """Show slow nodes, large saved values and gradients in numbers.
 
     RECORDING is a file that `retrograd trace -o run.json` wrote (its name ends in .json), or '-' for standard
     input.  Anything else is a SCRIPT, which is run as `retrograd trace` runs it; its tables go to stderr.
@@ -82,7 +74,7 @@ def _show(recording: Recording, asked: dict[str, Any], *, to_stderr: bool = Fals
     """Print or write the statistics of a recording."""
     found = chosen_statistics(recording, RenderOptions(step=asked["step"]), asked["rows"])
     output: str | None = asked["output"]
-    fmt = asked["fmt"] or ("json" if (output or "").endswith(".json") else "table")
+    fmt = asked["fmt"] or ("json" if (output or "").endswith(".json") else "text")
     if fmt == "json":
         write_output(stats_json(recording, found), output or STDOUT)
     elif output in (None, STDOUT):

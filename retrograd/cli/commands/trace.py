@@ -12,7 +12,15 @@ from ...inspect.event_data import LEVELS
 from ...inspect.events import Recording
 from .. import results
 from ..launcher import launched
-from ..options import ScriptCommand, StepType, check_option, drawing_options, program_options, render_options
+from ..options import (
+    ScriptCommand,
+    StepType,
+    check_option,
+    drawing_options,
+    output_options,
+    program_options,
+    render_options,
+)
 from ..recorded import Recorded, run_and_report
 from ..runner import Ending
 from ..target import choose
@@ -25,15 +33,7 @@ from ..target import choose
     epilog="Options of the program itself go after '--': retrograd trace train.py -o graph.svg -- --epochs 3",
 )
 @click.argument("words", nargs=-1, metavar="SCRIPT [ARGS]...", type=click.UNPROCESSED)
-@click.option("-o", "--output", multiple=True, type=click.Path(), metavar="FILE", help="Write FILE; may be repeated.")
-@click.option(
-    "-f",
-    "--format",
-    "fmt",
-    envvar="RETROGRAD_TRACE_FORMAT",
-    metavar="FORMAT",
-    help="Format of the output; by default its suffix says it.",
-)
+@output_options("trace", draws=True, multiple=True)
 @program_options
 @click.option("--step", type=StepType(), default="last", metavar="N|last|all", help="Which backward run is drawn.")
 @click.option(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 import importlib
 import pkgutil
+from pathlib import Path
 
 from retrograd.errors import UnknownFormatError
 
@@ -47,7 +48,9 @@ def _unknown_format(wanted: str, key: str, formats: dict[str, Renderer]) -> Unkn
     """Return the error that names the nearest format and all the others."""
     words = {word.lstrip("."): name for name, found in formats.items() for word in (name, *found.suffixes)}
     tail = key.rsplit(".", 1)[-1].rsplit("/", 1)[-1]
-    near = difflib.get_close_matches(tail, sorted(words), n=1, cutoff=0.5)
+    near = difflib.get_close_matches(tail, sorted(words), n=1, cutoff=0.6)
     hint = f"Did you mean {words[near[0]]!r}? " if near else ""
     listed = ", ".join(f"{name} ({' '.join(found.suffixes)})" for name, found in formats.items())
-    return UnknownFormatError(f"No renderer writes the format {wanted!r}.", f"{hint}Available: {listed}.")
+    is_file = len(Path(wanted).suffix) > 1 and not wanted.startswith(".")
+    what = f"The suffix of {wanted!r} is none of a format." if is_file else f"No renderer writes the format {wanted!r}."
+    return UnknownFormatError(what, f"{hint}Available: {listed}.")

@@ -1,0 +1,87 @@
+"""What the help says: each command in one whole sentence, the same options in the same words, formats that exist."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import click
+import pytest
+from click.testing import CliRunner, Result
+
+from retrograd.cli.main import cli
+from retrograd.inspect.render import renderers
+
+COMMANDS = cli.list_commands(click.Context(cli))
+DRAWING = ("diff", "render", "samples", "trace")
+TELLING = ("diagnose", "ops", "stats")
+
+
+def invoke(*arguments: str) -> Result:
+    """Run `retrograd ARGUMENTS` in this process, on a terminal of 80 columns."""
+    return CliRunner().invoke(cli, [*arguments], terminal_width=80)
+
+
+def option_help(command: str, option: str) -> str:
+    """What the help of a command says of an option, in one line."""
+    told = re.search(rf"  -\w, {option} (.*?)\n  -", invoke(command, "--help").output, re.DOTALL)
+    assert told is not None
+    return re.sub(r"(?<=[a-z])-\s+(?=[a-z])", "-", " ".join(told[1].split()))  # lines may break at hyphens
+
+
+def test_every_command_is_listed_with_a_whole_sentence() -> None:
+    """The list of commands is cut off nowhere."""
+    listed = invoke("--help").output.partition("Commands:\n")[2].partition("\n\n")[0].splitlines()
+
+    assert [line.split()[0] for line in listed] == COMMANDS
+    assert [line for line in listed if not line.endswith(".") or line.endswith("...")] == []
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_outputs_are_explained_in_the_same_words(command: str) -> None:
+    """-o and -f mean the same everywhere; the formats named are those that the command takes."""
+    output, form = option_help(command, "--output"), option_help(command, "--format")
+
+    assert output.startswith("FILE Write FILE")
+    assert "- is standard output" in output
+    assert "whatever FILE's suffix says" in form
+    if command in DRAWING:
+        named = form.partition("says: ")[2].rstrip(".").split(", ")
+        assert named == [*(["text"] if command == "diff" else []), *renderers()]
+    else:
+        assert form.startswith("[json|text]" if command != "diagnose" else "[github|json|sarif|text]")
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_lines_break_at_words(command: str) -> None:
+    """No word of the help is broken in two at 80 columns, as long lists without spaces are."""
+    text = invoke(command, "--help").output
+
+    assert max(map(len, text.splitlines())) <= 80
+    assert not [line for line in text.splitlines() if line.strip() in ("tions,repeats,chains,limits.", "tions")]
+
+
+def test_formats_of_a_sample_without_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """-f alone writes to standard output; it is not passed over in silence."""
+    monkeypatch.chdir(tmp_path)
+    drawn = invoke("samples", "diamond", "-f", "dot")
+
+    assert drawn.exit_code == 0
+    assert drawn.stdout.startswith("digraph")
+
+
+def test_one_operator_and_none() -> None:
+    """One is not called operators, and where there is none the table has no lonely head."""
+    one, none = invoke("ops", "_log_softmax"), invoke("ops", "nosuchthing")
+
+    assert one.stdout.splitlines()[-1] == "1 operator"
+    assert (none.exit_code, none.stdout) == (1, "")
+    assert "'nosuchthing'" in none.stderr
+
+
+def test_a_suffix_that_is_no_format() -> None:
+    """The sentence speaks of the file's suffix, not of the file as if it were a format."""
+    refused = invoke("samples", "diamond", "-o", "picture.svgg")
+
+    assert refused.exit_code == 2
+    assert "The suffix of 'picture.svgg' is none of a format. Did you mean 'svg'?" in refused.stderr
