@@ -15,6 +15,7 @@ from .derived import parts
 from .node import GraphNode
 from .saved import SECOND_TIME, SavedTensor, check_input, check_output, unpack_output
 from .saved_display import shown_parameter
+from .shown_names import SHOWN
 
 _AS_THEY_ARE = frozenset({int, float, bool, str, type(None)})
 """Types of parameters that rules get as they were given."""
@@ -216,12 +217,6 @@ class OpNode(GraphNode):
         self.saved = None
 
     # -- what PyTorch shows of saved values
-    def __dir__(self) -> list[str]:
-        names = [name for name in self.op.saved_names if parts(name)[1] in _SHOWN]
-        shown = [name.replace("_sizes", "_sym_sizes") for name in names]
-        handles = [f"_raw_saved_{name}" for name in self.op.saved_names if name in self.op.tensor_saved]
-        return sorted({*object.__dir__(self), *(f"_saved_{name}" for name in shown), *handles})
-
     def _shown_value(self, name: str) -> Any:
         i = self.op.saved_names.index(name)
         if self.saved is None:
@@ -265,16 +260,25 @@ def show_saved_values(cls: type[OpNode]) -> None:
     They are properties and not a ``__getattr__``: with one, CPython cannot specialize any attribute of a node, and
     a backward of small operations takes twice as long.
     """
+    hidden, instead = SHOWN.get(cls.op.node_name, ("", {}))
     for name in cls.op.saved_names:
-        if parts(name)[1] not in _SHOWN:
+        if parts(name)[1] not in _SHOWN or name in hidden.split():
             continue
         setattr(cls, "_saved_" + name.replace("_sizes", "_sym_sizes"), _shown(OpNode._shown_value, name))
         if name in cls.op.tensor_saved:
             setattr(cls, "_raw_saved_" + name, _shown(OpNode._shown_handle, name))
+    for name, read in instead.items():
+        asked = read.__code__.co_varnames[: read.__code__.co_argcount]
+        if set(asked) <= set(cls.op.saved_names):  # (rows of other overloads may show the same node)
+            setattr(cls, "_saved_" + name, _shown_instead(read, asked))
 
 
 def _shown(show: Callable[[OpNode, str], Any], name: str) -> property:
     return property(lambda node: show(node, name))
+
+
+def _shown_instead(read: Callable[..., Any], asked: tuple[str, ...]) -> property:
+    return property(lambda node: read(*[node._shown_value(name) for name in asked]))
 
 
 def wrapped_number(value: Any) -> Any:

@@ -57,7 +57,7 @@ def _convolution(
 
 def _convolution_grads(
     g: Any, needs: Any, input: Any, weight: Any, stride: Sizes, padding: Sizes, dilation: Sizes,  # noqa: A002
-    transposed: bool, groups: int,
+    transposed: bool, groups: int, output_padding: Sizes, bias_sizes: Any,
 ) -> Any:  # fmt: skip
     how = (stride, padding, dilation, groups)
     into_input = into_weight = into_bias = None

@@ -184,9 +184,9 @@ def _squeeze_dim(self: Any, dim: Any) -> Any:
 
 
 linear("_squeeze_dim", _squeeze_dim, node="SqueezeBackward1", view=True,
-       self=lambda g, self_sizes: F.reshape(g, tuple(self_sizes)))  # fmt: skip
+       self=lambda g, self_sizes, dim: F.reshape(g, tuple(self_sizes)))  # fmt: skip
 linear("_squeeze_dims", _squeeze_dim, node="SqueezeBackward2", view=True,
-       self=lambda g, self_sizes: F.reshape(g, tuple(self_sizes)))  # fmt: skip
+       self=lambda g, self_sizes, dim: F.reshape(g, tuple(self_sizes)))  # fmt: skip
 
 
 # -- windows on memory
@@ -343,12 +343,15 @@ def _pieces(n: int, sizes: Any, axis: int) -> list[tuple[slice, ...]]:
     return [(*(slice(None),) * axis, slice(a, b)) for a, b in itertools.pairwise(split_points(n, sizes))]
 
 
-linear("_split", _split, node="SplitBackward0", view=True, outputs="many", self=lambda g, dim: F.cat(list(g), dim))
-linear("_split_with_sizes", _split, node="SplitWithSizesBackward0", view=True, outputs="many",
-       self=lambda g, dim: F.cat(list(g), dim))  # fmt: skip
+def _joined(g: Any, dim: int, self_sizes: Any, split_size: Any) -> Any:
+    return F.cat(list(g), dim)
+
+
+linear("_split", _split, node="SplitBackward0", view=True, outputs="many", self=_joined)
+linear("_split_with_sizes", _split, node="SplitWithSizesBackward0", view=True, outputs="many", self=_joined)
 
 for _name in ("split", "split_with_sizes"):
-    linear(f"_unsafe_{_name}", _split, outputs="many", self=lambda g, dim: F.cat(list(g), dim))
+    linear(f"_unsafe_{_name}", _split, outputs="many", self=_joined)
 
 # -- joining
 
