@@ -148,6 +148,16 @@ def test_columns_measures_and_edges() -> None:
     ] * 2
 
 
+def test_what_is_saved_is_told_once() -> None:
+    """A node's saved bytes are a column and, counted once for several nodes, a measure: one change says the first."""
+    before, after = chain(3), chain(3)
+    for made, size in ((before, 80), (after, 96)):
+        made.saved_bytes = [size] * 3
+        made.measures = {"saved_bytes": [float(size), 0.0, 0.0]}
+
+    assert [node.changes for node in diff_graphs(before, after).nodes] == [(Change("saved_bytes", 80, 96),)] * 3
+
+
 def test_prefix_of_data_parallel_is_no_difference() -> None:
     """``module.w`` is ``w``; another name at the same place is a change of name."""
     before, after, renamed = (graph([(0, 1), (0, 2)], leaves=(1, 2)) for _ in range(3))

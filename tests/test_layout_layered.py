@@ -7,6 +7,7 @@ import time
 from unittest import mock
 
 import pytest
+from crossings import crossings
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -255,6 +256,18 @@ def test_deep_chain_is_cut_into_columns() -> None:
     assert len({(box.x, box.y) for box in made.boxes}) == 1000
     for edge, (source, target) in enumerate(pairs):
         assert_ends_on_sides(made, source, target, edge)
+
+
+def test_lines_that_turn_from_column_to_column_do_not_cross() -> None:
+    """Beside a chain in columns a long line turns around all others, or within them."""
+    count = 30
+    pairs = [*((node, node + 1) for node in range(count - 1)), (0, count - 1)]
+    made = placed(count, pairs)
+    *short, skip = [sampled(points) for points in made.edges]
+    columns = {box.x for box in made.boxes}
+
+    assert len(columns) > 2
+    assert [crossings(points, skip) for points in short] == [0] * len(short)
 
 
 @pytest.mark.parametrize(

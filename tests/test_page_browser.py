@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 from browser import Browser, browser
+from crossings import crossings
 from folding_samples import snapshot, stack_of_layers
 from recording_samples import HOSTILE, chain, graph, hostile
 
@@ -387,6 +388,21 @@ def test_what_is_tall_stands_in_columns(
     rights, bottoms = zip(*(spot[2:] for _, _, *spot in chromium.run("retrograd.cards()")), strict=True)
     assert 1 / screens < (max(rights) / 1200) / (max(bottoms) / 900) < screens
     quiet(chromium)
+
+
+def test_lines_between_the_columns_of_a_page_do_not_cross(chromium: Browser, tmp_path: Path) -> None:
+    """A long line beside a chain in columns turns around all others."""
+    made = snapshot([("Op", "")] * 40, sorted([*itertools.pairwise(range(40)), (0, 39)]))
+    chromium.open(write(tmp_path, made, fold=()))
+    lines = [
+        (ends, sampled(list(zip(points[::2], points[1::2], strict=True))))
+        for ends, points in chromium.run("retrograd.lines()")
+    ]
+    long = next(points for ends, points in lines if ends == ["n0", "n39"])
+
+    assert len(lines) == 40
+    assert len({left for _, _, left, *_ in chromium.run("retrograd.cards()")}) > 2
+    assert sum(crossings(points, long) for _, points in lines if points is not long) == 0
 
 
 def sampled(points: list[tuple[float, float]]) -> list[tuple[float, float]]:
