@@ -25,6 +25,15 @@ from .engine.tensors.dtypes import ALIASES as _DTYPE_ALIASES
 from .engine.tensors.dtypes import ALL as _ALL_DTYPES
 from .engine.tensors.dtypes import Size, device, dtype, get_default_dtype, set_default_dtype
 from .engine.tensors.dtypes import promote_types as _promote
+from .engine.tensors.layouts import (
+    channels_last,
+    channels_last_3d,
+    contiguous_format,
+    layout,
+    memory_format,
+    preserve_format,
+    strided,
+)
 from .engine.tensors.limits import finfo, iinfo
 from .engine.tensors.printing import set_printoptions
 from .engine.tensors.tensor import Tensor
@@ -32,9 +41,6 @@ from .engine.transforms.vmap import vmap
 
 inf, nan, pi, e = math.inf, math.nan, math.pi, math.e
 newaxis = None
-strided, contiguous_format, preserve_format, channels_last = (
-    "torch.strided", "torch.contiguous_format", "torch.preserve_format", "torch.channels_last"
-)  # fmt: skip
 
 
 def is_inference(t: Tensor) -> bool:
@@ -48,7 +54,8 @@ def promote_types(a: dtype, b: dtype) -> dtype:
 
 
 __all__ = [
-    "Generator", "Size", "Tag", "Tensor", "_set_fwd_grad_enabled", "channels_last", "contiguous_format",
+    "Generator", "Size", "Tag", "Tensor", "_set_fwd_grad_enabled", "channels_last", "channels_last_3d",
+    "contiguous_format", "layout", "memory_format",
     "default_generator", "device",
     "dtype", "e", "enable_grad", "finfo", "get_default_dtype", "get_rng_state", "iinfo", "inf", "inference_mode",
     "initial_seed", "is_anomaly_check_nan_enabled", "is_anomaly_enabled", "is_grad_enabled", "is_inference",

@@ -53,7 +53,7 @@ def _output_sig(t: Any) -> Sig:
             raise RuntimeError(f"input {nr} of {node.name()} takes no gradient")
         return sig
     if not isinstance(t, TensorBase):
-        raise AssertionError(f"outputs must be Tensors or GradientEdges, got {type(t).__name__}")
+        raise AssertionError(f"Expected output to be a torch.Tensor or a GradientEdge, got {type(t).__name__}")
     return t._sig
 
 

@@ -76,7 +76,7 @@ def increment_version(tensor: Any) -> None:
         bump_version(tensor)
         return
     if not hasattr(tensor, "__iter__"):
-        raise RuntimeError("increment_version expect a Iterable[Tensor] or a tensor, got " + type(tensor).__name__)
+        raise RuntimeError("increment_version expect a Iterable[Tensor] as input, got " + type(tensor).__name__)
     for t in tensor:
         if not isinstance(t, TensorBase):
             raise RuntimeError("increment_version expects each element of the iterable to be a tensor")
@@ -94,7 +94,10 @@ class saved_tensors_hooks:  # noqa: N801 - torch's name
         if STATE.saved_hooks_disabled is not None:
             raise RuntimeError(STATE.saved_hooks_disabled)
         if not callable(self.pack_hook) or not callable(self.unpack_hook):
-            raise TypeError("saved_tensors_hooks expects two callables: pack_hook and unpack_hook")
+            raise TypeError(
+                "saved_tensors_hooks(): incompatible function arguments: it expects two callables, pack_hook and "
+                "unpack_hook"
+            )
         STATE.saved_hooks.append((self.pack_hook, self.unpack_hook))
         enter_mode()
 

@@ -64,7 +64,7 @@ def version_error(sig: Sig, edge: Any, now: int, expected: int) -> RuntimeError:
     if edge is not None and edge is not LAZY:
         node, nr = edge_parts(edge)
         if node._edges:
-            text += f", which is output {nr} of {suffix_free(type(node).__name__)},"
+            text += f", which is output {nr} of {suffix_free(node.name())},"
     return RuntimeError(f"{text} is at version {now}; expected version {expected} instead. {anomaly_hint()}")
 
 
@@ -182,7 +182,7 @@ class SavedTensor:
         if version_of(t) != before:
             raise RuntimeError(
                 "A saved tensor pack hook is modifying its input in place. Tensors provided as input to pack hook "
-                "can not be modified by in-place operations as this can lead to unexpected side-effects. Please "
+                "cannot be modified by in-place operations as this can lead to unexpected side-effects. Please "
                 "open an issue if you need to perform in-place operations on the input to a pack hook."
             )
         if self._unpack is None:
@@ -218,7 +218,9 @@ class SavedTensor:
         if self._unpack is not None:
             raise RuntimeError("Calling register_hooks on a saved tensor whose hooks have already been set.")
         if not callable(pack_hook) or not callable(unpack_hook):
-            raise TypeError("register_hooks() expects two callables: pack_hook and unpack_hook")
+            raise TypeError(
+                "register_hooks(): incompatible function arguments: it expects two callables, pack_hook and unpack_hook"
+            )
         if self._sig is None:
             raise RuntimeError("Calling register_hooks on a saved tensor with value None is forbidden")
         source = self._tensor if self._tensor is not None else wrap(self._array)

@@ -6,6 +6,7 @@ from typing import Any
 
 from ..aliasing.strided import address
 from ..table.public import PROPERTIES, check_tensor, public
+from ..tensors.layouts import strided
 
 _NEVER = (
     "is_cuda", "is_ipu", "is_maia", "is_meta", "is_mkldnn", "is_mps", "is_mtia", "is_nested", "is_quantized",
@@ -16,7 +17,7 @@ _NEVER = (
 for _name in _NEVER:
     PROPERTIES.setdefault(_name, lambda self: False)
 PROPERTIES.setdefault("is_cpu", lambda self: True)
-PROPERTIES.setdefault("layout", lambda self: "torch.strided")
+PROPERTIES.setdefault("layout", lambda self: strided)
 
 
 @public()

@@ -148,10 +148,15 @@ class set_grad_enabled(ModeContext):  # noqa: N801
 
     def __init__(self, mode: bool) -> None:
         if not isinstance(mode, bool):
-            raise TypeError(f"set_grad_enabled(): argument 'enabled' must be bool, not {type(mode).__name__}")
+            raise TypeError(
+                f"set_grad_enabled(): argument 'enabled' (position 1) must be bool, not {type(mode).__name__}"
+            )
         self.mode = mode
         self.before = STATE.grad_enabled
         set_grad_enabled_here(mode)
+
+    def __repr__(self) -> str:
+        return f"torch.autograd.grad_mode.set_grad_enabled(mode={self.mode})"
 
     def __enter__(self) -> None:
         set_grad_enabled_here(self.mode)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from .. import ops, overloads
+from ..tensors.attributes import guard
 from ..tensors.tensor import Tensor
 from .public import FUNCTIONS, METHODS, PROPERTIES, publish_rows
 
@@ -12,5 +13,6 @@ for _name, _method in METHODS.items():
         setattr(Tensor, _name, _method)
 for _name, _getter in PROPERTIES.items():
     setattr(Tensor, _name, property(_getter))
+guard(Tensor)
 
 __all__ = ["FUNCTIONS", "Tensor", "overloads", "ops"]

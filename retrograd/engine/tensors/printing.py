@@ -59,10 +59,11 @@ def _body(array: Any, indent: int) -> str:
         }
     else:
         formatter = {"bool": _bool_format(array)} if array.dtype.kind == "b" else {}
-    return np.array2string(
+    text = np.array2string(
         array, separator=", ", prefix=" " * indent, formatter=formatter, threshold=options.threshold,
         edgeitems=options.edgeitems, max_line_width=options.linewidth,
     )  # fmt: skip
+    return text.replace(", ..., ", ",  ..., ")  # as torch spaces it
 
 
 def _bool_format(array: Any) -> Any:

@@ -253,6 +253,10 @@ class Tensor(TensorBase):
         warn("volatile was removed (Variable.volatile is always False)")
         return False
 
+    @volatile.setter
+    def volatile(self, value: Any) -> None:
+        warn("volatile was removed and now has no effect. Use `with torch.no_grad():` instead.")
+
     @property
     def _version(self) -> int:
         if is_inference(self):
@@ -275,6 +279,10 @@ class Tensor(TensorBase):
     @property
     def _backward_hooks(self) -> Any:
         return None if self._meta is None else self._meta.hooks
+
+    @property
+    def _post_accumulate_grad_hooks(self) -> Any:
+        return None if self._meta is None else self._meta.post_accumulate_hooks
 
     def register_hook(self, hook: Hook) -> RemovableHandle:
         """Call ``hook(grad)`` with this tensor's gradient in each backward; it may return a replacement."""

@@ -25,10 +25,19 @@ class Variable(metaclass=_VariableMeta):
 
     _execution_engine = _ExecutionEngine()
 
-    def __new__(cls, data: Any, requires_grad: bool = False, volatile: bool | None = None) -> Any:
+    def __new__(
+        cls, data: Any = None, requires_grad: bool = False, volatile: bool | None = None, _grad_fn: Any = None,
+        name: str | None = None,
+    ) -> Any:  # fmt: skip
+        if data is None:
+            data = Tensor()
         if not isinstance(data, Tensor):
             raise TypeError(f"Variable data has to be a tensor, but got {type(data).__name__}")
         if volatile is not None:
             warn("volatile was removed and now has no effect. Use `with torch.no_grad():` instead.")
+        if requires_grad and not (data.is_floating_point() or data.is_complex()):
+            raise RuntimeError("Only Tensors of floating point and complex dtype can require gradients")
         t = data.detach()
+        if name is not None:
+            t.need_meta().name = name
         return t.requires_grad_(requires_grad)

@@ -1,0 +1,28 @@
+"""How elements lie in memory, by torch's names: there is one layout, and row-major order is the usual one."""
+
+from __future__ import annotations
+
+
+class layout(str):  # noqa: N801
+    """How elements are stored."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return str(self)
+
+
+class memory_format(str):  # noqa: N801
+    """The order of dimensions in memory."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return str(self)
+
+
+strided = layout("torch.strided")
+contiguous_format = memory_format("torch.contiguous_format")
+preserve_format = memory_format("torch.preserve_format")
+channels_last = memory_format("torch.channels_last")
+channels_last_3d = memory_format("torch.channels_last_3d")

@@ -1,0 +1,74 @@
+"""Attributes of tensors that cannot be set, deleted or found, and small objects that they hold, as in PyTorch."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+from both_engines import differential, raises
+
+READ_ONLY = ("is_leaf", "grad_fn", "shape", "dtype", "device", "_version", "_base", "T", "output_nr", "layout", "ndim")
+
+
+@differential
+def test_read_only(torch: Any) -> Any:
+    """V-05, V-06, V-07: setting or deleting what autograd keeps is refused with PyTorch's key phrase."""
+    t = torch.ones(2, requires_grad=True)
+    set_ = [raises("is not writable", setattr, t, name, 3) for name in READ_ONLY]
+    deleted = [raises("is not writable", delattr, t, name) for name in READ_ONLY]
+    kept = [raises("Deleting tensor data", delattr, t, "data"), raises("must be a bool", delattr, t, "requires_grad")]
+    return [set_, deleted, kept]
+
+
+@differential
+def test_own_attributes(torch: Any) -> Any:
+    """A user's attributes come and go; what is absent is absent to hasattr and getattr."""
+    t = torch.ones(2)
+    before = [hasattr(t, "note"), hasattr(t, "_note"), getattr(t, "note", 3)]
+    t.note = 5
+    held = t.note
+    del t.note
+    return [before, held, hasattr(t, "note"), raises("has no attribute 'note'", getattr, t, "note")]
+
+
+def test_typos_name_the_nearest(tmp_path: Path) -> None:
+    """A misspelt method is answered with the nearest name under the traceback, by Python itself."""
+    program = tmp_path / "typo.py"
+    program.write_text("import retrograd\nretrograd.ones(2).backwards()\n")
+    done = subprocess.run([sys.executable, program], capture_output=True, text=True)
+    assert "has no attribute 'backwards'. Did you mean: 'backward'?" in done.stderr
+
+
+@differential
+def test_hooks_and_layouts(torch: Any) -> Any:
+    """The table of post-accumulate hooks, layouts and memory formats as objects, modes and long tensors as text."""
+    t = torch.ones(2, requires_grad=True)
+    none = t._post_accumulate_grad_hooks
+    t.register_post_accumulate_grad_hook(lambda leaf: None)
+    switched = torch.set_grad_enabled(True)
+    return [
+        none, len(t._post_accumulate_grad_hooks), repr(t.layout), t.layout == torch.strided, repr(torch.channels_last),
+        isinstance(torch.channels_last, torch.memory_format), isinstance(t.layout, torch.layout), repr(switched),
+        repr(torch.arange(2000)),
+    ]  # fmt: skip
+
+
+@differential
+def test_variable(torch: Any) -> Any:
+    """The old class: nothing given, a name, whole numbers that cannot require grad."""
+    variable = torch.autograd.Variable
+    return [
+        variable(), variable(torch.ones(2), name="x").name,
+        raises("Only Tensors of floating point", variable, torch.ones(2).long(), requires_grad=True),
+    ]  # fmt: skip
+
+
+@differential
+def test_version_error_names_the_copy(torch: Any) -> Any:
+    """V-51: a value changed through a view is said to come from ``torch::autograd::CopySlices``."""
+    t = torch.ones(2, requires_grad=True).clone()
+    y = t * t
+    t[0] = 3
+    return raises("which is output 0 of torch::autograd::CopySlices", y.sum().backward)
