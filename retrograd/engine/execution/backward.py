@@ -149,7 +149,7 @@ def _engine_run_backward(
         roots = root_edges(t_outputs)
         edges = None
         if inputs is not None:
-            edges = _accumulating_edges(inputs) if accumulate_grad else [_capturing_edge(x) for x in inputs]
+            edges = _accumulating_edges(inputs) if accumulate_grad else _capturing_edges(inputs)
         if not roots:
             return [None] * len(edges or ())
         options = {"keep_graph": keep_graph, "create_graph": create_graph}
@@ -198,7 +198,9 @@ def _inputs_of_grad(inputs: Any) -> tuple[list[Any] | None, list[Any]]:
 
 def _split_inputs(inputs: Any) -> tuple[list[Any] | None, list[Any]]:
     keys = None
-    if isinstance(inputs, (TensorBase, GradientEdge)):
+    if inputs.__class__ is list or inputs.__class__ is tuple:  # what nearly all programs give
+        pass
+    elif isinstance(inputs, (TensorBase, GradientEdge)):
         inputs = [inputs]
     elif type(inputs) is dict:
         keys, inputs = list(inputs), list(inputs.values())
@@ -213,13 +215,16 @@ def _split_inputs(inputs: Any) -> tuple[list[Any] | None, list[Any]]:
     return keys, wanted
 
 
-def _capturing_edge(x: Any) -> Any:
-    edge = edge_of(x) if isinstance(x, GradientEdge) else gradient_edge(x)
-    if edge is None:
-        if isinstance(x, TensorBase) and requires_grad(x):
-            return _Unreachable((), (x._sig,))  # requires grad through its base only: unreachable from any root
-        raise RuntimeError("One of the differentiated Tensors does not require grad")
-    return edge
+def _capturing_edges(wanted: list[Any]) -> list[Any]:
+    edges = []
+    for x in wanted:
+        edge = edge_of(x) if isinstance(x, GradientEdge) else gradient_edge(x)
+        if edge is None:
+            if not (isinstance(x, TensorBase) and requires_grad(x)):
+                raise RuntimeError("One of the differentiated Tensors does not require grad")
+            edge = _Unreachable((), (x._sig,))  # requires grad through its base only: unreachable from any root
+        edges.append(edge)
+    return edges
 
 
 class _Unreachable(GraphNode):

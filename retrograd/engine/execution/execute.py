@@ -13,6 +13,7 @@ from .. import observe
 from ..nodes.node import edge_parts
 from ..switches import state
 from ..switches.state import STATE
+from ..tensors.base import wrap
 from .graph_task import GraphTask, as_tensor
 from .sweep import Sweep, sweep
 from .sweep import capture as sweep_for
@@ -63,7 +64,7 @@ def _run(
         elif capture and not (create_graph and observe.HEAR_SWEEPS):
             found = sweep_for(roots, values, keep_graph, create_graph, inputs)
             if found is not None:
-                return [as_tensor(v) for v in found]
+                return found if create_graph else [None if v is None else wrap(v) for v in found]
     task = GraphTask(keep_graph=keep_graph, create_graph=create_graph, tensors=tensors)
     if inputs is not None:
         task.restrict(roots, inputs, capture)

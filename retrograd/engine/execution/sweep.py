@@ -210,7 +210,10 @@ def capture(
     roots: list[Any], grads: list[Any], keep_graph: bool, create_graph: bool, wanted: list[Any]
 ) -> list[Any] | None:
     """The gradients of leaves; ``None`` where a sweep would do what was not asked for, or another one is going on."""
-    if not all(edge.accumulates for edge in wanted) or not _leads_only_to(roots, wanted):
+    for edge in wanted:
+        if not edge.accumulates:
+            return None
+    if not _leads_only_to(roots, wanted):
         return None
     task = _Capturing(keep_graph, create_graph)
     if not sweep(task, roots, grads):
