@@ -17,6 +17,8 @@ def axes_of(dim: Any, ndim: int) -> tuple[int, ...]:
     """Dimensions as a tuple of non-negative axes; ``None`` and ``()`` mean all."""
     if dim.__class__ is int and -ndim <= dim < ndim:
         return (dim % ndim,)
+    if dim.__class__ is tuple and dim == (0,) and ndim:
+        return (0,)
     if dim is None:
         return tuple(range(ndim))
     dims = (dim,) if isinstance(dim, (int, np.integer)) else tuple(dim)
