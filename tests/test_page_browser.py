@@ -253,6 +253,8 @@ def test_colours_themes_and_findings(chromium: Browser, tmp_path: Path) -> None:
     chromium.press("t", "t")
     assert paper(chromium) == [255, 255, 255]
     quiet(chromium)
+    chromium.open(write(tmp_path, network(), color_by="saved_bytes"))
+    assert re.fullmatch(r"saved bytes(≥ [\d.]{1,4} B){6}not measured", text(chromium, "legend"))
 
 
 def test_findings_lead_to_their_nodes(chromium: Browser, tmp_path: Path) -> None:

@@ -162,6 +162,17 @@ def test_colour_by_a_measure() -> None:
         drawn(small(), color_by="heat")
 
 
+def test_a_legend_tells_what_is_there() -> None:
+    """Equal values are one entry without a bound, and NaN is explained only where there is one."""
+    made = small()
+    made.measures = {"grad_norm": [2.0] * len(made)}
+    equal = words(ET.fromstring(drawn(made, color_by="grad_norm")))
+
+    assert "≥" not in equal
+    assert "NaN or infinite" not in equal
+    assert "NaN or infinite" in words(ET.fromstring(drawn(small(), color_by="time_us")))
+
+
 def test_at_most_so_many_nodes() -> None:
     """A capped drawing holds the first nodes and says so."""
     root = ET.fromstring(drawn(small(), max_nodes=3))

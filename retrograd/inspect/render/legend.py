@@ -24,8 +24,11 @@ def legend(drawing: Drawing) -> tuple[str, float]:
     """Return the legend of a drawing and its width."""
     entries = [(kind, words) for kind, words in _KINDS.items() if kind in drawing.kinds]
     if drawing.scale.name:
-        entries = [(f"heat{step}", f"≥ {drawing.scale.text(low)}") for step, low in enumerate(drawing.scale.bounds())]
-        entries.append(("odd", "NaN or infinite"))
+        bounds = drawing.scale.bounds()
+        entries = [
+            (f"heat{step}", "≥ " * (len(bounds) > 1) + drawing.scale.text(low)) for step, low in enumerate(bounds)
+        ]
+        entries += [("odd", "NaN or infinite")] * drawing.scale.has_odd
     x = 0.0
     parts = []
     if drawing.scale.name:

@@ -50,10 +50,17 @@ class Scale:
         return f"heat{min(int(share * HEATS), HEATS - 1)}"
 
     def bounds(self) -> list[float]:
-        """Return the least value of every step."""
+        """Return the least value of every step; only one if there is one value only, none if there is none."""
+        if self.high <= self.low:
+            return [self.low] if self.low in self.values else []
         low, high = self._bent(self.low), self._bent(self.high)
         steps = [low + (high - low) * step / HEATS for step in range(HEATS)]
         return [math.exp(step) - 1 if self.logarithmic else step for step in steps]
+
+    @property
+    def has_odd(self) -> bool:
+        """Whether some value is NaN or infinite."""
+        return any(value is not None and not math.isfinite(value) for value in self.values)
 
     @property
     def title(self) -> str:
@@ -90,7 +97,7 @@ def scale(snapshot: GraphSnapshot, color_by: str | None) -> Scale:
     if color_by not in known_measures(snapshot):
         raise UsageError(
             f"The graph has no measure {color_by!r} to colour by.",
-            f"It has: {', '.join(known_measures(snapshot))}. Times and gradients need --level nodes.",
+            f"It has: {', '.join(known_measures(snapshot))}. Times and gradients need --level backward.",
         )
     parts = MEASURES.get(color_by, (color_by,))
     values = _added(snapshot, parts)

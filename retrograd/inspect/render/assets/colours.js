@@ -58,7 +58,7 @@ function makeScale() {
   const [low, high] = limits(nodes), log = low >= 0 && high > 100, bent = log ? Math.log1p : (value) => value;
   const share = (value) => (high > low ? (bent(value) - bent(low)) / (bent(high) - bent(low)) : 0);
   const stepOf = (value) => (value === Infinity ? ODD : value === -Infinity ? -1 : Math.min(Math.floor(6 * share(value)), 5));
-  const bounds = [0, 1, 2, 3, 4, 5].map((step) => bent(low) + ((bent(high) - bent(low)) * step) / 6).map(log ? Math.expm1 : (value) => value);
+  const bounds = (high > low ? [0, 1, 2, 3, 4, 5] : [0]).map((step) => bent(low) + ((bent(high) - bent(low)) * step) / 6).map(log ? Math.expm1 : (value) => value);
   return { name, bounds, cards: Int8Array.from(cards, stepOf), nodes: Int8Array.from(nodes, stepOf), known: high >= low, odd: nodes.includes(Infinity) };
 }
 
@@ -117,7 +117,7 @@ function showLegend() {
   legend.replaceChildren();
   if (scale) {
     legend.append(make("b", fullName(scale.name)));
-    if (scale.known) scale.bounds.forEach((bound, step) => legend.append(swatch(heat[step], colours.rim, `≥ ${measureText(scale.name, bound)}`)));
+    if (scale.known) scale.bounds.forEach((bound, step) => legend.append(swatch(heat[step], colours.rim, `${scale.bounds.length > 1 ? "≥ " : ""}${measureText(scale.name, bound)}`)));
     if (scale.odd) legend.append(swatch(colours.card, colours.odd, "NaN or infinity"));
     legend.append(swatch(colours.card, colours.rim, "not measured"));
     return;

@@ -122,7 +122,7 @@ function countUses(graph) {
 const clean = (text) => text.replace(CONTROL, " ").trim();
 
 function bytesText(count) {
-  if (count < 1000) return `${count} B`;
+  if (count < 1000) return `${Number(count.toPrecision(3))} B`;
   const units = ["kB", "MB", "GB", "TB"];
   let size = count / 1000, unit = 0;
   while (size >= 999.95 && unit < 3) { size /= 1000; unit++; }
