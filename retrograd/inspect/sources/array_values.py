@@ -17,6 +17,9 @@ _PIECE = 131_072
 """Entries that are read several times while they lie in a processor's cache."""
 _ROW = 4_096
 _ONES = np.ones(_ROW, np.float32)
+_QUICK = 8_192
+"""Entries of the longest array that is added up by one call."""
+_QUICK_ONES: dict[str, Array] = {"f": np.ones(_QUICK, np.float32), "d": np.ones(_QUICK)}
 _ZEROS = {char: np.zeros((), char) for char in "fdg"}
 _SAFE = 1e18
 """Sums and sums of squares of entries up to here do not overflow in single precision."""
@@ -47,6 +50,17 @@ def range_and_sum(array: Array) -> tuple[tuple[float, float] | None, float | Non
         low, high = float(_MIN(array, None)), float(_MAX(array, None))
     with np.errstate(all="ignore"):
         return (low, high), float(_SUM(array, None, np.float64))
+
+
+def row_range_and_sum(row: Array) -> tuple[tuple[float, float], float] | None:
+    """The same of a row in one piece, in single or double precision, by three calls; None if it is not ordinary."""
+    size = row.size
+    if size > _QUICK:
+        return None
+    low, high = row.item(row.argmin()), row.item(row.argmax())
+    if not (-_SAFE < low * size and high * size < _SAFE):
+        return None
+    return (low, high), float(row.dot(_QUICK_ONES[row.dtype.char][:size]))
 
 
 def value_range(array: Array) -> list[float] | None:

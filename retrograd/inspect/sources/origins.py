@@ -9,6 +9,7 @@ from __future__ import annotations
 import threading
 from bisect import bisect_right
 from types import CodeType, FrameType
+from typing import Any
 
 from ..frames import source_line
 from ..snapshot import SourceLine
@@ -22,10 +23,33 @@ _MAX_TABLES = 64
 _UNKNOWN: tuple[SourceLine | None, str] = (None, "")
 
 
+class Settled:
+    """A frame of the user that answers for all calls until it goes on, and what was found out about it."""
+
+    __slots__ = ("frame", "stack")
+
+    def __init__(self, frame: FrameType | None) -> None:
+        self.frame = frame
+        self.stack: list[Any] | None = None
+        """The user's frames that led here, once somebody asked."""
+
+
 class Marks:
     """The ranges of one thread: numbers from ``starts[i]`` up to the next start have entry ``entries[i]``."""
 
-    __slots__ = ("_codes", "_places", "_texts", "begin", "end", "entries", "first", "line", "scope", "starts")
+    __slots__ = (
+        "_codes",
+        "_places",
+        "_texts",
+        "begin",
+        "end",
+        "entries",
+        "first",
+        "line",
+        "scope",
+        "settled",
+        "starts",
+    )
 
     def __init__(self, counter: int = 0) -> None:
         self.starts: list[int] = []
@@ -40,6 +64,8 @@ class Marks:
         """Scope in force."""
         self.line: FrameType | None = None
         """Frame that answers for nodes nobody saw being made; set only while that frame is running."""
+        self.settled: Settled | None = None
+        """What answers for everything that is called, while nothing of the user's is running inside ``line``."""
         self._places: dict[tuple[int, int, str], int] = {}
         self._texts: list[tuple[SourceLine | None, str]] = [_UNKNOWN]
         self._codes: list[CodeType] = []

@@ -46,6 +46,8 @@ class Passing(NamedTuple):
     """Row -> the rows of the nodes without a hook that run just before it, in their order."""
     told_by: Array
     """Row -> the row whose gradient has the same entries as what arrives there: itself, where it must be looked at."""
+    entries: list[int]
+    """For each row how many entries arrive there; 0 if that is not known, or it need not be looked at."""
     ways: Array
     """How it is known what goes over each edge."""
     around: Array
@@ -93,7 +95,11 @@ class _Reader:
         told_by, ways, around, looked_at = self._edges(ends)
         factors = list(self._factors.items())
         following = self._following(before)
-        return Passing(frozenset(ends), before, told_by, ways, around, looked_at, following, factors, self._sooner)
+        itself = (told_by == np.arange(len(told_by))).tolist()
+        entries = [math.prod(shape or ()) if mine else 0 for shape, mine in zip(self._shot.shape, itself, strict=True)]
+        return Passing(
+            frozenset(ends), before, told_by, entries, ways, around, looked_at, following, factors, self._sooner
+        )
 
     def _judge(self, row: int) -> None:
         """Find out whether a node needs no hook: it passes on what it gets, and that is looked at behind it."""

@@ -9,6 +9,7 @@ from types import FrameType
 from typing import Any, Protocol
 
 from ...frames import is_foreign, user_frame
+from ..origins import Settled
 from .rules import Rule, judge
 
 _HANDLER = "handle_torch_function"
@@ -21,7 +22,7 @@ class Call:
 
     __slots__ = (
         *("after", "args", "before", "direct", "error", "frame", "grad", "inference", "inputs", "kwargs"),
-        *("places", "required", "result", "rule", "versions"),
+        *("places", "required", "result", "rule", "settled", "versions"),
     )
 
     def __init__(self, rule: Rule, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
@@ -42,6 +43,8 @@ class Call:
         self.error: BaseException | None = None
         self.frame: FrameType | None = None
         """The user's frame."""
+        self.settled: Settled | None = None
+        """What is known of that frame, if it answers for other calls, too."""
         self.direct = False
         """Whether that frame made this very call, not one of a library's function that made it."""
 
@@ -140,12 +143,17 @@ class Caller:
             return None
         return call
 
-    def end(self, call: Call, frame: FrameType | None, listeners: tuple[Listener, ...]) -> None:
+    def end(
+        self, call: Call, frame: FrameType | None, listeners: tuple[Listener, ...], settled: Settled | None
+    ) -> None:
         """Tell the listeners of a call that has ended, well or with an error."""
         try:
             call.after = self._counter()
-            call.direct = _is_direct(frame)
-            call.frame = user_frame(frame)
+            call.settled = settled
+            if settled is None:
+                call.direct, call.frame = _is_direct(frame), user_frame(frame)
+            else:
+                call.frame = settled.frame
             with self._unseen():
                 for listener in listeners:
                     listener(call)

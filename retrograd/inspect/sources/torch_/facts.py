@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 
 from ...event_data import OperationData, Values
-from ..array_values import Array, flat_share, is_finite, range_and_sum, summary
+from ..array_values import Array, flat_share, is_finite, summary
 from ..function_shapes import POLES
 from .calls import Call
+from .ranges import Ranges
 from .tensors import dtype_name
 from .values import Readable
 
@@ -23,8 +24,11 @@ _MAX_VALUED = 16
 def arguments_of(call: Call) -> dict[str, object]:
     """Return the plain arguments by position or keyword."""
     found: dict[str, object] = {}
+    tensor = sys.modules["torch"].Tensor
     for key, value in [*enumerate(call.args), *call.kwargs.items()]:
         kind = type(value)
+        if kind is tensor:
+            continue
         if kind in _PLAIN:
             found[str(key)] = value[:_MAX_TEXT] if kind is str else value
         elif kind in (tuple, list) and value and len(value) <= 8 and all(type(entry) in _PLAIN for entry in value):
@@ -36,20 +40,21 @@ def arguments_of(call: Call) -> dict[str, object]:
     return found
 
 
-def reads_values(data: OperationData, call: Call, outputs: list[Any], readable: Readable) -> None:
+def reads_values(data: OperationData, call: Call, outputs: list[Any], readable: Readable, known: Ranges) -> None:
     """Add ranges, sums and summaries of what came out, and of what went in where that is telling."""
     if not readable.now():
         return
     ranges: list[list[float] | None] = []
     sums: list[float | None] = []
     values: dict[str, Values] = {}
+    first = data["inputs"][0] if data["inputs"] else None
     for place, tensor in enumerate(outputs[:_MAX_VALUED]):
-        array = readable.array(tensor)
-        limits, total = (None, None) if array is None else range_and_sum(array)
+        number = data["outputs"][place]
+        limits, total, array = known.of(call, tensor, number, first)
         ranges.append(None if limits is None else list(limits))
         sums.append(total)
         if array is not None and not is_finite(limits):
-            values[str(data["outputs"][place])] = summary(array)
+            values[str(number)] = summary(array)
         flat = flat_share(call.rule.op, array, limits) if place == 0 and array is not None else 0.0
         if flat:
             data["flat_share"] = flat

@@ -18,6 +18,7 @@ from .calls import Call, version_of
 from .facts import arguments_of, duplicates_in, overlaps, reads_values
 from .hooks import Hooks
 from .names import assigned, forms_match, spelled
+from .ranges import Ranges
 from .rules import COPIED_INDEXED, IN_PLACE_INDEXED, NONDIFFERENTIABLE_CASTS
 from .saved import SavedSizes, saves_of
 from .shared import SharedMemory
@@ -50,6 +51,7 @@ class ForwardWriter:
         self._tensor: type = torch.Tensor
         self._parameter: type = torch.nn.Parameter
         self._readable = Readable()
+        self._ranges = Ranges(self._readable)
         self.shared = SharedMemory(sink, self._readable)
         self.hooks = Hooks(sink, lambda: inside_here().run)
         self._through: dict[int, str] = {}
@@ -109,15 +111,16 @@ class ForwardWriter:
                 data["duplicates"] = repeated
         kind = "operation"
         if reason:
-            kind, data["reason"], data["stack"] = "cut", reason, self._stack(call.frame)
+            kind, data["reason"], data["stack"] = "cut", reason, self._stack(call)
         elif line is not None and line.function != "<module>":
-            data["stack"] = self._stack(call.frame)
+            data["stack"] = self._stack(call)
         if written and not reason:
             kind = "inplace"
             self._add_write(data, call, written[0])
         self._add_outputs(data, call, outputs, spelling, line)
         event = Event(kind, op=call.rule.op, source=line, data=data)  # type: ignore[arg-type]
-        reads_values(data, call, outputs, self._readable)
+        self._ranges.heard(call, bool(written))
+        reads_values(data, call, outputs, self._readable, self._ranges)
         row = self.sink(event)
         if call.rule.reason == "numpy":
             self.shared.hands_out(call.result, call.frame)
@@ -148,7 +151,7 @@ class ForwardWriter:
         number = data["target"] = data["inputs"][place]
         data["version"] = [call.versions[place], version_of(target)]
         data["through"] = self._way(call, place, number)
-        data["stack"] = self._stack(call.frame)
+        data["stack"] = self._stack(call)
         if overlaps(target):
             data["overlap"] = True
         if call.rule.op in IN_PLACE_INDEXED:
@@ -277,13 +280,13 @@ class ForwardWriter:
         line = self._line(call.frame)
         name = spelled(call, self._spelling(call))[0]
         data = {"tensor": number_of(self.table, call.inputs[0], name, source=line), "names": [name], **more}
-        data["stack"] = self._stack(call.frame)
+        data["stack"] = self._stack(call)
         if call.error is not None:
             data["error"] = f"{type(call.error).__name__}: {call.error}"
         self.sink(Event(kind, op=call.rule.op, source=line, data=data))
 
     def _change(self, leaf: int, change: str, call: Call) -> None:
-        data = {"tensor": leaf, "change": change, "stack": self._stack(call.frame)}
+        data = {"tensor": leaf, "change": change, "stack": self._stack(call)}
         self.sink(Event("leaf", op=call.rule.op, source=self._line(call.frame), data=data))
 
     # -- places
@@ -302,13 +305,18 @@ class ForwardWriter:
             line = self._lines[key] = SourceLine(code.co_filename, frame.f_lineno or code.co_firstlineno, code.co_name)
         return line
 
-    def _stack(self, frame: FrameType | None) -> list[Stack]:
-        return stack_of(frame)
+    def _stack(self, call: Call) -> list[Stack]:
+        settled = call.settled
+        if settled is None:
+            return stack_of(call.frame)
+        if settled.stack is None:
+            settled.stack = stack_of(settled.frame)
+        return settled.stack
 
 
 def _only(call: Call, place: int) -> Call:
     """Return the call as if it had that one input only."""
     one = Call(call.rule, call.args, call.kwargs)
     one.inputs, one.places = [call.inputs[place]], [call.places[place]]
-    one.versions, one.frame = [call.versions[place]], call.frame
+    one.versions, one.frame, one.settled = [call.versions[place]], call.frame, call.settled
     return one

@@ -9,7 +9,6 @@ the nodes before them.  Hooks only take down; everything else is worked out when
 from __future__ import annotations
 
 import ctypes
-import math
 import sys
 import weakref
 from collections.abc import Callable
@@ -78,8 +77,8 @@ class Measures:
         """Edge -> the same of what went over it, where that is looked at."""
         self._met: dict[int, Arrival] = {}
         """What hooks at leaves saw, by row."""
-        self._later: dict[int, list[tuple[int, weakref.ref[Any]]]] = {}
-        """Row -> the leaves without a hook that run as soon as it has run."""
+        self._later: dict[int, list[tuple[int, weakref.ref[Any], Place]]] = {}
+        """Row -> the leaves without a hook that run as soon as it has run, and where their gradients are copied to."""
         self._unseen: Callable[[], AbstractContextManager[None]] | None = None
         if listening:  # a mode would see what is called here
             self._unseen = sys.modules["torch"]._C.DisableTorchFunction
@@ -95,18 +94,18 @@ class Measures:
         """Hook every node that needs it."""
         looked_at = self._passing.looked_at if self._reads else {}
         quiet, kinds, after = self._passing.quiet, shot.kind, self._after
-        hold, before, stacks = self._handles.append, self._before(), self._stacks(shot)
+        hold, before, place = self._handles.append, self._before(), self._place
         try:
             with collector_paused():
                 for row, node in enumerate(order):
                     if kinds[row] == "leaf":
                         leaf = weakref.ref(node.variable)
                         if row in following and self._waits(node.variable):
-                            self._later.setdefault(following[row], []).append((row, leaf))
+                            self._later.setdefault(following[row], []).append((row, leaf, place(row, shot)))
                         else:
-                            hold(node.register_prehook(partial(before, row, leaf, stacks[row])))
+                            hold(node.register_prehook(partial(before, row, leaf, place(row, shot))))
                     elif not leaves_only and row not in quiet:
-                        hold(node.register_prehook(partial(before, row, None, stacks[row])))
+                        hold(node.register_prehook(partial(before, row, None, place(row, shot))))
                         if row in looked_at:
                             hold(node.register_hook(partial(after, row, looked_at[row])))
         except BaseException:
@@ -118,18 +117,12 @@ class Measures:
         plain = type(leaf) in self._readable.plain
         return plain and leaf.grad is None and not leaf._post_accumulate_grad_hooks
 
-    def _stacks(self, shot: GraphSnapshot) -> list[Place]:
-        """Say for each row where its gradient is copied to."""
-        if not self._reads:
-            return [False] * len(shot)
-        stack, dtypes = self._figures.stack, self._readable.by_name
-        found: list[Place] = [
-            None if shape is None else stack(dtypes.get(dtype or ""), math.prod(shape))
-            for shape, dtype in zip(shot.shape, shot.dtype, strict=True)
-        ]
-        for row in np.flatnonzero(self._passing.told_by != np.arange(len(shot))).tolist():
-            found[row] = False
-        return found
+    def _place(self, row: int, shot: GraphSnapshot) -> Place:
+        """Say where the gradient of a row is copied to."""
+        if not self._reads or self._passing.told_by[row] != row:
+            return False
+        dtype = self._readable.by_name.get(shot.dtype[row] or "")
+        return self._figures.stack(dtype, self._passing.entries[row])
 
     def detach(self) -> None:
         """Take all hooks off, as the handles would, but without telling who listens to hooks being taken off."""
@@ -257,18 +250,19 @@ class Measures:
 
     def _sequence(self) -> list[int]:
         """Return the rows of the nodes that ran in the order in which they did, and look at the leaves that waited."""
-        before, later, met = self._passing.before, self._later, self._met
+        before, later, met, look = self._passing.before, self._later, self._met, self._looking(self._arrived)
         found: list[int] = []
         for row, _, _ in self._begins:
             found += before.get(row, ())
             found.append(row)
             if row in met:
                 self.arrivals.append(met[row])
-            for leaf_row, reference in later.get(row, ()):
+            for leaf_row, reference, stack in later.get(row, ()):
                 leaf = reference()
                 grad = None if leaf is None else leaf.grad
                 if grad is not None:
-                    self._look(leaf_row, None, grad)
+                    if stack is not False:
+                        look(leaf_row, stack, grad)
                     self.arrivals.append(Arrival(leaf_row, reference, "none"))
                     found += before.get(leaf_row, ())
                     found.append(leaf_row)

@@ -15,6 +15,7 @@ from typing import Any
 from ...frames import user_frame
 from ..origins import Marks
 from .calls import Caller, Listener
+from .rules import IGNORED
 
 _APPLY_DEPTH = 12
 """How far below ``Function.apply`` the first operation of a ``forward`` is looked for."""
@@ -59,13 +60,13 @@ def _mode_class() -> type:
                 if after != self.marks.end:
                     _note(self.marks, before, after, sys._getframe(1))
                 if heard is not None:
-                    caller.end(heard, sys._getframe(1), self.listeners)
+                    caller.end(heard, sys._getframe(1), self.listeners, self.marks.settled)
                     heard = result = None
 
         def _begin(self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
             """Note what goes into a call that somebody listens to."""
             rule = caller.rule(func)
-            if rule.kind == "ignored" or not any(listener.listens() for listener in self.listeners):
+            if rule is IGNORED or not any(listener.listens() for listener in self.listeners):
                 return None
             return caller.begin(rule, args, kwargs)
 
@@ -76,7 +77,7 @@ def _note(marks: Marks, before: int, after: int, caller: FrameType) -> None:
     """Note the nodes of one call, and those made since the last one: a custom Function is not seen itself."""
     if before > marks.end:
         marks.gap(before, _applying_line(caller) or marks.line)
-    marks.note(before, after, user_frame(caller))
+    marks.note(before, after, user_frame(caller) if marks.settled is None else marks.settled.frame)
 
 
 def _applying_line(frame: FrameType | None) -> FrameType | None:

@@ -70,7 +70,9 @@ class RunWriter:
         hooked = self.watch.level != "graph"
         if hooked or not self._nested:
             try:
-                self._shot, order = self.watch.source.walked(asked.roots, frame, label="backward", table=self._table())
+                self._shot, order = self.watch.source.walked(
+                    asked.roots, frame, label="backward", table=self._table(), repeats=self.watch.repeats
+                )
                 self._shot.first_seq = -self._marks.begin
             except Exception as failure:
                 event.data["problem"] = f"{type(failure).__name__}: {failure}"
@@ -96,11 +98,9 @@ class RunWriter:
         if self._shot is None or self.watch.level == "graph":
             return set()
         hooked = self.watch.hooked.numbers
-        return {
-            row
-            for row, (kind, number) in enumerate(zip(self._shot.kind, self._shot.seq, strict=True))
-            if (order[row].variable._backward_hooks if kind == "leaf" else number in hooked)
-        }
+        found = {row for row, number in enumerate(self._shot.seq) if number in hooked} if hooked else set()
+        leaves = (row for row, kind in enumerate(self._shot.kind) if kind == "leaf")
+        return found | {row for row in leaves if order[row].variable._backward_hooks}
 
     def _table(self) -> Any:
         return None if self.watch.level == "graph" else self.watch.sink.tensors

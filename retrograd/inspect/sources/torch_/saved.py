@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import threading
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
 from typing import Any
 
 from ...snapshot import GraphSnapshot
@@ -44,6 +44,7 @@ _ADDING = ("Add", "Baddbmm")
 """Nodes of products whose first input is what the product is added to."""
 _VIEWS = ("T", "View", "Reshape", "UnsafeView", "Transpose", "Permute", "Expand", "Unsqueeze", "Squeeze", "Alias")
 
+Edges = Sequence[tuple[Any, int]]
 _saved_names: dict[type, tuple[str, ...]] = {}
 
 
@@ -102,25 +103,30 @@ def saves_of(call: Call, outputs: list[Any], begin: int, sizes: SavedSizes) -> s
     if made > _MAX_NODES or not sizes.may_touch(made):
         return set()
     kept: set[int] = set()
-    tensors = [*call.inputs, *outputs]
-    roots = {tensor.grad_fn for tensor in outputs[:1] if tensor.requires_grad and not _is_stale_view(tensor)}
-    for node in _nodes_of(roots, call):
-        number = node._sequence_nr() - begin
-        for name in _kept_names(node):
-            place = _place_of(name, node, call, node in roots)
+    first = outputs[0]
+    root = first.grad_fn if first.requires_grad and not _is_stale_view(first) else None
+    for node in _nodes_of(root, call):
+        edges = node.next_functions if made > 1 or _names_of(node) else ()
+        for name in _kept_names(node, edges):
+            place = _place_of(name, node, call, edges, node is root)
+            number = node._sequence_nr() - begin
             if place is not None:
                 kept.add(place)
-                tensor = tensors[place]
-                sizes.add(number, memory_of(tensor), tensor.numel() * tensor.element_size())
+                tensor = call.inputs[place] if place < len(call.inputs) else outputs[place - len(call.inputs)]
+                sizes.add(number, memory_of(tensor), tensor.nbytes)
             elif name in _RESULTS:
                 sizes.add(number, ("result", number), _output_size(node))
     return kept
 
 
-def _nodes_of(roots: set[Any], call: Call) -> list[Any]:
-    """Return the nodes that a call made, from its results on."""
-    found = [node for node in roots if node is not None and _is_inside(node, call)]
-    seen = set(found)
+def _nodes_of(root: Any, call: Call) -> list[Any]:
+    """Return the nodes that a call made, from its result on."""
+    if root is None or not _is_inside(root, call):
+        return []
+    found = [root]
+    if call.after - call.before == 1:
+        return found
+    seen = {root}
     for node in found:  # grows while it is read
         for following, _ in node.next_functions:
             if following is not None and following not in seen and _is_inside(following, call):
@@ -147,22 +153,27 @@ def _is_stale_view(tensor: Any) -> bool:
     return bool(tensor._is_view() and tensor._version)
 
 
-def _kept_names(node: Any) -> list[str]:
-    """Return the names of the tensors that a node keeps, given which of its inputs need a gradient."""
+def _names_of(node: Any) -> tuple[str, ...]:
+    """Return the names of the tensors that nodes of a class keep."""
     names = _saved_names.get(type(node))
     if names is None:
         names = tuple(name[len(_PREFIX) :] for name in dir(type(node)) if name.startswith(_PREFIX))
         _saved_names[type(node)] = names
+    return names
+
+
+def _kept_names(node: Any, edges: Edges) -> Sequence[str]:
+    """Return the names of the tensors that a node keeps, given which of its inputs need a gradient."""
+    names = _names_of(node)
     needs = _NEEDED_BY.get(type(node).__name__)
     if needs is None:
-        return list(names)
-    edges = node.next_functions
+        return names
     return [
         name for name in names if name not in needs or (needs[name] < len(edges) and edges[needs[name]][0] is not None)
     ]
 
 
-def _place_of(name: str, node: Any, call: Call, last: bool) -> int | None:
+def _place_of(name: str, node: Any, call: Call, edges: Edges, last: bool) -> int | None:
     """Return which tensor of a call a saved value is, inputs first, then outputs; None for what the call made itself.
 
     ``last`` says that the node is the one of the call's result.
@@ -173,7 +184,6 @@ def _place_of(name: str, node: Any, call: Call, last: bool) -> int | None:
     if position is None:
         return None
     adding = 1 if type(node).__name__.startswith(_ADDING) else 0
-    edges = node.next_functions
     if position + adding < len(edges):
         made = edges[position + adding][0]
         if made is not None and _is_inside(made, call) and not type(made).__name__.startswith(_VIEWS):

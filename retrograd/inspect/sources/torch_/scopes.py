@@ -9,7 +9,7 @@ from typing import Any
 
 from ...frames import is_foreign, user_frame
 from ..module_names import Roots, below
-from ..origins import Marks
+from ..origins import Marks, Settled
 from .mode import put_back, take_off
 
 _FAST_PATHS = ("MultiheadAttention", "TransformerEncoderLayer", "TransformerEncoder")
@@ -22,7 +22,7 @@ _FUNCTIONS = ("activation", "distance_function")
 class Running:
     """One module that is running, or scope that is open: what it is called, and what to go back to when it ends."""
 
-    __slots__ = ("above", "identity", "inside", "line", "mode", "path", "rests", "scope", "under_named")
+    __slots__ = ("above", "identity", "inside", "line", "mode", "path", "rests", "scope", "settled", "under_named")
 
     def __init__(self, identity: int | str, path: str, marks: Marks, around: Running | None) -> None:
         self.identity = identity
@@ -34,7 +34,7 @@ class Running:
         self.under_named: bool = not path or (around is not None and around.under_named)
         """Whether a scope of the user's is open."""
         self.scope = marks.scope
-        self.line = marks.line
+        self.line, self.settled = marks.line, marks.settled
         self.rests: bool = around is not None and around.rests
         """Whether the mode is off inside."""
         self.above: int = 0 if around is None else around.above
@@ -44,7 +44,7 @@ class Running:
 
     def leave(self, marks: Marks) -> None:
         """Go back to what was in force before."""
-        marks.scope, marks.line = self.scope, self.line
+        marks.scope, marks.line, marks.settled = self.scope, self.line, self.settled
         if self.mode is not None and self.rests:
             put_back(self.mode, self.above)
         elif self.mode is not None:
@@ -74,20 +74,35 @@ class Scopes:
         around = "" if outer is None else outer.inside
         path = self._roots.path(module, around, caller)
         running = Running(id(module), path, marks, outer)
-        if mode is not None and self._may_rest(module, mode) is not running.rests:
-            self._switch(running, marks, mode, caller)
+        if mode is not None:
+            self._settle(module, running, marks, mode, caller)
         stack.append(running)
         marks.scope = f"{marks.scope}/{below(path, around)}" if running.under_named else path
 
-    def _may_rest(self, module: Any, mode: Any) -> bool:
-        """Whether the mode has nothing to see inside a module, or must not be on there.
+    def _settle(self, module: Any, running: Running, marks: Marks, mode: Any, caller: FrameType) -> None:
+        """Settle which line answers for what a module calls, and turn the mode off where it has nothing to see."""
+        closed = self._is_closed(module)
+        if closed and marks.settled is None:
+            marks.settled = Settled(marks.line or user_frame(caller))
+            marks.line = marks.settled.frame
+        elif not closed and marks.settled is not None:
+            marks.line = marks.settled = None
+        rests = (closed and not mode.listeners) or (not module.training and isinstance(module, self._fast_paths))
+        if rests and not running.rests:
+            above = take_off(mode)
+            if above is not None:
+                running.above, running.rests, running.mode = above, True, mode
+                marks.line = marks.line or user_frame(caller)
+        elif running.rests and not rests:
+            put_back(mode, running.above)
+            running.rests, running.mode, marks.line = False, mode, None
 
-        What a module of PyTorch calls is all called for the one line of the user, unless something of the user's
-        runs in it.  Modules inside are asked for themselves.
+    def _is_closed(self, module: Any) -> bool:
+        """Whether nothing of the user's runs in a module: then all that it calls is called for one line of the user.
+
+        Modules inside are asked for themselves.
         """
-        if not module.training and isinstance(module, self._fast_paths):
-            return True
-        if mode.listeners or not type(module).__module__.startswith(_OF_TORCH):
+        if not type(module).__module__.startswith(_OF_TORCH):
             return False
         before, after = self._hooks
         own = module.__dict__
@@ -95,18 +110,6 @@ class Scopes:
             return False
         codes = [getattr(own[name], "__code__", None) for name in _FUNCTIONS if name in own]
         return all(code is None or is_foreign(code) for code in codes)
-
-    def _switch(self, running: Running, marks: Marks, mode: Any, caller: FrameType) -> None:
-        """Turn the mode off inside a module if it is on, on if it is off."""
-        if running.rests:
-            put_back(mode, running.above)
-            marks.line = None
-        else:
-            above = take_off(mode)
-            if above is None:
-                return
-            running.above, marks.line = above, user_frame(caller)
-        running.rests, running.mode = not running.rests, mode
 
     def leave(self, module: Any, marks: Marks, stack: list[Running]) -> None:
         """A module has ended, also by an exception; modules above it that never said so have ended, too."""

@@ -16,6 +16,7 @@ from ..collect import collect
 from ..hook_lines import attach
 from ..naming import Naming, add_origins
 from .release import protect
+from .repeats import Repeats
 from .rerun import TorchRerun
 from .steps import stepping
 from .tensors import number_of
@@ -95,12 +96,20 @@ class TorchSource:
         params: Mapping[str, Any] | None = None,
         find_names: bool = True,
         table: TensorTable | None = None,
+        repeats: Repeats | None = None,
     ) -> tuple[GraphSnapshot, list[Node]]:
-        """Picture a graph, and return its nodes as well; the names that leaves have go into the table, too."""
+        """Picture a graph, and return its nodes as well; the names that leaves have go into the table, too.
+
+        With ``repeats`` one that is like the one before is not walked into columns again.
+        """
         torch = loaded_torch()
         with torch._C.DisableTorchFunction():
-            facts = _Facts(torch)
-            shot, order, leaves = collect([_start(torch, root)[0] for root in roots], facts)
+            facts, starts = _Facts(torch), [_start(torch, root)[0] for root in roots]
+            repeated = None if repeats is None else repeats.picture(starts, frame, WATCHER.origins())
+            if repeated is not None:
+                protect(repeated[1], repeated[0])
+                return repeated
+            shot, order, leaves = collect(starts, facts)
             protect(order, shot)
             shot.label = label
             add_origins(shot, WATCHER.origins())
@@ -109,6 +118,8 @@ class TorchSource:
             naming.add_to(shot, order, leaves)
             if table is not None:
                 _name(table, shot, leaves, torch.nn.Parameter)
+            if repeats is not None:
+                repeats.learn(starts, frame, shot, leaves)
         return shot, order
 
     @contextmanager

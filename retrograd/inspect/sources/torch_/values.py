@@ -42,6 +42,27 @@ class Readable:
         """Whether anything may be read at all at this moment."""
         return self._transforms() is None and not self._dispatch_modes()
 
+    def flat(self, tensor: Any) -> Array | None:
+        """Return a plain tensor whose entries lie in order as one row, with few questions; None for any other."""
+        try:
+            dtype = self.wide.get(tensor.dtype)
+            if (
+                dtype is None
+                or type(tensor) not in self.plain
+                or tensor.layout is not self.strided
+                or not tensor.is_contiguous()
+                or tensor.storage_offset()
+                or not tensor.is_cpu
+                or tensor.is_neg()
+            ):
+                return None
+            pointer, size = tensor.data_ptr(), tensor.nbytes
+            return (
+                np.ndarray(size // dtype.itemsize, dtype, self._bytes(size).from_address(pointer)) if pointer else None
+            )
+        except Exception:
+            return None
+
     def array(self, tensor: Any) -> Array | None:
         """Return a floating tensor as an array, narrow dtypes converted; None if it cannot be had.
 

@@ -35,6 +35,7 @@ from .importing import AfterImport
 from .mode import push_mode, put_on, take_off
 from .owners import Owners
 from .parameters import Parameters
+from .repeats import Repeats
 from .resting import Resting
 from .runs import Asked, RunWriter
 from .scopes import Running, Scopes
@@ -66,7 +67,7 @@ class _Watch:
         self.forward: ForwardWriter | None = None
         """Who listens to calls, at level ``full``."""
         self.hooked = hooked
-        self.passing, self.memory = LastPassing(), Memory()
+        self.passing, self.memory, self.repeats = LastPassing(), Memory(), Repeats()
 
     def sees(self, thread: int) -> bool:
         """Whether it wants to know of this thread."""
@@ -243,7 +244,7 @@ class Watcher:
         """Stop noting the lines of the current thread."""
         mode, self._thread.mode, self._thread.resting = self._thread.mode, None, False
         if mode is not None:
-            mode.active = False
+            mode.active, mode.marks.line, mode.marks.settled = False, None, None
             self._modes.discard(mode)
             take_off(mode)
         self._thread.stack.clear()

@@ -1,0 +1,147 @@
+"""Graphs that are like the one of the step before have the picture that a walk of their own gives them."""
+
+from __future__ import annotations
+
+import gc
+import weakref
+
+import pytest
+
+from retrograd.inspect import recording
+from retrograd.inspect.snapshot import EDGE_COLUMNS, NODE_COLUMNS
+from retrograd.inspect.sources.torch_.repeats import Repeats
+
+torch = pytest.importorskip("torch")
+
+
+def equal_steps():
+    """Steps of a module."""
+    model = torch.nn.Sequential(torch.nn.Linear(3, 4), torch.nn.Tanh(), torch.nn.Linear(4, 1))
+    for _ in range(3):
+        model(torch.ones(2, 3)).sum().backward()
+
+
+def another_batch():
+    """The same operations on other shapes, then with their dimensions the other way round."""
+    w = torch.ones(3, requires_grad=True)
+    for rows, columns in ((2, 6), (2, 6), (4, 3), (3, 4)):
+        (torch.ones(rows * columns // 3, 3) * w).view(rows, columns).sin().sum().backward()
+
+
+def another_dtype():
+    """Results are double from the second step on."""
+    w = torch.ones(3, requires_grad=True)
+    for dtype in (torch.float32, torch.float64, torch.float64):
+        (torch.ones(3, dtype=dtype) * w).sin().sum().backward()
+
+
+def another_line():
+    """One operation, by turns in one line and in another."""
+    w = torch.ones(3, requires_grad=True)
+    for step in range(4):
+        if step % 2:
+            h = w.sin()
+        else:
+            h = w.sin()
+        h.sum().backward()
+
+
+def another_edge():
+    """The same classes, connected otherwise."""
+    w = torch.ones(3, requires_grad=True)
+    for first in (True, True, False):
+        a = w.sin()
+        b = a.sin()
+        (b * (a if first else b)).sum().backward()
+
+
+def another_leaf():
+    """A leaf that is made anew under the same name, and one whose memory is another's."""
+    for size in (3, 3):
+        w = torch.ones(size, requires_grad=True)
+        w.sin().sum().backward()
+    v = torch.ones(3, requires_grad=True)
+    for size in (3, 4):
+        v.data = torch.ones(size)
+        v.grad = None
+        v.sin().sum().backward()
+
+
+def own_functions():
+    """Classes of the user's, of the same name, made anew each time."""
+
+    def make():
+        class Double(torch.autograd.Function):
+            @staticmethod
+            def forward(ctx, x):
+                return x * 2
+
+            @staticmethod
+            def backward(ctx, gradient):
+                return gradient * 2
+
+        return Double
+
+    w = torch.ones(3, requires_grad=True)
+    kept = make()
+    for function in (kept, kept, make()):
+        function.apply(w).sum().backward()
+
+
+PROGRAMS = [equal_steps, another_batch, another_dtype, another_line, another_edge, another_leaf, own_functions]
+
+
+def columns(program, level):
+    """Every column of every graph of a program."""
+    torch.manual_seed(0)
+    with recording(level=level) as recorded:
+        program()
+    names = (*NODE_COLUMNS, *EDGE_COLUMNS, "roots", "root_names", "engine", "label")
+    return [{name: getattr(shot, name) for name in names} for shot in recorded.snapshots]
+
+
+@pytest.mark.parametrize("level", ["graph", "backward", "full"])
+@pytest.mark.parametrize("program", PROGRAMS)
+def test_pictures_are_those_of_a_walk(program, level, monkeypatch):
+    """Column by column."""
+    found = columns(program, level)
+    monkeypatch.setattr(Repeats, "picture", lambda *args: None)
+
+    assert found == columns(program, level)
+
+
+def test_equal_steps_are_repeated(monkeypatch):
+    """Only the first of equal steps is walked into columns."""
+    walked = []
+    learn = Repeats.learn
+    monkeypatch.setattr(Repeats, "learn", lambda *args: (walked.append(1), learn(*args)))
+    columns(equal_steps, "backward")
+
+    assert len(walked) == 1
+
+
+def test_nothing_is_kept():
+    """The picture that is remembered holds neither leaves nor nodes nor classes of the user."""
+    references = []
+
+    def step():
+        class Held(torch.autograd.Function):
+            @staticmethod
+            def forward(ctx, x):
+                ctx.kept = x.detach() * 1
+                references.append(weakref.ref(ctx.kept))
+                return x * 2
+
+            @staticmethod
+            def backward(ctx, gradient):
+                return gradient * 2
+
+        w = torch.ones(3, requires_grad=True)
+        references.extend([weakref.ref(w), weakref.ref(Held)])
+        Held.apply(w).sum().backward()
+
+    with recording(level="backward"):
+        for _ in range(2):
+            step()
+            gc.collect()
+            assert [reference() for reference in references] == [None] * len(references)
