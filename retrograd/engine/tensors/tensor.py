@@ -181,8 +181,7 @@ class Tensor(TensorBase):
     @property
     def grad(self) -> Any:
         """The accumulated gradient, or ``None``."""
-        meta = self._meta
-        fn = self._fn
+        meta, fn = self._meta, self._fn
         if observe.observers:
             observe.tell("read", self)
         if fn is LAZY and meta is not None and meta.view is not None:
@@ -194,11 +193,7 @@ class Tensor(TensorBase):
 
     @grad.setter
     def grad(self, value: Any) -> None:
-        meta = self._meta
-        if value is None and meta is not None and not observe.observers:
-            meta.grad = None
-        else:
-            convert.assign_grad(self, value)
+        convert.assign_grad(self, value)
 
     @grad.deleter
     def grad(self) -> None:
