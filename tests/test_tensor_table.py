@@ -96,7 +96,7 @@ def test_the_dead_are_forgotten():
         for thing in more:
             numbers.add(thing, TensorFacts(), memory=thing)
 
-    assert len(numbers._known) < 15_000
+    assert len(numbers._known.numbers) < 15_000
     assert [numbers.known(thing) for thing in living] == list(range(0, 5000, 100))
     assert len(rows) == 25_000
 

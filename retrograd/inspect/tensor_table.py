@@ -16,8 +16,45 @@ from .tensors import TensorFacts
 
 _DEAD = 1_000
 """Entries of dead tensors that are kept at most beside as many as live: looking for them costs more than they take."""
-_Owners = dict[int, tuple[weakref.ref[Any], int]]
-"""By id: an object and the number that goes with it."""
+
+
+class _Living:
+    """Numbers of objects as long as they live.
+
+    Reference and number lie in two dictionaries, since a pair of them would be one more object for Python's garbage
+    collector to look into.
+    """
+
+    def __init__(self) -> None:
+        self.references: dict[int, weakref.ref[Any]] = {}
+        self.numbers: dict[int, int] = {}
+
+    def find(self, thing: Any) -> int | None:
+        """Return the number of an object, None if it has none."""
+        reference = self.references.get(id(thing))
+        return None if reference is None or reference() is not thing else self.numbers[id(thing)]
+
+    def put(self, thing: Any, reference: weakref.ref[Any], number: int) -> None:
+        """Give an object a number; who looks meanwhile finds none."""
+        key = id(thing)
+        self.numbers[key] = number
+        self.references[key] = reference
+
+    def pairs(self) -> list[tuple[weakref.ref[Any], int]]:
+        """Return all references, also dead ones, with their numbers."""
+        return [(reference, self.numbers[key]) for key, reference in list(self.references.items())]
+
+    def throw_out(self) -> None:
+        """Forget who has died."""
+        for key, reference in list(self.references.items()):
+            if reference() is None:
+                del self.references[key]
+                del self.numbers[key]
+
+    def clear(self) -> None:
+        """Forget all."""
+        self.references.clear()
+        self.numbers.clear()
 
 
 class _Reference(weakref.ref[Any]):
@@ -35,8 +72,8 @@ class TensorTable:
         self.rows = rows
         """By number; read only."""
         self._lock = threading.Lock()
-        self._known: _Owners = {}
-        self._memories: _Owners = {}
+        self._known = _Living()
+        self._memories = _Living()
         self._storages: dict[Hashable, list[int]] = {}
         """Key of memory -> its number and how many known tensors live in it."""
         self._next_storage = 0
@@ -54,15 +91,16 @@ class TensorTable:
 
     def known(self, tensor: Any) -> int | None:
         """Return the number of a tensor, None if it was not seen."""
-        entry = self._known.get(id(tensor))
-        return None if entry is None or entry[0]() is not tensor else entry[1]
+        return self._known.find(tensor)
 
     def numbers(self, tensors: Iterable[Any]) -> list[int | None]:
         """Return what ``known`` does for each of several tensors."""
-        known, found = self._known, []
-        for tensor in tensors:
-            entry = known.get(id(tensor))
-            found.append(None if entry is None or entry[0]() is not tensor else entry[1])
+        references, numbers = self._known.references, self._known.numbers
+        found: list[int | None] = []
+        for tensor in tensors:  # as ``find``, of which the calls would take as long as what it does
+            key = id(tensor)
+            reference = references.get(key)
+            found.append(None if reference is None or reference() is not tensor else numbers[key])
         return found
 
     def add(self, tensor: Any, facts: TensorFacts, storage: Hashable = None, *, memory: Any = None) -> int:
@@ -73,15 +111,15 @@ class TensorTable:
         with self._lock:
             number = len(self.rows)
             if memory is not None:
-                owner = self._memories.get(id(memory))
-                if owner is None or owner[0]() is not memory:
-                    owner = self._memories[id(memory)] = (weakref.ref(memory), self._next_storage)
+                facts.storage = self._memories.find(memory)
+                if facts.storage is None:
+                    facts.storage = self._next_storage
+                    self._memories.put(memory, weakref.ref(memory), facts.storage)
                     self._next_storage += 1
-                facts.storage = owner[1]
             reference = weakref.ref(tensor) if storage is None else self._counted(tensor, facts, storage)
             self.rows.append(facts)
-            self._known[id(tensor)] = (reference, number)
-            if len(self._known) > self._most:
+            self._known.put(tensor, reference, number)
+            if len(self._known.numbers) > self._most:
                 self._throw_out()
         return number
 
@@ -99,15 +137,13 @@ class TensorTable:
 
     def _throw_out(self) -> None:
         """Forget who has died."""
-        for table in (self._known, self._memories):
-            for key, entry in list(table.items()):
-                if entry[0]() is None:
-                    del table[key]
-        self._most = 2 * len(self._known) + _DEAD
+        self._known.throw_out()
+        self._memories.throw_out()
+        self._most = 2 * len(self._known.numbers) + _DEAD
 
     def living(self, number: int) -> Any:
         """Return the tensor of a number, None if it has died; looks through all that live."""
-        found = (reference() for reference, row in list(self._known.values()) if row == number)
+        found = (reference() for reference, row in self._known.pairs() if row == number)
         return next(found, None)
 
     def storage(self, key: Hashable) -> int | None:
@@ -117,8 +153,7 @@ class TensorTable:
 
     def memory(self, owner: Any) -> int | None:
         """Return the number of the memory that an object owns, if a known tensor had it."""
-        entry = self._memories.get(id(owner))
-        return None if entry is None or entry[0]() is not owner else entry[1]
+        return self._memories.find(owner)
 
     def name(self, tensor: Any, name: str, *, parameter: bool = False) -> None:
         """Give a known tensor a better name than it has; that of a parameter stays."""
@@ -129,7 +164,7 @@ class TensorTable:
     def unnamed(self, wanted: Callable[[TensorFacts], bool]) -> list[Any]:
         """Return the living tensors that are no parameters, of the wanted sort, and were not returned before."""
         found = []
-        for reference, number in list(self._known.values()):
+        for reference, number in self._known.pairs():
             facts = self.rows[number]
             if number not in self._asked and not facts.parameter and wanted(facts):
                 tensor = reference()
@@ -140,7 +175,7 @@ class TensorTable:
 
     def close(self) -> None:
         """Forget all tensors, and leave the rows, which say now who was still alive."""
-        for reference, number in list(self._known.values()):
+        for reference, number in self._known.pairs():
             self.rows[number].kept = reference() is not None
         for table in (self._known, self._memories, self._storages):
             table.clear()

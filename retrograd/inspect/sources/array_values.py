@@ -16,10 +16,9 @@ _ROWS = 10
 _PIECE = 131_072
 """Entries that are read several times while they lie in a processor's cache."""
 _ROW = 4_096
-_ONES = np.ones(_ROW, np.float32)
-_QUICK = 8_192
-"""Entries of the longest array that is added up by one call."""
-_QUICK_ONES: dict[str, Array] = {"f": np.ones(_QUICK, np.float32), "d": np.ones(_QUICK)}
+_QUICK = 16_384
+"""Entries of the longest array that is added up by one product; longer ones are added up row by row."""
+_ONES: dict[str, Array] = {"f": np.ones(_QUICK, np.float32), "d": np.ones(_QUICK)}
 _ZEROS = {char: np.zeros((), char) for char in "fdg"}
 _SAFE = 1e18
 """Sums and sums of squares of entries up to here do not overflow in single precision."""
@@ -60,7 +59,7 @@ def row_range_and_sum(row: Array) -> tuple[tuple[float, float], float] | None:
     low, high = row.item(row.argmin()), row.item(row.argmax())
     if not (-_SAFE < low * size and high * size < _SAFE):
         return None
-    return (low, high), float(row.dot(_QUICK_ONES[row.dtype.char][:size]))
+    return (low, high), float(row.dot(_ONES[row.dtype.char][:size]))
 
 
 def value_range(array: Array) -> list[float] | None:
@@ -171,28 +170,40 @@ def gradient_figures(array: Array) -> tuple[float, ...] | None:
 
 
 def _figures_by_pieces(flat: Array) -> tuple[float, ...] | None:
-    """The figures of an array of ordinary numbers, each piece read while it lies in the cache; else None.
-
-    ``argmin`` and the like cost a microsecond less to call than reductions, and the place of a first zero is found
-    sooner than zeros are counted, of which there are mostly none.
-    """
-    size, zero = flat.size, _ZEROS[flat.dtype.char]
-    low, high, squares, total, zeros = math.inf, -math.inf, 0.0, 0.0, 0
-    for begin in range(0, size, _PIECE):
-        part = flat[begin : begin + _PIECE] if size > _PIECE else flat
-        least, most = part.item(part.argmin()), part.item(part.argmax())
-        if not (-_ORDINARY < least and most < _ORDINARY):  # also for NaN
+    """The figures of an array of ordinary numbers, each piece read while it lies in the cache; else None."""
+    size = flat.size
+    if size <= _PIECE:
+        found = _figures_of_piece(flat)
+    else:
+        pieces = [_figures_of_piece(flat[begin : begin + _PIECE]) for begin in range(0, size, _PIECE)]
+        whole = [piece for piece in pieces if piece is not None]
+        if len(whole) < len(pieces):
             return None
-        low, high = min(low, least), max(high, most)
-        squares += part.dot(part).item()
-        total += _total(part)
-        if least <= 0 <= most:
-            none = np.equal(part, zero)
-            if none.item(none.argmax()):
-                zeros += int(np.count_nonzero(none))
-    if squares < 1e-30:
+        low, high, squares, total, zeros = zip(*whole, strict=True)
+        found = (min(low), max(high), sum(squares), sum(total), sum(zeros))
+    if found is None or found[2] < 1e-30:
         return None
-    return math.sqrt(squares), low, high, total / size, zeros / size, 0, 0
+    return math.sqrt(found[2]), found[0], found[1], found[3] / size, found[4] / size, 0, 0
+
+
+def _figures_of_piece(part: Array) -> tuple[float, float, float, float, int] | None:
+    """Minimum, maximum, sum of squares, sum and number of zeros; None where numbers are not ordinary ones.
+
+    ``argmin`` and the like cost a microsecond less to call than reductions.  In long pieces the place of a first zero
+    is found sooner than zeros are counted, of which there are mostly none.
+    """
+    low, high = part.item(part.argmin()), part.item(part.argmax())
+    if not (-_ORDINARY < low and high < _ORDINARY):  # also for NaN
+        return None
+    zeros = 0
+    if low <= 0 <= high:
+        if part.size <= _ROW:
+            zeros = part.size - int(np.count_nonzero(part))
+        else:
+            none = np.equal(part, _ZEROS[part.dtype.char])
+            if none.item(none.argmax()):
+                zeros = int(np.count_nonzero(none))
+    return low, high, part.dot(part).item(), _total(part), zeros
 
 
 def _figures_of_all(flat: Array) -> tuple[float, ...]:
@@ -209,12 +220,14 @@ def _figures_of_all(flat: Array) -> tuple[float, ...]:
 
 def _total(flat: Array) -> float:
     """Sum of a flat array; of single precision as a product with ones, at a third of the time."""
-    size = flat.size
-    if flat.dtype.char != "f":
+    size, char = flat.size, flat.dtype.char
+    if size <= _QUICK and char in _ONES:
+        return float(flat.dot(_ONES[char][:size]))
+    if char != "f":
         return float(_SUM(flat, None))
-    whole = size - size % _ROW
-    total = 0.0 if size == whole else float(flat[whole:].dot(_ONES[: size - whole]))
-    return total + float(sum((flat[:whole].reshape(-1, _ROW) @ _ONES).tolist())) if whole else total
+    whole, ones = size - size % _ROW, _ONES[char]
+    total = 0.0 if size == whole else float(flat[whole:].dot(ones[: size - whole]))
+    return total + float(sum((flat[:whole].reshape(-1, _ROW) @ ones[:_ROW]).tolist()))
 
 
 def _bad_figures(flat: Array) -> tuple[float, ...]:

@@ -69,8 +69,7 @@ class Calls(Observer):
         measured = tuple([values.range_and_sum(t._array) for t in outputs])
         tell.note_values(more, site, op, args, inputs, outputs, measured)
         kind = "operation" if node is not None else self._kind(op, inputs, outputs, more)
-        if site.nested or kind == "cut":
-            more["stack"] = stack_of(caller.frame)
+        stack = stack_of(caller.frame) if site.nested or kind == "cut" else None
         number, saves = None, _NONE
         if node is not None:
             number = node._number - self.watching.begin
@@ -79,7 +78,7 @@ class Calls(Observer):
                 self._shared.keeps(saves, [*inputs, *outputs], caller.frame)
         told = (
             *(tell.around(), tuple(numbers), tuple(names), tuple(results), tuple(targets), measured),
-            *(took, number, saves, more or None),
+            *(took, number, saves, stack, more or None),
         )
         tell.send(Event.later(kind, site.name, line, described, told), () if fresh else numbers, results)
         made.update(results)

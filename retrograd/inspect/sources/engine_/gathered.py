@@ -16,10 +16,10 @@ from ..base import Node
 
 _GRADIENT = ("grad_norm", "grad_min", "grad_max", "grad_mean", "zero_share", "nan_count", "inf_count")
 _PASSED = ("out_norm", "out_zero_share", "out_nan_count", "out_inf_count", "out_tiny_share")
-_OF_SWEEPS = ("time_us", "started_us", "order", "thread", *_GRADIENT, *_PASSED)
-_NO_GRADIENT: tuple[None, ...] = (None,) * len(_GRADIENT)
-_NOTHING_PASSED: tuple[None, ...] = (None,) * len(_PASSED)
-_NOT_RUN: tuple[Any, ...] = (None,) * len(_OF_SWEEPS)
+_TIMES = ("time_us", "started_us")
+_NO_TIMES: tuple[Any, ...] = (None,) * len(_TIMES)
+_NO_GRADIENT: tuple[Any, ...] = (None,) * len(_GRADIENT)
+_NOTHING_PASSED: tuple[Any, ...] = (None,) * len(_PASSED)
 
 
 class Figures(NamedTuple):
@@ -113,13 +113,23 @@ class Gathered:
         return [figures for figures in found if figures is not None]
 
     def _columns_of_sweep(self) -> dict[str, list[Any]]:
-        """The columns of a run that was swept: of each row all measures, and then one list of each measure."""
-        rows = [_NOT_RUN] * len(self.columns["order"])
+        """The columns of a run that was swept."""
+        count = len(self.columns["order"])
+        times, arriving, leaving = [_NO_TIMES] * count, [_NO_GRADIENT] * count, [_NOTHING_PASSED] * count
         for place, (row, began, ended, arrived, passed) in enumerate(self._swept):
-            times = (None, None) if began is None else ((ended - began) / 1e3, (began - self.started) / 1e3)
-            figures = _NO_GRADIENT if arrived is None else arrived.arrived
-            rows[row] = (*times, place, self.thread, *figures, *(_together(passed) if passed else _NOTHING_PASSED))
-        return dict(zip(_OF_SWEEPS, map(list, zip(*rows, strict=True)), strict=True))
+            if began is not None:
+                times[row] = ((ended - began) / 1e3, (began - self.started) / 1e3)
+            self.columns["order"][row], self.columns["thread"][row] = place, self.thread
+            if arrived is not None:
+                arriving[row] = arrived.arrived
+            if passed:
+                leaving[row] = _together(passed)
+        parts = ((_TIMES, times), (_GRADIENT, arriving), (_PASSED, leaving))
+        return {
+            name: list(column)
+            for names, rows in parts
+            for name, column in zip(names, zip(*rows, strict=True), strict=True)
+        }
 
     def _fill_begin(self, row: int, place: int, arrived: Figures | None) -> None:
         """Put what a node starts with into the columns."""

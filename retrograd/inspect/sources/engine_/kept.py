@@ -9,9 +9,8 @@ from typing import Any
 from ....engine.nodes.saved import SavedTensor
 
 _NO_TENSORS = frozenset({bool, int, float, str, type(None)})
-_RESULT = -1
-_Plan = tuple[Callable[[Any], tuple[Any, ...]], tuple[int, ...]]
-"""Reads the slots of a node that may keep tensors, and which operand each is for; ``_RESULT`` for the result."""
+_Plan = tuple[Callable[[Any], tuple[Any, ...]], tuple[bool, ...]]
+"""Reads the slots of a node that may keep tensors; and which of them is for its result."""
 _Reader = Callable[[Any], Any]
 _readers: dict[type, _Reader] = {}
 """By class of node: what reads all that one keeps."""
@@ -23,19 +22,21 @@ def saved_numbers(node: Any, inputs: Sequence[Any], numbers: Sequence[int], outp
     """Numbers of the inputs and outputs that a node keeps for backward."""
     cls = node.__class__
     plan = _plans[cls] if cls in _plans else _plan_of(cls)
-    if plan is None or len(inputs) != len(node.op.tensor_names):
+    if plan is None:
         return _looked_for(node, inputs, numbers, outputs)
-    slots, places = plan
+    slots, of_result = plan
     found: list[int] = []
-    for value, place in zip(slots(node), places, strict=True):
+    for value, is_result in zip(slots(node), of_result, strict=True):
         if value is None:
             continue
-        if place == _RESULT:
+        if is_result:
             found.extend(outputs)
             continue
         kept = value._tensor if value.__class__ is SavedTensor else value
-        if kept is inputs[place]:
-            found.append(numbers[place])
+        for t, number in zip(inputs, numbers, strict=False):
+            if t is kept:
+                found.append(number)
+                break
     return found
 
 
@@ -55,8 +56,7 @@ def _plan_of(cls: type) -> _Plan | None:
     found = None
     if op is not None and hasattr(cls, "edge_0"):
         names = [name for name in op.saved_names if name in op.tensor_names or name == "result"]
-        places = tuple([_RESULT if name == "result" else op.tensor_names.index(name) for name in names])
-        found = (_reader([f"kept_{name}" for name in names]), places)
+        found = (_reader([f"kept_{name}" for name in names]), tuple([name == "result" for name in names]))
     _plans[cls] = found
     return found
 

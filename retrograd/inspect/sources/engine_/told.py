@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+from ...event_data import Stack
+
 Measured = tuple[tuple[float, float] | None, float | None]
 """Range and sum of a result."""
 
@@ -40,6 +42,8 @@ class Told(NamedTuple):
     node: int | None
     """Number of its node, counted from the beginning of the recording."""
     saves: tuple[int, ...]
+    stack: list[Stack] | None
+    """The user's frames, where they are worth knowing."""
     more: dict[str, Any] | None
     """What few calls have."""
 
@@ -52,6 +56,8 @@ class Told(NamedTuple):
         data["time_us"] = self.took / 1e3
         if self.node is not None:
             data["nodes"], data["saves"] = [self.node, self.node + 1], list(self.saves)
+        if self.stack is not None:
+            data["stack"] = self.stack
         return data | self.more if self.more else data
 
 
