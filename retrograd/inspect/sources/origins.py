@@ -137,11 +137,11 @@ class OriginTables:
         current thread's word counts.
         """
         mine = getattr(self._local, "marks", None)
-        tables = sorted(self._all, key=lambda marks: marks is not mine)
-        if len(tables) == 1:
-            find = tables[0].find
+        if len(self._all) == 1:
+            find = self._all[0].find
             found = [_UNKNOWN if number is None else find(number) for number in numbers]
         else:
+            tables = sorted(self._all, key=lambda marks: marks is not mine)
             found = [_UNKNOWN if number is None else _first_known(tables, number) for number in numbers]
         return [line for line, _ in found], [scope for _, scope in found]
 

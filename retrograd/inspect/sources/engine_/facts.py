@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from itertools import repeat
+from operator import is_
 from typing import Any
 
 import numpy as np
@@ -73,11 +76,29 @@ def memory_of(array: Any) -> Any:
 
 def saved_arrays(node: Node) -> list[Any] | None:
     """Return the distinct arrays that a node keeps for backward; None where hooks packed one."""
+    if node.accumulates:
+        return []
     if isinstance(node, CopySlices):
         node = node.fn
-    kept = values_of(node) if isinstance(node, OpNode) else getattr(node, "_saved", None)
-    if not kept:
-        return []
+    if not isinstance(node, OpNode):
+        return _distinct_arrays(getattr(node, "_saved", None) or ())
+    kept = values_of(node) or ()
+    found: list[Any] = []
+    for value in kept:  # mostly a few tensors and arrays
+        sort = value.__class__
+        if sort is Tensor:
+            value = value._array
+        elif sort is not np.ndarray:
+            if sort in _NO_ARRAYS:
+                continue
+            return _distinct_arrays(kept)
+        if not found or not any(map(is_, found, repeat(value))):
+            found.append(value)
+    return found
+
+
+def _distinct_arrays(kept: Iterable[Any]) -> list[Any] | None:
+    """The same for values of any kind."""
     found: dict[int, Any] = {}
     waiting = list(kept)
     for value in waiting:  # grows while it is read

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from ....engine.aliasing.views import CopySlices
 from ....engine.nodes.accumulate import AccumulateGrad
-from ....engine.nodes.node import LEAF_NUMBER, Port
+from ....engine.nodes.node import Port
 from ....engine.nodes.opnode import OpNode
 from ...frames import user_frames
 from ...snapshot import GraphSnapshot, SourceLine
@@ -132,4 +132,6 @@ def _place(frame: FrameType | None) -> list[tuple[CodeType, int]]:
 
 def _numbers(order: list[Node]) -> list[int | None]:
     """Sequence numbers, None for leaves."""
-    return [None if (number := node._sequence_nr()) == LEAF_NUMBER else number for node in order]
+    return [
+        None if node.accumulates else node._number if node._extra is None else node._sequence_nr() for node in order
+    ]
