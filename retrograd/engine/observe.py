@@ -4,7 +4,8 @@ An observer is any object; those of these methods that it has are called, on the
 
 * operations: ``operation(op, args, node, inputs, outputs, took)`` after one (``node`` is ``None`` when nothing was
   recorded, ``took`` is in ns),
-  ``created(tensor)`` and ``copied(data, tensor)`` for tensors made from nothing and from data;
+  ``created(tensor)`` and ``copied(data, tensor)`` for tensors made from nothing and from data, ``allocated(tensor)``
+  for one whose memory nobody has written yet;
 * writes: ``writing(op, args)`` when an in-place operation is tried and ``inplace(op, args, node, tensor, inputs)`` when
   it is done, ``writing_out(value, out)`` before one into ``out=``;
 * ``refused(name, args, error)`` when such a write, an operation or a way out of the graph raised;

@@ -17,9 +17,11 @@ from ..tensors.convert import array_from, dtype_of_type
 from ..tensors.dtypes import Size, device, dtype, get_default_dtype, to_numpy_dtype
 from ..warning import warn
 
+_ALLOCATING = (np.empty, np.empty_like)
 
-def finish(array: Any, requires_grad: bool = False) -> Any:
-    """A leaf around a fresh array."""
+
+def finish(array: Any, requires_grad: bool = False, *, unwritten: bool = False) -> Any:
+    """A leaf around a fresh array, which may be memory that nobody has written."""
     t = wrap(array)
     if STATE.inference:
         t.need_meta().inference = True
@@ -29,7 +31,7 @@ def finish(array: Any, requires_grad: bool = False) -> Any:
         t.need_meta().requires_grad = True
         t._fn = LAZY
     if observe.observers:
-        observe.tell("created", t)
+        observe.tell("allocated" if unwritten else "created", t)
     return t
 
 
@@ -101,7 +103,7 @@ def _filled(make: Any) -> Any:
         **kwargs: Any,
     ) -> Any:
         size = (kwargs["size"],) if "size" in kwargs else size
-        made = finish(make(sizes_of(size), numpy_of(dtype)), requires_grad)
+        made = finish(make(sizes_of(size), numpy_of(dtype)), requires_grad, unwritten=make in _ALLOCATING)
         return created_into(out, made, dtype)
 
     create.__name__ = create.__qualname__ = make.__name__
@@ -135,7 +137,8 @@ def _like(make: Any) -> Any:
     def create(input: Any, *args: Any, dtype: Any = None, layout: Any = None, device: Any = None,  # noqa: A002
                requires_grad: bool = False, memory_format: Any = None) -> Any:  # fmt: skip
         check_tensor(make.__name__, input)
-        return finish(make(input._array, *args, dtype=numpy_of(dtype, input._sig.numpy)), requires_grad)
+        array = make(input._array, *args, dtype=numpy_of(dtype, input._sig.numpy))
+        return finish(array, requires_grad, unwritten=make in _ALLOCATING)
 
     create.__name__ = create.__qualname__ = make.__name__
     create.__doc__ = f"A tensor like ``numpy.{make.__name__}``."
@@ -158,7 +161,8 @@ def _new(make: Any) -> Any:
     def create(
         self: Any, *size: Any, dtype: Any = None, layout: Any = None, device: Any = None, requires_grad: bool = False
     ) -> Any:  # fmt: skip
-        return finish(make(sizes_of(size), numpy_of(dtype, self._sig.numpy)), requires_grad)
+        array = make(sizes_of(size), numpy_of(dtype, self._sig.numpy))
+        return finish(array, requires_grad, unwritten=make in _ALLOCATING)
 
     create.__doc__ = f"``torch.{make.__name__}`` with this tensor's dtype."
     return create

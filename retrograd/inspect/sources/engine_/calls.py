@@ -39,6 +39,8 @@ class Calls(Observer):
         super().__init__(watching)
         self._tell = tell
         self._shared = shared
+        self._unwritten: set[int] = set()
+        """Numbers of tensors in memory that nobody had written when they were made: what stands there tells nothing."""
 
     # -- operations
     @guarded
@@ -120,12 +122,20 @@ class Calls(Observer):
     @guarded
     def created(self, t: TensorBase) -> None:
         """A tensor was made from nothing, or from numbers."""
+        self._made(t)
+
+    @guarded
+    def allocated(self, t: TensorBase) -> None:
+        """A tensor was made in memory that nobody has written."""
+        self._made(t, unwritten=True)
+
+    def _made(self, t: TensorBase, *, unwritten: bool = False) -> None:
         caller = self._tell.caller()
         if caller is None:
             return
         line = self._tell.line(caller.frame)
         data = self._tell.given([], [], line)
-        self._tell.results(data, [t], self._tell.names.of_outputs(caller, [t]), line)
+        self._results(data, [t], caller, unwritten=unwritten)
         self._tell.judge(data, data["range"], "", [t])
         name = caller.function or self._tell.names.form(caller) or "tensor"
         self._shared.comes_in(name, t)
@@ -151,7 +161,7 @@ class Calls(Observer):
         line = self._tell.line(caller.frame)
         data = self._tell.given([t], self._tell.names.of_inputs(caller, [t]), line)
         made = [result] if isinstance(result, TensorBase) and result is not t else []
-        self._tell.results(data, made, self._tell.names.of_outputs(caller, made), line)
+        self._results(data, made, caller, unwritten=data["inputs"][0] in self._unwritten and not t._version)
         if reason in ("data", "detach") and made:
             self._tell.aliases[data["outputs"][0]] = reason
             self.watching.sink.tensors[data["outputs"][0]].view_of = data["inputs"][0]
@@ -164,6 +174,18 @@ class Calls(Observer):
         self._tell.send(Event(kind, spelled or reason, line, data), data["inputs"], data["outputs"])
         if reason == "numpy":
             self._shared.goes_out(t, data["inputs"][0], caller.frame)
+
+    def _results(self, data: dict[str, Any], made: list[TensorBase], caller: Caller, *, unwritten: bool) -> None:
+        """Note what was made, and its values unless they are those of memory that nobody has written."""
+        tell = self._tell
+        names = tell.names.of_outputs(caller, made)
+        if not unwritten:
+            tell.results(data, made, names, tell.line(caller.frame))
+            return
+        data["outputs"] = tell.numbers_of_results(made, names, tell.line(caller.frame))
+        data["output_names"] = names
+        data["range"], data["checksum"] = [None] * len(made), [None] * len(made)
+        self._unwritten.update(data["outputs"])
 
     def _kind(self, op: Any, inputs: Any, outputs: Any, more: dict[str, Any]) -> str:
         """Whether a call's result, which has no node, left the graph; ``more`` is told why."""

@@ -19,6 +19,8 @@ _PLAIN = (bool, int, float, str)
 _MAX_TEXT = 100
 _MAX_VALUED = 16
 """Results of one call whose values are looked at."""
+_ALLOCATING = frozenset({"empty", "empty_like", "empty_strided", "empty_permuted", "new_empty", "new_empty_strided"})
+"""What stands in memory that nobody has written tells nothing."""
 
 
 def arguments_of(call: Call) -> dict[str, object]:
@@ -42,7 +44,7 @@ def arguments_of(call: Call) -> dict[str, object]:
 
 def reads_values(data: OperationData, call: Call, outputs: list[Any], readable: Readable, known: Ranges) -> None:
     """Add ranges, sums and summaries of what came out, and of what went in where that is telling."""
-    if not readable.now():
+    if not readable.now() or call.rule.op in _ALLOCATING:
         return
     ranges: list[list[float] | None] = []
     sums: list[float | None] = []
