@@ -73,27 +73,28 @@ def _cut_costs(passing: Sequence[float], ports: tuple[int, int]) -> list[float]:
 
 
 def _cheapest_ends(bands: Bands, limit: float, costs: Sequence[float]) -> list[int]:
-    """Return the last layers of pages of at most this height whose cuts cost least together, in one pass.
+    """Return the last layers of pages of at most this height whose cuts cost least together, in one pass from below.
 
-    ``waiting`` holds the ends that a page may begin after, each cheaper than those before it.
+    ``waiting`` holds the layers that a page may end with, each cheaper than those above it; of equally cheap ones the
+    lowest counts, so that the first pages are full.
     """
-    before: list[int] = []
-    total: list[float] = []
-    waiting: deque[int] = deque([-1])
-    for number, bottom in enumerate(bands.bottoms):
-        while len(waiting) > 1 and bottom - bands.tops[waiting[0] + 1] > limit:
-            waiting.popleft()
-        before.append(waiting[0])
-        total.append((total[waiting[0]] if waiting[0] >= 0 else 0.0) + costs[number])
-        while waiting and (total[waiting[-1]] if waiting[-1] >= 0 else 0.0) > total[number]:
+    count = len(costs)
+    total, chosen = [0.0] * (count + 1), [0] * count
+    waiting: deque[tuple[float, int]] = deque()
+    for first in range(count - 1, -1, -1):
+        cost = costs[first] + total[first + 1]
+        while waiting and waiting[-1][0] > cost:
             waiting.pop()
-        waiting.append(number)
+        waiting.append((cost, first))
+        while len(waiting) > 1 and bands.bottoms[waiting[0][1]] - bands.tops[first] > limit:
+            waiting.popleft()
+        total[first], chosen[first] = waiting[0]
     ends: list[int] = []
-    end = before[-1]
-    while end >= 0:
+    end = chosen[0]
+    while end < count - 1:
         ends.append(end)
-        end = before[end]
-    return ends[::-1]
+        end = chosen[end + 1]
+    return ends
 
 
 def _cost(

@@ -32,21 +32,22 @@ function limitsFor(rows, sheet) {
   return limits;
 }
 
-// The last rows of columns no taller than a limit whose cuts cost least together; rows before which a column may begin
-// wait in order of place and cost.
+// The last rows of columns no taller than a limit whose cuts cost least together; rows that a column may end with wait,
+// lowest first, each cheaper than those above it. Of equally cheap ones the lowest counts, so the first columns are full.
 function cheapestEnds(rows, limit, costs) {
-  const before = [], total = [], waiting = [-1], upTo = (at) => (at < 0 ? 0 : total[at]);
+  const count = rows.length, total = new Float64Array(count + 1), chosen = new Int32Array(count), waiting = [];
+  const cost = (end) => costs[end] + total[end + 1];
   let head = 0;
-  rows.forEach((row, at) => {
-    while (waiting.length - head > 1 && endOf(row) - rows[waiting[head] + 1].newTop > limit) head++;
-    before.push(waiting[head]);
-    total.push(upTo(waiting[head]) + costs[at]);
-    while (waiting.length > head && upTo(waiting.at(-1)) > total[at]) waiting.pop();
-    waiting.push(at);
-  });
+  for (let first = count - 1; first >= 0; first--) {
+    while (waiting.length > head && cost(waiting.at(-1)) > cost(first)) waiting.pop();
+    waiting.push(first);
+    while (waiting.length - head > 1 && endOf(rows[waiting[head]]) - rows[first].newTop > limit) head++;
+    chosen[first] = waiting[head];
+    total[first] = cost(waiting[head]);
+  }
   const ends = [];
-  for (let end = before.at(-1); end >= 0; end = before[end]) ends.push(end);
-  return ends.reverse();
+  for (let end = chosen[0]; end < count - 1; end = chosen[end + 1]) ends.push(end);
+  return ends;
 }
 
 // How many sheets the rows fill in columns that end there.

@@ -27,7 +27,9 @@ function openingView() {
   centre(scale);
   if (height * scale > stage.clientHeight) view.y = 8;
   const root = state.graph.roots.length ? state.scene.visible(state.graph.cardOf(state.graph.roots[0][0])) : -1;
-  if (width * scale > stage.clientWidth && root >= 0) view.x = stage.clientWidth / 2 - (state.scene.x[root] + state.scene.width[root] / 2) * scale;
+  if (width * scale <= stage.clientWidth || root < 0) return;
+  const middle = stage.clientWidth / 2 - (state.scene.x[root] + state.scene.width[root] / 2) * scale;
+  view.x = clamp(middle, stage.clientWidth - width * scale, 0);  // nothing empty beside the sheet
 }
 
 function zoom(factor, x = stage.clientWidth / 2, y = stage.clientHeight / 2) {
