@@ -14,13 +14,24 @@ ARGUMENTS = [
     *calls("softmax log_softmax", [real(2, 3).astype(np.float32), 1, Dtype("float64")], [ints(3), 0, Dtype("float64")], **VALUE_ONLY),
     *calls(NN + "softmax", [real(2, 3).astype(np.float32), 1, 3, Dtype("float64")], **VALUE_ONLY),
     *calls(f"{NN}l1_loss {NN}mse_loss", [real(3), real(3, start=1), 0], [real(3), real(3, start=1), None, 0], **VALUE_ONLY),
-    *calls("squeeze", [real(1, 3), ()], variants=False),
+    *calls("squeeze", [real(1, 3), ()], [real(1, 3), []], variants=False),
 ]  # fmt: skip
 
 TRUTH = [
     *calls("add", [Const(np.array([True, False])), Const(np.array([True, True])), {"alpha": 2}], **VALUE_ONLY),
     *calls("round special.round", [real(3), {"decimals": 0}], **VALUE_ONLY),
     *calls("linalg.vecdot", [real(3), real(3, start=1)], [real(2, 3), real(3, start=1)], variants=False),
+]  # fmt: skip
+
+NUMBERS = Const(np.array([1.0, 2.0, 3.0, 2.0]))
+COUNTS = [
+    *calls("histc", [NUMBERS, 4, 2, 2], [NUMBERS, 4, 0, 0], **VALUE_ONLY),
+    *calls("histogram", [NUMBERS, 2, {"range": (2.0, 2.0)}], [Const(np.ones(2)), 2], [Const(np.array(1.0)), 3, {"density": True}],
+           [Const(np.zeros(0)), 2], **VALUE_ONLY),
+    *calls("trapezoid", [np.zeros((2, 0))], [np.zeros((0, 2), np.int16), {"dim": 0}], **VALUE_ONLY),
+    *calls(NN + "threshold", [ints(5), -1.3, 2], **VALUE_ONLY),
+    *calls("cosine_similarity", [real(2, 3).astype(np.float16), Const(real(2, 3, start=1))], [ints(2, 3), real(2, 3)],
+           note="dtypes", rtol=1e-3, atol=1e-4, node=False, **VALUE_ONLY),
 ]  # fmt: skip
 
 EDGES = [
@@ -45,4 +56,4 @@ BY_FREQUENCY = [
     for mode in ("sum", "mean")
 ]  # fmt: skip
 
-SAMPLES: list[Sample] = [*ARGUMENTS, *TRUTH, *EDGES, *EMPTY, *(s for group in BY_FREQUENCY for s in group)]
+SAMPLES: list[Sample] = [*ARGUMENTS, *TRUTH, *COUNTS, *EDGES, *EMPTY, *(s for group in BY_FREQUENCY for s in group)]

@@ -42,7 +42,8 @@ elementwise(
 
 def _threshold(self: Any, threshold: float, value: float) -> Any:
     """``self`` where it is above ``threshold``, ``value`` elsewhere."""
-    return np.where(self <= threshold, self.dtype.type(value), self)
+    bound = threshold if self.dtype.kind == "f" else int(threshold)
+    return np.where(self <= bound, self.dtype.type(value), self)
 
 
 elementwise("threshold", _threshold, tensors="self", inplace=True, public=False, in_place_node="ThresholdBackward1",

@@ -177,7 +177,7 @@ linear("_squeeze", lambda self: self.squeeze()[...], node="SqueezeBackward0", vi
 
 
 def _squeeze_dim(self: Any, dim: Any) -> Any:
-    if dim == ():  # none of them, unlike in reductions
+    if dim.__class__ in (tuple, list) and not dim:  # none of them, unlike in reductions
         return self.view()
     axes = tuple(a for a in axes_of(dim, self.ndim) if self.ndim and self.shape[a] == 1)
     return np.squeeze(self, axes)[...] if axes else self.view()

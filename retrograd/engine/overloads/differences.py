@@ -61,7 +61,7 @@ def _area(name: str, y: Any, x: Any, dx: Any, dim: int) -> Any:
         return F._sum_dim((right + left) * step, axis) / 2.0
     n = y.shape[axis]
     if n == 0:
-        return F._sum_dim(y, axis) * 1.0
+        return F._sum_dim(y.detach(), axis, dtype=y.dtype)
     ends = F.select(y, axis, 0) + F.select(y, axis, n - 1)
     return (F._sum_dim(y, axis) - ends * 0.5) * dx
 

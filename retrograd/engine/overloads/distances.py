@@ -7,9 +7,11 @@ from typing import Any
 from ..switches.state import STATE, set_grad_enabled_here
 from ..table.public import check_tensor, public
 from ..table.registry import OPS, F
+from ..tensors.dtypes import result_dtype
 from .shaping_of_pairs import broadcast_pair
 
 NN = "nn.functional"
+_OLD_NORM = OPS["_vector_norm"].with_node("NormBackward1")
 
 
 def _norm(input: Any, p: float, dim: int) -> Any:  # noqa: A002
@@ -45,6 +47,8 @@ def cosine_similarity(x1: Any, x2: Any, dim: int = 1, eps: float = 1e-8) -> Any:
     a, b = broadcast_pair(x1, x2)
     if "c" in (a._sig.numpy.kind, b._sig.numpy.kind):
         raise RuntimeError(f"expected common dtype to be floating point, yet common dtype is {a.dtype}")
+    common = result_dtype((a._sig.numpy, b._sig.numpy), (), ())
+    a, b = (t if t._sig.numpy.kind == "f" else F._to_copy(t, common) for t in (a, b))
     return ((a / _limited(_norm(a, 2, dim), eps)) * (b / _limited(_norm(b, 2, dim), eps))).sum(dim)
 
 
@@ -53,7 +57,7 @@ def pairwise_distance(x1: Any, x2: Any, p: float = 2.0, eps: float = 1e-6, keepd
     """The ``p``-norm of ``x1 - x2 + eps`` along the last dimension."""
     check_tensor("pairwise_distance", x1, name="x1")
     away = x1 - x2 + eps
-    return OPS["_vector_norm"].with_node("NormBackward1")(away, p, -1, keepdim)
+    return _OLD_NORM(away, p, -1, keepdim)
 
 
 public("cosine_similarity", namespace=NN)(cosine_similarity)

@@ -166,11 +166,16 @@ def argwhere(input: Any) -> Any:  # noqa: A002
 
 
 def _limits(array: Any, low: Any, high: Any, name: str) -> tuple[Any, Any]:
+    """The outer edges: those given, or of ``histc`` also the data's where they are equal, and wider where those are."""
     refuse_complex(name, array)
-    if low == high == 0 and array.size:
+    counting = name == "torch.histc"
+    if array.size and (low is None or (counting and low == high)):
         low, high = array.min(), array.max()
+    elif low is None:
+        low, high = 0.0, 1.0
     if low == high:
-        low, high = low - 1, high + 1
+        margin = 1 if counting else 0.5
+        low, high = low - margin, high + margin
     if not (np.isfinite(low) and np.isfinite(high)):
         raise RuntimeError(f"range of [{low}, {high}] is not finite")
     if low > high:
@@ -200,7 +205,7 @@ def histogram(input: Any, bins: Any = 100, *, range: Any = None, weight: Any = N
     if not isinstance(bins, TensorBase):
         if bins <= 0:
             raise RuntimeError(f"torch.histogram(): bins must be > 0, but got {bins} for dimension 0")
-        low, high = (0, 0) if range is None else range
+        low, high = (None, None) if range is None else range
         edges = np.linspace(*_limits(array, low, high, "torch.histogram"), bins + 1).astype(array.dtype)
     weights = None if weight is None else weight._array.reshape(-1)
     counts, edges = np.histogram(array.reshape(-1), edges, weights=weights, density=density)
@@ -225,7 +230,7 @@ def histogramdd(input: Any, bins: Any, *, range: Any = None, weight: Any = None,
     if len(given) != dims:
         raise RuntimeError(f"torch.histogramdd: the size of bins should be equal to the innermost dimension of the "
                            f"input tensor: {dims}, but got {len(given)}")  # fmt: skip
-    low, high = ([0] * dims, [0] * dims) if range is None else (range[::2], range[1::2])
+    low, high = ([None] * dims, [None] * dims) if range is None else (range[::2], range[1::2])
     edges = [
         b._array if isinstance(b, TensorBase)
         else np.linspace(*_limits(points[:, i], low[i], high[i], "torch.histogramdd"), b + 1).astype(points.dtype)
