@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import io
+import pickle
 import subprocess
 import sys
 from pathlib import Path
@@ -72,3 +74,37 @@ def test_version_error_names_the_copy(torch: Any) -> Any:
     y = t * t
     t[0] = 3
     return raises("which is output 0 of torch::autograd::CopySlices", y.sum().backward)
+
+
+@differential
+def test_parts_of_complex_tensors(torch: Any) -> Any:
+    """V-41: assigning ``real`` or ``imag`` writes in place, with history, through the view."""
+    z = torch.tensor([1 + 2j, 3 - 1j], requires_grad=True)
+    x = torch.ones(2, requires_grad=True)
+    y = z * 1
+    y.imag = x * 3
+    y.abs().sum().backward()
+    plain = torch.ones(2)
+    plain.real = torch.zeros(2)
+    return [y, y.grad_fn.name(), z.grad, x.grad, plain, y._version]
+
+
+@differential
+def test_shared_memory_survives_saving(torch: Any) -> Any:
+    """Tensors that share memory share it again after ``save`` and ``load``, each at its place."""
+    base = torch.arange(6.0)
+    kept = [base, base[1:4], base.view(2, 3).t(), base[::2]]
+    file = io.BytesIO()
+    torch.save(kept, file)
+    file.seek(0)
+    again, alone = torch.load(file), pickle.loads(pickle.dumps(base[1:4]))
+    again[0][2] = 9
+    return [*again, again[2].stride(), again[1].storage_offset(), alone, alone.storage_offset()]
+
+
+@differential
+def test_paths_of_trees(torch: Any) -> Any:
+    """Leaves with the keys that lead to them."""
+    trees, tree = torch.utils._pytree, {"a": [1, (2, 3)], "b": 4}
+    mapped = trees.tree_map_with_path(lambda path, x: f"{trees.keystr(path)}={x}", tree)
+    return [mapped, repr(trees.tree_flatten_with_path(tree)[0]), repr(trees.tree_leaves_with_path([5]))]

@@ -18,8 +18,26 @@ from ..engine.pytree import (
     tree_structure,
     tree_unflatten,
 )
+from ..engine.pytree_paths import (
+    GetAttrKey,
+    KeyPath,
+    MappingKey,
+    SequenceKey,
+    keystr,
+    tree_flatten_with_path,
+    tree_leaves_with_path,
+    tree_map_with_path,
+)
 
 __all__ = [
+    "GetAttrKey",
+    "KeyPath",
+    "MappingKey",
+    "SequenceKey",
+    "keystr",
+    "tree_flatten_with_path",
+    "tree_leaves_with_path",
+    "tree_map_with_path",
     "LeafSpec",
     "TreeSpec",
     "register_pytree_node",

@@ -209,6 +209,8 @@ def make_dual(tensor: Any, tangent: Any, *, level: int | None = None) -> Any:
 
 def unpack_dual(tensor: Any, *, level: int | None = None) -> UnpackedDualTensor:
     """Primal and tangent; the tangent is ``None`` for a tensor that is not dual or outside a level."""
+    if not isinstance(tensor, TensorBase) and _levels:
+        raise TypeError(f"unpack_dual(): argument 'dual' (position 1) must be Tensor, not {type(tensor).__name__}")
     if not _levels:
         return UnpackedDualTensor(tensor, None)
     tangent = None if STATE.inference else tangent_of(tensor)

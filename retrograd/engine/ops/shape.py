@@ -371,7 +371,7 @@ def _cat_back(g: Any, tensors_sizes: Any, dim: int) -> Any:
 def _cat(tensors: Any, dim: int = 0) -> Any:
     """Join tensors along a dimension; empty 1-d tensors are skipped."""
     if not tensors:
-        raise RuntimeError("torch.cat(): expected a non-empty list of Tensors")
+        raise ValueError("torch.cat(): expected a non-empty list of Tensors")
     for i, a in enumerate(tensors):
         if not a.ndim:
             raise RuntimeError(f"zero-dimensional tensor (at position {i}) cannot be concatenated")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,7 @@ from .. import observe
 from ..aliasing.strided import Geometry, zeros_like_layout
 from ..calls.out_argument import created_into
 from ..switches.state import STATE
-from ..table.public import check_tensor, property_, public
+from ..table.public import SETTERS, check_tensor, property_, public
 from ..table.registry import F
 from ..tensors.base import LAZY, TensorBase, wrap
 from ..tensors.convert import array_from, dtype_of_type
@@ -290,3 +291,14 @@ def _check_alike(name: str, input: Any, other: Any) -> None:  # noqa: A002
     check_tensor(name, other, 2, "other")
     if input._sig.numpy != other._sig.numpy:
         raise RuntimeError(f"{input.dtype} did not match {other.dtype}")
+
+
+def _set_part(part: str) -> Callable[[Any, Any], None]:
+    def write(self: Any, value: Any) -> None:
+        """Write one part of a complex tensor in place."""
+        getattr(self, part).copy_(value)
+
+    return write
+
+
+SETTERS.update({part: _set_part(part) for part in ("real", "imag")})

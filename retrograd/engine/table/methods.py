@@ -5,14 +5,14 @@ from __future__ import annotations
 from .. import ops, overloads
 from ..tensors.attributes import guard
 from ..tensors.tensor import Tensor
-from .public import FUNCTIONS, METHODS, PROPERTIES, publish_rows
+from .public import FUNCTIONS, METHODS, PROPERTIES, SETTERS, publish_rows
 
 publish_rows()
 for _name, _method in METHODS.items():
     if _name not in Tensor.__dict__ or _name in ("__iter__",):
         setattr(Tensor, _name, _method)
 for _name, _getter in PROPERTIES.items():
-    setattr(Tensor, _name, property(_getter))
+    setattr(Tensor, _name, property(_getter, SETTERS.get(_name)))
 guard(Tensor)
 
 __all__ = ["FUNCTIONS", "Tensor", "overloads", "ops"]

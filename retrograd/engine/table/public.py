@@ -24,6 +24,8 @@ METHODS: dict[str, Callable[..., Any]] = {}
 NAMESPACES: dict[str, dict[str, Callable[..., Any]]] = {}
 """Functions of torch's sub-modules: ``NAMESPACES["nn.functional"]["relu"]``."""
 PROPERTIES: dict[str, Callable[[Any], Any]] = {}
+SETTERS: dict[str, Callable[[Any, Any], None]] = {}
+"""Setters of those properties that have one."""
 """Tensor properties by name, such as ``Tensor.T``."""
 
 _SPELLINGS = {

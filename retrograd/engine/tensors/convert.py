@@ -10,6 +10,7 @@ import numpy as np
 from .. import observe
 from ..aliasing.strided import element_strides, root_array, storage_offset, strided
 from ..aliasing.views import grad_fn_of, requires_grad
+from ..tensors.base import share_storage
 from ..warning import warn
 from .base import LAZY, TensorBase, storage_of, tensor_class, wrap
 from .dtypes import ALIASES, Size, by_name, dtype, get_default_dtype
@@ -283,19 +284,35 @@ def reduce(t: Any, protocol: int) -> Any:
     meta = t._meta
     hooks = None if meta is None else meta.hooks
     parameter = meta is not None and meta.is_parameter
-    return (rebuild, (t._array, requires_grad(t), hooks, parameter, dict(t.__dict__), *_own_class(t)))
+    kind = None if t.__class__ is tensor_class() else t.__class__
+    array, place = _memory(t)
+    return (rebuild, (array, requires_grad(t), hooks, parameter, dict(t.__dict__), kind, place))
 
 
-def _own_class(t: Any) -> tuple[type, ...]:
-    """The class of a tensor of a subclass; plain ones need not say theirs."""
-    return () if t.__class__ is tensor_class() else (t.__class__,)
+Place = tuple[tuple[int, ...], tuple[int, ...], int]
+"""Shape, strides and offset in elements."""
+
+
+def _memory(t: Any) -> tuple[Any, Place | None]:
+    """The array to pickle; of tensors that share memory it is the same one, with the place of each in it."""
+    if t._meta is None or t._meta.storage is None:
+        return t._array, None
+    root = root_array(t)
+    if root is t._array or root.dtype != t._array.dtype:
+        return t._array, None
+    return root, (tuple(t._array.shape), tuple(element_strides(t._array)), storage_offset(t))
 
 
 def rebuild(
-    array: Any, needs_grad: bool, hooks: Any, parameter: bool, attributes: dict[str, Any], kind: Any = None
-) -> Any:
+    array: Any, needs_grad: bool, hooks: Any, parameter: bool, attributes: dict[str, Any], kind: Any = None,
+    place: Place | None = None,
+) -> Any:  # fmt: skip
     """A tensor from its pickled parts."""
     t = wrap(array)
+    if place is not None:
+        whole, t = t, wrap(strided(array, *place))
+        root_array(whole)
+        share_storage(t, whole)
     if needs_grad:
         meta = t.need_meta()
         meta.requires_grad, meta.hooks = True, hooks

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterable
 from typing import Any
 
@@ -66,3 +67,13 @@ def clip_grad_value_(parameters: Tensor | Iterable[Tensor], clip_value: float, f
     with no_grad():
         for gradient in _gradients(parameters):
             gradient.clamp_(-float(clip_value), float(clip_value))
+
+
+def clip_grad_norm(
+    parameters: Any, max_norm: float, norm_type: float = 2.0, error_if_nonfinite: bool = False,
+    foreach: bool | None = None,
+) -> Any:  # fmt: skip
+    """The old name of ``clip_grad_norm_``."""
+    text = "`torch.nn.utils.clip_grad_norm` is now deprecated in favor of `torch.nn.utils.clip_grad_norm_`."
+    warnings.warn(text, FutureWarning, stacklevel=2)
+    return clip_grad_norm_(parameters, max_norm, norm_type, error_if_nonfinite, foreach)
