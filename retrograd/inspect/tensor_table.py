@@ -32,7 +32,7 @@ class _Living:
     def find(self, thing: Any) -> int | None:
         """Return the number of an object, None if it has none."""
         reference = self.references.get(id(thing))
-        return None if reference is None or reference() is not thing else self.numbers[id(thing)]
+        return None if reference is None or reference() is not thing else self.numbers.get(id(thing))
 
     def put(self, thing: Any, reference: weakref.ref[Any], number: int) -> None:
         """Give an object a number; who looks meanwhile finds none."""
@@ -42,7 +42,9 @@ class _Living:
 
     def pairs(self) -> list[tuple[weakref.ref[Any], int]]:
         """Return all references, also dead ones, with their numbers."""
-        return [(reference, self.numbers[key]) for key, reference in list(self.references.items())]
+        return [
+            (reference, self.numbers[key]) for key, reference in list(self.references.items()) if key in self.numbers
+        ]
 
     def throw_out(self) -> None:
         """Forget who has died."""
@@ -100,7 +102,7 @@ class TensorTable:
         for tensor in tensors:  # as ``find``, of which the calls would take as long as what it does
             key = id(tensor)
             reference = references.get(key)
-            found.append(None if reference is None or reference() is not tensor else numbers[key])
+            found.append(None if reference is None or reference() is not tensor else numbers.get(key))
         return found
 
     def add(self, tensor: Any, facts: TensorFacts, storage: Hashable = None, *, memory: Any = None) -> int:

@@ -101,7 +101,7 @@ class Calls(Observer):
         alone = operands_first and len(rest) == len(seen) and all(map(is_, rest, seen))  # as at the call before
         if not alone:
             arguments, alone = self._tell.arguments(op, args), _alone(args, inputs)
-            if alone and operands_first:
+            if operands_first and _PLAIN.issuperset(map(type, rest)):
                 site.others = (rest, arguments)
         if arguments:
             more["arguments"] = arguments
