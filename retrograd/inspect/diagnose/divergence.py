@@ -14,7 +14,6 @@ from .runs import Run
 from .words import at, listed
 
 KINDS = {
-    "nondeterminism": Kind("two equal runs differ", "warning", Stage.STRUCTURE),
     "rank-divergence": Kind("ranks build different graphs", "error", Stage.STATEMENT),
 }
 _RANK = re.compile(r"\b(rank|ranks|world_size|replica|replicas|worker|workers)\b")

@@ -10,6 +10,7 @@ from .base import Case, Check, Kind, Stage
 from .carried import carried_over
 from .flow import Flow
 from .runs import Run
+from .unrolled import carried_for_nothing
 from .words import at, counted
 
 KINDS = {
@@ -34,6 +35,7 @@ def find(flow: Flow) -> Iterator[Case]:
     kept = list(_kept_results(flow))
     yield from _running_sums(flow, {tensor for case in kept for tensor in case.subjects})
     yield from kept
+    yield from carried_for_nothing(flow)
     yield from _kept_on_ctx(flow)
     yield from _cycles(flow)
 

@@ -1,0 +1,162 @@
+"""Two equal runs within one program that give different results: the first random number that is not the same."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from itertools import takewhile
+
+from ..events import Event
+from .base import Case, Check, Kind, Stage
+from .divergence import same_call
+from .flow import Flow
+from .runs import Run
+from .words import at
+
+KINDS = {
+    "nondeterminism": Kind("two equal runs differ", "warning", Stage.STRUCTURE),
+}
+_RANDOM = re.compile(
+    r"((kaiming_|xavier_|trunc_)?(normal|uniform)_)|(rand|randn|randint|randperm|rand_like|randn_like|randint_like|normal|uniform|bernoulli|multinomial|poisson|"
+    r"binomial|exponential|geometric|log_normal|cauchy|random|rrelu|gumbel_softmax|(feature_|alpha_)?dropout[123]?d?)_?"
+)
+"""Operators that draw random numbers."""
+_DRAWING = re.compile(
+    r"\b(np|numpy)\.random\.(?!default_rng|RandomState|seed)\w+\(|(?<![\w.])random\.(?!seed|Random)\w+\("
+)
+"""How lines draw from the generators that NumPy and Python share among everybody."""
+_SEED_ENGINE = (
+    "torch.manual_seed(...) before each run, and the seed of each Generator that is used; model.eval() where "
+    "no dropout is wanted"
+)
+_SEED_OTHERS = "np.random.seed(...) or random.seed(...) before each run as well, or draw with torch"
+_CALLS = ("operation", "inplace", "cut")
+
+
+def find(flow: Flow) -> Iterator[Case]:
+    """Yield the case of the first result that two equal stretches of the program do not share."""
+    pair = _reseeded(flow) or _compared(flow)
+    differing = pair and _first_difference(flow, *pair)
+    if differing:
+        yield _case(flow, *differing)
+
+
+CHECK = Check("divergence", KINDS, find)
+
+
+def _calls(flow: Flow, begin: int, end: int) -> list[Event]:
+    return [event for event in flow.events[begin:end] if event.kind in _CALLS and event.source]
+
+
+def _figures(event: Event) -> tuple[object, object]:
+    return event.data.get("checksum"), event.data.get("range")
+
+
+def _reseeded(flow: Flow) -> tuple[list[Event], list[Event]] | None:
+    """Return two stretches that begin with the same random numbers: somebody seeded the generator alike before both.
+
+    Each must make what it trains by itself: a model that goes on from one to the other makes them unequal.
+    """
+    first: dict[tuple[object, ...], int] = {}
+    for row in sorted([*flow.rows.get("operation", ()), *flow.rows.get("inplace", ())]):
+        event = flow.events[row]
+        spread = (event.data.get("range") or [None])[0]
+        if not _RANDOM.fullmatch(event.op) or not spread or not spread[0] < spread[1]:
+            continue
+        key = (event.op, event.source, str(_figures(event)))
+        begin = first.setdefault(key, row)
+        if begin != row:
+            first_leaves, leaves = _trained(flow, begin, row), _trained(flow, row, len(flow.events))
+            alone = first_leaves and leaves and first_leaves.isdisjoint(leaves)
+            return (_calls(flow, begin, row), _calls(flow, row, len(flow.events))) if alone else None
+    return None
+
+
+def _trained(flow: Flow, begin: int, end: int) -> set[int]:
+    """Return the leaves of the backward runs of a stretch."""
+    runs = [run for run in flow.runs if begin < run.begin < end and not run.nested]
+    return {leaf for run in runs for leaf in flow.leaves_behind(flow.reached_by(run))}
+
+
+def _compared(flow: Flow) -> tuple[list[Event], list[Event]] | None:
+    """Return the forward calls of a program's only two backward runs, if they are of one line and nothing came between.
+
+    Leaves that nothing ever changes, one step and the same step again, gradients cleared in between: whoever does that
+    wants to see them agree.
+    """
+    runs = [run for run in flow.runs if not run.nested]
+    if len(runs) != 2 or any(run.error for run in runs) or runs[0].source != runs[1].source:
+        return None
+    leaves = [flow.leaves_behind(flow.reached_by(run)) for run in runs]
+    if leaves[0] != leaves[1] or not leaves[0] or _changed(flow, leaves[0], runs):
+        return None
+    kept = any(event.data.get("before") == "kept" for _, event in flow.of_kind("accumulate", run=runs[1].number))
+    return None if kept else (_behind(flow, runs[0], -1), _behind(flow, runs[1], runs[0].end))
+
+
+def _changed(flow: Flow, leaves: set[int], runs: list[Run]) -> bool:
+    """Whether anything updates leaves once they have gradients."""
+    storages = {flow.facts(leaf).storage for leaf in leaves} - {None}
+    writes = (row for storage in storages for row in flow.writes_to.get(storage, ()))  # type: ignore[arg-type]
+    stepped = any(True for _ in flow.of_kind("optimizer", action="step"))
+    written = any((leaf, "written") in flow.told_of for leaf in leaves)
+    return stepped or written or any(row > runs[0].begin for row in writes)
+
+
+def _behind(flow: Flow, run: Run, since: int) -> list[Event]:
+    """Return the calls, after a row, that a run's values come from, with the random ones that they took."""
+    rows = flow.behind(run.roots, run.begin, gradients=False).calls
+    return [flow.events[row] for row in sorted(rows) if row > since and flow.events[row].source]
+
+
+def _first_difference(flow: Flow, one: list[Event], other: list[Event]) -> tuple[Event, Event] | None:
+    """Return the first pair of calls that differ, if it is a matter of chance and of nothing that was meant."""
+    if other and one and not same_call(one[0], other[0]):  # what the first of two steps prepares for both
+        one = one[next((place for place, event in enumerate(one) if same_call(event, other[0])), 0) :]
+    pairs = zip(one, other, strict=False)
+    for mine, theirs in takewhile(
+        lambda pair: same_call(*pair) and _shapes(flow, pair[0]) == _shapes(flow, pair[1]), pairs
+    ):
+        if _figures(mine) != _figures(theirs) and "empty" not in mine.op:
+            drawn = _RANDOM.fullmatch(mine.op) or (_brought_in(flow, mine) and _draws(flow, mine))
+            same = mine.data.get("arguments") == theirs.data.get("arguments")
+            return (mine, theirs) if drawn and same else None
+    return None
+
+
+def _shapes(flow: Flow, event: Event) -> list[tuple[int, ...]]:
+    return [flow.facts(one).shape for one in event.data.get("outputs", ())]
+
+
+def _brought_in(flow: Flow, event: Event) -> bool:
+    """Whether a call takes, or makes a tensor of, values that no recorded call computed."""
+    given = event.data.get("inputs", ())
+    return not given or any(not flow.made_in.get(one) and not flow.requires_grad(one) for one in given)
+
+
+def _draws(flow: Flow, event: Event) -> bool:
+    """Whether the lines just above a call, or its own, draw numbers that a seed of the engine's does not govern."""
+    lines = flow.recording.sources.get(event.source.file, {}) if event.source else {}
+    line = event.source.line if event.source else 0
+    return any(_DRAWING.search(lines.get(number, "")) for number in range(line - 3, line + 1))
+
+
+def _case(flow: Flow, one: Event, other: Event) -> Case:
+    """Return the case of one call."""
+    names = [name for name in one.data.get("output_names") or () if name]
+    what = f"{names[0]} = {one.op}(...)" if names else f"{one.op}(...)"
+    sums = [
+        next((f"{sum_:.6g}" for sum_ in event.data.get("checksum") or () if sum_ is not None), "?")
+        for event in (one, other)
+    ]
+    random = bool(_RANDOM.fullmatch(one.op))
+    how = "it draws" if random else "it takes"
+    return Case(
+        kind="nondeterminism",
+        message=f"two equal runs of this code differ, first in {what}{at(one.source)}: its sum is {sums[0]} in the "
+        f"first and {sums[1]} in the second, because {how} random numbers that nothing seeds alike before both.",
+        remedy=_SEED_ENGINE if random else _SEED_OTHERS,
+        source=one.source,
+        op=one.op,
+        subjects=frozenset(one.data.get("outputs", ())),
+    )
