@@ -18,12 +18,18 @@ KINDS = {
 MIB = 2**20
 _BLOW_UP = 8
 """How many times as large as the largest tensor behind it a saved value must be."""
+_PAIRING = frozenset({"add", "sub", "rsub", "mul", "div", "where", "maximum", "minimum", "eq"})
+"""Operators that are used to broadcast every entry of one tensor against every entry of another."""
+_SMALLER = (
+    "compute it without the large intermediate (such as |a|^2 + |b|^2 - 2 a @ b.T for pairwise distances), in chunks, "
+    "or under torch.utils.checkpoint"
+)
 
 
 def find(flow: Flow) -> Iterator[Case]:
     """Yield the cases of the largest graph of each line that runs backward."""
     for run, snapshot in largest_graphs(flow):
-        yield from _hog(flow, run, snapshot)
+        yield from list(_hog(flow, run, snapshot)) or _paired(flow, run, snapshot)
 
 
 CHECK = Check("cost", KINDS, find)
@@ -56,16 +62,46 @@ def _hog(flow: Flow, run: Run, snapshot: GraphSnapshot) -> Iterator[Case]:
     share = largest / total
     yield Case(
         kind="memory-hog",
-        message=f"{largest / MIB:.1f} MiB of the {total / MIB:.1f} MiB saved for backward ({share:.0%}) is {shown}, "
-        f"kept by {event.op}{at(event.source)}.",
-        remedy="compute it without the large intermediate (such as |a|^2 + |b|^2 - 2 a @ b.T for pairwise distances), "
-        "in chunks, or under torch.utils.checkpoint",
+        message=f"{largest / MIB:.1f} MiB of the {total / MIB:.1f} MiB of memory saved for backward ({share:.0%}) is "
+        f"{shown}, kept by {event.op}{at(event.source)}.",
+        remedy=_SMALLER,
         source=event.source,
         op=event.op,
         subjects=frozenset({tensor}),
         marks=flow.marks(run, [row], f"{largest / MIB:.1f} MiB"),
         evidence={"bytes": largest, "total": total, "shape": list(flow.facts(tensor).shape)},
     )
+
+
+def _paired(flow: Flow, run: Run, snapshot: GraphSnapshot) -> Iterator[Case]:
+    """Yield the case of entries broadcast against each other, where several nodes keep values of the size that gave."""
+    saved = [size or 0 for size in snapshot.measures.get("saved_bytes", snapshot.saved_bytes)]
+    total, largest = sum(saved), max(saved, default=0)
+    keeping = [size for size in saved if size >= 0.9 * largest]
+    if largest < MIB or len(keeping) < 2 or sum(keeping) < 0.8 * total:
+        return
+    for row in sorted(flow.reached_by(run).calls):
+        event = flow.events[row]
+        made = event.data.get("outputs", ())
+        sizes = [prod(flow.facts(one).shape) for one in flow.inputs(row)]
+        size = prod(flow.facts(made[0]).shape) if made else 0
+        if event.op in _PAIRING and sizes and size >= _BLOW_UP * max(sizes) and 4 * size >= 0.9 * largest:
+            name = flow.name(made[0], event.source.function if event.source else None)
+            shown = name if flow.spelling.has_name(made[0]) else "a result"
+            yield Case(
+                kind="memory-hog",
+                message=f"{event.op}{at(event.source)} makes {shown} of shape {shape_text(flow.facts(made[0]).shape)}, "
+                f"every entry against every other, and {len(keeping)} nodes keep values of that size: "
+                f"{sum(keeping) / MIB:.1f} of the {total / MIB:.1f} MiB of memory saved for backward "
+                f"({sum(keeping) / total:.0%}).",
+                remedy=_SMALLER,
+                source=event.source,
+                op=event.op,
+                subjects=frozenset(made),
+                marks=flow.marks(run, [row], f"{sum(keeping) / MIB:.1f} MiB from here on"),
+                evidence={"bytes": sum(keeping), "total": total, "shape": list(flow.facts(made[0]).shape)},
+            )
+            return
 
 
 def _is_origin(flow: Flow, tensor: int) -> bool:

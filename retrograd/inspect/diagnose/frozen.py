@@ -25,6 +25,7 @@ def find(flow: Flow) -> Iterator[Case]:
     everything = len(by_line) == 1 and failed is not None
     for source, leaves in by_line.items():
         yield _case(flow, leaves, source, failed if everything or failed else None)
+    yield from _given_in_vain(flow)
 
 
 CHECK = Check("chain", KINDS, find)
@@ -93,5 +94,35 @@ def _case(flow: Flow, leaves: list[int], source: SourceLine | None, failed: Run 
         op="requires_grad_",
         subjects=frozenset(leaves),
         explains_error=failed is not None,
+        evidence={"frozen": [flow.name(leaf) for leaf in leaves]},
+    )
+
+
+def _given_in_vain(flow: Flow) -> Iterator[Case]:
+    """Yield a case for each group of an optimizer that holds nothing but parameters made with requires_grad=False."""
+    told: set[int] = set()
+    for row, event in flow.of_kind("optimizer", action="made"):
+        groups: dict[str, list[int]] = {}
+        for place, leaf in event.data.get("parameters", {}).items():
+            groups.setdefault(place.partition(".")[0], []).append(leaf)
+        for leaves in groups.values() if len(groups) > 1 else ():
+            never = all(not flow.requires_grad(leaf) and flow.switched_off(leaf, row) is None for leaf in leaves)
+            if never and told.isdisjoint(leaves) and any(flow.used_in.get(leaf) for leaf in leaves):
+                told.update(leaves)
+                yield _vain_case(flow, leaves, event.source)
+
+
+def _vain_case(flow: Flow, leaves: list[int], optimizer: SourceLine | None) -> Case:
+    """Return the case of one group."""
+    source = flow.facts(leaves[0]).source
+    names, one = listed(flow.name(leaf) for leaf in leaves), len(leaves) == 1
+    return Case(
+        kind="frozen-parameter",
+        message=f"{names} {'is' if one else 'are'} made with requires_grad=False{at(source)}, yet the optimizer made"
+        f"{at(optimizer)} has a group for {'it' if one else 'them'} alone, which trains nothing.",
+        remedy=f"leave out requires_grad=False there, or {flow.name(leaves[0])}.requires_grad_(True) before training",
+        source=source,
+        op="Parameter",
+        subjects=frozenset(leaves),
         evidence={"frozen": [flow.name(leaf) for leaf in leaves]},
     )
