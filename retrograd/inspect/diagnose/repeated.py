@@ -30,6 +30,10 @@ _SEED_ENGINE = (
     "no dropout is wanted"
 )
 _SEED_OTHERS = "np.random.seed(...) or random.seed(...) before each run as well, or draw with torch"
+_COMPARING = re.compile(
+    r"\b(equal|allclose|isclose|assert_close|array_equal|assert_allclose)\(|(?<!__name__ )[=!]= |\)\.abs\(\)"
+)
+"""How lines compare two results."""
 _CALLS = ("operation", "inplace", "cut")
 
 
@@ -81,8 +85,8 @@ def _trained(flow: Flow, begin: int, end: int) -> set[int]:
 def _compared(flow: Flow) -> tuple[list[Event], list[Event]] | None:
     """Return the forward calls of a program's only two backward runs, if they are of one line and nothing came between.
 
-    Leaves that nothing ever changes, one step and the same step again, gradients cleared in between: whoever does that
-    wants to see them agree.
+    Leaves that nothing ever changes, one step and the same step again on the same data, gradients cleared in between,
+    and a line that compares, or one function called twice for it: that is somebody who wants to see them agree.
     """
     runs = [run for run in flow.runs if not run.nested]
     if len(runs) != 2 or any(run.error for run in runs) or runs[0].source != runs[1].source:
@@ -91,7 +95,31 @@ def _compared(flow: Flow) -> tuple[list[Event], list[Event]] | None:
     if leaves[0] != leaves[1] or not leaves[0] or _changed(flow, leaves[0], runs):
         return None
     kept = any(event.data.get("before") == "kept" for _, event in flow.of_kind("accumulate", run=runs[1].number))
-    return None if kept else (_behind(flow, runs[0], -1), _behind(flow, runs[1], runs[0].end))
+    pair = _behind(flow, runs[0], -1), _behind(flow, runs[1], runs[0].end)
+    asked = _compares(flow) or (runs[0].source is not None and runs[0].source.function != "<module>")
+    return pair if asked and not kept and _same_data(flow, pair, runs[0]) else None
+
+
+def _compares(flow: Flow) -> bool:
+    """Whether a line of the program, near what was recorded, compares values."""
+    return any(_COMPARING.search(line) for lines in flow.recording.sources.values() for line in lines.values())
+
+
+def _same_data(flow: Flow, pair: tuple[list[Event], list[Event]], first: Run) -> bool:
+    """Whether two steps take tensors from before them both, and of all that they compute only what is drawn differs."""
+    given = [{one for event in events for one in event.data.get("inputs", ())} for events in pair]
+    data = {one for one in given[0] & given[1] if not flow.requires_grad(one)}
+    if not any(min(flow.used_in[one]) < first.begin for one in data):
+        return False
+    drawn: set[int] = set()
+    for mine, theirs in zip(*_aligned(*pair), strict=False):
+        made = set(mine.data.get("outputs", ()))
+        if _figures(mine) == _figures(theirs):
+            continue
+        if not _RANDOM.fullmatch(mine.op) and drawn.isdisjoint(mine.data.get("inputs", ())):
+            return False
+        drawn |= made
+    return bool(drawn)
 
 
 def _changed(flow: Flow, leaves: set[int], runs: list[Run]) -> bool:
@@ -109,11 +137,15 @@ def _behind(flow: Flow, run: Run, since: int) -> list[Event]:
     return [flow.events[row] for row in sorted(rows) if row > since and flow.events[row].source]
 
 
+def _aligned(one: list[Event], other: list[Event]) -> tuple[list[Event], list[Event]]:
+    """Return two steps without what the first prepares for both."""
+    begin = next((place for place, event in enumerate(one) if other and same_call(event, other[0])), 0)
+    return one[begin:], other
+
+
 def _first_difference(flow: Flow, one: list[Event], other: list[Event]) -> tuple[Event, Event] | None:
     """Return the first pair of calls that differ, if it is a matter of chance and of nothing that was meant."""
-    if other and one and not same_call(one[0], other[0]):  # what the first of two steps prepares for both
-        one = one[next((place for place, event in enumerate(one) if same_call(event, other[0])), 0) :]
-    pairs = zip(one, other, strict=False)
+    pairs = zip(*_aligned(one, other), strict=False)
     for mine, theirs in takewhile(
         lambda pair: same_call(*pair) and _shapes(flow, pair[0]) == _shapes(flow, pair[1]), pairs
     ):
