@@ -199,21 +199,23 @@ class LastPassing:
     _READ = ("op", "shape", "dtype", "edge_source", "edge_target", "edge_input_nr", "edge_output_nr", "roots")
 
     def __init__(self) -> None:
-        self._columns: list[Any] = []
-        self._found: Passing | None = None
+        self._last: tuple[list[Any], Passing] | None = None
+        """Columns that were read, and what was found."""
 
     def read(self, order: list[Node], shot: GraphSnapshot, loud: Collection[int]) -> Passing:
         """Return what ``passing`` does."""
         columns = [loud, *(getattr(shot, name) for name in self._READ)]
-        found = self._found
-        if found is None or not self._is_equal(columns) or not _holds(found, order, shot):
-            found = self._found = passing(order, shot, loud)
-            self._columns = columns
+        last = self._last
+        if last is not None and _are_equal(columns, last[0]) and _holds(last[1], order, shot):
+            return last[1]
+        found = passing(order, shot, loud)
+        self._last = columns, found
         return found
 
-    def _is_equal(self, columns: list[Any]) -> bool:
-        """Whether these are the columns that were read; most are the same objects."""
-        return all(mine is known or mine == known for mine, known in zip(columns, self._columns, strict=True))
+
+def _are_equal(columns: list[Any], known: list[Any]) -> bool:
+    """Whether these are the columns that were read; most are the same objects."""
+    return all(mine is other or mine == other for mine, other in zip(columns, known, strict=True))
 
 
 def _holds(found: Passing, order: list[Node], shot: GraphSnapshot) -> bool:

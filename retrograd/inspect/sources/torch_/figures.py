@@ -23,11 +23,11 @@ FIGURES = 9
 
 PIECE = 1 << 14
 """Entries of the longest gradients that are copied: with more, that would cost as much as what it spares."""
-_BLOCK_BYTES = 1 << 19
+_BLOCK_BYTES = 1 << 18
 """Memory of the gradients of one length that are worked out together, little enough to stay in a cache meanwhile."""
 _ROWS = 256
 """How many those are at most."""
-_BLOCKS = 32
+_BLOCKS = 16
 """Blocks that wait at most."""
 _PART = 4096
 """Entries that are multiplied and added up at once."""

@@ -81,6 +81,8 @@ class Repeats:
 
     def __init__(self) -> None:
         self._seen: _Seen | None = None
+        self._latest: list[tuple[CodeType, int]] = []
+        """The place of the latest run that was not pictured from another one."""
 
     def picture(
         self, roots: Sequence[Node], frame: FrameType | None, origins: Origins | None
@@ -108,9 +110,10 @@ class Repeats:
     def learn(
         self, roots: Sequence[Node], frame: FrameType | None, shot: GraphSnapshot, leaves: dict[int, Any]
     ) -> None:
-        """Remember a picture, unless leaves in it have no name: these are looked for again."""
-        self._seen = None
-        outline = outline_of(roots) if len(shot) <= _MAX_NODES else None
+        """Remember a picture that was made twice from one place; leaves without a name are looked for each time."""
+        place, self._seen = _place(frame), None
+        again, self._latest = place == self._latest, place
+        outline = outline_of(roots) if again and len(shot) <= _MAX_NODES else None
         if outline is None or None in shot.shape or any(shot.name[row] is None for row in leaves):
             return
         named = all(type(node).__name__ == op for node, op in zip(outline.order, shot.op, strict=True))
@@ -118,7 +121,7 @@ class Repeats:
         if named and None not in leaves.values():
             kept = [(row, weakref.ref(leaf)) for row, leaf in leaves.items()]
             classes = [weakref.ref(cls) for cls in set(map(type, outline.order))]
-            self._seen = _Seen(outline._replace(order=[]), kept, classes, _place(frame), dtypes, shot)
+            self._seen = _Seen(outline._replace(order=[]), kept, classes, place, dtypes, shot)
 
 
 def _alike(outline: Outline, seen: _Seen) -> bool:

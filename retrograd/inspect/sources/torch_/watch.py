@@ -59,7 +59,9 @@ class _Thread(threading.local):
 class _Watch:
     """One watcher: where it wants its events, and of which thread (None for all)."""
 
-    def __init__(self, sink: Sink, source: Source, thread: int | None, level: str, hooked: Hooked) -> None:
+    def __init__(
+        self, sink: Sink, source: Source, thread: int | None, level: str, *, hooked: Hooked, passing: LastPassing
+    ) -> None:
         self.sink = sink
         self.source = source
         self.thread = thread
@@ -67,7 +69,7 @@ class _Watch:
         self.forward: ForwardWriter | None = None
         """Who listens to calls, at level ``full``."""
         self.hooked = hooked
-        self.passing, self.memory, self.repeats = LastPassing(), Memory(), Repeats()
+        self.passing, self.memory, self.repeats = passing, Memory(), Repeats()
 
     def sees(self, thread: int) -> bool:
         """Whether it wants to know of this thread."""
@@ -91,7 +93,7 @@ class Watcher:
         self._tables: OriginTables | None = None
         self._scopes: Scopes | None = None
         self._functions: Functions | None = None
-        self._hooked = Hooked()
+        self._hooked, self._passing = Hooked(), LastPassing()
         self._import = AfterImport("torch", self._torch_arrived)
         self._process = os.getpid()
 
@@ -107,7 +109,8 @@ class Watcher:
     @contextmanager
     def watch(self, sink: Sink, source: Source, *, every_thread: bool, level: str) -> Iterator[None]:
         """Watch until the block ends."""
-        me = _Watch(sink, source, None if every_thread else threading.get_ident(), level, self._hooked)
+        thread = None if every_thread else threading.get_ident()
+        me = _Watch(sink, source, thread, level, hooked=self._hooked, passing=self._passing)
         self._begin(me)
         try:
             yield
