@@ -123,11 +123,6 @@ def tensor_class() -> type[Any]:
     return _tensor_class
 
 
-def new_tensor() -> Any:
-    """An empty tensor: every slot is still to be set."""
-    return _new(_tensor_class)
-
-
 def wrap(array: Any, fn: Any = None) -> Any:
     """A new tensor around an array (a NumPy scalar becomes a 0-d array)."""
     if array.__class__ is not np.ndarray:
