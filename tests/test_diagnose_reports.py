@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from bug_programs import record
 
 from retrograd.inspect.diagnose import checks, diagnose, kinds
 from retrograd.inspect.events import Event, Recording
@@ -191,3 +192,16 @@ def test_recordings_without_tensors_are_no_trouble() -> None:
 
     assert diagnose(Recording()) == []
     assert diagnose(Recording(events=run)) == []
+
+
+def test_the_programs_own_optimizer_is_named(tmp_path: Path) -> None:
+    """What to write instead of nothing runs when it is pasted, and several gradients are not called one."""
+    text = (
+        "import torch\nnet = torch.nn.Linear(2, 1)\nmy_sgd = torch.optim.SGD(net.parameters(), lr=0.1)\n"
+        "for _ in range(3):\n    net(torch.ones(4, 2)).pow(2).mean().backward()\n    my_sgd.step()\n"
+    )
+    found = diagnose(record(text, tmp_path, engine="retrograd"))
+
+    assert [finding.kind for finding in found] == ["missing-zero-grad"]
+    assert found[0].remedy == "my_sgd.zero_grad() in every step"
+    assert "added to them" in found[0].message

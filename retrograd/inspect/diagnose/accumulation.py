@@ -11,6 +11,7 @@ from ..snapshot import SourceLine
 from .base import Case, Check, Kind, Stage
 from .flow import Flow
 from .runs import Run
+from .spelling import receiver
 from .wanted import optimized
 from .words import at, listed, times
 
@@ -102,22 +103,27 @@ def _cleared(flow: Flow, leaf: int, after: int, before: int) -> bool:
 def _pile_case(flow: Flow, pile: _Pile) -> Case:
     """Return the case of one line that piles up."""
     names = listed(f"{flow.name(leaf)}.grad" for leaf in pile.leaves)
-    verb = "is" if len(pile.leaves) == 1 else "are"
+    verb, them = ("is", "it") if len(pile.leaves) == 1 else ("are", "them")
     update = at(flow.events[pile.update].source) if pile.update is not None else ""
-    optimizer = pile.update is not None and flow.events[pile.update].kind == "optimizer"
-    first = flow.name(pile.leaves[0])
     return Case(
         kind="missing-zero-grad",
-        message=f"{names} {verb} never cleared: {times(pile.arrivals)} backward{at(pile.source)} added to it, although "
-        f"the values were updated in between{update}; old gradients accumulate.",
-        remedy="optimizer.zero_grad() in every step"
-        if optimizer
-        else f"{first}.grad = None (or .zero_()) in every step",
+        message=f"{names} {verb} never cleared: {times(pile.arrivals)} backward{at(pile.source)} added to {them}, "
+        f"although the values were updated in between{update}; old gradients accumulate.",
+        remedy=f"{_clearing(flow, pile)} in every step",
         source=pile.source,
         op="backward",
         subjects=frozenset(pile.leaves),
         evidence={"leaves": [flow.name(leaf) for leaf in pile.leaves], "backward_calls": pile.arrivals},
     )
+
+
+def _clearing(flow: Flow, pile: _Pile) -> str:
+    """Return what clears the gradients, with the program's own name for its optimizer."""
+    update = None if pile.update is None else flow.events[pile.update]
+    if update is None or update.kind != "optimizer":
+        return f"{flow.name(pile.leaves[0])}.grad = None (or .zero_())"
+    called = receiver(flow.spelling.text(update.source), "step") if update.source else ""
+    return f"{called or 'optimizer'}.zero_grad()"
 
 
 def _counted_twice(flow: Flow) -> Iterator[Case]:
