@@ -133,6 +133,8 @@ function("_svd", _svd, node="LinalgSvdBackward0", outputs=3, self=_svd_back)
 def _eigh(self: Any, UPLO: str = "L") -> Any:  # noqa: N803
     check_square("linalg.eigh", self)
     triangle: Any = UPLO
+    if str(UPLO).upper() not in ("L", "U"):
+        raise RuntimeError(f"Expected UPLO argument to be 'L' or 'U', but got {UPLO}")
     try:
         values, vectors = np.linalg.eigh(self, triangle)
     except np.linalg.LinAlgError as error:

@@ -8,6 +8,7 @@ import numpy as np
 
 from ..table.op import function, linear
 from ..table.registry import F
+from ..tensors.dtypes import scalar_name
 from .elementwise import element
 from .reduce import axes_of
 from .scatter import _lines, check_bounds, check_index, reduce_shares, reduced_at
@@ -54,6 +55,8 @@ def _same(name: str, self: Any, source: Any) -> None:
 
 def _slices_of(self: Any, dim: int, index: Any, source: Any, name: str) -> Any:
     """The source as NumPy writes it; ``RuntimeError`` or ``IndexError`` for other sizes."""
+    if name == "index_copy" and index.dtype != np.int64:
+        raise RuntimeError(f"index_copy_(): Expected a long tensor for index, but got {scalar_name(index.dtype)}")
     _same(name, self, source)
     axis = (*axes_of(dim, self.ndim), 0)[0]
     lines, whole = _lines(source), _lines(self)
@@ -218,6 +221,9 @@ linear("masked_scatter", _masked_scatter, tensors="self mask source", inplace=Tr
 
 def _flat(index: Any, size: int, name: str) -> Any:
     check_index(name, index)
+    if index.dtype != np.int64:
+        called = "put_" if name == "put" else name
+        raise RuntimeError(f"{called}(): Expected a long tensor for index, but got {scalar_name(index.dtype)}")
     if index.size and (index.min() < -size or index.max() >= size):
         bad = index[(index < -size) | (index >= size)].flat[0]
         raise IndexError(f"out of range: tried to access index {bad} on a tensor of {size} elements.")

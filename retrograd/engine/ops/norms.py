@@ -9,7 +9,7 @@ import numpy as np
 
 from ..table.op import function
 from ..table.registry import F
-from ..tensors.dtypes import to_numpy_dtype
+from ..tensors.dtypes import scalar_name, to_numpy_dtype
 from .reduce import axes_of
 from .statistics import restored
 
@@ -18,7 +18,7 @@ def _vector_norm(self: Any, ord: Any = 2, dim: Any = None, keepdim: bool = False
     if self.dtype.kind not in "fc":
         raise RuntimeError("linalg.vector_norm: Expected a floating point or complex tensor as input")
     if dtype is not None:
-        self = self.astype(to_numpy_dtype(dtype))
+        self = self.astype(_norm_dtype(self.dtype, to_numpy_dtype(dtype)))
     axes = axes_of(dim, self.ndim)
     size = np.abs(self)
     if (ord < 0 or math.isinf(ord)) and any(self.shape[a] == 0 for a in axes):
@@ -27,6 +27,22 @@ def _vector_norm(self: Any, ord: Any = 2, dim: Any = None, keepdim: bool = False
             "an identity"
         )
     return np.asarray(_norm_of(size, ord, axes, keepdim)).astype(size.dtype, copy=False)
+
+
+def _norm_dtype(have: Any, want: Any) -> Any:
+    """The dtype asked for, if it can hold the input's numbers."""
+    name = "linalg.vector_norm"
+    if want.kind not in "fc":
+        raise RuntimeError(f"{name}: dtype should be floating point or complex, but got {scalar_name(want)}")
+    if have.kind != want.kind:
+        kind = "complex" if have.kind == "c" else "real"
+        raise RuntimeError(f"{name}: dtype should be {kind} for {kind} inputs, but got {scalar_name(want)}")
+    if want.itemsize < have.itemsize:
+        raise RuntimeError(
+            f"{name}: the dtype of the input ({scalar_name(have)}) should be convertible without narrowing to the "
+            f"specified dtype ({scalar_name(want)})"
+        )
+    return want
 
 
 def _norm_of(size: Any, ord: Any, axes: tuple[int, ...], keepdim: bool) -> Any:  # noqa: A002
@@ -97,6 +113,12 @@ def _renorm(self: Any, p: Any, dim: int, maxnorm: Any) -> Any:
     """Each entry of ``dim`` scaled down to a ``p``-norm of at most ``maxnorm``."""
     if self.ndim < 2:
         raise RuntimeError(f"renorm: input needs at least 2 dimensions, got {self.ndim} dimensions")
+    if p <= 0:
+        raise RuntimeError("renorm: non-positive-norm not supported")
+    if isinstance(maxnorm, complex):
+        raise RuntimeError("renorm: maxnorm must be real-valued")
+    if maxnorm < 0:
+        raise RuntimeError(f"renorm: expected maxnorm to be >= 0 but got {maxnorm}")
     axis = axes_of(dim, self.ndim)[0]
     others = tuple(a for a in range(self.ndim) if a != axis)
     norm = _vector_norm(self, p, others, True)

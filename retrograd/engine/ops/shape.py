@@ -136,6 +136,8 @@ def _permute(self: Any, dims: tuple[int, ...]) -> Any:
             f"permute(sparse_coo): number of dimensions in the tensor input does not match the length of the desired "
             f"ordering of dimensions i.e. input.dim() = {self.ndim} is not equal to len(dims) = {len(dims)}"
         )
+    if len({d % self.ndim for d in dims}) != len(dims) and all(-self.ndim <= d < self.ndim for d in dims):
+        raise RuntimeError(f"permute(): duplicate dims are not allowed, but dims are {tuple(dims)}.")
     return self.transpose(axes_of(dims, self.ndim) if dims else ())
 
 
@@ -323,6 +325,10 @@ def split_points(n: int, sizes: Any) -> list[int]:
         if sizes <= 0 and n:
             raise RuntimeError(f"split expects split_size be positive, but got split_size={sizes}")
         return [*range(0, max(n, 1), max(sizes, 1)), n]
+    if min(sizes, default=0) < 0:
+        raise RuntimeError(
+            f"split_with_sizes expects split_sizes have only non-negative entries, but got split_sizes={list(sizes)}"
+        )
     if sum(sizes) != n:
         raise RuntimeError(
             f"split_with_sizes expects split_sizes to sum exactly to {n} (input tensor's size at dimension), but got "

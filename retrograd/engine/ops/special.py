@@ -57,6 +57,8 @@ elementwise(
 
 def _mvlgamma(self: Any, p: int) -> Any:
     """Logarithm of the multivariate gamma function of dimension ``p``, for elements above ``(p - 1) / 2``."""
+    if p < 1:
+        raise RuntimeError(f"p has to be greater than or equal to 1, but is {p}")
     total = p * (p - 1) / 4 * math.log(math.pi)
     return sum((gamma.lgamma(self - self.dtype.type(i / 2)) for i in range(p)), start=self * 0) + self.dtype.type(total)
 

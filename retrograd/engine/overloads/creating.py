@@ -268,6 +268,7 @@ def detach(input: Any) -> Any:  # noqa: A002
 def allclose(input: Any, other: Any, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False) -> bool:  # noqa: A002
     """Whether all elements agree within ``atol + rtol * |other|``."""
     _check_alike("allclose", input, other)
+    _check_tolerances(rtol, atol)
     return bool(np.allclose(input._array, other._array, rtol, atol, equal_nan))
 
 
@@ -283,7 +284,14 @@ def equal(input: Any, other: Any) -> bool:  # noqa: A002
 def isclose(input: Any, other: Any, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False) -> Any:  # noqa: A002
     """Element-wise ``allclose``."""
     _check_alike("isclose", input, other)
+    _check_tolerances(rtol, atol)
     return wrap(np.isclose(input._array, other._array, rtol, atol, equal_nan))
+
+
+def _check_tolerances(rtol: float, atol: float) -> None:
+    for name, value in (("rtol", rtol), ("atol", atol)):
+        if value < 0:
+            raise RuntimeError(f"{name} must be greater than or equal to zero, but got {value}")
 
 
 def _check_alike(name: str, input: Any, other: Any) -> None:  # noqa: A002

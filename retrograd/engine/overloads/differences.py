@@ -9,6 +9,7 @@ from ..table.public import check_tensor, public
 from ..table.registry import OPS, F
 from ..tensors.base import TensorBase
 from ..tensors.convert import checked_dim
+from ..tensors.dtypes import scalar_name
 
 # -- differences and areas
 
@@ -97,6 +98,9 @@ def cov(input: Any, *, correction: int = 1, fweights: Any = None, aweights: Any 
     rows = input.reshape(1, -1) if input.ndim < 2 else input
     if rows._sig.numpy.kind == "b":
         raise RuntimeError("cov(): bool dtype is not supported for input")
+    for name, kinds, given in (("fweights", "iu", fweights), ("aweights", "f", aweights)):
+        if given is not None:
+            _check_weights(name, kinds, given, rows.shape[1])
     weight = _weights(fweights, aweights)
     total = rows.shape[1] if weight is None else F.sum(weight)
     mean = F._sum_dim(rows if weight is None else rows * weight, 1, True) / total
@@ -104,6 +108,25 @@ def cov(input: Any, *, correction: int = 1, fweights: Any = None, aweights: Any 
     centred = rows - mean
     weighted = centred if weight is None else centred * weight
     return (F.mm(centred, _adjoint(weighted)) / freedom).squeeze()
+
+
+def _check_weights(name: str, kinds: str, weights: Any, count: int) -> None:
+    if weights.ndim > 1:
+        raise RuntimeError(
+            f"cov(): expected {name} to have one or fewer dimensions but got {name} with {weights.ndim} dimensions"
+        )
+    if weights._sig.numpy.kind not in kinds:
+        kind = "integral" if kinds == "iu" else "floating point"
+        raise RuntimeError(
+            f"cov(): expected {name} to have {kind} dtype but got {name} with {scalar_name(weights._sig.numpy)} dtype"
+        )
+    if weights.numel() != count:
+        raise RuntimeError(
+            f"cov(): expected {name} to have the same numel as there are observations in the input but got "
+            f"{weights.numel()} != {count}"
+        )
+    if (weights._array < 0).any():
+        raise RuntimeError(f"cov(): {name} cannot be negative")
 
 
 def _weights(fweights: Any, aweights: Any) -> Any:
@@ -147,6 +170,8 @@ def corrcoef(input: Any) -> Any:  # noqa: A002
 @public("gradient", method=False)
 def gradient(input: Any, *, spacing: Any = 1, dim: Any = None, edge_order: int = 1) -> Any:  # noqa: A002
     """Slopes along each dimension by central differences."""
+    if input._sig.numpy.name == "uint8":
+        raise RuntimeError("torch.gradient does not support uint8 input.")
     spacing = 1 if spacing is None else spacing
     dims = tuple(range(input.ndim)) if dim is None else (dim,) if isinstance(dim, int) else tuple(dim)
     if edge_order not in (1, 2):

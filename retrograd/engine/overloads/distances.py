@@ -64,10 +64,20 @@ public("cosine_similarity", namespace=NN)(cosine_similarity)
 public("pairwise_distance", namespace=NN)(pairwise_distance)
 
 
+_COMPUTE_MODES = (
+    "use_mm_for_euclid_dist_if_necessary",
+    "use_mm_for_euclid_dist",
+    "donot_use_mm_for_euclid_dist",
+    None,
+)
+
+
 @public("cdist", method=False)
 def cdist(x1: Any, x2: Any, p: float = 2.0, compute_mode: str = "use_mm_for_euclid_dist_if_necessary") -> Any:
     """The ``p``-distance of each row of ``x1`` from each row of ``x2``."""
     check_tensor("cdist", x1, name="x1")
+    if compute_mode not in _COMPUTE_MODES:
+        raise ValueError(f"{compute_mode} is not a valid value for compute_mode")
     if x1.ndim < 2 or x2.ndim < 2:
         raise RuntimeError(f"cdist only supports at least 2D tensors, X1 got: {x1.ndim}D, X2 got: {x2.ndim}D")
     if x1.shape[-1] != x2.shape[-1]:

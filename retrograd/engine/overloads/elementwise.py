@@ -59,8 +59,21 @@ def _by_other(tensor_row: str, number_row: str) -> Choice:
 
 two_operands("fmod", _by_other("_fmod_tensor", "_fmod_number"))
 two_operands("copysign", _by_other("_copysign_tensor", "_copysign_number"))
-two_operands("clamp_min", _by_other("_clamp_min_tensor", "_clamp_min"), parameter="min")
-two_operands("clamp_max", _by_other("_clamp_max_tensor", "_clamp_max"), parameter="max")
+
+
+def _bound(tensor_row: str, number_row: str) -> Choice:
+    def choose(input: Any, other: Any) -> str:  # noqa: A002
+        if isinstance(other, TensorBase):
+            return tensor_row
+        if isinstance(other, type(1j)) or (isinstance(input, TensorBase) and input._sig.numpy.kind == "c"):
+            raise NotImplementedError("clamp is not supported for complex types")
+        return number_row
+
+    return choose
+
+
+two_operands("clamp_min", _bound("_clamp_min_tensor", "_clamp_min"), parameter="min")
+two_operands("clamp_max", _bound("_clamp_max_tensor", "_clamp_max"), parameter="max")
 remainder = two_operands("remainder", _by_other("remainder", "_remainder_number"))
 METHODS["__mod__"] = _binary(remainder)
 METHODS["__imod__"] = _binary(METHODS["remainder_"])

@@ -51,7 +51,7 @@ def embedding(
     check_tensor("embedding", weight, 2, "weight")
     check_tensor("embedding", input)
     _check_indices(input, "embedding")
-    refuse(weight.ndim != 2 and max_norm is not None, "'weight' must be 2-D")
+    refuse(weight.ndim != 2, "'weight' must be 2-D")
     padding = _padding_row(padding_idx, weight.shape[0])
     if max_norm is not None:
         _shorten_rows(weight, input, max_norm, norm_type)
@@ -66,6 +66,7 @@ def _torch_embedding(
     check_tensor("embedding", weight, 1, "weight")
     check_tensor("embedding", indices, 2, "indices")
     _check_indices(indices, "embedding")
+    refuse(weight.ndim != 2, "'weight' must be 2-D")
     return F._embedding(weight, indices, padding_idx, scale_grad_by_freq)
 
 

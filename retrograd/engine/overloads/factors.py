@@ -30,15 +30,22 @@ def linalg_lu(A: Any, *, pivot: bool = True) -> Any:  # noqa: N803
     return LU(*F._lu(A, pivot))
 
 
+def _check_pivoting(pivot: bool) -> None:
+    if not pivot:
+        raise RuntimeError("linalg.lu_factor: LU without pivoting is not implemented on the CPU")
+
+
 @public("lu_factor", namespace="linalg", out=True)
 def lu_factor(A: Any, *, pivot: bool = True) -> Any:  # noqa: N803
     """Both factors in one matrix, and the row exchanges."""
+    _check_pivoting(pivot)
     return Packed(*F._lu_factor(A, pivot))
 
 
 @public("lu_factor_ex", namespace="linalg", out=True)
 def lu_factor_ex(A: Any, *, pivot: bool = True, check_errors: bool = False) -> Any:  # noqa: N803
     """``lu_factor``, and zeros that say that it went well."""
+    _check_pivoting(pivot)
     both, pivots = F._lu_factor(A, pivot)
     return Checked(both, pivots, _info(A))
 

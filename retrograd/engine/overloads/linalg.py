@@ -215,6 +215,14 @@ def old_cholesky(input: Any, upper: bool = False) -> Any:  # noqa: A002
 @public("cholesky_solve", out=True)
 def cholesky_solve(input: Any, input2: Any, upper: bool = False) -> Any:  # noqa: A002
     """``X`` with ``A X = input``, given the triangular factor ``input2`` of ``A``."""
+    for name, t in (("b", input), ("u", input2)):
+        if t.ndim < 2:
+            raise RuntimeError(f"{name} should have at least 2 dimensions, but has {t.ndim} dimensions instead")
+    if input2.shape[-1] == input2.shape[-2] != input.shape[-2]:
+        raise RuntimeError(
+            f"Incompatible matrix sizes for cholesky_solve: each A matrix is {input2.shape[-1]} by {input2.shape[-1]} "
+            f"but each b matrix is {input.shape[-2]} by {input.shape[-1]}"
+        )
     return F.cholesky_solve(input, input2, upper)
 
 

@@ -117,6 +117,11 @@ def triplet_margin_loss(
     """``max(0, d(anchor, positive) - d(anchor, negative) + margin)``."""
     reduction = reduction_of(reduction, size_average, reduce)
     check_tensor("triplet_margin_loss", anchor, name="anchor")
+    if not anchor.ndim == positive.ndim == negative.ndim:
+        raise RuntimeError(
+            "The anchor, positive, and negative tensors are expected to have the same number of dimensions, but got: "
+            f"anchor {anchor.ndim}D, positive {positive.ndim}D, and negative {negative.ndim}D inputs"
+        )
     if margin <= 0:
         raise ValueError(f"margin must be greater than 0, got {margin}")
 

@@ -8,12 +8,13 @@ from typing import Any
 import numpy as np
 
 from ..aliasing.strided import storage_offset as offset_of
+from ..calls.refusals import refuse_kind
 from ..execution.fit import is_expandable_to
 from ..table.public import check_tensor, public
 from ..table.registry import F
 from ..tensors.base import TensorBase, wrap
 from ..tensors.convert import checked_dim
-from ..tensors.dtypes import Size, get_default_dtype, scalar_name
+from ..tensors.dtypes import Size, get_default_dtype
 from .shaping import check_extent
 
 
@@ -86,6 +87,12 @@ def repeat_interleave(
     if dim is None:
         input, dim = input.reshape(-1) if input.ndim != 1 else input, 0  # noqa: A001
     axis = checked_dim(dim, input.ndim)
+    if isinstance(repeats, TensorBase):
+        refuse_kind("repeat_interleave_cpu", repeats._sig.numpy, "iu")
+        if repeats.ndim > 1:
+            raise RuntimeError("repeats must be 0-dim or 1-dim tensor")
+        if (repeats._array < 0).any():
+            raise RuntimeError("repeats can not be negative")
     if isinstance(repeats, TensorBase) and repeats.numel() != 1:
         return _repeat_each(input, repeats._array, axis)
     count = int(repeats.item() if isinstance(repeats, TensorBase) else repeats)
@@ -188,6 +195,14 @@ for _name in ("tril", "triu"):
 # -- joining
 
 
+def _tensors_of(tensors: tuple[Any, ...]) -> list[Any]:
+    """The arguments of a function that takes tensors, but no list of them."""
+    for i, t in enumerate(tensors):
+        if not isinstance(t, TensorBase):
+            raise TypeError(f"expected Tensor as element {i} in argument 0, but got {type(t).__name__}")
+    return list(tensors)
+
+
 def _listed(tensors: tuple[Any, ...]) -> list[Any]:
     if len(tensors) == 1 and isinstance(tensors[0], (list, tuple)):
         return list(tensors[0])
@@ -261,7 +276,7 @@ def block_diag(*tensors: Any) -> Any:
     """A matrix with the given ones along its diagonal."""
     if not tensors:
         return wrap(np.zeros((1, 0), get_default_dtype().numpy))
-    return F._block_diag(_listed(tensors))
+    return F._block_diag(_tensors_of(tensors))
 
 
 def _split_along(name: str, dim: int, least: int) -> Any:
@@ -293,7 +308,7 @@ for _name, _dim, _least in (("hsplit", 1, 1), ("vsplit", 0, 2), ("dsplit", 2, 3)
 @public("broadcast_tensors", method=False)
 def broadcast_tensors(*tensors: Any) -> Any:
     """The tensors expanded to their common shape."""
-    listed = _listed(tensors)
+    listed = _tensors_of(tensors)
     shape = broadcast_shapes(*[tuple(t.shape) for t in listed])
     return tuple([t if t.shape == shape else F.expand(t, tuple(shape)) for t in listed])
 
@@ -333,7 +348,7 @@ def meshgrid(*tensors: Any, indexing: str | None = None) -> Any:
 @public("cartesian_prod", method=False)
 def cartesian_prod(*tensors: Any) -> Any:
     """All combinations of elements of the given vectors, as rows."""
-    listed = _listed(tensors)
+    listed = _tensors_of(tensors)
     for t in listed:
         if t.ndim != 1:
             raise RuntimeError(f"Expect a 1D vector, but got shape {list(t.shape)}")
@@ -352,40 +367,3 @@ def combinations(input: Any, r: int = 2, with_replacement: bool = False) -> Any:
     choose = itertools.combinations_with_replacement if with_replacement else itertools.combinations
     rows = np.asarray(list(choose(range(input.numel()), r)), np.int64).reshape(-1, r)
     return F._index(input, (rows,))
-
-
-@public("vander", method=False)
-def vander(x: Any, N: int | None = None, increasing: bool = False) -> Any:  # noqa: N803
-    """Powers of a vector as columns, falling unless ``increasing``."""
-    if x.ndim != 1:
-        raise RuntimeError("x must be a one-dimensional tensor.")
-    count = x.numel() if N is None else N
-    if count < 0:
-        raise RuntimeError("N must be non-negative.")
-    powers = powers_of(x, count)
-    if x._sig.numpy.kind in "biu":
-        powers = F._to_copy(powers, np.dtype(np.int64))
-    return powers if increasing else F.flip(powers, (1,))
-
-
-def powers_of(x: Any, count: int) -> Any:
-    """``1, x, x ** 2, ...`` in a new last dimension."""
-    ones = wrap(np.ones((*x.shape, min(count, 1)), x._sig.numpy if x._sig.numpy.kind != "b" else np.int64))
-    if count <= 1:
-        return ones
-    wide = F.expand(F.unsqueeze(x, -1), (*x.shape, count - 1))
-    return F.cat([ones, F.cumprod(wide, -1)], -1)
-
-
-@public("vander", namespace="linalg")
-def linalg_vander(x: Any, *, N: int | None = None) -> Any:  # noqa: N803
-    """Rising powers of vectors in a new last dimension."""
-    if x._sig.numpy.kind not in "fciu" or x._sig.numpy == np.float16:
-        raise RuntimeError(
-            f"linalg.vander supports floating point, complex, and integer tensors, but got {scalar_name(x._sig.numpy)}"
-        )
-    x = x.reshape(1) if not x.ndim else x
-    count = x.shape[-1] if N is None else N
-    if count <= 1:
-        raise RuntimeError("N must be greater than 1.")
-    return powers_of(x, count)

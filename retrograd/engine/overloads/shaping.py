@@ -15,7 +15,7 @@ from ..table.public import check_tensor, property_, public, type_name_of
 from ..table.registry import COMPOSITES, OPS, F
 from ..tensors.base import TensorBase, set_array, storage_of
 from ..tensors.convert import checked_dim
-from ..tensors.dtypes import Size
+from ..tensors.dtypes import Size, scalar_name
 from ..tensors.dtypes import dtype as dtype_class
 from .reinterpreting import seen_as
 
@@ -111,8 +111,18 @@ def permute(input: Any, *dims: Any) -> Any:  # noqa: A002
 @public("movedim")
 def movedim(input: Any, source: Any, destination: Any) -> Any:  # noqa: A002
     """Dimensions moved to other places, the rest in their order."""
-    sources = [checked_dim(d, input.ndim) for d in ((source,) if isinstance(source, int) else source)]
-    places = [checked_dim(d, input.ndim) for d in ((destination,) if isinstance(destination, int) else destination)]
+    source = (source,) if isinstance(source, int) else source
+    destination = (destination,) if isinstance(destination, int) else destination
+    if len(source) != len(destination):
+        raise RuntimeError(
+            f"movedim: Invalid source or destination dims: source ({list(source)} dims) should contain the same number "
+            f"of dims as destination ({list(destination)} dims)"
+        )
+    sources = [checked_dim(d, input.ndim) for d in source]
+    places = [checked_dim(d, input.ndim) for d in destination]
+    for name, dims in (("source", sources), ("destination", places)):
+        if len(set(dims)) != len(dims):
+            raise RuntimeError(f"movedim: repeated dim in `{name}` ({dims})")
     if not input.ndim:
         return F._permute(input, ())
     order = [d for d in range(input.ndim) if d not in sources]
@@ -205,6 +215,14 @@ def tensor_split(input: Any, indices_or_sections: Any, dim: int = 0) -> Any:  # 
     axis = checked_dim(dim, input.ndim)
     n = input.shape[axis]
     if isinstance(indices_or_sections, TensorBase):
+        what = "tensor_split expected tensor_indices_or_sections to"
+        if indices_or_sections._sig.numpy.name != "int64":
+            raise RuntimeError(f"{what} have dtype of long, but got {scalar_name(indices_or_sections._sig.numpy)}")
+        if indices_or_sections.ndim > 1:
+            raise RuntimeError(
+                f"{what} be a zero-dimensional or one-dimensional tensor, but got a tensor with "
+                f"{indices_or_sections.ndim} dims"
+            )
         indices_or_sections = indices_or_sections.tolist()
     if isinstance(indices_or_sections, int):
         if indices_or_sections <= 0:

@@ -83,6 +83,10 @@ def _spaced(start: Any, end: Any, steps: int, numpy: Any) -> Any:
 
 
 def _spacing_dtype(start: Any, end: Any, dtype: Any) -> Any:
+    if any(isinstance(v, TensorBase) and v.ndim for v in (start, end)):
+        dims = [f"{name} with {v.ndim} dimension(s)" for name, v in (("start", start), ("end", end))
+                if isinstance(v, TensorBase) and v.ndim]  # fmt: skip
+        raise RuntimeError(f"linspace only supports 0-dimensional start and end tensors, but got {' and '.join(dims)}.")
     if dtype is None and any(isinstance(_number(v), complex) for v in (start, end)):
         return np.dtype(np.complex64 if get_default_dtype().numpy.itemsize < 8 else np.complex128)
     return numpy_of(dtype)
