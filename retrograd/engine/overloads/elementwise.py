@@ -65,7 +65,7 @@ def _bound(tensor_row: str, number_row: str) -> Choice:
     def choose(input: Any, other: Any) -> str:  # noqa: A002
         if isinstance(other, TensorBase):
             return tensor_row
-        if isinstance(other, type(1j)) or (isinstance(input, TensorBase) and input._sig.numpy.kind == "c"):
+        if other.__class__ is (1j).__class__ or (isinstance(input, TensorBase) and input._sig.numpy.kind == "c"):
             raise NotImplementedError("clamp is not supported for complex types")
         return number_row
 
