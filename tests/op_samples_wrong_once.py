@@ -11,6 +11,7 @@ VALUE_ONLY = {"second": False, "forward": False, "variants": False}
 BAGS = [ints(6, lo=0, hi=4), real(4, 3), np.array([0, 2, 2])]
 
 ARGUMENTS = [
+    *calls("softmax log_softmax", [real(2, 3), Const(np.array(1))], note="dimension as a tensor", variants=False),
     *calls("softmax log_softmax", [real(2, 3).astype(np.float32), 1, Dtype("float64")], [ints(3), 0, Dtype("float64")], **VALUE_ONLY),
     *calls(NN + "softmax", [real(2, 3).astype(np.float32), 1, 3, Dtype("float64")], **VALUE_ONLY),
     *calls(f"{NN}l1_loss {NN}mse_loss", [real(3), real(3, start=1), 0], [real(3), real(3, start=1), None, 0], **VALUE_ONLY),

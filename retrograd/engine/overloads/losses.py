@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from typing import Any
 
 from ..table.public import NAMESPACES, check_tensor, public
@@ -50,7 +51,7 @@ def _default_dim(name: str, input: Any, dim: int | None) -> int:  # noqa: A002
             "Change the call to include dim=X as an argument."
         )
         return 0 if input.ndim in (0, 1, 3) else 1
-    return checked_dim(dim, input.ndim)
+    return checked_dim(dim if dim.__class__ is int else operator.index(dim), input.ndim)
 
 
 @public("nll_loss", namespace=NN)
