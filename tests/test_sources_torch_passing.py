@@ -119,3 +119,17 @@ def test_a_leaf_that_has_a_gradient_or_a_hook():
     assert {name: data["grad_norm"] for name, data in told.items()} == {"kept": 4, "cleared": 6, "plain": 8}
     assert {name: data["before"] for name, data in told.items()} == {"kept": "kept", "cleared": "none", "plain": "none"}
     assert (kept.grad.tolist(), cleared.grad) == ([3] * 4, None)
+
+
+def test_a_long_chain_of_sums():
+    """What runs before the one node with a hook is told in time that grows with the chain."""
+    x = torch.ones(2, requires_grad=True)
+    with recording(level="backward") as recorded:
+        h = x.sin()
+        for _ in range(40_000):
+            h = h + 1
+        h.sum().backward()
+    (shot,) = recorded.snapshots
+
+    assert sorted(shot.measures["order"]) == list(range(40_003))
+    assert set(shot.measures["grad_norm"][1:-1]) == {math.sqrt(2)}

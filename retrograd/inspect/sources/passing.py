@@ -81,17 +81,19 @@ class _Reader:
         self._factors = {row: getattr(order[row], "_saved_alpha", None) for row in adding}
         self._behind: dict[int, int] = {}
         """Row of a node without a hook -> the row behind it that gets what it passes on."""
+        self._ends: dict[int, int] = {}
+        """The same row -> the next row behind it that has a hook."""
         self._sooner: list[tuple[int, int]] = []
 
     def read(self) -> Passing:
         """Return what is known."""
         for row in reversed(range(len(self._shot))):  # a row that only one edge leads to comes after that edge's source
             self._judge(row)
-        ends: dict[int, int] = {}
-        before: dict[int, tuple[int, ...]] = {}
-        for row in sorted(self._behind, reverse=True):
-            end = ends[row] = ends.get(self._behind[row], self._behind[row])
-            before[end] = (row, *before.get(end, ()))
+        ends = self._ends
+        chains: dict[int, list[int]] = {}
+        for row in sorted(ends):
+            chains.setdefault(ends[row], []).append(row)
+        before = {end: tuple(rows) for end, rows in chains.items()}
         told_by, ways, around, looked_at = self._edges(ends)
         factors = list(self._factors.items())
         following = self._following(before)
@@ -108,20 +110,22 @@ class _Reader:
             end, number, position = out[0]
             alike = shot.op[row] in _RESHAPING or (shot.op[row] in _IDENTICAL and self._as_many(row, end))
             if (alike or self._same(row, end, position)) and self._alone(row, end, number):
-                self._behind[row] = end
+                self._pass(row, end)
         elif len(out) == 2 and shot.op[row] in _ADDING:
             (end, number, position), other = sorted(out, key=lambda edge: self._rank(edge[0]), reverse=True)
             goes_on = shot.kind[end] == "op" and self._same(row, end, position) and self._alone(row, end, number)
             if goes_on and self._is_known(row, *other):
                 self._pass_first(row, end, other[0])
 
+    def _pass(self, row: int, end: int) -> None:
+        """Let a node need no hook; what is behind it was judged before."""
+        self._behind[row], self._ends[row] = end, self._ends.get(end, end)
+
     def _pass_first(self, row: int, end: int, other: int) -> None:
         """Let a node with two edges need no hook if what runs behind one of them runs before the other's end."""
-        last = end
-        while last in self._behind:
-            last = self._behind[last]
+        last = self._ends.get(end, end)
         if self._rank(other) < min(self._rank(end), self._rank(last)):
-            self._behind[row] = end
+            self._pass(row, end)
             self._sooner += [(one, other) for one in {end, last} if self._shot.kind[one] != "leaf"]
 
     def _is_known(self, start: int, end: int, number: int, position: int) -> bool:
