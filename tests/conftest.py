@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import importlib.util
 import os
+import signal
 from collections.abc import Generator
 
 import pytest
@@ -18,6 +19,10 @@ settings.register_profile(
     "steady", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow], database=None
 )
 settings.load_profile("steady")
+
+# A shell starts what runs in its background with SIGINT ignored, and programs that the tests interrupt inherit that.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # CI sets this: a test that skips itself for want of PyTorch has then failed, so a green run really compared with it.
 ORACLE_REQUIRED = os.environ.get("RETROGRAD_REQUIRE_ORACLE") == "1"

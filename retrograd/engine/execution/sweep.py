@@ -1,7 +1,7 @@
 """The fast backward: nodes in decreasing order of creation, gradients on the nodes, no dependency counts.
 
 A node's consumers are always newer than the node, so that taking the newest node first is a valid order.  It is not
-the order of ``execute.GraphTask`` in every detail (leaves come last), which nobody can see as long as no code of the
+the order of ``graph_task.GraphTask`` in every detail (leaves come last), which nobody can see as long as no code of the
 user runs; ``possible`` says when that is so.  One sweep at a time: gradients wait in a slot of the node.
 Where gradients are tensors, since a graph is created, nodes run by ``_sweep_tensors``; while observers hear of sweeps,
 by ``_sweep_told``, which does the same and tells them.
