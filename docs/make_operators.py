@@ -66,7 +66,8 @@ def measure() -> dict[str, list[str]]:
             for sample in all_samples():
                 with np.errstate(all="ignore"):
                     converted = _cast_integers(cast(sample, dtype), dtype)
-                _run_all_ways(converted, run, first_order)
+                if not _is_endless(converted):
+                    _run_all_ways(converted, run, first_order)
     finally:
         observe.remove(watcher)
         for name, forward in kernels.items():
@@ -84,6 +85,14 @@ def _cast_integers(sample: Any, dtype: str) -> Any:
         return sample
     args = tuple(a.astype(dtype) if isinstance(a, np.ndarray) else a for a in sample.args)
     return dataclasses.replace(sample, args=args)
+
+
+def _is_endless(sample: Any) -> bool:
+    """Whether a polynomial is asked for whose degree was -1 before it became unsigned: four billion steps."""
+    if "polynomial" not in sample.name:
+        return False
+    arrays = [np.asarray(getattr(a, "array", a)) for a in sample.args]
+    return any(a.dtype.kind == "u" and (a > 1000).any() for a in arrays)
 
 
 def _run_all_ways(sample: Any, run: Any, first_order: Any) -> None:
