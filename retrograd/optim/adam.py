@@ -6,14 +6,13 @@ import math
 from typing import Any
 
 from ..engine.table.methods import FUNCTIONS
-from .optimizer import Declared, counted, decayed
+from .optimizer import Declared, counted, decayed, zeros_of
 
 
 def _moments(optimizer: Declared, p: Any, g: Any, group: dict[str, Any], **more: Any) -> tuple[Any, Any, int]:
     """State, gradient and number of this step, after weight decay and with both running means updated."""
     state, (first, second) = optimizer.state[p], group["betas"]
-    start = {name: lambda: p.detach().clone().zero_() for name in ("exp_avg", "exp_avg_sq")}
-    step = counted(state, **more, **start)
+    step = counted(state, **more, exp_avg=zeros_of(p), exp_avg_sq=zeros_of(p))
     if group.get("decoupled_weight_decay"):
         p.mul_(1 - float(group["lr"]) * group["weight_decay"])
     else:
@@ -39,7 +38,7 @@ class Adam(Declared, settings=True):
     decoupled_weight_decay: bool = False
 
     def _update(self, p: Any, g: Any, group: dict[str, Any]) -> None:
-        more = {"max_exp_avg_sq": lambda: p.detach().clone().zero_()} if group["amsgrad"] else {}
+        more = {"max_exp_avg_sq": zeros_of(p)} if group["amsgrad"] else {}
         state, _, step = _moments(self, p, g, group, **more)
         mean = state["exp_avg_sq"]
         if group["amsgrad"]:
@@ -73,7 +72,7 @@ class Adamax(Declared, settings=True):
 
     def _update(self, p: Any, g: Any, group: dict[str, Any]) -> None:
         state, (first, second) = self.state[p], group["betas"]
-        step = counted(state, **{name: lambda: p.detach().clone().zero_() for name in ("exp_avg", "exp_inf")})
+        step = counted(state, exp_avg=zeros_of(p), exp_inf=zeros_of(p))
         g = decayed(p, g, group["weight_decay"])
         state["exp_avg"].lerp_(g, 1 - first)
         state["exp_inf"].copy_(FUNCTIONS["maximum"](state["exp_inf"].mul(second), g.abs().add(group["eps"])))

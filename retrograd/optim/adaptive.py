@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from ..engine.table.methods import FUNCTIONS
-from .optimizer import Declared, counted, decayed
+from .optimizer import Declared, counted, decayed, zeros_of
 
 
 class Adagrad(
@@ -61,8 +61,7 @@ class Adadelta(Declared, settings=True):
 
     def _update(self, p: Any, g: Any, group: dict[str, Any]) -> None:
         state, rho, eps = self.state[p], group["rho"], group["eps"]
-        zeros = p.detach().clone().zero_
-        counted(state, square_avg=zeros, acc_delta=lambda: p.detach().clone().zero_())
+        counted(state, square_avg=zeros_of(p), acc_delta=zeros_of(p))
         g = decayed(p, g, group["weight_decay"])
         state["square_avg"].mul_(rho).addcmul_(g, g, value=1 - rho)
         delta = state["acc_delta"].add(eps).sqrt().div(state["square_avg"].add(eps).sqrt()).mul(g)
@@ -88,7 +87,7 @@ class RMSprop(Declared, settings=True, positive={"momentum": "momentum value", "
         state, alpha, lr = self.state[p], group["alpha"], float(group["lr"])
         kept = ["square_avg", *(["momentum_buffer"] if group["momentum"] > 0 else [])]
         kept += ["grad_avg"] if group["centered"] else []
-        counted(state, **{name: lambda: p.detach().clone().zero_() for name in kept})
+        counted(state, **dict.fromkeys(kept, zeros_of(p)))
         g = decayed(p, g, group["weight_decay"])
         mean = state["square_avg"].mul_(alpha).addcmul_(g, g, value=1 - alpha)
         if group["centered"]:

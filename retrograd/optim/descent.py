@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..engine.table.methods import FUNCTIONS
-from .optimizer import Declared, counted, decayed
+from .optimizer import Declared, counted, decayed, zeros_of
 
 
 class SGD(Declared, settings=True, positive={"momentum": "momentum value"}):
@@ -55,8 +55,7 @@ class ASGD(Declared, settings=True):
     def _update(self, p: Any, g: Any, group: dict[str, Any]) -> None:
         state, lr, lambd = self.state[p], float(group["lr"]), group["lambd"]
         scalar = FUNCTIONS["tensor"]
-        zeros = p.detach().clone().zero_
-        step = counted(state, eta=lambda: scalar(lr), mu=lambda: scalar(1.0), ax=zeros)
+        step = counted(state, eta=lambda: scalar(lr), mu=lambda: scalar(1.0), ax=zeros_of(p))
         eta, mu = state["eta"].item(), state["mu"].item()
         g = decayed(p, g, group["weight_decay"])
         p.mul_(1 - lambd * eta).add_(g, alpha=-eta)
@@ -86,7 +85,7 @@ class Rprop(Declared, settings=True):
 
     def _update(self, p: Any, g: Any, group: dict[str, Any]) -> None:
         state, (shorter, longer) = self.state[p], group["etas"]
-        counted(state, prev=p.detach().clone().zero_, step_size=lambda: p.detach().clone().fill_(float(group["lr"])))
+        counted(state, prev=zeros_of(p), step_size=lambda: p.detach().clone().fill_(float(group["lr"])))
         sign = g.mul(state["prev"]).sign()
         turned, kept = sign < 0, sign > 0
         state["step_size"].mul_(sign.abs().neg().add(1).add(kept * longer).add(turned * shorter))

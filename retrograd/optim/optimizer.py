@@ -242,6 +242,11 @@ def counted(state: dict[str, Any], **start: Callable[[], Any]) -> int:
     return int(state["step"].item())
 
 
+def zeros_of(p: Any) -> Callable[[], Any]:
+    """What makes zeros like a parameter, for ``counted`` to call at the first step."""
+    return lambda: p.detach().clone().zero_()
+
+
 def decayed(p: Any, g: Any, weight_decay: float) -> Any:
     """The gradient with the L2 penalty."""
     return g.add(p, alpha=weight_decay) if weight_decay else g
