@@ -355,10 +355,14 @@ nn.Linear(2,2,foo=3)
 
 @pytest.mark.parametrize("line", WRONG.strip().splitlines())
 def test_wrong_options(line: str) -> None:
-    """Options that cannot be are refused with the same kind of error and, to the first clause, its words."""
+    """Options that cannot be are refused with the same kind of error and, to the first clause, its words.
+
+    PyTorch prints sets of choices in the order of their hashes, another one in every process: the words
+    compared end where a set begins.
+    """
     messages = []
     for engine in (pytest.importorskip("torch"), retrograd):
         with pytest.raises((ValueError, TypeError, RuntimeError, AssertionError)) as caught:
             eval(line, {"nn": engine.nn, "torch": engine})
-        messages.append((caught.type, str(caught.value)[:40]))
+        messages.append((caught.type, str(caught.value).split("{")[0][:40]))
     assert messages[0] == messages[1]

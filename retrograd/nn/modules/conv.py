@@ -70,7 +70,8 @@ def _check(channels: tuple[int, int], stride: Any, padding: Any, groups: int, pa
         if padding == "same" and any(step != 1 for step in window(stride, 1)):
             raise ValueError("padding='same' is not supported for strided convolutions")
     if padding_mode not in _PADDING_MODES:
-        raise ValueError(f"padding_mode must be one of {set(_PADDING_MODES)}, but got padding_mode='{padding_mode}'")
+        modes = ", ".join(map(repr, _PADDING_MODES))
+        raise ValueError(f"padding_mode must be one of {{{modes}}}, but got padding_mode='{padding_mode}'")
 
 
 class Conv1d(_Convolution):
