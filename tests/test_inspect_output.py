@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 from recording_samples import diamond, recording
 
+import retrograd
 from retrograd.errors import NoGraphError, OutputError, UnknownFormatError, UsageError
 from retrograd.inspect import output
 from retrograd.inspect.output import check_writable, save, write_output
@@ -211,6 +212,20 @@ def test_save_chooses_by_suffix(tmp_path: Path) -> None:
     assert (tmp_path / "a.dot").read_text().startswith("digraph")
     assert load_recording(str(tmp_path / "b.svg")) == made
     assert "├──" in (tmp_path / "c.TXT").read_text()
+
+
+def test_save_takes_what_can_be_drawn(tmp_path: Path) -> None:
+    """A graph by itself, a trace and a recording are drawn alike; of anything else it is said what to give."""
+    weight = retrograd.tensor([1.0, 2.0], requires_grad=True)
+    with retrograd.debug(level="graph") as trace:
+        loss = (weight * weight).sum()
+        loss.backward()
+    for number, drawable in enumerate((retrograd.inspect.walk(loss), trace, trace.recording)):
+        save(drawable, tmp_path / f"{number}.mmd")
+        assert "MulBackward0" in (tmp_path / f"{number}.mmd").read_text()
+    with pytest.raises(UsageError, match=r"A Tensor cannot be drawn.*walk\(tensor\)"):
+        save(loss, tmp_path / "loss.svg")
+    assert not (tmp_path / "loss.svg").exists()
 
 
 def test_save_to_standard_output(capsysbinary: pytest.CaptureFixture[bytes]) -> None:

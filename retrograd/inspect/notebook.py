@@ -10,7 +10,7 @@ from dataclasses import replace
 
 from . import snapshot as snapshots
 from .events import Recording
-from .output import with_findings
+from .output import recording_of, with_findings
 from .render import RenderOptions, renderer_for
 from .snapshot import GraphSnapshot
 
@@ -40,7 +40,7 @@ def recording_bundle(recording: Recording, plain: str, diagnosed: bool = False) 
 def _snapshot_bundle(snapshot: GraphSnapshot) -> dict[str, str]:
     """Return one graph by MIME type."""
     plain = f"<GraphSnapshot {snapshot.label!r}: {len(snapshot)} nodes>"
-    return recording_bundle(Recording(snapshots=[snapshot], engine=snapshot.engine), plain)
+    return recording_bundle(recording_of(snapshot), plain)
 
 
 snapshots.show_by(_snapshot_bundle)

@@ -10,14 +10,16 @@ import stat
 import sys
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
-from retrograd.errors import OutputError
+from retrograd.errors import OutputError, UsageError
 
 from .diagnose import diagnose
 from .events import Recording
 from .progress import LARGE_FILE, progress
 from .render import RenderOptions, renderer_for
 from .render.scale import known_measures, scale
+from .snapshot import GraphSnapshot
 
 STDOUT = "-"
 """The output path that means standard output."""
@@ -25,12 +27,16 @@ _MARKED = ("html", "svg", "png", "pdf", "tree")
 """Formats that show what a diagnosis finds unless they are given findings: those that people look at."""
 
 
-def save(recording: Recording, path: str, fmt: str | None = None, options: RenderOptions | None = None) -> None:
-    """Draw ``recording`` in the format ``fmt`` (by default that of the suffix) and write it to ``path``.
+def save(what: Any, path: str | os.PathLike[str], fmt: str | None = None, options: RenderOptions | None = None) -> None:
+    """Draw a recording, an ``rg.debug()`` trace or a graph that ``walk`` returned, and write it to ``path``.
 
-    ``-`` is standard output, as a tree unless ``fmt`` says otherwise.  Raises ``UnknownFormatError``, ``UsageError``,
-    ``NoGraphError``, ``LayoutError`` or ``OutputError``; then nothing was written.
+    ``fmt`` is the format, by default that of the suffix.  ``-`` is standard output, as a tree unless ``fmt`` says
+    otherwise.  Raises ``UnknownFormatError``, ``UsageError``, ``NoGraphError``, ``LayoutError`` or ``OutputError``;
+    then nothing was written::
+
+        rg.inspect.save(rg.inspect.walk(loss), "graph.svg")
     """
+    recording = recording_of(what)
     path = os.fspath(path)
     options = options or RenderOptions()
     check_writable(path)
@@ -42,6 +48,19 @@ def save(recording: Recording, path: str, fmt: str | None = None, options: Rende
         content = renderer.render(recording, options)
     with progress("writing", surely_long=len(content) > LARGE_FILE):
         write_output(content, path)
+
+
+def recording_of(what: Any) -> Recording:
+    """Return the recording that can be drawn for ``what``; raises ``UsageError`` for what is none of them."""
+    what = getattr(what, "recording", what)
+    if isinstance(what, GraphSnapshot):
+        return Recording(snapshots=[what], engine=what.engine)
+    if not isinstance(what, Recording):
+        raise UsageError(
+            f"A {type(what).__name__} cannot be drawn.",
+            "Give a recording, an rg.debug() trace, or the graph of a tensor: rg.inspect.walk(tensor).",
+        )
+    return what
 
 
 def with_findings(recording: Recording, options: RenderOptions) -> RenderOptions:
