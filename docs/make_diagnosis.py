@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from retrograd.inspect.diagnose import checks
+from retrograd.inspect.diagnose import all_checks
 
 PAGE = Path(__file__).parent / "diagnosis.md"
 BEGIN, END = "<!-- kinds: begin -->\n", "<!-- kinds: end -->\n"
@@ -14,7 +14,7 @@ def table() -> str:
     """Return the table: family, kind, severity, meaning."""
     rows = {
         (check.family, kind): f"| {check.family} | `{kind}` | {told.severity} | {told.meaning} |\n"
-        for check in checks().values()
+        for check in all_checks().values()
         for kind, told in check.kinds.items()
     }
     head = "| family | kind | severity | what it means |\n|---|---|---|---|\n"

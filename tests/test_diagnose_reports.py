@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from bug_programs import record
 
-from retrograd.inspect.diagnose import checks, diagnose, kinds
+from retrograd.inspect.diagnose import all_checks, diagnose, kinds
 from retrograd.inspect.events import Event, Recording
 from retrograd.inspect.findings import Finding
 from retrograd.inspect.render.reports import Outcome, report_for, reports
@@ -49,7 +49,7 @@ def hostile_outcome() -> Outcome:
 
 def test_every_check_names_its_kinds_once() -> None:
     """No kind belongs to two families, and every kind says what it means."""
-    listed = [kind for check in checks().values() for kind in check.kinds]
+    listed = [kind for check in all_checks().values() for kind in check.kinds]
 
     assert len(listed) == len(set(listed))
     assert all(kind.meaning for kind in kinds().values())

@@ -1,6 +1,8 @@
 """Says what went wrong in a recorded program, where, and what to write instead.
 
-Every module here with a ``CHECK`` takes part: a new family of findings is one new file.
+``checks`` holds one file per family of findings; every module there that has a ``CHECK`` takes part.  The modules
+beside it are what checks are written with: ``base`` defines a check, ``flow`` is the recording as a graph of tensors
+and calls (built from ``calls`` and ``runs``), and ``words``, ``phrases`` and ``spelling`` make its sentences.
 """
 
 from __future__ import annotations
@@ -14,9 +16,10 @@ from ..events import Recording
 from ..findings import SEVERITIES, Finding
 from ..graph_diff import TOLERANCE
 from ..lineup.lineup import line_up
+from . import checks
 from .base import Case, Check, Kind, finding_of
+from .checks.together import cases_of
 from .flow import Flow
-from .together import cases_of
 
 __all__ = [
     "SEVERITIES",
@@ -26,7 +29,7 @@ __all__ = [
     "Flow",
     "Kind",
     "about",
-    "checks",
+    "all_checks",
     "diagnose",
     "diagnose_together",
     "explanation",
@@ -36,12 +39,11 @@ __all__ = [
 _found: dict[str, Check] = {}
 
 
-def checks() -> dict[str, Check]:
+def all_checks() -> dict[str, Check]:
     """Return every check by its module's name, sorted; the modules are imported at the first call."""
     if not _found:
-        names = sorted(module.name for module in pkgutil.iter_modules(__path__) if not module.ispkg)
-        for name in names:
-            check = getattr(importlib.import_module(f"{__name__}.{name}"), "CHECK", None)
+        for name in sorted(module.name for module in pkgutil.iter_modules(checks.__path__)):
+            check = getattr(importlib.import_module(f"{checks.__name__}.{name}"), "CHECK", None)
             if check is not None:
                 _found[name] = check
     return dict(_found)
@@ -49,7 +51,7 @@ def checks() -> dict[str, Check]:
 
 def kinds() -> dict[str, Kind]:
     """Return every kind that a finding can have, with its meaning."""
-    return {kind: told for check in checks().values() for kind, told in check.kinds.items()}
+    return {kind: told for check in all_checks().values() for kind, told in check.kinds.items()}
 
 
 def diagnose(recording: Recording) -> list[Finding]:
@@ -59,7 +61,7 @@ def diagnose(recording: Recording) -> list[Finding]:
     """
     flow = Flow(recording)
     table = kinds()
-    cases = [case for check in checks().values() for case in check.find(flow)]
+    cases = [case for check in all_checks().values() for case in check.find(flow)]
     return [finding_of(case, table[case.kind]) for case in _explaining(_ordered(cases, table))]
 
 
@@ -87,7 +89,7 @@ def explanation(recording: Recording) -> Finding | None:
     """Return what led to the exception that ended the recorded stretch, None if no check knows."""
     flow = Flow(recording)
     table = kinds()
-    cases = [case for check in checks().values() for case in check.find(flow) if case.explains_error]
+    cases = [case for check in all_checks().values() for case in check.find(flow) if case.explains_error]
     first = next(iter(_ordered(cases, table)), None)
     return None if first is None else finding_of(first, table[first.kind])
 
@@ -95,7 +97,7 @@ def explanation(recording: Recording) -> Finding | None:
 def about(flow: Flow, tensor: int) -> Finding | None:
     """Return the first finding whose trouble is that of one tensor."""
     table = kinds()
-    cases = [case for check in checks().values() for case in check.find(flow) if tensor in case.subjects]
+    cases = [case for check in all_checks().values() for case in check.find(flow) if tensor in case.subjects]
     first = next(iter(_ordered(cases, table)), None)
     return None if first is None else finding_of(first, table[first.kind])
 

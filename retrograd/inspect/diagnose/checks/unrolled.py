@@ -6,11 +6,11 @@ from bisect import bisect_left
 from collections.abc import Iterator
 from itertools import pairwise
 
-from ..snapshot import SourceLine
-from .base import Case
-from .flow import Flow
-from .spelling import passed_on
-from .words import at, counted
+from ...snapshot import SourceLine
+from ..base import Case
+from ..flow import Flow
+from ..spelling import passed_on
+from ..words import at, counted
 
 STEPS = 20
 """Steps from which on a history is long enough to tell of."""

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from math import prod
 
-from ..snapshot import GraphSnapshot
-from .base import Case, Check, Kind, Stage
-from .flow import Flow
-from .nodes import call_of, largest_graphs
-from .runs import Run
-from .words import at, shape_text
+from ...snapshot import GraphSnapshot
+from ..base import Case, Check, Kind, Stage
+from ..flow import Flow
+from ..nodes import call_of, largest_graphs
+from ..runs import Run
+from ..words import at, shape_text
 
 KINDS = {
     "memory-hog": Kind("one node keeps most of the saved memory", "warning", Stage.COST),

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import pairwise
 
-from ..snapshot import SourceLine
-from .base import Case, Check, Kind, Stage
-from .carried import carried_over
-from .flow import Flow
-from .runs import Run
+from ...snapshot import SourceLine
+from ..base import Case, Check, Kind, Stage
+from ..carried import carried_over
+from ..flow import Flow
+from ..runs import Run
+from ..words import at, counted
 from .unrolled import carried_for_nothing
-from .words import at, counted
 
 KINDS = {
     "graph-growth": Kind("a graph is kept or gets longer from step to step", "error", Stage.STATEMENT),

@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from ..snapshot import SourceLine
-from .base import Case, Check, Kind, Stage
-from .flow import Flow
-from .phrases import INFERENCE, NUMPY, VIEW_INFERENCE
-from .spelling import argument, assigned, receiver
-from .words import at
+from ...snapshot import SourceLine
+from ..base import Case, Check, Kind, Stage
+from ..flow import Flow
+from ..phrases import INFERENCE, NUMPY, VIEW_INFERENCE
+from ..spelling import argument, assigned, receiver
+from ..words import at
 
 KINDS = {
     "inference-tensor": Kind("a tensor made under `inference_mode` in a recorded operation", "error", Stage.STATEMENT),

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ..snapshot import SourceLine
-from .base import Case, Check, Kind, Stage
-from .flow import Flow
-from .words import at
+from ...snapshot import SourceLine
+from ..base import Case, Check, Kind, Stage
+from ..flow import Flow
+from ..words import at
 
 KINDS = {"broken-tie": Kind("two leaves where one shared leaf was meant", "warning", Stage.STATEMENT)}
 _COPYING = frozenset(

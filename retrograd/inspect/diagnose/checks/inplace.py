@@ -8,12 +8,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from .base import Case, Check, Kind, Stage
-from .flow import Flow
-from .phrases import MODIFIED
-from .runs import Run
-from .spelling import out_of_place, statement, written_name
-from .words import at, listed, operator_word
+from ..base import Case, Check, Kind, Stage
+from ..flow import Flow
+from ..phrases import MODIFIED
+from ..runs import Run
+from ..spelling import out_of_place, statement, written_name
+from ..words import at, listed, operator_word
 
 KINDS = {
     "inplace-modified": Kind(

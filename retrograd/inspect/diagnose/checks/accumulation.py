@@ -7,13 +7,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import pairwise
 
-from ..snapshot import SourceLine
-from .base import Case, Check, Kind, Stage
-from .flow import Flow
-from .runs import Run
-from .spelling import receiver
-from .wanted import optimized
-from .words import at, listed, times
+from ...snapshot import SourceLine
+from ..base import Case, Check, Kind, Stage
+from ..flow import Flow
+from ..runs import Run
+from ..spelling import receiver
+from ..wanted import optimized
+from ..words import at, listed, times
 
 KINDS = {
     "missing-zero-grad": Kind("`.grad` is not cleared although the leaf was updated", "error", Stage.OMISSION),

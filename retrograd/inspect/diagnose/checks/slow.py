@@ -6,12 +6,12 @@ from collections import Counter
 from collections.abc import Iterator
 from math import prod
 
-from ..snapshot import GraphSnapshot, SourceLine
-from .base import Case, Check, Kind, Stage
-from .flow import Flow
-from .nodes import call_of, largest_graphs
-from .runs import Run
-from .words import at, counted, operator_word, shape_text
+from ...snapshot import GraphSnapshot, SourceLine
+from ..base import Case, Check, Kind, Stage
+from ..flow import Flow
+from ..nodes import call_of, largest_graphs
+from ..runs import Run
+from ..words import at, counted, operator_word, shape_text
 
 KINDS = {"slow-node": Kind("one node or line takes most of the backward time", "warning", Stage.COST)}
 _SLOW_US = 20_000

@@ -6,12 +6,12 @@ import re
 from collections.abc import Iterator
 from itertools import pairwise, zip_longest
 
-from ..events import Event
-from ..snapshot import SourceLine
-from .base import Case, Check, Kind, Stage
-from .flow import Flow
-from .runs import Run
-from .words import at, listed
+from ...events import Event
+from ...snapshot import SourceLine
+from ..base import Case, Check, Kind, Stage
+from ..flow import Flow
+from ..runs import Run
+from ..words import at, listed
 
 KINDS = {
     "rank-divergence": Kind("ranks build different graphs", "error", Stage.STATEMENT),

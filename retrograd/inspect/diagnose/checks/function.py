@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from ..events import Event
-from ..snapshot import SourceLine
-from .base import Case, Check, Kind, Stage
-from .flow import Flow
-from .words import at, counted, shape_text
+from ...events import Event
+from ...snapshot import SourceLine
+from ..base import Case, Check, Kind, Stage
+from ..flow import Flow
+from ..words import at, counted, shape_text
 
 KINDS = {
     "wrong-backward": Kind("analytic and numeric derivative differ", "error", Stage.STATEMENT),

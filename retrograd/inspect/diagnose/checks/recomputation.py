@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 
-from ..events import Event
-from .base import Case, Check, Kind, Stage
+from ...events import Event
+from ..base import Case, Check, Kind, Stage
+from ..flow import Flow
+from ..words import at, listed, shape_text
 from .divergence import calls_between, same_call
-from .flow import Flow
-from .words import at, listed, shape_text
 
 KINDS = {"checkpoint-mismatch": Kind("recomputation differs from forward", "error", Stage.STATEMENT)}
 _MISMATCH = ("different metadata", "recomputed values", "number of tensors was saved")

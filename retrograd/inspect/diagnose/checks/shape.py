@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from math import prod
 
-from .base import Case, Check, Kind, Stage
-from .flow import Flow
-from .phrases import NOT_SCALAR
-from .spelling import receiver
-from .words import at, listed, shape_text
+from ..base import Case, Check, Kind, Stage
+from ..flow import Flow
+from ..phrases import NOT_SCALAR
+from ..spelling import receiver
+from ..words import at, listed, shape_text
 
 KINDS = {
     "broadcast": Kind("operands broadcast to a larger shape than either", "warning", Stage.STATEMENT),

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from .base import Case, Check, Kind, Stage
-from .flow import Flow
+from ..base import Case, Check, Kind, Stage
+from ..flow import Flow
+from ..phrases import LEAF_WRITTEN, NO_DEEPCOPY, NOT_OPTIMIZABLE
+from ..spelling import out_of_place, written_name
+from ..words import at, listed, operator_word
 from .memory import EXPANDING
-from .phrases import LEAF_WRITTEN, NO_DEEPCOPY, NOT_OPTIMIZABLE
-from .spelling import out_of_place, written_name
-from .words import at, listed, operator_word
 
 KINDS = {
     "nonleaf-grad": Kind("`.grad` of a tensor that is no leaf is read", "error", Stage.STATEMENT),

@@ -6,10 +6,10 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from .base import Case
-from .finite import Finiteness, State
-from .flow import Flow
-from .words import at
+from ..base import Case
+from ..finite import Finiteness, State
+from ..flow import Flow
+from ..words import at
 
 FILLING = frozenset(
     {"setitem", "fill", "full", "full_like", "masked_fill", "where", "index_fill", "pad", "constant_pad_nd", "copy"}

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from ..events import Event
-from ..snapshot import SourceLine
-from .alike import answers
-from .base import Case, Check, Kind, Stage
-from .flow import Flow
-from .phrases import UNREDUCED, UNUSED
-from .runs import Run
-from .wanted import wanted_leaves
-from .words import at, listed
+from ...events import Event
+from ...snapshot import SourceLine
+from ..alike import answers
+from ..base import Case, Check, Kind, Stage
+from ..flow import Flow
+from ..phrases import UNREDUCED, UNUSED
+from ..runs import Run
+from ..wanted import wanted_leaves
+from ..words import at, listed
 
 KINDS = {
     "unused-parameter": Kind("a trainable leaf is not reachable from the loss", "error", Stage.STRUCTURE),

@@ -6,13 +6,13 @@ import math
 from collections.abc import Iterator
 from typing import Any
 
+from ..base import Case, Check, Kind, Stage
+from ..finite import Finiteness, first_bad_run, state_of
+from ..flow import Flow
+from ..runs import Run
+from ..spelling import is_name
+from ..words import at, operator_word, place
 from .bad_data import FILLING, came_with_data, from_bad_data, has_infinity, has_nan, in_data
-from .base import Case, Check, Kind, Stage
-from .finite import Finiteness, first_bad_run, state_of
-from .flow import Flow
-from .runs import Run
-from .spelling import is_name
-from .words import at, operator_word, place
 
 KINDS = {
     "nan-origin": Kind("the operation where the first NaN or Inf is born", "error", Stage.VALUES),

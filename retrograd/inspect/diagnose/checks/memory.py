@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from .base import Case, Check, Kind, Stage
-from .flow import Flow
+from ..base import Case, Check, Kind, Stage
+from ..flow import Flow
+from ..phrases import OVERLAPPING, VIEW_INFERENCE, VIEW_NO_GRAD
+from ..spelling import written_name
+from ..words import at, shape_text
 from .hooks import hook_that_failed
-from .phrases import OVERLAPPING, VIEW_INFERENCE, VIEW_NO_GRAD
-from .spelling import written_name
-from .words import at, shape_text
 
 KINDS = {
     "overlapping-inplace": Kind(

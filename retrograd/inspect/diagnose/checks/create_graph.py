@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from .base import Case, Check, Kind, Stage
-from .flow import Flow
-from .runs import Run
-from .wanted import optimized
-from .words import at, listed
+from ..base import Case, Check, Kind, Stage
+from ..flow import Flow
+from ..runs import Run
+from ..wanted import optimized
+from ..words import at, listed
 
 KINDS = {
     "missing-create-graph": Kind("a gradient used in a loss has no history", "error", Stage.OMISSION),

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from .base import Case, Check, Kind, Stage
-from .carried import Carried, carried_over
-from .flow import Flow
-from .phrases import FREED
-from .runs import Run
-from .words import at, place
+from ..base import Case, Check, Kind, Stage
+from ..carried import Carried, carried_over
+from ..flow import Flow
+from ..phrases import FREED
+from ..runs import Run
+from ..words import at, place
 
 KINDS = {
     "freed-graph": Kind("backward needs saved tensors that an earlier backward has freed", "error", Stage.STATEMENT),

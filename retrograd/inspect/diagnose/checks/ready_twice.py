@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from itertools import pairwise
 
-from ..events import Event
-from .base import Case, Check, Kind, Stage
-from .flow import Flow
-from .runs import Run
-from .words import at, listed, times
+from ...events import Event
+from ..base import Case, Check, Kind, Stage
+from ..flow import Flow
+from ..runs import Run
+from ..words import at, listed, times
 
 KINDS = {"ddp-ready-twice": Kind("the gradient hook of one parameter fires twice", "error", Stage.STATEMENT)}
 REDUCED = "DistributedDataParallel"

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ..lineup.divergence import Difference
-from ..lineup.gradients import NormGap, Partial
-from ..lineup.lineup import Lineup
-from ..lineup.results import OtherResult
-from ..lineup.run import Place
-from .base import Case, Check, Kind, Stage
-from .flow import Flow
-from .words import at, listed
+from ...lineup.divergence import Difference
+from ...lineup.gradients import NormGap, Partial
+from ...lineup.lineup import Lineup
+from ...lineup.results import OtherResult
+from ...lineup.run import Place
+from ..base import Case, Check, Kind, Stage
+from ..flow import Flow
+from ..words import at, listed
 
 KINDS = {
     "unused-on-some-ranks": Kind("a parameter gets a gradient on some ranks only", "error", Stage.STRUCTURE),

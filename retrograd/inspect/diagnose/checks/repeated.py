@@ -6,12 +6,12 @@ import re
 from collections.abc import Iterator
 from itertools import takewhile
 
-from ..events import Event
-from .base import Case, Check, Kind, Stage
+from ...events import Event
+from ..base import Case, Check, Kind, Stage
+from ..flow import Flow
+from ..runs import Run
+from ..words import at
 from .divergence import same_call
-from .flow import Flow
-from .runs import Run
-from .words import at
 
 KINDS = {
     "nondeterminism": Kind("two equal runs differ", "warning", Stage.STRUCTURE),

@@ -5,14 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 
-from ..snapshot import GraphSnapshot
-from .base import Case, Check, Kind, Stage
+from ...snapshot import GraphSnapshot
+from ..base import Case, Check, Kind, Stage
+from ..flow import Flow
+from ..nodes import call_of, ran
+from ..runs import Run
+from ..words import at, listed
 from .create_graph import LINEAR
 from .depth import grown
-from .flow import Flow
-from .nodes import call_of, ran
-from .runs import Run
-from .words import at, listed
 
 KINDS = {
     "vanishing": Kind("gradient shrinks along the depth", "warning", Stage.VALUES),

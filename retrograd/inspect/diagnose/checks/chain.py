@@ -5,18 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from ..snapshot import SourceLine
-from .alike import answers
-from .base import Case, Check, Kind, Stage
-from .checkpointed import checkpoint_around
-from .flow import Flow
+from ...snapshot import SourceLine
+from ..alike import answers
+from ..base import Case, Check, Kind, Stage
+from ..checkpointed import checkpoint_around
+from ..flow import Flow
+from ..phrases import NO_GRAPH
+from ..runs import Run
+from ..spelling import assigned
+from ..values_out import COPYING, number_cut, value_cut
+from ..wanted import wanted_leaves
+from ..words import at, listed, operator_word, place
 from .frozen import trained_then_frozen
-from .phrases import NO_GRAPH
-from .runs import Run
-from .spelling import assigned
-from .values_out import COPYING, number_cut, value_cut
-from .wanted import wanted_leaves
-from .words import at, listed, operator_word, place
 
 KINDS = {
     "broken-chain": Kind(

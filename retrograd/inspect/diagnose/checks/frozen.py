@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ..snapshot import SourceLine
-from .base import Case, Check, Kind, Stage
-from .flow import Flow
-from .phrases import NO_GRAPH
-from .runs import Run
-from .wanted import optimized
-from .words import at, counted, listed
+from ...snapshot import SourceLine
+from ..base import Case, Check, Kind, Stage
+from ..flow import Flow
+from ..phrases import NO_GRAPH
+from ..runs import Run
+from ..wanted import optimized
+from ..words import at, counted, listed
 
 KINDS = {"frozen-parameter": Kind("`requires_grad` was switched off", "error", Stage.STATEMENT)}
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from .base import Case, Check, Kind, Stage
-from .flow import Flow
-from .runs import Run
-from .wanted import optimized
-from .words import at, listed
+from ..base import Case, Check, Kind, Stage
+from ..flow import Flow
+from ..runs import Run
+from ..wanted import optimized
+from ..words import at, listed
 
 KINDS = {"missing-detach": Kind("gradient flows through a target", "warning", Stage.OMISSION)}
 _MATCHING = frozenset({"mul", "cosine_similarity", "matmul", "bmm", "dot", "einsum", "inner"})

@@ -6,12 +6,12 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from ..snapshot import GraphSnapshot, SourceLine
-from .base import Case
-from .flow import Flow
-from .nodes import call_of, ran
-from .runs import Run
-from .words import at, counted, listed, operator_word
+from ...snapshot import GraphSnapshot, SourceLine
+from ..base import Case
+from ..flow import Flow
+from ..nodes import call_of, ran
+from ..runs import Run
+from ..words import at, counted, listed, operator_word
 
 _SPAN = 1e6
 """Ratio of gradients along the depth that counts as vanished or exploded."""

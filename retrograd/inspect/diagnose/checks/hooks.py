@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ..events import Event
-from ..snapshot import SourceLine
-from .base import Case, Check, Kind, Stage
-from .flow import Flow
-from .phrases import OVERLAPPING
-from .words import at, counted, times
+from ...events import Event
+from ...snapshot import SourceLine
+from ..base import Case, Check, Kind, Stage
+from ..flow import Flow
+from ..phrases import OVERLAPPING
+from ..words import at, counted, times
 
 KINDS = {
     "hook-leak": Kind("a hook is registered again and again", "error", Stage.STATEMENT),

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ..snapshot import SourceLine
-from .base import Case, Check, Kind, Stage
-from .flow import Flow
-from .wanted import optimized
-from .words import at, counted, listed
+from ...snapshot import SourceLine
+from ..base import Case, Check, Kind, Stage
+from ..flow import Flow
+from ..wanted import optimized
+from ..words import at, counted, listed
 
 KINDS = {
     "optimizer-mismatch": Kind("optimizer and graph hold different parameters", "error", Stage.OMISSION),
