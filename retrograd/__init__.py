@@ -28,6 +28,7 @@ _LAZY_MODULES = (
     "optim",
     "distributed",
     "func",
+    "masked",
     "overrides",
     "profiler",
     "random",

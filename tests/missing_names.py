@@ -6,7 +6,7 @@ import inspect
 from collections.abc import Iterator
 from typing import Any
 
-NAMESPACES = ("", "Tensor", "nn.functional", "linalg", "fft", "special", "signal.windows")
+NAMESPACES = ("", "Tensor", "nn.functional", "linalg", "fft", "special", "signal.windows", "masked")
 
 
 def missing(theirs: Any, ours: Any) -> Iterator[str]:

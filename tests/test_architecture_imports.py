@@ -10,7 +10,7 @@ from source_tree import MODULES, Module, own_target
 # Shaped like PyTorch's modules of these names: nothing but re-exports of the engine.
 FACE_NAMES = (
     "catalogue", "autograd", "nn", "optim", "signal", "utils", "library", "_custom_op", "_C",
-    "func", "overrides", "profiler", "random", "testing",
+    "func", "masked", "overrides", "profiler", "random", "testing",
 )  # fmt: skip
 FACE = tuple(f"retrograd.{name}" for name in FACE_NAMES)
 
