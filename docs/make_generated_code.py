@@ -1,0 +1,34 @@
+"""Writes the examples of generated source in docs/generated_code.md from the generators themselves."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import retrograd as rg
+from retrograd.engine.calls.plain_text import CallText
+from retrograd.engine.nodes.row_node import result_slots
+from retrograd.engine.nodes.row_text import ClassText
+from retrograd.engine.table.registry import OPS
+
+PAGE = Path(__file__).parent / "generated_code.md"
+ROW = "sigmoid"
+
+
+def examples() -> dict[str, list[str]]:
+    """Return what is generated for the example row, by the name that its block has on the page."""
+    rg.zeros(1)  # the engine attaches its operators on first use
+    op = OPS[ROW]
+    return {"call": CallText(op, {}, "operator").lines(), "node": ClassText(op, {}, result_slots(op)).lines()}
+
+
+def page(text: str) -> str:
+    """Return the page with its examples as they are generated today."""
+    for name, lines in examples().items():
+        block = f"<!-- generated: {name} -->\n```py\n" + "\n".join(lines) + "\n```\n"
+        text = re.sub(rf"<!-- generated: {name} -->\n```py\n.*?^```\n", lambda _: block, text, flags=re.DOTALL | re.M)  # noqa: B023
+    return text
+
+
+if __name__ == "__main__":
+    PAGE.write_text(page(PAGE.read_text(encoding="utf-8")), encoding="utf-8")
