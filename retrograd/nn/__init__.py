@@ -1,4 +1,4 @@
-"""The face of ``torch.nn``: ``Module``, ``Parameter``, the layers of ``modules``, and ``functional``."""
+"""The face of ``torch.nn``: ``Module``, ``Parameter``, ``Buffer``, the layers of ``modules``, and ``functional``."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ import difflib
 import importlib
 from typing import Any
 
-from ..engine.tensors.parameter import Parameter
+from ..engine.tensors.parameter import Buffer, Parameter
 from .module import Module
 from .modules import LAYERS
 
 globals().update(LAYERS)
-__all__ = ["Module", "Parameter", *LAYERS]  # noqa: PLE0604
+__all__ = ["Buffer", "Module", "Parameter", *LAYERS]  # noqa: PLE0604
 _ROOMS = ("functional", "init", "modules", "parameter", "utils")
 
 

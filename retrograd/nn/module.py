@@ -6,7 +6,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from ..engine.tensors.parameter import Parameter
+from ..engine.tensors.parameter import Buffer, Parameter
 from . import conversions, hooked, module_state
 
 _BEFORE = {"_parameters": "parameters", "_modules": "module"}
@@ -42,7 +42,7 @@ class Module:
             if isinstance(value, kind):
                 if known is None:
                     raise AttributeError(f"cannot assign {_BEFORE[table]} before Module.__init__() call")
-                self.__dict__.pop(name, None)
+                self._give_up(name, known)
                 known[name] = value
                 return
             if known is not None and name in known:
@@ -54,11 +54,21 @@ class Module:
                 known[name] = None
                 return
         buffers = self.__dict__.get("_buffers", {})
-        if name in buffers:
+        if isinstance(value, Buffer) and name not in buffers:
+            self.__dict__.pop(name, None)
+            self.register_buffer(name, value, value.persistent)
+        elif name in buffers:
             module_state.check_buffer_value(name, value)
             buffers[name] = value
         else:
             object.__setattr__(self, name, value)
+
+    def _give_up(self, name: str, taken: dict[str, Any]) -> None:
+        """Take whatever else has a name out of its place; in ``taken`` it keeps its place in the order."""
+        self.__dict__.pop(name, None)
+        for table in ("_buffers", "_parameters", "_modules"):
+            if self.__dict__.get(table, taken) is not taken:
+                self.__dict__[table].pop(name, None)
 
     def __getattr__(self, name: str) -> Any:
         for table in ("_parameters", "_buffers", "_modules"):

@@ -1,5 +1,5 @@
 """``torch.nn.parameter``."""
 
-from ..engine.tensors.parameter import Parameter
+from ..engine.tensors.parameter import Buffer, Parameter
 
-__all__ = ["Parameter"]
+__all__ = ["Buffer", "Parameter"]

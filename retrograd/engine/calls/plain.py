@@ -20,7 +20,7 @@ from ..aliasing.new_views import make_view
 from ..aliasing.views import HOLE, accumulator, gradient_edge, requires_grad
 from ..nodes.row_node import execute, is_plain
 from ..switches import state
-from ..tensors.base import LAZY, TensorBase, tensor_class
+from ..tensors.base import LAZY, TensorBase, parameter_class, tensor_class
 from ..tensors.dtypes import sig_of
 from ..tensors.numbers_ import number_operand
 from .formula import Term
@@ -99,7 +99,8 @@ def _first_call(*args: Any, **kwargs: Any) -> Any:
 def _become_short(function: FunctionType, op: Any, general: Callable[..., Any], form: str) -> None:
     """Exchange the code of ``function``, which is bound under many names already."""
     namespace = function.__globals__
-    namespace.update(_NAMES, Tensor=tensor_class(), Node=op.node_class, ComplexNode=op.general_node_class)
+    namespace.update(_NAMES, Tensor=tensor_class(), Parameter=parameter_class())
+    namespace.update(Node=op.node_class, ComplexNode=op.general_node_class)
     namespace.update(row=op, _forward=op.forward, general=_without_missing(general) if form == "function" else general)
     text = "\n".join((ViewText if op.view else CallText)(op, namespace, form).lines()) + "\n"
     execute(text, f"<calls of {op.name}>", namespace)

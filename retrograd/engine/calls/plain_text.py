@@ -56,7 +56,7 @@ class CallText:
             self.number = True
             numbers = [*self._find_number(), *self._way()] if self.op.numbers else [self.leave]
             self.number = False
-            body += [f"if {self.given[1]}.__class__ is not Tensor:", *_indented(numbers)]
+            body += [f"if {_other(self.given[1])}:", *_indented(numbers)]
         return [f"def call({self._head()}):", *_indented([*body, *self._same_dtype(), *self._way()])]
 
     def _head(self) -> str:
@@ -70,8 +70,8 @@ class CallText:
         tests = ["_rest", "_named"] if self.form == "function" else []
         tests.append("(_mode and _mode != observe.COUNT)")
         for name in self.tensors[:1] if self.pair else self.tensors:
-            test = f"{name}.__class__ is not Tensor"
-            tests.append(f"({name} is not None and {test})" if name in self.optional else test)
+            test = _other(name)
+            tests.append(f"({name} is not None and {test})" if name in self.optional else f"({test})")
         return [
             "_mode = state.MODE",
             "_began = _mode and now()",
@@ -261,6 +261,11 @@ class ViewText(CallText):
             f"if _mode: {self._telling('_n')}",
             "return _t",
         ]
+
+
+def _other(name: str) -> str:
+    """The test that a value is no plain tensor; the second half is for parameters alone (and numbers)."""
+    return f"{name}.__class__ is not Tensor and {name}.__class__ is not Parameter"
 
 
 def _indented(lines: list[str]) -> list[str]:

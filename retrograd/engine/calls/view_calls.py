@@ -13,7 +13,7 @@ from .. import observe
 from ..aliasing.new_views import make_views
 from ..nodes.derived import parts, read
 from ..switches import state
-from ..tensors.base import LAZY, tensor_class, wrap
+from ..tensors.base import LAZY, parameter_class, tensor_class, wrap
 from .plain import leaf_edge
 
 
@@ -25,12 +25,13 @@ def has_view_way(op: Any) -> bool:
 
 def view_call(op: Any, general: Callable[..., Any]) -> Callable[..., Any]:
     """The row's call: views of a tensor are made here, everything else by ``general``."""
-    tensor, forward, count = tensor_class(), op.forward, len(op.params)
+    forward, count = op.forward, len(op.params)
+    plain = (tensor_class(), parameter_class())
     keep = _keeper(op)
 
     def call(*args: Any, **kwargs: Any) -> Any:
         mode = state.MODE
-        if kwargs or (mode and mode != observe.COUNT) or not args or args[0].__class__ is not tensor:
+        if kwargs or (mode and mode != observe.COUNT) or not args or args[0].__class__ not in plain:
             return general(*args, **kwargs)
         began = mode and now()
         if len(args) != count:

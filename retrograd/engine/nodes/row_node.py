@@ -20,7 +20,7 @@ from .. import observe
 from ..aliasing import storage
 from ..execution.fit import fit_one
 from ..frames import ENGINE
-from ..tensors.base import TensorBase, tensor_class
+from ..tensors.base import TensorBase, parameter_class, tensor_class
 from ..tensors.numbers_ import Number
 from .node import NOTHING
 from .opnode import OpNode
@@ -91,7 +91,7 @@ def make_node_class(op: Any) -> type[OpNode]:
     if not is_plain(op) or not name.isidentifier():
         slots = ("_edges", "saved", *result_slots(op))
         return type(name, (OpNode,), {"__slots__": slots, "op": op, "__module__": __name__})
-    namespace = dict(_NAMES, Tensor=tensor_class(), row=op, joint=op.joint)
+    namespace = dict(_NAMES, Tensor=tensor_class(), Parameter=parameter_class(), row=op, joint=op.joint)
     text = ClassText(op, namespace, result_slots(op))
     execute(_joined(text.lines()), f"<node of {op.name}>", namespace)
     made: type[OpNode] = namespace[name]

@@ -202,7 +202,8 @@ class ClassText:
             lines.append(f"{name} = _node.kept_{name}")
             if name in self.op.tensor_names:
                 other = f"None if {name} is None else array_of({name})"
-                lines.append(f"{name} = {name}._array if {name}.__class__ is Tensor else {other}")
+                plain = f"{name}.__class__ is Tensor or {name}.__class__ is Parameter"
+                lines.append(f"{name} = {name}._array if {plain} else {other}")
         return lines
 
     def _fitting(self, i: int) -> list[str]:

@@ -144,6 +144,7 @@ def overridable() -> list[Any]:
 
 
 def subclass_defined(cls: type, /, **kwargs: Any) -> None:
-    """From the first subclass of Tensor on, functions ask the classes of their arguments."""
+    """From the first subclass of Tensor that answers on, functions ask the classes of their arguments."""
     super(tensor_class(), cls).__init_subclass__(**kwargs)
-    install()
+    if overrides.answers(cls):
+        install()

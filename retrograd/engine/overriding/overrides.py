@@ -109,6 +109,11 @@ def asks(value: Any) -> bool:
     cls = value.__class__
     if cls is tensor_class() or cls in _NUMBERS_AND_TEXT or isinstance(value, type):
         return False
+    return answers(cls)
+
+
+def answers(cls: type) -> bool:
+    """Whether a class has a ``__torch_function__`` that is not switched off."""
     own = getattr(cls, "__torch_function__", None)
     return own is not None and getattr(own, "__func__", own) is not disabled_torch_function_impl
 

@@ -110,6 +110,7 @@ class TensorBase:
 T = TypeVar("T", bound=TensorBase)
 _new = TensorBase.__new__
 _tensor_class: type[Any] = TensorBase
+_parameter_class: type[Any] = TensorBase
 
 
 def set_tensor_class(cls: type[TensorBase]) -> None:
@@ -121,6 +122,17 @@ def set_tensor_class(cls: type[TensorBase]) -> None:
 def tensor_class() -> type[Any]:
     """The class results are made of."""
     return _tensor_class
+
+
+def set_parameter_class(cls: type[TensorBase]) -> None:
+    """Tell the class of parameters (called once, by the module that defines it)."""
+    global _parameter_class
+    _parameter_class = cls
+
+
+def parameter_class() -> type[Any]:
+    """The class of parameters, which compute as plain tensors do."""
+    return _parameter_class
 
 
 def wrap(array: Any, fn: Any = None) -> Any:

@@ -12,7 +12,7 @@ from ..aliasing.strided import element_strides, root_array, storage_offset, stri
 from ..aliasing.views import grad_fn_of, requires_grad
 from ..tensors.base import share_storage
 from ..warning import warn
-from .base import LAZY, TensorBase, storage_of, tensor_class, wrap
+from .base import LAZY, TensorBase, parameter_class, storage_of, tensor_class, wrap
 from .dtypes import ALIASES, Size, by_name, dtype, get_default_dtype
 
 
@@ -232,7 +232,10 @@ def check_assigned_grad(t: Any, value: Any) -> None:
 
 
 def deepcopy(t: Any, memo: dict[int, Any]) -> Any:
-    """A leaf's copy, with its requires_grad and gradient; ``RuntimeError`` for a tensor with history."""
+    """A leaf's copy with its requires_grad; ``RuntimeError`` for a tensor with history.
+
+    A plain tensor's copy has its gradient and attributes as well, a parameter's has not, as in PyTorch.
+    """
     if id(t) in memo:
         return memo[id(t)]
     if grad_fn_of(t) is not None:
@@ -245,13 +248,13 @@ def deepcopy(t: Any, memo: dict[int, Any]) -> Any:
     made = wrap(_copied_array(t, memo))
     made.__class__ = t.__class__
     memo[id(t)] = made
-    meta = t._meta
-    if meta is None or not meta.is_parameter:
+    trained = issubclass(t.__class__, parameter_class())
+    if not trained:
         storage_of(made).bump()  # PyTorch writes the copy into an empty tensor, which counts
-    if meta is not None:
-        _copy_record(made, meta, memo)
-    if t.__dict__:
-        made.__dict__.update(copy.deepcopy(t.__dict__, memo))
+        if t.__dict__:
+            made.__dict__.update(copy.deepcopy(t.__dict__, memo))
+    if t._meta is not None:
+        _copy_record(made, t._meta, None if trained else memo)
     return _told("deepcopy", t, made)
 
 
@@ -269,13 +272,13 @@ def _copied_array(t: Any, memo: dict[int, Any]) -> Any:
     return strided(copied, t._array.shape, element_strides(t._array), storage_offset(t))
 
 
-def _copy_record(made: Any, meta: Any, memo: dict[int, Any]) -> None:
+def _copy_record(made: Any, meta: Any, memo: dict[int, Any] | None) -> None:
     new = made.need_meta()
     new.is_parameter = meta.is_parameter
     if meta.requires_grad:
         new.requires_grad = True
         made._fn = LAZY
-    if meta.grad is not None:
+    if meta.grad is not None and memo is not None:
         new.grad = deepcopy(meta.grad, memo)
 
 
@@ -284,7 +287,7 @@ def reduce(t: Any, protocol: int) -> Any:
     meta = t._meta
     hooks = None if meta is None else meta.hooks
     parameter = meta is not None and meta.is_parameter
-    kind = None if t.__class__ is tensor_class() else t.__class__
+    kind = None if t.__class__ in (tensor_class(), parameter_class()) else t.__class__
     array, place = _memory(t)
     return (rebuild, (array, requires_grad(t), hooks, parameter, dict(t.__dict__), kind, place))
 
@@ -319,6 +322,7 @@ def rebuild(
         t._fn = LAZY
     if parameter:
         t.need_meta().is_parameter = True
+        t.__class__ = parameter_class()
     t.__dict__.update(attributes)
     if kind is not None:
         t.__class__ = kind

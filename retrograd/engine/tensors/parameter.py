@@ -1,21 +1,34 @@
-"""``Parameter``: a leaf that a module trains; a flag on the tensor, not a class of its own."""
+"""``Parameter`` and ``Buffer``: the tensors of a module, which it trains or only keeps."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from .. import observe
-from .base import LAZY, wrap
+from ..overriding.overrides import disabled_torch_function_impl
+from .base import LAZY, set_parameter_class, tensor_class, wrap
 from .tensor import Tensor
 
 
 class _ParameterMeta(type):
+    """Tensors of other classes that were made parameters are instances of ``Parameter`` as well."""
+
     def __instancecheck__(cls, value: object) -> bool:
-        return isinstance(value, Tensor) and value._meta is not None and value._meta.is_parameter
+        if super().__instancecheck__(value):
+            return True
+        flagged = cls is Parameter and isinstance(value, Tensor) and value._meta is not None
+        return flagged and value._meta.is_parameter  # type: ignore[attr-defined]
 
 
-class Parameter(metaclass=_ParameterMeta):
-    """``Parameter(data, requires_grad=True)`` returns a leaf that shares the data."""
+class Parameter(Tensor, metaclass=_ParameterMeta):
+    """``Parameter(data, requires_grad=True)`` returns a leaf that shares the data.
+
+    What is computed from it is a plain ``Tensor``.  Data of a subclass of ``Tensor`` keep their class.
+    """
+
+    __slots__ = ()
+    __module__ = "retrograd.nn.parameter"
+    __torch_function__ = disabled_torch_function_impl
 
     def __new__(cls, data: Any = None, requires_grad: bool = True) -> Any:
         source = Tensor() if data is None else data
@@ -25,11 +38,31 @@ class Parameter(metaclass=_ParameterMeta):
             raise RuntimeError("Only Tensors of floating point and complex dtype can require gradients")
         made = wrap(source._array)
         meta = made.need_meta()
-        made.__class__ = source.__class__
+        made.__class__ = cls if type(source) in (tensor_class(), Parameter) else type(source)
         meta.is_parameter = True
         meta.requires_grad = requires_grad
         if requires_grad:
             made._fn = LAZY
         if observe.observers:
             observe.tell("copied", source, made)
+        return made
+
+
+set_parameter_class(Parameter)
+
+
+class _BufferMeta(type):
+    def __instancecheck__(cls, value: object) -> bool:
+        return isinstance(value, Tensor) and "persistent" in value.__dict__ and "_is_buffer" in value.__dict__
+
+
+class Buffer(metaclass=_BufferMeta):
+    """``Buffer(data, persistent=True)`` returns a tensor that a module it is assigned to registers as buffer."""
+
+    persistent: bool
+
+    def __new__(cls, data: Any = None, *, persistent: bool = True) -> Any:
+        source = Tensor() if data is None else data
+        made = source.detach().requires_grad_(source.requires_grad)
+        made.persistent, made._is_buffer = persistent, True
         return made

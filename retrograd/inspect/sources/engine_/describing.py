@@ -186,7 +186,7 @@ class Describing:
         """Plain arguments by position, without those that are as usual; equal ones are one dictionary."""
         plain: dict[str, Any] | None = None
         for i, value in enumerate(args):
-            if value.__class__ is Tensor or not _is_plain(value):
+            if isinstance(value, Tensor) or not _is_plain(value):
                 continue
             if not (i >= op.required and value == op.defaults[i - op.required]):
                 plain = {str(i): value} if plain is None else plain | {str(i): value}

@@ -16,6 +16,7 @@ from ....engine.nodes.opnode import OpNode
 from ....engine.nodes.saved import SavedTensor
 from ....engine.tensors.base import TensorBase
 from ....engine.tensors.dtypes import Size
+from ....engine.tensors.parameter import Parameter
 from ....engine.tensors.tensor import Tensor
 from ..base import Node
 from .kept import values_of
@@ -27,7 +28,7 @@ class Facts:
     """The engine's side of ``collect``."""
 
     engine = "retrograd"
-    plain_tensors: frozenset[type] = frozenset({Tensor})
+    plain_tensors: frozenset[type] = frozenset({Tensor, Parameter})
 
     def __init__(self) -> None:
         self.saved_once: list[float | None] = []
@@ -86,7 +87,7 @@ def saved_arrays(node: Node) -> list[Any] | None:
     found: list[Any] = []
     for value in kept:  # mostly a few tensors and arrays
         sort = value.__class__
-        if sort is Tensor:
+        if sort is Tensor or sort is Parameter:
             value = value._array
         elif sort is not np.ndarray:
             if sort in _NO_ARRAYS:
@@ -103,7 +104,7 @@ def _distinct_arrays(kept: Iterable[Any]) -> list[Any] | None:
     waiting = list(kept)
     for value in waiting:  # grows while it is read
         sort = value.__class__
-        if sort is Tensor:
+        if sort is Tensor or sort is Parameter:
             found[id(value._array)] = value._array
         elif sort is np.ndarray:
             found[id(value)] = value
