@@ -29,6 +29,7 @@ TORCH_LADDERS: dict[str, str] = {
     "Declared": "Optimizer → declared settings → an optimizer → a variant",
     "LRScheduler": "a schedule → of schedules, or by a function → a schedule",
     "Module": "Module → a family → a layer",
+    "Tensor": "TensorBase → Tensor → Parameter",
     "_Numbered": "Module → numbered modules → a container → a container of steps",
     "Layer": "Module → declared layers → a family → a layer",
     "_Convolution": "Module → all convolutions → plain or transposed → by dimensions",
