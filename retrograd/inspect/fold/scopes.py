@@ -10,6 +10,7 @@ from collections import Counter
 from itertools import groupby
 
 from .folded import Folded, Scope
+from .inferred_modules import inferred_paths
 
 _ANONYMOUS = re.compile(r"<.*>$")
 _NUMBERED = re.compile(r"\d+(–\d+)?")
@@ -50,20 +51,28 @@ def _name(scope: Scope) -> str:
 
 def _paths(folded: Folded, modules: bool, functions: bool) -> list[str]:
     """Return the path of every atom; a leaf with an atom of its own stands where the operator before it stands."""
-    snapshot = folded.original
-    scope, source, kind = snapshot.scope, snapshot.source, snapshot.kind
+    paths = inferred_paths(folded) if modules else None
+    if paths is None:
+        paths = _recorded_paths(folded, modules, functions)
+    kind = folded.original.kind
+    for atom, node in enumerate(folded.heads):
+        if atom and kind[node] in ("leaf", "ghost"):
+            paths[atom] = paths[atom - 1]
+    return paths
+
+
+def _recorded_paths(folded: Folded, modules: bool, functions: bool) -> list[str]:
+    """Return the module or scope in which every atom was made or else, if wanted, the function of the user."""
+    scope, source = folded.original.scope, folded.original.source
     known: dict[object, str] = {}
     found: list[str] = []
     for node in folded.heads:
-        if kind[node] in ("leaf", "ghost") and found:
-            found.append(found[-1])
-            continue
         path = scope[node] if modules else ""
-        if functions and not scope[node] and source[node] is not None:
-            at = source[node]
-            key = (at.file, at.function) if at else None
+        at = source[node]
+        if functions and not scope[node] and at is not None:
+            key = (at.file, at.function)
             if key not in known:
-                known[key] = _function_path(*key) if key else ""
+                known[key] = _function_path(*key)
             path = known[key]
         found.append(path)
     return found
