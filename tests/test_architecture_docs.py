@@ -148,3 +148,12 @@ def test_every_format_is_documented() -> None:
     offered = {word for renderer in renderers().values() for word in (renderer.name, *renderer.suffixes)}
 
     assert sorted(word for word in offered if f"`{word}`" not in text) == []
+
+
+def test_generated_code_in_the_docs_is_what_is_generated() -> None:
+    """docs/generated_code.md shows today's output; `python docs/make_generated_code.py` brings it up to date."""
+    maker = runpy.run_path(str(ROOT / "docs" / "make_generated_code.py"))
+    text = (ROOT / "docs" / "generated_code.md").read_text(encoding="utf-8")
+
+    assert text.count("<!-- generated: ") == len(maker["examples"]())
+    assert maker["page"](text) == text

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import re
-import runpy
 import shlex
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -113,12 +112,3 @@ EXAMPLES = [
 def test_example_runs(example: str, place: Path) -> None:
     """A Python example runs as it stands, given the model and data that it speaks of."""
     exec(compile(example, "example", "exec"), surroundings())
-
-
-def test_generated_code_in_the_docs_is_what_is_generated() -> None:
-    """docs/generated_code.md shows today's output; `python docs/make_generated_code.py` brings it up to date."""
-    maker = runpy.run_path(str(ROOT / "docs" / "make_generated_code.py"))
-    text = (ROOT / "docs" / "generated_code.md").read_text(encoding="utf-8")
-
-    assert text.count("<!-- generated: ") == len(maker["examples"]())
-    assert maker["page"](text) == text
