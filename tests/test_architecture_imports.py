@@ -22,6 +22,7 @@ DATA = (
     "tensor_table",
     "events",
     "event_data",
+    "figure_schedule",
     "findings",
     "frames",
     "garbage",

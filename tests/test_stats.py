@@ -71,6 +71,17 @@ def test_says_which_level_records_what_is_missing() -> None:
     assert statistics(GraphSnapshot()).nodes == 0
 
 
+def test_says_which_figures_were_not_taken() -> None:
+    """Of a run in which only norms were taken it says so, and how to get the rest."""
+    made = measured()
+    for name in ("grad_min", "grad_max", "grad_mean", "zero_share"):
+        made.measures[name] = [None] * len(made)
+    (sentence,) = statistics(made).missing
+
+    assert "were not taken in this run" in sentence
+    assert "--all-figures" in sentence
+
+
 def test_json_is_strict_and_complete(tmp_path: Path) -> None:
     """The JSON has a schema number, no NaN, and names what is not finite."""
     save(recording(measured()), str(path := tmp_path / "run.json"))

@@ -36,6 +36,8 @@ class Recorded:
     """Saves what there is while the program runs; must not raise."""
     check: bool = True
     """Whether custom Functions are called again in the end, at level ``full``."""
+    all_figures: bool = False
+    """Whether every figure of a gradient is taken in every backward run."""
 
 
 def run_recorded(target: Target, how: Recorded) -> tuple[Recording, Ending]:
@@ -46,7 +48,9 @@ def run_recorded(target: Target, how: Recorded) -> tuple[Recording, Ending]:
     recorded, ending = Recording(), Ending()
     flushes = _Flushes(how) if how.every else None
     try:
-        with recording(script=target.label, level=how.level, check=how.check, after_run=flushes) as recorded:
+        with recording(
+            script=target.label, level=how.level, check=how.check, all_figures=how.all_figures, after_run=flushes
+        ) as recorded:
             recorded.complete = False
             if how.launch is not None:
                 recorded.rank, recorded.world_size = how.launch.rank, how.launch.world_size

@@ -45,12 +45,15 @@ class debug(ContextDecorator):  # noqa: N801 - lower-case, as context managers o
     ``"full"`` (every call of forward, too), which explains most.  Blocks nest.  Exceptions go through, with a note
     that says what led to them where that is known, and what was recorded up to then is kept.  With ``check`` the
     custom Functions that ran are compared with finite differences when the block ends: they are called again.
+    Smallest, largest and mean entry of gradients and their share of zeros are taken in the first runs and in some of
+    the later ones, with ``all_figures`` in every one.
     As a decorator (``@rg.debug()``) it records each call anew; the object then holds the last one.
     """
 
-    def __init__(self, *, level: str = "full", check: bool = False) -> None:
+    def __init__(self, *, level: str = "full", check: bool = False, all_figures: bool = False) -> None:
         self.level = level
         self.check = check
+        self.all_figures = all_figures
         self.recording = Recording()
         """Events and graphs of the block; complete when it has ended."""
         self._tensors: TensorTable | None = None
@@ -58,7 +61,7 @@ class debug(ContextDecorator):  # noqa: N801 - lower-case, as context managers o
         self._breakpoints: list[Breakpoint] = []
 
     def __enter__(self) -> debug:
-        recorder = Recorder(level=self.level, explain=explain, check=self.check)
+        recorder = Recorder(level=self.level, explain=explain, check=self.check, all_figures=self.all_figures)
         with ExitStack() as stack:
             stack.enter_context(recorded(recorder, every_thread=False))
             self.recording, self._tensors = recorder.recording, recorder.tensors

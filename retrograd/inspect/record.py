@@ -14,6 +14,7 @@ from ..errors import UsageError
 from .differences.check import check_functions
 from .event_data import LEVELS
 from .events import Event, Recording
+from .figure_schedule import FigureSchedule
 from .frames import is_foreign, strip_own_frames
 from .snapshot import EDGE_COLUMNS, NODE_COLUMNS, GraphSnapshot, SourceLine
 from .sources import sources
@@ -37,6 +38,7 @@ def recording(
     every_thread: bool = True,
     level: str = "graph",
     check: bool = False,
+    all_figures: bool = False,
     after_run: Callable[[Recording], None] | None = None,
     explain: Explain | None = None,
 ) -> Iterator[Recording]:
@@ -48,9 +50,10 @@ def recording(
     traceback.  PyTorch may be imported inside the block.  ``after_run`` is called whenever a backward run has ended,
     ``explain`` with an exception that the engine raises or that ends the block.  With ``check``, at level ``"full"``,
     the custom Functions that ran are compared with finite differences when the block has ended: they are called again.
+    With ``all_figures`` every figure of a gradient is taken in every run, else as ``figure_schedule`` says.
     Raises ``UsageError`` for a level there is not.
     """
-    recorder = Recorder(script, level, after_run, explain=explain, check=check)
+    recorder = Recorder(script, level, after_run, explain=explain, check=check, all_figures=all_figures)
     try:
         with recorded(recorder, every_thread=every_thread):
             yield recorder.recording
@@ -87,6 +90,7 @@ class Recorder:
         *,
         explain: Explain | None = None,
         check: bool = False,
+        all_figures: bool = False,
         max_events: int = MAX_EVENTS,
     ) -> None:
         if level not in LEVELS:
@@ -95,6 +99,7 @@ class Recorder:
         self.recording = Recording(script=script, created=created, level=level)
         self.tensors = TensorTable(self.recording.tensors)
         self.specimens = Specimens() if check and level == "full" else None
+        self.figures = FigureSchedule(always=all_figures)
         self._after_run = after_run
         self._explain = explain
         self._max_events = max_events

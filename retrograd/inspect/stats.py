@@ -118,6 +118,12 @@ def _missing(snapshot: GraphSnapshot) -> list[str]:
     if absent:
         what = " and ".join(absent).capitalize()
         sentences.append(f"{what} were not recorded: record the run with `retrograd trace --level backward`.")
+    norms, means = (snapshot.measures.get(name, []) for name in ("grad_norm", "grad_mean"))
+    if means and _known(norms) and not _known(means):
+        sentences.append(
+            "Smallest, largest and mean entry of gradients and their zeros were not taken in this run, as in most of a "
+            "long program: record it with `retrograd trace --level backward --all-figures`."
+        )
     if not _known(snapshot.saved_bytes):
         sentences.append("No node is known to keep values for backward.")
     return sentences

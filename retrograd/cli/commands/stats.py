@@ -67,7 +67,7 @@ def _run(target: Target, asked: dict[str, Any]) -> NoReturn:
             results.say(results.nothing_recorded(target, ending, output or ""))
         return 0
 
-    run_and_report(target, report, Recorded("backward"))
+    run_and_report(target, report, Recorded("backward", all_figures=True))
 
 
 def _show(recording: Recording, asked: dict[str, Any], *, to_stderr: bool = False) -> None:

@@ -43,6 +43,11 @@ from ..target import choose
     show_default=True,
     help="How much is recorded: structure; also times and statistics of backward; also every call of forward.",
 )
+@click.option(
+    "--all-figures",
+    is_flag=True,
+    help="Take minimum, maximum, mean and zeros of gradients in every backward run, not in some; --color-by does.",
+)
 @check_option
 @click.option(
     "--flush-every",
@@ -83,4 +88,6 @@ def command(ctx: click.Context, /, words: tuple[str, ...], **asked: Any) -> None
         results.write(recorded, outputs, options, quiet=True)
 
     watched, every = (launch, asked["flush_every"]) if outputs else (None, None)
-    run_and_report(target, report, Recorded(asked["level"], watched, every, keep, check=asked["check"]))
+    whole = asked["all_figures"] or asked["color_by"] is not None
+    how = Recorded(asked["level"], watched, every, keep, check=asked["check"], all_figures=whole)
+    run_and_report(target, report, how)

@@ -147,6 +147,27 @@ def repeated(places: Any, shape: tuple[int, ...]) -> int:
 # -- gradients
 
 
+_LEAST, _MOST = 1e-30, 1e32
+"""Between these a sum of squares in single precision has neither lost entries that count nor overflowed."""
+
+
+def ordinary_norm(array: Array) -> float | None:
+    """Norm of an array of ordinary numbers, by one pass over it.
+
+    None where ``gradient_figures`` has to look: for entries that are not finite, very large, or all zero or very small
+    (of others ``tiny_share`` is 0), and for half precision and complex numbers.  NumPy may warn of an overflow.
+    """
+    if array.dtype.char not in "fd":
+        return None
+    flat = array.ravel(order="K")
+    if flat.size <= _PIECE:
+        squares = flat.dot(flat).item()
+    else:
+        pieces = [flat[begin : begin + _PIECE] for begin in range(0, flat.size, _PIECE)]
+        squares = sum([piece.dot(piece).item() for piece in pieces])
+    return math.sqrt(squares) if _LEAST < squares < _MOST else None
+
+
 def gradient_figures(array: Array) -> tuple[float, ...] | None:
     """Norm, minimum, maximum, mean, share of zeros, number of NaN and of infinities; None for an empty array.
 
@@ -181,7 +202,7 @@ def _figures_by_pieces(flat: Array) -> tuple[float, ...] | None:
             return None
         low, high, squares, total, zeros = zip(*whole, strict=True)
         found = (min(low), max(high), sum(squares), sum(total), sum(zeros))
-    if found is None or found[2] < 1e-30:
+    if found is None or found[2] < _LEAST:
         return None
     return math.sqrt(found[2]), found[0], found[1], found[3] / size, found[4] / size, 0, 0
 

@@ -8,6 +8,7 @@ from types import FrameType
 from typing import Any, NamedTuple, Protocol
 
 from ..events import Event
+from ..figure_schedule import FigureSchedule
 from ..snapshot import GraphSnapshot, SourceLine
 from ..tensor_table import TensorTable
 from .specimens import Array, Specimens
@@ -23,6 +24,8 @@ class Sink(Protocol):
     """Numbers of the tensors that events mention."""
     specimens: Specimens | None
     """Where calls of Functions are kept for a comparison with finite differences, if there is to be one."""
+    figures: FigureSchedule
+    """In which backward runs every figure of a gradient is taken."""
 
     def __call__(self, event: Event, snapshot: GraphSnapshot | None = None) -> int:
         """Take one event and return its row; a ``"backward"`` event comes with the snapshot taken before the run."""

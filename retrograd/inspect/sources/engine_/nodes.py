@@ -20,8 +20,9 @@ class Nodes(Observer):
 
     def prepare(self, run: Run, pictured: Pictured) -> None:
         """A run is about to start over these nodes."""
-        run.gathered = Gathered(pictured.shot, pictured.order, self.watching.begin, self.watching.thread())
-        run.gathered.columns["saved_bytes"] = list(pictured.saved_once)
+        whole = self.watching.sink.figures.takes_all(run.number)
+        saved, thread = pictured.saved_once, self.watching.thread()
+        run.gathered = Gathered(pictured.shot, pictured.order, saved, thread, whole=whole)
 
     # These two are called most often of all, and guard themselves: on a thread that is not watched there is no run.
     def node_began(self, node: Node, grads: list[Any]) -> None:
@@ -76,7 +77,11 @@ class Nodes(Observer):
         """It was added."""
         watching, run = self.watching, self.watching.run
         array = grad._array if isinstance(grad, TensorBase) else grad
-        figures = values.gradient_figures(array) if run is None or run.gathered is None else run.gathered.arrived(array)
+        if run is None or run.gathered is None:
+            figures = values.gradient_figures(array)
+        else:
+            known = run.gathered.figures(array)
+            figures = None if known is None else known.arrived
         number = watching.number(leaf)
         if run is not None and watching.sink.among_ranks():
             watching.here.runs[0].filled[number] = weakref.ref(leaf)
@@ -84,7 +89,7 @@ class Nodes(Observer):
             name = watching.sink.tensors[number].name
             held = watching.number(leaf._meta.grad, name=f"{name}.grad" if name else "")
             watching.gradients[held] = number
-        summary = values.summary(array) if figures is not None and figures[5] + figures[6] else None
+        summary = values.summary(array) if figures is not None and (figures[5] or figures[6]) else None
         place, line = (None, None) if run is None else (run.number, run.line)
         facts = (number, watching.here.before, version(leaf), place, figures, array.size, summary)
         watching.send(Event.later("accumulate", "", line, _described, facts))
@@ -98,7 +103,8 @@ class _Accumulated(NamedTuple):
     before: str
     version: int
     run: int | None
-    figures: tuple[float, ...] | None
+    figures: tuple[float | None, ...] | None
+    """As ``gathered`` has them; None for those that were not taken."""
     size: int
     summary: Values | None
     """Of a gradient with entries that are not finite."""
@@ -111,7 +117,9 @@ class _Accumulated(NamedTuple):
         if self.figures is not None:
             norm, low, high, _, zero, *_ = self.figures
             data["grad_norm"] = norm
-            finite = {"size": self.size, "nan": 0, "inf": 0, "zero": round(zero * self.size), "min": low, "max": high}
+            finite: dict[str, Any] = {"size": self.size, "nan": 0, "inf": 0}
+            if zero is not None:
+                finite |= {"zero": round(zero * self.size), "min": low, "max": high}
             data["grad"] = self.summary or finite
         return data
 

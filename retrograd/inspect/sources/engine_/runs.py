@@ -80,15 +80,12 @@ class Runs(Observer):
             self.look(frame)
         watching.here.runs.append(run)
         watching.send(event, shot)
-        if shot is not None and run.gathered is not None:
-            shot.measures.update(run.gathered.columns)  # filled while nodes run, so that a hang can be explained
         run.began = time.perf_counter()
 
     def _graph(self, run: Run, roots: list[tuple[Node, int]], frame: FrameType | None) -> GraphSnapshot:
         pictured = self._picture([node for node, _ in roots], frame)
         shot = pictured.shot
         shot.first_seq = -self.watching.begin
-        run.snapshot = shot
         if self.watching.wants("backward") and not pictured.repeated:
             self._name_leaves(shot, pictured.order)
         if self.prepare is not None:
@@ -116,10 +113,10 @@ class Runs(Observer):
         if error is not None:
             data |= _described(error)
         if run.gathered is not None:
-            data |= run.gathered.finish(run.snapshot, failed=error is not None)
+            data |= run.gathered.finish(self.watching.begin, failed=error is not None)
+            run.gathered = None
         if run.filled:
             data["kept_norms"] = kept_norms(run.filled)
-        run.snapshot = run.gathered = None
         self.watching.send(Event("backward-end", source=source_line(user_frame(sys._getframe(1))), data=data))
 
     @guarded

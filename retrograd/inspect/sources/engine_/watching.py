@@ -36,13 +36,12 @@ class Pictured(NamedTuple):
 class Run:
     """One backward run under way: its number, and what ``nodes`` keeps of it until it ends."""
 
-    __slots__ = ("began", "filled", "gathered", "line", "number", "snapshot")
+    __slots__ = ("began", "filled", "gathered", "line", "number")
 
     def __init__(self, number: int, line: SourceLine | None) -> None:
         self.number = number
         self.line = line
         self.began = 0.0
-        self.snapshot: Any = None
         self.gathered: Any = None
         self.filled: dict[int, weakref.ref[TensorBase]] = {}
         """Leaves that got a gradient, of ranks."""

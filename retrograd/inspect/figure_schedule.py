@@ -1,0 +1,27 @@
+"""The figure schedule: in which backward runs every figure of a gradient is taken.
+
+Norm, number of NaN and of infinities, and share of tiny entries are taken of every gradient in every run: one product
+of the gradient with itself tells them all as long as it is an ordinary number, and where it is not (NaN, infinity,
+overflow, nothing but zeros, underflow) every figure is taken.  So what the checks live on is exact in every run.
+
+Minimum, maximum, mean and share of zeros of ordinary gradients take four passes more.  They are taken in the first
+runs and in one of many after that, and are None (not measured) in the others.
+"""
+
+from __future__ import annotations
+
+AT_FIRST = 4
+"""Runs from the beginning of a recording in which every figure is taken."""
+EVERY = 17
+"""Of later runs one in so many; a prime, so that of the several runs of a step each gets its turn."""
+
+
+class FigureSchedule:
+    """The schedule of one recording."""
+
+    def __init__(self, *, always: bool = False) -> None:
+        self._always = always
+
+    def takes_all(self, run: int) -> bool:
+        """Whether every figure is taken in the backward run with this number, counted from 0."""
+        return self._always or run < AT_FIRST or run % EVERY == 0
