@@ -6,9 +6,9 @@ import re
 from pathlib import Path
 
 import retrograd as rg
-from retrograd.engine.calls.plain_text import CallText
+from retrograd.engine.calls.fast_path_source import CallSource
 from retrograd.engine.nodes.row_node import result_slots
-from retrograd.engine.nodes.row_text import ClassText
+from retrograd.engine.nodes.row_node_source import NodeClassSource
 from retrograd.engine.table.registry import OPS
 
 PAGE = Path(__file__).parent / "generated_code.md"
@@ -19,7 +19,7 @@ def examples() -> dict[str, list[str]]:
     """Return what is generated for the example row, by the name that its block has on the page."""
     rg.zeros(1)  # the engine attaches its operators on first use
     op = OPS[ROW]
-    return {"call": CallText(op, {}, "operator").lines(), "node": ClassText(op, {}, result_slots(op)).lines()}
+    return {"call": CallSource(op, {}, "operator").lines(), "node": NodeClassSource(op, {}, result_slots(op)).lines()}
 
 
 def page(text: str) -> str:

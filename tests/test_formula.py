@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import retrograd as rg
-from retrograd.engine.nodes.row_text import rule_formula
+from retrograd.engine.nodes.row_node_source import rule_formula
 from retrograd.engine.table.registry import OPS
 
 torch = pytest.importorskip("torch")
@@ -20,7 +20,7 @@ PROGRAM = """
 import sys
 import retrograd as rg
 from retrograd.engine.table.registry import OPS
-from retrograd.engine.nodes.row_text import rule_formula
+from retrograd.engine.nodes.row_node_source import rule_formula
 
 def watch(frame, event, argument):
     pass

@@ -18,12 +18,12 @@ from ..switches import state
 from ..switches.state import STATE
 from ..table.op import OpDef, set_dispatcher
 from ..tensors.base import CreationTag, TensorBase, is_inference, wrap
-from .plain import deferred
+from .fast_path import with_fast_path
+from .fast_views import fast_view_call, has_fast_views
 from .promotion import promoted, same_dtype
 from .quiet import quietly
 from .record import edges_of, pack_saved, record
 from .refusals import check_kinds, kernel_refusal, size_mismatch
-from .view_calls import has_view_way, view_call
 
 
 def dispatch(op: OpDef, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -148,9 +148,9 @@ def _row_call(op: OpDef) -> Any:
         return dispatch(op, args, kwargs)
 
     general.__name__ = op.name
-    if has_view_way(op):
-        return view_call(op, general)
-    return deferred(op, general, "row")
+    if has_fast_views(op):
+        return fast_view_call(op, general)
+    return with_fast_path(op, general, "row")
 
 
 set_dispatcher(_row_call)

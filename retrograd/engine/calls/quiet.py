@@ -39,7 +39,7 @@ if _extobj_contextvar is not None:
 
 
 def _nothing(token: Any = None) -> None:
-    """Where NumPy has no context variable: the whole call goes the long way."""
+    """Where NumPy has no context variable, no fast path is generated."""
 
 
 set_quiet: Any = _nothing if _extobj_contextvar is None else _extobj_contextvar.set

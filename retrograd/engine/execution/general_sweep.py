@@ -89,17 +89,17 @@ class Run:
             heappush(heap, (-number, self))
         return newest
 
-    _sweep_told = _sweep_tensors = _sweep
+    _sweep_observed = _sweep_tensors = _sweep
 
 
 _number_of = attrgetter("_number")
 
 
-GraphNode._sweep = GraphNode._sweep_told = GraphNode._sweep_tensors = run_in_general
+GraphNode._sweep = GraphNode._sweep_observed = GraphNode._sweep_tensors = run_in_general
 
 
 def run_closely(node: Any, g: Any, heap: Heap, task: Any) -> Any:
-    """Run a node that may not take the short way."""
+    """Run a node whose own ``_sweep`` may not be used now."""
     if node.accumulates or node.__class__ is Port or node.__class__ is Run:
         return node._sweep(g, heap, task)
     return run_in_general(node, g, heap, task)

@@ -1,14 +1,14 @@
-"""The fast backward: nodes in decreasing order of creation, gradients on the nodes, no dependency counts.
+"""The fast backward: nodes newest first, gradients waiting on the nodes, no dependency counts.
 
-A node's consumers are always newer than the node, so that taking the newest node first is a valid order.  It is not
-the order of ``graph_task.GraphTask`` in every detail (leaves come last), which nobody can see as long as no code of the
-user runs; ``possible`` says when that is so.  One sweep at a time: gradients wait in a slot of the node.
-Where gradients are tensors, since a graph is created, nodes run by ``_sweep_tensors``; while observers hear of sweeps,
-by ``_sweep_told``, which does the same and tells them.
+A node's consumers are always newer than the node, so running the newest node first is a valid order.  It differs from
+the order of ``graph_task.GraphTask`` in details (leaves come last) that only code of the user could observe;
+``possible`` says whether any can run.  There is one sweep at a time, because gradients wait in a slot of the node.
+Where gradients are tensors (a graph is created), nodes run by ``_sweep_tensors``; under observers that hear of sweeps,
+by ``_sweep_observed``, which does the same and notifies them.
 
-A node takes its gradient by ``node._sweep(g, heap, task)``, which computes, passes on to the nodes it leads to, queues
-those on ``heap`` on their first arrival, and returns one of them in place of queueing it: if that is the newest one,
-it runs next without having been in the heap (60 ns less).
+``node._sweep(g, heap, task)`` consumes the node's gradient, adds the results to what waits at the receivers, queues
+those on ``heap`` that are reached for the first time, and returns one of them instead of queueing it: if that is the
+newest of all, it runs next without passing through the heap (60 ns less).
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ class Sweep:
     def run(self) -> None:
         """Run until no gradient waits but at the leaves."""
         if observe.HEAR_SWEEPS or self.tensors:
-            self._run_by("_sweep_tensors" if self.tensors else "_sweep_told")
+            self._run_by("_sweep_tensors" if self.tensors else "_sweep_observed")
             return
         heap = self.heap
         last = storage.LAST_WRITE
@@ -165,7 +165,7 @@ def sweep(task: Sweep, roots: list[Any], grads: list[Any]) -> bool:
 
 
 def sweep_loss(t: Any, keep_graph: bool) -> bool:
-    """Run backward from a real number that a node computed; ``False``: nothing was done, the general way has to look.
+    """Run backward from a real scalar that a node computed; ``False``: nothing was done, take the general path.
 
     What ``loss.backward()`` needs of ``_backward``, ``run_backward``, ``sweep`` and ``Sweep.start``, in one function:
     12 calls less, 20 µs after large arrays.

@@ -57,7 +57,7 @@ class AccumulateGrad(GraphNode):
         self._pending = g
         task.leaves.append(self)  # filled at the end, when everything has arrived
 
-    _sweep_told = _sweep_tensors = _sweep
+    _sweep_observed = _sweep_tensors = _sweep
 
     @staticmethod
     def fill(leaves: list[Any], task: Any) -> None:

@@ -215,7 +215,7 @@ class GraphNode:
 
     _sweep: Any
     """``run_in_general``, put here by the sweep; classes made from rows have their own."""
-    _sweep_told: Any
+    _sweep_observed: Any
     """The same in a run that observers hear of."""
     _sweep_tensors: Any
     """The same where gradients are tensors, since a graph is created."""
@@ -265,7 +265,7 @@ class Port:
             node._pending[nr] = g if have is None else have + g
         return node if first else None
 
-    _sweep_told = _sweep_tensors = _sweep
+    _sweep_observed = _sweep_tensors = _sweep
 
 
 def edge_parts(edge: Any) -> tuple[GraphNode, int]:

@@ -1,9 +1,9 @@
-"""The node class of a row, generated: one slot per edge and per saved value, and a ``_sweep`` with the rules inside.
+"""Generates the node class of a row: one slot per edge and saved value, and a ``_sweep`` with the rules inlined.
 
-What is generated is ordinary Python (tracebacks and profilers show it).  What its lines buy, in ns for each operation
-of a chain of small ones: slots in place of tuples of edges and saved values 100; a rule's formula in place of a call
-of the rule 150 to 400; passing gradients on in place, by number of the receiver, 250; the identity test of ``_sigs``
-in place of comparing shape and dtype 120.
+The result is ordinary Python that tracebacks and profilers show; docs/generated_code.md prints one.  What each idea
+saves, in ns per operation of a chain of small ones: slots instead of tuples of edges and saved values 100; a rule's
+formula instead of a call of the rule 150 to 400; adding gradients up at the receiver in place, by its number, 250; the
+identity test of ``_sigs`` instead of comparing shape and dtype 120.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ from ..tensors.base import TensorBase, parameter_class, tensor_class
 from ..tensors.numbers_ import Number
 from .node import NOTHING
 from .opnode import OpNode
-from .row_text import ClassText
+from .row_node_source import NodeClassSource
 from .saved import SECOND_TIME, SavedTensor
 
 
 class _Freed:
-    """Stands in the slots of saved values that were released."""
+    """The content of saved-value slots after release."""
 
     def __repr__(self) -> str:
         return "FREED"
@@ -39,7 +39,7 @@ FREED = _Freed()
 
 
 def shown(value: Any) -> Any:
-    """A slot's value as the row's rules know it."""
+    """A slot's value as rules take it: Python numbers unwrapped."""
     return value.value if value.__class__ is Number else value
 
 
@@ -49,14 +49,14 @@ def array_of(value: Any) -> Any:
 
 
 def by_rule(node: Any, i: int, g: Any) -> Any:
-    """The gradient for operand ``i`` by its rule, where the rule's formula does not hold."""
+    """The gradient of operand ``i`` by calling its rule, where the rule's formula does not hold."""
     op, saved = node.op, node.saved
     name = op.diff_names[i]
     return op.rules[name](g, *[array_of(saved[k]) for k in op.rule_args[name]])
 
 
 def slot_values(op: Any, values: Any) -> Any:
-    """Saved values as slots keep them; numbers among the operands come with what stands for their array."""
+    """Saved values as slots keep them: numbers among the operands as ``Number``."""
     if values is None:
         return [FREED] * len(op.saved_names)
     found = []
@@ -79,7 +79,7 @@ _TAKEN = frozenset({
     "g", "gi", "sig", "heap", "task", "row", "joint", "state", "new", "now", "general", "Tensor", "TensorBase", "Node",
     "ComplexNode", "OpNode", "Number", "FREED", "NOTHING", "LAZY", "QUIET", "MISSING", "SECOND_TIME", "array_of",
     "asarray", "by_rule", "fit_one", "getrefcount", "heappush", "leaf_edge", "ndarray", "next_number",
-    "number_operand", "observe", "reset_quiet", "set_quiet", "shown", "slot_values", "sig_of", "tell", "told", "HOLE",
+    "number_operand", "observe", "reset_quiet", "set_quiet", "shown", "slot_values", "sig_of", "tell", "notify", "HOLE",
     "make_view", "accumulator",
 })  # fmt: skip
 """Names that generated code uses itself."""
@@ -92,11 +92,11 @@ def make_node_class(op: Any) -> type[OpNode]:
         slots = ("_edges", "saved", *result_slots(op))
         return type(name, (OpNode,), {"__slots__": slots, "op": op, "__module__": __name__})
     namespace = dict(_NAMES, Tensor=tensor_class(), Parameter=parameter_class(), row=op, joint=op.joint)
-    text = ClassText(op, namespace, result_slots(op))
+    text = NodeClassSource(op, namespace, result_slots(op))
     execute(_joined(text.lines()), f"<node of {op.name}>", namespace)
     made: type[OpNode] = namespace[name]
     made.__module__ = __name__
-    _tell_later(made, text)
+    _generate_observed_later(made, text)
     return made
 
 
@@ -104,15 +104,15 @@ def _joined(lines: list[str]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _tell_later(cls: type[OpNode], text: ClassText) -> None:
-    """Give a class ``_sweep_told``, which is written when the first of its nodes is swept under somebody's eyes."""
+def _generate_observed_later(cls: type[OpNode], text: NodeClassSource) -> None:
+    """Give a class ``_sweep_observed``, which is generated when one of its nodes is first swept under observation."""
 
     def first(node: Any, g: Any, heap: Any, task: Any) -> Any:
-        execute(_joined(text.told_lines()), f"<told node of {cls.op.name}>", text.namespace)
-        cls._sweep_told = text.namespace["_sweep_told"]
-        return cls._sweep_told(node, g, heap, task)
+        execute(_joined(text.observed_lines()), f"<observed node of {cls.op.name}>", text.namespace)
+        cls._sweep_observed = text.namespace["_sweep_observed"]
+        return cls._sweep_observed(node, g, heap, task)
 
-    cls._sweep_told = first
+    cls._sweep_observed = first
 
 
 def result_slots(op: Any) -> tuple[str, ...]:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..aliasing.inplace import call_inplace
-from ..calls.plain import deferred
+from ..calls.fast_path import with_fast_path
 from ..table.public import METHODS, as_tensor_operand, check_tensor, public
 from ..table.registry import OPS, F
 from ..tensors.base import TensorBase, tensor_class, wrap
@@ -206,9 +206,9 @@ def _operators() -> dict[str, Callable[..., Any]]:
                          "xor": "bitwise_xor", "lshift": "bitwise_left_shift",
                          "rshift": "bitwise_right_shift"}.items():  # fmt: skip
         row = OPS[name]
-        found[f"__{symbol}__"] = deferred(row, _binary(lambda a, b, row=row: row(a, b)), "operator")  # type: ignore[misc]
+        found[f"__{symbol}__"] = with_fast_path(row, _binary(lambda a, b, row=row: row(a, b)), "operator")  # type: ignore[misc]
         reflected = _binary(lambda a, b, row=row: _reflected(row, a, b))  # type: ignore[misc]
-        found[f"__r{symbol}__"] = deferred(row, reflected, "operator") if name in _COMMUTATIVE else reflected
+        found[f"__r{symbol}__"] = with_fast_path(row, reflected, "operator") if name in _COMMUTATIVE else reflected
         found[f"__i{symbol}__"] = _binary(lambda a, b, row=row: call_inplace(row, (a, b), {}))  # type: ignore[misc]
     found["__rmod__"] = _binary(lambda a, b: F.remainder(as_tensor_operand(b), a))
     found["__rsub__"] = _subtracted_from
@@ -218,7 +218,7 @@ def _operators() -> dict[str, Callable[..., Any]]:
     found["__ipow__"] = _binary(pow_)
     for symbol in ("eq", "ne", "lt", "le", "gt", "ge"):
         found[f"__{symbol}__"] = _binary(lambda a, b, row=OPS[symbol]: row(a, b))  # type: ignore[misc]
-    found["__neg__"] = deferred(OPS["neg"], lambda self: F.neg(self), "operator")
+    found["__neg__"] = with_fast_path(OPS["neg"], lambda self: F.neg(self), "operator")
     found["__pos__"] = lambda self: self
     found["__abs__"] = lambda self: F.abs(self)
     found["__invert__"] = _inverted

@@ -173,7 +173,7 @@ class OpDef:
     @functools.cached_property
     def general_node_class(self) -> type[OpNode]:
         """The same for complex values: without the formulas, which are right for real ones."""
-        general = {"_sweep": OpNode._sweep, "_sweep_told": OpNode._sweep_told}
+        general = {"_sweep": OpNode._sweep, "_sweep_observed": OpNode._sweep_observed}
         return type(self.node_name, (self.node_class,), {"__slots__": (), **general})
 
     @functools.cached_property

@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
+from ..aliasing.fast_writes import fast_write, has_fast_writes
 from ..aliasing.inplace import call_inplace
-from ..aliasing.whole_writes import at_once, has_whole_writes
 from ..calls.calling import NO_NAMES, called, check_out, renamed, strictly, with_numbers
+from ..calls.fast_path import with_fast_path
 from ..calls.out_argument import write_out
-from ..calls.plain import deferred
 from ..tensors.base import TensorBase, wrap
 from .op import OpDef
 from .registry import OPS
@@ -123,7 +123,7 @@ def function_of(op: OpDef) -> Callable[..., Any]:
 
     call.__name__ = call.__qualname__ = op.name
     call.__doc__ = op.forward.__doc__ if not hasattr(op.forward, "nin") else f"Element-wise {op.name}."
-    made: Callable[..., Any] = deferred(op, call, "function")
+    made: Callable[..., Any] = with_fast_path(op, call, "function")
     return made
 
 
@@ -140,7 +140,7 @@ def inplace_of(op: OpDef) -> Callable[..., Any]:
             (self, *args), kwargs = with_numbers(op.name + "_", (self, *args), kwargs)  # type: ignore[assignment]
         return general(self, *args, **kwargs)
 
-    call = at_once(op, general) if has_whole_writes(op) else general
+    call = fast_write(op, general) if has_fast_writes(op) else general
     call.__name__ = call.__qualname__ = op.name + "_"
     call.__doc__ = f"In-place {op.name}."
     return call
@@ -169,7 +169,7 @@ def public(
         key = name or f.__name__
         made = called(f, key if namespace is None else f"{namespace}.{key}", out, also)
         made = strictly(made, key) if strict else made
-        made = made if row is None else deferred(OPS[row], made, "function")
+        made = made if row is None else with_fast_path(OPS[row], made, "function")
         if namespace is not None:
             NAMESPACES.setdefault(namespace, {})[key] = made
             return made

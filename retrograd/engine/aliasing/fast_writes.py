@@ -1,7 +1,7 @@
-"""The short way of in-place rows: a whole tensor is written from another one, and nothing is recorded.
+"""The fast path of in-place rows: a whole tensor is written from another one, and nothing is recorded.
 
-That is what a step of an optimizer does.  A few tests find that nothing of what ``inplace`` looks for is there (12 µs
-less); they stand in one function, since after the large arrays of a step every call finds the processor's cache empty.
+Steps of optimizers consist of such calls.  A few tests establish that nothing that ``inplace`` checks can apply (12 µs
+less); they stand in one function, since after the large arrays of a step every call misses the processor's cache.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ _ABSENT: Any = object()
 _PLAIN = (int, float)
 
 
-def has_whole_writes(op: OpDef) -> bool:
+def has_fast_writes(op: OpDef) -> bool:
     """Whether a row can write its result into its first operand, and has no parameter but perhaps a factor."""
     return QUIET is not None and op.into is not None and op.params[op.required :] in ((), ("alpha",))
 
 
-def at_once(op: OpDef, general: Callable[..., Any]) -> Callable[..., Any]:
+def fast_write(op: OpDef, general: Callable[..., Any]) -> Callable[..., Any]:
     """The in-place method of a row, such as ``t.sub_(other, alpha=0.1)``; ``general`` does whatever is rare."""
     into: Any = op.into
     tensor, plain, scaled = tensor_class(), (tensor_class(), parameter_class()), bool(op.defaults)

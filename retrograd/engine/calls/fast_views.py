@@ -1,6 +1,6 @@
-"""The short way of rows that make several views of their first argument, while nothing special is switched on.
+"""The fast path of rows that return several views of their first argument (``split``, ``unbind``).
 
-It records what the general way records, in a third of the time: what a node keeps is known from the row.
+It records what the general path records in a third of the time.  It is written by hand: the number of views varies.
 """
 
 from __future__ import annotations
@@ -14,16 +14,16 @@ from ..aliasing.new_views import make_views
 from ..nodes.derived import parts, read
 from ..switches import state
 from ..tensors.base import LAZY, parameter_class, tensor_class, wrap
-from .plain import leaf_edge
+from .fast_path import leaf_edge
 
 
-def has_view_way(op: Any) -> bool:
+def has_fast_views(op: Any) -> bool:
     """Whether a row makes several views of its first argument, its only tensor."""
     several = bool(op.view) and op.outputs != 1
     return several and op.tensor_positions == (0,) and not (op.aux or op.joint or op.lists or op.nondiff)
 
 
-def view_call(op: Any, general: Callable[..., Any]) -> Callable[..., Any]:
+def fast_view_call(op: Any, general: Callable[..., Any]) -> Callable[..., Any]:
     """The row's call: views of a tensor are made here, everything else by ``general``."""
     forward, count = op.forward, len(op.params)
     plain = (tensor_class(), parameter_class())

@@ -1,9 +1,9 @@
-"""The source of a row's short way (``plain`` says what that is).
+"""Writes the source of a row's fast path (``fast_path`` says what that is, docs/generated_code.md shows one).
 
-What its lines buy, in ns for an operation on small arrays: the test of ``MODE`` in place of asking for each switch 150;
-``__class__ is Tensor`` in place of ``isinstance`` 20; storing to slots in place of calling ``__init__`` 250; a leaf's
-accumulator found in place 120; setting NumPy's context variable in place of ``np.errstate`` 700; a number's array 290;
-statements of their own for a number as second operand 150.
+What each idea saves, in ns for an operation on small arrays: one test of ``MODE`` instead of asking for each switch
+150; ``__class__ is Tensor`` instead of ``isinstance`` 20; storing to slots instead of ``__init__`` 250; inlining
+the look-up of a leaf's accumulator 120; setting NumPy's context variable instead of ``np.errstate`` 700; interned
+arrays for Python numbers 290; separate statements for a number as second operand 150.
 """
 
 from __future__ import annotations
@@ -11,12 +11,12 @@ from __future__ import annotations
 from typing import Any
 
 from ..nodes.derived import KINDS, parts
-from ..nodes.row_text import keep_numbers, ufuncs
+from ..nodes.row_node_source import keep_numbers, ufuncs
 from .formula import Formula, formula_of
 
 
-class CallText:
-    """Writes the source of a row's short way; what it refers to is put into ``namespace``."""
+class CallSource:
+    """Writes the source of a row's fast path; the objects that it refers to are put into ``namespace``."""
 
     def __init__(self, op: Any, namespace: dict[str, Any], form: str) -> None:
         self.op, self.namespace, self.form = op, namespace, form
@@ -66,7 +66,7 @@ class CallText:
         return ", ".join(f"{name}=default_{name}" if name in defaulted else name for name in self.given)
 
     def _tests(self) -> list[str]:
-        """Leave for everything that is not common."""
+        """Leave for the general path unless the call is a common one."""
         tests = ["_rest", "_named"] if self.form == "function" else []
         tests.append("(_mode and _mode != observe.COUNT)")
         for name in self.tensors[:1] if self.pair else self.tensors:
@@ -82,7 +82,7 @@ class CallText:
         ]
 
     def _bare_arrays(self) -> list[str]:
-        """Rules on bare arrays call rows too: those compute at once."""
+        """Rules on bare arrays call rows as well: then only the forward runs."""
         if self.form != "row" or self.op.aux:
             return []
         first, *others = self.tensors
@@ -90,7 +90,7 @@ class CallText:
         return [f"    if {test}: return _forward({', '.join(self.op.params)})"]
 
     def _find_number(self) -> list[str]:
-        """The array that stands for a number beside a tensor."""
+        """The interned array of a Python number as second operand."""
         other = self.given[1]
         return [
             f"if {other}.__class__ is float: _known = sig.floats",
@@ -102,7 +102,7 @@ class CallText:
         ]
 
     def _same_dtype(self) -> list[str]:
-        """Leave where promotion has to look."""
+        """Leave where operands must be promoted."""
         other = "sig.floats is None" if self.formula is not None or self.op.kinds else "not sig.differentiable"
         if "w" in self.op.kinds:
             other += " or sig.numpy.itemsize < 4"
@@ -123,7 +123,7 @@ class CallText:
         return self.tensors[:1] if self.number else self.tensors
 
     def _linked(self) -> list[int]:
-        """The numbers of the operands that may have an edge."""
+        """Positions in ``diff_names`` of the operands that may have an edge."""
         return [i for i, name in enumerate(self.op.diff_names) if name in self._operands()]
 
     def _edges(self) -> list[str]:
@@ -147,7 +147,7 @@ class CallText:
         return lines
 
     def _computing(self) -> list[str]:
-        """The forward, without NumPy's warnings; what does not fit is said by the general way."""
+        """The forward, without NumPy's warnings; errors are raised by the general path, which words them."""
         if self.formula is not None:
             arrays = [f"_{name} = {name}._array" for name in self._operands()]
             inner = [*arrays, *([f"_{self.given[1]} = _number._array"] if self.number else [])]
@@ -174,13 +174,13 @@ class CallText:
         none = " and ".join(f"_e{i} is None" for i in self._linked())
         plain = none if self.formula is not None else f"({none}) or not sig.differentiable"
         lines += ["_t._sig = sig", f"if {plain}:", "    _t._fn = None"]
-        return [*lines, f"    if _mode: {self._telling('None')}", "    return _t"]
+        return [*lines, f"    if _mode: {self._notifying('None')}", "    return _t"]
 
-    def _telling(self, node: str) -> str:
-        return f"told(row, ({', '.join(self.op.params)},), {node}, _t, _began)"
+    def _notifying(self, node: str) -> str:
+        return f"notify(row, ({', '.join(self.op.params)},), {node}, _t, _began)"
 
     def _node(self) -> list[str]:
-        """The node, with what the rules of operands with an edge ask for."""
+        """The node, with the saved values that the rules of operands with an edge name."""
         made = "Node()"
         if (self.op.kind == "elementwise" and self.formula is None) or self.op.ndim is not None:
             made = "Node() if sig.floats is not None else ComplexNode()"
@@ -195,12 +195,12 @@ class CallText:
             "_n._sigs = sig.alone",
             f"{' = '.join(f'_n.{slot}' for slot in empty)} = None",
             *[f"_n.{slot} = {value}" for slot, value in slots.items() if slot not in empty],
-            f"if _mode: {self._telling('_n')}",
+            f"if _mode: {self._notifying('_n')}",
             "return _t",
         ]
 
     def _saved(self, name: str) -> str:
-        """What is kept under a name: the value, where an operand with an edge has a rule that asks for it."""
+        """The expression for a saved value: ``None`` unless an operand with an edge has a rule that names it."""
         op, linked = self.op, self._linked()
         if op.joint is not None or len(op.diff_names) == 1:
             return self._value(name)
@@ -226,8 +226,8 @@ class CallText:
         return f"(() if {operand} is None else {found})" if operand in self.optional else found
 
 
-class ViewText(CallText):
-    """The same for a row that makes one view of its first operand, the only tensor."""
+class ViewCallSource(CallSource):
+    """The same for a row that returns one view of its first operand, the only tensor."""
 
     def _edges(self) -> list[str]:
         tensor = self.tensors[0]
@@ -258,7 +258,7 @@ class ViewText(CallText):
             "if _e0 is not None and sig.differentiable:",
             *_indented(node),
             f"make_view(_t, {tensor}, _n, (row, ({', '.join(['HOLE', *others])},), 0))",
-            f"if _mode: {self._telling('_n')}",
+            f"if _mode: {self._notifying('_n')}",
             "return _t",
         ]
 

@@ -1,9 +1,8 @@
-"""The short way through the dispatcher: a function generated for each row that records the commonest calls itself.
+"""The fast path of calls: a function generated for each row that records the row's commonest calls itself.
 
-It serves tensors of one dtype (and, in element-wise rows, Python numbers) while nothing special is switched on but
-observers, whom it tells; every other call goes to the general way, ``dispatch`` or a public function, which does the
-same for all.  What is generated is ordinary Python (tracebacks and profilers show it) and is made when a row is first
-called.
+It serves tensors of one dtype (and, in element-wise rows, Python numbers) while no mode is on; observers are notified.
+Every other call goes to the general path, ``dispatch`` or a public function, with the same meaning.  The function is
+generated when the row is first called; docs/generated_code.md shows one.
 """
 
 from __future__ import annotations
@@ -23,8 +22,8 @@ from ..switches import state
 from ..tensors.base import LAZY, TensorBase, parameter_class, tensor_class
 from ..tensors.dtypes import sig_of
 from ..tensors.numbers_ import number_operand
+from .fast_path_source import CallSource, ViewCallSource
 from .formula import Term
-from .plain_text import CallText, ViewText
 from .quiet import QUIET, reset_quiet, set_quiet
 
 
@@ -36,7 +35,7 @@ MISSING = _Missing()
 
 
 def leaf_edge(t: Any) -> Any:
-    """A leaf's new accumulator, or a view's edge, ``None`` without gradient; ``LAZY``: the general way has to look."""
+    """A leaf's new accumulator or a view's edge, ``None`` without gradient; ``LAZY``: take the general path."""
     meta, view = t._meta, t._meta.view
     if view is None:
         return accumulator(t) if meta.requires_grad else LAZY
@@ -45,15 +44,15 @@ def leaf_edge(t: Any) -> Any:
     return view.fn if view.version == meta.storage.version else gradient_edge(t)
 
 
-def told(op: Any, args: tuple[Any, ...], node: Any, result: Any, began: int) -> None:
-    """Tell observers of a call; whatever else is switched on makes a call go the general way."""
+def notify(op: Any, args: tuple[Any, ...], node: Any, result: Any, began: int) -> None:
+    """Notify observers of a call on the fast path."""
     took = now() - began
     operands = [args[i] for i in op.tensor_positions if isinstance(args[i], TensorBase)]
     observe.tell("operation", op, args, node, operands, [result], took)
 
 
 _NAMES: dict[str, Any] = {
-    "state": state, "observe": observe, "told": told, "now": now, "LAZY": LAZY, "leaf_edge": leaf_edge,
+    "state": state, "observe": observe, "notify": notify, "now": now, "LAZY": LAZY, "leaf_edge": leaf_edge,
     "accumulator": accumulator, "sig_of": sig_of, "number_operand": number_operand,
     "QUIET": QUIET, "set_quiet": set_quiet, "reset_quiet": reset_quiet, "ndarray": np.ndarray, "asarray": np.asarray,
     "TensorBase": TensorBase, "MISSING": MISSING, "next_number": state.next_number, "new": TensorBase.__new__,
@@ -61,21 +60,21 @@ _NAMES: dict[str, Any] = {
 }  # fmt: skip
 
 
-def has_short_way(op: Any) -> bool:
-    """Whether a row's commonest calls can be served by a generated function."""
+def has_fast_path(op: Any) -> bool:
+    """Whether a fast path can be generated for a row."""
     usual = op.tensor_positions[:1] < (op.required,) and op.outputs == 1 and not op.nondiff
     if QUIET is None or not is_plain(op) or not usual:
         return False
     return not op.view or (op.tensor_positions == (0,) and op.joint is None and not op.aux)
 
 
-def deferred(op: Any, general: Callable[..., Any], form: str) -> Any:
-    """A function that becomes the row's short way when it is first called; ``general`` itself where there is none.
+def with_fast_path(op: Any, general: Callable[..., Any], form: str) -> Any:
+    """A function that becomes the row's fast path when it is first called; ``general`` itself where there is none.
 
-    ``form`` says what it takes: ``"row"`` all the row's arguments; ``"function"`` whatever ``general`` takes, where
-    more than the required ones makes it the general way; ``"operator"`` just the required ones.
+    ``form`` says what it takes: ``"row"`` all the row's arguments; ``"function"`` whatever ``general`` takes, with the
+    fast path only for the required ones; ``"operator"`` just the required ones.
     """
-    if not has_short_way(op):
+    if not has_fast_path(op):
         return general
     function: Any = FunctionType(_first_call.__code__, {"__builtins__": __builtins__}, general.__name__)
 
@@ -84,7 +83,7 @@ def deferred(op: Any, general: Callable[..., Any], form: str) -> Any:
             # A rule is being read as a formula. Making this row's node now would read its rules, which may call the
             # row whose rule is being read (sin and cos), and so on.
             return general(*args, **kwargs)
-        _become_short(function, op, general, form)
+        _become_fast(function, op, general, form)
         return function(*args, **kwargs)
 
     function.__globals__["become"] = become
@@ -96,13 +95,13 @@ def _first_call(*args: Any, **kwargs: Any) -> Any:
     return become(args, kwargs)  # type: ignore[name-defined]  # noqa: F821 - the function's globals are its own
 
 
-def _become_short(function: FunctionType, op: Any, general: Callable[..., Any], form: str) -> None:
-    """Exchange the code of ``function``, which is bound under many names already."""
+def _become_fast(function: FunctionType, op: Any, general: Callable[..., Any], form: str) -> None:
+    """Replace the code object of ``function``, which is bound under many names already, by the generated one."""
     namespace = function.__globals__
     namespace.update(_NAMES, Tensor=tensor_class(), Parameter=parameter_class())
     namespace.update(Node=op.node_class, ComplexNode=op.general_node_class)
     namespace.update(row=op, _forward=op.forward, general=_without_missing(general) if form == "function" else general)
-    text = "\n".join((ViewText if op.view else CallText)(op, namespace, form).lines()) + "\n"
+    text = "\n".join((ViewCallSource if op.view else CallSource)(op, namespace, form).lines()) + "\n"
     execute(text, f"<calls of {op.name}>", namespace)
     made = namespace["call"]
     function.__code__, function.__defaults__ = made.__code__, made.__defaults__

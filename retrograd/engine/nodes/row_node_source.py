@@ -1,4 +1,4 @@
-"""Writes the source of a row's node class: its slots, and a sweep with the rules inside, which may tell observers."""
+"""Writes the source of a row's node class: its slots, and its sweep with the rules inlined."""
 
 from __future__ import annotations
 
@@ -65,11 +65,11 @@ _ADDING = ("else:", "    _n._pending = _p + gi")
 _IN_PLACE = ("elif getrefcount(_p) == 3 and _p.base is None:", "    _p += gi", "    _n._pending = _p")
 _PASSING_ON = (*_ARRIVING, *_IN_PLACE, *_ADDING)
 """Add ``gi`` to what waits at the receiver; an array that nobody else holds is added to in place."""
-_PASSING_ON_TOLD = (*_ARRIVING, *_ADDING, "if gi is not NOTHING: _passed.append(gi)")
+_PASSING_ON_OBSERVED = (*_ARRIVING, *_ADDING, "if gi is not NOTHING: _passed.append(gi)")
 """The same where observers have seen what waits: it stays as they saw it."""
 
 
-class ClassText:
+class NodeClassSource:
     """Writes the source of a node class; what it refers to is put into ``namespace``."""
 
     def __init__(self, op: Any, namespace: dict[str, Any], result: tuple[str, ...]) -> None:
@@ -118,14 +118,14 @@ class ClassText:
         lines += [*self._freeing(), "return _next"]
         return ["    def _sweep(_node, g, heap, task):", *["        " + line for line in (*self._checking(), *lines)]]
 
-    def told_lines(self) -> list[str]:
+    def observed_lines(self) -> list[str]:
         """The sweep of a run that observers hear of, as a function."""
         arrived = "[g]" if self.op.outputs == 1 else "g if len(_node._sigs) > 1 else [g]"
         lines = ["_began = now()", "_next, _passed = None, []", f"_arrived = {arrived}", *self._gathering()]
         for i, name in enumerate(self.op.diff_names):
-            lines += self._operand(i, name, _PASSING_ON_TOLD)
+            lines += self._operand(i, name, _PASSING_ON_OBSERVED)
         lines += [*self._freeing(), 'tell("swept", _node, _arrived, _passed, _began, now())', "return _next"]
-        return ["def _sweep_told(_node, g, heap, task):", *["    " + line for line in (*self._checking(), *lines)]]
+        return ["def _sweep_observed(_node, g, heap, task):", *["    " + line for line in (*self._checking(), *lines)]]
 
     def _checking(self) -> list[str]:
         if not (self.slots and self.op.tensor_saved):
