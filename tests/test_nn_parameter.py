@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import copy
 import io
+import subprocess
+import sys
 from typing import Any
 
 from both_engines import differential, raises
@@ -129,3 +131,18 @@ def fails(torch: Any) -> None:
         torch.nn.Parameter(torch.ones(1, dtype=torch.int64))
     except RuntimeError as error:
         raise ValueError("has to be floating: " + str(error)) from None
+
+
+def test_tensors_before_layers_are_loaded() -> None:
+    """Tensors print, are copied and pickled as tensors in a program that never asks for ``nn``."""
+    program = """
+import copy, pickle, retrograd as torch
+x = torch.tensor([1.0], requires_grad=True)
+x.grad = torch.ones(1)
+print(x, type(copy.deepcopy(x)).__name__, copy.deepcopy(x).grad, type(pickle.loads(pickle.dumps(x))).__name__)
+y = x * 2 + 1
+p = torch.nn.Parameter(x)
+print(type(p).__name__, type(y + p).__name__)
+"""
+    told = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout
+    assert told == "tensor([1.], requires_grad=True) Tensor tensor([1.]) Tensor\nParameter Tensor\n"

@@ -13,7 +13,7 @@ from .. import observe
 from ..aliasing.new_views import make_views
 from ..nodes.derived import parts, read
 from ..switches import state
-from ..tensors.base import LAZY, parameter_class, tensor_class, wrap
+from ..tensors.base import LAZY, PLAIN_CLASSES, wrap
 from .fast_path import leaf_edge
 
 
@@ -26,12 +26,11 @@ def has_fast_views(op: Any) -> bool:
 def fast_view_call(op: Any, general: Callable[..., Any]) -> Callable[..., Any]:
     """The row's call: views of a tensor are made here, everything else by ``general``."""
     forward, count = op.forward, len(op.params)
-    plain = (tensor_class(), parameter_class())
     keep = _keeper(op)
 
     def call(*args: Any, **kwargs: Any) -> Any:
         mode = state.MODE
-        if kwargs or (mode and mode != observe.COUNT) or not args or args[0].__class__ not in plain:
+        if kwargs or (mode and mode != observe.COUNT) or not args or args[0].__class__ not in PLAIN_CLASSES:
             return general(*args, **kwargs)
         began = mode and now()
         if len(args) != count:

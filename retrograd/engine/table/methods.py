@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from .. import ops, overloads
 from ..tensors.attributes import guard
+from ..tensors.parameter import Parameter  # generated calls compare with it
 from ..tensors.tensor import Tensor
 from .public import FUNCTIONS, METHODS, PROPERTIES, SETTERS, publish_rows
 
@@ -15,4 +16,4 @@ for _name, _getter in PROPERTIES.items():
     setattr(Tensor, _name, property(_getter, SETTERS.get(_name)))
 guard(Tensor)
 
-__all__ = ["FUNCTIONS", "Tensor", "overloads", "ops"]
+__all__ = ["FUNCTIONS", "Parameter", "Tensor", "overloads", "ops"]

@@ -110,13 +110,22 @@ class TensorBase:
 T = TypeVar("T", bound=TensorBase)
 _new = TensorBase.__new__
 _tensor_class: type[Any] = TensorBase
-_parameter_class: type[Any] = TensorBase
+PLAIN_CLASSES: Final[set[type]] = set()
+"""The classes of tensors that compute as plain ones do: ``Tensor`` and ``Parameter``."""
+
+
+class _Undefined:
+    """Stands for a class as long as its module is not loaded."""
+
+
+_parameter_class: type[Any] = _Undefined
 
 
 def set_tensor_class(cls: type[TensorBase]) -> None:
     """Tell which class results are made of (called once, by the module that defines it)."""
     global _tensor_class
     _tensor_class = cls
+    PLAIN_CLASSES.add(cls)
 
 
 def tensor_class() -> type[Any]:
@@ -128,6 +137,7 @@ def set_parameter_class(cls: type[TensorBase]) -> None:
     """Tell the class of parameters (called once, by the module that defines it)."""
     global _parameter_class
     _parameter_class = cls
+    PLAIN_CLASSES.add(cls)
 
 
 def parameter_class() -> type[Any]:

@@ -12,7 +12,7 @@ from ..aliasing.strided import element_strides, root_array, storage_offset, stri
 from ..aliasing.views import grad_fn_of, requires_grad
 from ..tensors.base import share_storage
 from ..warning import warn
-from .base import LAZY, TensorBase, parameter_class, storage_of, tensor_class, wrap
+from .base import LAZY, PLAIN_CLASSES, TensorBase, parameter_class, storage_of, wrap
 from .dtypes import ALIASES, Size, by_name, dtype, get_default_dtype
 
 
@@ -287,7 +287,7 @@ def reduce(t: Any, protocol: int) -> Any:
     meta = t._meta
     hooks = None if meta is None else meta.hooks
     parameter = meta is not None and meta.is_parameter
-    kind = None if t.__class__ in (tensor_class(), parameter_class()) else t.__class__
+    kind = None if t.__class__ in PLAIN_CLASSES else t.__class__
     array, place = _memory(t)
     return (rebuild, (array, requires_grad(t), hooks, parameter, dict(t.__dict__), kind, place))
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from ..aliasing.views import grad_fn_of, requires_grad
 from ..forward_mode.forward_ad import tangent_of
-from .base import TensorBase, parameter_class, tensor_class
+from .base import PLAIN_CLASSES, TensorBase, parameter_class
 from .dtypes import get_default_dtype
 
 _THRESHOLD = 1000
@@ -40,7 +40,7 @@ def set_printoptions(**changes: Any) -> None:
 def tensor_repr(t: Any) -> str:
     """``tensor([1., 2.], grad_fn=<MulBackward0>)``."""
     is_parameter = t._meta is not None and t._meta.is_parameter
-    plain = t.__class__ in (tensor_class(), parameter_class())
+    plain = t.__class__ in PLAIN_CLASSES
     name = "tensor" if plain else t.__class__.__name__
     before, after = ("Parameter(", ")") if is_parameter and not plain else ("", "")
     if issubclass(t.__class__, parameter_class()):
