@@ -14,7 +14,7 @@ from ..calls.quiet import QUIET, reset_quiet, set_quiet
 from ..switches import state
 from ..switches.state import STATE
 from ..table.op import OpDef
-from ..tensors.base import PLAIN_CLASSES, storage_of, tensor_class
+from ..tensors.base import PLAIN_CLASSES, storage_of
 from .inplace import before_write
 
 _ABSENT: Any = object()
@@ -29,10 +29,11 @@ def has_fast_writes(op: OpDef) -> bool:
 def fast_write(op: OpDef, general: Callable[..., Any]) -> Callable[..., Any]:
     """The in-place method of a row, such as ``t.sub_(other, alpha=0.1)``; ``general`` does whatever is rare."""
     into: Any = op.into
-    tensor, scaled = tensor_class(), bool(op.defaults)
+    scaled = bool(op.defaults)
 
     def call(self: Any, other: Any = _ABSENT, /, *args: Any, alpha: Any = _ABSENT, **kwargs: Any) -> Any:
-        alike = self.__class__ in PLAIN_CLASSES and other.__class__ is tensor and other._sig is self._sig
+        plain = self.__class__ in PLAIN_CLASSES and other.__class__ in PLAIN_CLASSES
+        alike = plain and other._sig is self._sig
         if alike and not args and not kwargs and (alpha is _ABSENT or (scaled and alpha.__class__ in _PLAIN)):
             array, source, meta = self._array, other._array, self._meta
             # without a base, arrays share memory neither with each other nor within
