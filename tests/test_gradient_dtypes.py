@@ -6,9 +6,9 @@ import contextlib
 from typing import Any
 
 import numpy as np
-import pytest
 from op_runs import Run, cast, first_order, quiet, run, second_order
-from op_samples import Sample, all_samples, identity
+from op_samples import Sample, all_samples
+from per_operator import per_operator
 
 import retrograd
 
@@ -39,7 +39,7 @@ def misfits(sample: Sample, *, second: bool) -> list[str]:
     return found
 
 
-@pytest.mark.parametrize("sample", WITH_GRADIENT, ids=identity)
+@per_operator(WITH_GRADIENT)
 def test_gradients_fit_their_inputs(sample: Sample) -> None:
     """Of first and second order, and of first order in float16 and complex64."""
     with quiet(), np.errstate(all="ignore"):

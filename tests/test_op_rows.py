@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 from op_runs import (
+    Run,
     array,
     assert_same,
     cast,
@@ -26,7 +27,8 @@ from op_runs import (
     run,
     second_order,
 )
-from op_samples import Const, Sample, all_samples, function_of, identity, look_up, tensors_for
+from op_samples import Const, Sample, all_samples, function_of, look_up, tensors_for
+from per_operator import each, per_operator
 
 import retrograd
 from retrograd.engine import observe
@@ -38,11 +40,6 @@ SAMPLES = all_samples()
 BACKENDS = (retrograd, torch)
 
 
-def parametrized(samples: list[Sample]) -> Any:
-    """One test per sample."""
-    return pytest.mark.parametrize("sample", samples, ids=identity)
-
-
 def node_name(t: Any) -> str:
     """The name of the node that made a tensor."""
     return "" if t.grad_fn is None else str(t.grad_fn.name())
@@ -52,20 +49,20 @@ WITH_GRADIENT = [s for s in SAMPLES if s.grad]
 FIRST_OF_NAME = list({s.name: s for s in reversed(SAMPLES) if s.variants and s.call is None}.values())[::-1]
 
 
-@parametrized(list(SAMPLES))
-def test_value_dtype_and_shape(sample: Sample) -> None:
-    """An operator gives torch's values, dtypes and shapes."""
+@per_operator(SAMPLES)
+def test_values_and_gradients(sample: Sample) -> None:
+    """Values, dtypes and shapes are torch's, and so are first-order gradients, by bare arrays and by tensors."""
     ours, theirs = run(retrograd, sample), run(torch, sample)
 
     assert len(ours.results) == len(theirs.results)
     for a, b in zip(ours.results, theirs.results, strict=True):
         assert_same(a, b, sample)
+    if sample.grad:
+        gradients_of_both_speeds(sample, ours, theirs)
 
 
-@parametrized(WITH_GRADIENT)
-def test_gradients_of_both_speeds(sample: Sample) -> None:
-    """First-order gradients are torch's; bare arrays and tensors give the same; the node has torch's name."""
-    ours, theirs = run(retrograd, sample), run(torch, sample)
+def gradients_of_both_speeds(sample: Sample, ours: Run, theirs: Run) -> None:
+    """Gradients with and without ``create_graph`` are torch's and each other's; the node has torch's name."""
     assert len(ours.outputs) == len(theirs.outputs)
     if not theirs.outputs:
         return
@@ -80,7 +77,7 @@ def test_gradients_of_both_speeds(sample: Sample) -> None:
         close(array(a), array(b), sample)
 
 
-@parametrized([s for s in WITH_GRADIENT if s.second])
+@per_operator([s for s in WITH_GRADIENT if s.second])
 def test_second_order(sample: Sample) -> None:
     """Gradients of gradients are torch's, or finite differences of the first where torch has none."""
     ours, theirs = run(retrograd, sample), run(torch, sample)
@@ -132,7 +129,7 @@ def inner(a: Any, b: Any) -> float:
     return float(np.sum(np.real(np.conj(array(a)) * array(b))))
 
 
-@parametrized([s for s in WITH_GRADIENT if s.forward])
+@per_operator([s for s in WITH_GRADIENT if s.forward])
 def test_forward_mode(sample: Sample) -> None:
     """Tangents are torch's, or the adjoint of the (checked) reverse mode where torch has none."""
     if not run(torch, sample).outputs:
@@ -175,7 +172,7 @@ def in_place(name: str) -> Any:
     return lambda self, *args, **kwargs: getattr(self.clone(), name + "_")(*args, **kwargs)
 
 
-@parametrized(IN_PLACE)
+@per_operator(IN_PLACE)
 def test_in_place_variant(sample: Sample) -> None:
     """``name_`` gives what ``name`` gives, with torch's node and gradients; what torch refuses is refused."""
     function = in_place(sample.name)
@@ -210,9 +207,13 @@ def refuses(sample: Sample, function: Any) -> bool:
 METHODS = [s for s in FIRST_OF_NAME if callable(getattr(torch.Tensor, s.name, None)) and s.name != "where"]
 
 
-@parametrized(METHODS)
-def test_method(sample: Sample) -> None:
+def test_method() -> None:
     """The tensor method of an operator gives what torch's gives."""
+    each(METHODS, method_agrees)
+
+
+def method_agrees(sample: Sample) -> None:
+    """The results of the method on both engines are the same."""
     ours = run(retrograd, sample, lambda self, *a, **k: getattr(self, sample.name)(*a, **k))
     theirs = run(torch, sample, lambda self, *a, **k: getattr(self, sample.name)(*a, **k))
 
@@ -229,9 +230,13 @@ BY_NAME = [
 ]
 
 
-@parametrized(BY_NAME)
-def test_first_argument_by_name(sample: Sample) -> None:
+def test_first_argument_by_name() -> None:
     """Where torch takes ``input=``, so do we."""
+    each(BY_NAME, first_argument_goes_by_name)
+
+
+def first_argument_goes_by_name(sample: Sample) -> None:
+    """The results are torch's, unless torch does not take the name."""
     by_name = replace(sample, args=(), kwargs={"input": sample.args[0], **named_rest(sample), **sample.kwargs})
     try:
         theirs = run(torch, by_name)
@@ -246,9 +251,13 @@ def named_rest(sample: Sample) -> dict[str, Any]:
     return {"other": sample.args[1]} if len(sample.args) == 2 else {}
 
 
-@parametrized(FIRST_OF_NAME)
-def test_out(sample: Sample) -> None:
+def test_out() -> None:
     """Where torch's function takes ``out=``, so does ours, and fills it."""
+    each(FIRST_OF_NAME, out_is_filled)
+
+
+def out_is_filled(sample: Sample) -> None:
+    """The tensors given as ``out`` hold what torch's hold, unless torch does not take them."""
     filled = []
     for engine in reversed(BACKENDS):
         with engine.no_grad():
@@ -270,11 +279,14 @@ def test_out(sample: Sample) -> None:
         assert_same(a, b, sample)
 
 
-@pytest.mark.parametrize("dtype", ["float16", "float32", "complex64", "complex128"])
-@parametrized(FIRST_OF_NAME)
-def test_other_dtypes(sample: Sample, dtype: str) -> None:
+@per_operator(FIRST_OF_NAME)
+def test_other_dtypes(sample: Sample) -> None:
     """Whatever dtype torch takes is taken, with torch's result dtype, values and gradients."""
-    sample = cast(sample, dtype)
+    each(["float16", "float32", "complex64", "complex128"], lambda dtype: same_or_refused(cast(sample, dtype)), str)
+
+
+def same_or_refused(sample: Sample) -> None:
+    """Results and gradients are torch's, unless torch refuses the sample."""
     try:
         theirs = run(torch, sample)
         wanted = first_order(theirs) if sample.grad else []
@@ -286,7 +298,7 @@ def test_other_dtypes(sample: Sample, dtype: str) -> None:
     gradients_agree(first_order(ours) if sample.grad else [], wanted, sample, 10)
 
 
-@parametrized([s for s in SAMPLES if s.numeric])
+@per_operator([s for s in SAMPLES if s.numeric])
 def test_derivatives_that_torch_has_not(sample: Sample) -> None:
     """First and second order and forward mode against finite differences."""
     args: list[Any] = []

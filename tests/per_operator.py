@@ -1,0 +1,39 @@
+"""Many cases in one test: a test of its own for each of 20,000 samples costs pytest more than the samples do."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import pytest
+from op_samples import Sample, identity
+
+
+def each(cases: Iterable[Any], check: Callable[[Any], None], name: Callable[[Any], str] = identity) -> None:
+    """Check every case, and fail with all failures, each with its traceback and the name of its case."""
+    failures: list[Exception] = []
+    for case in cases:
+        try:
+            check(case)
+        except Exception as error:
+            error.add_note(f"This is the case {name(case)}.")
+            failures.append(error)
+    if failures:
+        raise ExceptionGroup("cases that fail", failures)
+
+
+def per_operator(samples: Iterable[Sample]) -> Callable[[Callable[[Sample], None]], Any]:
+    """Make the check of one sample into one test for each operator, which runs all its samples."""
+    groups: dict[str, list[Sample]] = {}
+    for sample in samples:
+        groups.setdefault(sample.name, []).append(sample)
+
+    def decorated(check: Callable[[Sample], None]) -> Any:
+        def test(operator: str) -> None:
+            each(groups[operator], check)
+
+        test.__name__, test.__qualname__, test.__doc__ = check.__name__, check.__qualname__, check.__doc__
+        test.__module__ = check.__module__
+        return pytest.mark.parametrize("operator", groups)(test)
+
+    return decorated
