@@ -7,6 +7,7 @@ import importlib.util
 import os
 import signal
 from collections.abc import Generator
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -43,6 +44,16 @@ def pytest_collection_finish() -> None:
     """Keep the collector off the tests themselves: 27,000 of them make each full collection last a second."""
     gc.collect()
     gc.freeze()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> Generator[None, Any, Any]:
+    """Keep it off what a file's tests left in caches, too, or those that call it pay for all files before them."""
+    result = yield
+    if nextitem is not None and nextitem.path != item.path:
+        gc.collect()
+        gc.freeze()
+    return result
 
 
 NEEDED = ("could not import 'torch", "could not import 'mpi4py")
