@@ -14,7 +14,6 @@ BASE_TYPES: Final = (
     "Generator", "DeviceIndex", "SymBool",
 )  # fmt: skip
 _SHOWN: Final = {"SymInt": "int", "Scalar": "number", "ScalarType": "int", "Layout": "int", "MemoryFormat": "int"}
-_UNSET: Final = object()
 
 
 @dataclass(frozen=True, slots=True)

@@ -64,10 +64,6 @@ nondifferentiable("empty_like_layout", lambda self: zeros_like_layout(Geometry.o
 # -- complex parts
 
 
-def _real(self: Any) -> Any:
-    return self.real if self.dtype.kind == "c" else self
-
-
 def _real_to_complex(g: Any, self_options: Any) -> Any:
     return F._to_copy(g, self_options.numpy)
 

@@ -8,16 +8,9 @@ import numpy as np
 
 from ..table.op import function, linear
 from ..table.registry import F
-from ..tensors.dtypes import to_numpy_dtype
 from .elementwise import conj
 from .reduce import axes_of, refuse_complex
-from .statistics import raw
-
-
-def _dtype(self: Any, dtype: Any) -> Any:
-    if dtype is not None:
-        return to_numpy_dtype(dtype)
-    return np.dtype(np.int64) if self.dtype.kind in "biu" else self.dtype
+from .statistics import accumulation_dtype, raw
 
 
 def _accumulated(accumulate: Any) -> Any:
@@ -25,8 +18,8 @@ def _accumulated(accumulate: Any) -> Any:
         """Running {0} along ``dim``."""
         axes = axes_of(dim, self.ndim)
         if not self.ndim:
-            return np.array(self, dtype=_dtype(self, dtype))
-        return accumulate(self, axis=axes[0], dtype=_dtype(self, dtype))
+            return np.array(self, dtype=accumulation_dtype(self, dtype))
+        return accumulate(self, axis=axes[0], dtype=accumulation_dtype(self, dtype))
 
     return forward
 

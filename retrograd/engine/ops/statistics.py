@@ -29,20 +29,21 @@ def restored(value: Any, sizes: Any, dim: Any, keepdim: bool) -> Any:
 # -- products
 
 
-def _product_dtype(self: Any, dtype: Any) -> Any:
+def accumulation_dtype(self: Any, dtype: Any) -> Any:
+    """The dtype that sums and products are computed in: ``int64`` for integers, unless another one is asked for."""
     if dtype is not None:
         return to_numpy_dtype(dtype)
     return np.dtype(np.int64) if self.dtype.kind in "biu" else self.dtype
 
 
 def _prod(self: Any, dtype: Any = None) -> Any:
-    return np.multiply.reduce(self, axis=None, dtype=_product_dtype(self, dtype))
+    return np.multiply.reduce(self, axis=None, dtype=accumulation_dtype(self, dtype))
 
 
 def _prod_dim(self: Any, dim: int, keepdim: bool = False, dtype: Any = None) -> Any:
     axes = axes_of(dim, self.ndim)
     multiply: Any = np.multiply
-    return multiply.reduce(self, axis=axes, dtype=_product_dtype(self, dtype), keepdims=keepdim)
+    return multiply.reduce(self, axis=axes, dtype=accumulation_dtype(self, dtype), keepdims=keepdim)
 
 
 def product_of_others(self: Any, dim: int) -> Any:
@@ -309,7 +310,7 @@ def _nansum(self: Any, dim: Any = None, keepdim: bool = False, dtype: Any = None
     if self.dtype.kind == "c":
         raise RuntimeError("nansum does not support complex inputs")
     clean = np.where(np.isnan(self), self.dtype.type(0), self) if self.dtype.kind in "fc" else self
-    return np.add.reduce(clean, axis=axes_of(dim, self.ndim), keepdims=keepdim, dtype=_product_dtype(self, dtype))  # type: ignore[call-overload]
+    return np.add.reduce(clean, axis=axes_of(dim, self.ndim), keepdims=keepdim, dtype=accumulation_dtype(self, dtype))  # type: ignore[call-overload]
 
 
 linear(

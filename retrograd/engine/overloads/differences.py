@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from ..ops.products import adjoint
 from ..table.public import check_tensor, public
 from ..table.registry import OPS, F
 from ..tensors.base import TensorBase
@@ -107,7 +108,7 @@ def cov(input: Any, *, correction: int = 1, fweights: Any = None, aweights: Any 
     freedom = _freedom(total, weight, aweights, correction)
     centred = rows - mean
     weighted = centred if weight is None else centred * weight
-    return (F.mm(centred, _adjoint(weighted)) / freedom).squeeze()
+    return (F.mm(centred, adjoint(weighted)) / freedom).squeeze()
 
 
 def _check_weights(name: str, kinds: str, weights: Any, count: int) -> None:
@@ -140,11 +141,6 @@ def _freedom(total: Any, weight: Any, aweights: Any, correction: int) -> Any:
         return max(total - correction, 0)
     lost = correction if aweights is None else correction * F.sum(weight * aweights) / total
     return (total - lost).clamp(min=0)
-
-
-def _adjoint(t: Any) -> Any:
-    flipped = F.transpose(t, -2, -1)
-    return F.conj(flipped) if t._sig.numpy.kind == "c" else flipped
 
 
 @public("corrcoef")

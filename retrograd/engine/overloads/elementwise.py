@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..aliasing.inplace import call_inplace
-from ..table.public import METHODS, as_tensor_operand, check_tensor, public
+from ..table.public import METHODS, check_tensor, public
 from ..table.registry import OPS, F
 from ..tensors.base import TensorBase
 from .arithmetic import _binary, _operand
@@ -144,15 +144,6 @@ def float_power_(self: Any, exponent: Any) -> Any:
         raise RuntimeError("the base given to float_power_ has dtype other than the result's dtype")
     row = OPS["_pow_tensor" if isinstance(exponent, TensorBase) else "_pow_scalar"]
     return call_inplace(row, (self, _operand(exponent)), {})
-
-
-# -- clamping between tensors
-
-
-def clamp_between(input: Any, low: Any, high: Any) -> Any:  # noqa: A002
-    """``clamp`` with tensor bounds."""
-    bounds = [None if b is None else as_tensor_operand(b) for b in (low, high)]
-    return F._clamp_tensors(input, *bounds)
 
 
 # -- three operands

@@ -9,6 +9,7 @@ import numpy as np
 
 from ..calls.refusals import refuse_kind
 from ..ops.lu import permutation_of
+from ..ops.products import adjoint as adjoint_of
 from ..table.public import public
 from ..table.registry import F
 from ..tensors.base import wrap
@@ -72,21 +73,16 @@ def lu_solve(LU: Any, pivots: Any, B: Any, *, left: bool = True, adjoint: bool =
     """``X`` with ``A X = B``, given the factors of ``A``."""
     p, lower, upper = F._lu_unpack(LU, pivots)
     if left and not adjoint:
-        side = F._solve_triangular(lower, F._matmul(_turned(p), B), False, True, True)
+        side = F._solve_triangular(lower, F._matmul(adjoint_of(p), B), False, True, True)
         return F._solve_triangular(upper, side, True, True)
     if left:
-        side = F._solve_triangular(_turned(upper), B, False, True)
-        return F._matmul(p, F._solve_triangular(_turned(lower), side, True, True, True))
+        side = F._solve_triangular(adjoint_of(upper), B, False, True)
+        return F._matmul(p, F._solve_triangular(adjoint_of(lower), side, True, True, True))
     if adjoint:
-        side = F._solve_triangular(_turned(lower), F._matmul(B, p), True, False, True)
-        return F._solve_triangular(_turned(upper), side, False, False)
+        side = F._solve_triangular(adjoint_of(lower), F._matmul(B, p), True, False, True)
+        return F._solve_triangular(adjoint_of(upper), side, False, False)
     side = F._solve_triangular(upper, B, True, False)
-    return F._matmul(F._solve_triangular(lower, side, False, False, True), _turned(p))
-
-
-def _turned(t: Any) -> Any:
-    flipped = F.transpose(t, -2, -1)
-    return F.conj(flipped) if t._sig.numpy.kind == "c" else flipped
+    return F._matmul(F._solve_triangular(lower, side, False, False, True), adjoint_of(p))
 
 
 @public("lu_solve", out=True)
@@ -107,7 +103,7 @@ def _reflected(A: Any, tau: Any, q: Any) -> Any:  # noqa: N803
         unit[i] = 1
         v = v + wrap(unit)
         scale = F.unsqueeze(F._slice(tau, -1, i, i + 1), -1)
-        q = q - F._matmul(v * scale, F._matmul(_turned(v), q))
+        q = q - F._matmul(v * scale, F._matmul(adjoint_of(v), q))
     return q
 
 
@@ -168,7 +164,7 @@ def ormqr(input: Any, tau: Any, other: Any, left: bool = True, transpose: bool =
     refuse_kind("ormqr_cpu", input._sig.numpy, "wc")
     eye = np.broadcast_to(np.eye(m, dtype=input._sig.numpy), (*input.shape[:-2], m, m))
     q = _reflected(input, tau, wrap(eye.copy()))
-    q = _turned(q) if transpose else q
+    q = adjoint_of(q) if transpose else q
     return F._matmul(q, other) if left else F._matmul(other, q)
 
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from ..ops.products import adjoint
 from ..ops.solving import LinAlgError, bad_minor, is_positive_definite
 from ..table.public import FUNCTIONS, METHODS, NAMESPACES, public
 from ..table.registry import F
@@ -254,12 +255,7 @@ def old_svd(input: Any, some: bool = True, compute_uv: bool = True) -> Any:  # n
         return OldSVD(
             wrap(np.zeros((*input.shape[:-2], m, m), kind)), s, wrap(np.zeros((*input.shape[:-2], n, n), kind))
         )
-    return OldSVD(u, s, _adjoint(vh))
-
-
-def _adjoint(t: Any) -> Any:
-    turned = F.transpose(t, -2, -1)
-    return F.conj(turned) if t._sig.numpy.kind == "c" else turned
+    return OldSVD(u, s, adjoint(vh))
 
 
 @public("svdvals", namespace="linalg", out=True)

@@ -6,14 +6,11 @@ from typing import Any
 
 import numpy as np
 
+from ..ops.products import adjoint
 from ..random import rng_of
-from ..table.public import FUNCTIONS, NAMESPACES, check_tensor, public
+from ..table.public import NAMESPACES, check_tensor, public
 from ..table.registry import F
 from ..tensors.base import wrap
-
-
-def _adjoint(t: Any) -> Any:
-    return FUNCTIONS["adjoint"](t)
 
 
 def _basis(A: Any, q: int, niter: int, M: Any) -> Any:  # noqa: N803
@@ -23,7 +20,7 @@ def _basis(A: Any, q: int, niter: int, M: Any) -> Any:  # noqa: N803
     whole = A if M is None else A - M
     found = qr(whole.matmul(wrap(noise)))[0]
     for _ in range(niter):
-        found = qr(_adjoint(whole).matmul(found))[0]
+        found = qr(adjoint(whole).matmul(found))[0]
         found = qr(whole.matmul(found))[0]
     return found
 
@@ -36,11 +33,11 @@ def svd_lowrank(A: Any, q: int | None = 6, niter: int | None = 2, M: Any = None)
     m, n = A.shape[-2:]
     wide = m < n
     if wide:
-        A, M = _adjoint(A), None if M is None else _adjoint(M)  # noqa: N806
+        A, M = adjoint(A), None if M is None else adjoint(M)  # noqa: N806
     basis = _basis(A, q, niter, M)
-    small = _adjoint(basis).matmul(A if M is None else A - M)
+    small = adjoint(basis).matmul(A if M is None else A - M)
     left, values, right = NAMESPACES["linalg"]["svd"](small, full_matrices=False)
-    left, right = basis.matmul(left), _adjoint(right)
+    left, right = basis.matmul(left), adjoint(right)
     return (right, values, left) if wide else (left, values, right)
 
 

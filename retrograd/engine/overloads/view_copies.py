@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..ops.elementwise import conj
 from ..table.public import FUNCTIONS, function_of, property_, public
 from ..table.registry import OPS, F
 from ..tensors.dtypes import dtype
@@ -93,8 +94,7 @@ def adjoint(input: Any) -> Any:  # noqa: A002
         raise RuntimeError(
             f"tensor.adjoint() is only supported on matrices or batches of matrices. Got {input.ndim}-D tensor."
         )
-    turned = F.transpose(input, -2, -1) if input.ndim else input
-    return F.conj(turned) if input._sig.numpy.kind == "c" else turned
+    return conj(F.transpose(input, -2, -1) if input.ndim else input)
 
 
 @property_("mH")

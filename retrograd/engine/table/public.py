@@ -24,9 +24,9 @@ METHODS: dict[str, Callable[..., Any]] = {}
 NAMESPACES: dict[str, dict[str, Callable[..., Any]]] = {}
 """Functions of torch's sub-modules: ``NAMESPACES["nn.functional"]["relu"]``."""
 PROPERTIES: dict[str, Callable[[Any], Any]] = {}
+"""Tensor properties by name, such as ``Tensor.T``."""
 SETTERS: dict[str, Callable[[Any, Any], None]] = {}
 """Setters of those properties that have one."""
-"""Tensor properties by name, such as ``Tensor.T``."""
 
 _SPELLINGS = {
     "multiply": "mul", "subtract": "sub", "negative": "neg", "absolute": "abs", "arccos": "acos", "arcsin": "asin",

@@ -218,10 +218,6 @@ class CallTable:
 
     # -- lines
 
-    def line_in(self, row: int, function: str) -> SourceLine | None:
-        """Return where a function of the user stood during a call, if it was on the stack."""
-        return next((line for line in self.lines(row) if line.function == function), None)
-
     def lines(self, row: int) -> list[SourceLine]:
         """Return the user's lines on the stack during a call, innermost first."""
         event = self.events[row]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 NO_GRAPH = "does not require grad and does not have a grad_fn"
-NOT_REQUIRED = "does not require grad"
 LEAF_WRITTEN = "leaf Variable that requires grad"
 NOT_OPTIMIZABLE = "can't optimize a non-leaf"
 NO_DEEPCOPY = "support the deepcopy protocol"

@@ -123,18 +123,6 @@ def capped(snapshot: GraphSnapshot, max_nodes: int | None) -> tuple[GraphSnapsho
     return smaller, count - keep
 
 
-def drawable(snapshot: GraphSnapshot, options: RenderOptions) -> tuple[GraphSnapshot, str]:
-    """Return what of a graph svg draws, and what a headline adds about the rest, if there is one.
-
-    A million cards would take gigabytes to make and no browser would open them.
-    """
-    shown, left_out = capped(snapshot, options.max_nodes or MOST_CARDS)
-    if not left_out:
-        return shown, ""
-    more = "" if options.max_nodes else " (--max-nodes draws more)"
-    return shown, f" · only the first {len(shown):,} nodes are drawn{more}"
-
-
 def _edges_below(snapshot: GraphSnapshot, keep: int) -> Iterator[int]:
     """Yield the edges between nodes whose number is below ``keep``."""
     for edge, (source, target) in enumerate(zip(snapshot.edge_source, snapshot.edge_target, strict=True)):

@@ -11,6 +11,7 @@ from retrograd.errors import OutputError
 
 if TYPE_CHECKING:
     from rich.console import Console
+    from rich.text import Text
 
 FILE_WIDTH = 200
 """Columns of text that goes to no terminal."""
@@ -59,6 +60,13 @@ def page_text(parts: Iterable[Any], *, width: int = FILE_WIDTH, like: Console | 
     for part in parts:
         console.print(part)
     return "".join(f"{line.rstrip()}\n" for line in page.getvalue().splitlines())
+
+
+def literal(words: str, style: str = "") -> Text:
+    """Return one line of text in which rich interprets no markup."""
+    from rich.text import Text
+
+    return Text(words, style=style, overflow="fold")
 
 
 class _Page(io.StringIO):

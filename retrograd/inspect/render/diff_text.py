@@ -13,10 +13,11 @@ from retrograd.inspect.lineup.endings import Ending
 from retrograd.inspect.lineup.lineup import Lineup
 from retrograd.inspect.lineup.run import Place
 
+from .console_page import literal
 from .labels import clean, short_op, source_text, tensor_text
 
 if TYPE_CHECKING:
-    from rich.text import Text
+    pass
 
 ROWS = 20
 """Lines of one list unless told otherwise."""
@@ -32,19 +33,19 @@ def diff_json(found: Lineup | GraphDiff) -> str:
 def lineup_parts(found: Lineup, rows: int = ROWS) -> Iterator[Any]:
     """Yield what rich shows of runs side by side."""
     for words, style in lineup_lines(found, rows):
-        yield _text(words, style)
+        yield literal(words, style)
     if found.graphs and not (found.ranks and found.divergence is None):
-        yield _text(f"Graphs of {_step(found.step)}, {found.names[0]} → {found.names[1]}", "bold")
+        yield literal(f"Graphs of {_step(found.step)}, {found.names[0]} → {found.names[1]}", "bold")
         yield from graph_parts(found.graphs, rows)
 
 
 def graph_parts(found: GraphDiff, rows: int = ROWS) -> Iterator[Any]:
     """Yield what rich shows of two graphs: a headline and a line for each difference."""
-    yield _text(found.headline(), "bold")
+    yield literal(found.headline(), "bold")
     for node in found.nodes[:rows]:
-        yield _text(f"  {_SIGNS[node.status]} {node_words(found, node)}", STYLES[node.status])
+        yield literal(f"  {_SIGNS[node.status]} {node_words(found, node)}", STYLES[node.status])
     if len(found.nodes) > rows:
-        yield _text(f"  … {len(found.nodes) - rows:,} more (--rows shows more)", "italic")
+        yield literal(f"  … {len(found.nodes) - rows:,} more (--rows shows more)", "italic")
 
 
 def node_words(found: GraphDiff, node: NodeDiff) -> str:
@@ -173,10 +174,3 @@ def _limited(lines: list[str], rows: int, style: str) -> Iterator[tuple[str, str
     yield from ((line, style) for line in lines[:rows])
     if len(lines) > rows:
         yield f"… {len(lines) - rows:,} more (--rows shows more)", "italic"
-
-
-def _text(words: str, style: str = "") -> Text:
-    """Return one line in which no markup is obeyed."""
-    from rich.text import Text
-
-    return Text(words, style=style, overflow="fold")

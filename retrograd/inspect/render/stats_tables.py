@@ -11,6 +11,7 @@ from retrograd.inspect.events import Recording
 from retrograd.inspect.stats import ROWS, SCHEMA, NodeFigure, ParameterGradient, Statistics, statistics
 
 from .base import RenderOptions, chosen_snapshots
+from .console_page import literal
 from .labels import bytes_text, clean, short_op, source_text, tensor_text
 
 if TYPE_CHECKING:
@@ -98,7 +99,7 @@ def _figures(title: str, unit: str, rows: list[NodeFigure], values: list[str]) -
         table.add_column(head, justify="right" if right else "left", no_wrap=right)
     for row, value in zip(rows, values, strict=True):
         words = (row.node, value, f"{row.share:.1%}", short_op(clean(row.op)), _where(row))
-        table.add_row(*map(_words, words))
+        table.add_row(*map(literal, words))
     return table
 
 
@@ -165,7 +166,7 @@ def _gradient_cells(row: ParameterGradient, largest: float) -> dict[str, Text]:
     words = [clean(row.name or row.node), tensor_text(row.shape, row.dtype), _number(row.grad_norm)]
     words += [bar(row.grad_norm, largest or 1.0), *map(_number, numbers), zeros]
     words += [_count(row.nan_count), _count(row.inf_count)]
-    return {head: _words(word, "bold red" if odd else "") for head, word in zip(_COLUMNS, words, strict=True)}
+    return {head: literal(word, "bold red" if odd else "") for head, word in zip(_COLUMNS, words, strict=True)}
 
 
 def _number(value: float | None) -> str:
@@ -174,10 +175,3 @@ def _number(value: float | None) -> str:
 
 def _count(value: float | None) -> str:
     return f"{int(value):,}" if value else ""
-
-
-def _words(text: str, style: str = "") -> Text:
-    """Return words in which no markup is obeyed."""
-    from rich.text import Text
-
-    return Text(text, style=style, overflow="fold")
