@@ -51,7 +51,7 @@ def all_checks() -> dict[str, Check]:
 
 def kinds() -> dict[str, Kind]:
     """Return every kind that a finding can have, with its meaning."""
-    return {kind: told for check in all_checks().values() for kind, told in check.kinds.items()}
+    return {name: kind for check in all_checks().values() for name, kind in check.kinds.items()}
 
 
 def diagnose(recording: Recording) -> list[Finding]:
@@ -68,7 +68,7 @@ def diagnose(recording: Recording) -> list[Finding]:
 def diagnose_together(recordings: Sequence[Recording], names: Sequence[str]) -> list[Finding]:
     """Return what recordings of the ranks of one job, or of two runs of one program, tell together; then each alone.
 
-    What all tell alike is told once, what only some tell with their ``names``.
+    A finding of all recordings is reported once, one of only some with their ``names``.
     """
     table = kinds()
     lineup = line_up(

@@ -59,11 +59,11 @@ class Finiteness:
 
     def _follow(self, row: int, data: dict[str, Any]) -> None:
         """Take in one call."""
-        told = data.get("values", {})
+        summaries = data.get("values", {})
         inputs = self.flow.inputs(row)
         outputs = list(data.get("outputs", ()))
         for tensor in inputs:
-            summary = told.get(str(tensor))
+            summary = summaries.get(str(tensor))
             if (
                 summary
                 and tensor not in self._now

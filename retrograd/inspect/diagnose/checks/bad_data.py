@@ -57,8 +57,8 @@ def _written(flow: Flow, states: Finiteness, tensor: int, before: int) -> int | 
 
 def _puts_bad_number(flow: Flow, row: int) -> bool:
     """Whether a call fills in a plain number that is not finite, which files of recordings hold as nothing."""
-    told = flow.events[row].data.get("arguments", {}).values()
-    bad = any(value is None or (isinstance(value, float) and not math.isfinite(value)) for value in told)
+    given = flow.events[row].data.get("arguments", {}).values()
+    bad = any(value is None or (isinstance(value, float) and not math.isfinite(value)) for value in given)
     return bad and flow.events[row].op.strip("_") in FILLING
 
 
@@ -67,8 +67,8 @@ def _data_case(flow: Flow, tensor: int, row: int, written: int | None) -> Case:
     facts = flow.facts(tensor)
     event = flow.events[row]
     users = [event, *(flow.events[call] for call in flow.used_in.get(tensor, ()))]
-    told: list[dict[str, Any]] = [e.data["values"].get(str(tensor)) for e in users if "values" in e.data]
-    summary = next(filter(None, told), {})
+    summaries: list[dict[str, Any]] = [e.data["values"].get(str(tensor)) for e in users if "values" in e.data]
+    summary = next(filter(None, summaries), {})
     count = next((f"{summary[key]} {word}" for key, word in _WORDS.items() if summary.get(key)), "NaN")
     value = "infinity" if "inf" in count else "NaN"
     index = f", the first at index {tuple(summary['first_bad'])}" if summary.get("first_bad") else ""

@@ -92,7 +92,7 @@ def _succeeded(flow: Flow, leaf: int, row: int) -> bool:
 
 
 def _follows_rule(flow: Flow, row: int) -> bool:
-    """Whether a call takes a gradient that a custom Function's backward gave without history: told of there."""
+    """Whether a call takes a gradient that a custom Function's backward gave without history: reported there."""
     makers = [made for given in flow.inputs(row) for made in flow.made_in.get(given, ())]
     taken = [made for made in makers if flow.events[made].op == "grad"]
     rules = [rule for rule, _ in flow.of_kind("function", action="backward")]
@@ -157,9 +157,9 @@ def _ends(flow: Flow, cut: _Cut) -> set[int]:
     return set(flow.outputs(cut.way[-1]))
 
 
-def _what_cut(flow: Flow, cut: _Cut, told: tuple[str, str, str, str]) -> str:
+def _what_cut(flow: Flow, cut: _Cut, why: tuple[str, str, str, str]) -> str:
     """Return the second half of the sentence."""
-    root, reason, mode, callee = told
+    root, reason, mode, callee = why
     run = next((run for run in flow.runs if run.begin > cut.row), None)
     event = flow.events[cut.row]
     source = _cause(flow, cut.row)[0]

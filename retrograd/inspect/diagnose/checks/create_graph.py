@@ -25,16 +25,16 @@ _ANY = LINEAR | {"pow", "square", "abs", "mse_loss", "l1_loss", "smooth_l1_loss"
 
 def find(flow: Flow) -> Iterator[Case]:
     """Yield a case for each line whose gradients enter a loss only as a constant."""
-    told = set()
+    reported = set()
     for row, outputs in _gradients(flow):
         source = flow.events[row].source
-        if source in told:
+        if source in reported:
             continue
         for tensor in outputs:
             run = _constant_in(flow, tensor, row)
             updated = _first_order_update(flow, tensor, row) if run is None else None
             if run is not None or updated is not None:
-                told.add(source)
+                reported.add(source)
                 yield _case(flow, tensor, row, run) if run is not None else _update_case(flow, tensor, row, updated)
                 break
 

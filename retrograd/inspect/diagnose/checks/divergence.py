@@ -91,9 +91,11 @@ def _rank_case(flow: Flow, runs: tuple[Run, Run], one: set[int], other: set[int]
     """Return the case of two runs."""
     source, op = _fork(flow, *runs)
     first, second = (listed(flow.name(leaf) for leaf in sorted(leaves)) for leaves in (one, other))
-    told = ((first, one, "one"), (second, other, "other"))
+    sides_of = ((first, one, "one"), (second, other, "other"))
     sides = [
-        f"{names} get{'s' * (len(leaves) == 1)} a gradient only in the {word}" for names, leaves, word in told if leaves
+        f"{names} get{'s' * (len(leaves) == 1)} a gradient only in the {word}"
+        for names, leaves, word in sides_of
+        if leaves
     ]
     example = flow.name(min(one or other))
     return Case(

@@ -24,11 +24,11 @@ _DIFFERS = 1e-2
 
 def find(flow: Flow) -> Iterator[Case]:
     """Yield the cases of this family, one for each class and kind; what was measured only where nothing else tells."""
-    told: set[tuple[str, str]] = set()
+    reported: set[tuple[str, str]] = set()
     for case in (*_returned(flow), *_constants(flow), *_measured(flow)):
         key = (case.kind, case.op)
-        if key not in told and not ("analytic" in case.evidence and case.op in {op for _, op in told}):
-            told.add(key)
+        if key not in reported and not ("analytic" in case.evidence and case.op in {op for _, op in reported}):
+            reported.add(key)
             yield case
 
 

@@ -172,12 +172,12 @@ def _kept_case(flow: Flow, made_at: SourceLine | None, tensors: list[int], steps
 
 def _kept_on_ctx(flow: Flow) -> Iterator[Case]:
     """Yield a case for each custom Function that keeps an output as an attribute of ctx."""
-    told = set()
+    reported = set()
     for row, event in flow.of_kind("function", action="forward"):
         kept = [name for name, what in event.data.get("kept", {}).items() if what == "output"]
-        if not kept or event.op in told:
+        if not kept or event.op in reported:
             continue
-        told.add(event.op)
+        reported.add(event.op)
         line = event.data.get("kept_lines", {}).get(kept[0])
         defined = event.data.get("forward_line") or []
         source = SourceLine(defined[0], line, defined[2]) if line and len(defined) == 3 else event.source
@@ -222,9 +222,9 @@ def _never_cleared(flow: Flow, run: Run, following: Run | None) -> list[int]:
     until = len(flow.events) if following is None else following.begin
     left = []
     for leaf, arrivals in flow.accumulated.items():
-        told = [row for change in _CLEARING for row in flow.told_of.get((leaf, change), ())]
+        cleared_at = [row for change in _CLEARING for row in flow.told_of.get((leaf, change), ())]
         habit = following is None and any(row < run.begin for row in flow.told_of.get((leaf, "zero_grad"), ()))
-        cleared = habit or any(run.end < row < until for row in told)
+        cleared = habit or any(run.end < row < until for row in cleared_at)
         if not cleared and any(run.begin < row < run.end for row in arrivals):
             left.append(leaf)
     return left

@@ -61,13 +61,13 @@ def _leaks(flow: Flow) -> Iterator[Case]:
         owner = _owner(event)
         if owner[1] is not None or owner[2] is not None:
             copies.setdefault((owner, event.data.get("hook"), event.source), []).append((row, event))
-    told: set[SourceLine | None] = set()
+    reported: set[SourceLine | None] = set()
     for found in copies.values():
         live = [(row, event) for row, event in found if event.data.get("handle") not in removed]
-        if len(live) < 2 or live[0][1].source in told:
+        if len(live) < 2 or live[0][1].source in reported:
             continue
         if any(live[0][0] < run.begin < live[-1][0] for run in flow.runs):
-            told.add(live[0][1].source)
+            reported.add(live[0][1].source)
             yield _leak_case(flow, live)
 
 
@@ -98,16 +98,16 @@ def _hung_on(flow: Flow, event: Event) -> str:
 
 def _mutating(flow: Flow) -> Iterator[Case]:
     """Yield a case for each hook that changed the gradient it was given."""
-    told: set[object] = set()
+    reported: set[object] = set()
     registered = {event.data.get("handle"): event for _, event in _registered(flow)}
     for row, event in flow.of_kind("hook", action="ran", in_place=True):
         began = registered.get(event.data.get("handle"), event)
         hook = event.data.get("hook") or began.data.get("hook") or "a hook"
         write = _write_of(flow, row, str(hook))
         source = write.source if write is not None else began.source or event.source
-        if event.op == "post-accumulate" or source in told:
+        if event.op == "post-accumulate" or source in reported:
             continue
-        told.add(source)
+        reported.add(source)
         name = _hung_on(flow, began)
         yield Case(
             kind="hook-mutates-grad",

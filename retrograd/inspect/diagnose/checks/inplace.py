@@ -202,12 +202,12 @@ def _saved_name(flow: Flow, clash: _Clash) -> str:
 
 def _mutating_functions(flow: Flow) -> Iterator[Case]:
     """Yield a case for each custom Function that changed an input in forward and did not say so."""
-    told = set()
+    reported = set()
     for row, event in flow.of_kind("function", action="forward"):
         mutated = [tensor for tensor in event.data.get("mutated", ()) if _matters(flow, row, tensor)]
-        if not mutated or event.op in told:
+        if not mutated or event.op in reported:
             continue
-        told.add(event.op)
+        reported.add(event.op)
         write = _write_inside(flow, row, set(mutated))
         source = flow.events[write].source if write is not None else event.source
         names = listed(_parameter_name(flow, event.data, tensor) for tensor in mutated)

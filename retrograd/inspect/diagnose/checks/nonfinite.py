@@ -171,7 +171,7 @@ def _why(flow: Flow, states: Finiteness, row: int) -> str:
 
 
 def _ranges(flow: Flow, row: int) -> list[Any]:
-    """Return ``[min, max]`` of a call's inputs, as their makers told."""
+    """Return ``[min, max]`` of a call's inputs, as recorded by the calls that made them."""
     found = []
     for tensor in flow.inputs(row):
         made = flow.last_producer(tensor, row, lambda call: "range" in flow.events[call].data)

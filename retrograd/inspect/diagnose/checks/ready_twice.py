@@ -44,10 +44,10 @@ def _hooks_fired(flow: Flow) -> dict[int, list[int]]:
 
 
 def _reducers_fired(flow: Flow) -> dict[int, list[int]]:
-    """Return leaf -> rows at which a gradient arrived that PyTorch's reducer was told of."""
+    """Return leaf -> rows at which a gradient arrived that PyTorch's reducer saw."""
     arrivals = {leaf: list(rows) for leaf, rows in flow.accumulated.items()}
     for run in flow.runs:
-        if run.nested and run.accumulates and not run.inputs and not run.error:  # nothing is told of its leaves
+        if run.nested and run.accumulates and not run.inputs and not run.error:  # its leaves are not recorded
             for leaf in flow.leaves_behind(flow.reached_by(run)):
                 arrivals.setdefault(leaf, []).append(run.end - 1)
     return {

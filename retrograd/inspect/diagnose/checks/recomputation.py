@@ -76,8 +76,8 @@ def _other_numbers(event: Event, twin: Event) -> bool:
 
 def _draws(event: Event) -> bool:
     """Whether a call draws random numbers that its result shows."""
-    told = event.data.get("arguments", {})
-    off = told.get("training", told.get("2")) is False or told.get("p", told.get("1")) == 0
+    arguments = event.data.get("arguments", {})
+    off = arguments.get("training", arguments.get("2")) is False or arguments.get("p", arguments.get("1")) == 0
     return event.op in _RANDOM or ("dropout" in event.op and not off)
 
 

@@ -40,13 +40,13 @@ CHECK = Check("shape", KINDS, find)
 
 def _broadcasts(flow: Flow) -> Iterator[Case]:
     """Yield a case for each line of a loss at which a column and a vector of equal length made a square."""
-    told = set()
+    reported = set()
     for row, event in flow.of_kind("operation"):
-        if event.op.strip("_") not in _ELEMENTWISE or event.source in told:
+        if event.op.strip("_") not in _ELEMENTWISE or event.source in reported:
             continue
         pair = _accident(flow, row)
         if pair is not None and _in_a_loss(flow, row):
-            told.add(event.source)
+            reported.add(event.source)
             yield _broadcast_case(flow, row, *pair)
 
 
@@ -150,13 +150,13 @@ def _last_reduction(flow: Flow, root: int) -> int | None:
 
 def _duplicates(flow: Flow) -> Iterator[Case]:
     """Yield a case for each line of a loss that wrote several values to one place."""
-    told = set()
+    reported = set()
     for kind in ("inplace", "operation"):
         for row, event in flow.of_kind(kind):
             count = event.data.get("duplicates", 0)
-            if not count or event.source in told or not flow.has_node(row) or not _in_a_loss(flow, row):
+            if not count or event.source in reported or not flow.has_node(row) or not _in_a_loss(flow, row):
                 continue
-            told.add(event.source)
+            reported.add(event.source)
             yield _duplicate_case(flow, row, count)
 
 
