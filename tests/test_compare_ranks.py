@@ -17,7 +17,7 @@ from retrograd.inspect.lineup.endings import next_node
 from retrograd.inspect.lineup.lineup import Lineup
 from retrograd.inspect.render.diff_text import lineup_lines
 from retrograd.inspect.snapshot import SourceLine
-from retrograd.inspect.tensors import TensorFacts
+from retrograd.inspect.tensor_facts import TensorFacts
 from retrograd.inspect.walk import walk
 
 

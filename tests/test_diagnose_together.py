@@ -14,7 +14,7 @@ from retrograd.inspect.events import Event, Recording
 from retrograd.inspect.findings import Finding
 from retrograd.inspect.lineup.results import first_other_result
 from retrograd.inspect.snapshot import SourceLine
-from retrograd.inspect.tensors import TensorFacts
+from retrograd.inspect.tensor_facts import TensorFacts
 
 PROGRAM = """
 import random, sys, time

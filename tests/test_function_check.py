@@ -19,7 +19,7 @@ from derivative_functions import MEANT, RIGHT, WRONG, drawn, function
 
 from retrograd.inspect import recording
 from retrograd.inspect.diagnose import diagnose
-from retrograd.inspect.differences import apart, check
+from retrograd.inspect.finite_differences import apart, check
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 EACH_ENGINE = pytest.mark.parametrize("engine", ["retrograd", "torch"])

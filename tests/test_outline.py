@@ -10,7 +10,7 @@ from types import CodeType
 
 import pytest
 
-from retrograd.inspect.outline import block_around, loop_variables
+from retrograd.inspect.program.blocks import block_around, loop_variables
 
 PROGRAM = """\
 import torch

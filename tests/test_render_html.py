@@ -26,7 +26,7 @@ from retrograd.inspect.render.page.faces import atom_sizes
 from retrograd.inspect.render.page.groups import groups_of
 from retrograd.inspect.render.page.packing import Packed, script_json
 from retrograd.inspect.snapshot import GraphSnapshot, SourceLine
-from retrograd.inspect.tensors import TensorFacts
+from retrograd.inspect.tensor_facts import TensorFacts
 
 HOSTILE = '</script><img src=x onerror="alert(1)">&\u2028\u2029<!-- {{script}} \'\x00\x1b[31m \ud800 漢'
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from retrograd.inspect.spelling import is_name, spelling_at
+from retrograd.inspect.program.spelling import is_name, spelling_at
 
 SEEN = []
 

@@ -7,8 +7,8 @@ import threading
 
 import numpy as np
 
+from retrograd.inspect.tensor_facts import TensorFacts
 from retrograd.inspect.tensor_table import TensorTable
-from retrograd.inspect.tensors import TensorFacts
 
 
 class Thing:

@@ -11,8 +11,8 @@ import pytest
 
 import retrograd as rg
 from retrograd.inspect import walk
-from retrograd.inspect.frames import read_locals
-from retrograd.inspect.names import parameter_names
+from retrograd.inspect.program.frames import read_locals
+from retrograd.inspect.program.names import parameter_names
 
 GLOBAL_WEIGHT = rg.ones(1, requires_grad=True)
 

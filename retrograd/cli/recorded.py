@@ -10,7 +10,7 @@ from functools import partial
 from typing import NoReturn
 
 from ..inspect.events import Event, Recording
-from ..inspect.frames import source_line, user_frame
+from ..inspect.program.frames import source_line, user_frame
 from ..inspect.record import error_event, recording
 from . import results
 from .launcher import Launch

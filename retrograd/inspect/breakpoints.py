@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import RetrogradError, UsageError
-from .frames import user_frame
+from .program.frames import user_frame
 from .snapshot import SourceLine
 from .sources import sources
 from .sources.base import Ran

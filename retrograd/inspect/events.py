@@ -24,7 +24,7 @@ from .columns import (
     text_checked,
 )
 from .snapshot import GraphSnapshot, SourceLine
-from .tensors import TensorFacts
+from .tensor_facts import TensorFacts
 
 SCHEMA = 1
 """Schema number of saved recordings; raised whenever an older reader would misread a file."""

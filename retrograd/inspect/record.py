@@ -11,11 +11,11 @@ from datetime import UTC, datetime
 from types import TracebackType
 
 from ..errors import UsageError
-from .differences.check import check_functions
 from .event_data import LEVELS
 from .events import Event, Recording
 from .figure_schedule import FigureSchedule
-from .frames import is_foreign, strip_own_frames
+from .finite_differences.check import check_functions
+from .program.frames import is_foreign, strip_own_frames
 from .snapshot import EDGE_COLUMNS, NODE_COLUMNS, GraphSnapshot, SourceLine
 from .sources import sources
 from .sources.specimens import Specimens

@@ -12,7 +12,7 @@ import weakref
 from collections.abc import Callable, Hashable, Iterable
 from typing import Any
 
-from .tensors import TensorFacts
+from .tensor_facts import TensorFacts
 
 _DEAD = 1_000
 """Entries of dead tensors that are kept at most beside as many as live: looking for them costs more than they take."""

@@ -13,7 +13,7 @@ from typing import Any
 
 from ..events import Event, Recording
 from ..snapshot import SourceLine
-from ..tensors import TensorFacts
+from ..tensor_facts import TensorFacts
 from .runs import Run, runs_of
 
 CALLS = frozenset({"operation", "inplace", "cut", "function"})

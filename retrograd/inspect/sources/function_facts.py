@@ -10,7 +10,7 @@ from collections.abc import Container, Iterator
 from types import CodeType
 from typing import Any
 
-from ..frames import is_foreign, last_return
+from ..program.frames import is_foreign, last_return
 
 
 def code_of(function: Any) -> CodeType | None:

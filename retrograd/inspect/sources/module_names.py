@@ -7,8 +7,8 @@ from collections.abc import Callable
 from types import FrameType
 from typing import Any
 
-from ..frames import user_frames
-from ..names import frame_variables, search
+from ..program.frames import user_frames
+from ..program.names import frame_variables, search
 
 
 class Root:

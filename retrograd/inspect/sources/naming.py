@@ -8,8 +8,8 @@ from collections.abc import Mapping
 from types import FrameType
 from typing import Any
 
-from ..frames import user_frames
-from ..names import Found, ParameterName, frame_variables, parameter_names, search
+from ..program.frames import user_frames
+from ..program.names import Found, ParameterName, frame_variables, parameter_names, search
 from ..snapshot import GraphSnapshot
 from .base import Node, Origins
 

@@ -11,7 +11,7 @@ from bisect import bisect_right
 from types import CodeType, FrameType
 from typing import Any
 
-from ..frames import source_line
+from ..program.frames import source_line
 from ..snapshot import SourceLine
 
 _KEEP = 1_000_000

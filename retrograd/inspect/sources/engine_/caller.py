@@ -16,7 +16,7 @@ from ....engine.checkpoint.run import _Region
 from ....engine.execution.graph_task import GraphTask
 from ....engine.table.public import FUNCTIONS, METHODS, NAMESPACES, PROPERTIES
 from ....engine.tensors.base import tensor_class
-from ...frames import is_foreign
+from ...program.frames import is_foreign
 
 _INTERNAL = "<internal>"
 _MODULE = "<module>"

@@ -12,8 +12,9 @@ from ....engine.aliasing.views import requires_grad
 from ....engine.switches.state import STATE
 from ....engine.tensors.base import TensorBase
 from ...events import Event
-from ...stacks import stack_of
+from ...program.stacks import stack_of
 from .. import array_values as values
+from .call_facts import described
 from .caller import Caller
 from .choosers import choosers
 from .describing import Describing
@@ -21,7 +22,6 @@ from .kept import saved_numbers
 from .shared import SharedMemory
 from .sites import Site
 from .spellings import fitting
-from .told import described
 from .watching import Observer, Watching, guarded
 
 _PLAIN = frozenset({int, float, bool, str, type(None)})

@@ -7,7 +7,7 @@ import weakref
 from typing import Any
 
 from ...events import Event
-from ...frames import source_line, user_frame
+from ...program.frames import source_line, user_frame
 from .watching import Observer, Watching, guarded
 
 

@@ -14,13 +14,13 @@ from ....engine.switches.state import STATE
 from ....engine.tensors.base import TensorBase
 from ....engine.tensors.tensor import Tensor
 from ...events import Event
-from ...frames import source_line
+from ...program.frames import source_line
 from ...snapshot import SourceLine
 from .. import array_values as values
+from .call_facts import Measured, Surroundings, around
 from .caller import Caller, caller_of
 from .sites import Site, Sites
 from .spellings import Names
-from .told import Measured, Surroundings, around
 from .watching import Watching
 
 _MAX_LINES = 50_000

@@ -9,7 +9,7 @@ from ....engine.aliasing.views import has_history, requires_grad
 from ....engine.function.node import user_backward
 from ....engine.tensors.base import TensorBase
 from ...events import Event
-from ...frames import is_foreign, source_line, user_frame
+from ...program.frames import is_foreign, source_line, user_frame
 from ...snapshot import SourceLine
 from ..function_facts import code_of, definition, stored_at, stored_tensors
 from .rerun import see

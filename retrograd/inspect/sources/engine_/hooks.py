@@ -8,7 +8,7 @@ from typing import Any
 from ....engine.nodes.node import GraphNode
 from ....engine.tensors.base import TensorBase
 from ...events import Event
-from ...frames import source_line, user_frame
+from ...program.frames import source_line, user_frame
 from ...snapshot import SourceLine
 from .. import array_values as values
 from .watching import Observer, Watching, guarded

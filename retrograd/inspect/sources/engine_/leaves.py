@@ -8,8 +8,8 @@ from typing import Any
 from ....engine.aliasing.views import has_history, requires_grad
 from ....engine.tensors.base import TensorBase
 from ...events import Event
-from ...frames import source_line
-from ...stacks import stack_of
+from ...program.frames import source_line
+from ...program.stacks import stack_of
 from .caller import caller_of
 from .spellings import Names
 from .watching import Observer, Watching, guarded

@@ -12,7 +12,7 @@ from typing import Any
 from ....engine import observe
 from ....engine.function.function import Function
 from ....engine.switches.state import peek_number
-from ...frames import forget_judgements, user_frame
+from ...program.frames import forget_judgements, user_frame
 from ..base import Node
 from ..naming import NameMemory
 from ..origins import OriginTables

@@ -22,7 +22,7 @@ from .writes import Writes
 
 
 def observers_for(watching: Watching, picture: Picture) -> list[Observer]:
-    """The observers for a watcher's level, in the order in which they are told."""
+    """The observers for a watcher's level, in the order in which they are notified."""
     runs = Runs(watching, picture)
     found: list[Observer] = [runs, Owners(watching, LINES)]
     if watching.wants("full"):
@@ -37,8 +37,8 @@ def observers_for(watching: Watching, picture: Picture) -> list[Observer]:
 
 
 @contextmanager
-def told(observers: list[Observer]) -> Iterator[None]:
-    """Let the engine tell these observers until the block ends."""
+def observing(observers: list[Observer]) -> Iterator[None]:
+    """Register these observers with the engine until the block ends."""
     for observer in observers:
         observe.add(observer)
     try:

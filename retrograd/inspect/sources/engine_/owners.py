@@ -8,8 +8,8 @@ from typing import Any
 
 from ....engine.aliasing.views import requires_grad
 from ...events import Event
-from ...frames import source_line, user_frame
-from ...names import unregistered
+from ...program.frames import source_line, user_frame
+from ...program.names import unregistered
 from .. import named_scopes
 from ..module_names import Roots, below, variable_of
 from .caller import note_module

@@ -14,7 +14,7 @@ from ....engine.aliasing.views import CopySlices
 from ....engine.nodes.accumulate import AccumulateGrad
 from ....engine.nodes.node import Port
 from ....engine.nodes.opnode import OpNode
-from ...frames import user_frames
+from ...program.frames import user_frames
 from ...snapshot import GraphSnapshot, SourceLine
 from ..base import Node, Origins
 from .facts import Facts

@@ -11,7 +11,7 @@ from typing import Any
 
 from ....engine.tensors.base import TensorBase
 from ...events import Event
-from ...frames import source_line, user_frame
+from ...program.frames import source_line, user_frame
 from ...snapshot import GraphSnapshot
 from ..base import Node
 from .nodes import kept_norms

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from types import CodeType
 from typing import Any
 
-from ...frames import source_line
+from ...program.frames import source_line
 from ...snapshot import SourceLine
 from ..function_shapes import FLAT, POLES
 from .caller import Caller, spelled

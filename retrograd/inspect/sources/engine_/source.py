@@ -21,7 +21,7 @@ from ..hook_lines import attach
 from ..naming import Naming, add_origins
 from .facts import Facts
 from .lines import LINES
-from .observers import observers_for, told
+from .observers import observers_for, observing
 from .repeats import Repeats, outline_of
 from .rerun import EngineRerun
 from .runs import Picture
@@ -101,7 +101,7 @@ class EngineSource:
         """Tell the sink what happens, until the block ends."""
         watching = Watching(sink, None if every_thread else threading.get_ident(), level)
         observers = observers_for(watching, self._picturing(Repeats()))
-        with LINES.watch(), told(observers):
+        with LINES.watch(), observing(observers):
             yield
 
     def steps(self, look: Callable[[Ran], None]) -> AbstractContextManager[None]:

@@ -10,8 +10,8 @@ from types import FrameType, ModuleType
 from typing import Any
 
 from ...event_data import Stack
-from ...spelling import Spelling, is_name, spelling_at
-from ...stacks import stack_of
+from ...program.spelling import Spelling, is_name, spelling_at
+from ...program.stacks import stack_of
 from .caller import Caller
 from .watching import Watching
 

@@ -15,7 +15,7 @@ from ....engine.tensors.base import TensorBase
 from ...event_data import LEVELS
 from ...events import Event
 from ...snapshot import GraphSnapshot, SourceLine
-from ...tensors import TensorFacts
+from ...tensor_facts import TensorFacts
 from ..base import Node, Sink
 from .facts import memory_of
 

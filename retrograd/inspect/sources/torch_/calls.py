@@ -8,7 +8,7 @@ from collections.abc import Callable
 from types import FrameType
 from typing import Any, Protocol
 
-from ...frames import is_foreign, user_frame
+from ...program.frames import is_foreign, user_frame
 from ..origins import Settled
 from .rules import Rule, judge
 

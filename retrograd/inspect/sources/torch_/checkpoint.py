@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from ...events import Event
-from ...frames import source_line, user_frame
+from ...program.frames import source_line, user_frame
 from ..patches import Patches
 from .calls import unseen
 

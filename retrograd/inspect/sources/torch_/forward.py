@@ -9,9 +9,9 @@ from typing import Any
 
 from ...event_data import OperationData, Stack
 from ...events import Event
+from ...program.spelling import UNKNOWN, Spelling, spelling_at
+from ...program.stacks import stack_of
 from ...snapshot import SourceLine
-from ...spelling import UNKNOWN, Spelling, spelling_at
-from ...stacks import stack_of
 from ..base import Sink
 from ..origins import Marks
 from .calls import Call, version_of

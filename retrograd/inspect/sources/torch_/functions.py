@@ -8,7 +8,7 @@ from types import FrameType
 from typing import Any
 
 from ...events import Event
-from ...frames import is_foreign, source_line, user_frame
+from ...program.frames import is_foreign, source_line, user_frame
 from ...snapshot import SourceLine
 from ..function_facts import code_of, definition, stored_at, stored_tensors
 from ..origins import Marks

@@ -10,7 +10,7 @@ from types import FrameType
 from typing import Any
 
 from ...events import Event
-from ...frames import source_line, user_frame
+from ...program.frames import source_line, user_frame
 from ...snapshot import SourceLine
 from ..patches import Patches
 from .calls import is_traced, unseen, version_of

@@ -12,7 +12,7 @@ import threading
 from types import FrameType
 from typing import Any
 
-from ...frames import user_frame
+from ...program.frames import user_frame
 from ..origins import Marks
 from .calls import Caller, Listener
 from .rules import IGNORED

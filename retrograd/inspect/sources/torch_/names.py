@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...frames import read_locals
-from ...spelling import Spelling
+from ...program.frames import read_locals
+from ...program.spelling import Spelling
 from .calls import Call
 from .rules import SWAPPED
 

@@ -9,8 +9,8 @@ from types import FrameType
 from typing import Any
 
 from ...events import Event
-from ...frames import source_line, user_frame, user_frames
-from ...names import frame_variables, search, unregistered
+from ...program.frames import source_line, user_frame, user_frames
+from ...program.names import frame_variables, search, unregistered
 from .calls import unseen
 from .forward import Inside
 from .resting import Resting

@@ -8,7 +8,7 @@ from types import FrameType
 from typing import Any
 
 from ...events import Event
-from ...frames import source_line, user_frame
+from ...program.frames import source_line, user_frame
 from .calls import unseen
 from .tensors import number_of
 

@@ -11,8 +11,8 @@ from collections.abc import Sequence
 from types import CodeType, FrameType
 from typing import Any, NamedTuple
 
-from ...frames import user_frames
 from ...garbage import collector_paused
+from ...program.frames import user_frames
 from ...snapshot import GraphSnapshot
 from ..base import Node, Origins
 from ..collect import LEAF_NUMBER

@@ -11,9 +11,9 @@ from typing import Any
 
 from ...event_data import Values
 from ...events import Event, Facts
-from ...frames import source_line, user_frames
-from ...names import frame_variables, search
-from ...outline import loop_variables
+from ...program.blocks import loop_variables
+from ...program.frames import source_line, user_frames
+from ...program.names import frame_variables, search
 from ...snapshot import GraphSnapshot
 from ...tensor_table import TensorTable
 from ..array_values import gradient_figures, summary

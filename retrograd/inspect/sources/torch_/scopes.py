@@ -7,7 +7,7 @@ from collections.abc import Callable
 from types import FrameType
 from typing import Any
 
-from ...frames import is_foreign, user_frame
+from ...program.frames import is_foreign, user_frame
 from ..module_names import Roots, below
 from ..origins import Marks, Settled
 from .mode import put_back, take_off

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from ...program.spelling import is_name
 from ...snapshot import SourceLine
-from ...spelling import is_name
+from ...tensor_facts import TensorFacts
 from ...tensor_table import TensorTable
-from ...tensors import TensorFacts
 
 _dtypes: dict[Any, str] = {}
 _shapes: dict[Any, tuple[int, ...]] = {}

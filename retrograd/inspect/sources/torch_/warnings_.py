@@ -13,7 +13,7 @@ from collections.abc import Callable
 from types import FrameType
 from typing import Any
 
-from ...frames import read_locals
+from ...program.frames import read_locals
 
 _OURS = os.path.dirname(os.path.abspath(__file__)) + os.sep
 _HOOKS = ("_backward_hooks", "_backward_pre_hooks", "_forward_hooks", "_forward_pre_hooks")

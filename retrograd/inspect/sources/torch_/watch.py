@@ -16,9 +16,9 @@ from contextlib import contextmanager
 from types import FrameType
 from typing import Any
 
-from ...frames import forget_judgements, user_frame
-from ...spelling import forget_places
-from ...stacks import forget_stacks
+from ...program.frames import forget_judgements, user_frame
+from ...program.spelling import forget_places
+from ...program.stacks import forget_stacks
 from ..base import Origins, Sink, Source
 from ..named_scopes import FOLLOWERS
 from ..naming import NameMemory

@@ -8,9 +8,9 @@ from __future__ import annotations
 from types import CodeType, FrameType
 from typing import Any
 
-from .event_data import Stack
+from ..event_data import Stack
+from .blocks import block_around
 from .frames import is_foreign, judged, read_locals
-from .outline import block_around
 
 _MAX_FRAMES = 8
 _MAX_CACHED = 20_000
