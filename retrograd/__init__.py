@@ -34,6 +34,16 @@ _LAZY_MODULES = (
     "random",
     "testing",
     "catalogue",
+    "amp",
+    "accelerator",
+    "backends",
+    "compiler",
+    "cuda",
+    "jit",
+    "mps",
+    "mtia",
+    "version",
+    "xpu",
 )
 _FROM_INSPECT = ("debug",)
 

@@ -6,6 +6,8 @@ import math
 from typing import Any
 
 from .engine.custom_op.tags import Tag
+from .engine.devices.mixed_precision import GradScaler, autocast
+from .engine.devices.uncompiled import compile  # noqa: A004 - torch's name
 from .engine.forward_mode.forward_ad import _set_fwd_grad_enabled
 from .engine.overriding.asking import offer as _offer
 from .engine.random import Generator, default_generator, get_rng_state, initial_seed, manual_seed, set_rng_state
@@ -38,6 +40,7 @@ from .engine.tensors.limits import finfo, iinfo
 from .engine.tensors.printing import set_printoptions
 from .engine.tensors.tensor import Tensor
 from .engine.transforms.vmap import vmap
+from .engine.warning import set_warn_always
 
 inf, nan, pi, e = math.inf, math.nan, math.pi, math.e
 newaxis = None
@@ -54,14 +57,15 @@ def promote_types(a: dtype, b: dtype) -> dtype:
 
 
 __all__ = [
-    "Generator", "Size", "Tag", "Tensor", "_set_fwd_grad_enabled", "channels_last", "channels_last_3d",
-    "contiguous_format", "layout", "memory_format",
+    "Generator", "GradScaler", "Size", "Tag", "Tensor", "_set_fwd_grad_enabled", "autocast", "channels_last",
+    "channels_last_3d",
+    "compile", "contiguous_format", "layout", "memory_format",
     "default_generator", "device",
     "dtype", "e", "enable_grad", "finfo", "get_default_dtype", "get_rng_state", "iinfo", "inf", "inference_mode",
     "initial_seed", "is_anomaly_check_nan_enabled", "is_anomaly_enabled", "is_grad_enabled", "is_inference",
     "is_inference_mode_enabled", "manual_seed", "nan", "newaxis", "no_grad", "pi", "preserve_format",
     "promote_types", "scope", "set_default_dtype", "set_grad_enabled", "set_printoptions", "set_rng_state",
-    "strided", "vmap",
+    "set_warn_always", "strided", "vmap",
 ]  # fmt: skip
 
 NAMES: dict[str, Any] = {name: globals()[name] for name in __all__}

@@ -11,6 +11,7 @@ from source_tree import MODULES, Module, own_target
 FACE_NAMES = (
     "catalogue", "autograd", "nn", "optim", "signal", "utils", "library", "_custom_op", "_C",
     "func", "masked", "overrides", "profiler", "random", "testing",
+    "accelerator", "amp", "backends", "compiler", "cuda", "jit", "mps", "mtia", "version", "xpu",
 )  # fmt: skip
 FACE = tuple(f"retrograd.{name}" for name in FACE_NAMES)
 

@@ -14,7 +14,9 @@ from ..engine.graph.internals import _set_grad_enabled, _WeakTensorRef
 from ..engine.overriding.overrides import DisableTorchFunction, DisableTorchFunctionSubclass
 from ..engine.overriding.overrides import disabled_torch_function_impl as _disabled_torch_function_impl
 from ..engine.switches.engine_switches import is_grad_layout_enforced as _is_grad_layout_enforcement_enabled
+from ..engine.switches.engine_switches import is_multithreading_enabled as _is_multithreading_enabled
 from ..engine.switches.modes import is_grad_enabled
+from ..engine.tensors.base import TensorBase
 
 _MODULES = ("_autograd", "_functions")
 
@@ -26,8 +28,8 @@ def __getattr__(name: str) -> Any:
 
 
 __all__ = [
-    "DisableTorchFunction", "DisableTorchFunctionSubclass", "_disabled_torch_function_impl",
+    "DisableTorchFunction", "DisableTorchFunctionSubclass", "TensorBase", "_disabled_torch_function_impl",
     "_WeakTensorRef", "_current_autograd_node", "_current_graph_task_execution_order", "_current_graph_task_id",
-    "_is_fwd_grad_enabled", "_is_grad_layout_enforcement_enabled", "_set_fwd_grad_enabled",
-    "_set_grad_enabled", "_will_engine_execute_node", "is_grad_enabled",
+    "_is_fwd_grad_enabled", "_is_grad_layout_enforcement_enabled", "_is_multithreading_enabled",
+    "_set_fwd_grad_enabled", "_set_grad_enabled", "_will_engine_execute_node", "is_grad_enabled",
 ]  # fmt: skip

@@ -6,9 +6,11 @@ import importlib
 from typing import Any
 
 from ..engine.execution.backward import backward, grad
+from ..engine.execution.root_gradients import shapes_of as _calculate_shape
 from ..engine.function.function import Function
 from ..engine.nodes.saved import SavedTensor
 from ..engine.overriding.asking import offer as _offer
+from ..engine.profiling.steps import ProfilerActivity, kineto_available
 from ..engine.switches.anomaly import detect_anomaly, set_detect_anomaly
 from ..engine.switches.engine_switches import (
     _force_original_view_tracking,
@@ -41,8 +43,9 @@ def __getattr__(name: str) -> Any:
 _offer(globals(), "torch.autograd", ["grad"])
 
 __all__ = [
-    "Function", "SavedTensor", "Variable", "_force_original_view_tracking", "_unsafe_preserve_version_counter",
-    "backward", "detect_anomaly", "enable_grad", "enforce_grad_layout_policy", "grad", "gradcheck", "gradgradcheck",
-    "inference_mode", "is_multithreading_enabled", "is_view_replay_enabled", "no_grad", "set_detect_anomaly",
+    "Function", "ProfilerActivity", "SavedTensor", "Variable", "_calculate_shape",
+    "_force_original_view_tracking", "_unsafe_preserve_version_counter", "backward", "detect_anomaly",
+    "enable_grad", "enforce_grad_layout_policy", "grad", "gradcheck", "gradgradcheck", "inference_mode",
+    "is_multithreading_enabled", "is_view_replay_enabled", "kineto_available", "no_grad", "set_detect_anomaly",
     "set_grad_enabled", "set_multithreading_enabled",
 ]  # fmt: skip

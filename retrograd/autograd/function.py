@@ -9,4 +9,9 @@ from ..engine.function.function import (
     once_differentiable,
 )
 
-__all__ = ["BackwardCFunction", "Function", "FunctionCtx", "InplaceFunction", "NestedIOFunction", "once_differentiable"]
+FunctionMeta = type(Function)
+
+__all__ = [
+    "BackwardCFunction", "Function", "FunctionCtx", "FunctionMeta",
+    "InplaceFunction", "NestedIOFunction", "once_differentiable",
+]  # fmt: skip

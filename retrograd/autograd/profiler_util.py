@@ -1,5 +1,6 @@
 """The face of ``torch.autograd.profiler_util``: re-exports only."""
 
 from ..engine.profiling.events import EventList, FunctionEvent, FunctionEventAvg, Interval
+from ..engine.profiling.table import duration as _format_time
 
-__all__ = ["EventList", "FunctionEvent", "FunctionEventAvg", "Interval"]
+__all__ = ["EventList", "FunctionEvent", "FunctionEventAvg", "Interval", "_format_time"]

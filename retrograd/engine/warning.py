@@ -10,6 +10,29 @@ from .frames import ENGINE, outside
 
 _OURS = (ENGINE, os.path.join(os.path.dirname(os.path.dirname(ENGINE)), "nn", ""))
 
+_said: set[str] = set()
+_always = False
+
+
+def set_warn_always(b: bool) -> None:
+    """Whether warnings that are given once a process are given each time."""
+    global _always
+    if not isinstance(b, bool):
+        raise RuntimeError(f"setWarnOnlyOnce expects a bool, but got {type(b).__name__}")
+    _always = b
+
+
+def is_warn_always() -> bool:
+    """What ``set_warn_always`` said last."""
+    return _always
+
+
+def warn_once(message: str) -> None:
+    """Warn, but of the same thing only once in a process (unless ``set_warn_always``)."""
+    if _always or message not in _said:
+        _said.add(message)
+        warn(message)
+
 
 def warn(message: str, category: type[Warning] = UserWarning) -> None:
     """Warn at the innermost line outside the engine and ``nn``.

@@ -14,7 +14,7 @@ from ..graph.logging_ import attach_if_wanted, is_wanted
 from ..nodes.edges import GradientEdge, edge_of
 from ..nodes.node import GraphNode
 from ..tensors.base import TensorBase, wrap
-from ..warning import warn
+from ..warning import warn, warn_once
 from .batched import batched_grad
 from .execute import run_backward
 from .root_gradients import make_grads, root_edges
@@ -270,16 +270,10 @@ def _materialized(results: list[Any], wanted: list[Any], create_graph: bool) -> 
     return filled
 
 
-_warned = False
-
-
 def _warn_create_graph() -> None:
-    global _warned
-    if not _warned:
-        _warned = True
-        warn(
-            "Using backward() with create_graph=True will create a reference cycle between the parameter and its "
-            "gradient which can cause a memory leak. We recommend using autograd.grad when creating the graph to avoid "
-            "this. If you have to use this function, make sure to reset the .grad fields of your parameters to None "
-            "after use to break the cycle and avoid the leak."
-        )
+    warn_once(
+        "Using backward() with create_graph=True will create a reference cycle between the parameter and its "
+        "gradient which can cause a memory leak. We recommend using autograd.grad when creating the graph to avoid "
+        "this. If you have to use this function, make sure to reset the .grad fields of your parameters to None "
+        "after use to break the cycle and avoid the leak."
+    )

@@ -44,6 +44,15 @@ def make_grads(outputs: list[Any], given: list[Any], *, batched: bool) -> list[A
     return grads
 
 
+def shapes_of(output: Any, grad: Any, is_grads_batched: bool) -> tuple[Any, Any]:
+    """The shapes of an output (or of the input of its edge) and of one gradient for it."""
+    if isinstance(output, GradientEdge):
+        if is_grads_batched:
+            raise RuntimeError("Batched grads are not supported with GradientEdge")
+        return _output_sig(output).shape, grad.shape
+    return output.shape, Size(grad.shape[1:]) if is_grads_batched else grad.shape
+
+
 def _output_sig(t: Any) -> Sig:
     if isinstance(t, GradientEdge):
         edge = edge_of(t)

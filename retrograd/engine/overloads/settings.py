@@ -10,7 +10,7 @@ from ..table.public import check_tensor, public
 from ..tensors.base import TensorBase
 from ..tensors.convert import dtype_of_type
 from ..tensors.dtypes import CPU, device, from_numpy_dtype, set_default_dtype
-from ..warning import warn
+from ..warning import is_warn_always, warn
 
 _DETERMINISM = ("default", "warn", "error")
 _settings: dict[str, Any] = {"threads": None, "determinism": 0, "precision": "highest"}
@@ -70,7 +70,7 @@ def set_flush_denormal(mode: bool) -> bool:
 @_setting
 def is_warn_always_enabled() -> bool:
     """Whether warnings that are given once were asked for each time."""
-    return False
+    return is_warn_always()
 
 
 @_setting

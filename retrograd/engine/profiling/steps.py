@@ -22,6 +22,11 @@ class ProfilerAction(enum.Enum):
     RECORD_AND_SAVE = 3
 
 
+def kineto_available() -> bool:
+    """Whether programs can be profiled: yes."""
+    return True
+
+
 class ProfilerActivity(enum.Enum):
     """What is measured; there is only the CPU."""
 

@@ -6,7 +6,8 @@ from typing import Any
 
 from .. import observe
 from ..overriding.overrides import disabled_torch_function_impl
-from .base import LAZY, set_parameter_class, tensor_class, wrap
+from ..switches.state import STATE
+from .base import LAZY, is_inference, set_parameter_class, tensor_class, wrap
 from .tensor import Tensor
 
 
@@ -36,6 +37,11 @@ class Parameter(Tensor, metaclass=_ParameterMeta):
             raise TypeError(f"Parameter data has to be a tensor, but got {type(data).__name__}")
         if requires_grad and not source._sig.differentiable:
             raise RuntimeError("Only Tensors of floating point and complex dtype can require gradients")
+        if requires_grad and is_inference(source) and not STATE.inference:
+            raise RuntimeError(
+                "Setting requires_grad=True on inference tensor outside InferenceMode is not allowed. Make a clone "
+                "first."
+            )
         made = wrap(source._array)
         meta = made.need_meta()
         made.__class__ = cls if type(source) in (tensor_class(), Parameter) else type(source)

@@ -1,0 +1,7 @@
+"""The face of ``torch.compiler``: functions as they are, since nothing is compiled."""
+
+from .engine.devices.uncompiled import NAMES
+
+globals().update(NAMES)
+
+__all__ = [*NAMES]  # noqa: PLE0604

@@ -1,0 +1,93 @@
+"""``autocast`` and ``GradScaler``: switched off, since there is no device on which they would help.
+
+Asked for a device that is not there they warn and do nothing, as PyTorch does; on the CPU ``autocast`` is refused
+unless it is switched off, because NumPy has no bfloat16 and computes slower in float16 than in float32.
+"""
+
+from __future__ import annotations
+
+import functools
+from typing import Any
+
+from ..tensors.base import TensorBase
+from ..warning import warn
+
+
+class autocast:  # noqa: N801 - torch's name
+    """``autocast(device_type, dtype=None, enabled=True, cache_enabled=None)``, as context or decorator."""
+
+    def __init__(
+        self, device_type: str, dtype: Any = None, enabled: bool = True, cache_enabled: bool | None = None
+    ) -> None:
+        if not isinstance(device_type, str):
+            raise ValueError(f"Expected `device_type` of type `str`, got: `{type(device_type)}`")
+        self.device, self.fast_dtype, self._enabled = device_type, dtype, enabled
+        if not enabled:
+            return
+        if device_type == "cpu":
+            raise RuntimeError(
+                "autocast on the CPU would compute in bfloat16, which NumPy has not: leave it out, or switch it off "
+                "with enabled=False"
+            )
+        warn(f"User provided device_type of '{device_type}', but {device_type.upper()} is not available. Disabling")
+        self._enabled = False
+
+    def __enter__(self) -> autocast:
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        """Nothing was switched on."""
+
+    def __call__(self, function: Any) -> Any:
+        @functools.wraps(function)
+        def within(*args: Any, **kwargs: Any) -> Any:
+            with self:
+                return function(*args, **kwargs)
+
+        return within
+
+
+def cuda_autocast(enabled: bool = True, dtype: Any = None, cache_enabled: bool = True) -> autocast:
+    """``torch.cuda.amp.autocast``."""
+    return autocast("cuda", dtype, enabled, cache_enabled)
+
+
+class GradScaler:
+    """Scales losses so that gradients in float16 do not vanish; here it passes on what it gets."""
+
+    def __init__(
+        self, device: str = "cuda", init_scale: float = 2.0**16, growth_factor: float = 2.0,
+        backoff_factor: float = 0.5, growth_interval: int = 2000, enabled: bool = True,
+    ) -> None:  # fmt: skip
+        self._device, self._enabled = device, False
+        if enabled:
+            warn(f"torch.{device}.amp.GradScaler is enabled, but {device.upper()} is not available. Disabling.")
+
+    def scale(self, outputs: Any) -> Any:
+        """The outputs as they are."""
+        return outputs
+
+    def unscale_(self, optimizer: Any) -> None:
+        """Nothing was scaled."""
+
+    def step(self, optimizer: Any, *args: Any, **kwargs: Any) -> Any:
+        """The step of the optimizer."""
+        return optimizer.step(*args, **kwargs)
+
+    def update(self, new_scale: float | TensorBase | None = None) -> None:
+        """There is no scale."""
+
+    def get_scale(self) -> float:
+        """The factor: 1."""
+        return 1.0
+
+    def is_enabled(self) -> bool:
+        """Whether it scales: no."""
+        return self._enabled
+
+    def state_dict(self) -> dict[str, Any]:
+        """Its state: nothing."""
+        return {}
+
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        """Nothing is kept."""

@@ -1,0 +1,8 @@
+"""The face of ``torch.mtia``: there is no such device."""
+
+from .engine.devices.absent import names_of
+
+_names = names_of("mtia")
+globals().update(_names)
+
+__all__ = [*_names]  # noqa: PLE0604

@@ -1,0 +1,125 @@
+"""What programs ask about devices, mixed precision and compilers, as PyTorch's build for CPUs answers."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import pytest
+from both_engines import differential, raises
+
+import retrograd
+
+
+@differential
+def test_no_device_is_there(torch: Any) -> Any:
+    """The usual questions are answered with no, seeds are taken, and what needs the device says that it is missing."""
+    kinds = [torch.cuda, torch.xpu, torch.mtia]
+    asked = [(kind.is_available(), kind.device_count()) for kind in kinds]
+    torch.cuda.manual_seed(3)
+    torch.cuda.manual_seed_all(3)
+    torch.cuda.empty_cache()
+    device = torch.device(
+        "cuda" if torch.cuda.is_available() else "mps" if torch.backends.mps.is_available() else "cpu"
+    )
+    refused = [raises("Torch not compiled with CUDA enabled", torch.cuda.synchronize),
+               raises("Torch not compiled with CUDA enabled", torch.cuda.current_device)]  # fmt: skip
+    return (
+        asked,
+        torch.ones(1, device=device),
+        refused,
+        torch.cuda.is_initialized(),
+        torch.version.cuda,
+        torch.jit.is_scripting(),
+    )
+
+
+@differential
+def test_settings_of_backends(torch: Any) -> Any:
+    """Settings of libraries can be set, read and changed for a while."""
+    cudnn = torch.backends.cudnn
+    before = cudnn.enabled, cudnn.benchmark, cudnn.deterministic
+    cudnn.benchmark, cudnn.deterministic = True, True
+    with cudnn.flags(enabled=False):
+        within = cudnn.enabled
+    after = cudnn.enabled, cudnn.benchmark, cudnn.deterministic, torch.backends.cuda.matmul.allow_tf32
+    cudnn.benchmark, cudnn.deterministic = before[1:]
+    return before, within, after
+
+
+@differential
+def test_mixed_precision_is_off(torch: Any) -> Any:
+    """A step with ``autocast`` and a scaler for a missing device warns and is an ordinary step."""
+    w = torch.nn.Parameter(torch.tensor([2.0]))
+    optimizer = torch.optim.SGD([w], lr=0.5)
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        scaler = torch.amp.GradScaler("cuda")
+        with torch.autocast("cuda"):
+            loss = (w * w).sum()
+        scaler.scale(loss).backward()
+        scaler.unscale_(optimizer)
+        scaler.step(optimizer)
+        scaler.update()
+    quiet = torch.autocast("cpu", enabled=False)(lambda x: x * 3)(w)
+    heard = ["CUDA is not available" in str(warning.message) for warning in told]
+    return w, loss.dtype, heard, scaler.is_enabled(), scaler.state_dict(), quiet
+
+
+def test_autocast_of_the_cpu_is_refused() -> None:
+    """There is no bfloat16, so that says a sentence with the remedy."""
+    with pytest.raises(RuntimeError, match="enabled=False"):
+        retrograd.autocast("cpu")
+
+
+def test_nothing_is_compiled() -> None:
+    """``compile`` and the decorators around it leave functions as they are."""
+
+    def double(x: Any) -> Any:
+        return x * 2
+
+    compilers = [retrograd.compile, retrograd.jit.script, retrograd.compiler.disable, retrograd.jit.ignore]
+    assert all(compiled(double) is double for compiled in compilers)
+    assert retrograd.compile(fullgraph=True)(double) is double
+    assert not retrograd.compiler.is_compiling()
+
+
+@differential
+def test_warnings_given_once(torch: Any) -> Any:
+    """``set_warn_always`` makes a warning that is given once come each time."""
+
+    def heard() -> int:
+        x = torch.ones(1, requires_grad=True)
+        with warnings.catch_warnings(record=True) as told:
+            warnings.simplefilter("always")
+            for _ in range(2):
+                (x * x).backward(create_graph=True)
+        x.grad = None
+        return len(told)
+
+    torch.set_warn_always(True)
+    always = heard(), torch.is_warn_always_enabled()
+    torch.set_warn_always(False)
+    return always, torch.is_warn_always_enabled(), raises("expects a bool", torch.set_warn_always, 1)
+
+
+@differential
+def test_names_around_autograd(torch: Any) -> Any:
+    """Small functions of autograd's modules that programs use directly."""
+    shape = torch.autograd._calculate_shape
+    x = torch.ones(2, 3, requires_grad=True)
+    edge = torch.autograd.graph.get_gradient_edge(x * 2)
+    shapes = [
+        shape(x, torch.ones(4, 2, 3), True),
+        shape(x, torch.ones(2, 3), False),
+        shape(edge, torch.ones(2, 3), False),
+    ]
+    from_profiler = torch.autograd.profiler_util._format_time
+    with torch.autograd.grad_mode._unsafe_preserve_version_counter(x.detach()):
+        pass
+    return (
+        [[tuple(s) for s in pair] for pair in shapes], [from_profiler(v) for v in (1.5, 2500.0, 3e6)],
+        torch.autograd.kineto_available(), torch.autograd.function.FunctionMeta is type(torch.autograd.Function),
+        raises("Batched grads are not supported", shape, edge, torch.ones(1), True),
+        issubclass(torch.Tensor, torch._C.TensorBase), torch._C._is_multithreading_enabled(),
+    )  # fmt: skip
