@@ -5,8 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import gradcheck_functions as functions
+import numpy as np
 import pytest
 from engine_pair import assert_agree
+
+import retrograd as rg
 
 
 def point(torch: Any) -> Any:
@@ -102,3 +105,20 @@ def test_nothing_to_vary_e48() -> None:
     """E-48: without an input that requires grad there is nothing to check."""
     found = assert_agree(lambda t: t.autograd.gradgradcheck(lambda x: x * 2, point(t).detach()))
     assert found.error == "ValueError"
+
+
+@pytest.mark.parametrize("name", ["tanh", "sigmoid", "log_softmax", "relu"])
+def test_derivatives_with_a_node_of_their_own(name: str) -> None:
+    """The node of a gradient that has a graph is PyTorch's, with PyTorch's successors, and its derivatives agree."""
+    torch = pytest.importorskip("torch")
+
+    def run(t: Any) -> Any:
+        x, w = point(t), point(t)
+        out = getattr(t, name)(x, 0) if name == "log_softmax" else getattr(t, name)(x)
+        (g,) = t.autograd.grad((out * w).sum(), x, create_graph=True)
+        names = [g.grad_fn.name(), *[node.name() for node, _ in g.grad_fn.next_functions]]
+        return names, [d.tolist() for d in t.autograd.grad((g * g).sum(), (x, w))]
+
+    (names, ours), (wanted, theirs) = run(rg), run(torch)
+    assert names == wanted
+    np.testing.assert_allclose(ours, theirs, rtol=1e-12)

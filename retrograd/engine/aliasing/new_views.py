@@ -24,8 +24,8 @@ def make_views(views: list[Any], operand: TensorBase, node: Any, op: Any, args: 
     kept = tuple([HOLE if isinstance(a, TensorBase) else a for a in args])
     edges = [None] * len(views) if node is None else edges_into(node)
     for nr, t in enumerate(views):
-        t._fn, t._meta, view = LAZY, Meta(), View()
-        t._meta.storage, t._meta.view = storage, view
+        t._fn, t._meta, view = LAZY, (meta := Meta()), View()
+        meta.storage, meta.view = storage, view
         view.base, view.fn, view.version, view.tag = base, edges[nr], version, tag
         view.replay = (*steps, (op, kept, nr))
 

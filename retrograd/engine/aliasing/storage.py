@@ -26,15 +26,12 @@ def stamp_write() -> int:
 
 
 class Storage:
-    """Version counter of one block of memory."""
+    """Version counter of one block of memory; class attributes are what one starts with (0.3 µs less for each view)."""
 
-    __slots__ = ("__weakref__", "_dropped", "_stamps", "root")
-
-    def __init__(self) -> None:
-        self._stamps: list[int] = []
-        self._dropped = 0
-        self.root: Any = None
-        """Array at the start of the memory, set when an offset is first asked for."""
+    _stamps: list[int] | tuple[()] = ()
+    _dropped = 0
+    root: Any = None
+    """Array at the start of the memory, set when an offset is first asked for."""
 
     @property
     def version(self) -> int:
@@ -46,6 +43,9 @@ class Storage:
         global LAST_WRITE
         LAST_WRITE = stamp = state.next_number()  # 0.4 µs less than to peek at the number
         stamps = self._stamps
+        if not isinstance(stamps, list):
+            self._stamps = [stamp]
+            return
         stamps.append(stamp)
         if len(stamps) > 2 * _KEEP:  # a counter that lives long needs only its recent past
             del stamps[:_KEEP]
@@ -59,7 +59,7 @@ class Storage:
         """Force the counter to ``version`` (used to hide or to imitate writes)."""
         have = self.version
         if version < have:
-            del self._stamps[max(0, version - self._dropped) :]
+            self._stamps = list(self._stamps[: max(0, version - self._dropped)])
             self._dropped = version - len(self._stamps)
         else:
             for _ in range(version - have):

@@ -9,11 +9,14 @@ from collections.abc import Callable
 from time import perf_counter_ns as now
 from typing import Any
 
+from numpy import asarray, ndarray
+
 from .. import observe
 from ..aliasing.new_views import make_views
 from ..nodes.derived import parts, read
 from ..switches import state
-from ..tensors.base import LAZY, PLAIN_CLASSES, wrap
+from ..tensors.base import LAZY, PLAIN_CLASSES, TensorBase, tensor_class
+from ..tensors.dtypes import sig_of
 from .fast_path import leaf_edge
 
 
@@ -25,7 +28,7 @@ def has_fast_views(op: Any) -> bool:
 
 def fast_view_call(op: Any, general: Callable[..., Any]) -> Callable[..., Any]:
     """The row's call: views of a tensor are made here, everything else by ``general``."""
-    forward, count = op.forward, len(op.params)
+    tensor, new, forward, count = tensor_class(), TensorBase.__new__, op.forward, len(op.params)
     keep = _keeper(op)
 
     def call(*args: Any, **kwargs: Any) -> Any:
@@ -45,7 +48,13 @@ def fast_view_call(op: Any, general: Callable[..., Any]) -> Callable[..., Any]:
             computed = forward(x._array, *args[1:])
         except (ValueError, TypeError, OverflowError):
             return general(*args)  # which says what does not fit
-        results = [wrap(a) for a in computed]
+        results = []
+        for a in computed:  # ``wrap``, in place
+            t = new(tensor)
+            t._array = a = a if a.__class__ is ndarray else asarray(a)
+            t._sig = sig_of(a)
+            t._fn = t._meta = None
+            results.append(t)
         node = None
         if edge is not None and x._sig.differentiable and results:
             sigs = tuple([t._sig for t in results])

@@ -283,7 +283,13 @@ elementwise(
 elementwise("sin", np.sin, promote="float", self=lambda g, self: g * conj(F.cos(self)), inplace=True)
 elementwise("cos", np.cos, promote="float", self=lambda g, self: g * -conj(F.sin(self)), inplace=True)
 elementwise("tan", np.tan, promote="float", self=lambda g, result: g * conj(1 + result * result), inplace=True)
-elementwise("tanh", np.tanh, promote="float", self=lambda g, result: g * conj(1 - result * result), inplace=True)
+elementwise("tanh", np.tanh, promote="float", self=lambda g, result: F._tanh_backward(g, conj(result)), inplace=True)
+elementwise(
+    "_tanh_backward", lambda grad_output, output: grad_output * (1 - output * output),
+    node="TanhBackwardBackward0",
+    grad_output=lambda g, output: F._tanh_backward(g, conj(output)),
+    output=lambda g, grad_output, output: g * conj(grad_output * -2 * output),
+)  # fmt: skip
 
 
 # -- activations
@@ -294,7 +300,15 @@ def _sigmoid(self: Any) -> Any:
     return np.reciprocal(np.exp(-self) + self.dtype.type(1))
 
 
-elementwise("sigmoid", _sigmoid, promote="float", self=lambda g, result: g * conj(result * (1 - result)), inplace=True)
+elementwise(
+    "sigmoid", _sigmoid, promote="float", self=lambda g, result: F._sigmoid_backward(g, conj(result)), inplace=True
+)
+elementwise(
+    "_sigmoid_backward", lambda grad_output, output: grad_output * (output * (1 - output)),
+    node="SigmoidBackwardBackward0",
+    grad_output=lambda g, output: F._sigmoid_backward(g, conj(output)),
+    output=lambda g, grad_output, output: g * conj(grad_output * (1 - 2 * output)),
+)  # fmt: skip
 elementwise(
     "relu", lambda self: positive(self), inplace=True,
     self=lambda g, result: F._threshold_backward(g, result, 0),

@@ -107,6 +107,11 @@ def can_view(a: Any, size: tuple[int, ...]) -> bool:
 
 
 def _view(self: Any, size: Any) -> Any:
+    if size.__class__ is tuple and -1 not in size and self.flags.c_contiguous:
+        try:
+            return self.reshape(size)  # a third of the time
+        except (ValueError, TypeError):
+            pass  # said below
     shape = checked_size(size, self.size)
     try:
         return self.reshape(shape, copy=False)

@@ -21,7 +21,8 @@ def pieces(form: str, tensor: Any, size: Any, dim: int) -> Any:
     return getattr(F, form.format("split_with_sizes"))(tensor, tuple(int(s) for s in size), dim)
 
 
-def _chunks(form: str, tensor: Any, chunks: int, dim: int) -> Any:
+def _chunks(form: str, split: str, tensor: Any, chunks: int, dim: int) -> Any:
+    """Pieces of equal size, by the row ``split``; without entries to count, by the rows of ``form``."""
     check_tensor("chunk", tensor)
     shape = tensor._array.shape
     if not shape:
@@ -30,12 +31,12 @@ def _chunks(form: str, tensor: Any, chunks: int, dim: int) -> Any:
         raise RuntimeError(f"chunk expects `chunks` to be greater than 0, got: {chunks}")
     n = shape[checked_dim(dim, len(shape))]
     if n:
-        return getattr(F, form.format("split"))(tensor, max(-(-n // chunks), 1), dim)
+        return getattr(F, split)(tensor, -(-n // chunks), dim)
     return pieces(form, tensor, (0,) * chunks, dim)
 
 
 def _publish(unsafe: str, note: str) -> None:
-    form = f"_{unsafe}{{}}"
+    form, equal = f"_{unsafe}{{}}", f"_{unsafe}split"
 
     def split(tensor: Any, split_size_or_sections: Any, dim: int = 0) -> Any:
         return pieces(form, tensor, split_size_or_sections, dim)
@@ -44,7 +45,7 @@ def _publish(unsafe: str, note: str) -> None:
         return pieces(form, input, tuple(split_sizes), dim)
 
     def chunk(input: Any, chunks: int, dim: int = 0) -> Any:  # noqa: A002
-        return _chunks(form, input, chunks, dim)
+        return _chunks(form, equal, input, chunks, dim)
 
     split.__doc__ = f"Pieces of a given size (the last may be smaller), or of given sizes{note}."
     split_with_sizes.__doc__ = f"Pieces of the given sizes{note}."
