@@ -32,6 +32,8 @@ TORCH_LADDERS: dict[str, str] = {
     "Tensor": "TensorBase → Tensor → Parameter",
     "_Numbered": "Module → numbered modules → a container → a container of steps",
     "Layer": "Module → declared layers → a family → a layer",
+    "_Loss": "declared layers → losses → with the reduction first → a loss",
+    "_Strided": "declared layers → strided windows → a kind of pool → by dimensions",
     "_Convolution": "Module → all convolutions → plain or transposed → by dimensions",
     "_Scaling": "Module → norms with weight and bias → a norm",
     "_Tracking": "norms with running averages → over batches or instances → by dimensions",

@@ -14,34 +14,34 @@ from ..module import Module
 class Layer(Module):
     """Base of declared layers: ``class ELU(Layer, call="elu"): alpha: float = 1.0``.
 
-    Annotated names are the options in order, kept as attributes and handed to the function by name.  ``only``
-    limits which are handed over, ``training=True`` adds the module's own, ``shown`` says which ``repr`` shows.
+    Annotated names are the options in the order of torch's signature, kept as attributes and handed to the function by
+    name.  A subclass without ``call`` is a family: its options come first in those of its layers.  ``only`` limits
+    which options are handed over, ``training=True`` adds the module's own, ``shown`` says which ``repr`` shows.
     """
 
     _call: ClassVar[str] = ""
+    _options: ClassVar[tuple[Argument, ...]] = ()
     _signature: ClassVar[Signature] = Signature()
     _only: ClassVar[tuple[str, ...]] = ()
     _shown: ClassVar[tuple[str, ...]] = ()
     _training: ClassVar[bool] = False
+    _consumed: ClassVar[tuple[str, ...]] = ()
+    """Options that ``prepare`` turns into others, so that the function does not get them."""
 
     def __init_subclass__(
         cls, call: str = "", only: str | None = None, shown: str | None = None, training: bool = False
     ) -> None:
         super().__init_subclass__()
-        if not call:  # a user's subclass, or a family
+        if cls._call and not call:  # a user's subclass
             return
-        options = [
-            Argument(name, Argument.POSITIONAL_OR_KEYWORD, default=vars(cls).get(name, Argument.empty))
-            for name in cls.__annotations__
-        ]
-        names = tuple(cls.__annotations__)
+        cls._options = (*cls._options, *_declared_options(cls))
+        if not call:
+            return
+        names = tuple(option.name for option in cls._options)
         cls._call, cls._training = call, training
-        cls._signature = Signature(options)
-        cls._only = names if only is None else tuple(only.split())
+        cls._signature = Signature(cls._options)
+        cls._only = tuple(name for name in names if name not in cls._consumed) if only is None else tuple(only.split())
         cls._shown = names if shown is None else tuple(shown.split())
-        for name in names:  # each layer has its own; a default would hide a buffer of that name
-            if name in vars(cls):
-                delattr(cls, name)
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__()
@@ -68,6 +68,18 @@ class Layer(Module):
         """Options by name; ``inplace`` only where it is on."""
         given = [(name, getattr(self, name)) for name in self._shown]
         return ", ".join(f"{name}={value!r}" for name, value in given if name != "inplace" or value)
+
+
+def _declared_options(cls: type) -> list[Argument]:
+    """The options that a class itself declares; their defaults leave the class, or one could hide a buffer."""
+    found = []
+    for name, annotation in cls.__annotations__.items():
+        if annotation.startswith("ClassVar"):
+            continue
+        found.append(Argument(name, Argument.POSITIONAL_OR_KEYWORD, default=vars(cls).get(name, Argument.empty)))
+        if name in vars(cls):
+            delattr(cls, name)
+    return found
 
 
 def window(value: Any, dimensions: int) -> tuple[Any, ...]:

@@ -10,8 +10,8 @@ from .declared import Layer
 class _Dropout(Layer):
     """``p`` is the probability to leave out."""
 
-    p: float
-    inplace: bool
+    p: float = 0.5
+    inplace: bool = False
 
     def prepare(self, options: dict[str, Any]) -> None:
         """A probability."""
@@ -27,40 +27,22 @@ class _Dropout(Layer):
 class Dropout(_Dropout, call="dropout", training=True):
     """Zeros with probability ``p`` while training, the rest scaled by ``1 / (1 - p)``."""
 
-    p: float = 0.5
-    inplace: bool = False
-
 
 class Dropout1d(_Dropout, call="dropout1d", training=True):
     """Whole channels of (N, C, L) left out."""
-
-    p: float = 0.5
-    inplace: bool = False
 
 
 class Dropout2d(_Dropout, call="dropout2d", training=True):
     """Whole channels of (N, C, H, W) left out."""
 
-    p: float = 0.5
-    inplace: bool = False
-
 
 class Dropout3d(_Dropout, call="dropout3d", training=True):
     """Whole channels of (N, C, D, H, W) left out."""
-
-    p: float = 0.5
-    inplace: bool = False
 
 
 class AlphaDropout(_Dropout, call="alpha_dropout", training=True, only="p"):
     """Dropout that keeps mean and variance of what ``SELU`` gives (Klambauer et al. 2017)."""
 
-    p: float = 0.5
-    inplace: bool = False
-
 
 class FeatureAlphaDropout(_Dropout, call="feature_alpha_dropout", training=True, only="p"):
     """``AlphaDropout`` of whole channels."""
-
-    p: float = 0.5
-    inplace: bool = False

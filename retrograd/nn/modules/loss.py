@@ -14,13 +14,10 @@ from .declared import Layer
 class _Loss(Layer):
     """A declared layer over an input and a target; tensors among its options are buffers."""
 
-    reduction: str
     _buffer_names: ClassVar[tuple[str, ...]] = ("weight", "pos_weight")
+    _consumed = ("size_average", "reduce")
 
     def __init_subclass__(cls, call: str = "", **facts: Any) -> None:
-        if call:
-            old_ways = ("size_average", "reduce")
-            facts["only"] = " ".join(name for name in cls.__annotations__ if name not in old_ways)
         super().__init_subclass__(call, shown="", **facts)
 
     def prepare(self, options: dict[str, Any]) -> None:
@@ -41,28 +38,25 @@ def _reduction(size_average: bool | None, reduce: bool | None) -> str:
     return chosen
 
 
-class L1Loss(_Loss, call="l1_loss"):
+class _Reduced(_Loss):
+    """A loss whose signature begins with the reduction."""
+
+    size_average: Any = None
+    reduce: Any = None
+    reduction: str = "mean"
+
+
+class L1Loss(_Reduced, call="l1_loss"):
     """Absolute difference."""
 
-    size_average: Any = None
-    reduce: Any = None
-    reduction: str = "mean"
 
-
-class MSELoss(_Loss, call="mse_loss"):
+class MSELoss(_Reduced, call="mse_loss"):
     """Squared difference."""
 
-    size_average: Any = None
-    reduce: Any = None
-    reduction: str = "mean"
 
-
-class SmoothL1Loss(_Loss, call="smooth_l1_loss"):
+class SmoothL1Loss(_Reduced, call="smooth_l1_loss"):
     """Squared difference below ``beta``, linear above (Girshick 2015)."""
 
-    size_average: Any = None
-    reduce: Any = None
-    reduction: str = "mean"
     beta: float = 1.0
 
 
@@ -113,12 +107,9 @@ class BCEWithLogitsLoss(_Loss, call="binary_cross_entropy_with_logits"):
     pos_weight: Any = None
 
 
-class KLDivLoss(_Loss, call="kl_div"):
+class KLDivLoss(_Reduced, call="kl_div"):
     """Kullback-Leibler divergence of log probabilities from a target."""
 
-    size_average: Any = None
-    reduce: Any = None
-    reduction: str = "mean"
     log_target: bool = False
 
 
@@ -149,20 +140,12 @@ class CTCLoss(_Loss, call="ctc_loss"):
     zero_infinity: bool = False
 
 
-class SoftMarginLoss(_Loss, call="soft_margin_loss"):
+class SoftMarginLoss(_Reduced, call="soft_margin_loss"):
     """``log(1 + exp(-target * input))``."""
 
-    size_average: Any = None
-    reduce: Any = None
-    reduction: str = "mean"
 
-
-class MultiLabelMarginLoss(_Loss, call="multilabel_margin_loss"):
+class MultiLabelMarginLoss(_Reduced, call="multilabel_margin_loss"):
     """Hinge loss between all target classes and all others."""
-
-    size_average: Any = None
-    reduce: Any = None
-    reduction: str = "mean"
 
 
 class MultiLabelSoftMarginLoss(_Loss, call="multilabel_soft_margin_loss"):

@@ -26,7 +26,7 @@ class _Strided(Layer):
 _MAX = "kernel_size stride padding dilation ceil_mode"
 
 
-class MaxPool1d(_Strided, call="max_pool1d", shown=_MAX):
+class _MaxPool(_Strided):
     """Maximum of each window."""
 
     kernel_size: Any
@@ -37,152 +37,128 @@ class MaxPool1d(_Strided, call="max_pool1d", shown=_MAX):
     ceil_mode: bool = False
 
 
-class MaxPool2d(_Strided, call="max_pool2d", shown=_MAX):
+class MaxPool1d(_MaxPool, call="max_pool1d", shown=_MAX):
     """Maximum of each window."""
+
+
+class MaxPool2d(_MaxPool, call="max_pool2d", shown=_MAX):
+    """Maximum of each window."""
+
+
+class MaxPool3d(_MaxPool, call="max_pool3d", shown=_MAX):
+    """Maximum of each window."""
+
+
+class _AvgPool(_Strided):
+    """Mean of each window."""
 
     kernel_size: Any
     stride: Any = None
     padding: Any = 0
-    dilation: Any = 1
-    return_indices: bool = False
     ceil_mode: bool = False
+    count_include_pad: bool = True
 
 
-class MaxPool3d(_Strided, call="max_pool3d", shown=_MAX):
-    """Maximum of each window."""
-
-    kernel_size: Any
-    stride: Any = None
-    padding: Any = 0
-    dilation: Any = 1
-    return_indices: bool = False
-    ceil_mode: bool = False
-
-
-class AvgPool1d(_Strided, call="avg_pool1d", shown="kernel_size stride padding"):
+class AvgPool1d(_AvgPool, call="avg_pool1d", shown="kernel_size stride padding"):
     """Mean of each window."""
 
     tuples_of = 1
-    kernel_size: Any
-    stride: Any = None
-    padding: Any = 0
-    ceil_mode: bool = False
-    count_include_pad: bool = True
 
 
-class AvgPool2d(_Strided, call="avg_pool2d", shown="kernel_size stride padding"):
+class AvgPool2d(_AvgPool, call="avg_pool2d", shown="kernel_size stride padding"):
     """Mean of each window."""
 
-    kernel_size: Any
-    stride: Any = None
-    padding: Any = 0
-    ceil_mode: bool = False
-    count_include_pad: bool = True
     divisor_override: int | None = None
 
 
-class AvgPool3d(_Strided, call="avg_pool3d", shown="kernel_size stride padding"):
+class AvgPool3d(_AvgPool, call="avg_pool3d", shown="kernel_size stride padding"):
     """Mean of each window."""
+
+    divisor_override: int | None = None
+
+
+class _LPPool(Layer):
+    """Norm of each window."""
+
+    norm_type: float
+    kernel_size: Any
+    stride: Any = None
+    ceil_mode: bool = False
+
+
+class LPPool1d(_LPPool, call="lp_pool1d"):
+    """Norm of each window."""
+
+
+class LPPool2d(_LPPool, call="lp_pool2d"):
+    """Norm of each window."""
+
+
+class LPPool3d(_LPPool, call="lp_pool3d"):
+    """Norm of each window."""
+
+
+class _AdaptiveAvgPool(Layer):
+    """Means of windows that give an output of a chosen size."""
+
+    output_size: Any
+
+
+class AdaptiveAvgPool1d(_AdaptiveAvgPool, call="adaptive_avg_pool1d"):
+    """Means of windows that give an output of a chosen size."""
+
+
+class AdaptiveAvgPool2d(_AdaptiveAvgPool, call="adaptive_avg_pool2d"):
+    """Means of windows that give an output of a chosen size."""
+
+
+class AdaptiveAvgPool3d(_AdaptiveAvgPool, call="adaptive_avg_pool3d"):
+    """Means of windows that give an output of a chosen size."""
+
+
+class _AdaptiveMaxPool(Layer):
+    """Maxima of windows that give an output of a chosen size."""
+
+    output_size: Any
+    return_indices: bool = False
+
+
+class AdaptiveMaxPool1d(_AdaptiveMaxPool, call="adaptive_max_pool1d", shown="output_size"):
+    """Maxima of windows that give an output of a chosen size."""
+
+
+class AdaptiveMaxPool2d(_AdaptiveMaxPool, call="adaptive_max_pool2d", shown="output_size"):
+    """Maxima of windows that give an output of a chosen size."""
+
+
+class AdaptiveMaxPool3d(_AdaptiveMaxPool, call="adaptive_max_pool3d", shown="output_size"):
+    """Maxima of windows that give an output of a chosen size."""
+
+
+class _MaxUnpool(_Strided):
+    """Maxima back at the places they came from, zeros elsewhere."""
 
     kernel_size: Any
     stride: Any = None
     padding: Any = 0
-    ceil_mode: bool = False
-    count_include_pad: bool = True
-    divisor_override: int | None = None
 
 
-class LPPool1d(Layer, call="lp_pool1d"):
-    """Norm of each window."""
-
-    norm_type: float
-    kernel_size: Any
-    stride: Any = None
-    ceil_mode: bool = False
-
-
-class LPPool2d(Layer, call="lp_pool2d"):
-    """Norm of each window."""
-
-    norm_type: float
-    kernel_size: Any
-    stride: Any = None
-    ceil_mode: bool = False
-
-
-class LPPool3d(Layer, call="lp_pool3d"):
-    """Norm of each window."""
-
-    norm_type: float
-    kernel_size: Any
-    stride: Any = None
-    ceil_mode: bool = False
-
-
-class AdaptiveAvgPool1d(Layer, call="adaptive_avg_pool1d"):
-    """Means of windows that give an output of a chosen size."""
-
-    output_size: Any
-
-
-class AdaptiveAvgPool2d(Layer, call="adaptive_avg_pool2d"):
-    """Means of windows that give an output of a chosen size."""
-
-    output_size: Any
-
-
-class AdaptiveAvgPool3d(Layer, call="adaptive_avg_pool3d"):
-    """Means of windows that give an output of a chosen size."""
-
-    output_size: Any
-
-
-class AdaptiveMaxPool1d(Layer, call="adaptive_max_pool1d", shown="output_size"):
-    """Maxima of windows that give an output of a chosen size."""
-
-    output_size: Any
-    return_indices: bool = False
-
-
-class AdaptiveMaxPool2d(Layer, call="adaptive_max_pool2d", shown="output_size"):
-    """Maxima of windows that give an output of a chosen size."""
-
-    output_size: Any
-    return_indices: bool = False
-
-
-class AdaptiveMaxPool3d(Layer, call="adaptive_max_pool3d", shown="output_size"):
-    """Maxima of windows that give an output of a chosen size."""
-
-    output_size: Any
-    return_indices: bool = False
-
-
-class MaxUnpool1d(_Strided, call="max_unpool1d"):
+class MaxUnpool1d(_MaxUnpool, call="max_unpool1d"):
     """Maxima back at the places they came from, zeros elsewhere."""
 
     tuples_of = 1
-    kernel_size: Any
-    stride: Any = None
-    padding: Any = 0
 
 
-class MaxUnpool2d(_Strided, call="max_unpool2d"):
+class MaxUnpool2d(_MaxUnpool, call="max_unpool2d"):
     """Maxima back at the places they came from, zeros elsewhere."""
 
     tuples_of = 2
-    kernel_size: Any
-    stride: Any = None
-    padding: Any = 0
 
 
-class MaxUnpool3d(_Strided, call="max_unpool3d"):
+class MaxUnpool3d(_MaxUnpool, call="max_unpool3d"):
     """Maxima back at the places they came from, zeros elsewhere."""
 
     tuples_of = 3
-    kernel_size: Any
-    stride: Any = None
-    padding: Any = 0
 
 
 _FRACTIONAL = "kernel_size output_size output_ratio return_indices _random_samples"
@@ -190,6 +166,12 @@ _FRACTIONAL = "kernel_size output_size output_ratio return_indices _random_sampl
 
 class _Fractional(Layer):
     """Windows of random width."""
+
+    kernel_size: Any
+    output_size: Any = None
+    output_ratio: Any = None
+    return_indices: bool = False
+    _random_samples: Any = None
 
     def prepare(self, options: dict[str, Any]) -> None:
         """Exactly one of the two ways to say the output's size."""
@@ -204,18 +186,6 @@ class _Fractional(Layer):
 class FractionalMaxPool2d(_Fractional, call="fractional_max_pool2d", only=_FRACTIONAL, shown=""):
     """Maxima of windows of random width (Graham 2014)."""
 
-    kernel_size: Any
-    output_size: Any = None
-    output_ratio: Any = None
-    return_indices: bool = False
-    _random_samples: Any = None
-
 
 class FractionalMaxPool3d(_Fractional, call="fractional_max_pool3d", only=_FRACTIONAL, shown=""):
     """Maxima of windows of random width (Graham 2014)."""
-
-    kernel_size: Any
-    output_size: Any = None
-    output_ratio: Any = None
-    return_indices: bool = False
-    _random_samples: Any = None
