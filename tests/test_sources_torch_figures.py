@@ -9,10 +9,27 @@ import numpy as np
 import pytest
 
 from retrograd.inspect import recording
-from retrograd.inspect.sources.torch_.figures import PIECE, GradientFigures, Memory
+from retrograd.inspect.sources.torch_ import layout as layout_module
+from retrograd.inspect.sources.torch_.figures import GradientFigures, Memory
+from retrograd.inspect.sources.torch_.layout import Layout
 from retrograd.inspect.sources.torch_.values import Readable
 
 torch = pytest.importorskip("torch")
+PIECE = 1 << 14
+"""Entries of long gradients that are worked out together."""
+
+
+def figures_of(tensors, *, whole=True):
+    """Figures of gradients by their place in a list, those with a place in memory copied there."""
+    dtypes = {torch.float32: "float32", torch.float64: "float64"}
+    sorts = enumerate((dtypes.get(tensor.dtype), tensor.numel()) for tensor in tensors)
+    layout = Layout((key, sort) for key, sort in sorts if sort[0] and 0 < sort[1] <= PIECE)
+    figures = GradientFigures(Readable(), layout, Memory(), whole=whole)
+    take = figures.taker()
+    for key, tensor in enumerate(tensors):
+        take(key, layout.places.get(key), tensor)
+    keys, table = figures.close()
+    return dict(zip(keys, table, strict=True))
 
 
 def reference(tensor):
@@ -57,35 +74,68 @@ def gradients():
 def test_figures_against_numpy():
     """All of one run together, small ones copied side by side."""
     given = gradients()
-    figures = GradientFigures(Readable(), Memory())
-    numbers = {name: figures.add(tensor) for name, tensor in given.items()}
-    table = figures.table()
+    table = dict(zip(given, (row for _, row in sorted(figures_of(list(given.values())).items())), strict=True))
 
-    assert sorted(numbers.values()) == list(range(len(given)))
     for name, tensor in given.items():
-        squares, *others = table[numbers[name]]
+        squares, *others = table[name]
         expected = reference(tensor)
         found = [math.sqrt(squares), *others[:7]]
         assert found == pytest.approx(expected, rel=1e-4, abs=1e-30, nan_ok=True), name
-    assert table[numbers["tiny entries"]][8] == 0.5
-    assert not math.isnan(table[numbers["usual"]][0])
+    assert table["tiny entries"][8] == 0.5
+    assert not math.isnan(table["usual"][0])
 
 
-def test_more_than_fits_at_once():
-    """What waits is worked out when there is no room left; numbers stay those of the gradients."""
-    figures = GradientFigures(Readable(), Memory())
-    lengths = [1 + 37 * (place % 300) for place in range(200)]
-    for length in lengths:
-        figures.add(torch.full((length,), float(length)))
-    table = figures.table()
+def test_norms_alone_against_numpy():
+    """In most runs one pass is made; whatever its sum of squares does not tell to be ordinary gets every figure."""
+    given = gradients()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        found = figures_of(list(given.values()), whole=False)
 
-    assert table[:, 7].tolist() == lengths
-    assert table[:, 1].tolist() == table[:, 2].tolist() == lengths
+    for key, (name, tensor) in enumerate(given.items()):
+        squares, *others = found[key]
+        expected = reference(tensor)
+        assert math.sqrt(squares) == pytest.approx(expected[0], rel=1e-4, abs=1e-30, nan_ok=True), name
+        assert others[4:7] == pytest.approx(expected[5:]), name
+        ordinary = 1e-12 < expected[0] < 1e12 and tensor.dtype not in (torch.float16, torch.bfloat16)
+        assert [math.isnan(other) for other in others[:4]] == [ordinary] * 4, name
+        assert ordinary or others[:4] == pytest.approx(expected[1:5], rel=1e-4, abs=1e-30), name
+
+
+def test_every_figure_in_some_runs():
+    """Of a long program norms are recorded in each run, and the first non-finite gradient in whichever run it comes."""
+    with recording(level="backward") as recorded:
+        w = torch.ones(5, requires_grad=True)
+        for run in range(8):
+            w.grad = None
+            x = w * 2
+            (x.clamp(min=0.0) * (math.inf if run == 6 else 3.0)).sum().backward()
+    measures = [shot.measures for shot in recorded.snapshots]
+    mul = recorded.snapshots[0].op.index("MulBackward0", 2)
+    leaves = [event.data["grad"] for event in recorded.events if event.kind == "accumulate"]
+
+    assert [each["grad_norm"][mul] for each in measures if not each["inf_count"][mul]] == pytest.approx([45**0.5] * 7)
+    assert [each["inf_count"][mul] for each in measures] == [0] * 6 + [5, 0]
+    assert measures[0]["grad_mean"][mul] == measures[3]["grad_mean"][mul] == 3
+    assert measures[5]["grad_mean"][mul] is measures[5]["out_zero_share"][mul] is None
+    assert ["min" in leaves[0], "min" in leaves[5]] == [True, False]
+    assert leaves[6]["inf"] == 5
+
+
+def test_more_than_fits_at_once(monkeypatch):
+    """What waits is worked out when its place is needed; what finds no place is worked out where it arrives."""
+    monkeypatch.setattr(layout_module, "_GROUP_BYTES", 1000)
+    monkeypatch.setattr(layout_module, "_BYTES", 30_000)
+    lengths = [1 + 37 * (place % 30) for place in range(200)]
+    found = figures_of([torch.full((length,), float(place)) for place, length in enumerate(lengths)])
+
+    assert [found[key][7] for key in range(200)] == lengths
+    assert [found[key][1] for key in range(200)] == [found[key][2] for key in range(200)] == list(range(200))
 
 
 def test_what_cannot_be_read():
     """Tensors without readable values are passed over; those that only look like others give their own values."""
-    figures, readable = GradientFigures(Readable(), Memory()), Readable()
+    readable = Readable()
     negated = torch.tensor([1 + 2j]).conj().imag
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -97,7 +147,7 @@ def test_what_cannot_be_read():
         *(torch._efficientzerotensor(3), torch._to_functional_tensor(torch.randn(3)), negated),
     ]
 
-    assert [figures.add(tensor) for tensor in unreadable] == [None] * len(unreadable)
+    assert figures_of(unreadable) == {}
     assert readable.array(freed) is None
     assert readable.array(nested) is None
     assert readable.array(torch.empty(0, 3)).shape == (0, 3)

@@ -54,7 +54,10 @@ MEASURES = (
     "out_inf_count",
     "out_tiny_share",  # share of non-zero entries below the smallest normal number of the dtype
 )
-"""Names of ``GraphSnapshot.measures`` that a recording at level ``backward`` or ``full`` carries; None: did not run."""
+"""Names of ``GraphSnapshot.measures`` that a recording at level ``backward`` or ``full`` carries.
+
+None: the node did not run, or the figure was not taken (``figure_schedule``).
+"""
 
 
 class Values(TypedDict, total=False):

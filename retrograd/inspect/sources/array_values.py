@@ -147,7 +147,7 @@ def repeated(places: Any, shape: tuple[int, ...]) -> int:
 # -- gradients
 
 
-_LEAST, _MOST = 1e-30, 1e32
+LEAST, MOST = 1e-30, 1e32
 """Between these a sum of squares in single precision has neither lost entries that count nor overflowed."""
 
 
@@ -165,7 +165,7 @@ def ordinary_norm(array: Array) -> float | None:
     else:
         pieces = [flat[begin : begin + _PIECE] for begin in range(0, flat.size, _PIECE)]
         squares = sum([piece.dot(piece).item() for piece in pieces])
-    return math.sqrt(squares) if _LEAST < squares < _MOST else None
+    return math.sqrt(squares) if LEAST < squares < MOST else None
 
 
 def gradient_figures(array: Array) -> tuple[float, ...] | None:
@@ -202,7 +202,7 @@ def _figures_by_pieces(flat: Array) -> tuple[float, ...] | None:
             return None
         low, high, squares, total, zeros = zip(*whole, strict=True)
         found = (min(low), max(high), sum(squares), sum(total), sum(zeros))
-    if found is None or found[2] < _LEAST:
+    if found is None or found[2] < LEAST:
         return None
     return math.sqrt(found[2]), found[0], found[1], found[3] / size, found[4] / size, 0, 0
 

@@ -11,9 +11,6 @@ from ..event_data import MEASURES
 from .array_values import Array
 from .passing import BY_SOURCE, BY_TARGET, Passing
 
-_GRADIENT = ("grad_norm", "grad_min", "grad_max", "grad_mean", "zero_share", "nan_count", "inf_count")
-_RESULTS = ("out_norm", "out_zero_share", "out_nan_count", "out_inf_count", "out_tiny_share")
-
 Column = list[Any]
 Columns = dict[str, Column]
 
@@ -31,10 +28,10 @@ class Taken(NamedTuple):
     finished: int
     arrived: Array
     """Row -> row of the table with the figures of what arrived there, -1 where they are not known."""
-    results: dict[int, int]
-    """Edge -> the same of what went over it, where that was looked at."""
+    results: Array
+    """Edge -> the same of what went over it, where that was looked at, else -1."""
     table: Array
-    """``FIGURES`` of each gradient."""
+    """``FIGURES`` of each gradient; NaN for those that were not taken."""
     passing: Passing
     edge_source: list[int]
     edge_target: list[int]
@@ -91,9 +88,12 @@ def _put_times(columns: Columns, taken: Taken) -> None:
 def _put_gradients(columns: Columns, rows: Array, table: Array) -> None:
     """Write what arrived in these rows: a row of the table of figures for each."""
     squares, low, high, total, zeros, nan, inf, size, _ = table.T
-    figures = (np.sqrt(squares), low, high, total / size, zeros / size, nan, inf)
-    for name, values in zip(_GRADIENT, figures, strict=True):
+    for name, values in zip(("grad_norm", "nan_count", "inf_count"), (np.sqrt(squares), nan, inf), strict=True):
         _write(columns, name, rows, values)
+    whole = ~np.isnan(zeros)  # those of which every figure was taken
+    names, figures = ("grad_min", "grad_max", "grad_mean", "zero_share"), (low, high, total / size, zeros / size)
+    for name, values in zip(names, figures, strict=True):
+        _write(columns, name, rows[whole], values[whole])
 
 
 def _passed_on(taken: Taken) -> tuple[Array, Array]:
@@ -103,14 +103,14 @@ def _passed_on(taken: Taken) -> tuple[Array, Array]:
     for way, ends in ((BY_TARGET, taken.edge_target), (BY_SOURCE, taken.edge_source)):
         edges = np.flatnonzero(ways == way)
         numbers[edges] = taken.arrived[np.array(ends, np.int64)[edges]]
-    numbers[list(taken.results)] = list(taken.results.values())
+    numbers = np.where(taken.results < 0, numbers, taken.results)
     edges = np.flatnonzero(numbers >= 0)
     return numbers[edges], edges
 
 
 def _put_results(columns: Columns, sources: Array, table: Array, around: Array) -> None:
     """Add up what nodes passed on: row of the node, figures, and number of zeros around that, for each result."""
-    table[:, 8] *= table[:, 7] - table[:, 4]
+    table[:, 8] *= table[:, 7] - np.nan_to_num(table[:, 4])  # where zeros were not counted, nothing is tiny
     table[:, 4] += around
     table[:, 7] += around
     length = len(columns["order"])
@@ -118,10 +118,12 @@ def _put_results(columns: Columns, sources: Array, table: Array, around: Array) 
         np.bincount(sources, weights=column, minlength=length) for column in table.T
     )
     filled = np.flatnonzero(size)
-    nonzero = np.maximum(size - zeros, 1)
-    found = (np.sqrt(squares), zeros / np.maximum(size, 1), nan, inf, tiny / nonzero)
-    for name, values in zip(_RESULTS, found, strict=True):
+    nonzero = np.maximum(size - np.nan_to_num(zeros), 1)
+    names = ("out_norm", "out_nan_count", "out_inf_count", "out_tiny_share")
+    for name, values in zip(names, (np.sqrt(squares), nan, inf, tiny / nonzero), strict=True):
         _write(columns, name, filled, values[filled])
+    whole = np.flatnonzero((size > 0) & ~np.isnan(zeros))
+    _write(columns, "out_zero_share", whole, zeros[whole] / size[whole])
 
 
 def _write(columns: Columns, name: str, rows: Array, values: Array) -> None:

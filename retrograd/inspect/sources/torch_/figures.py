@@ -1,36 +1,40 @@
-"""The figures of the gradients of one run: copied where they arrive, and worked out many in a row.
+"""The figures of the gradients of one run: copied where they arrive and worked out many in a row, or norms alone.
 
 Between two kernels of PyTorch nothing of ours is in the processor's caches, and whatever runs there costs several
-times what it does in a loop.  So gradients are only copied there, into memory that is gone with the run, and nothing
-of the program is held.  Those of one length lie below each other, so that a figure of many takes one call of NumPy.
+times what it does in a loop.  So gradients are only copied there, each to a place that was made out for it before
+(``layout``), into memory that is gone with the run, and nothing of the program is held.  In a run of which only norms
+are wanted (``figure_schedule``) not even that: their squares are added up where they are, which reads what the last
+kernel has just written and writes nothing.
 """
 
 from __future__ import annotations
 
 import ctypes
 import functools
-import itertools
+import math
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from ..array_values import Array, gradient_figures, tiny_share
+from ..array_values import LEAST, MOST, Array, gradient_figures, tiny_share
+from .calls import note_problem
+from .layout import Layout, Place
 from .values import Readable
 
 FIGURES = 9
 """Norm squared, minimum, maximum, sum, number of zeros, of NaN and of infinities, size, share of tiny entries."""
+NOT_TAKEN = slice(1, 5)
+"""Those that are NaN where norms alone are taken."""
 
-PIECE = 1 << 14
-"""Entries of the longest gradients that are copied: with more, that would cost as much as what it spares."""
-_BLOCK_BYTES = 1 << 18
-"""Memory of the gradients of one length that are worked out together, little enough to stay in a cache meanwhile."""
-_ROWS = 256
-"""How many those are at most."""
-_BLOCKS = 16
-"""Blocks that wait at most."""
+_PIECE = 1 << 14
+"""Entries of a long gradient that are worked out as one row."""
+_AT_ONCE = 1 << 18
+"""Bytes that are worked out together, little enough to stay in a cache meanwhile."""
 _PART = 4096
 """Entries that are multiplied and added up at once."""
+_QUICK = 8192
+"""Most entries that BLAS multiplies on one thread, whatever it is built with."""
 _SAFE = 1e15
 """Entries below this in magnitude can be squared and added up in single precision."""
 _SMALL = 1e-15
@@ -40,143 +44,144 @@ class Memory:
     """Where gradients are copied to, kept for the next run: memory that was never touched costs more than a copy."""
 
     def __init__(self) -> None:
-        self._spare: list[Array] = []
+        self._spare: Array | None = None
 
-    def take(self) -> Array:
-        """Return room for all blocks of one run."""
-        try:
-            return self._spare.pop()
-        except IndexError:  # the first run, or one inside another
-            return np.empty((_BLOCKS, _BLOCK_BYTES), np.uint8)
+    def take(self, size: int) -> Array:
+        """Return so many bytes."""
+        room, self._spare = self._spare, None  # None also inside another run
+        return room if room is not None and room.nbytes >= size else np.empty(size, np.uint8)
 
     def give_back(self, room: Array) -> None:
         """Keep room that is no longer used."""
-        if not self._spare:
-            self._spare.append(room)
-
-
-class Stack:
-    """Copies of gradients of one dtype and length, below each other; when there is no room left there, elsewhere."""
-
-    __slots__ = ("address", "bytes", "dtype", "end", "numbers", "size")
-
-    def __init__(self, dtype: np.dtype[Any], size: int) -> None:
-        self.dtype, self.size, self.bytes = dtype, size, size * dtype.itemsize
-        self.address = self.end = 0
-        """Where the next one goes, and where the room ends."""
-        self.numbers: list[int] = []
-        """Of those that lie there."""
+        self._spare = room
 
 
 class GradientFigures:
-    """Takes gradients down, by numbers counted from 0."""
+    """Takes gradients down, each under a key that its layout may have a place for."""
 
-    def __init__(self, readable: Readable, memory: Memory) -> None:
-        self._readable = readable
-        self._memory = memory
-        self._room: Array | None = None
-        self.next_number: Callable[[], int] = itertools.count().__next__
-        self._stacks: dict[tuple[Any, int], Stack] = {}
-        """By dtype and length."""
-        self._blocks: list[tuple[list[int], Array]] = []
-        """Numbers of those that wait, and where they lie."""
-        self._done: list[tuple[list[int], Array]] = []
-        """Numbers and figures of those that were worked out."""
+    def __init__(self, readable: Readable, layout: Layout, memory: Memory, *, whole: bool) -> None:
+        """``whole``: every figure is taken, else norms alone where they tell that a gradient is an ordinary one."""
+        self._readable, self._layout, self._memory, self._whole = readable, layout, memory, whole
+        self._room = memory.take(layout.size) if whole else np.empty(0, np.uint8)
+        self._waiting: list[dict[int, int]] = [{} for _ in layout.groups]
+        """For each group of places the keys of the gradients that lie there, by place."""
+        self._norms: list[tuple[int, float, int]] = []
+        """Key, sum of squares and length of the gradients of which no more is taken."""
+        self._keys: list[int] = []
+        """Of the gradients that were worked out, in the order of ``_done``."""
+        self._done: list[Array] = []
+        self._note = self._copier() if whole else self._multiplier()
+        """Takes down a gradient that is what its place expects, by its address."""
 
-    def stack(self, dtype: Any, size: int) -> Stack | None:
-        """Return where gradients of a dtype and length are copied to, None if they are not."""
-        if not 0 < size <= PIECE:
-            return None
-        found = self._stacks.get((dtype, size))
-        if found is None and dtype in self._readable.wide:
-            found = self._stacks[dtype, size] = Stack(self._readable.wide[dtype], size)
-        return found
+    def taker(self) -> Callable[[int, Place | None, Any], None]:
+        """Return what takes a gradient down; most are plain, and of the length that is known."""
+        address_of, note, add = self._readable.address_of, self._note, self._add
 
-    def add(self, gradient: Any) -> int | None:
-        """Take a gradient down and return its number, None if it has no entries that can be read."""
+        def take(key: int, place: Place | None, gradient: Any) -> None:
+            try:
+                address = 0 if place is None else address_of(gradient, place.size)
+                if place is not None and address:
+                    note(key, place, address)
+                else:
+                    add(key, gradient)
+            except Exception as problem:  # what goes wrong is no business of the program
+                note_problem(problem)
+
+        return take
+
+    def _copier(self) -> Callable[[int, Place, int], None]:
+        """Return what copies a gradient to its place."""
+        waiting, base, copy, flush = self._waiting, self._room.ctypes.data, ctypes.memmove, self._flush
+
+        def note(key: int, place: Place, address: int) -> None:
+            there = waiting[place.group]
+            if place.slot in there:
+                flush(place.group)
+            copy(base + place.offset, address, place.size)
+            there[place.slot] = key
+
+        return note
+
+    def _multiplier(self) -> Callable[[int, Place, int], None]:
+        """Return what adds up the squares of a gradient; if they are no ordinary number, it takes every figure."""
+        array, norms = np.ndarray, self._norms.append
+
+        def note(key: int, place: Place, address: int) -> None:
+            flat = array(place.length, place.dtype, place.memory(address))
+            squares = _squares(flat)
+            if LEAST < squares < MOST:
+                norms((key, squares, place.length))
+            else:
+                self._take_all(key, flat, place.dtype.name)
+
+        return note
+
+    def _add(self, key: int, gradient: Any) -> None:
+        """Take a gradient of any sort down, unless it has no entries that can be read."""
         readable = self._readable
-        pointer = readable.pointer(gradient) if gradient.dtype in readable.wide else 0
-        stack = self.stack(gradient.dtype, readable.size_in_one_piece(gradient)) if pointer else None
-        if stack is None:
-            return self._work_out(gradient)
-        if stack.address == stack.end:
-            self.make_room(stack)
-        ctypes.memmove(stack.address, pointer, stack.bytes)
-        stack.address += stack.bytes
-        number = self.next_number()
-        stack.numbers.append(number)
-        return number
-
-    def make_room(self, stack: Stack) -> None:
-        """Give a stack that is full a new block; if there is none, work out all that waits."""
-        if self._room is None:
-            self._room = self._memory.take()
-        if len(self._blocks) == _BLOCKS:
-            self._work_out_all()
-        room = self._room[len(self._blocks)]
-        most = min(_ROWS, room.nbytes // stack.bytes)
-        stack.address = room.ctypes.data
-        stack.end = stack.address + most * stack.bytes
-        stack.numbers = []
-        rows = room[: most * stack.bytes].view(stack.dtype).reshape(most, stack.size)
-        self._blocks.append((stack.numbers, rows))
-
-    def _work_out_all(self) -> None:
-        """Work out what waits."""
-        with np.errstate(all="ignore"):  # those that overflow are worked out again
-            self._done += [(numbers, _figures(rows[: len(numbers)])) for numbers, rows in self._blocks if numbers]
-        self._blocks.clear()
-        for stack in self._stacks.values():
-            stack.address = stack.end = 0
-
-    def _work_out(self, gradient: Any) -> int | None:
-        """Take down a gradient that is large, narrow, or not in one piece."""
-        found = self._readable.array(gradient)
+        found = readable.array(gradient)
         if found is None or not found.size:
-            return None
-        flat = found.ravel(order="K")
-        wide = gradient.dtype in self._readable.wide
-        with np.errstate(all="ignore"):
-            row = _in_pieces(flat) if wide else _slowly(flat, str(gradient.dtype).rpartition(".")[2])
-        number = self.next_number()
-        self._done.append(([number], np.array([row])))
-        return number
+            return
+        flat, wide = found.ravel(order="K"), gradient.dtype in readable.wide
+        squares = 0.0 if self._whole or not wide else _squares(flat)
+        if LEAST < squares < MOST:
+            self._norms.append((key, squares, flat.size))
+        else:
+            self._take_all(key, flat, str(gradient.dtype).rpartition(".")[2])
 
-    def table(self) -> Array:
-        """Work out what waits and return everything, a row of ``FIGURES`` entries for each gradient."""
-        self._work_out_all()
-        if self._room is not None:
+    def _take_all(self, key: int, flat: Array, dtype: str) -> None:
+        """Take every figure of one gradient."""
+        with np.errstate(all="ignore"):
+            row = _in_pieces(flat) if flat.dtype.name == dtype else _slowly(flat, dtype)
+        self._keys.append(key)
+        self._done.append(np.array([row]))
+
+    def _flush(self, number: int) -> None:
+        """Work out what waits in a group."""
+        waiting, group = self._waiting[number], self._layout.groups[number]
+        if not waiting:
+            return
+        rows = self._room[group.begin : group.end].view(group.dtype).reshape(-1, group.length)
+        taken = sorted(waiting)
+        if len(taken) < len(rows):
+            rows = rows[taken]
+        with np.errstate(all="ignore"):  # those that overflow are worked out again
+            self._done.append(_figures(rows))
+        self._keys += [waiting[slot] for slot in taken]
+        waiting.clear()
+
+    def close(self) -> tuple[list[int], Array]:
+        """Work out what waits, and return the keys of all gradients with a row of ``FIGURES`` entries for each."""
+        for number in range(len(self._waiting)):
+            self._flush(number)
+        if self._whole:
             self._memory.give_back(self._room)
-            self._room = None
-        found = np.empty((self.next_number(), FIGURES))
-        for numbers, rows in self._done:
-            found[numbers] = rows
-        return found
+        keys, squares, lengths = zip(*self._norms, strict=True) if self._norms else ((), (), ())
+        norms = np.zeros((len(keys), FIGURES))
+        norms[:, 0], norms[:, NOT_TAKEN], norms[:, 7] = squares, math.nan, lengths
+        return [*self._keys, *keys], np.concatenate([*self._done, norms])
 
 
 def _figures(rows: Array) -> Array:
-    """Return the figures of each row of an array; most are plain arrays of ordinary numbers.
-
-    Extremes come from ``argmin`` and sums from products, which are several times as fast as NumPy's reductions.
-    """
+    """Return the figures of each row of an array; most are plain arrays of ordinary numbers."""
     count, size = rows.shape
-    found = np.zeros((count, FIGURES))
-    each = np.arange(count)
-    low = found[:, 1] = rows[each, rows.argmin(1)]
-    high = found[:, 2] = rows[each, rows.argmax(1)]
-    found[:, 0], found[:, 3], found[:, 7] = _products(rows, rows), _products(rows, _ones(size, rows.dtype)), size
-    zero = np.equal(rows, 0)
-    has_zero = zero[each, zero.argmax(1)]
-    if has_zero.any():
-        for row in np.flatnonzero(has_zero).tolist():
-            found[row, 4] = np.count_nonzero(zero[row])
-    largest = np.maximum(high, -low)
-    usual = (largest > _SMALL) & (largest < _SAFE)  # False for NaN, too
-    if not usual.all():
-        for row in np.flatnonzero(~usual).tolist():
-            if largest[row] != 0:
-                found[row] = _slowly(rows[row], rows.dtype.name)
-    return found
+    found = np.zeros((FIGURES, count))
+    has_zero = np.zeros(count, bool)
+    step, ones = max(1, _AT_ONCE // rows[0].nbytes), _ones(size, rows.dtype)
+    for begin in range(0, count, step):
+        part, to = rows[begin : begin + step], slice(begin, begin + step)
+        np.minimum.reduce(part, 1, out=found[1, to])
+        np.maximum.reduce(part, 1, out=found[2, to])
+        found[0, to], found[3, to] = _products(part, part), _products(part, ones)
+        np.logical_or.reduce(np.equal(part, 0), 1, out=has_zero[to])
+    found[7] = size
+    for row in np.flatnonzero(has_zero).tolist():
+        found[4, row] = np.count_nonzero(rows[row] == 0)
+    largest = np.maximum(found[2], -found[1])
+    for row in np.flatnonzero(~((largest > _SMALL) & (largest < _SAFE))).tolist():  # also those with NaN
+        if largest[row] != 0:
+            found[:, row] = _slowly(rows[row], rows.dtype.name)
+    return found.T
 
 
 def _products(rows: Array, others: Array) -> Array:
@@ -189,6 +194,14 @@ def _products(rows: Array, others: Array) -> Array:
     return np.asarray(parts.sum(1))
 
 
+def _squares(flat: Array) -> float:
+    """Return the sum of squares of one array; of all ways to add them up, ``vdot`` warns of nothing."""
+    if flat.size <= _QUICK:
+        return float(np.vdot(flat, flat))
+    pieces = [flat[begin : begin + _QUICK] for begin in range(0, flat.size, _QUICK)]
+    return float(sum([np.vdot(piece, piece).item() for piece in pieces]))
+
+
 @functools.lru_cache(maxsize=64)
 def _ones(size: int, dtype: np.dtype[Any]) -> Array:
     """Return an array of ones."""
@@ -197,10 +210,8 @@ def _ones(size: int, dtype: np.dtype[Any]) -> Array:
 
 def _in_pieces(flat: Array) -> Array | tuple[float, ...]:
     """Return the figures of one long array, read piece by piece, each while it lies in the cache."""
-    whole = flat.size - flat.size % PIECE
-    step = _BLOCK_BYTES // flat.itemsize // PIECE * PIECE
-    starts = range(0, whole, step)
-    pieces = [_figures(flat[begin : min(whole, begin + step)].reshape(-1, PIECE)) for begin in starts]
+    whole = flat.size - flat.size % _PIECE
+    pieces = [_figures(flat[:whole].reshape(-1, _PIECE))] if whole else []
     if whole < flat.size:
         pieces.append(_figures(flat[whole:].reshape(1, -1)))
     rows = np.concatenate(pieces)

@@ -8,14 +8,13 @@ the nodes before them.  Hooks only take down; everything else is worked out when
 
 from __future__ import annotations
 
-import ctypes
 import sys
 import weakref
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from functools import partial
 from time import perf_counter_ns
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -23,17 +22,13 @@ from ...garbage import collector_paused
 from ...snapshot import GraphSnapshot
 from ..base import Node
 from ..measure_columns import Taken, live_columns, measured_columns
-from ..passing import Passing
 from .calls import note_problem
-from .figures import GradientFigures, Memory, Stack
+from .figures import GradientFigures, Memory
+from .layout import Looking, Place, Way
 from .values import Readable
 
 MAX_NODES = 250_000
 """Larger graphs are run without measures: hooks on them would take minutes."""
-
-
-Place = Stack | None | Literal[False]
-"""Where a gradient is copied to; None: it is looked at in the general way, False: not at all."""
 
 
 class Arrival(NamedTuple):
@@ -51,61 +46,65 @@ class Measures:
         self,
         order: list[Node],
         shot: GraphSnapshot,
-        known: Passing,
+        looking: Looking,
         memory: Memory,
         *,
         listening: bool,
         leaves_only: bool,
         all_leaves: bool,
+        whole: bool,
     ) -> None:
-        """``leaves_only``: nothing else is hooked; ``all_leaves``: also those whose gradient could be read later."""
+        """``leaves_only``: nothing else is hooked; ``all_leaves``: also those whose gradient could be read later.
+
+        ``whole``: every figure of a gradient is taken.
+        """
         self.arrivals: list[Arrival] = []
         """In order of execution, once the run is over."""
         self.count = 0
         """How many nodes ran."""
         self._readable = Readable()
         self._reads = self._readable.now()
-        self._figures = GradientFigures(self._readable, memory)
-        self._passing = known
+        self._figures = GradientFigures(self._readable, looking.layout, memory, whole=whole)
+        self._passing, self._places = looking.known, looking.layout.places
+        self._ways: list[Way] = looking.ways if self._reads else [False] * len(shot)
         self._saved = shot.measures.get("saved_bytes")
         self._begins: list[tuple[int, int, int]] = []
         """Row, begin and end of the looking."""
         self._ends: dict[int, int] = {}
-        self._arrived: dict[int, int] = {}
-        """Row -> number of the figures of what arrived there."""
-        self._results: dict[int, int] = {}
-        """Edge -> the same of what went over it, where that is looked at."""
         self._met: dict[int, Arrival] = {}
         """What hooks at leaves saw, by row."""
-        self._later: dict[int, list[tuple[int, weakref.ref[Any], Place]]] = {}
+        self._later: dict[int, list[tuple[int, weakref.ref[Any], Way]]] = {}
         """Row -> the leaves without a hook that run as soon as it has run, and where their gradients are copied to."""
         self._unseen: Callable[[], AbstractContextManager[None]] | None = None
         if listening:  # a mode would see what is called here
             self._unseen = sys.modules["torch"]._C.DisableTorchFunction
-        self._look, self._look_after = self._looking(self._arrived), self._looking(self._results)
+        self._look = self._looking()
         self._handles: list[Any] = []
-        self._attach(order, shot, {} if leaves_only or all_leaves or not self._reads else known.following, leaves_only)
+        late = not (leaves_only or all_leaves) and self._reads
+        self._attach(order, shot, self._passing.following if late else {}, leaves_only)
         self._started = perf_counter_ns()
         # In the snapshot from the beginning: a hang is explained from a file that is saved while nodes run.
-        shot.measure_later(partial(live_columns, len(shot), self._begins, known.before, self._saved), lasting=False)
+        shot.measure_later(
+            partial(live_columns, len(shot), self._begins, looking.known.before, self._saved), lasting=False
+        )
 
     # -- hooks
     def _attach(self, order: list[Node], shot: GraphSnapshot, following: dict[int, int], leaves_only: bool) -> None:
         """Hook every node that needs it."""
         looked_at = self._passing.looked_at if self._reads else {}
         quiet, kinds, after = self._passing.quiet, shot.kind, self._after
-        hold, before, place = self._handles.append, self._before(), self._place
+        hold, before, ways = self._handles.append, self._before(), self._ways
         try:
             with collector_paused():
                 for row, node in enumerate(order):
                     if kinds[row] == "leaf":
                         leaf = weakref.ref(node.variable)
                         if row in following and self._waits(node.variable):
-                            self._later.setdefault(following[row], []).append((row, leaf, place(row, shot)))
+                            self._later.setdefault(following[row], []).append((row, leaf, ways[row]))
                         else:
-                            hold(node.register_prehook(partial(before, row, leaf, place(row, shot))))
+                            hold(node.register_prehook(partial(before, row, leaf, ways[row])))
                     elif not leaves_only and row not in quiet:
-                        hold(node.register_prehook(partial(before, row, None, place(row, shot))))
+                        hold(node.register_prehook(partial(before, row, None, ways[row])))
                         if row in looked_at:
                             hold(node.register_hook(partial(after, row, looked_at[row])))
         except BaseException:
@@ -117,13 +116,6 @@ class Measures:
         plain = type(leaf) in self._readable.plain
         return plain and leaf.grad is None and not leaf._post_accumulate_grad_hooks
 
-    def _place(self, row: int, shot: GraphSnapshot) -> Place:
-        """Say where the gradient of a row is copied to."""
-        if not self._reads or self._passing.told_by[row] != row:
-            return False
-        dtype = self._readable.by_name.get(shot.dtype[row] or "")
-        return self._figures.stack(dtype, self._passing.entries[row])
-
     def detach(self) -> None:
         """Take all hooks off, as the handles would, but without telling who listens to hooks being taken off."""
         while self._handles:
@@ -132,62 +124,31 @@ class Measures:
             if hooks is not None:
                 hooks.pop(handle.id, None)
 
-    def _before(self) -> Callable[[int, Any, Place, Any], None]:
+    def _looking(self) -> Callable[[int, Place | None, Any], None]:
+        """Return what takes a gradient down."""
+        take, hidden = self._figures.taker(), self._unseen
+        if hidden is None:
+            return take
+
+        def take_unseen(key: int, place: Place | None, gradient: Any) -> None:
+            with hidden():
+                take(key, place, gradient)
+
+        return take_unseen
+
+    def _before(self) -> Callable[[int, Any, Way, Any], None]:
         """Return the hook that runs before each node; it touches as little as possible, for all of that is cold."""
         look, arrives, note, now = self._look, self._arrives, self._begins.append, perf_counter_ns
 
-        def before(row: int, leaf: weakref.ref[Any] | None, stack: Place, grads: Any) -> None:
+        def before(row: int, leaf: weakref.ref[Any] | None, way: Way, grads: Any) -> None:
             began = now()
-            if stack is not False and grads and grads[0] is not None:
-                look(row, stack, grads[0])
+            if way is not False and grads and grads[0] is not None:
+                look(row, way, grads[0])
             if leaf is not None and grads:
                 arrives(row, leaf)
             note((row, began, now()))
 
         return before
-
-    def _looking(self, numbers: dict[int, int]) -> Callable[[int, Stack | None, Any], None]:
-        """Return what takes a gradient down for a row or edge; most are plain, and of the length that is known."""
-        readable, figures = self._readable, self._figures
-        plain, strided, copy = readable.plain, readable.strided, ctypes.memmove
-        number_of_next, make_room, add = figures.next_number, figures.make_room, figures.add
-
-        def look(key: int, stack: Stack | None, gradient: Any) -> None:
-            try:
-                if (
-                    stack is None
-                    or type(gradient) not in plain
-                    or gradient.layout is not strided
-                    or not gradient.is_contiguous()
-                    or gradient.nbytes != stack.bytes
-                    or gradient.storage_offset()
-                    or not (gradient.is_cpu and (pointer := gradient.data_ptr()))
-                    or gradient.is_neg()
-                ):
-                    number = add(gradient)
-                    if number is not None:
-                        numbers[key] = number
-                    return
-                address = stack.address
-                if address == stack.end:
-                    make_room(stack)
-                    address = stack.address
-                copy(address, pointer, stack.bytes)
-                stack.address = address + stack.bytes
-                number = numbers[key] = number_of_next()
-                stack.numbers.append(number)
-            except Exception as problem:  # what goes wrong is no business of the program
-                note_problem(problem)
-
-        hidden = self._unseen
-        if hidden is None:
-            return look
-
-        def look_unseen(key: int, stack: Stack | None, gradient: Any) -> None:
-            with hidden():
-                look(key, stack, gradient)
-
-        return look_unseen
 
     def _after(self, row: int, positions: list[tuple[int, int]], results: Any, grads: Any) -> None:
         """The hook that runs after a node some of whose results must be looked at."""
@@ -195,7 +156,8 @@ class Measures:
         for position, edge in positions:
             result = results[position] if position < len(results) else None
             if result is not None:
-                self._look_after(edge, None, result)
+                key = len(self._ways) + edge
+                self._look(key, self._places.get(key), result)
 
     def _arrives(self, row: int, leaf: weakref.ref[Any]) -> None:
         """Note what the gradient of a leaf was before another one is added."""
@@ -226,9 +188,9 @@ class Measures:
         finished = perf_counter_ns()
         sequence = self._sequence()
         self.count = len(sequence)
-        table = self._figures.table()
-        numbers = np.full(len(shot), -1)
-        numbers[list(self._arrived)] = list(self._arrived.values())
+        keys, table = self._figures.close()
+        numbers = np.full(len(shot) + shot.edge_count, -1)
+        numbers[keys] = np.arange(len(keys))
         told = np.full(len(shot), -1)
         told[sequence] = numbers[self._passing.told_by[sequence]]
         taken = Taken(
@@ -238,7 +200,7 @@ class Measures:
             started=self._started,
             finished=finished,
             arrived=told,
-            results=self._results,
+            results=numbers[len(shot) :],
             table=table,
             passing=self._passing,
             edge_source=shot.edge_source,
@@ -250,19 +212,19 @@ class Measures:
 
     def _sequence(self) -> list[int]:
         """Return the rows of the nodes that ran in the order in which they did, and look at the leaves that waited."""
-        before, later, met, look = self._passing.before, self._later, self._met, self._looking(self._arrived)
+        before, later, met, look = self._passing.before, self._later, self._met, self._look
         found: list[int] = []
         for row, _, _ in self._begins:
             found += before.get(row, ())
             found.append(row)
             if row in met:
                 self.arrivals.append(met[row])
-            for leaf_row, reference, stack in later.get(row, ()):
+            for leaf_row, reference, way in later.get(row, ()):
                 leaf = reference()
                 grad = None if leaf is None else leaf.grad
                 if grad is not None:
-                    if stack is not False:
-                        look(leaf_row, stack, grad)
+                    if way is not False:
+                        look(leaf_row, way, grad)
                     self.arrivals.append(Arrival(leaf_row, reference, "none"))
                     found += before.get(leaf_row, ())
                     found.append(leaf_row)

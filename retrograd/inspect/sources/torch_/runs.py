@@ -83,13 +83,14 @@ class RunWriter:
             self.watch.forward.shared.look(frame)
         self._send(event, shot)
         if self._shot is not None and hooked and len(order) <= MAX_NODES:
-            known = self.watch.passing.read(order, self._shot, loud)
+            looking = self.watch.latest.read(order, self._shot, loud)
             listening = self.watch.forward is not None
             self.measures = Measures(
-                *(order, self._shot, known, self.watch.memory),
+                *(order, self._shot, looking, self.watch.memory),
                 listening=listening,
                 leaves_only=self._nested,
                 all_leaves=self.watch.sink.among_ranks() or _in_group(),
+                whole=self.watch.sink.figures.takes_all(self.number),
             )
         self._began = time.perf_counter()
 
@@ -207,7 +208,9 @@ def _accumulation(facts: Facts) -> dict[str, Any]:
     if figures is not None:
         squares, low, high, _, zero, _, _, entries, _ = figures
         data["grad_norm"] = math.sqrt(squares)
-        data["grad"] = {"size": size, "nan": 0, "inf": 0, "zero": round(zero / entries * size), "min": low, "max": high}
+        data["grad"] = {"size": size, "nan": 0, "inf": 0}
+        if not math.isnan(zero):
+            data["grad"] |= {"zero": round(zero / entries * size), "min": low, "max": high}
     if values is not None:
         data["grad"] = values
     return data

@@ -42,6 +42,24 @@ class Readable:
         """Whether anything may be read at all at this moment."""
         return self._transforms() is None and not self._dispatch_modes()
 
+    def address_of(self, tensor: Any, size: int) -> int:
+        """Return the address of a plain tensor whose entries lie side by side and take so many bytes; 0 for any other.
+
+        It asks few questions, for it is called between two kernels.
+        """
+        if (
+            type(tensor) not in self.plain
+            or tensor.layout is not self.strided
+            or tensor.nbytes != size
+            or not (tensor.is_contiguous() or self.size_in_one_piece(tensor) * tensor.itemsize == size)
+            or tensor.storage_offset()
+            or not tensor.is_cpu
+            or tensor.is_neg()
+        ):
+            return 0
+        address: int = tensor.data_ptr()
+        return address
+
     def flat(self, tensor: Any) -> Array | None:
         """Return a plain tensor whose entries lie in order as one row, with few questions; None for any other."""
         try:

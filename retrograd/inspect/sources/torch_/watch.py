@@ -23,7 +23,6 @@ from ..base import Origins, Sink, Source
 from ..named_scopes import FOLLOWERS
 from ..naming import NameMemory
 from ..origins import OriginTables
-from ..passing import LastPassing
 from ..patches import Patches
 from .calls import is_traced, unseen
 from .checkpoint import Checkpoints
@@ -32,6 +31,7 @@ from .forward import ForwardWriter, Inside
 from .functions import Functions
 from .hooks import Handles, Hooked
 from .importing import AfterImport
+from .layout import Latest
 from .mode import push_mode, put_on, take_off
 from .owners import Owners
 from .parameters import Parameters
@@ -60,7 +60,7 @@ class _Watch:
     """One watcher: where it wants its events, and of which thread (None for all)."""
 
     def __init__(
-        self, sink: Sink, source: Source, thread: int | None, level: str, *, hooked: Hooked, passing: LastPassing
+        self, sink: Sink, source: Source, thread: int | None, level: str, *, hooked: Hooked, latest: Latest
     ) -> None:
         self.sink = sink
         self.source = source
@@ -69,7 +69,7 @@ class _Watch:
         self.forward: ForwardWriter | None = None
         """Who listens to calls, at level ``full``."""
         self.hooked = hooked
-        self.passing, self.memory, self.repeats = passing, Memory(), Repeats()
+        self.latest, self.memory, self.repeats = latest, Memory(), Repeats()
 
     def sees(self, thread: int) -> bool:
         """Whether it wants to know of this thread."""
@@ -93,7 +93,7 @@ class Watcher:
         self._tables: OriginTables | None = None
         self._scopes: Scopes | None = None
         self._functions: Functions | None = None
-        self._hooked, self._passing = Hooked(), LastPassing()
+        self._hooked, self._latest = Hooked(), Latest()
         self._import = AfterImport("torch", self._torch_arrived)
         self._process = os.getpid()
 
@@ -110,7 +110,7 @@ class Watcher:
     def watch(self, sink: Sink, source: Source, *, every_thread: bool, level: str) -> Iterator[None]:
         """Watch until the block ends."""
         thread = None if every_thread else threading.get_ident()
-        me = _Watch(sink, source, thread, level, hooked=self._hooked, passing=self._passing)
+        me = _Watch(sink, source, thread, level, hooked=self._hooked, latest=self._latest)
         self._begin(me)
         try:
             yield

@@ -1,0 +1,142 @@
+"""Where the gradients of one graph are copied to: those of one dtype and length below each other, in one memory.
+
+So a figure of many takes one call of NumPy.  What is expected where is known from the picture of the graph.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import math
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Iterator
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+
+from ...snapshot import GraphSnapshot
+from ..base import Node
+from ..passing import LastPassing, Passing
+
+_LONGEST = 1 << 14
+"""Entries of the longest gradients that are copied: with more, that would cost as much as what it spares."""
+_GROUP_BYTES = 1 << 22
+"""Most memory of one group; further gradients of its length take the places of earlier ones."""
+_BYTES = 1 << 25
+"""Most memory of all of them; what finds no place is worked out where it arrives."""
+_ALIGNED = 64
+_DTYPES = {name: np.dtype(name) for name in ("float32", "float64")}
+
+Sort = tuple[str, int]
+"""Dtype and length of a gradient."""
+
+
+class Place(NamedTuple):
+    """Where one gradient is copied to, and what it is expected to be."""
+
+    offset: int
+    size: int
+    """In bytes, as the offset."""
+    slot: int
+    """Number within its group."""
+    group: int
+    length: int
+    dtype: np.dtype[Any]
+    memory: Callable[[int], Any]
+    """Returns the bytes at an address."""
+
+
+Way = Place | None | Literal[False]
+"""The place that a gradient is copied to; None: it is looked at in the general way, False: not at all."""
+
+
+class Group(NamedTuple):
+    """Room for gradients of one dtype and length."""
+
+    dtype: np.dtype[Any]
+    length: int
+    begin: int
+    end: int
+
+
+class Layout:
+    """Places by key, and the groups they belong to."""
+
+    def __init__(self, expected: Iterable[tuple[int, Sort]]) -> None:
+        """``expected``: the key of each gradient with its dtype and length."""
+        expected = list(expected)
+        self.places: dict[int, Place] = {}
+        self.groups: list[Group] = []
+        self.size = 0
+        """Of all groups, in bytes."""
+        numbers = {sort: self._group(*sort, count) for sort, count in Counter(sort for _, sort in expected).items()}
+        used: Counter[int] = Counter()
+        for key, sort in expected:
+            number = numbers[sort]
+            if number is not None:
+                self.places[key] = self._place(number, used[number])
+                used[number] += 1
+
+    def _group(self, name: str, length: int, count: int) -> int | None:
+        """Make room for as many gradients of one sort as is sensible, and return its number; None if there is none."""
+        each = length * _DTYPES[name].itemsize
+        size = each * min(count, max(1, _GROUP_BYTES // each))
+        if self.size + size > _BYTES:
+            return None
+        self.groups.append(Group(_DTYPES[name], length, self.size, self.size + size))
+        self.size += -(-size // _ALIGNED) * _ALIGNED
+        return len(self.groups) - 1
+
+    def _place(self, number: int, used: int) -> Place:
+        """Return the place of the next gradient of a group."""
+        group = self.groups[number]
+        each = group.length * group.dtype.itemsize
+        slot = used % ((group.end - group.begin) // each)
+        memory = (ctypes.c_char * each).from_address
+        return Place(group.begin + slot * each, each, slot, number, group.length, group.dtype, memory)
+
+
+class Looking(NamedTuple):
+    """What is looked at in one graph, and where that is copied to."""
+
+    known: Passing
+    layout: Layout
+    """Its keys are rows, and behind them edges."""
+    ways: list[Way]
+    """For each row how what arrives there is looked at."""
+
+
+def _looking(known: Passing, shot: GraphSnapshot) -> Looking:
+    """Make out the places for a graph."""
+    layout = Layout(_expected(known, shot))
+    told_by = known.told_by.tolist()
+    ways: list[Way] = [layout.places.get(row) if teller == row else False for row, teller in enumerate(told_by)]
+    return Looking(known, layout, ways)
+
+
+def _expected(known: Passing, shot: GraphSnapshot) -> Iterator[tuple[int, Sort]]:
+    """Yield the key of each gradient to be looked at, with its dtype and length, if those are known and ordinary."""
+    dtype = shot.dtype
+    for row, length in enumerate(known.entries):
+        if 0 < length <= _LONGEST and dtype[row] in _DTYPES:
+            yield row, (str(dtype[row]), length)
+    for results in known.looked_at.values():
+        for _, edge in results:
+            row = shot.edge_target[edge]
+            length = math.prod(shot.shape[row] or ())
+            if not shot.edge_output_nr[edge] and 0 < length <= _LONGEST and dtype[row] in _DTYPES:
+                yield len(shot) + edge, (str(dtype[row]), length)
+
+
+class Latest:
+    """Remembers what is looked at in the latest graph."""
+
+    def __init__(self) -> None:
+        self._passing = LastPassing()
+        self._looking: Looking | None = None
+
+    def read(self, order: list[Node], shot: GraphSnapshot, loud: Collection[int]) -> Looking:
+        """Return what is looked at in a graph."""
+        known = self._passing.read(order, shot, loud)
+        if self._looking is None or self._looking.known is not known:
+            self._looking = _looking(known, shot)
+        return self._looking
