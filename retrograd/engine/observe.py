@@ -26,7 +26,8 @@ An observer is any object; those of these methods that it has are called, on the
   before a run and ``backward_ended(error)``; ``node_began(node, grads)`` and ``node_ended(node, grads, results)``
   around each node of a full run, ``swept(node, grads, results, began, ended)`` after each of a sweep (with the clock
   in ns), ``sweep_failed(node, grads)``; ``accumulating(leaf)`` and ``accumulated(leaf, grad)`` around a change of
-  ``.grad``, but ``filled(accumulator, grad, began, ended)`` alone where a sweep stores a first gradient as it is;
+  ``.grad``, but ``filled(leaves)`` alone where a sweep stores first gradients as they are, with
+  ``(accumulator, grad, began, ended)`` of each;
   ``released(node)`` in a full run.  Whoever hears of single nodes or leaves makes every run a full one,
   unless it hears ``swept``, too.
 

@@ -34,11 +34,15 @@ class _Living:
         reference = self.references.get(id(thing))
         return None if reference is None or reference() is not thing else self.numbers.get(id(thing))
 
-    def put(self, thing: Any, reference: weakref.ref[Any], number: int) -> None:
-        """Give an object a number; who looks meanwhile finds none."""
+    def enter(self, thing: Any, number: int) -> int:
+        """Return the number of an object, which is this one if it has none yet; who looks meanwhile finds none."""
         key = id(thing)
+        reference = self.references.get(key)
+        if reference is not None and reference() is thing:
+            return self.numbers[key]
         self.numbers[key] = number
-        self.references[key] = reference
+        self.references[key] = weakref.ref(thing)
+        return number
 
     def pairs(self) -> list[tuple[weakref.ref[Any], int]]:
         """Return all references, also dead ones, with their numbers."""
@@ -113,15 +117,15 @@ class TensorTable:
         with self._lock:
             number = len(self.rows)
             if memory is not None:
-                facts.storage = self._memories.find(memory)
-                if facts.storage is None:
-                    facts.storage = self._next_storage
-                    self._memories.put(memory, weakref.ref(memory), facts.storage)
+                facts.storage = self._memories.enter(memory, self._next_storage)
+                if facts.storage == self._next_storage:
                     self._next_storage += 1
+            known, key = self._known, id(tensor)
             reference = weakref.ref(tensor) if storage is None else self._counted(tensor, facts, storage)
             self.rows.append(facts)
-            self._known.put(tensor, reference, number)
-            if len(self._known.numbers) > self._most:
+            known.numbers[key] = number
+            known.references[key] = reference
+            if len(known.numbers) > self._most:
                 self._throw_out()
         return number
 

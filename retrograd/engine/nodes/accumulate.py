@@ -90,8 +90,8 @@ class AccumulateGrad(GraphNode):
                         filled.append((accumulator, g, began, now()))
                 else:
                     late.append(accumulator)
-        for facts in filled:
-            observe.tell("filled", *facts)
+        if filled:
+            observe.tell("filled", filled)
         if not late:
             return
         waiting = [accumulator._pending for accumulator in late]

@@ -81,6 +81,13 @@ class Marks:
             self._push(before, self._place(frame))
             self.end = after
 
+    def follow(self, frame: FrameType) -> None:
+        """The node with the next number was made by the line at which this user's frame stands."""
+        entry = self._places.get((id(frame.f_code), frame.f_lasti, self.scope)) or self._place(frame)
+        if not self.entries or self.entries[-1] != entry:
+            self._push(self.end, entry)
+        self.end += 1
+
     def gap(self, upto: int, frame: FrameType | None) -> None:
         """Account for nodes before ``upto`` that nobody saw being made."""
         if upto > self.end:

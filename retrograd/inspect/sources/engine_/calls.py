@@ -5,6 +5,7 @@ from __future__ import annotations
 import weakref
 from collections.abc import Sequence
 from itertools import repeat
+from math import isfinite
 from operator import is_
 from typing import Any
 
@@ -14,7 +15,7 @@ from ....engine.tensors.base import TensorBase
 from ...events import Event
 from ...program.stacks import stack_of
 from .. import array_values as values
-from .call_facts import described
+from .call_facts import Measured, described
 from .caller import Caller
 from .choosers import choosers
 from .describing import Describing
@@ -29,6 +30,7 @@ _PLAIN = frozenset({int, float, bool, str, type(None)})
 _MADE = 64
 """Results after which a call counts as a new one: a loop comes to the same place again and again."""
 _NONE: tuple[int, ...] = ()
+_NOTHING: frozenset[int] = frozenset()
 _SCALARS = ("float", "int", "bool", "complex")
 
 
@@ -56,9 +58,7 @@ class Calls(Observer):
         site = tell.sites.at(caller, op)
         made, line = self._within_call(caller), site.line
         more: dict[str, Any] = {}
-        known: list[Any] = self.watching.sink.tensors.numbers(inputs)
-        names = tell.names.of_numbered(site.texts, known, made if site.several else ())
-        numbers = tell.named(inputs, known, names, line, more)
+        numbers, names = tell.operands(site, inputs, made if site.several else _NOTHING, more)
         targets = site.targets if len(site.targets) == len(outputs) else fitting((), outputs)
         out = outputs[0]
         fresh = node is not None and out._fn is node and out._meta is None and len(outputs) == 1
@@ -68,8 +68,14 @@ class Calls(Observer):
             results = tell.numbers_of_results(outputs, targets, line)
         if len(args) != len(inputs) or op.lists:  # not all arguments are operands
             names = self._note_others(site, more, op, args, inputs, numbers, names)
-        measured = tuple([values.range_and_sum(t._array) for t in outputs])
-        tell.note_values(more, site, op, args, inputs, outputs, measured)
+        if len(outputs) == 1:
+            measured: tuple[Measured, ...] = (values.range_and_sum(out._array),)
+            total = measured[0][1]
+            tells = site.may_tell or (total is not None and not isfinite(total))
+        else:
+            measured, tells = tuple([values.range_and_sum(t._array) for t in outputs]), True
+        if tells:
+            tell.note_values(more, site, op, args, inputs, outputs, measured)
         kind = "operation" if node is not None else self._kind(op, inputs, outputs, more)
         stack = stack_of(caller.frame) if site.nested or kind == "cut" else None
         number, saves = None, _NONE

@@ -6,7 +6,7 @@ import math
 import sys
 import threading
 import weakref
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from types import CodeType, FrameType
 from typing import Any
 
@@ -95,6 +95,21 @@ class Describing:
         more: dict[str, Any] = {}
         numbers = self.numbers(inputs, names, line, more)
         return {"inputs": numbers, "names": names, **around(self.around()), **more}
+
+    def operands(
+        self, site: Site, inputs: Any, made: Collection[int], more: dict[str, Any]
+    ) -> tuple[list[int], Sequence[str]]:
+        """Numbers of the operands of a call, and how its line spells them; ``made`` it has made on its way."""
+        table, texts = self.watching.sink.tensors, site.texts
+        known: list[Any] = table.numbers(inputs)
+        if made or texts is None or len(texts) != len(known) or None in known:
+            names = self.names.of_numbered(texts, known, made)
+            return self.named(inputs, known, names, site.line, more), names
+        for place, name in site.words:
+            facts = table.rows[known[place]]
+            if not facts.name:
+                facts.name = name
+        return known, texts
 
     def numbers(self, inputs: Any, names: Sequence[str], line: SourceLine | None, more: dict[str, Any]) -> list[int]:
         """Number the inputs of a call, which may tell their names; ``more`` takes the values of unknown ones."""

@@ -70,7 +70,7 @@ class Gathered:
         if known is not None and known[0]() is array:
             return known[1]
         found = None if array.base is None else self._of_whole_memory(array)
-        found = found or _figures_of(array, self._whole)
+        found = found or figures_of(array, whole=self._whole)
         self._known[id(array)] = (weakref.ref(array), found)
         return found
 
@@ -111,6 +111,12 @@ class Gathered:
             arrived = self.figures(grads[0]) if grads and grads[0] is not None else None
             self._ran.append(_Ran(row, began, ended, arrived, self._all(results) if results else ()))
 
+    def took(self, node: Node, arrived: Figures | None, began: int, ended: int) -> None:
+        """Note what a leaf took, which passes on nothing."""
+        row = self._rows.get(id(node))
+        if row is not None:
+            self._ran.append(_Ran(row, began, ended, arrived, ()))
+
     def failed(self, node: Node, grads: list[Any]) -> None:
         """Note what the node took at which a sweep ended."""
         row = self._rows.get(id(node))
@@ -136,8 +142,8 @@ class Gathered:
         return data
 
 
-def _figures_of(array: Any, whole: bool) -> Figures | None:
-    """The figures of an array; None for one without real or complex entries."""
+def figures_of(array: Any, *, whole: bool) -> Figures | None:
+    """The figures of an array, or those that are taken in any run; None for one without real or complex entries."""
     norm = None if whole else quietly(values.ordinary_norm, (array,))
     if norm is not None:
         return Figures((norm, None, None, None, None, 0, 0), (norm, None, 0, 0, 0.0), array.size)

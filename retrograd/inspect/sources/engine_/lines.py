@@ -63,7 +63,11 @@ class Lines:
         if number > marks.end:
             marks.gap(number, _applying_line(sys._getframe(1)))
         if node is not None:
-            marks.note(number, number + 1, user_frame(sys._getframe(3)))  # not: this, ``tell``, and who called that
+            frame = user_frame(sys._getframe(3))  # not: this, ``tell``, and who called that
+            if number == marks.end and frame is not None:
+                marks.follow(frame)
+            else:
+                marks.note(number, number + 1, frame)
 
     def inplace(self, op: Any, args: Any, node: Node | None, tensor: Any, inputs: Any) -> None:
         """Note the user's line of the nodes of an in-place write, if it made some."""

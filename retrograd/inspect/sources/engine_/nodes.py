@@ -11,7 +11,7 @@ from ...event_data import Values
 from ...events import Event
 from .. import array_values as values
 from ..base import Node
-from .gathered import Gathered
+from .gathered import Figures, Gathered, figures_of
 from .watching import Observer, Pictured, Run, guarded, report_problem, version
 
 
@@ -67,33 +67,40 @@ class Nodes(Observer):
         here = self.watching.here
         here.before = "none" if have is None else "kept" if _any(have._array) else "zero"
 
-    def filled(self, accumulator: Node, grad: Any, began: int, ended: int) -> None:
-        """A sweep stored a leaf's first gradient."""
-        self.accumulated(accumulator.variable, grad)
-        self.swept(accumulator, [grad], (), began, ended)
+    @guarded
+    def filled(self, leaves: list[tuple[Node, Any, int, int]]) -> None:
+        """A sweep stored the first gradients of leaves."""
+        watching, run = self.watching, self.watching.run
+        tensors = [accumulator.variable for accumulator, *_ in leaves]
+        known = watching.sink.tensors.numbers(tensors)
+        for (accumulator, array, began, ended), leaf, number in zip(leaves, tensors, known, strict=True):
+            number = watching.enter(leaf, None, "") if number is None else number
+            figures = self._note(run, leaf, number, array)
+            if run is not None and run.gathered is not None:
+                run.gathered.took(accumulator, figures, began, ended)
 
     @guarded
     def accumulated(self, leaf: TensorBase, grad: Any) -> None:
         """It was added."""
-        watching, run = self.watching, self.watching.run
         array = grad._array if isinstance(grad, TensorBase) else grad
-        if run is None or run.gathered is None:
-            figures = values.gradient_figures(array)
-        else:
-            known = run.gathered.figures(array)
-            figures = None if known is None else known.arrived
-        number = watching.number(leaf)
+        self._note(self.watching.run, leaf, self.watching.number(leaf), array)
+        self.watching.here.before = "none"
+
+    def _note(self, run: Run | None, leaf: TensorBase, number: int, array: Any) -> Figures | None:
+        """Send that a leaf got a gradient; returns the figures of that."""
+        watching, meta = self.watching, leaf._meta
+        found = figures_of(array, whole=True) if run is None or run.gathered is None else run.gathered.figures(array)
         if run is not None and watching.sink.among_ranks():
             watching.here.runs[0].filled[number] = weakref.ref(leaf)
-        if leaf._meta is not None and leaf._meta.grad is not None:
-            name = watching.sink.tensors[number].name
-            held = watching.number(leaf._meta.grad, name=f"{name}.grad" if name else "")
-            watching.gradients[held] = number
+        if meta is not None and meta.grad is not None:
+            name = watching.sink.tensors.rows[number].name
+            watching.gradients[watching.number(meta.grad, name=f"{name}.grad" if name else "")] = number
+        figures = None if found is None else found.arrived
         summary = values.summary(array) if figures is not None and (figures[5] or figures[6]) else None
         place, line = (None, None) if run is None else (run.number, run.line)
         facts = (number, watching.here.before, version(leaf), place, figures, array.size, summary)
-        watching.send(Event.later("accumulate", "", line, _described, facts))
-        watching.here.before = "none"
+        watching.sink(Event.later("accumulate", "", line, _described, facts))
+        return found
 
 
 class _Accumulated(NamedTuple):

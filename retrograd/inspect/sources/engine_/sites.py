@@ -28,6 +28,8 @@ class Site:
     """What the user's line calls it."""
     texts: tuple[str, ...] | None
     """How the line spells the tensors that go in, None where it says nothing of them."""
+    words: tuple[tuple[int, str], ...]
+    """Those of the texts that are what a user would call a tensor, with their places."""
     targets: tuple[str, ...]
     """What it assigns the results to."""
     variables: tuple[str, ...]
@@ -40,6 +42,8 @@ class Site:
     """Whether the line stands in a function, so that who called that is worth knowing."""
     several: bool
     """Whether the user's call may take several operators."""
+    may_tell: bool
+    """Whether there may be something to tell of finite values."""
     others: tuple[tuple[Any, ...], dict[str, Any] | None] = ((), None)
     """Arguments of the latest call with plain ones among them, without its operands, and what was said of them."""
 
@@ -75,10 +79,12 @@ class Sites:
             row=row,
             name=name,
             texts=None if texts is None else tuple(texts),
+            words=tuple((place, text) for place, text in enumerate(texts or ()) if names.worthy(text)),
             targets=targets,
             variables=tuple(map(names.worthy, targets)),
             may_be_flat=name in FLAT,
             may_have_pole=row in POLES,
             nested=line is not None and line.function != "<module>",
             several=row != name,
+            may_tell=name in FLAT or row in POLES,
         )
