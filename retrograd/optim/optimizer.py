@@ -82,8 +82,9 @@ class Optimizer:
         with observe.optimizer_call("step", self), set_grad_enabled(differentiable):
             for group in self.param_groups:
                 for p in group["params"]:
-                    if p.grad is not None:
-                        self._update(p, -p.grad if group.get("maximize") else p.grad, group)
+                    g = p.grad
+                    if g is not None:
+                        self._update(p, -g if group.get("maximize") else g, group)
         self._opt_called = True
         for hook in list(self._step_hooks["after"].values()):
             hook(self, arguments, {})

@@ -9,7 +9,6 @@ from functools import partial
 from time import perf_counter_ns
 from typing import Any, NamedTuple
 
-from ....engine.calls.quiet import quietly
 from ....engine.tensors.base import TensorBase
 from ...event_data import MEASURES
 from ...snapshot import GraphSnapshot
@@ -34,14 +33,8 @@ class Figures(NamedTuple):
     size: int
 
 
-class _Ran(NamedTuple):
-    """A node that ran, or began to."""
-
-    row: int
-    began: int | None
-    ended: int | None
-    arrived: Figures | None
-    passed: tuple[Figures, ...]
+Ran = tuple[int, int | None, int | None, Figures | None, tuple[Figures, ...] | list[Figures]]
+"""A node that ran, or began to: its row, begin and end in ns, figures of what arrived and of what it passed on."""
 
 
 class Gathered:
@@ -54,7 +47,7 @@ class Gathered:
         self._shot = shot
         self._whole = whole
         self._rows = {id(node): row for row, node in enumerate(order)}
-        self._ran: list[_Ran] = []
+        self._ran: list[Ran] = []
         self._running: list[tuple[Node, int | None]] = []
         """Nodes that are running, with their places in ``_ran``."""
         self._known: dict[int, tuple[weakref.ref[Any], Figures | None]] = {}
@@ -64,7 +57,10 @@ class Gathered:
         shot.measure_later(self._columns, lasting=False)
 
     def figures(self, gradient: Any) -> Figures | None:
-        """Figures of a gradient, worked out once for the node that makes it and those that take it or pass it on."""
+        """Figures of a gradient, worked out once for the node that makes it and those that take it or pass it on.
+
+        To be called while NumPy is quiet.
+        """
         array = gradient._array if isinstance(gradient, TensorBase) else gradient
         known = self._known.get(id(array))
         if known is not None and known[0]() is array:
@@ -93,7 +89,7 @@ class Gathered:
         if row is not None:
             place = len(self._ran)
             arrived = self.figures(grads[0]) if grads and grads[0] is not None else None
-            self._ran.append(_Ran(row, perf_counter_ns(), None, arrived, ()))
+            self._ran.append((row, perf_counter_ns(), None, arrived, ()))
         self._running.append((node, place))
 
     def ends(self, results: Any, now: int) -> None:
@@ -101,21 +97,28 @@ class Gathered:
         if self._running:
             _, place = self._running.pop()
             if place is not None:
-                self._ran[place] = self._ran[place]._replace(ended=now, passed=self._all(results))
+                row, began, _, arrived, _ = self._ran[place]
+                self._ran[place] = (row, began, now, arrived, self._all(results))
 
     # -- nodes of a sweep
     def swept(self, node: Node, grads: list[Any], results: Sequence[Any], began: int, ended: int) -> None:
         """Note what a node took and passed on."""
         row = self._rows.get(id(node))
-        if row is not None:
-            arrived = self.figures(grads[0]) if grads and grads[0] is not None else None
-            self._ran.append(_Ran(row, began, ended, arrived, self._all(results) if results else ()))
+        if row is None:
+            return
+        first = grads[0] if grads else None
+        known = self._known.get(id(first))  # the node before has passed it on
+        if known is not None and known[0]() is first:
+            arrived = known[1]
+        else:
+            arrived = None if first is None else self.figures(first)
+        self._ran.append((row, began, ended, arrived, self._all(results)))
 
     def took(self, node: Node, arrived: Figures | None, began: int, ended: int) -> None:
         """Note what a leaf took, which passes on nothing."""
         row = self._rows.get(id(node))
         if row is not None:
-            self._ran.append(_Ran(row, began, ended, arrived, ()))
+            self._ran.append((row, began, ended, arrived, ()))
 
     def failed(self, node: Node, grads: list[Any]) -> None:
         """Note what the node took at which a sweep ended."""
@@ -123,11 +126,16 @@ class Gathered:
         self._running.append((node, None))
         if row is not None:
             arrived = self.figures(grads[0]) if grads and grads[0] is not None else None
-            self._ran.append(_Ran(row, None, None, arrived, ()))
+            self._ran.append((row, None, None, arrived, ()))
 
-    def _all(self, results: Sequence[Any]) -> tuple[Figures, ...]:
-        found = [self.figures(g) for g in results if g is not None]
-        return tuple([figures for figures in found if figures is not None])
+    def _all(self, results: Sequence[Any]) -> list[Figures]:
+        found, known = [], self._known
+        for g in results:
+            entry = known.get(id(g))  # it may be what arrived
+            figures = entry[1] if entry is not None and entry[0]() is g else None if g is None else self.figures(g)
+            if figures is not None:
+                found.append(figures)
+        return found
 
     def finish(self, begin: int, *, failed: bool) -> dict[str, Any]:
         """Settle the measures; returns what the event of the run's end is to say, nodes counted from ``begin``."""
@@ -144,7 +152,7 @@ class Gathered:
 
 def figures_of(array: Any, *, whole: bool) -> Figures | None:
     """The figures of an array, or those that are taken in any run; None for one without real or complex entries."""
-    norm = None if whole else quietly(values.ordinary_norm, (array,))
+    norm = None if whole else values.ordinary_norm(array)
     if norm is not None:
         return Figures((norm, None, None, None, None, 0, 0), (norm, None, 0, 0, 0.0), array.size)
     found = values.gradient_figures(array)
@@ -160,7 +168,7 @@ def figures_of(array: Any, *, whole: bool) -> Figures | None:
 # -- columns
 
 
-def _columns(ran: list[_Ran], size: int, thread: int, started: int, saved: list[float | None]) -> Columns:
+def _columns(ran: list[Ran], size: int, thread: int, started: int, saved: list[float | None]) -> Columns:
     """The columns of a run of so many nodes, of which these have run so far."""
     columns: Columns = {name: [None] * size for name in MEASURES}
     columns["saved_bytes"] = saved
@@ -175,7 +183,7 @@ def _columns(ran: list[_Ran], size: int, thread: int, started: int, saved: list[
     return columns
 
 
-def _together(passed: tuple[Figures, ...]) -> tuple[float | None, ...]:
+def _together(passed: Sequence[Figures]) -> tuple[float | None, ...]:
     """What is noted of all that a node passes on: norm, shares of zeros, numbers of NaN and infinities, tiny ones."""
     if len(passed) == 1:
         return passed[0].passed

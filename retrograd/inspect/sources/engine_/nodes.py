@@ -6,6 +6,7 @@ import weakref
 from time import perf_counter_ns
 from typing import Any, NamedTuple
 
+from ....engine.calls.quiet import quietly
 from ....engine.tensors.base import TensorBase
 from ...event_data import Values
 from ...events import Event
@@ -30,7 +31,7 @@ class Nodes(Observer):
         runs = self.watching.here.runs
         if runs and runs[-1].gathered is not None:
             try:
-                runs[-1].gathered.begins(node, grads)
+                quietly(runs[-1].gathered.begins, (node, grads))
             except Exception as failure:  # never the program's business
                 report_problem(self.watching, failure)
 
@@ -40,7 +41,7 @@ class Nodes(Observer):
         runs = self.watching.here.runs
         if runs and runs[-1].gathered is not None:
             try:
-                runs[-1].gathered.ends(results, now)
+                quietly(runs[-1].gathered.ends, (results, now))
             except Exception as failure:  # never the program's business
                 report_problem(self.watching, failure)
 
@@ -71,30 +72,38 @@ class Nodes(Observer):
     def filled(self, leaves: list[tuple[Node, Any, int, int]]) -> None:
         """A sweep stored the first gradients of leaves."""
         watching, run = self.watching, self.watching.run
+        gathered = None if run is None else run.gathered
         tensors = [accumulator.variable for accumulator, *_ in leaves]
-        known = watching.sink.tensors.numbers(tensors)
-        for (accumulator, array, began, ended), leaf, number in zip(leaves, tensors, known, strict=True):
-            number = watching.enter(leaf, None, "") if number is None else number
-            figures = self._note(run, leaf, number, array)
-            if run is not None and run.gathered is not None:
-                run.gathered.took(accumulator, figures, began, ended)
+        numbers = watching.sink.tensors.numbers(tensors)
+        for (accumulator, array, began, ended), leaf, known in zip(leaves, tensors, numbers, strict=True):
+            number = watching.enter(leaf, None, "") if known is None else known
+            watching.gradients[watching.enter(leaf._meta.grad, None, self._name_of_gradient(number))] = number
+            figures = self._send(run, leaf, number, array)
+            if gathered is not None:
+                gathered.took(accumulator, figures, began, ended)
 
     @guarded
     def accumulated(self, leaf: TensorBase, grad: Any) -> None:
         """It was added."""
-        array = grad._array if isinstance(grad, TensorBase) else grad
-        self._note(self.watching.run, leaf, self.watching.number(leaf), array)
-        self.watching.here.before = "none"
+        watching, array = self.watching, grad._array if isinstance(grad, TensorBase) else grad
+        number = watching.number(leaf)
+        if leaf._meta is not None and leaf._meta.grad is not None:
+            held = watching.number(leaf._meta.grad, name=self._name_of_gradient(number))
+            watching.gradients[held] = number
+        quietly(self._send, (watching.run, leaf, number, array))
+        watching.here.before = "none"
 
-    def _note(self, run: Run | None, leaf: TensorBase, number: int, array: Any) -> Figures | None:
+    def _name_of_gradient(self, leaf: int) -> str:
+        """What a leaf's ``.grad`` is called."""
+        name = self.watching.sink.tensors.rows[leaf].name
+        return f"{name}.grad" if name else ""
+
+    def _send(self, run: Run | None, leaf: TensorBase, number: int, array: Any) -> Figures | None:
         """Send that a leaf got a gradient; returns the figures of that."""
-        watching, meta = self.watching, leaf._meta
+        watching = self.watching
         found = figures_of(array, whole=True) if run is None or run.gathered is None else run.gathered.figures(array)
         if run is not None and watching.sink.among_ranks():
             watching.here.runs[0].filled[number] = weakref.ref(leaf)
-        if meta is not None and meta.grad is not None:
-            name = watching.sink.tensors.rows[number].name
-            watching.gradients[watching.number(meta.grad, name=f"{name}.grad" if name else "")] = number
         figures = None if found is None else found.arrived
         summary = values.summary(array) if figures is not None and (figures[5] or figures[6]) else None
         place, line = (None, None) if run is None else (run.number, run.line)
