@@ -49,6 +49,8 @@ HEAR_NODES = False
 HEAR_SWEEPS = False
 """Whether any of them hears of the nodes of a sweep."""
 _NODE_EVENTS = ("node_began", "node_ended", "accumulating", "accumulated", "released")
+OPERATION: tuple[Callable[..., None], ...] = ()
+"""The methods ``operation`` of the present observers, which are called most often of all."""
 _told: dict[str, tuple[Callable[..., None], ...]] = {}
 """Event -> the methods of the present observers, as far as they were looked up."""
 
@@ -70,11 +72,12 @@ def remove(observer: Any) -> None:
 
 def _count() -> None:
     """Note what follows from who is there."""
-    global COUNT, HEAR_NODES, HEAR_SWEEPS
+    global COUNT, HEAR_NODES, HEAR_SWEEPS, OPERATION
     COUNT = len(observers)
     content = [observer for observer in observers if hasattr(observer, "swept")]
     HEAR_SWEEPS = bool(content)
     HEAR_NODES = any(hasattr(o, event) for o in observers if o not in content for event in _NODE_EVENTS)
+    OPERATION = tuple([observer.operation for observer in observers if hasattr(observer, "operation")])
     _told.clear()
 
 

@@ -44,11 +44,11 @@ def leaf_edge(t: Any) -> Any:
     return view.fn if view.version == meta.storage.version else gradient_edge(t)
 
 
-def notify(op: Any, args: tuple[Any, ...], node: Any, result: Any, began: int) -> None:
+def notify(op: Any, args: tuple[Any, ...], operands: list[Any], node: Any, result: Any, began: int) -> None:
     """Notify observers of a call on the fast path."""
-    took = now() - began
-    operands = [args[i] for i in op.tensor_positions if isinstance(args[i], TensorBase)]
-    observe.tell("operation", op, args, node, operands, [result], took)
+    took, results = now() - began, [result]
+    for hear in observe.OPERATION:
+        hear(op, args, node, operands, results, took)
 
 
 _NAMES: dict[str, Any] = {

@@ -177,7 +177,10 @@ class CallSource:
         return [*lines, f"    if _mode: {self._notifying('None')}", "    return _t"]
 
     def _notifying(self, node: str) -> str:
-        return f"notify(row, ({', '.join(self.op.params)},), {node}, _t, _began)"
+        operands = f"[{', '.join(self._operands())}]"
+        if not set(self.optional).isdisjoint(self._operands()):
+            operands = f"[_o for _o in {operands} if _o is not None]"
+        return f"notify(row, ({', '.join(self.op.params)},), {operands}, {node}, _t, _began)"
 
     def _node(self) -> list[str]:
         """The node, with the saved values that the rules of operands with an edge name."""

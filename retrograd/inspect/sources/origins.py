@@ -122,16 +122,20 @@ class Marks:
         return entry
 
 
+class _Local(threading.local):
+    marks: Marks | None = None
+
+
 class OriginTables:
     """The marks of all watched threads."""
 
     def __init__(self) -> None:
-        self._local = threading.local()
+        self._local = _Local()
         self._all: list[Marks] = []
 
     def here(self, counter: int = 0) -> Marks:
         """Return the current thread's marks; ``counter`` is where its numbers stand when they are new."""
-        marks: Marks | None = getattr(self._local, "marks", None)
+        marks = self._local.marks
         if marks is None:
             marks = self._local.marks = Marks(counter)
             self._all = [*self._all[-_MAX_TABLES + 1 :], marks]
@@ -143,7 +147,7 @@ class OriginTables:
         Threads number their nodes independently in PyTorch: where several threads know a line for a number, the
         current thread's word counts.
         """
-        mine = getattr(self._local, "marks", None)
+        mine = self._local.marks
         if len(self._all) == 1:
             find = self._all[0].find
             found = [_UNKNOWN if number is None else find(number) for number in numbers]

@@ -9,8 +9,8 @@ from typing import Any
 from ....engine.nodes.saved import SavedTensor
 
 _NO_TENSORS = frozenset({bool, int, float, str, type(None)})
-_Plan = tuple[Callable[[Any], tuple[Any, ...]], tuple[bool, ...]]
-"""Reads the slots of a node that may keep tensors; and which of them is for its result."""
+_Plan = tuple[tuple[Callable[[Any], Any], bool], ...]
+"""What reads each slot of a node that may keep a tensor, and whether that is its result."""
 _Reader = Callable[[Any], Any]
 _readers: dict[type, _Reader] = {}
 """By class of node: what reads all that one keeps."""
@@ -24,9 +24,9 @@ def saved_numbers(node: Any, inputs: Sequence[Any], numbers: Sequence[int], outp
     plan = _plans[cls] if cls in _plans else _plan_of(cls)
     if plan is None:
         return _looked_for(node, inputs, numbers, outputs)
-    slots, of_result = plan
     found: list[int] = []
-    for value, is_result in zip(slots(node), of_result, strict=True):
+    for read, is_result in plan:
+        value = read(node)
         if value is None:
             continue
         if is_result:
@@ -56,7 +56,7 @@ def _plan_of(cls: type) -> _Plan | None:
     found = None
     if op is not None and hasattr(cls, "edge_0"):
         names = [name for name in op.saved_names if name in op.tensor_names or name == "result"]
-        found = (_reader([f"kept_{name}" for name in names]), tuple([name == "result" for name in names]))
+        found = tuple([(attrgetter(f"kept_{name}"), name == "result") for name in names])
     _plans[cls] = found
     return found
 

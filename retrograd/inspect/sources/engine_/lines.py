@@ -63,7 +63,7 @@ class Lines:
         if number > marks.end:
             marks.gap(number, _applying_line(sys._getframe(1)))
         if node is not None:
-            frame = user_frame(sys._getframe(3))  # not: this, ``tell``, and who called that
+            frame = user_frame(sys._getframe(3))  # not: this, who tells, and who called that
             if number == marks.end and frame is not None:
                 marks.follow(frame)
             else:

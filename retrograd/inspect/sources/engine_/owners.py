@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import weakref
 from types import FrameType
 from typing import Any
 
@@ -10,6 +11,7 @@ from ....engine.aliasing.views import requires_grad
 from ...events import Event
 from ...program.frames import source_line, user_frame
 from ...program.names import unregistered
+from ...snapshot import SourceLine
 from .. import named_scopes
 from ..module_names import Roots, below, variable_of
 from .caller import note_module
@@ -27,7 +29,10 @@ class Owners(Observer):
         self._lines = lines
         self._call: Any = None
         self._roots = Roots(self._met)
-        self._optimizers: dict[int, tuple[Any, int]] = {}
+        self._optimizers: dict[int, tuple[weakref.ref[Any], int]] = {}
+        """By id: the optimizer and its number."""
+        self._made = 0
+        """How many optimizers there were."""
         self._parameters: dict[tuple[tuple[int, ...], ...], dict[str, int]] = {}
         """Numbers of parameters by group -> the same by place."""
 
@@ -101,23 +106,33 @@ class Owners(Observer):
         """An optimizer was made, steps, or clears gradients."""
         watching = self.watching
         known = self._optimizers.get(id(optimizer))
-        number = len(self._optimizers) if known is None else known[1]
-        self._optimizers[id(optimizer)] = (type(optimizer), number)
+        met = known is not None and known[0]() is optimizer
+        if known is None or not met:
+            known = self._optimizers[id(optimizer)] = (weakref.ref(optimizer), self._made)
+            self._made += 1
         caller = sys._getframe(2)
-        data: dict[str, Any] = {"action": action, "type": type(optimizer).__name__, "owner": number}
-        if known is None:
+        data: dict[str, Any] = {"action": action, "type": type(optimizer).__name__, "owner": known[1]}
+        if not met:
             data["name"] = variable_of(optimizer, caller)
         line = source_line(user_frame(caller))
         groups = [group["params"] for group in optimizer.param_groups]
-        numbers = tuple([tuple([watching.number(p, line) for p in group]) for group in groups])
+        numbers = tuple([self._numbers(group, line) for group in groups])
         data["parameters"] = self._parameters.get(numbers) or self._placed(numbers)
-        watching.send(Event("optimizer", type(optimizer).__name__, line, data))
+        watching.sink(Event("optimizer", type(optimizer).__name__, line, data))
         if action == "zero_grad" and watching.wants("full"):
             for group, row in zip(groups, numbers, strict=True):
                 for leaf, number in zip(group, row, strict=True):
                     if leaf._meta is not None and leaf._meta.grad is not None:
-                        watching.send(Event.later("leaf", "zero_grad", line, _cleared, (number,)))
+                        watching.sink(Event.later("leaf", "zero_grad", line, _cleared, (number,)))
         watching.here.quiet = action != "made"
+
+    def _numbers(self, parameters: list[Any], line: SourceLine | None) -> tuple[int, ...]:
+        """The numbers of the parameters of a group."""
+        found = self.watching.sink.tensors.numbers(parameters)
+        for place, known in enumerate(found):
+            if known is None:
+                found[place] = self.watching.number(parameters[place], line)
+        return tuple(found)  # type: ignore[arg-type]  # none of them is None any more
 
     def _placed(self, numbers: tuple[tuple[int, ...], ...]) -> dict[str, int]:
         """Parameters by their place among the groups; the steps of an optimizer share what is said of them."""
