@@ -19,7 +19,7 @@ from derivative_functions import MEANT, RIGHT, WRONG, drawn, function
 
 from retrograd.inspect import recording
 from retrograd.inspect.diagnose import diagnose
-from retrograd.inspect.finite_differences import apart, check
+from retrograd.inspect.finite_differences import check, isolation
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 EACH_ENGINE = pytest.mark.parametrize("engine", ["retrograd", "torch"])
@@ -159,7 +159,7 @@ def test_what_cannot_be_checked_is_not_judged(engine, problem, monkeypatch):
     assert len(calls) > 1
     go_on.set()
     for thread in threading.enumerate():
-        if thread.name == apart.NAME:
+        if thread.name == isolation.NAME:
             thread.join(10)
             assert not thread.is_alive(), "it does not stop when its time is over"
 

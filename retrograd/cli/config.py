@@ -60,7 +60,7 @@ def _tool_table() -> dict[str, Any]:
 
 
 def _settable(command: click.Command) -> dict[str, click.Option]:
-    """Return a command's options by their long names; what has none says what to run, and no file decides that."""
+    """Return a command's configurable options by long name; arguments that say what to run have none."""
     options = [option for option in command.params if isinstance(option, click.Option)]
     long = [(word, option) for option in options for word in option.opts if word.startswith("--")]
     return {word.removeprefix("--").replace("-", "_"): option for word, option in long}

@@ -1,4 +1,4 @@
-"""Which of several processes of one job this one is, as the launcher's environment says: torchrun, mpirun, srun."""
+"""Rank and job size of this process, read from the environment of its launcher: torchrun, mpirun, srun."""
 
 from __future__ import annotations
 

@@ -69,7 +69,7 @@ class _Lifeline:
             os.write(self._writing, b"\0")  # ends the thread
 
     def _forget(self) -> None:
-        """Let go of the signals; in a forked child too, whose signals are no business of ours."""
+        """Restore the signal handling; in a forked child as well, which handles its own signals."""
         if not self._attached:
             return
         self._attached = False

@@ -1,4 +1,4 @@
-"""What commands share: how those that run a program read their arguments, and the options that say how to draw."""
+"""Options and argument parsing that several commands share: which program to run, and how to draw."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class ConfiguredCommand(click.Command):
 
 
 class ScriptCommand(ConfiguredCommand):
-    """A command that runs a program: what it does not know before ``--`` is refused, never passed on."""
+    """A command that runs a program: unknown options before ``--`` are errors, never passed on to the program."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Parse; an unknown option, or ``-m`` behind a script, says where the program's own options go."""
@@ -58,7 +58,7 @@ class ScriptCommand(ConfiguredCommand):
 
 
 def program_options(command: Function) -> Function:
-    """Give a command that runs a program the two ways, besides a script, to say which."""
+    """Add ``-m`` and ``-c`` to a command that runs a program."""
     code = click.option("-c", "code", metavar="CODE", allow_from_autoenv=False, help="Run CODE, as python -c does.")
     module = click.option(
         "-m", "module", metavar="MODULE", allow_from_autoenv=False, help="Run a module, as python -m does."
@@ -70,7 +70,7 @@ _FORM = "Form of the output, whatever FILE's suffix says"
 
 
 class _DrawingFormat(click.Option):
-    """``--format`` of a command that draws; the formats are looked up when somebody asks for help."""
+    """``--format`` of a command that draws; the formats are listed only when help is shown."""
 
     def __init__(self, *names: Any, besides: tuple[str, ...] = (), **settings: Any) -> None:
         super().__init__(*names, **settings)
@@ -86,7 +86,7 @@ class _DrawingFormat(click.Option):
 def output_options(
     name: str, *forms: str, draws: bool = False, multiple: bool = False, instead: str = ""
 ) -> Callable[[Function], Function]:
-    """Give a command ``-o`` and ``-f``: where to write, and in which of these forms, or of those that draw graphs.
+    """Add ``-o`` and ``-f`` to a command: where to write, and in which of these formats, or of those that draw graphs.
 
     ``instead`` says what is not done then.
     """
@@ -102,7 +102,7 @@ def output_options(
 
 
 def check_option(command: Function) -> Function:
-    """Give a command that records everything the choice to leave custom Functions alone."""
+    """Add the option that skips the check of custom Functions to a command that records everything."""
     option = click.option(
         "--check/--no-check",
         default=True,
@@ -144,7 +144,7 @@ class StepsType(click.ParamType):  # type: ignore[type-arg]
 
 
 def drawing_options(function: Function) -> Function:
-    """Give a command the options that say how a graph is drawn; ``render_options`` reads them."""
+    """Add the options that say how a graph is drawn; ``render_options`` reads them."""
     for option in reversed(
         (
             click.option(
@@ -175,7 +175,7 @@ def drawing_options(function: Function) -> Function:
 
 
 def render_options(asked: dict[str, Any]) -> RenderOptions:
-    """Return what a command was asked for as the renderers take it."""
+    """Return the drawing options of a command as ``RenderOptions``."""
     if asked.get("no_fold"):
         asked = {**asked, "fold": ()}
     return RenderOptions(**{field.name: asked[field.name] for field in fields(RenderOptions) if field.name in asked})

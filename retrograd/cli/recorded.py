@@ -15,7 +15,7 @@ from ..inspect.record import error_event, recording
 from . import results
 from .launcher import Launch
 from .lifeline import lifeline, main_frame
-from .runner import Ending, leave, own_ground, run
+from .runner import Ending, leave, restored_environment, run
 from .target import Target
 
 INTERRUPTED = 130
@@ -100,7 +100,7 @@ def run_and_report(target: Target, report: Callable[[Recording, Ending], int], h
     recorded, ending = run_recorded(target, how or Recorded())
     failure = 0
     if not ending.forked:
-        with own_ground():
+        with restored_environment():
             failure = _reported(report, recorded, ending)
     leave(ending, failure)
 

@@ -1,4 +1,4 @@
-"""Where a run's results go: checked before the program runs, written after it, and one line said about each."""
+"""The outputs of a run: checked before the program runs, written after it, with one line on stderr for each."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Output:
 
 
 def plan(paths: tuple[str, ...], fmt: str | None, launch: Launch | None = None) -> list[Output]:
-    """Return what to write, or raise what would go wrong: an unknown format, a folder that is not there.
+    """Return the outputs to write; raises for an unknown format or a missing folder before the program runs.
 
     One of several processes of a job writes files of its own: ``run.rank0.json``.
     """
@@ -57,7 +57,7 @@ def nothing_recorded(target: Target, ending: Ending, files: str) -> str:
 
 
 def spare(outputs: list[Output], program: str) -> None:
-    """Raise ``UsageError`` if an output would take the place of the program's own file."""
+    """Raise ``UsageError`` if an output would overwrite the program's own file."""
     for output in outputs:
         if os.path.exists(output.path) and os.path.samefile(output.path, program):
             raise UsageError(f"The output {output.shown!r} is the program itself.", "Name another file after -o.")
@@ -85,7 +85,7 @@ def write(recording: Recording, outputs: list[Output], options: RenderOptions, *
 
 
 def say(text: str) -> None:
-    """Say one line on the stderr that the process was started with; the program may have put another in its place."""
+    """Print one line on the stderr that the process was started with; the program may have replaced ``sys.stderr``."""
     _write_stderr(f"retrograd: {one_line(text)}\n")
 
 
@@ -102,7 +102,7 @@ def _show_tree(recording: Recording, options: RenderOptions) -> int:
 
 
 def explain(error: Exception, shown: str) -> int:
-    """Say why an output was not written and return the exit code; an error that is a bug of ours shows where."""
+    """Print why an output was not written and return the exit code; a bug of ours is shown with its traceback."""
     if isinstance(error, RetrogradError):
         say(f"error: {error}")
         return error.exit_code
@@ -130,7 +130,7 @@ def _write_stderr(text: str) -> None:
 
 
 def forget_stdout() -> None:
-    """Let what is left for a reader who has gone vanish, or python would complain about it at its end."""
+    """Discard what is buffered for a closed stdout; python would otherwise complain at exit."""
     nowhere = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, 1)
     os.close(nowhere)

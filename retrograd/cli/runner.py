@@ -57,7 +57,7 @@ class Ending:
 
     @property
     def interrupted(self) -> bool:
-        """Whether it ended by a Ctrl-C that nobody caught."""
+        """Whether it ended by an uncaught Ctrl-C."""
         return type(self.error) is KeyboardInterrupt
 
 
@@ -89,8 +89,8 @@ def leave(ending: Ending, failure: int = 0) -> NoReturn:
 
 
 @contextmanager
-def own_ground() -> Iterator[None]:
-    """Work as if the program had not run: its folder may hold a ``rich.py``, its ``sys.stdout`` may be a file."""
+def restored_environment() -> Iterator[None]:
+    """Restore ``sys.path`` and streams while results are made: the program's folder may hold a ``rich.py``."""
     theirs = sys.path, sys.stdout
     sys.path, sys.stdout = list(_OWN_PATH), sys.__stdout__
     try:
@@ -122,7 +122,7 @@ def _uncaught(target: Target, main: types.ModuleType) -> BaseException | None:
 
 
 def _show(error: BaseException | None) -> Ending:
-    """Tell the user what ended the program, as python does; no exception is being handled any more here."""
+    """Show what ended the program, as python does; called outside of any exception handler."""
     if error is None:
         return Ending()
     if isinstance(error, SystemExit):

@@ -62,7 +62,7 @@ def record(name: str) -> Recording:
 
 
 def _imported(name: str) -> ModuleType:
-    """Import a sample by its path, under a name that nobody else has."""
+    """Import a sample by its path, under a unique module name."""
     path = path_of(name)
     module_name = f"retrograd_sample_{path.stem}"
     spec = importlib.util.spec_from_file_location(module_name, path)

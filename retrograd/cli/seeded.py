@@ -1,4 +1,4 @@
-"""The command in a process whose random generators begin as in any other such process."""
+"""Runs the command with its random generators seeded alike in every process."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ SEED = 0
 
 
 def start() -> None:
-    """Seed ``random``, NumPy's global generator and, once the program imports it, PyTorch; ours begins alike anyhow."""
+    """Seed ``random``, NumPy's global generator and, once the program imports it, PyTorch; ours has a fixed seed."""
     random.seed(SEED)
     np.random.seed(SEED)
     sys.meta_path.insert(0, _SeedsTorch())
@@ -25,7 +25,7 @@ def start() -> None:
 
 
 class _SeedsTorch:
-    """Finds ``torch`` as Python does, and seeds it when it has been imported to its end."""
+    """Import hook that seeds ``torch`` when its import has finished."""
 
     def find_spec(
         self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None

@@ -1,4 +1,4 @@
-"""``compare``: two graphs, two runs, or any number of ranks held against each other."""
+"""``compare``: the differences of two graphs, two runs, or any number of ranks."""
 
 from __future__ import annotations
 

@@ -26,7 +26,7 @@ _latest: list[weakref.ref[debug]] = []
 
 
 def latest() -> debug | None:
-    """Return the block that was entered last, as long as somebody has it."""
+    """Return the block that was entered last, while it is alive."""
     return _latest[0]() if _latest else None
 
 

@@ -54,7 +54,7 @@ class Event:
     def later(
         cls, kind: str, op: str, source: SourceLine | None, describe: Callable[[Facts], dict[str, Any]], facts: Facts
     ) -> Event:
-        """Return an event whose data are ``describe(facts)`` when somebody reads them; most are never read."""
+        """Return an event whose data is ``describe(facts)``, computed when it is first read; most is never read."""
         event = cls.__new__(cls)
         event.kind, event.op, event.source, event._describe, event._facts = kind, op, source, describe, facts
         return event

@@ -1,4 +1,4 @@
-"""Python's garbage collector at rest while something large is made that holds no cycles.
+"""Pauses Python's garbage collector while something large without reference cycles is made.
 
 The collector goes through the whole growing heap again and again; in a walk or a drawing of 100,000 nodes that is up
 to half of the time, and there is nothing for it to find.

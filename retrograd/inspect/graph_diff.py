@@ -1,4 +1,4 @@
-"""``GraphDiff``: two graphs held against each other, node by node."""
+"""``GraphDiff``: two graphs compared, node by node."""
 
 from __future__ import annotations
 

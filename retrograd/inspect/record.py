@@ -153,7 +153,7 @@ class Recorder:
         self(error_event(error))
 
     def check_functions(self, error: BaseException | None) -> None:
-        """Compare the Functions that ran with finite differences, if that was asked for and nobody wants to leave."""
+        """Compare the Functions that ran with finite differences, if asked for and the program was not interrupted."""
         if self.specimens is not None and not isinstance(error, (KeyboardInterrupt, GeneratorExit)):
             check_functions(self.recording, self.specimens, self)
 

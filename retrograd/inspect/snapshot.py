@@ -103,7 +103,7 @@ class GraphSnapshot:
         return self._measured is not None or bool(self.measures)
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
-        """Show the graph in a notebook, once somebody has said how to draw one."""
+        """Show the graph in a notebook, if a display was registered by ``show_by``."""
         return _displays[-1](self) if _displays else {"text/plain": repr(self)[:1000]}
 
     @property

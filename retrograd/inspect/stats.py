@@ -18,7 +18,7 @@ from .snapshot import GraphSnapshot, SourceLine
 SCHEMA = 1
 """Schema number of statistics written as JSON."""
 ROWS = 10
-"""Rows of one table unless told otherwise."""
+"""Default number of rows of one table."""
 GRADIENT_MEASURES = ("grad_norm", "grad_min", "grad_max", "grad_mean", "zero_share", "nan_count", "inf_count")
 """Measures that describe the gradient that reached a node."""
 

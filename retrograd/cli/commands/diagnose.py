@@ -33,7 +33,7 @@ FOUND = 1
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """What to tell, in which form, and where."""
+    """What to report, in which format, and where."""
 
     output: str | None
     """Absolute path, ``-``, or None for panels on the terminal."""
@@ -58,7 +58,7 @@ class Asked:
     type=click.Choice(SEVERITIES),
     default=SEVERITIES[-1],
     show_default=True,
-    help="Tell only findings at least this severe.",
+    help="Report only findings at least this severe.",
 )
 @check_option
 @click.option("--twice", is_flag=True, help="Run SCRIPT twice and name the first operation whose result differs.")
@@ -66,7 +66,7 @@ class Asked:
 def command(words: tuple[str, ...], module: str | None, code: str | None, **asked: Any) -> None:
     """Say what is wrong with SCRIPT, where, and what to write instead.
 
-    SCRIPT runs exactly as python would run it, also when it raises; without -o the findings are told on stderr
+    SCRIPT runs exactly as python would run it, also when it raises; without -o the findings are reported on stderr
     when it has ended.  RECORDING.json is a file of `retrograd trace --level full -o run.json`; of several, those of
     the ranks of one job, it also says how they differ.  The exit code is the script's if it has one; else 1 if there
     is a finding, and 3 if they could not be written.
@@ -91,19 +91,19 @@ def _wanted(asked: dict[str, Any]) -> Asked:
 
 
 def _run(target: Target, wanted: Asked, *, check: bool) -> NoReturn:
-    """Run a program and tell what was found."""
+    """Run a program and report what was found."""
     target.check()
     if wanted.output not in (None, STDOUT) and target.kind == "script":
         results.spare([results.Output(wanted.shown, str(wanted.output), wanted.form.name)], target.text)
 
     def report(recorded: Recording, _ending: Ending) -> int:
-        return _tell(recorded, diagnose(recorded), wanted, to_stderr=True)
+        return _report(recorded, diagnose(recorded), wanted, to_stderr=True)
 
     run_and_report(target, report, Recorded("full", check=check))
 
 
 def _read(paths: tuple[str, ...], wanted: Asked, *, twice: bool) -> int:
-    """Tell what is found in recordings; return the exit code."""
+    """Report what is found in recordings; return the exit code."""
     if twice:
         raise UsageError("--twice runs a program, but a recording was given.", "Name the script.")
     for path in paths[1:]:
@@ -111,21 +111,21 @@ def _read(paths: tuple[str, ...], wanted: Asked, *, twice: bool) -> int:
             raise UsageError(f"A recording takes no arguments, but {path!r} was given.", "Leave it out.")
     loaded = [load_recording(path) for path in paths]
     if len(loaded) == 1 and not of_a_job(loaded[0]):
-        return _tell(loaded[0], diagnose(loaded[0]), wanted)
+        return _report(loaded[0], diagnose(loaded[0]), wanted)
     ranks = all(map(of_a_job, loaded))
     names = [name_of(recording, number) for number, recording in enumerate(loaded)] if ranks else list(paths)
-    return _tell(_with_all_lines(loaded), diagnose_together(loaded, names), wanted)
+    return _report(_with_all_lines(loaded), diagnose_together(loaded, names), wanted)
 
 
 def _run_twice(target: Target, wanted: Asked) -> int:
-    """Run a program twice and tell how the runs differ; return the exit code."""
+    """Run a program twice and report how the runs differ; return the exit code."""
     target.check()
     if target.kind == "stdin":
         raise UsageError("Standard input can be read only once.", "Save the program to a file.")
     loaded, code = recorded_twice(target)
     findings = diagnose_together(loaded, ["first run", "second run"])
-    told = _tell(_with_all_lines(loaded), findings, wanted, to_stderr=True)
-    return code or told
+    reported = _report(_with_all_lines(loaded), findings, wanted, to_stderr=True)
+    return code or reported
 
 
 def _with_all_lines(loaded: list[Recording]) -> Recording:
@@ -137,11 +137,11 @@ def _with_all_lines(loaded: list[Recording]) -> Recording:
     return replace(loaded[0], sources=sources)
 
 
-def _tell(recording: Recording, found: list[Finding], wanted: Asked, *, to_stderr: bool = False) -> int:
-    """Tell the findings; return the exit code."""
+def _report(recording: Recording, found: list[Finding], wanted: Asked, *, to_stderr: bool = False) -> int:
+    """Report the findings; return the exit code."""
     least = SEVERITIES.index(wanted.severity)
     findings = [finding for finding in found if SEVERITIES.index(finding.severity) <= least]
-    meanings = {kind: told.meaning for kind, told in kinds().items()}
+    meanings = {name: kind.meaning for name, kind in kinds().items()}
     outcome = Outcome(recording, findings, time.perf_counter() - wanted.began, meanings)
     if wanted.output is not None:
         write_output(wanted.form.write(outcome), wanted.output)

@@ -1,4 +1,4 @@
-"""``retrograd diff``: recordings held side by side, two runs of a program or any number of ranks."""
+"""``retrograd diff``: compares recordings, two runs of a program or any number of ranks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``retrograd samples``: the small programs that come along, and the graph of one of them."""
+"""``retrograd samples``: the sample programs that are installed, and the graph of one of them."""
 
 from __future__ import annotations
 

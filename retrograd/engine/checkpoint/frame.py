@@ -40,7 +40,7 @@ DEBUG_TIP: Final = (
 
 
 class _Value:
-    """Key of one recomputed value; whoever holds it keeps the value alive."""
+    """Key of one recomputed value, which lives as long as its key."""
 
     __slots__ = ("__weakref__",)
 

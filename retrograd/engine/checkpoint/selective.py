@@ -41,7 +41,7 @@ _KEPT: Final = frozenset({CheckpointPolicy.MUST_SAVE, CheckpointPolicy.PREFER_SA
 
 
 class SelectiveCheckpointContext:
-    """What a policy is told beside the operator: its result (``op_output``)."""
+    """The context that a policy gets besides the operator: its result (``op_output``)."""
 
     def __init__(self, *, is_recompute: bool, op_output: Any = None) -> None:
         self.is_recompute = is_recompute

@@ -42,7 +42,7 @@ def refuse_unregistrable(qualname: str, schema: FunctionSchema) -> None:
 
 
 def refuse_conflicts(op: OpOverload) -> None:
-    """``RuntimeError`` if somebody else gave the operator a gradient, or it is made of ordinary operators."""
+    """``RuntimeError`` if the operator has a gradient from elsewhere, or is composed of ordinary operators."""
     where = f"impl_backward/impl_save_for_backward: the operator {op.qualname}"
     if "implicit" in op.kernels:
         raise RuntimeError(

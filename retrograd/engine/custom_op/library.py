@@ -128,7 +128,7 @@ _FOREVER: list[Library] = []
 
 
 def _everlasting(namespace: str) -> Library:
-    """A library that is never destroyed, for registrations that nobody holds."""
+    """A library that is never destroyed, for registrations without an owner."""
     library = Library(namespace, "FRAGMENT")
     _FOREVER.append(library)
     return library

@@ -118,7 +118,7 @@ class OpOverload:
                 yield from tensors_in((value,))
 
     def find_kernel(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Kernel:
-        """The kernel for a call; ``NotImplementedError`` if nobody registered one."""
+        """The kernel for a call; ``NotImplementedError`` if none is registered."""
         kind = self.device_kind(args, kwargs)
         if kind != "meta":
             order: tuple[str, ...] = (kind or "factory", "default", "implicit")

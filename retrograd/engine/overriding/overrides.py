@@ -53,14 +53,14 @@ class DisableTorchFunctionSubclass(_Disabled):
 
 
 class DisableTorchFunction(_Disabled):
-    """Within this block nobody is asked."""
+    """Within this block neither modes nor subclasses are asked."""
 
     switch = "all_off"
 
 
 @contextmanager
 def beneath() -> Iterator[None]:
-    """What the engine does on behalf of a program, such as rules of backward, is asked of nobody."""
+    """Within this block, for work of the engine such as rules of backward, neither modes nor subclasses are asked."""
     if not INSTALLED:
         yield
         return

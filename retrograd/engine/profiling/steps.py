@@ -1,4 +1,4 @@
-"""``torch.profiler``'s way of measuring: step by step, in cycles of waiting, warming up and measuring."""
+"""``torch.profiler``'s schedule: steps in cycles of waiting, warming up and measuring."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def tensorboard_trace_handler(dir_name: str, worker_name: str | None = None, use
 
 
 class StepProfile:
-    """Measure what runs inside; with a ``schedule`` only its active steps, told apart by ``step()``.
+    """Measure what runs inside; with a ``schedule`` only its active steps, counted by ``step()``.
 
     ``on_trace_ready(profile)`` is called whenever a cycle is over, without a schedule at the end.
     """

@@ -26,7 +26,7 @@ def is_anomaly_check_nan_enabled() -> bool:
 
 
 class _Companion:
-    """What is on together with anomaly mode: a context manager that whoever explains errors offers."""
+    """The context manager that is entered together with anomaly mode, so that errors can be explained."""
 
     offered: Callable[[], AbstractContextManager[None]] | None = None
     running: AbstractContextManager[None] | None = None

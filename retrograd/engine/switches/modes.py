@@ -112,7 +112,7 @@ def _steps(ctx_factory: Callable[[], Any], gen: Any) -> Any:
 
 
 class _GradMode(ModeContext):
-    """Shared by ``no_grad`` and ``enable_grad``; nested use of one object restores in order."""
+    """Base of ``no_grad`` and ``enable_grad``; nested use of one object restores in order."""
 
     mode: bool
     _before: list[bool]

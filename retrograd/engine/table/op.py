@@ -300,7 +300,7 @@ def no_forward_mode(name: str) -> Rule:
 
 
 def underivable(name: str, forward: Any, *, tensors: str = "self", **facts: Any) -> OpDef:
-    """A row whose result depends smoothly on its tensors, but whose derivative nobody wrote: going back says so."""
+    """A differentiable row without a derivative formula: backward raises an error that says so."""
 
     def rule(g: Any) -> Any:
         raise RuntimeError(f"derivative for aten::{name.lstrip('_')} is not implemented")

@@ -16,7 +16,7 @@ from ..sources.base import Rerun
 from ..sources.function_facts import code_of, definition, gradient_line
 from ..sources.specimens import Array, Specimen, Specimens
 from . import intent
-from .apart import apart
+from .isolation import run_isolated
 from .maps import Applied, Backward, Map, drawn_like
 from .slopes import DOUBLE, SINGLE, Place, Precision, Slope, clearest_entry, direction_for, moved_aside, worst_entry
 from .uses import Uses
@@ -76,7 +76,7 @@ def check_functions(recording: Recording, specimens: Specimens, note: Callable[[
                 found.extend(_events(specimen, reruns[specimen.engine], uses, until))
 
     if specimens.kept:
-        apart(work, SECONDS + _GRACE)
+        run_isolated(work, SECONDS + _GRACE)
     for event in tuple(found):  # a thread that comes too late may still add to it
         note(event)
     specimens.kept.clear()

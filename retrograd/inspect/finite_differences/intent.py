@@ -1,4 +1,4 @@
-"""Tells backward rules that are not the derivative on purpose from those that are wrong.
+"""Distinguishes backward rules that deliberately are not the derivative from wrong ones.
 
 Straight-through estimators, gradient reversal, clipping and the like are custom Functions because they are *not*
 the derivative.  What they do to gradients shows: forward changes nothing, or is flat where gradients pass, or what

@@ -11,7 +11,7 @@ import numpy as np
 
 from ..sources.base import Rerun
 from ..sources.specimens import Array, Held, Specimen
-from .apart import same_random_numbers
+from .isolation import same_random_numbers
 
 
 class Map(Protocol):

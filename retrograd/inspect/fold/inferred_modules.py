@@ -1,4 +1,4 @@
-"""Module paths of a graph that nobody watched being built, inferred from the dotted names of its parameters.
+"""Module paths of a graph whose construction was not recorded, inferred from the dotted names of its parameters.
 
 ``walk(loss, model)`` looks at a graph after the fact: no module was seen to run, so no node has a scope.  But
 ``layers.0.norm1.weight`` says where its operator stands, and operators without parameters follow others: they ran

@@ -10,7 +10,7 @@ from retrograd.errors import UsageError
 from .folded import ROOT, Folded
 
 MAX_BOXES = 20
-"""Boxes of a drawing that nobody asked to be larger."""
+"""Default number of boxes of a drawing."""
 SMALL = 30
 """Atoms up to which a graph is shown whole."""
 DEEPEST = 4

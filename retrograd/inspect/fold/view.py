@@ -1,4 +1,4 @@
-"""What is seen of a folded graph when some scopes are open: boxes, the frames around them, and edges with a count."""
+"""``View``: a folded graph with some scopes open, as boxes, frames around them, and counted edges."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ class View:
 
 
 def view(folded: Folded, opened: Collection[int], unrolled: Collection[int] = ()) -> View:
-    """Return what is seen with these scopes open (by number; the root always is).
+    """Return the view with these scopes open (by number; the root always is).
 
     An open repeat shows one of its blocks, for all; one in ``unrolled`` shows every block.
     """

@@ -14,7 +14,7 @@ from .dot_program import TIME_LIMIT, run_dot
 from .nested import NestedLayout
 
 _HASTE_FROM = 2000
-"""Nodes from which on ``dot`` is told to hurry."""
+"""From this many nodes on, ``dot`` gets options that make it faster."""
 _PER_INCH = 72.0
 _MARGIN = 24.0
 _OURS = "Use --layout layered, which needs no Graphviz and is linear in the graph."

@@ -109,7 +109,7 @@ def _cost(
 
 
 def fill(width: float, height: float, sheet: Size) -> float:
-    """Return how many sheets a drawing fills the longer way; those that fit are equally good."""
+    """Return how many sheets a drawing fills in its longer direction; all that fit count the same."""
     return max(width / sheet.width, height / sheet.height, 1.0)
 
 

@@ -1,4 +1,4 @@
-"""The way of every edge: which ports it uses, through which way points and lanes it runs."""
+"""Routing: the ports, way points and lanes of every edge."""
 
 from __future__ import annotations
 

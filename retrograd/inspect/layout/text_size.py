@@ -1,4 +1,4 @@
-"""How wide a text will be drawn, without a font: estimated on the safe side.
+"""Estimated width of drawn text, without a font; rather too large than too small.
 
 The widths are those of DejaVu Sans in hundredths of the font size.  It is the widest of the common sans-serif
 fonts and the one that a bare Linux machine has, so boxes sized by it hold the text everywhere.

@@ -1,4 +1,4 @@
-"""What gradients say about runs side by side: who got one, who is not finite first, whose norms do not agree."""
+"""Gradients of several runs compared: which parameters got one, the first that is not finite, norms that differ."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``Lineup``: what comes out when runs are held side by side."""
+"""``Lineup``: the result of comparing several runs."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ class Lineup:
 
 
 def line_up(recordings: Sequence[Recording], names: Sequence[str], tolerance: float = TOLERANCE) -> Lineup:
-    """Hold recordings side by side; ranks of one job are recognised by the rank that each of them notes."""
+    """Compare recordings; ranks of one job are recognised by the rank that each of them notes."""
     numbers = [recording.rank for recording in recordings]
     ranks = all(map(of_a_job, recordings)) and len(set(numbers)) == len(numbers)
     runs = [Run(recording, name) for recording, name in zip(recordings, names, strict=True)]

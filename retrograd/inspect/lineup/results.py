@@ -42,7 +42,7 @@ def first_other_result(before: Recording, after: Recording, tolerance: float = 0
     Figures may differ by ``tolerance``, relatively; lines may, too.  Recordings of level ``full`` tell of calls, of
     ``backward`` of gradients.
     """
-    for one, other in zip_longest(_told(before), _told(after)):
+    for one, other in zip_longest(_result_events(before), _result_events(after)):
         if one is None or other is None or _call(one) != _call(other):
             return _parted(one, other)
         for key in _FIGURES:
@@ -52,8 +52,8 @@ def first_other_result(before: Recording, after: Recording, tolerance: float = 0
     return None
 
 
-def _told(recording: Recording) -> Iterator[Event]:
-    """Yield the events that tell of results."""
+def _result_events(recording: Recording) -> Iterator[Event]:
+    """Yield the events that hold results."""
     return (event for event in recording.events if event.kind in _CALLS or event.kind == "accumulate")
 
 

@@ -41,7 +41,7 @@ def stack_of(frame: FrameType | None) -> list[Stack]:
 
 
 def _told(frame: FrameType | None) -> list[FrameType]:
-    """Return the frames that are told of, as far as there are not too many."""
+    """Return the frames that an event lists, up to a limit."""
     frames: list[FrameType] = []
     while frame is not None and len(frames) < 4 * _MAX_FRAMES:
         if not is_foreign(frame.f_code) or frame.f_code.co_name == _DECORATOR:

@@ -15,7 +15,7 @@ from retrograd.inspect.snapshot import EDGE_COLUMNS, NODE_COLUMNS, GraphSnapshot
 
 @dataclass(frozen=True, slots=True)
 class RenderOptions:
-    """What a caller may ask of a renderer; each renderer heeds what has a meaning for it."""
+    """Options of a drawing; each renderer uses those that apply to its format."""
 
     layout: str = "layered"
     """``"layered"`` (ours, needs no binary) or ``"dot"`` (Graphviz)."""

@@ -1,4 +1,4 @@
-"""Text for terminals and plain files: what rich lays out, printed in colour where somebody looks at it."""
+"""Text laid out by rich, for terminals (in colour) and plain files."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def literal(words: str, style: str = "") -> Text:
 
 
 class _Page(io.StringIO):
-    """Text in memory that claims the encoding of the file it is meant for, so that rich picks fitting lines."""
+    """Text in memory with the encoding of its destination, so that rich picks box characters that fit."""
 
     encoding: str = "utf-8"
 

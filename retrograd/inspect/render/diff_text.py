@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     pass
 
 ROWS = 20
-"""Lines of one list unless told otherwise."""
+"""Default number of lines of one list."""
 STYLES = {"added": "blue", "removed": "yellow", "changed": "magenta"}
 _SIGNS = {"added": "+", "removed": "-", "changed": "~"}
 

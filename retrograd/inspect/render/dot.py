@@ -65,7 +65,7 @@ _EDGE_STYLE = {"fontname": "Helvetica", "fontsize": "10"}
 
 @functools.cache
 def _frame() -> tuple[str, str]:
-    """Return what stands before and after the statements of a digraph."""
+    """Return the text before and after the statements of a digraph."""
     import graphviz
 
     graph = graphviz.Digraph(graph_attr={"rankdir": "TB"}, node_attr=_NODE_STYLE, edge_attr=_EDGE_STYLE)

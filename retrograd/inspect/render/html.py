@@ -118,9 +118,9 @@ def _still(snapshot: GraphSnapshot, options: RenderOptions, step: int) -> str:
     wide, high = number(drawing.width), number(drawing.height)
     more = f"<p>{left_out:,} more nodes need JavaScript to be seen.</p>" if left_out else ""
     notes = unplaced(options.findings, {step: drawn.nodes_drawn})
-    told = "".join(f"<li>{note.sign} {text(labels.clean(note.text))}</li>" for note in notes)
+    listed = "".join(f"<li>{note.sign} {text(labels.clean(note.text))}</li>" for note in notes)
     return (
-        f"<style>{theme.style(options.theme)}</style>{more}{f'<ul>{told}</ul>' if told else ''}"
+        f"<style>{theme.style(options.theme)}</style>{more}{f'<ul>{listed}</ul>' if listed else ''}"
         f'<svg xmlns="http://www.w3.org/2000/svg" class="graph" role="img" width="{wide}" height="{high}" '
         f'viewBox="0 0 {wide} {high}"><title>{text(labels.headline(snapshot))}</title>\n{drawing.markup}\n</svg>'
     )

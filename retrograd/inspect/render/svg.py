@@ -16,7 +16,7 @@ _SIDE = 24.0
 _LINE = 16.0
 _NOTE_ROOM = 700.0
 _MOST_NOTES = 3
-"""Findings on no node that are told above a drawing."""
+"""Findings on no node that are listed above a drawing."""
 
 
 class SvgRenderer:

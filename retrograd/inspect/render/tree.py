@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from rich.tree import Tree
 
 ROWS = 200
-"""Rows of one graph when nobody asks for another number: more help no reader."""
+"""Default number of rows of one graph."""
 
 
 class TreeRenderer:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from rich.tree import Tree
 
 ROWS = 200
-"""Rows of one graph when nobody asks for another number: more help no reader."""
+"""Default number of rows of one graph."""
 
 
 def folded_tree(snapshot: GraphSnapshot, options: RenderOptions, step: int = 0) -> Tree:

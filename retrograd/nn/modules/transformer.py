@@ -180,5 +180,5 @@ class Transformer(Module):
 
     @staticmethod
     def generate_square_subsequent_mask(sz: int, device: Any = None, dtype: Any = None) -> Any:
-        """Zeros on and below the diagonal, minus infinity above: nobody looks ahead."""
+        """Zeros on and below the diagonal, minus infinity above: no position attends to later ones."""
         return FUNCTIONS["full"]((sz, sz), -math.inf, dtype=dtype).triu(1)

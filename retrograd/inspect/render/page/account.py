@@ -1,4 +1,4 @@
-"""What a run has to say beside its graphs: findings, the error that ended it, and the user's source lines."""
+"""What the page shows of a run besides its graphs: findings, the error that ended it, the user's source lines."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ def findings_data(recording: Recording, findings: Sequence[Finding], steps: Sequ
     ``steps`` are the numbers of the graphs in the page; marks name them by their place in it.
     """
     places = {step: place for place, step in enumerate(steps)}
-    told = [_finding(finding, places) for finding in findings]
+    shown = [_finding(finding, places) for finding in findings]
     errors = [event for event in recording.events if event.kind == "error"]
-    told += [_error(event) for event in errors[-1:] if not findings]
-    return told
+    shown += [_error(event) for event in errors[-1:] if not findings]
+    return shown
 
 
 def _finding(finding: Finding, places: dict[int, int]) -> dict[str, Any]:

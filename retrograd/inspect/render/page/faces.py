@@ -1,4 +1,4 @@
-"""The cards of the page: how large they must be for the text that the page writes on them."""
+"""Sizes of the page's cards, large enough for the text that the page writes on them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which hooks belong to which node of a graph, told in words."""
+"""Descriptions of the hooks of each node of a graph."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Measured columns of one step as the page reads them: NaN, infinities and "not measured" told apart."""
+"""Measured columns of one step as the page reads them: NaN, infinities and "not measured" are distinct."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Forms in which findings are told, found by listing this folder: a new one is one file with a ``REPORT``."""
+"""Report formats for findings, found by listing this folder: a new one is one file with a ``REPORT``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What every form of telling findings has in common."""
+"""What every report format of findings has in common."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from retrograd.inspect.findings import Finding
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """A diagnosis as it is told."""
+    """A diagnosis, as the report formats get it."""
 
     recording: Recording
     findings: list[Finding]

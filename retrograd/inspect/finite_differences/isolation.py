@@ -1,4 +1,4 @@
-"""Does work that calls the user's code where the program cannot notice it.
+"""Runs work that calls the user's code on a thread of its own, isolated from the program.
 
 A thread of its own has none of the program's modes (gradients off, autocast, default device, hooks on saved
 tensors), what it prints goes nowhere, what it reads is empty, and the generators of random numbers are put back.
@@ -35,7 +35,7 @@ class _Stream:
         return getattr(self._nowhere if threading.get_ident() == self._thread else self._own, name)
 
 
-def apart(work: Callable[[], None], seconds: float) -> bool:
+def run_isolated(work: Callable[[], None], seconds: float) -> bool:
     """Do some work on a thread of its own; return whether it ended in time.  What it raises is lost.
 
     A thread that does not end is left to itself: it may wait for something that never comes.
@@ -58,7 +58,7 @@ def apart(work: Callable[[], None], seconds: float) -> bool:
 
 @contextmanager
 def _streams() -> Iterator[list[_Stream]]:
-    """Put stand-ins for the standard streams in place, and take them away unless somebody else changed them."""
+    """Replace the standard streams, and put them back unless the program has replaced them meanwhile."""
     made = {name: _Stream(getattr(sys, name)) for name in _STREAMS if getattr(sys, name) is not None}
     for name, stream in made.items():
         setattr(sys, name, stream)
