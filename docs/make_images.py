@@ -1,6 +1,7 @@
 """Draw the pictures of the documents with the tool itself: `python docs/make_images.py`.
 
-Each is the output of one `retrograd trace` command, unchanged, so the documents show what a user gets.
+Each is the output of one `retrograd trace` command, so the documents show what a user gets; only the checkout's folder is
+cut from the paths in its tooltips, so that everybody draws the same file.
 """
 
 from __future__ import annotations
@@ -22,9 +23,11 @@ PICTURES = {
 
 def draw(name: str, arguments: list[str]) -> None:
     """Write one picture; a failure of the tool is a failure of this script."""
-    command = [sys.executable, "-m", "retrograd", "trace", *arguments, "-o", str(IMAGES / name)]
+    picture = IMAGES / name
+    command = [sys.executable, "-m", "retrograd", "trace", *arguments, "-o", str(picture)]
     subprocess.run(command, cwd=ROOT, check=True, stdout=subprocess.DEVNULL)
-    print(f"{name}: {(IMAGES / name).stat().st_size / 1000:.0f} kB")
+    picture.write_text(picture.read_text(encoding="utf-8").replace(f"{ROOT}/", ""), encoding="utf-8")
+    print(f"{name}: {picture.stat().st_size / 1000:.0f} kB")
 
 
 def main() -> None:
