@@ -1,7 +1,7 @@
 """Draw the pictures of the documents with the tool itself: `python docs/make_images.py`.
 
-Each is the output of one `retrograd trace` command, so the documents show what a user gets; only the checkout's folder is
-cut from the paths in its tooltips, so that everybody draws the same file.
+Each is the output of one `retrograd trace` command, so the documents show what a user gets; only the checkout's folder
+is cut from the paths in its tooltips, so that everybody draws the same file.
 """
 
 from __future__ import annotations
