@@ -80,6 +80,85 @@ def test_modes_may_change_results(torch: Any) -> Any:
     return [y, inner, outer, x.grad, [n for n in log if "mul" in n or "add" in n], g, h, y.grad_fn]
 
 
+WRITES = {
+    "numbers": lambda t, y, x: [y.add_(1), y.mul_(2.0), y.pow_(2), y.clamp_(0, 2), y.fill_(3), y.zero_()],
+    "tensors": lambda t, y, x: [y.add_(x), y.sub_(x), y.div_(x + 1), y.copy_(x), y.exp_()],
+    "operators": lambda t, y, x: [y.__iadd__(x), y.__imul__(x), y[:2].mul_(3), t.relu_(y)],
+}
+
+
+@pytest.mark.parametrize("writes", sorted(WRITES))
+def test_writes_are_seen(writes: str) -> None:
+    """A mode is asked about writes, which it may leave undone; versions, nodes and gradients are as without it."""
+
+    @differential
+    def test(torch: Any) -> Any:
+        log: list[str] = []
+        x = torch.tensor([1.0, 2.0, 3.0], requires_grad=True)
+        y = x.clone()
+        with noting(torch, log):
+            for _ in WRITES[writes](torch, y, x):
+                pass
+        y.sum().backward()
+        names = [name for name in log if "_." in name]
+        return names, y, y._version, x.grad, y.grad_fn, quiet_write(torch)
+
+    test()
+
+
+def quiet_write(torch: Any) -> Any:
+    """A tensor about whose writes a mode was asked that does nothing, and one that is written by an optimizer."""
+    base = importlib.import_module(f"{torch.__name__}.utils._python_dispatch").TorchDispatchMode
+
+    class Nothing(base):
+        def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+            return args[0]
+
+    y, log = torch.ones(2), []
+    with Nothing():
+        y.mul_(5)
+    with torch.no_grad(), noting(torch, log):
+        y.sub_(torch.ones(2))
+        torch.ops.aten.mul_.Tensor(y, 4)
+    return y, log, str(torch.ops.aten.mul_.Tensor), torch.ops.aten.mul_.Tensor(torch.ones(1), 3)
+
+
+@differential
+def test_creation_is_seen(torch: Any) -> Any:
+    """A mode is asked about functions that make tensors, and may return other ones."""
+    log: list[str] = []
+    base = importlib.import_module(f"{torch.__name__}.utils._python_dispatch").TorchDispatchMode
+
+    class Zero(base):
+        def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+            return func(*args, **(kwargs or {})) * 0
+
+    with noting(torch, log):
+        a, b = torch.ones(2, 3), torch.zeros((2,), requires_grad=True)
+        made = [torch.full((2,), 3.0), torch.arange(3), torch.arange(0, 3), torch.arange(0, 4, 2), torch.ones_like(a),
+                torch.eye(2), torch.tensor([1.0]), torch.linspace(0, 1, 3)]  # fmt: skip
+        drawn = [torch.rand(2).shape, torch.randint(5, (2,)).shape, torch.empty(1).shape, torch.randn(2, 2).shape]
+    with Zero():
+        zero = torch.ones(2)
+    return log, a, b, made, [tuple(shape) for shape in drawn], zero, torch.ones(2)
+
+
+@differential
+def test_custom_operators_are_seen(torch: Any) -> Any:
+    """A mode is asked about a custom operator once, above its kernel, and its gradient is the registered one."""
+
+    twice = torch.library.custom_op(
+        "seen_by_modes::twice", lambda x: x * 2, mutates_args=(), schema="(Tensor x) -> Tensor"
+    )
+    twice.register_autograd(lambda ctx, g: g * 7)
+    log: list[str] = []
+    x = torch.ones(2, requires_grad=True)
+    with noting(torch, log):
+        y = twice(x)
+    y.sum().backward()
+    return log[:1], y, x.grad
+
+
 @differential
 def test_operators_by_name(torch: Any) -> Any:
     """Overloads are found, called, compared and printed."""
@@ -211,8 +290,11 @@ def test_modes_leave_nothing_behind() -> None:
     from retrograd.engine.switches import state
 
     before = state.MODE, state.DISPATCH_MODES
+    x = torch.ones(2)
     with pytest.raises(ZeroDivisionError), noting(torch, [], lambda func, result: 1 / 0):
-        torch.ones(2).exp()
+        x.exp()
     assert (state.MODE, state.DISPATCH_MODES, state.STATE.dispatch_modes) == (*before, [])
     with pytest.raises(TypeError, match="must return tensors"), noting(torch, [], lambda func, result: "x"):
-        torch.ones(2).exp()
+        x.exp()
+    with pytest.raises(TypeError, match="must return tensors"), noting(torch, [], lambda func, result: "x"):
+        torch.ones(2)

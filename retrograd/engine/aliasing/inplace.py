@@ -12,9 +12,10 @@ from ..calls.quiet import quietly
 from ..calls.record import edges_of, pack_saved, record, saved_for
 from ..calls.refusals import check_kinds, size_mismatch
 from ..execution.fit import is_expandable_to
-from ..forward_mode.forward_ad import carries_tangent, keep_for_node, keep_tangent, tangent_of
+from ..forward_mode.forward_ad import _set_fwd_grad_enabled, carries_tangent, keep_for_node, keep_tangent, tangent_of
 from ..forward_mode.forward_rules import output_tangents
 from ..nodes.saved import SavedTensor
+from ..overriding.dispatch_modes import write_beneath
 from ..switches import state
 from ..switches.state import STATE
 from ..table.op import OpDef
@@ -62,16 +63,10 @@ def _written(op: OpDef, args: tuple[Any, ...]) -> Any:
     cast_args = _of_one_dtype(op, args)
     if not records and cast_args[0] is t and _fits_in_place(op, cast_args):
         return _computed_in_place(op, args, cast_args, operands)
-    computed = compute(op, cast_args)
-    outputs, aux = split_aux(op, computed)
-    new = last_written(op.name, t._array, _fitting(op, t, outputs[0]))
     edges = edges_of(op, (t, *cast_args[1:]), operands) if records else None
-    kept = (t, *cast_args[1:])
-    if edges is not None and "self" in saved_for(op, edges):
-        kept = (_clone_of_old_value(t), *cast_args[1:])
+    kept = _kept(op, (t, *cast_args[1:]), edges)
     early = _saved_before_write(t, kept) if edges is not None else {}
-    tangents = _new_tangent(op, kept, t, new, aux, operands)
-    write(t, new)
+    tangents, aux = (_asked if STATE.dispatch_modes else _overwritten)(op, args, cast_args, kept)
     node = None
     if edges is not None:
         node = record(op, kept, edges, [t], (t._array,), aux)
@@ -90,6 +85,42 @@ def _written(op: OpDef, args: tuple[Any, ...]) -> Any:
     if observe.observers:
         observe.tell("inplace", op, args, node, t, operands)
     return t
+
+
+def _kept(op: OpDef, args: tuple[Any, ...], edges: Any) -> tuple[Any, ...]:
+    """The operands as rules will see them: the first one with its old value where somebody needs that."""
+    needed = edges is not None and "self" in saved_for(op, edges)
+    if needed or (STATE.dispatch_modes and state.FORWARD_LEVELS):
+        return (_clone_of_old_value(args[0]), *args[1:])
+    return args
+
+
+Written = tuple["list[Any] | None", tuple[Any, ...]]
+"""The new tangent, and the auxiliary values that rules need."""
+
+
+def _overwritten(op: OpDef, args: tuple[Any, ...], cast_args: tuple[Any, ...], kept: tuple[Any, ...]) -> Written:
+    """Compute and write."""
+    t = args[0]
+    outputs, aux = split_aux(op, compute(op, cast_args))
+    new = last_written(op.name, t._array, _fitting(op, t, outputs[0]))
+    tangents = _new_tangent(op, kept, t, new, aux, tensors_in(op, args))
+    write(t, new)
+    return tangents, aux
+
+
+def _asked(op: OpDef, args: tuple[Any, ...], cast_args: tuple[Any, ...], kept: tuple[Any, ...]) -> Written:
+    """The same by the dispatch modes, if these like."""
+    aux = split_aux(op, compute(op, cast_args))[1] if op.aux else ()
+    write_beneath(op, args, _written_beneath)
+    return _new_tangent(op, kept, args[0], args[0]._array, aux, tensors_in(op, args)), aux
+
+
+def _written_beneath(op: OpDef, args: tuple[Any, ...]) -> None:
+    """What the innermost mode's ``func`` does."""
+    cast_args = _of_one_dtype(op, args)
+    with _set_fwd_grad_enabled(False):
+        _overwritten(op, args, cast_args, cast_args)
 
 
 def _may_overlap(op: OpDef, args: tuple[Any, ...]) -> bool:
@@ -123,7 +154,7 @@ def _computed_in_place(op: OpDef, given: tuple[Any, ...], args: tuple[Any, ...],
 
 def _fits_in_place(op: OpDef, args: tuple[Any, ...]) -> bool:
     """Whether a row can write to its first operand at once: the result surely has its shape and dtype."""
-    if op.into is None or state.FORWARD_LEVELS:
+    if op.into is None or state.FORWARD_LEVELS or STATE.dispatch_modes:
         return False
     t, other = args[:2]
     a = t._sig

@@ -11,6 +11,8 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from ..aliasing.inplace import prepare_write
+from ..overriding.dispatch_modes import asked
+from ..switches.state import STATE
 from ..tensors.tensor import Tensor
 from .fake_mode import is_fake_mode
 from .memory import bump_version
@@ -103,7 +105,9 @@ class OpOverload:
         return self.below_autograd(bound, keywords)
 
     def below_autograd(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """Run the kernel for bound arguments and check what it returns."""
+        """Run the kernel for bound arguments and check what it returns; dispatch modes are asked first."""
+        if STATE.dispatch_modes:
+            return asked(self, args, kwargs)
         if self.bumps_versions:
             for tensor in self.written_tensors(args, kwargs):
                 prepare_write(tensor)

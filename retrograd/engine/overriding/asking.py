@@ -48,6 +48,11 @@ def offer(namespace: dict[str, Any], module: str, functions: Iterable[str]) -> N
         _install_face(namespace, module, names)
 
 
+def public_functions(module: str) -> dict[str, Any]:
+    """The ``globals()`` of a public module; empty as long as that is not loaded."""
+    return next((namespace for namespace, name, _ in _FACES if name == module), {})
+
+
 def install() -> None:
     """Let the public functions ask; called by whatever makes that necessary."""
     if overrides.INSTALLED:

@@ -39,19 +39,29 @@ class RowOverload:
         return f"<OpOverload(op='aten.{self.opname}', overload='{self.overload}')>"
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        return (self.row.call if interceptor is None else interceptor(self))(*args, **kwargs)
+        meanwhile = None if interceptor is None else interceptor(self)
+        return (meanwhile or self.row.call)(*args, **kwargs)
 
 
-interceptor: Callable[[RowOverload], Callable[..., Any]] | None = None
-"""What a call of an overload is while a dispatch mode is asked (``dispatch_modes`` sets it)."""
+class WritingOverload(RowOverload):
+    """One overload of an operator that writes to its first argument, such as ``ops.aten.mul_.Tensor``."""
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        meanwhile = None if interceptor is None else interceptor(self)
+        method = getattr(args[0], self.opname) if meanwhile is None else None
+        return meanwhile(*args, **kwargs) if method is None else method(*args[1:], **kwargs)  # type: ignore[misc]
+
+
+interceptor: Callable[[RowOverload], Callable[..., Any] | None] | None = None
+"""What a call of an overload is while a mode is asked (``dispatch_modes`` sets it); None: what it always is."""
 
 
 class RowPacket:
     """``ops.aten.mm``: all overloads of an operator as attributes; a call is a call of the first."""
 
-    def __init__(self, opname: str, rows: dict[str, Any]) -> None:
+    def __init__(self, opname: str, rows: dict[str, Any], kind: type[RowOverload] = RowOverload) -> None:
         self.__name__ = opname
-        self._made = {name: RowOverload(opname, name, row) for name, row in rows.items()}
+        self._made = {name: kind(opname, name, row) for name, row in rows.items()}
 
     def overloads(self) -> list[str]:
         """Names of the overloads."""
@@ -76,12 +86,13 @@ class RowPacket:
 _PACKETS: dict[str, RowPacket] = {}
 
 
-def overload_of(row: Any, args: tuple[Any, ...]) -> RowOverload:
-    """What a call of a row with these arguments is called."""
+def overload_of(row: Any, args: tuple[Any, ...], written: str = "") -> RowOverload:
+    """What a call of a row with these arguments is called; ``written`` is ``"_"`` if it writes to the first one."""
     names = names_of(row)
     number = len(names) == 2 and not isinstance(args[1], TensorBase) and row.name not in _ALWAYS_TENSOR
     opname, _, overload = names[1 if number else 0].partition(".")
-    found: RowOverload = getattr(packet(opname), overload)
+    overload = overload.removeprefix("Tensor_") if written else overload
+    found: RowOverload = getattr(packet(opname + written), overload)
     return found
 
 
@@ -94,9 +105,15 @@ def packet(opname: str) -> RowPacket:
                 name, _, overload = full.partition(".")
                 rows.setdefault(name, {}).setdefault(overload, row)
         _PACKETS.update({name: RowPacket(name, overloads) for name, overloads in rows.items()})
+        _PACKETS.update({f"{name}_": _writing(f"{name}_", found) for name, found in rows.items()})
     if opname not in _PACKETS:
         raise AttributeError(f"'_OpNamespace' 'aten' object has no attribute '{opname}'")
     return _PACKETS[opname]
+
+
+def _writing(opname: str, rows: dict[str, Any]) -> RowPacket:
+    """The overloads that write to their first operand; that one is not named in them."""
+    return RowPacket(opname, {name.removeprefix("Tensor_"): row for name, row in rows.items()}, WritingOverload)
 
 
 class AtenNamespace(types.ModuleType):

@@ -1,8 +1,9 @@
 """``TorchDispatchMode``: a context that is asked about every operator beneath autograd.
 
-Asked are the operator rows that compute new tensors or views, in forward and in backward; in-place writes and the
-creation of tensors are not.  A mode that is asked may call ``func`` with any arguments or return other tensors;
-what it returns is recorded for backward as the operator's own result.
+Asked are the operator rows that compute new tensors or views, or write to their first operand, in forward and in
+backward, custom operators, and functions that make tensors (``creation_calls``).  A mode that is asked may call
+``func`` with any arguments or return other tensors; what it returns is recorded for backward as the operator's own
+result.
 """
 
 from __future__ import annotations
@@ -15,16 +16,17 @@ from ..switches import state
 from ..switches.modes import no_grad
 from ..switches.state import STATE, enter_mode, leave_mode
 from ..tensors.base import TensorBase, wrap
-from . import aten
+from . import aten, creation_calls
 
 Compute = Callable[[Any, tuple[Any, ...]], Any]
+Write = Callable[[Any, tuple[Any, ...]], None]
 
 
 class _Call:
     """One operator call about which a mode is being asked, and what ``func`` computed for it."""
 
-    def __init__(self, op: Any, compute: Compute) -> None:
-        self.op, self.compute = op, compute
+    def __init__(self, op: Any, func: Any, compute: Compute) -> None:
+        self.op, self.func, self.compute = op, func, compute
         self.computed: list[tuple[tuple[Any, ...], Any]] = []
 
     def run(self, *args: Any, **kwargs: Any) -> Any:
@@ -57,20 +59,32 @@ def _outputs(op: Any, values: Any) -> tuple[Any, ...]:
     return (values,) if op.outputs == 1 else tuple(values)
 
 
+class _Write:
+    """The same for an operator that writes to its first operand, and returns that."""
+
+    def __init__(self, op: Any, func: Any, write: Write) -> None:
+        self.op, self.func, self.write = op, func, write
+
+    def run(self, *args: Any, **kwargs: Any) -> Any:
+        """What ``func(*args)`` is meanwhile: modes further out are asked, or it writes."""
+        bound = self.op.bind(args, kwargs)
+        write_beneath(self.op, bound, self.write)
+        return bound[0]
+
+
 class _Calls(threading.local):
     def __init__(self) -> None:
-        self.open: list[_Call] = []
+        self.open: list[_Call | _Write] = []
 
 
 _CALLS = _Calls()
 
 
-def _meanwhile(func: aten.RowOverload) -> Callable[..., Any]:
-    """What a call of an operator is: of the one that a mode is asked about, its computation."""
-    if _CALLS.open and _CALLS.open[-1].op is func.row:
+def _meanwhile(func: aten.RowOverload) -> Callable[..., Any] | None:
+    """What a call of the operator is that a mode is asked about: its computation; None for any other."""
+    if _CALLS.open and _CALLS.open[-1].func is func:
         return _CALLS.open[-1].run
-    called: Callable[..., Any] = func.row.call
-    return called
+    return None
 
 
 aten.interceptor = _meanwhile
@@ -88,12 +102,43 @@ def beneath(op: Any, args: tuple[Any, ...], compute: Compute) -> Any:
         STATE.dispatch_modes.append(mode)
 
 
+def write_beneath(op: Any, args: tuple[Any, ...], write: Write) -> None:
+    """Write to the first operand, or ask the innermost mode about it."""
+    if not STATE.dispatch_modes:
+        write(op, args)
+        return
+    mode = STATE.dispatch_modes.pop()
+    try:
+        with no_grad():
+            mode._intercept_write(op, args, write)
+    finally:
+        STATE.dispatch_modes.append(mode)
+
+
+def asked(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """What the innermost mode makes of a call that is no row's: of a custom operator, or one that makes a tensor."""
+    mode = STATE.dispatch_modes.pop()
+    try:
+        with no_grad():
+            return mode._intercept_call(func, args, kwargs)
+    finally:
+        STATE.dispatch_modes.append(mode)
+
+
 class Interceptor:
     """A context within which ``_intercept`` stands between operators and their computation."""
 
     def _intercept(self, op: Any, args: tuple[Any, ...], compute: Compute) -> Any:
         """The arrays that ``compute(op, args)`` would give."""
         raise NotImplementedError
+
+    def _intercept_write(self, op: Any, args: tuple[Any, ...], write: Write) -> None:
+        """Do ``write(op, args)``, which writes to the first of them."""
+        write(op, args)
+
+    def _intercept_call(self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """``func(*args, **kwargs)``."""
+        return func(*args, **kwargs)
 
     def _made(self, results: list[Any]) -> None:
         """The operator's results as tensors."""
@@ -120,13 +165,28 @@ class TorchDispatchMode(Interceptor):
         raise NotImplementedError
 
     def _intercept(self, op: Any, args: tuple[Any, ...], compute: Compute) -> Any:
-        call = _Call(op, compute)
+        func = aten.overload_of(op, args)
+        call = _Call(op, func, compute)
+        return call.values(self._asked(call, func, args), args)
+
+    def __enter__(self) -> Any:
+        creation_calls.install(asked)
+        return super().__enter__()
+
+    def _intercept_call(self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        return self.__torch_dispatch__(func, (), args, kwargs)
+
+    def _intercept_write(self, op: Any, args: tuple[Any, ...], write: Write) -> None:
+        func = aten.overload_of(op, args, "_")
+        self._asked(_Write(op, func, write), func, args)
+
+    def _asked(self, call: _Call | _Write, func: Any, args: tuple[Any, ...]) -> Any:
+        """What the mode returns for a call."""
         _CALLS.open.append(call)
         try:
-            result = self.__torch_dispatch__(aten.overload_of(op, args), (), shown(op, args), {})
+            return self.__torch_dispatch__(func, (), shown(call.op, args), {})
         finally:
             _CALLS.open.pop()
-        return call.values(result, args)
 
 
 def shown(op: Any, args: tuple[Any, ...]) -> tuple[Any, ...]:

@@ -1,0 +1,84 @@
+"""Functions that make tensors out of nothing, as dispatch modes see them.
+
+As with ``__torch_function__`` nothing of this costs a program without modes: the public functions are replaced when
+the first mode is entered.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final
+
+from ..switches.state import STATE
+from ..tensors.base import TensorBase
+from .asking import public_functions
+
+_ALIKE: Final = ("empty_like", "full_like", "ones_like", "rand_like", "randn_like", "randint_like", "zeros_like")
+_NAMES: Final = {
+    "empty": "empty.memory_format", "empty_strided": "empty_strided.default", "eye": "eye.default",
+    "full": "full.default", "linspace": "linspace.default", "logspace": "logspace.default", "ones": "ones.default",
+    "rand": "rand.default", "randn": "randn.default", "randint": "randint.default", "randperm": "randperm.default",
+    "tensor": "lift_fresh.default", "zeros": "zeros.default", **{name: f"{name}.default" for name in _ALIKE},
+}  # fmt: skip
+"""Function -> what PyTorch's dispatcher calls it."""
+_SIZED: Final = ("empty", "ones", "rand", "randn", "zeros")
+"""Functions whose sizes may be given one by one."""
+_RANGES: Final = ("default", "default", "start", "start_step")
+"""The overloads of ``arange`` by how many numbers are given."""
+
+
+class CreatingOverload:
+    """One overload that makes a tensor, such as ``aten.ones.default``."""
+
+    namespace = "aten"
+
+    def __init__(self, name: str, function: Callable[..., Any]) -> None:
+        self.opname, _, self.overload = name.partition(".")
+        self.__name__, self.function = name, function
+
+    def __str__(self) -> str:
+        return f"aten.{self.__name__}"
+
+    def __repr__(self) -> str:
+        return f"<OpOverload(op='aten.{self.opname}', overload='{self.overload}')>"
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return self.function(*args, **kwargs)
+
+
+Asked = Callable[[Any, tuple[Any, ...], dict[str, Any]], Any]
+
+
+def _telling(name: str, function: Callable[..., Any], asked: Asked) -> Callable[..., Any]:
+    """``function``, but the modes are asked first."""
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        if not STATE.dispatch_modes or kwargs.get("out") is not None:
+            return function(*args, **kwargs)
+        full = f"arange.{_RANGES[min(len(args), 3)]}" if name == "arange" else _NAMES[name]
+        requires_grad = kwargs.pop("requires_grad", False)
+        if name in _SIZED and args and isinstance(args[0], int):
+            args = (args,)
+        args = tuple([list(a) if isinstance(a, tuple) else a for a in args])
+        made = asked(CreatingOverload(full, function), args, kwargs)
+        if not isinstance(made, TensorBase):
+            raise TypeError(f"__torch_dispatch__ of {full} must return tensors, but got {type(made).__name__}")
+        return made.requires_grad_() if requires_grad else made
+
+    call.__name__ = call.__qualname__ = name
+    call.__doc__ = function.__doc__
+    return call
+
+
+_installed = False
+
+
+def install(asked: Asked) -> None:
+    """Let the public functions tell ``asked`` of their calls; called when a mode is entered."""
+    global _installed
+    functions = public_functions("torch")
+    if _installed or not functions:
+        return
+    _installed = True
+    for name in (*_NAMES, "arange"):
+        functions[name] = _telling(name, functions[name], asked)
