@@ -17,6 +17,8 @@ from retrograd.engine.table.public import METHODS, NAMESPACES
 PREFIXES = {"linalg": "linalg_", "fft": "fft_", "special": "special_", "nn.functional": ""}
 KINDS = {"number": "Scalar", "List[int]": "int[]", "List[Tensor]": "Tensor[]", "List[Optional[Tensor]]": "Tensor?[]",
          "List[number]": "Scalar[]", "List[float]": "float[]"}  # fmt: skip
+PYTHON = {"nonzero": ("*", "bool as_tuple=")}
+"""What PyTorch's Python functions take beyond their schemas."""
 FREE = ("dtype", "layout", "device", "memory_format", "generator")
 """Arguments whose schema type says nothing of what Python passes."""
 
@@ -31,7 +33,9 @@ def kind_of(argument: Any) -> str:
         *KINDS.values(), "Tensor", "int", "float", "bool", "str"
     ):  # fmt: skip
         return "any"
-    return inner + ("?" if optional else "")
+    if inner == "int[]" and argument.N is not None:
+        inner = "int[n]"
+    return inner + ("?" if optional or (argument.has_default_value() and argument.default_value == []) else "")
 
 
 def parameters(schema: Any) -> Iterator[str]:
@@ -62,7 +66,8 @@ def lines() -> Iterator[str]:
         plain = [s for s in found if not any(a.is_out for a in s.arguments)]
         written = [s for s in found if any(a.is_out for a in s.arguments) and not is_generated(s)]
         out = " out" if written else ""
-        for text in dict.fromkeys(", ".join(parameters(s)) for s in plain):
+        texts = [", ".join([*parameters(s), *PYTHON.get(public, ())]) for s in plain]
+        for text in dict.fromkeys(texts):
             yield f"{public}({text}){out}"
 
 

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import functools
 import inspect
+import sys
 from collections.abc import Callable, Mapping
 from typing import Any
 
+import numpy as np
+
 from ..tensors.base import TensorBase
+from .kinds import kind_check
 from .out_argument import write_out
 from .signatures import misfit, numbers_for_tensors, takes_out
 
@@ -36,10 +40,21 @@ _PUBLISHED: dict[Any, tuple[Callable[..., Any], bool, Mapping[str, str]]] = {}
 """Made by ``called`` -> what of, for functions that are published under several names."""
 
 
-def called(f: Callable[..., Any], name: str, out: bool, also: Mapping[str, str]) -> Callable[..., Any]:
-    """A hand-written function as users call it: with ``out=``, and with torch's sentence for arguments that misfit."""
+def is_variadic(f: Callable[..., Any]) -> bool:
+    """Whether a function takes any number of arguments."""
+    return bool(_parameters(f)[1])
+
+
+def called(
+    f: Callable[..., Any], name: str, out: bool, also: Mapping[str, str], *, spread: bool = False
+) -> Callable[..., Any]:
+    """A hand-written function as users call it: with ``out=``, and with torch's sentence for arguments that misfit.
+
+    ``spread``: several sizes may stand in place of one list of them.
+    """
     f, out, also = _PUBLISHED.get(f, (f, out, also))
     names, rest = _parameters(f)
+    check = kind_check(name, spread=spread)
     special = {*also, rest, "pin_memory"} - {""}
 
     def respelled(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
@@ -51,6 +66,7 @@ def called(f: Callable[..., Any], name: str, out: bool, also: Mapping[str, str])
 
     @functools.wraps(f)
     def call(*args: Any, **kwargs: Any) -> Any:
+        check(args, kwargs)
         try:
             if kwargs and not special.isdisjoint(kwargs):
                 args, kwargs = respelled(args, kwargs)
@@ -62,6 +78,7 @@ def called(f: Callable[..., Any], name: str, out: bool, also: Mapping[str, str])
     @functools.wraps(f)
     def call_with_out(*args: Any, out: Any = None, **kwargs: Any) -> Any:
         given, named = args, kwargs
+        check(args, kwargs)
         try:
             if kwargs:
                 given, named = respelled(args, renamed(kwargs, names))
@@ -87,24 +104,6 @@ def _parameters(f: Callable[..., Any]) -> tuple[tuple[str, ...], str]:
     return code.co_varnames[:count], code.co_varnames[count] if code.co_flags & inspect.CO_VARARGS else ""
 
 
-def strictly(function: Callable[..., Any], name: str) -> Callable[..., Any]:
-    """A function that looks at the kinds of its arguments before it does anything."""
-
-    @functools.wraps(function)
-    def call(*args: Any, **kwargs: Any) -> Any:
-        name_misfit(name, args, {k: v for k, v in kwargs.items() if v is not None or k != "out"})
-        return function(*args, **kwargs)
-
-    return call
-
-
-def name_misfit(name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-    """Raise torch's ``TypeError`` if an argument is of the wrong kind."""
-    wrong = misfit(name, args, kwargs)
-    if wrong is not None:
-        raise wrong from None
-
-
 def with_numbers(name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
     """While a failed call's error is handled: its arguments with numbers for tensors that stand for them.
 
@@ -114,6 +113,9 @@ def with_numbers(name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tu
     wrong = misfit(name, args, kwargs)
     if wrong is not None:
         raise wrong from None
+    error = sys.exception()
+    if isinstance(error, np.linalg.LinAlgError):  # a ValueError; PyTorch's is a RuntimeError
+        raise RuntimeError(f"{name}: {error}") from None
     numbers = numbers_for_tensors(name, args, kwargs)
     if numbers is None:
         raise  # noqa: PLE0704 - the caller handles the error

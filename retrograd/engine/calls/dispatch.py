@@ -87,6 +87,8 @@ def compute(op: OpDef, args: tuple[Any, ...]) -> Any:
     except ValueError as error:
         if "Invalid integer data type" in str(error):
             raise kernel_refusal(op, tensors_in(op, args), error) from None
+        if isinstance(error, np.linalg.LinAlgError):  # a ValueError; PyTorch's is a RuntimeError
+            raise RuntimeError(f"{op.name.strip('_')}: {error}") from None
         if "broadcast" not in str(error):
             raise
         mismatch = size_mismatch([t._sig.shape for t in tensors_in(op, args)], error)

@@ -14,6 +14,9 @@ from ..nodes.derived import KINDS, parts
 from ..nodes.row_node_source import keep_numbers, ufuncs
 from .formula import Formula, formula_of
 
+WHOLE = ("dim", "dim0", "dim1", "index", "p")
+"""Parameters that are whole numbers in every row; what else is given for them, the general way looks at."""
+
 
 class CallSource:
     """Writes the source of a row's fast path; the objects that it refers to are put into ``namespace``."""
@@ -72,6 +75,10 @@ class CallSource:
         for name in self.tensors[:1] if self.pair else self.tensors:
             test = _other(name)
             tests.append(f"({name} is not None and {test})" if name in self.optional else f"({test})")
+        if self.form == "function":
+            tests += [
+                f"{name}.__class__ is not int" for name in self.given if name in WHOLE and name not in self.tensors
+            ]
         return [
             "_mode = state.MODE",
             "_began = _mode and now()",

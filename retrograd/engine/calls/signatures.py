@@ -1,7 +1,7 @@
-"""What PyTorch's own functions take: read when a call has failed, to say which argument does not fit.
+"""What PyTorch's own functions take, and what it says of an argument that does not fit.
 
-PyTorch looks at the kinds of all arguments before it computes anything.  Here nothing is looked at beforehand; a call
-with an argument of the wrong kind fails somewhere, and then the sentence is looked up that PyTorch would have said.
+PyTorch looks at the kinds of all arguments before it computes anything; so does `kinds`, which asks here for every
+combination of types that it sees for the first time.
 """
 
 from __future__ import annotations
@@ -19,9 +19,21 @@ from ..tensors.base import TensorBase
 TABLE = Path(__file__).with_name("torch_signatures.txt")
 """One overload a line, written by `docs/make_signatures.py`: ``name(kind argument, *, kind argument=) out``.
 
-``=``: may be left out; ``out`` at the end: there is a form with ``out=``.
+``=``: may be left out; ``int[n]``: one number stands for all; ``out`` at the end: there is a form with ``out=``.
 """
-_SPOKEN = {"int[]": "tuple of ints", "Tensor[]": "tuple of Tensors", "Scalar": "Number", "float[]": "tuple of floats"}
+_NUMBERS_AS_TENSORS = frozenset(
+    ("add", "sub", "subtract", "mul", "multiply", "div", "divide", "true_divide", "floor_divide")
+    + ("add_", "sub_", "mul_", "div_", "floor_divide_")
+)
+"""Functions that take numbers for all their tensors."""
+_SPOKEN = {
+    "Operand": "Tensor",
+    "int[]": "tuple of ints",
+    "int[n]": "tuple of ints",
+    "Tensor[]": "tuple of Tensors",
+    "Scalar": "Number",
+    "float[]": "tuple of floats",
+}
 _NUMBERS = (int, float, complex, np.number, np.bool_, TensorBase)
 
 
@@ -40,13 +52,13 @@ class Parameter:
         optional, kind = self.kind.endswith("?"), self.kind.rstrip("?")
         if kind == "any" or (value is None and optional):
             return None
-        if kind.endswith("[]") and isinstance(value, (list, tuple)):
+        if kind.endswith("]") and isinstance(value, (list, tuple)):
             return next(_misfit_elements(kind, value), None)
         return None if _fits(kind, value) else f"must be {_SPOKEN.get(kind, kind)}, not {_kind_name(value)}"
 
 
 def _misfit_elements(kind: str, values: Any) -> Iterator[str]:
-    element = kind.removesuffix("[]")
+    element = kind.partition("[")[0]
     for i, v in enumerate(values):
         if not (v is None and element.endswith("?")) and not _fits(element.rstrip("?"), v):
             yield f"must be {_SPOKEN.get(kind, kind)}, but found element of type {_kind_name(v)} at pos {i}"
@@ -59,11 +71,11 @@ def _fits(kind: str, value: Any) -> bool:
         return isinstance(value, (bool, np.bool_))
     if kind == "str":
         return isinstance(value, str)
-    if kind in ("int", "int[]"):
+    if kind in ("int", "int[n]"):
         return not isinstance(value, bool) and hasattr(value, "__index__")
     if kind == "float":
         return isinstance(value, _NUMBERS) and not isinstance(value, complex)
-    return isinstance(value, _NUMBERS) and not kind.endswith("[]")
+    return isinstance(value, _NUMBERS) and not kind.endswith("]")
 
 
 def _kind_name(value: Any) -> str:
@@ -85,7 +97,10 @@ def _lines() -> dict[str, list[str]]:
 @functools.cache
 def signatures(name: str) -> tuple[Signature, ...]:
     """The overloads of a public function (``"linalg.solve"``); none where PyTorch declares it in Python."""
-    return tuple(tuple(_parsed(line.rpartition(")")[0])) for line in _lines().get(name, ()))
+    lines = _lines().get(name, ())
+    if name in _NUMBERS_AS_TENSORS:
+        lines = [line.replace("Tensor ", "Operand ") for line in lines]
+    return tuple(tuple(_parsed(line.rpartition(")")[0])) for line in lines)
 
 
 def _parsed(text: str) -> Iterator[Parameter]:
@@ -103,12 +118,19 @@ def takes_out(name: str) -> bool:
     return name not in _lines() or any(line.endswith("out") for line in _lines()[name])
 
 
-def misfit(name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> TypeError | None:
-    """The error that PyTorch raises for arguments of the wrong kind; ``None`` where some overload takes them."""
+def misfit(
+    name: str, args: tuple[Any, ...], kwargs: dict[str, Any], *, spread: bool = True
+) -> TypeError | None:  # fmt: skip
+    """The error that PyTorch raises for arguments of the wrong kind; ``None`` where some overload takes them.
+
+    ``spread``: several sizes may stand in place of one list of them, as in ``x.view(2, 3)``.
+    """
     overloads = signatures(name)
     method = name.endswith("_") and bool(args)  # counted from what stands in the parentheses
     said = name.replace(".", "_").removeprefix("nn_functional_")
-    complaints = [_complaint(overload, args, kwargs, 0 if method else 1) for overload in overloads]
+    if overloads and kwargs.get("out") is not None and not takes_out(name):
+        return TypeError(f"{said}() got an unexpected keyword argument 'out'")
+    complaints = [_complaint(overload, args, kwargs, 0 if method else 1, spread) for overload in overloads]
     if not complaints or None in complaints:
         return None
     count = len(args) + len(kwargs)
@@ -157,7 +179,7 @@ def numbers_for_tensors(
     return numbers, {k: v.item() if k in keys else v for k, v in kwargs.items()}
 
 
-_NUMERIC = ("int", "int[]", "float", "Scalar")
+_NUMERIC = ("int", "int[]", "int[n]", "float", "Scalar")
 
 
 def _is_number(value: Any, kinds: str = "biufc") -> bool:
@@ -170,18 +192,24 @@ def _is_number(value: Any, kinds: str = "biufc") -> bool:
     )
 
 
-_ALSO = {"dim": ("axis",), "keepdim": ("keepdims",), "input": ("x", "a", "x1", "self"), "other": ("x2",)}
+_ALSO = {"dim": ("axis",), "keepdim": ("keepdims",), "input": ("x", "a", "x1", "self"), "other": ("x2",),
+         "dim0": ("axis0",), "dim1": ("axis1",)}  # fmt: skip
 """Further names that PyTorch takes for an argument, NumPy's."""
 
 _ANYWHERE = ("out", "dtype", "layout", "device", "pin_memory", "requires_grad", "generator", "names")
 """What PyTorch adds to its functions beyond their schemas."""
 
 
-def _complaint(overload: Signature, args: tuple[Any, ...], kwargs: dict[str, Any], first: int) -> str | None:
+def _complaint(
+    overload: Signature, args: tuple[Any, ...], kwargs: dict[str, Any], first: int, spread: bool = True
+) -> str | None:
     """Why an overload does not take a call, after the function's name; ``first`` is the first argument's number."""
     places = [p for p in overload if not p.keyword_only]
-    many_sizes = len(args) >= len(places) > 0 and places[-1].kind.startswith("int[]")
-    if len(args) > len(places) and not many_sizes:
+    if places and places[-1].kind == "int[]" and (spread or len(places) == 1):
+        last = len(places) - 1
+        if len(args) > last and all(_fits("int", v) for v in args[last:]):
+            args = (*args[:last], args[last:])
+    if len(args) > len(places):
         return f" takes {len(places)} positional argument{'s'[: len(places) != 1]} but {len(args)} were given"
     left = dict(kwargs)
     for i, p in enumerate(overload):

@@ -42,7 +42,7 @@ def _correction(unbiased: bool | None, correction: Number | None) -> float:
         raise AssertionError("Only one of unbiased and correction may be given")
     if correction is not None:
         return float(correction)
-    return 1.0 if unbiased is None else float(unbiased)
+    return 1.0 if unbiased is None or unbiased else 0.0
 
 
 def _dtypes(input: Any, dtype: Any) -> tuple[Any, Any]:  # noqa: A002

@@ -9,6 +9,7 @@ import numpy as np
 from ..aliasing.strided import Geometry, kept_order, zeros_like_layout
 from ..table.op import function, linear, nondifferentiable
 from ..table.registry import F
+from ..tensors.numbers_ import checked_number
 
 linear("clone", lambda self: np.array(self, order=kept_order(self)), self=lambda g: g)
 
@@ -49,6 +50,8 @@ linear(
 
 
 def _fill(self: Any, value: Any) -> Any:
+    if not isinstance(value, np.ndarray):
+        value = checked_number(value, self.dtype)
     return np.broadcast_to(np.asarray(value).astype(self.dtype), self.shape)
 
 

@@ -13,13 +13,16 @@ from .reduce import axes_of, refuse_complex
 from .statistics import accumulation_dtype, raw
 
 
-def _accumulated(accumulate: Any) -> Any:
+def _accumulated(name: str, accumulate: Any) -> Any:
     def forward(self: Any, dim: int, dtype: Any = None) -> Any:
         """Running {0} along ``dim``."""
         axes = axes_of(dim, self.ndim)
+        kind = accumulation_dtype(self, dtype)
+        if kind.kind == "b":
+            raise NotImplementedError(f"\"{name}_out_cpu\" not implemented for 'Bool'")
         if not self.ndim:
-            return np.array(self, dtype=accumulation_dtype(self, dtype))
-        return accumulate(self, axis=axes[0], dtype=accumulation_dtype(self, dtype))
+            return np.array(self, dtype=kind)
+        return accumulate(self, axis=axes[0], dtype=kind)
 
     return forward
 
@@ -29,7 +32,7 @@ def reversed_cumsum(g: Any, dim: int) -> Any:
     return F.flip(F.cumsum(F.flip(g, (dim,)), dim), (dim,)) if len(g.shape) else g
 
 
-linear("cumsum", _accumulated(np.add.accumulate), inplace=True, self=lambda g, dim: reversed_cumsum(g, dim))
+linear("cumsum", _accumulated("cumsum", np.add.accumulate), inplace=True, self=lambda g, dim: reversed_cumsum(g, dim))
 
 
 def _cumprod_back(g: Any, self: Any, result: Any, dim: int) -> Any:
@@ -54,7 +57,7 @@ def _cumprod_back_with_zeros(g: Any, self: Any, result: Any, axis: int) -> Any:
     return F.cat(pieces, axis)
 
 
-function("cumprod", _accumulated(np.multiply.accumulate), inplace=True, self=_cumprod_back)
+function("cumprod", _accumulated("cumprod", np.multiply.accumulate), inplace=True, self=_cumprod_back)
 
 
 # -- extremes so far

@@ -30,7 +30,7 @@ def element(value: Any, dtype: Any) -> Any:
 
 
 def _times(x: Any, alpha: Any) -> Any:
-    if alpha == 1:
+    if alpha == 1 and alpha is not True:
         return x
     if x.__class__ is np.ndarray:
         _check_factor(alpha, x.dtype.kind)

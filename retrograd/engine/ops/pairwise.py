@@ -316,5 +316,7 @@ def _heaviside(self: Any, other: Any) -> Any:
 underivable("_heaviside", _heaviside, tensors="self other", promote="common")
 nondifferentiable("gcd", np.gcd, tensors="self other", promote="common", inplace=True, numbers=False)
 nondifferentiable("lcm", np.lcm, tensors="self other", promote="common", inplace=True, numbers=False)
-nondifferentiable("bitwise_left_shift", np.left_shift, tensors="self other", promote="common", inplace=True)
-nondifferentiable("bitwise_right_shift", np.right_shift, tensors="self other", promote="common", inplace=True)
+nondifferentiable("bitwise_left_shift", np.left_shift, tensors="self other", promote="common", inplace=True, kinds="iu")
+nondifferentiable(
+    "bitwise_right_shift", np.right_shift, tensors="self other", promote="common", inplace=True, kinds="iu"
+)

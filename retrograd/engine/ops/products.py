@@ -9,6 +9,7 @@ import numpy as np
 from ..execution.fit import is_expandable_to
 from ..table.op import linear, multilinear
 from ..table.registry import F
+from ..tensors.dtypes import scalar_name
 from .elementwise import conj
 from .linalg import _bmm, _mv, _need, _outer, _times
 from .reduce import axes_of
@@ -93,8 +94,16 @@ multilinear(
     batch2=lambda g, batch1, alpha: _times(F.bmm(adjoint(batch1), _spread_batch(g, batch1)), conj(alpha)),
     kinds="fciu",
 )  # fmt: skip
+
+
+def _addr(self: Any, vec1: Any, vec2: Any, beta: Any = 1, alpha: Any = 1) -> Any:
+    for name, v in (("vec1", vec1), ("vec2", vec2)):
+        _need(v.ndim == 1, f"addr: Expected 1-D argument {name}, but got {v.ndim}-D")
+    return _plus(self, _outer(vec1, vec2), beta, alpha)
+
+
 multilinear(
-    "addr", lambda self, vec1, vec2, beta=1, alpha=1: _plus(self, _outer(vec1, vec2), beta, alpha),
+    "addr", _addr,
     promote="", public=False, inplace=True, jvp=_pushed(lambda a, b: F._outer(a, b)), self=_bias,
     vec1=lambda g, vec2, alpha: _times(F.mv(g, conj(vec2)), conj(alpha)),
     vec2=lambda g, vec1, alpha: _times(F.mv(F.t(g), conj(vec1)), conj(alpha)),
@@ -111,6 +120,11 @@ def _vdot(self: Any, other: Any) -> Any:
         self.shape == other.shape,
         f"inconsistent tensor size, expected tensor [{self.shape[0]}] and src [{other.shape[0]}] to have the same "
         "number of elements",
+    )
+    _need(
+        self.dtype == other.dtype,
+        f"dot : expected both vectors to have same dtype, but found {scalar_name(self.dtype)} and "
+        f"{scalar_name(other.dtype)}",
     )
     return np.vdot(self, other)
 

@@ -40,7 +40,10 @@ def activation(
 
     def arguments(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], bool]:
         given = dict(zip(slots, args, strict=False), **kwargs)
-        if len(args) > len(slots) or not set(given) <= set(slots):
+        unknown = next((key for key in kwargs if key not in slots), None)
+        if unknown is not None:
+            raise TypeError(f"{name}() got an unexpected keyword argument '{unknown}'")
+        if len(args) > len(slots):
             raise TypeError(f"{name}() takes the arguments input, {', '.join(slots)}, but got {(*args, *kwargs)}")
         inplace = bool(given.pop("inplace", False))
         return (fixed or op.bind((None,), given)[1:]), inplace
@@ -59,7 +62,7 @@ def activation(
     call.__doc__ = op.forward.__doc__ or f"The activation {name}, element by element."
     call_in_place.__name__ = call_in_place.__qualname__ = name + "_"
     call_in_place.__doc__ = f"In-place {name}."
-    public(name, namespace=NN, out=not takes_inplace, row=short)(call)
+    public(name, namespace=NN, out=not takes_inplace and name != "glu", row=short)(call)
     if top:
         public(name, method=name == "hardshrink", out=name in ("threshold", "hardshrink"))(call)
     if twin:

@@ -25,7 +25,7 @@ def _operand(value: Any) -> Any:
 @public(out=True)
 def div(input: Any, other: Any, *, rounding_mode: str | None = None) -> Any:  # noqa: A002
     """``input / other``, optionally rounded (``"floor"`` or ``"trunc"``)."""
-    if not isinstance(input, TensorBase) and isinstance(other, TensorBase):
+    if isinstance(input, Number):
         input = as_tensor_operand(input)  # noqa: A001
     check_tensor("div", input)
     return _rounded(rounding_mode)(input, _operand(other))

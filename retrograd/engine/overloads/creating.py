@@ -16,6 +16,7 @@ from ..table.registry import F
 from ..tensors.base import LAZY, TensorBase, wrap
 from ..tensors.convert import array_from, dtype_of_type
 from ..tensors.dtypes import Size, device, dtype, get_default_dtype, to_numpy_dtype
+from ..tensors.numbers_ import checked_number
 from ..warning import warn
 
 _ALLOCATING = (np.empty, np.empty_like)
@@ -125,7 +126,8 @@ def full(
     """A tensor of one value; its dtype follows the value unless given."""
     value = fill_value.item() if isinstance(fill_value, TensorBase) else fill_value
     numpy = to_numpy_dtype(dtype) if dtype is not None else array_from(value).dtype
-    return created_into(out, finish(np.full(sizes_of((size,)), value, numpy), requires_grad), dtype)
+    made = np.full(sizes_of((size,)), checked_number(value, numpy), numpy)
+    return created_into(out, finish(made, requires_grad), dtype)
 
 
 @public("empty_strided", method=False)
@@ -155,7 +157,8 @@ _filled_like = _like(np.full_like)
 @public("full_like", method=False)
 def full_like(input: Any, fill_value: Any, **how: Any) -> Any:  # noqa: A002
     """A tensor of one value, shaped like ``input``."""
-    return _filled_like(input, fill_value.item() if isinstance(fill_value, TensorBase) else fill_value, **how)
+    value = fill_value.item() if isinstance(fill_value, TensorBase) else fill_value
+    return _filled_like(input, checked_number(value, numpy_of(how.get("dtype"), input._sig.numpy)), **how)
 
 
 def _new(make: Any) -> Any:
@@ -179,7 +182,9 @@ def new_full(
     self: Any, size: Any, fill_value: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False
 ) -> Any:  # noqa: A002
     """``torch.full`` with this tensor's dtype."""
-    return finish(np.full(sizes_of((size,)), fill_value, numpy_of(dtype, self._sig.numpy)), requires_grad)
+    numpy = numpy_of(dtype, self._sig.numpy)
+    value = fill_value.item() if isinstance(fill_value, TensorBase) else fill_value
+    return finish(np.full(sizes_of((size,)), checked_number(value, numpy), numpy), requires_grad)
 
 
 @public("new_tensor", function=False)

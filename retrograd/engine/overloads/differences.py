@@ -178,7 +178,11 @@ def gradient(input: Any, *, spacing: Any = 1, dim: Any = None, edge_order: int =
             f"torch.gradient expected spacing to be unspecified, a scalar or a list of length {len(dims)}, but got a "
             f"list of length {len(spacings)}"
         )
-    return tuple(_slope(input, s, checked_dim(d, input.ndim), edge_order) for s, d in zip(spacings, dims, strict=True))
+    axes = [checked_dim(d, input.ndim) for d in dims]
+    for d in axes:
+        if axes.count(d) > 1:
+            raise RuntimeError(f"dim {d} appears multiple times in the list of dims")
+    return tuple(_slope(input, s, d, edge_order) for s, d in zip(spacings, axes, strict=True))
 
 
 def _pieces_along(t: Any, axis: int) -> Callable[[int, int], Any]:

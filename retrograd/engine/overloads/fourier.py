@@ -65,6 +65,7 @@ def _one_dim(x: Any, n: int | None, dim: int) -> tuple[Any, int]:
         raise IndexError("Dimension specified as -1 but tensor has no dimensions")
     axis = checked_dim(dim, x.ndim)
     if n is not None:
+        refuse(n < 1, f"Invalid number of data points ({n}) specified")
         x = _resized(x, (axis,), (n,))
     _check_size(x, axis)
     return x, axis
@@ -108,6 +109,7 @@ def _half_to_real(x: Any, n: int | None, dim: int, norm: str | None, *, forward:
     last = 2 * (x.shape[axis] - 1) if n is None else n
     refuse(last < 1, f"Invalid number of data points ({last}) specified")
     if n is not None:
+        refuse(n < 1, f"Invalid number of data points ({n}) specified")
         x = _resized(x, (axis,), (last // 2 + 1,))
     x = F.conj(x) if forward else x
     return F._fft_c2r(x, (axis,), _normalization(norm, forward), last)
@@ -256,7 +258,8 @@ def _frequencies(compute: Any) -> Any:
         requires_grad: bool = False,
     ) -> Any:  # fmt: skip
         """The frequencies that the elements of a transform stand for, in cycles per unit of ``d``."""
-        made = finish((compute(n) * (1.0 / (n * d))).astype(numpy_of(dtype)), requires_grad)
+        refuse(n < 0, f"Trying to create tensor with negative dimension {n}: [{n}]")
+        made = finish((compute(n) * (1.0 / (n * d) if n else 1.0)).astype(numpy_of(dtype)), requires_grad)
         return made if out is None else out.copy_(made)
 
     return frequencies

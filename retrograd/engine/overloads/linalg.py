@@ -11,7 +11,7 @@ import numpy as np
 
 from ..ops.products import adjoint
 from ..ops.solving import LinAlgError, bad_minor, is_positive_definite
-from ..table.public import FUNCTIONS, METHODS, NAMESPACES, public
+from ..table.public import NAMESPACES, public
 from ..table.registry import F
 from ..tensors.base import TensorBase, wrap
 
@@ -335,8 +335,8 @@ def _older_names() -> None:
     """Functions and methods that torch has outside of ``linalg``, too."""
     space = NAMESPACES["linalg"]
     for name in ("det", "slogdet", "matrix_exp", "matrix_power"):
-        FUNCTIONS[name] = METHODS[name] = _taking_input(space[name])
-    FUNCTIONS["inverse"] = METHODS["inverse"] = _taking_input(space["inv"])
+        public(name)(_taking_input(space[name]))
+    public("inverse")(_taking_input(space["inv"]))
 
 
 _older_names()

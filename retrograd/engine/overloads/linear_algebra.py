@@ -37,7 +37,7 @@ def matmul(input: Any, other: Any) -> Any:  # noqa: A002
 def _fold_left(input: Any, other: Any) -> Any:  # noqa: A002
     """A batch times one matrix: the batch dimensions join the rows."""
     *batch, width = input._sig.shape
-    rows = reshape(input, math.prod(batch), width)
+    rows = reshape(input, (math.prod(batch), width))
     if other.ndim == 1:
         return F._unsafe_view(F.mv(rows, other), tuple(batch))
     return F._unsafe_view(F.mm(rows, other), (*batch, other._array.shape[1]))
@@ -55,8 +55,8 @@ def _batched(input: Any, other: Any) -> Any:  # noqa: A002
         )
     batch = left_batch if left_batch == right_batch else np.broadcast_shapes(tuple(left_batch), tuple(right_batch))
     count = math.prod(batch)
-    a = reshape(F.expand(left, (*batch, n, k)), count, n, k)
-    b = reshape(F.expand(right, (*batch, m, p)), count, m, p)
+    a = reshape(F.expand(left, (*batch, n, k)), (count, n, k))
+    b = reshape(F.expand(right, (*batch, m, p)), (count, m, p))
     out = F._unsafe_view(F.bmm(a, b), (*batch, n, p))
     if input.ndim == 1:
         out = F._squeeze_dim(out, -2)

@@ -9,20 +9,19 @@ from ..table.public import NAMESPACES, check_tensor, public
 from ..table.registry import F
 from ..tensors.base import TensorBase
 from ..tensors.convert import checked_dim
+from ..tensors.dtypes import scalar_name
 from ..warning import warn
 
 NN = "nn.functional"
 _REDUCTIONS = ("none", "mean", "sum")
 
 
-@public("softmax", out=True)
 def softmax(input: Any, dim: int | None = None, dtype: Any = None) -> Any:  # noqa: A002
     """Exponentials normalised to sum 1 along ``dim``."""
     check_tensor("softmax", input)
     return F._softmax(input if dtype is None else input.to(dtype), _default_dim("softmax", input, dim))
 
 
-@public("log_softmax", out=True)
 def log_softmax(input: Any, dim: int | None = None, dtype: Any = None) -> Any:  # noqa: A002
     """Logarithm of the softmax, computed without overflow."""
     check_tensor("log_softmax", input)
@@ -40,6 +39,8 @@ def _with_stacklevel(f: Any) -> Any:
     return call
 
 
+public("softmax", out=True)(softmax)
+public("log_softmax", out=True)(log_softmax)
 public("softmax", namespace=NN)(_with_stacklevel(softmax))
 public("log_softmax", namespace=NN)(_with_stacklevel(log_softmax))
 
@@ -68,6 +69,7 @@ def _nll(logs: Any, target: Any, weight: Any, reduction: str, ignore_index: int)
     if not isinstance(target, TensorBase):
         check_tensor("nll_loss", target, 2, "target")
     ndim = logs._array.ndim
+    _check_nll(logs, target, weight)
     if ndim > 1 and logs._array.shape[0] != target._array.shape[0]:
         raise ValueError(f"Expected input batch_size ({logs.shape[0]}) to match target batch_size ({target.shape[0]}).")
     if ndim <= 2:
@@ -75,6 +77,24 @@ def _nll(logs: Any, target: Any, weight: Any, reduction: str, ignore_index: int)
     else:
         loss = F._nll_loss_2d(logs.movedim(1, -1), target, weight, reduction, ignore_index)
     return F._view(loss, tuple(target.shape)) if reduction == "none" and ndim not in (1, 2, 4) else loss
+
+
+def _check_nll(logs: Any, target: Any, weight: Any) -> None:
+    shape, numpy = logs._array.shape, target._array.dtype
+    if len(shape) <= 2 < target._array.ndim + 1:
+        raise RuntimeError("0D or 1D target tensor expected, multi-target not supported")
+    if numpy.name not in ("int64", "uint8"):
+        raise RuntimeError(f"expected target dtype to be Long or Byte, but got {scalar_name(numpy)}")
+    classes = shape[1] if len(shape) > 1 else logs._array.size
+    if weight is not None and weight._array.shape != (classes,):
+        raise RuntimeError(
+            f"weight tensor should be defined either for all {classes} classes or no classes but got weight tensor of "
+            f"shape: {list(weight.shape)}"
+        )
+    if weight is not None and weight._array.dtype != logs._array.dtype:
+        raise RuntimeError(
+            f"expected scalar type {scalar_name(logs._array.dtype)} but found {scalar_name(weight._array.dtype)}"
+        )
 
 
 @public("cross_entropy", namespace=NN)
@@ -91,7 +111,7 @@ def cross_entropy(
         raise RuntimeError(f"label_smoothing must be between 0.0 and 1.0. Got: {label_smoothing}")
     classes = 0 if input._array.ndim == 1 else 1
     logs = F._log_softmax(input, classes)
-    if isinstance(target, TensorBase) and target._sig.differentiable:
+    if isinstance(target, TensorBase) and target._sig.differentiable and target._array.ndim == input._array.ndim:
         return _soft_cross_entropy(logs, target, weight, reduction, label_smoothing, classes)
     loss = _nll(logs, target, weight, reduction, ignore_index)
     if not label_smoothing:

@@ -183,6 +183,9 @@ for _name in ("tril", "triu"):
         row: int, col: int, offset: int = 0, *, dtype: Any = None, device: Any = None, layout: Any = None,
         _name: str = _name,
     ) -> Any:  # fmt: skip
+        for place, n in (("row", row), ("col", col)):
+            if n < 0:
+                raise RuntimeError(f"{place} must be non-negative, got {n}")
         lower = np.tri(row, col, offset if _name == "tril" else offset - 1, dtype=bool)
         found = wrap(np.stack(np.nonzero(lower if _name == "tril" else ~lower)).astype(np.int64))
         return found if dtype is None else found.to(dtype)

@@ -51,7 +51,8 @@ def segment_reduce(
     if (lengths if offsets is None else offsets).ndim != 1:
         raise RuntimeError("segment_reduce(): Expected lengths or offsets of as many dimensions as axis + 1")
     points = np.cumsum([0, *lengths.tolist()]).tolist() if offsets is None else offsets.tolist()
-    if points[-1] > data.shape[0] or any(b < a for a, b in itertools.pairwise(points)):
+    short = lengths is not None and not unsafe and points[-1] != data.shape[0]
+    if short or points[-1] > data.shape[0] or any(b < a for a, b in itertools.pairwise(points)):
         raise RuntimeError("segment_reduce(): Expected all rows of lengths along axis to sum to data.size(0)")
     parts = [_reduced(data, reduce, a, b, initial) for a, b in itertools.pairwise(points)]
     return F.stack(parts, 0)

@@ -66,7 +66,7 @@ COMPOSITES["reshape"] = reshape
 @public("reshape_as", function=False)
 def reshape_as(self: Any, other: Any) -> Any:
     """``self.reshape(other.size())``."""
-    return reshape(self, *other.shape)
+    return reshape(self, tuple(other.shape))
 
 
 @public("flatten")
@@ -75,13 +75,13 @@ def flatten(input: Any, start_dim: int = 0, end_dim: int = -1) -> Any:  # noqa: 
     check_tensor("flatten", input)
     start, end = checked_dim(start_dim, input.ndim), checked_dim(end_dim, input.ndim)
     if input.ndim == 0:
-        return reshape(input, 1)
+        return reshape(input, (1,))
     if start > end:
         raise RuntimeError("flatten() has invalid args: start_dim cannot come after end_dim")
     if start == end:
         return input
     shape = tuple(input.shape)
-    return reshape(input, *shape[:start], Size(shape[start : end + 1]).numel(), *shape[end + 1 :])
+    return reshape(input, (*shape[:start], Size(shape[start : end + 1]).numel(), *shape[end + 1 :]))
 
 
 @public("ravel")

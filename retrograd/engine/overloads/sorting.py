@@ -92,7 +92,7 @@ def unique_consecutive(
     return _chosen(F._unique_consecutive(input, dim), return_inverse, return_counts)
 
 
-@public("isin", method=False, out=True, also={"element": "elements", "test_element": "test_elements"}, strict=True)
+@public("isin", method=False, out=True, also={"element": "elements", "test_element": "test_elements"})
 def isin(elements: Any, test_elements: Any, *, assume_unique: bool = False, invert: bool = False) -> Any:
     """Which elements are among ``test_elements``."""
     for v in (elements, test_elements):
@@ -107,7 +107,7 @@ def isin(elements: Any, test_elements: Any, *, assume_unique: bool = False, inve
 # -- searching
 
 
-@public("searchsorted", method=False, out=True, strict=True)
+@public("searchsorted", method=False, out=True)
 def searchsorted(
     sorted_sequence: Any,
     input: Any,  # noqa: A002

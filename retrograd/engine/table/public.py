@@ -10,8 +10,9 @@ import numpy as np
 
 from ..aliasing.fast_writes import fast_write, has_fast_writes
 from ..aliasing.inplace import call_inplace
-from ..calls.calling import NO_NAMES, called, check_out, renamed, strictly, with_numbers
+from ..calls.calling import NO_NAMES, called, check_out, is_variadic, renamed, with_numbers
 from ..calls.fast_path import with_fast_path
+from ..calls.kinds import kind_check
 from ..calls.out_argument import write_out
 from ..tensors.base import TensorBase, wrap
 from .op import OpDef
@@ -101,16 +102,17 @@ _NUMBER_FIRST = frozenset(
 def _number_first(op: OpDef, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:
     if op.name not in _NUMBER_FIRST or not args or not isinstance(args[0], (int, float, complex)):
         return args
-    other = args[1] if len(args) > 1 else kwargs.get("other")
-    return (as_tensor_operand(args[0]), *args[1:]) if isinstance(other, TensorBase) else args
+    return (as_tensor_operand(args[0]), *args[1:])
 
 
 def function_of(op: OpDef) -> Callable[..., Any]:
     """The public function of a row."""
+    check = kind_check(op.name)
 
     def call(*args: Any, out: Any = None, **kwargs: Any) -> Any:
         named = renamed(kwargs, op.params) if kwargs else kwargs
         args = _number_first(op, args, named)
+        check(args, kwargs)
         try:
             if out is not None:
                 check_out(op.name)
@@ -130,8 +132,11 @@ def function_of(op: OpDef) -> Callable[..., Any]:
 def inplace_of(op: OpDef) -> Callable[..., Any]:
     """The in-place method of a row."""
 
+    check = kind_check(op.name + "_")
+
     def general(self: Any, *args: Any, **kwargs: Any) -> Any:
         named = renamed(kwargs, op.params) if kwargs else kwargs
+        check((self, *args), kwargs)
         try:
             if not op.numbers:
                 check_operands(op, (self, *args), named)
@@ -155,20 +160,17 @@ def public(
     namespace: str | None = None,
     row: str | None = None,
     also: Mapping[str, str] = NO_NAMES,
-    strict: bool = False,
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Publish a hand-written function under torch's name (default: its own), as function and/or method.
 
     With ``namespace`` (``"nn.functional"``, ``"linalg"``, ``"special"``, ``"fft"``) it is published only there.
     ``also`` maps further names of arguments, those of torch's other overloads, to the function's own.
-    ``strict``: the kinds of all arguments are looked at before the call, not only after one that failed (10 µs).
     ``row`` names the row that it is when called with just the row's required arguments; those calls are the row's own.
     """
 
     def note(f: Callable[..., Any]) -> Callable[..., Any]:
         key = name or f.__name__
         made = called(f, key if namespace is None else f"{namespace}.{key}", out, also)
-        made = strictly(made, key) if strict else made
         made = made if row is None else with_fast_path(OPS[row], made, "function")
         if namespace is not None:
             NAMESPACES.setdefault(namespace, {})[key] = made
@@ -176,7 +178,7 @@ def public(
         if function:
             FUNCTIONS[key] = made
         if method:
-            METHODS[key] = made
+            METHODS[key] = called(f, key, out, also, spread=True) if is_variadic(f) else made
         return made
 
     return note

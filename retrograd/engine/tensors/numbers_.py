@@ -43,3 +43,32 @@ def number_operand(sig: Sig, value: Any) -> Number | None:
     if len(known) < _MOST and value == value and (value != 0 or value.__class__ is int):
         known[value] = made
     return made
+
+
+def checked_number(value: Any, numpy: Any) -> Any:
+    """A number that a dtype can hold; ``RuntimeError`` in torch's words for others.
+
+    Fractions lose what is behind the point, negative numbers wrap around in unsigned dtypes, infinities and NaN have
+    no place among integers, and a complex number must have no imaginary part to become a real one.
+    """
+    if numpy.kind in "cb":
+        return value
+    if isinstance(value, (complex, np.complexfloating)):
+        value = value.real if value.imag == 0 else None
+    if value is None or not _fits(value, numpy):
+        raise RuntimeError(
+            f"value cannot be converted to type {_C_NAMES.get(numpy.name, numpy.name + '_t')} without overflow"
+        )
+    if numpy.kind == "f":
+        return value
+    return int(value) % (1 << 8 * numpy.itemsize) if numpy.kind == "u" else int(value)
+
+
+_C_NAMES = {"float16": "c10::Half", "float32": "float", "float64": "double", "int32": "int"}
+
+
+def _fits(value: Any, numpy: Any) -> bool:
+    if numpy.kind == "f":
+        return not np.isfinite(value) or abs(value) <= float(np.finfo(numpy).max)
+    limits = np.iinfo(numpy)
+    return bool(np.isfinite(value)) and (-limits.max if numpy.kind == "u" else limits.min) <= int(value) <= limits.max
