@@ -1,1 +1,1 @@
-"""What happens when an operator is called, and what is generated from a row for its commonest calls."""
+"""Calling an operator: the general path, and the fast path that is generated from a row."""

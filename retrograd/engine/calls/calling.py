@@ -1,4 +1,4 @@
-"""How public functions are called: arguments under torch's other names, ``out=``, and what follows a failed call."""
+"""Wrappers of public functions: torch's alternative argument names, ``out=``, and the message of a failed call."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What happens when an operator is called on tensors: promote, compute, record, propagate tangents, tell observers."""
+"""The general path of a call: promote, compute, record, propagate tangents, notify observers."""
 
 from __future__ import annotations
 

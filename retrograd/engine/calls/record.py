@@ -1,4 +1,4 @@
-"""The node of a call: which operands it leads to, and what its rules ask it to save."""
+"""Making the node of a call: its edges, and the values that its rules ask it to save."""
 
 from __future__ import annotations
 

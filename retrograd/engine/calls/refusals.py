@@ -1,4 +1,4 @@
-"""What is said of operands that an operator does not take: dtypes without a kernel, shapes that do not broadcast."""
+"""Error messages for operands that an operator does not take: dtypes without a kernel, shapes that do not broadcast."""
 
 from __future__ import annotations
 

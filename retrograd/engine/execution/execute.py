@@ -1,4 +1,4 @@
-"""``run_backward``: one run of the engine, by a sweep where that does, else by a ``GraphTask``.
+"""``run_backward``: one run of the engine, by a sweep where that is allowed, else by a ``GraphTask``.
 
 A backward started inside a node or hook is a run of its own that finishes before the outer one goes on.
 """

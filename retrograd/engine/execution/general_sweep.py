@@ -1,4 +1,4 @@
-"""How a node of any kind takes part in a sweep, and how many receivers of one node wait as one."""
+"""The sweep's step for nodes of any kind, and ``Run``, which queues many receivers of one node as one entry."""
 
 from __future__ import annotations
 

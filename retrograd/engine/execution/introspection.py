@@ -1,4 +1,4 @@
-"""What a running backward tells about itself: its task, its node, what it will execute."""
+"""Queries about the running backward: its task, its node, what it will execute."""
 
 from __future__ import annotations
 

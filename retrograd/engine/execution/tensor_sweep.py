@@ -1,4 +1,4 @@
-"""How a row's node runs in a sweep that creates a graph: its rules on tensors, in one function of what they need.
+"""The sweep's step for nodes of rows when a graph is created: their rules run on tensors.
 
 ``run_in_general`` means the same and does it in 15 calls more; it takes the nodes of several outputs or lists, and
 those that look closely at what they saved.

@@ -1,6 +1,6 @@
-"""How much of the user's code could run during a backward: live hooks, retained gradients, custom Functions.
+"""Counts what could run the user's code during a backward: live hooks, retained gradients, custom Functions.
 
-While there is none, nobody can see in which order independent nodes run, and the engine may take the sweep
+While there is none, the order in which independent nodes run is unobservable, and the engine may take the sweep
 (``sweep.py``) instead of the full task (``graph_task.py``).
 """
 

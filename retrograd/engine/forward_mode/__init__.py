@@ -1,1 +1,1 @@
-"""Forward mode: tangents, and how operators push them on."""
+"""Forward mode: tangents, and how operators propagate them."""

@@ -1,4 +1,4 @@
-"""How operators push tangents on.
+"""Forward-mode rules: how operators propagate tangents.
 
 A row's forward rule follows from its kind: linear rows apply themselves, multilinear rows once per argument,
 element-wise rows apply their reverse rule to the tangent, and every other row is differentiated by transposing

@@ -1,4 +1,4 @@
-"""What a node may keep of an operand in place of the operand: rules ask for it by ``<operand>_<kind>``."""
+"""What a node can save instead of an operand, such as its sizes; rules name it ``<operand>_<kind>``."""
 
 from __future__ import annotations
 

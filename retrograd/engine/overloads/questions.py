@@ -1,4 +1,4 @@
-"""Questions that a tensor answers with yes or no, most of them about devices and layouts that there are not here."""
+"""Predicates of tensors (``is_…``), most of them about devices and layouts that do not exist here."""
 
 from __future__ import annotations
 

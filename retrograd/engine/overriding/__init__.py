@@ -1,1 +1,1 @@
-"""Subclasses and modes that decide themselves what functions and operators do with tensors."""
+"""``__torch_function__`` and ``__torch_dispatch__``: subclasses and modes that override functions and operators."""

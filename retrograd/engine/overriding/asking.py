@@ -1,4 +1,4 @@
-"""The public functions and methods, replaced by ones that ask their arguments' classes (``__torch_function__``)."""
+"""Replaces public functions and methods by ones that consult ``__torch_function__`` of their arguments' classes."""
 
 from __future__ import annotations
 

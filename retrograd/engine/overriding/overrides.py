@@ -1,4 +1,4 @@
-"""``__torch_function__``: classes and modes that decide themselves what functions and methods do with their tensors.
+"""``__torch_function__``: classes and modes that override functions and methods on their tensors.
 
 Nothing of this costs a program that does not use it: only when the first subclass of ``Tensor`` is defined or the
 first mode is entered are the public functions replaced by ones that ask (``asking.install``).  The engine itself

@@ -1,1 +1,1 @@
-"""What a program spends its time on: operators, nodes of backward and stretches that it names."""
+"""Profilers: the time of operators, nodes of backward and named parts of a program."""

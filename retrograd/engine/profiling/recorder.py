@@ -1,4 +1,4 @@
-"""The observer that measures operators, nodes of backward and named stretches."""
+"""The observer that measures operators, nodes of backward and named parts of a program."""
 
 from __future__ import annotations
 

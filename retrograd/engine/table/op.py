@@ -1,4 +1,4 @@
-"""``OpDef``: one row of the operator table, and what is worked out from it.
+"""``OpDef``: one row of the operator table, and what is derived from it.
 
 A row says the forward on arrays, one reverse rule per differentiable argument written in differentiable
 operators, and a few facts.  From the rules' argument names follows what is saved: the names of tensor
@@ -105,7 +105,7 @@ class OpDef:
         self._read_rules()
         self.node_name = node or camel_case(name) + "Backward0"
 
-    # -- worked out from the row
+    # -- derived from the row
     def _read_signature(self, tensors: str | None) -> None:
         if isinstance(self.forward, np.ufunc):
             self.params: tuple[str, ...] = ("self", "other")[: self.forward.nin]

@@ -1,4 +1,4 @@
-"""Attributes of tensors that cannot be set or deleted: what is said then.
+"""Error messages for attributes of tensors that cannot be set or deleted.
 
 Misspelt ones are left to Python, which says "Did you mean" under the traceback: a ``__getattr__`` would make every
 reading of an attribute slower (80 ns in place of 17).

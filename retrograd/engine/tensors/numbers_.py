@@ -1,4 +1,4 @@
-"""Python numbers beside tensors: each is an array without dimensions that is made once.
+"""Python numbers as operands: each becomes a cached 0-d array.
 
 NumPy turns ``array * 0.5`` into an array operation by converting the number anew, which costs more than the
 multiplication of small arrays itself (0.3 µs).  A ``Number`` holds the converted value and stands where a tensor

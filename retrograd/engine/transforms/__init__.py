@@ -1,1 +1,1 @@
-"""Functions of functions: mapped over a batch, or differentiated."""
+"""``torch.func`` and ``vmap``: derivatives of functions, and functions over batches."""

@@ -1,4 +1,4 @@
-"""What recordings say of the values of an array, each figure from as few passes over it as will do."""
+"""Statistics of the values of arrays, each from as few passes over the array as possible."""
 
 from __future__ import annotations
 

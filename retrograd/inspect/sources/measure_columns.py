@@ -1,4 +1,4 @@
-"""The columns that the measures of one run become in its snapshot, made of what was taken down when they are read."""
+"""The measure columns of one run, computed from what was noted when they are first read."""
 
 from __future__ import annotations
 

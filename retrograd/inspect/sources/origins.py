@@ -1,4 +1,4 @@
-"""Where nodes came from, told by their sequence numbers, without touching a node or keeping a graph alive.
+"""Source lines and scopes of nodes by sequence number, without touching a node or keeping a graph alive.
 
 Each thread numbers the nodes it makes upwards.  Whoever sees an operation reads the counter before and after it
 and notes the range with the user's line and the scope; later the number of a node leads back to them.

@@ -1,4 +1,4 @@
-"""What a graph alone tells of its gradients: which node gets what another one got, and whose results must be looked at.
+"""What follows from the graph alone: which nodes get the gradient of another one, and which must be measured.
 
 What a node passes on is what arrives at the node behind it, unless several results add up there.  A node that only
 gives its gradient another shape needs no hook at all: the node behind it gets the same entries.

@@ -1,4 +1,4 @@
-"""A call as it was seen. The data of its event are made of this when somebody first reads them."""
+"""The facts of a call; the data of its event is computed from them when it is first read."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def around(surroundings: Surroundings) -> dict[str, Any]:
     return data
 
 
-class Told(NamedTuple):
+class CallFacts(NamedTuple):
     """One call of an operator."""
 
     around: Surroundings
@@ -62,5 +62,5 @@ class Told(NamedTuple):
 
 
 def described(facts: tuple[Any, ...]) -> dict[str, Any]:
-    """The data of the event of a call with these parts of ``Told``."""
-    return Told._make(facts).data()
+    """The data of the event of a call with these parts of ``CallFacts``."""
+    return CallFacts._make(facts).data()

@@ -84,11 +84,11 @@ class Calls(Observer):
             saves = tuple(saved_numbers(node, inputs, numbers, results))
             if saves and self._shared.any:
                 self._shared.keeps(saves, [*inputs, *outputs], caller.frame)
-        told = (
+        facts = (
             *(tell.around(), tuple(numbers), tuple(names), tuple(results), tuple(targets), measured),
             *(took, number, saves, stack, more or None),
         )
-        tell.send(Event.later(kind, site.name, line, described, told), () if fresh else numbers, results)
+        tell.send(Event.later(kind, site.name, line, described, facts), () if fresh else numbers, results)
         made.update(results)
 
     def _note_others(
@@ -194,7 +194,7 @@ class Calls(Observer):
         self._unwritten.update(data["outputs"])
 
     def _kind(self, op: Any, inputs: Any, outputs: Any, more: dict[str, Any]) -> str:
-        """Whether a call's result, which has no node, left the graph; ``more`` is told why."""
+        """Whether a call's result, which has no node, left the graph; if so, ``more`` gets the reason."""
         if self.watching.here.forwards or not any(requires_grad(t) for t in inputs):
             return "operation"
         if any(requires_grad(t) for t in outputs):  # a view of a leaf counts as the leaf, grad mode or not

@@ -1,4 +1,4 @@
-"""Which of the tensors of a call its node keeps for backward."""
+"""Which tensors of a call its node saves for backward."""
 
 from __future__ import annotations
 

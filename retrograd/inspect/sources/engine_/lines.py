@@ -1,4 +1,4 @@
-"""Which line of the user made which node, noted while anybody watches."""
+"""The user's line of every node that is made while a program is watched."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _FUNCTION_FILE = sys.modules[Function.__module__].__file__ or ""
 
 
 class Lines:
-    """Notes where nodes come from while anybody watches."""
+    """Notes where nodes come from while a program is watched."""
 
     def __init__(self) -> None:
         self.tables: OriginTables | None = None

@@ -1,6 +1,6 @@
-"""A graph that is like the one of the step before is pictured by what has changed: numbers, and bytes kept.
+"""Snapshots of graphs equal to that of the step before: only numbers and saved bytes are read again.
 
-Whether it is alike is told by its outline: classes of nodes, shapes and edges, the leaves themselves, the lines that
+Graphs are compared by their outline: classes of nodes, shapes and edges, the leaves themselves, the lines that
 made the nodes, and the place in the program from which backward was called.
 """
 

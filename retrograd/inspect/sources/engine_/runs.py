@@ -40,9 +40,9 @@ class Runs(Observer):
         self._picture = picture
         self._calls = _Calls()
         self.prepare: Callable[[Run, Pictured], None] | None = None
-        """Told of a run and its graph before it starts."""
+        """Called with a run and its graph before it starts."""
         self.look: Callable[[FrameType | None], None] | None = None
-        """Told before a run is sent, to send what happened before it."""
+        """Called before a run is sent, to send what happened before it."""
 
     @guarded
     def backward_called(self, api: str, outputs: Any, given: Any, inputs: Any, retain: Any, create: Any) -> None:

@@ -167,7 +167,7 @@ class Observer:
         self.watching = watching
 
     def close(self) -> None:
-        """Nothing more will be told."""
+        """No more events follow."""
 
 
 def guarded(method: F) -> F:

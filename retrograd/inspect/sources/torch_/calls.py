@@ -100,7 +100,7 @@ def version_of(tensor: Any) -> int:
 
 
 class Listener(Protocol):
-    """Who is told of calls."""
+    """The receivers of calls."""
 
     def listens(self) -> bool:
         """Whether a call that begins now would be taken; if not, nothing is noted of it."""

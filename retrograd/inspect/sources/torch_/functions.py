@@ -47,7 +47,7 @@ class Functions:
         function.apply = self._wrapper
 
     def uninstall(self) -> None:
-        """Put back what was there, unless somebody else replaced it meanwhile."""
+        """Put back what was there, unless it has been replaced by someone else meanwhile."""
         self._active = False
         function = self._torch.autograd.Function
         if function.__dict__.get("apply") is self._wrapper:

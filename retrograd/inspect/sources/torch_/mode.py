@@ -64,7 +64,7 @@ def _mode_class() -> type:
                     heard = result = None
 
         def _begin(self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-            """Note what goes into a call that somebody listens to."""
+            """Note what goes into a call that is being recorded."""
             rule = caller.rule(func)
             if rule is IGNORED or not any(listener.listens() for listener in self.listeners):
                 return None

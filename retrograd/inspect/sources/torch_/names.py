@@ -1,4 +1,4 @@
-"""Fits how a line spells a call to the tensors that went in and came out."""
+"""Matches the spelling of a call in its source line with the tensors that went in and came out."""
 
 from __future__ import annotations
 

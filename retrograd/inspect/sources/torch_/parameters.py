@@ -1,4 +1,4 @@
-"""Sees ``torch.nn.Parameter(...)`` take the values of a tensor, which no mode is told of."""
+"""Sees ``torch.nn.Parameter(...)`` take the values of a tensor, which modes do not see."""
 
 from __future__ import annotations
 

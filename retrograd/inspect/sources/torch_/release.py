@@ -114,7 +114,7 @@ class _Holding:
 
 
 def _hold(nodes: list[Node]) -> None:
-    """Keep nodes until nobody else does."""
+    """Hold nodes until nothing else refers to them."""
     if not nodes:
         return
     with _Holding.lock:

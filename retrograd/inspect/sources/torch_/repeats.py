@@ -1,6 +1,6 @@
-"""A graph that is like the one of the step before is pictured by its numbers alone.
+"""Snapshots of graphs equal to that of the step before: only numbers are read again.
 
-Whether it is alike is told by classes of nodes, edges, shapes, the leaves themselves, and the place in the program from
+Graphs are compared by classes of nodes, edges, shapes, the leaves themselves, and the place in the program from
 which backward was called.  Nodes are asked for nothing that a walk would not ask them.
 """
 

@@ -1,4 +1,4 @@
-"""Lets the mode of a thread rest while optimizers work: they make no graph, and read hundreds of attributes."""
+"""Pauses the mode of a thread while optimizers work: they make no graph, and read hundreds of attributes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What PyTorch's nodes keep for backward, told from their classes and the call that made them, without unpacking."""
+"""What PyTorch's nodes save for backward, inferred from class and call, without unpacking."""
 
 from __future__ import annotations
 
@@ -140,7 +140,7 @@ def _is_inside(node: Any, call: Call) -> bool:
 
 
 def _output_size(node: Any) -> int:
-    """Return the bytes of a node's first output, 0 if that cannot be told."""
+    """Return the bytes of a node's first output, 0 if unknown."""
     try:
         first = node._input_metadata[0]
         return math.prod(int(size) for size in first.shape) * int(first.dtype.itemsize)

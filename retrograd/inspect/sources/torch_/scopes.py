@@ -1,4 +1,4 @@
-"""Knows which module, and which scope that the user named, a PyTorch program is in on each thread."""
+"""Tracks the module and the named scope that each thread of a PyTorch program is in."""
 
 from __future__ import annotations
 

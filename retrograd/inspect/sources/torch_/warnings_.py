@@ -1,4 +1,4 @@
-"""Lets warnings name the line that they would name if nobody watched.
+"""Lets warnings name the same line as without recording.
 
 ``warnings`` counts stack frames to find the line to blame.  While a ``TorchFunctionMode`` is on there are more of
 them: the mode's own, for PyTorch's functions written in Python ``handle_torch_function`` and a second call, and
