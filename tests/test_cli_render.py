@@ -227,14 +227,14 @@ print(sorted({heavy!r} & {{name.split(".")[0] for name in sys.modules}}))
 
 def loaded_by(*arguments: object) -> str:
     """Which heavy packages are loaded after a command."""
-    heavy = {"networkx", "rich", "graphviz", "torch"}
+    heavy = {"networkx", "rich", "graphviz", "torch", "ssl"}
     code = PROBE.format(arguments=[str(argument) for argument in arguments], heavy=heavy)
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120, check=True)
     return done.stdout.splitlines()[-1]
 
 
 def test_version_and_help_load_nothing_heavy() -> None:
-    """``--version`` imports no renderer, no networkx, no rich, no torch."""
+    """``--version`` imports no renderer, no networkx, no rich, no torch, no encryption."""
     assert loaded_by("--version") == "[]"
 
 

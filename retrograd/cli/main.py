@@ -7,7 +7,6 @@ second list to edit, and ``retrograd --version`` imports none of them.
 from __future__ import annotations
 
 import importlib
-import importlib.metadata
 import pkgutil
 from typing import Any
 
@@ -59,9 +58,11 @@ def _command_modules() -> dict[str, str]:
 
 def installed_version() -> str:
     """Return the version of the installed distribution, or say that there is none."""
+    from importlib import metadata  # brings a parser of e-mails along, which no other command should wait for
+
     try:
-        return importlib.metadata.version("retrograd")
-    except importlib.metadata.PackageNotFoundError:
+        return metadata.version("retrograd")
+    except metadata.PackageNotFoundError:
         return "unknown (run from a checkout that is not installed)"
 
 

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import functools
+import html
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from xml.sax.saxutils import escape
 
 from retrograd.inspect.layout import Box, Point
 
 from . import labels
 from .cards import PAD, PILE, TEXT_SIZE, Line, Picture
-
-_QUOTE = {'"': "&quot;"}
 
 
 @dataclass(slots=True)
@@ -45,7 +43,7 @@ def number(value: float) -> str:
 @functools.lru_cache(maxsize=16384)
 def text(value: str) -> str:
     """Return a text for use between tags or in a quoted attribute."""
-    return escape(labels.clean(value), _QUOTE)
+    return html.escape(labels.clean(value), quote=False).replace('"', "&quot;")
 
 
 def tip_name(prefix: str, status: str = "") -> str:
