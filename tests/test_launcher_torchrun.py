@@ -1,10 +1,9 @@
-"""Real ranks: torchrun with gloo on the loopback, recorded, and explained from their files alone."""
+"""Real ranks: the launcher of torchrun with gloo on the loopback, recorded, and explained from their files alone."""
 
 from __future__ import annotations
 
 import os
 import signal
-import socket
 import subprocess
 import sys
 import time
@@ -35,6 +34,9 @@ for step in range(3):
     loss = model(x).pow(2).mean()
     if mode == "branch" and rank == 1 and step == 1:
         loss = loss + model.module[0].weight.exp().sum()
+    if mode == "hang" and step == 2:
+        for number, parameter in enumerate(model.parameters()):
+            parameter.register_hook(lambda g, number=number: open(f"reached.{rank}.{number}", "w").close())
     if mode == "hang" and rank == 3 and step == 2:
         open("hanging", "w").close()
         while True:
@@ -46,41 +48,39 @@ dist.destroy_process_group()
 """
 
 
-def free_port() -> int:
-    """A port that nobody uses now."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
+LAUNCHER = """
+import runpy, signal, sys
+import torch._dynamo, torch.distributed._shard, torch.nn.parallel  # as every rank's DistributedDataParallel would
+from torch.distributed.launcher.api import LaunchConfig, elastic_launch
+from retrograd.cli.main import main
+
+def traced(mode):
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)  # not the launcher's handler
+    sys.argv = ["retrograd", "trace", "train.py", "--level", "backward", "-o", "run.json", "--", mode]
+    main()
+
+def alone(mode):
+    sys.argv = ["train.py", mode]
+    runpy.run_path("train.py", run_name="__main__")
+
+ranks, mode, *ways = sys.argv[1:]
+for way in ways:
+    config = LaunchConfig(1, 1, int(ranks), run_id=way, rdzv_backend="c10d", rdzv_endpoint="127.0.0.1:0",
+                          local_addr="127.0.0.1", max_restarts=0, monitor_interval=0.1, start_method="fork")
+    elastic_launch(config, globals()[way])(mode)
+"""
+"""What torchrun does, with ranks that are forks of the launcher: PyTorch is imported once for all of them."""
 
 
-def torchrun(place: Path, ranks: int, *program: str) -> subprocess.Popen[str]:
-    """Start a job in a process group of its own."""
+def launch(place: Path, ranks: int, mode: str, *ways: str) -> subprocess.Popen[str]:
+    """Start jobs one after another in a process group of their own."""
     (place / "train.py").write_text(PROGRAM)
-    command = [sys.executable, "-m", "torch.distributed.run", "--master-addr", "127.0.0.1"]
-    command += ["--master-port", str(free_port()), "--nproc-per-node", str(ranks), *program]
+    command = [sys.executable, "-c", LAUNCHER, str(ranks), mode, *ways]
     environment = {**os.environ, "GLOO_SOCKET_IFNAME": "lo", "OMP_NUM_THREADS": "1"}
     with (place / "out.txt").open("a") as out:
         return subprocess.Popen(
             command, cwd=place, env=environment, stdout=out, stderr=subprocess.STDOUT, text=True, start_new_session=True
         )
-
-
-def by_hand(place: Path, ranks: int, *program: str) -> None:
-    """Run a job without torchrun, by the environment that torchrun gives its processes, and without us."""
-    job = {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(free_port()), "WORLD_SIZE": str(ranks)}
-    job |= {"GLOO_SOCKET_IFNAME": "lo", "OMP_NUM_THREADS": "1"}
-    with (place / "out.txt").open("a") as out:
-        started = [
-            subprocess.Popen(
-                [sys.executable, *program], cwd=place, env={**os.environ, **job, "RANK": str(rank)}, stdout=out
-            )
-            for rank in range(ranks)
-        ]
-        try:
-            assert [one.wait(timeout=150) for one in started] == [0] * ranks
-        finally:
-            for one in started:
-                one.kill()
 
 
 def line_of(words: str) -> int:
@@ -114,11 +114,7 @@ def gradients(place: Path) -> list[str]:
 
 def test_a_branch_on_one_of_two_ranks(tmp_path: Path) -> None:
     """The step, the node and the line are found; gradients and exit code are those of the job without us."""
-    trace = ["-m", "retrograd", "trace", "train.py", "--level", "backward", "-o", "run.json", "--", "branch"]
-    assert finish(torchrun(tmp_path, 2, *trace)) == 0, (tmp_path / "out.txt").read_text()
-    recorded = gradients(tmp_path)
-    (tmp_path / "out.txt").unlink()
-    by_hand(tmp_path, 2, "train.py", "branch")
+    assert finish(launch(tmp_path, 2, "branch", "traced", "alone")) == 0, (tmp_path / "out.txt").read_text()
     loaded = [load_recording(str(tmp_path / f"run.rank{number}.json")) for number in range(2)]
     found = compare(loaded)
     assert isinstance(found, Lineup)
@@ -130,8 +126,8 @@ def test_a_branch_on_one_of_two_ranks(tmp_path: Path) -> None:
     wrong = compare(loaded)
     assert isinstance(wrong, Lineup)
 
-    assert recorded == gradients(tmp_path)
-    assert len(recorded) == 2
+    assert len(gradients(tmp_path)) == 4
+    assert gradients(tmp_path)[::2] == gradients(tmp_path)[1::2], "the same with and without us"
     assert (found.ranks, found.divergence.step, found.divergence.groups) == (True, 1, [[0], [1]])
     assert one.there is not None
     assert one.there.source is not None
@@ -141,14 +137,18 @@ def test_a_branch_on_one_of_two_ranks(tmp_path: Path) -> None:
     assert not (tmp_path / "run.json").exists()
 
 
+def all_wait(place: Path) -> bool:
+    """Whether one rank hangs, and the gradients of all parameters of the others are there."""
+    return (place / "hanging").exists() and len(list(place.glob("reached.*"))) == 3 * len(NAMES)
+
+
 def test_a_hang_of_four_ranks(tmp_path: Path) -> None:
     """Three ranks wait in a collective for the fourth; ended by SIGTERM, their files say who waited where."""
-    trace = ["-m", "retrograd", "trace", "train.py", "--level", "backward", "-o", "run.json", "--", "hang"]
-    job = torchrun(tmp_path, 4, *trace)
+    job = launch(tmp_path, 4, "hang", "traced")
     limit = time.monotonic() + 150
-    while not (tmp_path / "hanging").exists() and job.poll() is None and time.monotonic() < limit:
+    while not all_wait(tmp_path) and job.poll() is None and time.monotonic() < limit:
         time.sleep(0.2)
-    time.sleep(2)
+    time.sleep(1)  # from the last hook to the collective
     job.send_signal(signal.SIGTERM)
     finish(job)
     found = lineup(tmp_path, 4)

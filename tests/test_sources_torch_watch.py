@@ -421,15 +421,21 @@ def test_torch_is_never_imported_for_the_user():
     assert run(code) == "False\n"
 
 
-def test_workers_of_a_data_loader():
-    """A DataLoader's forked workers do their work under watch."""
+def test_forked_processes():
+    """A DataLoader's forked workers do their work under watch, and a forked child may watch itself."""
     code = """
+    import os
     import torch
     from retrograd.inspect import recording
     with recording() as record:
         w = torch.ones(2, requires_grad=True)
         for batch in torch.utils.data.DataLoader(torch.arange(8.0).reshape(4, 2), batch_size=2, num_workers=1):
             (batch * w).sum().backward()
-    print(w.grad, len(record.snapshots))
+        child = os.fork()
+        with recording() as own:
+            (w * 0).sum().backward()
+        if child:
+            os.waitpid(child, 0)
+    print(w.grad, len(record.snapshots), len(own.snapshots))
     """
-    assert run(code) == "tensor([12., 16.]) 2\n"
+    assert run(code) == "tensor([12., 16.]) 2 1\ntensor([12., 16.]) 3 1\n"

@@ -70,10 +70,15 @@ class _Watch:
         """Who listens to calls, at level ``full``."""
         self.hooked = hooked
         self.latest, self.memory, self.repeats = latest, Memory(), Repeats()
+        self._process = os.getpid()
+
+    def is_here(self) -> bool:
+        """Whether it began in this process; a forked child only inherits it."""
+        return os.getpid() == self._process
 
     def sees(self, thread: int) -> bool:
-        """Whether it wants to know of this thread."""
-        return self.thread is None or self.thread == thread
+        """Whether it wants to know of this thread of this process."""
+        return (self.thread is None or self.thread == thread) and self.is_here()
 
 
 class Watcher:
@@ -95,7 +100,6 @@ class Watcher:
         self._functions: Functions | None = None
         self._hooked, self._latest = Hooked(), Latest()
         self._import = AfterImport("torch", self._torch_arrived)
-        self._process = os.getpid()
 
     # -- for the source
     def origins(self) -> Origins | None:
@@ -144,7 +148,7 @@ class Watcher:
         """The program has just imported PyTorch, on this thread."""
         forget_judgements()
         with self._lock:
-            if self._watches and os.getpid() == self._process:
+            if any(watch.is_here() for watch in self._watches):
                 self._install()
                 self._join_thread()
                 self._listen()
@@ -253,9 +257,9 @@ class Watcher:
         self._thread.stack.clear()
 
     def _is_watched(self) -> bool:
-        """Whether the current thread is watched; a forked child is not."""
+        """Whether the current thread is watched; a forked child is not, unless it watches itself."""
         me = threading.get_ident()
-        return any(watch.sees(me) for watch in self._watches) and os.getpid() == self._process
+        return any(watch.sees(me) for watch in self._watches)
 
     def _user_scope(self, sink: Sink, name: str, begins: bool) -> None:
         """A scope that the user named begins or ends on this thread; of several watches that hear it, one says so."""
