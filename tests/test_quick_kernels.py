@@ -173,3 +173,18 @@ def test_targets_out_of_bounds(wrong: int) -> None:
     x = retrograd.zeros(3, 4, requires_grad=True)
     with pytest.raises(IndexError, match=f"Target {wrong} is out of bounds"):
         retrograd.nn.functional.cross_entropy(x, retrograd.tensor([0, wrong, 1]))
+
+
+@pytest.mark.parametrize("size", [32_769, 131_072, 131_073, 300_000])
+@pytest.mark.parametrize(("dtype", "alpha"), [("float32", 0.1), ("float64", -3), ("float16", 0.5), ("complex64", 0.25)])
+def test_large_steps_of_descent(size: int, dtype: str, alpha: Any) -> None:
+    """``sub_`` and ``add_`` with a factor go over large arrays piece by piece, also when the last piece is short."""
+    rng = np.random.default_rng(3)
+    start, slope = (rng.standard_normal(size).astype(dtype) for _ in range(2))
+    found = []
+    for engine in (retrograd, torch):
+        t, g = engine.from_numpy(start.copy()), engine.from_numpy(slope)
+        found.append(t.sub_(g, alpha=alpha).add_(g, alpha=2 * alpha).numpy())
+    np.testing.assert_allclose(
+        *found, rtol=1e-3 if dtype == "float16" else 1e-6, atol=1e-3 if dtype == "float16" else 1e-6
+    )

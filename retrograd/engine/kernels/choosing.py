@@ -36,7 +36,7 @@ def positive(x: Any) -> Any:
         zeros = _zeros[x.dtype] = np.zeros(_BLOCK, x.dtype)
     if x.size < _BLOCK or not x.flags.c_contiguous:
         return np.maximum(x, zeros[0])
-    out = np.empty_like(x)
+    out = np.empty(x.shape, x.dtype)
     rest = x.size % _BLOCK
     source, target = (x, out) if not rest else (x.reshape(-1)[:-rest], out.reshape(-1)[:-rest])
     np.maximum(source.reshape(-1, _BLOCK), zeros, out=target.reshape(-1, _BLOCK))

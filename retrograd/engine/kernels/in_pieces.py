@@ -42,4 +42,7 @@ def scaled_into(write: Callable[..., Any], target: Any, other: Any, alpha: Any) 
 def _side_by_side(arrays: tuple[Any, ...]) -> bool:
     """Whether arrays are rows in memory, of one shape and dtype."""
     first = arrays[0]
-    return all(a.flags.c_contiguous and a.shape == first.shape and a.dtype == first.dtype for a in arrays)
+    for a in arrays:  # noqa: SIM110 - ``all`` would call a generator for each
+        if not a.flags.c_contiguous or a.shape != first.shape or a.dtype != first.dtype:
+            return False
+    return True

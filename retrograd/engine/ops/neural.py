@@ -64,8 +64,12 @@ def _log_softmax_back(grad_output: Any, output: Any, dim: int) -> Any:
     return np.subtract(grad_output, gi, out=gi)
 
 
-function("_log_softmax", _log_softmax, kinds="f",
-         self=lambda g, result, dim: F._log_softmax_back(g, result, dim))  # fmt: skip
+function(
+    "_log_softmax", _log_softmax, kinds="f",
+    self=lambda g, result, dim: (
+        _log_softmax_back if g.__class__ is np.ndarray else F._log_softmax_back
+    )(g, result, dim),
+)  # fmt: skip
 function(
     "_log_softmax_back", _log_softmax_back, node="LogSoftmaxBackwardDataBackward0", tensors="grad_output output",
     grad_output=lambda g, output, dim: g - F._sum_dim(g * F.exp(output), dim, True),
