@@ -110,7 +110,7 @@ def _overwritten(op: OpDef, args: tuple[Any, ...], cast_args: tuple[Any, ...], k
 
 
 def _asked(op: OpDef, args: tuple[Any, ...], cast_args: tuple[Any, ...], kept: tuple[Any, ...]) -> Written:
-    """The same by the dispatch modes, if these like."""
+    """The same through the dispatch modes, if there are any."""
     aux = split_aux(op, compute(op, cast_args))[1] if op.aux else ()
     write_beneath(op, args, _written_beneath)
     return _new_tangent(op, kept, args[0], args[0]._array, aux, tensors_in(op, args)), aux

@@ -1,4 +1,4 @@
-"""Making results views: each shares the version counter of its root and knows the steps that lead to it."""
+"""Makes results views: each shares the version counter of its base and knows the steps that regenerate it."""
 
 from __future__ import annotations
 

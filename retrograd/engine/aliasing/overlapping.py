@@ -1,4 +1,4 @@
-"""Writes into tensors whose elements share memory: what is refused, what is tolerated, and what is left there then."""
+"""Writes into tensors whose elements share memory: which are refused, which are allowed, and their results."""
 
 from __future__ import annotations
 

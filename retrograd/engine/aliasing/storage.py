@@ -19,7 +19,7 @@ _KEEP = 256
 
 
 def stamp_write() -> int:
-    """Make every node made so far look closely at what it saved; returns the stamp."""
+    """Make every existing node check the versions of what it saved; returns the stamp."""
     global LAST_WRITE
     LAST_WRITE = state.next_number()
     return LAST_WRITE

@@ -1,4 +1,4 @@
-"""Why a write to a view is refused: the message for each creation tag."""
+"""Error messages for refused writes to views, by creation tag."""
 
 from __future__ import annotations
 

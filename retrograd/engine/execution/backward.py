@@ -228,7 +228,7 @@ def _capturing_edges(wanted: list[Any]) -> list[Any]:
 
 
 class _Unreachable(GraphNode):
-    """Where no gradient comes by."""
+    """A node that no root leads to."""
 
     __slots__ = ("_edges",)
 

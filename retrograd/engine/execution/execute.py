@@ -53,7 +53,7 @@ def run_backward(
 def _run(
     roots: list[Any], grads: list[Any], keep_graph: bool, create_graph: bool, inputs: list[Any] | None, capture: bool
 ) -> list[Any]:
-    """Run by a sweep where that does, else by a task."""
+    """Run by a sweep where that is allowed, else by a task."""
     tensors = create_graph or state.FORWARD_LEVELS > 0 or bool(STATE.dispatch_modes)
     values = [g if tensors or g is None else g._array for g in grads]
     if sweep_possible():

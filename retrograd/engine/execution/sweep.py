@@ -37,7 +37,7 @@ _busy = threading.Lock()
 
 
 def possible() -> bool:
-    """Whether nothing is on that could tell a sweep from a full run."""
+    """Whether nothing is on that could distinguish a sweep from a full run."""
     return not (watchers.LIVE or observe.HEAR_NODES or state.ANOMALY or state.FORWARD_LEVELS or state.DISPATCH_MODES)
 
 
@@ -61,7 +61,7 @@ class Sweep:
         return True
 
     def run(self) -> None:
-        """Run until no gradient waits but at the leaves."""
+        """Run until gradients wait at leaves only."""
         if observe.HEAR_SWEEPS or self.tensors:
             self._run_by("_sweep_tensors" if self.tensors else "_sweep_observed")
             return
@@ -88,7 +88,7 @@ class Sweep:
             raise
 
     def _run_by(self, way: str) -> None:
-        """The same by another way of nodes, for observers or where gradients are tensors."""
+        """The same with another method of the nodes, for observers or where gradients are tensors."""
         heap = self.heap
         last = inf if self.tensors and overrides.INSTALLED else storage.LAST_WRITE
         node = None
@@ -196,7 +196,7 @@ def sweep_loss(t: Any, keep_graph: bool) -> bool:
 
 
 class _Capturing(Sweep):
-    """A sweep whose gradients at the leaves are asked for and stay out of ``.grad``."""
+    """A sweep that returns the gradients of leaves instead of accumulating them."""
 
     def fill_leaves(self) -> None:
         """Keep what waits at the leaves, by leaf."""
@@ -209,7 +209,7 @@ class _Capturing(Sweep):
 def capture(
     roots: list[Any], grads: list[Any], keep_graph: bool, create_graph: bool, wanted: list[Any]
 ) -> list[Any] | None:
-    """The gradients of leaves; ``None`` where a sweep would do what was not asked for, or another one is going on."""
+    """The gradients of leaves; ``None`` where a sweep would run more than was asked for, or another one is running."""
     for edge in wanted:
         if not edge.accumulates:
             return None
@@ -222,7 +222,7 @@ def capture(
 
 
 def _leads_only_to(roots: list[Any], wanted: list[Any]) -> bool:
-    """Whether every way from the roots ends at a leaf that is wanted."""
+    """Whether every path from the roots ends at a wanted leaf."""
     seen = {*roots, *wanted}
     stack = [edge for edge in roots if edge not in wanted]
     while stack:

@@ -15,14 +15,14 @@ LIVE = 0
 
 
 def appear() -> None:
-    """Something that runs the user's code in backward came to life."""
+    """Count something that runs the user's code in backward."""
     global LIVE
     with _lock:
         LIVE += 1
 
 
 def vanish() -> None:
-    """It died."""
+    """Stop counting it."""
     global LIVE
     with _lock:
         LIVE -= 1

@@ -45,7 +45,7 @@ class AccumulateGrad(GraphNode):
             self.expect_dtype()
 
     def expect_dtype(self) -> None:
-        """A leaf with a ``grad_dtype`` of its own has gradients fitted that have its shape and dtype already."""
+        """With a ``grad_dtype`` of its own, have every gradient fitted, even one of the leaf's dtype."""
         meta = self.variable._meta
         if meta is not None and meta.grad_dtype is not ...:
             self._sigs = (self.variable._sig,)  # equal, but not the object that needs no fitting
@@ -61,10 +61,10 @@ class AccumulateGrad(GraphNode):
 
     @staticmethod
     def fill(leaves: list[Any], task: Any) -> None:
-        """Put what waited at accumulators during a sweep into their leaves; no hook is about.
+        """Accumulate what waited at accumulators during a sweep into their leaves; there are no hooks.
 
-        A first gradient that fits and that nobody else holds is stored at once: what finds this out step by step would
-        take six calls, 4 µs after large arrays.
+        A first gradient that fits and that nothing else refers to is stored at once; the general checks would take six
+        calls, 4 µs after large arrays.
         """
         late, filled = [], []
         watched = observe.observers

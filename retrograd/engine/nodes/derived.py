@@ -22,7 +22,7 @@ def parts(name: str) -> tuple[str, str]:
 
 
 def read(kind: str, t: Any) -> Any:
-    """What is kept of one operand; of a Python number or ``None`` only the shape is known."""
+    """The value of this kind for one operand; of a Python number or ``None`` only the shape is known."""
     if kind == "_sizes":
         return t._sig.shape if hasattr(t, "_sig") else ()
     return t._sig if kind == "_options" else hasattr(t, "_array") and t._array.flags.fnc

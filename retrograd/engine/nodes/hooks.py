@@ -15,7 +15,7 @@ Hook = Callable[..., Any]
 
 
 class RemovableHandle:
-    """Takes a hook out again: ``handle.remove()``, or leave a ``with`` block.
+    """Removes a hook: by ``handle.remove()``, or at the end of a ``with`` block.
 
     ``hooks_dict`` and ``extra_dict`` are held weakly and must be ``OrderedDict`` (a plain dict has no weak
     references).  Pickled together with its dictionary, a handle stays linked to it.
@@ -90,7 +90,7 @@ def register(hooks: OrderedDict[int, Hook], hook: Hook) -> RemovableHandle:
 
 
 def call_hook(handle: int, hook: Hook, *given: Any) -> Any:
-    """What a hook returns for what it is given; observers are told before and after."""
+    """Call a hook; observers are notified before and after."""
     watched = bool(observe.observers)
     if watched:
         observe.tell("hook_began", handle, hook, given)
@@ -113,7 +113,7 @@ def type_name(sig: Sig) -> str:
 
 
 def hook_name(hook: Any) -> str:
-    """How error messages call a hook."""
+    """The name of a hook in error messages."""
     return getattr(hook, "__name__", "<unknown>")
 
 

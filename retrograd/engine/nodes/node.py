@@ -30,7 +30,7 @@ LEAF_NUMBER = 2**64 - 1
 
 
 class Extra:
-    """What only some nodes have: hooks, metadata, an overridden priority."""
+    """Rarely needed parts of a node: hooks, metadata, an overridden priority."""
 
     __slots__ = ("metadata", "post_hooks", "pre_hooks", "priority", "retained", "tensor_hooks")
 
@@ -225,7 +225,7 @@ class GraphNode:
 
 
 class _Nothing:
-    """What a rule without gradient passes on in a sweep: the receiver runs, and adding it changes nothing."""
+    """The gradient of a rule that returns none, in a sweep: the receiver still runs, and adding it changes nothing."""
 
     __array_ufunc__ = None  # so that array + NOTHING asks it
 

@@ -19,7 +19,7 @@ def ufuncs(formula: Formula) -> dict[str, Any]:
 
 
 def keep_numbers(formula: Formula) -> None:
-    """Make the arrays of a formula's numbers, which stay: in every real dtype."""
+    """Make the cached arrays of a formula's numbers, in every real dtype."""
     for numpy in ("f2", "f4", "f8"):
         sig = intern_sig((), np.dtype(numpy))
         for number in formula.numbers:
@@ -119,7 +119,7 @@ class NodeClassSource:
         return ["    def _sweep(_node, g, heap, task):", *["        " + line for line in (*self._checking(), *lines)]]
 
     def observed_lines(self) -> list[str]:
-        """The sweep of a run that observers hear of, as a function."""
+        """The source of ``_sweep_observed``, a function."""
         arrived = "[g]" if self.op.outputs == 1 else "g if len(_node._sigs) > 1 else [g]"
         lines = ["_began = now()", "_next, _passed = None, []", f"_arrived = {arrived}", *self._gathering()]
         for i, name in enumerate(self.op.diff_names):
@@ -133,7 +133,7 @@ class NodeClassSource:
         return [f"if _node.{self.slots[0]} is FREED: raise RuntimeError(SECOND_TIME)"]
 
     def _gathering(self) -> list[str]:
-        """What comes before the rules of the operands."""
+        """The statements before the rules of the operands."""
         gathered = "g = _node.gathered(g if len(_node._sigs) > 1 else [g], False)"
         several = [] if self.op.outputs == 1 else [gathered]
         return several if self.op.joint is None else [*several, *self._joint()]
@@ -179,7 +179,7 @@ class NodeClassSource:
         return [*lines, "else:", *["    " + s for s in other]]
 
     def _short(self, i: int, formula: Formula, arrays: list[str]) -> list[str]:
-        """The statements of a rule's formula, and what makes its value fit."""
+        """The statements of a rule's formula, and of fitting its value to the receiver."""
         self.namespace.update(ufuncs(formula))
         keep_numbers(formula)
         sig = ["sig = _node._sigs[0]"] if formula.numbers else []
@@ -188,7 +188,7 @@ class NodeClassSource:
         return [*loads, *sig, *formula.lines("gi"), *(fit if self.op.ndim is None else self._fitting(i))]
 
     def _holds(self, assumed: dict[str, Any]) -> str:
-        """The test of what a formula assumes."""
+        """The condition under which a formula holds."""
         tests = []
         for name, value in assumed.items():
             self.namespace[f"default_{name}"] = value

@@ -93,27 +93,27 @@ def check_output(storage: Storage | None, node: GraphNode, nr: int) -> None:
 
 
 def _no_tangent(t: Any, node: GraphNode, nr: int) -> None:
-    """What happens to unpacked outputs until forward mode says otherwise."""
+    """The default tangent restorer: outputs have no tangent."""
 
 
 restore_tangent: Callable[[Any, GraphNode, int], None] = _no_tangent
 
 
 def set_tangent_restorer(restore: Callable[[Any, GraphNode, int], None]) -> None:
-    """Tell how an unpacked output gets its tangent back (called once, by forward mode)."""
+    """Register how an unpacked output gets its tangent back (called once, by forward mode)."""
     global restore_tangent
     restore_tangent = restore
 
 
 def _no_edge(t: TensorBase) -> Any:
-    """What stands for the gradient edge of a tensor until the views module says otherwise."""
+    """The default edge finder, replaced by the views module."""
 
 
 find_edge: Callable[[TensorBase], Any] = _no_edge
 
 
 def set_edge_finder(find: Callable[[TensorBase], Any]) -> None:
-    """Tell how to find a tensor's gradient edge (called once, by the views module)."""
+    """Register how to find a tensor's gradient edge (called once, by the views module)."""
     global find_edge
     find_edge = find
 

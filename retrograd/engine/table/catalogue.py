@@ -1,4 +1,4 @@
-"""What is known of every row of the operator table: for listings and documentation.
+"""The facts of every row of the operator table, for listings and documentation.
 
 The dtypes are measured, not declared: `docs/make_operators.py --measure` calls the sample inputs of the tests in each
 dtype and notes for which of them a row's kernel gave a result.

@@ -1,10 +1,10 @@
 """``OpDef``: one row of the operator table, and what is derived from it.
 
-A row says the forward on arrays, one reverse rule per differentiable argument written in differentiable
-operators, and a few facts.  From the rules' argument names follows what is saved: the names of tensor
-arguments, of parameters, ``result`` (the output, or all of them), an output's own name, ``<arg>_sizes`` and
-``<arg>_options``.  Rules run on bare
-arrays in an ordinary backward and on tensors when a graph is created; they are written once.
+A row states the forward on arrays, one reverse rule per differentiable argument written in differentiable
+operators (or one ``joint`` rule that returns the gradients of all arguments), and a few facts.  The argument names of
+the rules determine what is saved: tensor arguments, parameters, ``result`` (the output, or all of them), the name of an
+output, ``<arg>_sizes`` and ``<arg>_options``.  Rules run on bare arrays in an ordinary backward and on tensors when a
+graph is created; they are written once.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _QUALIFIED = {
 
 
 class RowError(Exception):
-    """A slip in the operator table, found when it is imported."""
+    """A mistake in the operator table, found when it is imported."""
 
 
 def camel_case(name: str) -> str:
@@ -78,22 +78,33 @@ class OpDef:
         self.rules = rules or {}
         self.joint = joint
         self.view: bool = facts.pop("view", False)
+        """The results share memory with the first tensor argument."""
         self.inplace: bool = facts.pop("inplace", False)
+        """There is a method ``name_`` that writes the result into the first argument."""
         self.promote: str = facts.pop("promote", "common" if kind in ("elementwise", "multilinear") else "")
+        """``"common"``: operands are cast to their common dtype; ``"float"``: to a floating one; empty: not at all."""
         self.results: tuple[str, ...] = tuple(facts.pop("results", "").split())
         """Names of the outputs, for rules that ask for one of several (``results="values indices"``)."""
         self.outputs: int | str = facts.pop("outputs", len(self.results) or 1)
+        """How many tensors the operator returns; ``"many"`` where that depends on the arguments."""
         self.nondiff: tuple[int, ...] = facts.pop("nondiff", ())
+        """Numbers of the outputs without gradient, such as indices."""
         self.aux: tuple[str, ...] = facts.pop("aux", ())
+        """Names of values that the forward returns behind its outputs, for rules only."""
         self.nondiff_names = frozenset(str(facts.pop("constant", "")).split())
+        """Tensor arguments of a joint rule that take no gradient (``constant="index mask"``)."""
         self.jvp: Rule | None = facts.pop("jvp", None)
+        """The forward-mode rule ``jvp(primals, tangents, results)``, where it does not follow from ``kind``."""
         self.into: Callable[..., Any] | None = facts.pop("into", None)
         """For element-wise rows: the forward that writes its result into the first operand's array."""
         self.in_place_node: str | None = facts.pop("in_place_node", None)
+        """Name of the node that the in-place form records, where it differs."""
         self.public: bool = facts.pop("public", not name.startswith("_"))
+        """The row is a public function as it stands; otherwise a function in ``overloads`` calls it."""
         self.numbers: bool = facts.pop("numbers", True)
+        """Python numbers may be among the operands."""
         self.truth: bool = facts.pop("truth", True)
-        """Whether truth values may be among the operands."""
+        """Booleans may be among the operands."""
         self.ndim: int | None = facts.pop("ndim", None)
         """How many dimensions the result and all operands that the rules read have: 2 for products of matrices."""
         self.kinds: str = facts.pop("kinds", "")
@@ -128,14 +139,10 @@ class OpDef:
         self.tensor_positions = tuple(self.params.index(n) for n in self.tensor_names)
         self.list_positions = frozenset(self.params.index(n) for n in self.lists)
         if self.joint is not None:
-            self.diff_names = tuple(n for n in self.tensor_names if n not in self.nondiff_arguments())
+            self.diff_names = tuple(n for n in self.tensor_names if n not in self.nondiff_names)
         else:
             self.diff_names = tuple(n for n in self.tensor_names if n in self.rules)
         self.diff_positions = tuple(self.params.index(n) for n in self.diff_names)
-
-    def nondiff_arguments(self) -> frozenset[str]:
-        """Tensor arguments of a joint rule that take no gradient (``constant="index mask"``)."""
-        return self.nondiff_names
 
     def _read_rules(self) -> None:
         """Which values each rule asks for, in the order in which a node keeps them."""
@@ -178,7 +185,7 @@ class OpDef:
 
     @functools.cached_property
     def in_place(self) -> OpDef:
-        """The row under the node name that its in-place form shows."""
+        """The row with the node name of its in-place form."""
         return self if self.in_place_node is None else self.with_node(self.in_place_node)
 
     def with_node(self, node_name: str) -> OpDef:
@@ -216,7 +223,7 @@ class OpDef:
 
     @functools.cached_property
     def call(self) -> Callable[..., Any]:
-        """What calling the row does, as a function."""
+        """The function that calling the row calls."""
         return _caller_of(self)
 
     def __repr__(self) -> str:
@@ -227,7 +234,7 @@ _caller_of: Callable[[OpDef], Callable[..., Any]]
 
 
 def set_dispatcher(caller_of: Callable[[OpDef], Callable[..., Any]]) -> None:
-    """Tell how a row's calls are dispatched (called once, by the dispatcher)."""
+    """Register how a row's calls are dispatched (called once, by the dispatcher)."""
     global _caller_of
     _caller_of = caller_of
 
@@ -249,7 +256,7 @@ _FACTS = (
     "view", "inplace", "promote", "outputs", "results", "nondiff", "aux", "jvp", "public", "constant", "in_place_node",
     "numbers", "into", "ndim", "kinds", "truth",
 )  # fmt: skip
-"""What a row may say besides its rules; ``numbers=False``: no operand may be a Python number."""
+"""What a row may say besides its rules; ``OpDef.__init__`` documents each."""
 
 
 def elementwise(

@@ -39,7 +39,7 @@ _SPELLINGS = {
 
 
 def type_name_of(value: Any) -> str:
-    """How errors call the type of an argument."""
+    """The name of an argument's type in error messages."""
     return "Tensor" if isinstance(value, TensorBase) else type(value).__name__
 
 
@@ -185,7 +185,7 @@ def public(
 
 
 def missing_name(module: str, name: str, namespace: str) -> AttributeError:
-    """The error for a name that a module has not, with the nearest ones that it has."""
+    """The error for a name that a module lacks, with the nearest ones that it has."""
     near = difflib.get_close_matches(name, NAMESPACES[namespace], 3, 0.5)
     hint = f"; the nearest names are {', '.join(near)}" if near else ""
     return AttributeError(f"module '{module}' has no attribute '{name}'{hint}")

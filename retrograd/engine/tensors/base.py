@@ -27,7 +27,7 @@ Array = np.ndarray[Any, np.dtype[Any]]
 
 
 class _Lazy:
-    """The marker for "work out the gradient edge when asked"."""
+    """The marker for "find the gradient edge when asked"."""
 
     __slots__ = ()
 
@@ -115,14 +115,14 @@ PLAIN_CLASSES: Final[set[type]] = set()
 
 
 class _Undefined:
-    """Stands for a class as long as its module is not loaded."""
+    """Placeholder for a class whose module is not loaded yet."""
 
 
 _parameter_class: type[Any] = _Undefined
 
 
 def set_tensor_class(cls: type[TensorBase]) -> None:
-    """Tell which class results are made of (called once, by the module that defines it)."""
+    """Register the class of results (called once, by the module that defines it)."""
     global _tensor_class
     _tensor_class = cls
     PLAIN_CLASSES.add(cls)
@@ -134,7 +134,7 @@ def tensor_class() -> type[Any]:
 
 
 def set_parameter_class(cls: type[TensorBase]) -> None:
-    """Tell the class of parameters (called once, by the module that defines it)."""
+    """Register the class of parameters (called once, by the module that defines it)."""
     global _parameter_class
     _parameter_class = cls
     PLAIN_CLASSES.add(cls)
