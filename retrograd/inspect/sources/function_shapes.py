@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+_NOTHING = 2.0**-24
+"""How near 0 a sigmoid is no steeper than where single precision rounds it to 1."""
+
 FLAT = {
     "tanh": (-1.0, 1.0),
     "tanh_": (-1.0, 1.0),
-    "sigmoid": (0.0, 1.0),
-    "sigmoid_": (0.0, 1.0),
+    "sigmoid": (_NOTHING, 1.0),
+    "sigmoid_": (_NOTHING, 1.0),
     "softmax": (0.0, 1.0),
     "relu": (0.0, None),
     "relu_": (0.0, None),
@@ -15,7 +18,7 @@ FLAT = {
     "hardsigmoid": (0.0, 1.0),
     "threshold": (0.0, None),
 }
-"""Function -> results at which its slope is zero."""
+"""Function -> results up to which and from which on its slope is zero, or next to it."""
 
 POLES = {
     "log": (0, 0.0),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import pairwise
@@ -56,7 +56,7 @@ def _never_cleared(flow: Flow) -> Iterator[Case]:
             if leaf not in pile.leaves:
                 pile.leaves.append(leaf)
                 pile.arrivals = max(pile.arrivals, len(arrivals))
-                pile.update = pile.update or max((row for row in updates if row < stale), default=None)
+                pile.update = pile.update or _last_update(flow, leaf, updates, stale)
     for pile in piles.values():
         yield _pile_case(flow, pile)
 
@@ -66,6 +66,12 @@ def _updates(flow: Flow, leaf: int) -> list[int]:
     storage = flow.facts(leaf).storage
     rows = set(flow.writes_to.get(storage, ())) if storage is not None else set()
     return sorted(rows.union(flow.told_of.get((leaf, "written"), ()), flow.told_of.get((leaf, "step"), ())))
+
+
+def _last_update(flow: Flow, leaf: int, updates: list[int], before: int) -> int | None:
+    """Return the row of the last update before another one: the optimizer's step, if one was made."""
+    steps = flow.told_of.get((leaf, "step"), [])
+    return next((rows[place - 1] for rows in (steps, updates) if (place := bisect_left(rows, before))), None)
 
 
 def _stale_arrivals(flow: Flow, arrivals: list[int], updates: list[int]) -> list[int]:

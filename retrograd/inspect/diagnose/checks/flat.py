@@ -24,8 +24,9 @@ KINDS = {
 }
 _SATURATING = frozenset({"tanh", "sigmoid", "hardtanh", "hardsigmoid", "erf", "softsign", "logsigmoid", "atan", "silu"})
 _SMOOTH = frozenset({"tanh", "sigmoid", "erf"})
-_NEARLY, _HUGE = 0.95, 100.0
-"""Share of flat entries, and size of the input, from which on a few entries that still learn are no excuse."""
+_NEARLY, _MOSTLY, _HUGE = 0.95, 0.8, 100.0
+"""Share of flat entries, the same when both ends are flat, and size of the input, from which on a few entries that
+still learn are no excuse.  One end alone may be a mask."""
 _STEPS = frozenset(
     {"round", "floor", "ceil", "trunc", "fix", "sign", "sgn", "heaviside", "floor_divide", "clamp", "clip"}
 )
@@ -115,7 +116,7 @@ def _zero_case(flow: Flow, run: Run, place: tuple[int, int], lost: list[int]) ->
         kind = "zero-gradient"
         message = f"{shown} has derivative zero everywhere it was used, so {names} get{_s(leaves)} a gradient of zero."
         remedy = f"a straight-through estimate: x + ({op}(x) - x).detach()"
-    elif dtype in _HALF:
+    elif dtype in _HALF and not math.isinf(max(-low, high)):  # behind an overflow there is nothing to scale
         return _underflow(flow, run, place, leaves)
     else:
         return None
@@ -137,7 +138,8 @@ def _nearly_saturated(flow: Flow, run: Run) -> Iterator[Case]:
         event = flow.events[row]
         op, flat = event.op.strip("_"), event.data.get("flat_share", 0.0)
         limits = _limits(flow, row)
-        if op in _SMOOTH and flat > _NEARLY and max(map(abs, limits)) > _HUGE:
+        enough = _MOSTLY if limits[0] < -_HUGE and limits[1] > _HUGE else _NEARLY
+        if op in _SMOOTH and flat > enough and max(map(abs, limits)) > _HUGE:
             leaves = sorted(flow.leaves_behind(flow.behind(flow.inputs(row), row)).intersection(flow.norms_in(run)))
             yield Case(
                 kind="saturation",

@@ -61,14 +61,18 @@ def _frozen(flow: Flow, tensors: list[int], before: int) -> dict[int, int]:
 
 
 def _frozen_amid_training(flow: Flow) -> dict[int, int]:
-    """Return the tensors that were trained, then frozen, and that an optimizer went on to step without a gradient."""
+    """Return the tensors that were trained, then frozen, and that their optimizer went on to step without a gradient.
+
+    Other networks train on while one is frozen, as a critic is for the generator's step.
+    """
     found: dict[int, int] = {}
     held = optimized(flow)
-    last_step = max((row for row, _ in flow.of_kind("optimizer", action="step")), default=-1)
     last_run = flow.runs[-1].begin if flow.runs else -1
     for leaf, arrivals in flow.accumulated.items():
         row = flow.switched_off(leaf, len(flow.events))
-        if row is not None and arrivals[0] < row < min(last_step, last_run) and leaf in held:
+        following = None if row is None else flow.run_after(row)
+        last_step = max(flow.told_of.get((leaf, "step"), ()), default=-1)
+        if row is not None and following is not None and arrivals[0] < row and following.begin < last_step:
             found[leaf] = row
     never = [leaf for leaf in held if leaf not in flow.accumulated]
     if never and len(never) == len(held) and last_run > 0:  # the optimizer has nothing at all to do
@@ -99,28 +103,46 @@ def _case(flow: Flow, leaves: list[int], source: SourceLine | None, failed: Run 
 
 
 def _given_in_vain(flow: Flow) -> Iterator[Case]:
-    """Yield a case for each group of an optimizer that holds nothing but parameters made with requires_grad=False."""
+    """Yield a case for each group of an optimizer that holds nothing but parameters which do not require grad.
+
+    What was switched off counts only above something that is trained: what lies below is frozen to save its backward.
+    """
     told: set[int] = set()
     for row, event in flow.of_kind("optimizer", action="made"):
         groups: dict[str, list[int]] = {}
         for place, leaf in event.data.get("parameters", {}).items():
             groups.setdefault(place.partition(".")[0], []).append(leaf)
         for leaves in groups.values() if len(groups) > 1 else ():
-            never = all(not flow.requires_grad(leaf) and flow.switched_off(leaf, row) is None for leaf in leaves)
-            if never and told.isdisjoint(leaves) and any(flow.used_in.get(leaf) for leaf in leaves):
+            if told.isdisjoint(leaves) and (_never_on(flow, leaves) or _kept_off(flow, leaves, row)):
                 told.update(leaves)
                 yield _vain_case(flow, leaves, event.source)
 
 
+def _never_on(flow: Flow, leaves: list[int]) -> bool:
+    """Whether leaves that are used were made with requires_grad=False."""
+    return any(flow.used_in.get(leaf) for leaf in leaves) and not any(flow.requires_grad(leaf) for leaf in leaves)
+
+
+def _kept_off(flow: Flow, leaves: list[int], row: int) -> bool:
+    """Whether leaves were all switched off before a row, stay so, and are used above something that is trained."""
+    off = all(flow.switched_off(leaf, len(flow.events)) is not None for leaf in leaves)
+    off = off and all(flow.switched_off(leaf, row) is not None for leaf in leaves)
+    return off and any(call > row and flow.has_node(call) for leaf in leaves for call in flow.used_in.get(leaf, ()))
+
+
 def _vain_case(flow: Flow, leaves: list[int], optimizer: SourceLine | None) -> Case:
     """Return the case of one group."""
-    source = flow.facts(leaves[0]).source
+    row = flow.switched_off(leaves[0], len(flow.events))
+    source = flow.facts(leaves[0]).source if row is None else flow.events[row].source
+    done, remedy = ("made with requires_grad=False", "leave out requires_grad=False there")
+    if row is not None:
+        done, remedy = ("frozen (requires_grad switched off)", "freeze only what is meant")
     names, one = listed(flow.name(leaf) for leaf in leaves), len(leaves) == 1
     return Case(
         kind="frozen-parameter",
-        message=f"{names} {'is' if one else 'are'} made with requires_grad=False{at(source)}, yet the optimizer made"
+        message=f"{names} {'is' if one else 'are'} {done}{at(source)}, yet the optimizer made"
         f"{at(optimizer)} has a group for {'it' if one else 'them'} alone, which trains nothing.",
-        remedy=f"leave out requires_grad=False there, or {flow.name(leaves[0])}.requires_grad_(True) before training",
+        remedy=f"{remedy}, or {flow.name(leaves[0])}.requires_grad_(True) before training",
         source=source,
         op="Parameter",
         subjects=frozenset(leaves),

@@ -28,6 +28,8 @@ def find(flow: Flow) -> Iterator[Case]:
     later = [leaf for leaf in missing if _born(flow, leaf) > min(held.values())]
     if missing and (stale or later or strangers & set(missing) or _share_a_module(flow, missing, held)):
         yield _case(flow, missing, stale, made, strangers)
+    elif missing and (idle := _idle(flow, set(missing))) is not None:
+        yield _idle_case(flow, missing, idle)
 
 
 CHECK = Check("unused", KINDS, find)
@@ -78,6 +80,37 @@ def _share_a_module(flow: Flow, missing: list[int], held: dict[int, int]) -> boo
         if own & set(missing) and own & set(held):
             return True
     return False
+
+
+def _idle(flow: Flow, missing: set[int]) -> int | None:
+    """Return the row that made an optimizer each of whose steps follows gradients for leaves that nobody holds only."""
+    idle: dict[object, bool] = {}
+    last = -1
+    for row, event in flow.of_kind("optimizer", action="step"):
+        runs = (run for run in flow.runs if last < run.begin < row and run.accumulates)
+        reached = {leaf for run in runs for leaf in flow.norms_in(run)}
+        vain = bool(reached & missing) and reached.isdisjoint(event.data.get("parameters", {}).values())
+        idle[event.data.get("owner")] = vain and idle.get(event.data.get("owner"), True)
+        last = row
+    made = flow.of_kind("optimizer", action="made")
+    return next((row for row, event in made if idle.get(event.data.get("owner"))), None)
+
+
+def _idle_case(flow: Flow, missing: list[int], made: int) -> Case:
+    """Return the case of an optimizer that was given another network than the one it steps for."""
+    optimizer = flow.events[made]
+    names = listed(flow.name(leaf) for leaf in missing)
+    held = listed(flow.name(leaf) for leaf in optimizer.data.get("parameters", {}).values())
+    return Case(
+        kind="optimizer-mismatch",
+        message=f"the optimizer made{at(optimizer.source)} steps after backward runs that reach none of what it holds "
+        f"({held}): {names} get gradients there, and no optimizer has them.",
+        remedy=f"give the optimizer the parameters that its loss depends on: {names}",
+        source=optimizer.source,
+        op=optimizer.data.get("type", ""),
+        subjects=frozenset(missing),
+        evidence={"missing": [flow.name(leaf) for leaf in missing], "stale": []},
+    )
 
 
 def _case(flow: Flow, missing: list[int], stale: list[int], made: int, strangers: set[int]) -> Case:

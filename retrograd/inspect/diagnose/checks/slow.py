@@ -8,6 +8,7 @@ from math import prod
 
 from ...snapshot import GraphSnapshot, SourceLine
 from ..base import Case, Check, Kind, Stage
+from ..calls import CALLS
 from ..flow import Flow
 from ..nodes import call_of, largest_graphs
 from ..runs import Run
@@ -120,13 +121,15 @@ def _rules(flow: Flow, run: Run, snapshot: GraphSnapshot) -> Iterator[Case]:
 
 
 def _lines_of_rule(flow: Flow, run: Run, row: int) -> Counter[SourceLine]:
-    """Return how many calls each line of a Function's backward made in a run."""
+    """Return how often each line of a Function's backward read or wrote a small part of a tensor in a run."""
     defined = flow.events[row].data.get("backward_line") or ["", 0, ""]
     found: Counter[SourceLine] = Counter()
-    for event in flow.events[run.begin : run.end]:
-        line = event.source
-        if event.kind in ("operation", "inplace") and line and (line.file, line.function) == (defined[0], defined[2]):
-            found[line] += line.line >= defined[1]
+    for call in range(run.begin, run.end):
+        event, line = flow.events[call], flow.events[call].source
+        inside = line is not None and (line.file, line.function) == (defined[0], defined[2]) and line.line >= defined[1]
+        if line and inside and event.kind in CALLS and event.op.strip("_") in _INDEXING | _WRITING:
+            whole, part = _sizes(flow, call)
+            found[line] += whole >= _PART * part
     return found
 
 
@@ -137,7 +140,7 @@ def _rule_case(flow: Flow, run: Run, row: int, told: tuple[Counter[SourceLine], 
     return Case(
         kind="slow-node",
         message=f"{event.op}.backward takes {spent / 1000:.0f} ms, {spent / whole:.0%} of backward: its loop"
-        f"{at(source)} computes entry by entry ({counted(lines.total(), 'operation')} for one gradient).",
+        f"{at(source)} computes entry by entry ({counted(lines.total(), 'part')} of tensors for one gradient).",
         remedy=f"compute the gradient of {event.op} with operations on whole tensors, without a Python loop",
         source=source,
         op=event.op,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ..base import Case, Check, Kind, Stage
-from ..flow import Flow
+from ..flow import Behind, Flow
 from ..runs import Run
 from ..wanted import optimized
 from ..words import at, listed
@@ -54,7 +54,7 @@ def _target(flow: Flow, row: int) -> int | None:
 
 
 def _bootstraps(flow: Flow, target: int, prediction: int, row: int) -> bool:
-    """Whether a target is data plus a scaled value of the same parameters, by the same lines, at other inputs."""
+    """Whether a target is data plus a scaled value of the same parameters, computed alike, at other inputs."""
     value = _value_in(flow, target, row)
     if value is None or value == prediction:
         return False
@@ -63,7 +63,13 @@ def _bootstraps(flow: Flow, target: int, prediction: int, row: int) -> bool:
     if not leaves or flow.leaves_behind(theirs) != leaves or mine.calls & theirs.calls:
         return False
     places = [{_place(flow, call) for call in part.calls} for part in (mine, theirs)]
-    return bool(places[0] & places[1])
+    return bool(places[0] & places[1]) or _uses(flow, mine, leaves) == _uses(flow, theirs, leaves)
+
+
+def _uses(flow: Flow, part: Behind, leaves: set[int]) -> set[tuple[str, frozenset[int]]]:
+    """Return by which operators leaves are used in a part of a graph."""
+    taken = ((flow.events[call].op, leaves.intersection(flow.inputs(call))) for call in part.calls)
+    return {(op, frozenset(used)) for op, used in taken if used}
 
 
 def _place(flow: Flow, call: int) -> tuple[object, str]:
@@ -85,9 +91,23 @@ def _value_in(flow: Flow, target: int, row: int) -> int | None:
         histories = [given for given in inputs if flow.has_history(given, made) or flow.requires_grad(given, made)]
         if op not in ("add", "mul", "sub", "rsub") or len(histories) != 1:
             return tensor if added else None
-        data = [given for given in inputs if given not in histories]
-        added = added or (op == "add" and any(flow.facts(given).shape not in ((), (1,)) for given in data))
+        added = added or (op == "add" and _adds_data(flow, made, histories[0]))
         tensor, before = histories[0], made
+
+
+def _adds_data(flow: Flow, row: int, value: int) -> bool:
+    """Whether an addition brings in data: many numbers, or one that is another in every step.  A margin is constant."""
+    event, place = flow.events[row], flow.inputs(row).index(value)
+
+    def others(call: int) -> list[int]:
+        return [given for at, given in enumerate(flow.inputs(call)) if at != place]
+
+    calls = flow.made_at(event.source, event.op)  # the first and the last of them tell
+    many = any(flow.facts(given).shape not in ((), (1,)) for given in others(row))
+    return (
+        many
+        or len({str((flow.events[call].data.get("arguments"), others(call))) for call in (calls[0], calls[-1])}) > 1
+    )
 
 
 def _of_another_network(flow: Flow, target: int, prediction: int, row: int) -> bool:

@@ -12,7 +12,7 @@ from ..words import at
 KINDS = {"broken-tie": Kind("two leaves where one shared leaf was meant", "warning", Stage.STATEMENT)}
 _COPYING = frozenset(
     {"clone", "detach", "data", "t", "T", "transpose", "mT", "contiguous", "tensor", "requires_grad_", "Parameter"}
-    | {"as_tensor", "detach_", "copy", "alias", "view_as", "empty_like", "permute", "to"}
+    | {"as_tensor", "detach_", "copy", "deepcopy", "alias", "view_as", "empty_like", "permute", "to"}
 )
 """Calls that pass the values of a tensor on as they are."""
 
@@ -37,15 +37,24 @@ def _original(flow: Flow, leaf: int, leaves: set[int]) -> int | None:
     sharing = [other for other in _sharing(flow, leaf) if other in leaves and other < leaf]
     if sharing:
         return sharing[0]
-    seen, tensor = {leaf}, leaf
+    seen, tensor, deep = {leaf}, leaf, False
     while True:
         rows = [row for row in flow.made_in.get(tensor, ()) if flow.events[row].op in _COPYING and flow.inputs(row)]
+        deep = deep or any(flow.events[row].op == "deepcopy" for row in rows[:1])
         tensor = flow.inputs(rows[0])[0] if rows else (flow.facts(tensor).view_of if tensor != leaf else None) or -1
         if tensor < 0 or tensor in seen:
             return None
         if tensor in leaves:
-            return tensor
+            return tensor if not deep or _apart(flow, tensor, leaf) else None
         seen.add(tensor)
+
+
+def _apart(flow: Flow, *leaves: int) -> bool:
+    """Whether two leaves are used by other operators: one of copied layers is used as the layer is that it copies."""
+    first, second = (
+        {flow.events[row].op for row in flow.used_in.get(leaf, ()) if flow.has_node(row)} for leaf in leaves
+    )
+    return first.isdisjoint(second)
 
 
 def _sharing(flow: Flow, leaf: int) -> list[int]:

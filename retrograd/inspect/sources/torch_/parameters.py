@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import sys
 from collections.abc import Callable, Iterable
 from types import FrameType
@@ -13,7 +14,6 @@ from .calls import unseen
 from .tensors import number_of
 
 _COPYING = "__deepcopy__"
-"""A copied module copies its parameters one by one, which ties nothing to anything."""
 
 
 class Parameters:
@@ -29,7 +29,7 @@ class Parameters:
             made = original(cls, *args, **kwargs)
             given = args[0] if args else kwargs.get("data")
             caller = sys._getframe(2)  # below the wrapper that patches put around this
-            if given is not None and caller.f_code.co_name != _COPYING:
+            if given is not None and (caller.f_code.co_name != _COPYING or _by_itself(caller)):
                 unseen(self._report, given, made, caller)
             return made
 
@@ -42,6 +42,13 @@ class Parameters:
             data: dict[str, Any] = {"grad": True, "inputs": [number_of(table, given, source=line)]}
             number = number_of(table, made, source=line)
             data |= {"names": [""], "outputs": [number], "output_names": [""]}
-            row = watch.sink(Event("operation", op="Parameter", source=line, data=data))
+            op = "deepcopy" if caller.f_code.co_name == _COPYING else "Parameter"
+            row = watch.sink(Event("operation", op=op, source=line, data=data))
             if table[number].made_by is None:
                 table[number].made_by = row
+
+
+def _by_itself(copying: FrameType) -> bool:
+    """Whether a parameter is deep-copied alone; a copied module copies its own one by one, which ties nothing."""
+    asked = copying.f_back  # copy.deepcopy
+    return asked is not None and asked.f_back is not None and asked.f_back.f_code.co_filename != copy.__file__
