@@ -191,7 +191,7 @@ class Recorder:
 
 def _number_from_zero(snapshot: GraphSnapshot) -> None:
     """Count sequence numbers from the oldest node on, so that two runs and two equal steps give the same."""
-    first = min((number for number in snapshot.seq if number is not None), default=0)
+    first = min([number for number in snapshot.seq if number is not None], default=0)
     if first:
         snapshot.seq = [None if number is None else number - first for number in snapshot.seq]
         snapshot.first_seq += first

@@ -44,7 +44,8 @@ def range_and_sum(array: Array) -> tuple[tuple[float, float] | None, float | Non
         flat = array.ravel(order="K")
         low, high = flat.item(flat.argmin()), flat.item(flat.argmax())
         if -_SAFE < low * flat.size and high * flat.size < _SAFE:
-            return (low, high), _total(flat)
+            quick = flat.size <= _QUICK
+            return (low, high), float(flat.dot(_ONES[flat.dtype.char][: flat.size])) if quick else _total(flat)
     else:
         low, high = float(_MIN(array, None)), float(_MAX(array, None))
     with np.errstate(all="ignore"):
@@ -163,8 +164,10 @@ def ordinary_norm(array: Array) -> float | None:
     if flat.size <= _PIECE:
         squares = flat.dot(flat).item()
     else:
-        pieces = [flat[begin : begin + _PIECE] for begin in range(0, flat.size, _PIECE)]
-        squares = sum([piece.dot(piece).item() for piece in pieces])
+        squares = 0.0
+        for begin in range(0, flat.size, _PIECE):
+            piece = flat[begin : begin + _PIECE]
+            squares += piece.dot(piece).item()
     return math.sqrt(squares) if LEAST < squares < MOST else None
 
 

@@ -84,8 +84,12 @@ class Marks:
     def follow(self, frame: FrameType) -> None:
         """The node with the next number was made by the line at which this user's frame stands."""
         entry = self._places.get((id(frame.f_code), frame.f_lasti, self.scope)) or self._place(frame)
-        if not self.entries or self.entries[-1] != entry:
-            self._push(self.end, entry)
+        entries = self.entries
+        if not entries or entries[-1] != entry:
+            self.starts.append(self.end)
+            entries.append(entry)
+            if len(entries) > 2 * _KEEP:
+                self._drop_older_half()
         self.end += 1
 
     def gap(self, upto: int, frame: FrameType | None) -> None:
@@ -100,14 +104,25 @@ class Marks:
             return self._texts[self.entries[bisect_right(self.starts, number) - 1]]
         return _UNKNOWN
 
+    def find_all(self, numbers: list[int | None]) -> list[tuple[SourceLine | None, str]]:
+        """Return what ``find`` does for each of several nodes."""
+        first, end, starts, entries, texts = self.first, self.end, self.starts, self.entries, self._texts
+        return [
+            texts[entries[bisect_right(starts, n) - 1]] if n is not None and first <= n < end else _UNKNOWN
+            for n in numbers
+        ]
+
     def _push(self, start: int, entry: int) -> None:
         if self.entries and self.entries[-1] == entry:
             return
         self.starts.append(start)
         self.entries.append(entry)
         if len(self.starts) > 2 * _KEEP:
-            del self.starts[:_KEEP], self.entries[:_KEEP]
-            self.first = self.starts[0]
+            self._drop_older_half()
+
+    def _drop_older_half(self) -> None:
+        del self.starts[:_KEEP], self.entries[:_KEEP]
+        self.first = self.starts[0]
 
     def _place(self, frame: FrameType | None) -> int:
         """Return the entry for a frame's current line under the scope in force."""
@@ -149,8 +164,7 @@ class OriginTables:
         """
         mine = self._local.marks
         if len(self._all) == 1:
-            find = self._all[0].find
-            found = [_UNKNOWN if number is None else find(number) for number in numbers]
+            found = self._all[0].find_all(numbers)
         else:
             tables = sorted(self._all, key=lambda marks: marks is not mine)
             found = [_UNKNOWN if number is None else _first_known(tables, number) for number in numbers]

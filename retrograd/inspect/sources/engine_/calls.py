@@ -82,13 +82,17 @@ class Calls(Observer):
         if node is not None:
             number = node._number - self.watching.begin
             saves = tuple(saved_numbers(node, inputs, numbers, results))
-            if saves and self._shared.any:
+            if saves and self._shared.memories:
                 self._shared.keeps(saves, [*inputs, *outputs], caller.frame)
         facts = (
             *(tell.around(), tuple(numbers), tuple(names), tuple(results), tuple(targets), measured),
             *(took, number, saves, stack, more or None),
         )
-        tell.send(Event.later(kind, site.name, line, described, facts), () if fresh else numbers, results)
+        event = Event.later(kind, site.name, line, described, facts)
+        if fresh:
+            self.watching.sink.tensors.rows[results[0]].made_by = self.watching.sink(event)
+        else:
+            tell.send(event, numbers, results)
         made.update(results)
 
     def _note_others(

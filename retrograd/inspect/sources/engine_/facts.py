@@ -19,7 +19,7 @@ from ....engine.tensors.dtypes import Size
 from ....engine.tensors.parameter import Parameter
 from ....engine.tensors.tensor import Tensor
 from ..base import Node
-from .kept import values_of
+from .kept import reader_of, readers
 
 _NO_ARRAYS = frozenset({int, float, bool, str, type(None), Size})
 
@@ -50,6 +50,10 @@ class Facts:
         seen: set[int] = set()
         found: list[int | None] = []
         for node in order:
+            if node.accumulates:
+                found.append(0)
+                self.saved_once.append(0)
+                continue
             arrays = saved_arrays(node)
             if arrays is None:
                 found.append(None)
@@ -77,13 +81,12 @@ def memory_of(array: Any) -> Any:
 
 def saved_arrays(node: Node) -> list[Any] | None:
     """Return the distinct arrays that a node keeps for backward; None where hooks packed one."""
-    if node.accumulates:
-        return []
     if isinstance(node, CopySlices):
         node = node.fn
     if not isinstance(node, OpNode):
         return _distinct_arrays(getattr(node, "_saved", None) or ())
-    kept = values_of(node) or ()
+    cls = node.__class__
+    kept = (readers.get(cls) or reader_of(cls))(node) or ()
     found: list[Any] = []
     for value in kept:  # mostly a few tensors and arrays
         sort = value.__class__

@@ -12,8 +12,8 @@ _NO_TENSORS = frozenset({bool, int, float, str, type(None)})
 _Plan = tuple[tuple[Callable[[Any], Any], bool], ...]
 """What reads each slot of a node that may keep a tensor, and whether that is its result."""
 _Reader = Callable[[Any], Any]
-_readers: dict[type, _Reader] = {}
-"""By class of node: what reads all that one keeps."""
+readers: dict[type, _Reader] = {}
+"""By class of node: what reads all that one keeps, a value perhaps twice."""
 _plans: dict[type, _Plan | None] = {}
 """By class of node, which live as long as the engine; None for those without a slot for each value."""
 
@@ -40,14 +40,21 @@ def saved_numbers(node: Any, inputs: Sequence[Any], numbers: Sequence[int], outp
     return found
 
 
-def values_of(node: Any) -> Any:
-    """What a node of a row keeps, in whatever form."""
-    cls = node.__class__
-    read = _readers.get(cls)
-    if read is None:
-        slots = [f"kept_{name}" for name in cls.op.saved_names] if hasattr(cls, "edge_0") else None
-        read = _readers[cls] = attrgetter("saved") if slots is None else _reader(slots)
-    return read(node)
+def reader_of(cls: Any) -> _Reader:
+    """What reads all that nodes of a row keep, in whatever form; looked for once a class."""
+    slots = [f"kept_{name}" for name in cls.op.saved_names] if hasattr(cls, "edge_0") else None
+    if slots is None:
+        read: _Reader = attrgetter("saved")
+    elif not slots:
+        read = _nothing
+    else:
+        read = attrgetter(*slots, slots[0])  # with the first one again, since of one alone it would give no tuple
+    readers[cls] = read
+    return read
+
+
+def _nothing(node: Any) -> tuple[Any, ...]:
+    return ()
 
 
 def _plan_of(cls: type) -> _Plan | None:
@@ -59,14 +66,6 @@ def _plan_of(cls: type) -> _Plan | None:
         found = tuple([(attrgetter(f"kept_{name}"), name == "result") for name in names])
     _plans[cls] = found
     return found
-
-
-def _reader(slots: list[str]) -> Callable[[Any], tuple[Any, ...]]:
-    """What reads several attributes at once."""
-    if not slots:
-        return lambda node: ()
-    get: Any = attrgetter(*slots)
-    return get if len(slots) > 1 else lambda node: (get(node),)
 
 
 def _looked_for(node: Any, inputs: Sequence[Any], numbers: Sequence[int], outputs: Sequence[int]) -> list[int]:

@@ -95,8 +95,9 @@ class Repeats:
         seen, order = self._seen, outline.order
         if seen is None or seen.parts != outline.parts or seen.place != _place(frame):
             return None
-        if any(reference() is not order[row].variable for row, reference in seen.leaves.items()):
-            return None
+        for row, reference in seen.leaves.items():
+            if reference() is not order[row].variable:
+                return None
         shot, facts = GraphSnapshot(label="backward"), Facts()
         shot.seq = _numbers(order)
         if origins is not None:

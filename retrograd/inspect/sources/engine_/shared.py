@@ -34,15 +34,10 @@ class SharedMemory:
 
     def __init__(self, watching: Watching) -> None:
         self._watching = watching
-        self._shared: dict[int, weakref.ref[Any]] = {}
-        """Memory by id."""
+        self.memories: dict[int, weakref.ref[Any]] = {}
+        """Memory that is shared, by id."""
         self._kept: dict[int, _Kept] = {}
         """By id of the array."""
-
-    @property
-    def any(self) -> bool:
-        """Whether there is some."""
-        return bool(self._shared)
 
     def comes_in(self, function: str, t: TensorBase) -> None:
         """A function made a tensor: some take over the memory of an array."""
@@ -64,7 +59,7 @@ class SharedMemory:
         for t in tensors:
             number = self._watching.sink.tensors.known(t)
             memory = memory_of(t._array)
-            shared = self._shared.get(id(memory))
+            shared = self.memories.get(id(memory))
             if number is not None and number in saves and shared is not None and shared() is memory:
                 self._keep(t, number, frame)
 
@@ -82,10 +77,10 @@ class SharedMemory:
             self._compare(key, frame)
 
     def _share(self, t: TensorBase) -> None:
-        for key in [key for key, reference in self._shared.items() if reference() is None]:
-            del self._shared[key]
+        for key in [key for key, reference in self.memories.items() if reference() is None]:
+            del self.memories[key]
         memory = memory_of(t._array)
-        self._shared[id(memory)] = weakref.ref(memory)
+        self.memories[id(memory)] = weakref.ref(memory)
 
     def _keep(self, t: TensorBase, number: int, frame: FrameType | None) -> None:
         array = t._array
