@@ -64,7 +64,7 @@ class Describing:
         """Who called, if that is to be recorded."""
         if not self.watching.sink.wants():
             return None
-        caller = caller_of(sys._getframe(2))
+        caller = caller_of(sys._getframe(4))  # not: this, who asks and its guard, who told that
         return None if caller.internal or caller.frame is None else caller
 
     def line(self, frame: FrameType | None) -> SourceLine | None:

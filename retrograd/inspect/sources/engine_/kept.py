@@ -30,12 +30,12 @@ def saved_numbers(node: Any, inputs: Sequence[Any], numbers: Sequence[int], outp
         if value is None:
             continue
         if is_result:
-            found.extend(outputs)
+            found += outputs
             continue
         kept = value._tensor if value.__class__ is SavedTensor else value
-        for t, number in zip(inputs, numbers, strict=False):
+        for place, t in enumerate(inputs):
             if t is kept:
-                found.append(number)
+                found.append(numbers[place])
                 break
     return found
 
