@@ -34,6 +34,7 @@ ASGD(ps, .1, t0=3)
 Rprop(ps, .1)
 LBFGS(ps, .5, max_iter=5)
 LBFGS(ps, history_size=3, max_iter=4)
+LBFGS(ps, line_search_fn="strong_wolfe", max_iter=6)
 """
 
 
@@ -251,3 +252,27 @@ def test_starting_values(torch: Any) -> Any:
         [init.calculate_gain(n) for n in ("linear", "relu", "tanh", "leaky_relu", "selu", "sigmoid", "conv2d")],
         init.constant_(torch.ones(1), 3), init.zeros_(torch.ones(1)), raises("Unsupported", init.calculate_gain, "x"),
     ]  # fmt: skip
+
+
+@pytest.mark.parametrize("start", [(-1.2, 1.0), (2.0, -1.0), (0.0, 0.0)])
+def test_line_search(start: tuple[float, float]) -> None:
+    """L-BFGS down a curved valley: the line search takes PyTorch's steps and as many evaluations."""
+
+    @differential
+    def test(torch: Any) -> Any:
+        w = torch.tensor(start, dtype=torch.float64, requires_grad=True)
+        optimizer = torch.optim.LBFGS([w], history_size=5, line_search_fn="strong_wolfe")
+
+        def closure() -> Any:
+            optimizer.zero_grad()
+            loss = (1 - w[0]) ** 2 + 100 * (w[1] - w[0] ** 2) ** 2 + torch.sin(w[0] * 3)
+            loss.backward()
+            return loss
+
+        losses = [optimizer.step(closure).detach() for _ in range(3)]
+        unknown = torch.optim.LBFGS([w], line_search_fn="armijo")
+        w.data.add_(0.5)
+        refused = raises("only 'strong_wolfe' is supported", unknown.step, closure)
+        return losses, w, optimizer.state[w]["func_evals"], optimizer.state[w]["n_iter"], refused
+
+    test()

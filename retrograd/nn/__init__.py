@@ -9,9 +9,10 @@ from typing import Any
 from ..engine.tensors.parameter import Buffer, Parameter
 from .module import Module
 from .modules import LAYERS
+from .uninitialized import UninitializedBuffer, UninitializedParameter
 
 globals().update(LAYERS)
-__all__ = ["Buffer", "Module", "Parameter", *LAYERS]  # noqa: PLE0604
+__all__ = ["Buffer", "Module", "Parameter", "UninitializedBuffer", "UninitializedParameter", *LAYERS]  # noqa: PLE0604
 _ROOMS = ("functional", "init", "modules", "parameter", "utils")
 
 

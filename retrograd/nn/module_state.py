@@ -11,6 +11,7 @@ from ..engine.switches.modes import no_grad
 from ..engine.table.methods import FUNCTIONS
 from ..engine.tensors.parameter import Parameter
 from ..engine.tensors.tensor import Tensor
+from .uninitialized import is_lazy
 
 typename = FUNCTIONS["typename"]
 
@@ -109,7 +110,7 @@ def state_dict(self: Any, destination: Any = None, prefix: str = "", keep_vars: 
 def save_to_state_dict(self: Any, destination: Any, prefix: str, keep_vars: bool) -> None:
     """What this module alone adds; may be overridden."""
     for name, value in entries(self):
-        destination[prefix + name] = value if keep_vars else value.detach()
+        destination[prefix + name] = value if keep_vars or is_lazy(value) else value.detach()
     if hasattr(self, "get_extra_state"):
         destination[f"{prefix}_extra_state"] = self.get_extra_state()
 
@@ -183,6 +184,8 @@ def load_from_state_dict(
 
 def _take(module: Any, name: str, tensor: Any, given: Any, key: str, local: dict[str, Any]) -> list[str]:
     """Put one value in; what is wrong with it, if anything."""
+    if is_lazy(tensor) and is_lazy(given):
+        return []
     if not isinstance(given, Tensor):
         what = f"expected torch.Tensor or Tensor-like object from checkpoint but received {type(given)}"
         return [f'While copying the parameter named "{key}", {what}']

@@ -8,15 +8,16 @@ from typing import Any
 from ..engine import observe
 from ..engine.switches.modes import enable_grad, no_grad
 from ..engine.table.methods import FUNCTIONS
+from .line_search import Point, Search
 from .optimizer import Optimizer
 
 _cat = FUNCTIONS["cat"]
 
 
 class LBFGS(Optimizer):
-    """L-BFGS with a fixed step length; ``step`` calls its closure up to ``max_eval`` times.
+    """L-BFGS with a fixed step length, or one that ``line_search_fn="strong_wolfe"`` finds along each direction.
 
-    The line search ``"strong_wolfe"`` is not there: ``NotImplementedError``.
+    ``step`` calls its closure up to ``max_eval`` times (with a line search, until that is exceeded).
     """
 
     def __init__(
@@ -26,12 +27,10 @@ class LBFGS(Optimizer):
     ) -> None:  # fmt: skip
         if not 0.0 <= lr:
             raise ValueError(f"Invalid learning rate: {lr}")
-        if line_search_fn is not None:
-            raise NotImplementedError(f"LBFGS has no line search {line_search_fn!r} here; use a smaller lr instead")
         settings = {
             "lr": lr, "max_iter": max_iter, "max_eval": max_iter * 5 // 4 if max_eval is None else max_eval,
             "tolerance_grad": tolerance_grad, "tolerance_change": tolerance_change, "history_size": history_size,
-            "line_search_fn": None,
+            "line_search_fn": line_search_fn,
         }  # fmt: skip
         super().__init__(params, settings)
         if len(self.param_groups) != 1:
@@ -65,16 +64,40 @@ class LBFGS(Optimizer):
             state["d"], state["t"] = direction, length
             if slope > -group["tolerance_change"]:
                 return
-            self._move(direction, length)
-            if done != group["max_iter"]:
-                loss, g = _number(_evaluated(closure)), self._gradient()
-                evaluations += 1
-                state["func_evals"] += 1
+            if group["line_search_fn"] is not None:
+                found, used = self._searched(Point(0.0, loss, g, slope), direction, length, closure)
+                state["t"], loss, g = found.t, found.loss, found.gradient
+                length = found.t
+                self._move(direction, length)
+            else:
+                self._move(direction, length)
+                used = int(done != group["max_iter"])
+                if used:
+                    loss, g = _number(_evaluated(closure)), self._gradient()
+            evaluations += used
+            state["func_evals"] += used
             if evaluations >= group["max_eval"] or g.abs().max() <= group["tolerance_grad"]:
                 return
             moved = float(direction.mul(length).abs().max())
             if moved <= group["tolerance_change"] or abs(loss - before) < group["tolerance_change"]:
                 return
+
+    def _searched(self, start: Point, direction: Any, length: float, closure: Callable[[], Any]) -> tuple[Point, int]:
+        """The step that the line search takes, and how often the loss was computed for it."""
+        if self.param_groups[0]["line_search_fn"] != "strong_wolfe":
+            raise RuntimeError("only 'strong_wolfe' is supported")
+        before = [p.clone() for p in self._parameters()]
+
+        def evaluate(t: float) -> Point:
+            self._move(direction, t)
+            loss, g = _number(_evaluated(closure)), self._gradient()
+            for p, value in zip(self._parameters(), before, strict=True):
+                p.copy_(value)
+            return Point(t, loss, g, float(g.dot(direction)))
+
+        smallest = self.param_groups[0]["tolerance_change"] / max(float(direction.abs().max()), 1e-300)
+        search = Search(evaluate, start, smallest)
+        return search.found(length), search.evaluations
 
     def _direction(self, state: dict[str, Any], g: Any) -> Any:
         """Minus the gradient, times the inverse Hessian as far as the history knows it: two loops over it."""

@@ -11,6 +11,7 @@ from . import (
     container,
     conv,
     dropout,
+    lazy,
     linear,
     loss,
     module,
@@ -25,8 +26,8 @@ from . import (
 )
 
 _FAMILIES = (
-    activation, attention, container, conv, dropout, linear, loss, normalization, padding, pooling, recurrent_cells,
-    rnn, shaping, sparse, transformer,
+    activation, attention, container, conv, dropout, lazy, linear, loss, normalization, padding, pooling,
+    recurrent_cells, rnn, shaping, sparse, transformer,
 )  # fmt: skip
 LAYERS: dict[str, Any] = {
     name: made

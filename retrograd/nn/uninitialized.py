@@ -1,0 +1,104 @@
+"""Parameters and buffers whose shape is not known yet: lazy layers give it to them at their first input."""
+
+from __future__ import annotations
+
+from typing import Any, NoReturn
+
+from ..engine.overriding.overrides import disabled_torch_function_impl
+from ..engine.table.methods import FUNCTIONS
+from ..engine.tensors.base import TensorBase, wrap
+from ..engine.tensors.parameter import Parameter
+from ..engine.tensors.tensor import Tensor
+
+_memory: Any = TensorBase.__dict__["_array"]
+"""The slot for the array, which the classes below hide so that nobody computes with it."""
+_USED = (
+    "Attempted to use an uninitialized parameter. This error happens when you are using a `LazyModule` or explicitly "
+    "manipulating `torch.nn.parameter.UninitializedParameter` objects. When using LazyModules Call `forward` with a "
+    "dummy batch to initialize the parameters before calling torch functions"
+)
+_NO_SHAPE = (
+    "Can't access the shape of an uninitialized parameter or buffer. This error usually happens in `load_state_dict` "
+    "when trying to load an uninitialized parameter into an initialized one. Call `forward` to initialize the "
+    "parameters before accessing their attributes."
+)
+
+
+class _Unknown:
+    """What parameters and buffers without a shape have in common; only their dtype can be asked for and changed."""
+
+    __slots__ = ()
+    cls_to_become: Any = Tensor
+
+    def _refused(self, *args: Any) -> NoReturn:
+        raise ValueError(_USED)
+
+    def _shapeless(self) -> NoReturn:
+        raise RuntimeError(_NO_SHAPE)
+
+    _array, numel, __len__, sum = property(_refused, _refused), _refused, _refused, _refused
+    shape = property(_shapeless)
+
+    @property
+    def data(self) -> Any:
+        """An empty tensor of the dtype."""
+        return wrap(_memory.__get__(self))
+
+    @data.setter
+    def data(self: Any, value: Any) -> None:
+        _memory.__set__(self, value._array)
+        self._sig = value._sig
+
+    def materialize(self: Any, shape: Any, device: Any = None, dtype: Any = None) -> None:
+        """Take a shape (and perhaps a dtype); the values are arbitrary, as those of ``empty``."""
+        dtype = self.dtype if dtype is None else dtype
+        self.__class__ = self.cls_to_become
+        self.data = FUNCTIONS["empty"](*shape, dtype=dtype)
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__}>"
+
+    def __deepcopy__(self: Any, memo: dict[int, Any]) -> Any:
+        memo[id(self)] = made = type(self)(requires_grad=self.requires_grad, dtype=self.dtype)
+        return made
+
+    def __reduce_ex__(self: Any, protocol: Any) -> Any:
+        return type(self), (self.requires_grad, None, self.dtype)
+
+
+def _unknown(cls: Any, made: Any) -> Any:
+    made.__class__ = cls
+    return made
+
+
+class UninitializedParameter(_Unknown, Parameter):
+    """A parameter that gets its shape later, by ``materialize``."""
+
+    __slots__ = ()
+    __module__ = "retrograd.nn.parameter"
+    cls_to_become = Parameter
+
+    def __new__(cls, requires_grad: bool = True, device: Any = None, dtype: Any = None) -> Any:
+        """One without a shape."""
+        return _unknown(cls, Parameter(FUNCTIONS["empty"](0, dtype=dtype, device=device), requires_grad))
+
+
+class UninitializedBuffer(_Unknown, Tensor):
+    """A buffer that gets its shape later, by ``materialize``."""
+
+    __slots__ = ()
+    __module__ = "retrograd.nn.parameter"
+    __torch_function__ = disabled_torch_function_impl
+
+    def __new__(
+        cls, requires_grad: bool = False, device: Any = None, dtype: Any = None, persistent: bool = True
+    ) -> Any:
+        """One without a shape."""
+        made = FUNCTIONS["empty"](0, dtype=dtype, device=device, requires_grad=requires_grad)
+        made.persistent, made._is_buffer = persistent, True
+        return _unknown(cls, made)
+
+
+def is_lazy(param: Any) -> bool:
+    """Whether a parameter or buffer has no shape yet."""
+    return isinstance(param, _Unknown)
