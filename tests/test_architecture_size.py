@@ -37,6 +37,12 @@ TORCH_LADDERS: dict[str, str] = {
     "_Convolution": "Module → all convolutions → plain or transposed → by dimensions",
     "_Scaling": "Module → norms with weight and bias → a norm",
     "_Tracking": "norms with running averages → over batches or instances → by dimensions",
+    "LazyModuleMixin": "the mixin → a family of lazy layers → a layer, beside what it becomes",
+    "Conv1d": "convolutions → by dimensions → lazy",
+    "ConvTranspose1d": "transposed convolutions → by dimensions → lazy",
+    "BatchNorm1d": "norms over batches → by dimensions → lazy",
+    "InstanceNorm1d": "norms over instances → by dimensions → lazy",
+    "Parameter": "TensorBase → Tensor → Parameter → one without a shape",
     "ModeContext": "context manager and decorator → with or without arguments → the mode",
 }
 
