@@ -133,3 +133,43 @@ def test_a_long_chain_of_sums():
 
     assert sorted(shot.measures["order"]) == list(range(40_003))
     assert set(shot.measures["grad_norm"][1:-1]) == {math.sqrt(2)}
+
+
+def test_runs_that_share_nodes():
+    """Each run has the figures of its own, and what it hung up is gone; what is only asked for has not run."""
+    calls = []
+    with recording(level="backward") as recorded:
+        x = torch.ones(3, requires_grad=True)
+        h = x.exp().sin()
+        for factor in (1.0, 2.0, 4.0):
+            (h * factor).sum().backward(retain_graph=True)
+        torch.autograd.grad((h * 8).sum(), h, retain_graph=True)
+        h.grad_fn.register_hook(lambda results, gradients: calls.append(float(gradients[0][0])))
+    h.sum().backward()
+    norms = [dict(zip(shot.op, shot.measures["grad_norm"], strict=True)) for shot in recorded.snapshots]
+
+    sines, exponentials = ([each[op] for each in norms[:3]] for op in ("SinBackward0", "ExpBackward0"))
+    assert sines == pytest.approx([factor * math.sqrt(3) for factor in (1, 2, 4)])
+    assert exponentials == pytest.approx([factor * math.sqrt(3) * abs(math.cos(math.e)) for factor in (1, 2, 4)])
+    assert norms[3]["SinBackward0"] is norms[3]["ExpBackward0"] is None
+    assert calls == [1.0]
+    assert all(len(shot.measures["grad_norm"]) == len(shot) for shot in recorded.snapshots)
+
+
+def test_recordings_one_after_another():
+    """A graph like one of an earlier recording has its picture, and the tables of this one its names."""
+
+    def step():
+        with recording(level="backward") as recorded:
+            model(torch.ones(2, 3)).sum().backward()
+        return recorded
+
+    model = torch.nn.Sequential(torch.nn.Linear(3, 4), torch.nn.Tanh(), torch.nn.Linear(4, 1))
+    recordings = [step() for _ in range(4)]
+    found = [
+        (each.snapshots[0].name, each.snapshots[0].scope, [tensor.name for tensor in each.tensors], len(each.events))
+        for each in recordings
+    ]
+
+    assert found[0] == found[1] == found[2] == found[3]
+    assert {"0.weight", "2.bias"} <= {name.removeprefix("model.") for name in found[3][2]}

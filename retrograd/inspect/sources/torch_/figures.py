@@ -166,17 +166,15 @@ def _figures(rows: Array) -> Array:
     """Return the figures of each row of an array; most are plain arrays of ordinary numbers."""
     count, size = rows.shape
     found = np.zeros((FIGURES, count))
-    has_zero = np.zeros(count, bool)
     step, ones = max(1, _AT_ONCE // rows[0].nbytes), _ones(size, rows.dtype)
     for begin in range(0, count, step):
         part, to = rows[begin : begin + step], slice(begin, begin + step)
-        np.minimum.reduce(part, 1, out=found[1, to])
-        np.maximum.reduce(part, 1, out=found[2, to])
+        found[1, to], found[2, to] = np.minimum.reduce(part, 1), np.maximum.reduce(part, 1)
         found[0, to], found[3, to] = _products(part, part), _products(part, ones)
-        np.logical_or.reduce(np.equal(part, 0), 1, out=has_zero[to])
+        zero = np.equal(part, 0)
+        for row in np.flatnonzero(np.logical_or.reduce(zero, 1)).tolist():
+            found[4, begin + row] = np.count_nonzero(zero[row])
     found[7] = size
-    for row in np.flatnonzero(has_zero).tolist():
-        found[4, row] = np.count_nonzero(rows[row] == 0)
     largest = np.maximum(found[2], -found[1])
     for row in np.flatnonzero(~((largest > _SMALL) & (largest < _SAFE))).tolist():  # also those with NaN
         if largest[row] != 0:

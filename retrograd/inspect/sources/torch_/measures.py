@@ -25,6 +25,7 @@ from ..measure_columns import Taken, live_columns, measured_columns
 from .calls import note_problem
 from .figures import GradientFigures, Memory
 from .layout import Looking, Place, Way
+from .node_hooks import NodeHooks
 from .values import Readable
 
 MAX_NODES = 250_000
@@ -39,6 +40,23 @@ class Arrival(NamedTuple):
     before: str
 
 
+class How(NamedTuple):
+    """How one run is measured."""
+
+    listening: bool
+    """Whether a mode sees what is called here."""
+    leaves_only: bool
+    """Nothing else is hooked."""
+    all_leaves: bool
+    """Also those leaves are hooked whose gradient could be read later."""
+    whole: bool
+    """Every figure of a gradient is taken."""
+    everything_runs: bool
+    """Hooks are not called without their node, as where gradients of tensors between are asked for."""
+    old: float
+    """The highest number of a node of earlier runs."""
+
+
 class Measures:
     """The measures of one run, by row of its snapshot."""
 
@@ -48,23 +66,15 @@ class Measures:
         shot: GraphSnapshot,
         looking: Looking,
         memory: Memory,
-        *,
-        listening: bool,
-        leaves_only: bool,
-        all_leaves: bool,
-        whole: bool,
+        how: How,
     ) -> None:
-        """``leaves_only``: nothing else is hooked; ``all_leaves``: also those whose gradient could be read later.
-
-        ``whole``: every figure of a gradient is taken.
-        """
         self.arrivals: list[Arrival] = []
         """In order of execution, once the run is over."""
         self.count = 0
         """How many nodes ran."""
         self._readable = Readable()
         self._reads = self._readable.now()
-        self._figures = GradientFigures(self._readable, looking.layout, memory, whole=whole)
+        self._figures = GradientFigures(self._readable, looking.layout, memory, whole=how.whole)
         self._passing, self._places = looking.known, looking.layout.places
         self._ways: list[Way] = looking.ways if self._reads else [False] * len(shot)
         self._saved = shot.measures.get("saved_bytes")
@@ -76,12 +86,12 @@ class Measures:
         self._later: dict[int, list[tuple[int, weakref.ref[Any], Way]]] = {}
         """Row -> the leaves without a hook that run as soon as it has run, and where their gradients are copied to."""
         self._unseen: Callable[[], AbstractContextManager[None]] | None = None
-        if listening:  # a mode would see what is called here
+        if how.listening:
             self._unseen = sys.modules["torch"]._C.DisableTorchFunction
         self._look = self._looking()
-        self._handles: list[Any] = []
-        late = not (leaves_only or all_leaves) and self._reads
-        self._attach(order, shot, self._passing.following if late else {}, leaves_only)
+        self._hooks, self._old = NodeHooks(quick=how.everything_runs and self._reads), how.old - shot.first_seq
+        late = not (how.leaves_only or how.all_leaves) and self._reads
+        self._attach(order, shot, self._passing.following if late else {}, how.leaves_only)
         self._started = perf_counter_ns()
         # In the snapshot from the beginning: a hang is explained from a file that is saved while nodes run.
         shot.measure_later(
@@ -91,38 +101,36 @@ class Measures:
     # -- hooks
     def _attach(self, order: list[Node], shot: GraphSnapshot, following: dict[int, int], leaves_only: bool) -> None:
         """Hook every node that needs it."""
-        looked_at = self._passing.looked_at if self._reads else {}
-        quiet, kinds, after = self._passing.quiet, shot.kind, self._after
-        hold, before, ways = self._handles.append, self._before(), self._ways
+        hooks, quiet, kinds, ways, seq = self._hooks, self._passing.quiet, shot.kind, self._ways, shot.seq
+        looked_at, old, before = self._passing.looked_at if self._reads else {}, self._old, self._before()
         try:
             with collector_paused():
                 for row, node in enumerate(order):
                     if kinds[row] == "leaf":
-                        leaf = weakref.ref(node.variable)
-                        if row in following and self._waits(node.variable):
-                            self._later.setdefault(following[row], []).append((row, leaf, ways[row]))
-                        else:
-                            hold(node.register_prehook(partial(before, row, leaf, ways[row])))
+                        self._attach_leaf(row, node, following.get(row))
                     elif not leaves_only and row not in quiet:
-                        hold(node.register_prehook(partial(before, row, None, ways[row])))
+                        new = kinds[row] == "op" and (seq[row] or 0) > old
+                        (hooks.before_new if new else hooks.before_old)(node, partial(before, row, ways[row]))
                         if row in looked_at:
-                            hold(node.register_hook(partial(after, row, looked_at[row])))
+                            hooks.after(node, partial(self._after, row, looked_at[row]))
+                hooks.hung_up()
         except BaseException:
-            self.detach()
+            hooks.remove()
             raise
 
-    def _waits(self, leaf: Any) -> bool:
-        """Whether a leaf's ``.grad`` will be what arrives there, until the run is over."""
-        plain = type(leaf) in self._readable.plain
-        return plain and leaf.grad is None and not leaf._post_accumulate_grad_hooks
+    def _attach_leaf(self, row: int, node: Node, last: int | None) -> None:
+        """Hook a leaf, or look at it when the node with a hook has run after which it runs."""
+        tensor, way = node.variable, self._ways[row]
+        leaf = weakref.ref(tensor)
+        plain = type(tensor) in self._readable.plain
+        if last is not None and plain and tensor.grad is None and not tensor._post_accumulate_grad_hooks:
+            self._later.setdefault(last, []).append((row, leaf, way))
+        else:
+            self._hooks.before(node, partial(self._before_leaf, row, leaf, way))
 
     def detach(self) -> None:
-        """Take all hooks off, as the handles would, but without telling who listens to hooks being taken off."""
-        while self._handles:
-            handle = self._handles.pop()
-            hooks = handle.hooks_dict_ref()
-            if hooks is not None:
-                hooks.pop(handle.id, None)
+        """Take all hooks off."""
+        self._hooks.remove()
 
     def _looking(self) -> Callable[[int, Place | None, Any], None]:
         """Return what takes a gradient down."""
@@ -136,19 +144,26 @@ class Measures:
 
         return take_unseen
 
-    def _before(self) -> Callable[[int, Any, Way, Any], None]:
+    def _before(self) -> Callable[[int, Way, Any], None]:
         """Return the hook that runs before each node; it touches as little as possible, for all of that is cold."""
-        look, arrives, note, now = self._look, self._arrives, self._begins.append, perf_counter_ns
+        look, note, now = self._look, self._begins.append, perf_counter_ns
 
-        def before(row: int, leaf: weakref.ref[Any] | None, way: Way, grads: Any) -> None:
+        def before(row: int, way: Way, gradient: Any) -> None:
             began = now()
-            if way is not False and grads and grads[0] is not None:
-                look(row, way, grads[0])
-            if leaf is not None and grads:
-                arrives(row, leaf)
+            if way is not False and gradient is not None:
+                look(row, way, gradient)
             note((row, began, now()))
 
         return before
+
+    def _before_leaf(self, row: int, leaf: weakref.ref[Any], way: Way, gradients: Any) -> None:
+        """The hook that runs before a gradient is added to that of a leaf."""
+        began = perf_counter_ns()
+        if gradients:
+            if way is not False and gradients[0] is not None:
+                self._look(row, way, gradients[0])
+            self._arrives(row, leaf)
+        self._begins.append((row, began, perf_counter_ns()))
 
     def _after(self, row: int, positions: list[tuple[int, int]], results: Any, grads: Any) -> None:
         """The hook that runs after a node some of whose results must be looked at."""

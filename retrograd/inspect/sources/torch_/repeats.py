@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 from ...garbage import collector_paused
 from ...program.frames import user_frames
 from ...snapshot import GraphSnapshot
+from ...tensor_table import TensorTable
 from ..base import Node, Origins
 from ..collect import LEAF_NUMBER
 from ..naming import add_origins
@@ -47,8 +48,8 @@ class _Seen(NamedTuple):
     classes: list[weakref.ref[Any]]
     """Those whose identities are in the outline, as long as they live."""
     place: list[tuple[CodeType, int]]
-    dtypes: dict[Any, str]
-    """PyTorch's dtypes and their names."""
+    dtypes: list[Any]
+    """PyTorch's dtype of each node."""
     shot: GraphSnapshot
 
 
@@ -77,12 +78,21 @@ def outline_of(roots: Sequence[Node]) -> Outline | None:
 
 
 class Repeats:
-    """The latest picture of one watcher."""
+    """The latest picture that was made twice, which the next recording may use, too."""
 
     def __init__(self) -> None:
         self._seen: _Seen | None = None
+        self._named: weakref.WeakSet[TensorTable] = weakref.WeakSet()
+        """The tables in which its leaves have their names."""
         self._latest: list[tuple[CodeType, int]] = []
         """The place of the latest run that was not pictured from another one."""
+
+    def leaves_to_name(self, table: TensorTable | None) -> dict[int, Any]:
+        """Return the leaves of the picture by row for a table that does not know their names yet."""
+        if table is None or table in self._named or self._seen is None:
+            return {}
+        self._named.add(table)
+        return {row: reference() for row, reference in self._seen.leaves}
 
     def picture(
         self, roots: Sequence[Node], frame: FrameType | None, origins: Origins | None
@@ -112,12 +122,13 @@ class Repeats:
     ) -> None:
         """Remember a picture that was made twice from one place; leaves without a name are looked for each time."""
         place, self._seen = _place(frame), None
+        self._named.clear()
         again, self._latest = place == self._latest, place
         outline = outline_of(roots) if again and len(shot) <= _MAX_NODES else None
         if outline is None or None in shot.shape or any(shot.name[row] is None for row in leaves):
             return
         named = all(type(node).__name__ == op for node, op in zip(outline.order, shot.op, strict=True))
-        dtypes = {_first(node).dtype: name for node, name in zip(outline.order, shot.dtype, strict=True) if name}
+        dtypes = [_first(node).dtype for node in outline.order]
         if named and None not in leaves.values():
             kept = [(row, weakref.ref(leaf)) for row, leaf in leaves.items()]
             classes = [weakref.ref(cls) for cls in set(map(type, outline.order))]
@@ -131,18 +142,18 @@ def _alike(outline: Outline, seen: _Seen) -> bool:
         return False
     if any(reference() is not order[row].variable for row, reference in seen.leaves):
         return False
-    shapes, names, dtypes = seen.shot.shape, seen.shot.dtype, seen.dtypes
-    for row, node in enumerate(order):
-        first = _first(node)
-        if tuple(first.shape) != shapes[row] or dtypes.get(first.dtype) != names[row]:
-            return False
-    return True
+    return all(map(_has, order, seen.shot.shape, seen.dtypes))
+
+
+def _has(node: Node, shape: tuple[int, ...] | None, dtype: Any) -> bool:
+    """Whether this is the shape and dtype of what arrives at a node."""
+    first = _first(node)
+    return first.dtype is dtype and tuple(first.shape) == shape
 
 
 def _first(node: Node) -> Any:
     """Return what tells shape and dtype of what arrives at a node: a leaf's tensor does so at less cost."""
-    leaf = getattr(node, "variable", None) if type(node).__name__ == "AccumulateGrad" else None
-    return node._input_metadata[0] if leaf is None else leaf
+    return node.variable if type(node).__name__ == "AccumulateGrad" else node._input_metadata[0]
 
 
 def _place(frame: FrameType | None) -> list[tuple[CodeType, int]]:

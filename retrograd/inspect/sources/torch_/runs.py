@@ -20,7 +20,7 @@ from ..array_values import gradient_figures, summary
 from ..base import Node
 from ..origins import Marks
 from .calls import note_problem
-from .measures import MAX_NODES, Measures
+from .measures import MAX_NODES, How, Measures
 from .tensors import number_of
 from .values import Readable
 
@@ -84,14 +84,18 @@ class RunWriter:
         self._send(event, shot)
         if self._shot is not None and hooked and len(order) <= MAX_NODES:
             looking = self.watch.latest.read(order, self._shot, loud)
-            listening = self.watch.forward is not None
-            self.measures = Measures(
-                *(order, self._shot, looking, self.watch.memory),
-                listening=listening,
+            how = How(
+                listening=self.watch.forward is not None,
                 leaves_only=self._nested,
                 all_leaves=self.watch.sink.among_ranks() or _in_group(),
                 whole=self.watch.sink.figures.takes_all(self.number),
+                everything_runs=not asked.inputs,
+                old=self.watch.latest_number,
             )
+            self.measures = Measures(order, self._shot, looking, self.watch.memory, how)
+            numbers = [number for number in self._shot.seq if number is not None]
+            latest = self._shot.first_seq + max(numbers, default=0)
+            self.watch.latest_number = max(self.watch.latest_number, latest)
         self._began = time.perf_counter()
 
     def _loud(self, order: list[Node]) -> set[int]:

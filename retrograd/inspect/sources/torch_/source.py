@@ -106,8 +106,9 @@ class TorchSource:
         with torch._C.DisableTorchFunction():
             facts, starts = _Facts(torch), [_start(torch, root)[0] for root in roots]
             repeated = None if repeats is None else repeats.picture(starts, frame, WATCHER.origins())
-            if repeated is not None:
+            if repeats is not None and repeated is not None:
                 protect(repeated[1], repeated[0])
+                _name(table, repeated[0], repeats.leaves_to_name(table), torch.nn.Parameter)
                 return repeated
             shot, order, leaves = collect(starts, facts)
             protect(order, shot)
@@ -116,8 +117,7 @@ class TorchSource:
             naming = Naming(torch.Tensor, roots, frame if find_names else None, params)
             naming.modules, naming.memory = WATCHER.modules(), WATCHER.memory
             naming.add_to(shot, order, leaves)
-            if table is not None:
-                _name(table, shot, leaves, torch.nn.Parameter)
+            _name(table, shot, leaves, torch.nn.Parameter)
             if repeats is not None:
                 repeats.learn(starts, frame, shot, leaves)
         return shot, order
@@ -165,11 +165,11 @@ class TorchSource:
         return order
 
 
-def _name(table: TensorTable, shot: GraphSnapshot, leaves: dict[int, Any], parameter: type) -> None:
+def _name(table: TensorTable | None, shot: GraphSnapshot, leaves: dict[int, Any], parameter: type) -> None:
     """Give leaves the names that they have in the graph."""
     for place, leaf in leaves.items():
         name = shot.name[place]
-        if leaf is not None and name is not None:
+        if table is not None and leaf is not None and name is not None:
             number = number_of(table, leaf)
             if isinstance(leaf, parameter) or not table[number].name:
                 table.name(leaf, name, parameter=isinstance(leaf, parameter))

@@ -7,6 +7,7 @@ Nothing that goes wrong in here reaches the program: it becomes an ``"error"`` e
 
 from __future__ import annotations
 
+import math
 import os
 import sys
 import threading
@@ -56,20 +57,27 @@ class _Thread(threading.local):
         """What each run under way goes back to: the run around it, and whether the mode was put on for it."""
 
 
+class _Lasting:
+    """What all watchers share, and the next ones find again."""
+
+    def __init__(self) -> None:
+        self.hooked, self.latest, self.repeats = Hooked(), Latest(), Repeats()
+
+
 class _Watch:
     """One watcher: where it wants its events, and of which thread (None for all)."""
 
-    def __init__(
-        self, sink: Sink, source: Source, thread: int | None, level: str, *, hooked: Hooked, latest: Latest
-    ) -> None:
+    def __init__(self, sink: Sink, source: Source, thread: int | None, level: str, lasting: _Lasting) -> None:
         self.sink = sink
         self.source = source
         self.thread = thread
         self.level = level
         self.forward: ForwardWriter | None = None
         """Who listens to calls, at level ``full``."""
-        self.hooked = hooked
-        self.latest, self.memory, self.repeats = latest, Memory(), Repeats()
+        self.hooked, self.latest, self.repeats = lasting.hooked, lasting.latest, lasting.repeats
+        self.memory = Memory()
+        self.latest_number = -math.inf
+        """The highest number of a node that ran, counted as in events."""
         self._process = os.getpid()
 
     def is_here(self) -> bool:
@@ -98,7 +106,7 @@ class Watcher:
         self._tables: OriginTables | None = None
         self._scopes: Scopes | None = None
         self._functions: Functions | None = None
-        self._hooked, self._latest = Hooked(), Latest()
+        self._lasting = _Lasting()
         self._import = AfterImport("torch", self._torch_arrived)
 
     # -- for the source
@@ -114,7 +122,7 @@ class Watcher:
     def watch(self, sink: Sink, source: Source, *, every_thread: bool, level: str) -> Iterator[None]:
         """Watch until the block ends."""
         thread = None if every_thread else threading.get_ident()
-        me = _Watch(sink, source, thread, level, hooked=self._hooked, latest=self._latest)
+        me = _Watch(sink, source, thread, level, self._lasting)
         self._begin(me)
         try:
             yield
@@ -193,7 +201,7 @@ class Watcher:
         self._functions = Functions(self._seeing_more, self._tables.here, self._inside)
         self._functions.install()
         self._patches.wrap(torch.autograd.function.BackwardCFunction, "apply", self._functions.wrap_rule)
-        self._patches.wrap(torch.Tensor, "register_hook", self._hooked.wrap_register)
+        self._patches.wrap(torch.Tensor, "register_hook", self._lasting.hooked.wrap_register)
         checkpoints = Checkpoints(self._seeing_more, lambda: self._thread.inside.run, lambda: len(self._modes))
         checkpoints.install(self._patches)
 
@@ -214,7 +222,7 @@ class Watcher:
         while self._modes:
             self._modes.pop().active = False  # one of another thread stays there until that thread is watched again
         self._tables = self._scopes = self.memory = None
-        self._hooked.numbers.clear()
+        self._lasting.hooked.numbers.clear()
         forget_judgements()
         forget_places()
         forget_stacks()
