@@ -61,20 +61,22 @@ def test_digits_on_several_mpi_ranks(ranks: int) -> None:
     assert float(last.rpartition(" ")[2].rstrip("%")) > 85
 
 
-def test_digits_under_torchrun() -> None:
-    """The same program on gloo."""
+def test_digits_under_torchrun(tmp_path: Path) -> None:
+    """The same program on gloo, recorded: each rank writes a file of its own."""
     pytest.importorskip("torch")
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = str(probe.getsockname()[1])
     launcher = [sys.executable, "-m", "torch.distributed.run", "--nproc-per-node", "2"]
 
-    ended = run([*launcher, "--master-addr", "127.0.0.1", "--master-port", port, str(SAMPLE)])
+    trace = ["-m", "retrograd", "trace", "-o", str(tmp_path / "run.json"), str(SAMPLE)]
+    ended = run([*launcher, "--master-addr", "127.0.0.1", "--master-port", port, *trace])
 
     assert ended.returncode == 0, ended.stderr
     first = ended.stdout.splitlines()[0]
     assert first.startswith("2 ranks")
     assert float(first.rpartition(" ")[2]) < 1e-6
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["run.rank0.json", "run.rank1.json"]
 
 
 LOST = """

@@ -1,4 +1,4 @@
-"""Real ranks: the launcher of torchrun with gloo on the loopback, recorded, and explained from their files alone."""
+"""Real ranks: PyTorch's gloo on the loopback, recorded, and explained from their files alone."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ pytestmark = pytest.mark.skipif(not torch.distributed.is_available(), reason="th
 
 NAMES = ("0.weight", "0.bias", "2.weight", "2.bias")
 PROGRAM = """
-import sys, time
+import os, sys, time
 import torch
 import torch.distributed as dist
 from torch.nn.parallel import DistributedDataParallel
-dist.init_process_group("gloo")
-rank, mode = dist.get_rank(), sys.argv[1]
+rank, ranks, mode = int(os.environ["RANK"]), int(os.environ["WORLD_SIZE"]), sys.argv[1]
+dist.init_process_group("gloo", init_method="file://" + os.environ["STORE"], rank=rank, world_size=ranks)
 torch.manual_seed(0)
 torch.set_num_threads(1)
 model = DistributedDataParallel(torch.nn.Sequential(torch.nn.Linear(4, 8), torch.nn.Tanh(), torch.nn.Linear(8, 1)))
@@ -49,27 +49,36 @@ dist.destroy_process_group()
 
 
 LAUNCHER = """
-import runpy, signal, sys
+import os, runpy, signal, sys
 import torch._dynamo, torch.distributed._shard, torch.nn.parallel  # as every rank's DistributedDataParallel would
-from torch.distributed.launcher.api import LaunchConfig, elastic_launch
 from retrograd.cli.main import main
 
-def traced(mode):
-    signal.signal(signal.SIGTERM, signal.SIG_DFL)  # not the launcher's handler
+def start(way, rank):
+    child = os.fork()
+    if child == 0:
+        os.environ.update(RANK=str(rank), WORLD_SIZE=ranks, STORE=os.path.abspath(f"{way}.store"))
+        begin[way]()
+        sys.exit()
+    return child
+
+def traced():
     sys.argv = ["retrograd", "trace", "train.py", "--level", "backward", "-o", "run.json", "--", mode]
     main()
 
-def alone(mode):
+def alone():
     sys.argv = ["train.py", mode]
     runpy.run_path("train.py", run_name="__main__")
 
+begin = {"traced": traced, "alone": alone}
 ranks, mode, *ways = sys.argv[1:]
 for way in ways:
-    config = LaunchConfig(1, 1, int(ranks), run_id=way, rdzv_backend="c10d", rdzv_endpoint="127.0.0.1:0",
-                          local_addr="127.0.0.1", max_restarts=0, monitor_interval=0.1, start_method="fork")
-    elastic_launch(config, globals()[way])(mode)
+    children = [start(way, rank) for rank in range(int(ranks))]
+    signal.signal(signal.SIGTERM, lambda *_: [os.kill(child, signal.SIGTERM) for child in children])
+    ends = [os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) for child in children]
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    print("ends", way, ends, flush=True)
 """
-"""What torchrun does, with ranks that are forks of the launcher: PyTorch is imported once for all of them."""
+"""Ranks are forks of one process with a single thread, so that PyTorch is imported once for all of them."""
 
 
 def launch(place: Path, ranks: int, mode: str, *ways: str) -> subprocess.Popen[str]:
@@ -126,6 +135,8 @@ def test_a_branch_on_one_of_two_ranks(tmp_path: Path) -> None:
     wrong = compare(loaded)
     assert isinstance(wrong, Lineup)
 
+    assert "ends traced [0, 0]" in (tmp_path / "out.txt").read_text()
+    assert "ends alone [0, 0]" in (tmp_path / "out.txt").read_text()
     assert len(gradients(tmp_path)) == 4
     assert gradients(tmp_path)[::2] == gradients(tmp_path)[1::2], "the same with and without us"
     assert (found.ranks, found.divergence.step, found.divergence.groups) == (True, 1, [[0], [1]])
@@ -150,9 +161,10 @@ def test_a_hang_of_four_ranks(tmp_path: Path) -> None:
         time.sleep(0.2)
     time.sleep(1)  # from the last hook to the collective
     job.send_signal(signal.SIGTERM)
-    finish(job)
+    assert finish(job) == 0
     found = lineup(tmp_path, 4)
 
+    assert "ends traced [-15, -15, -15, -15]" in (tmp_path / "out.txt").read_text()
     assert [one.state for one in found.endings] == ["in backward"] * 3 + ["error"]
     waiting = f"train.py:{line_of('loss.backward()')}"
     assert all(one.last is not None and one.next is None for one in found.endings[:3]), "only the reducer has not ended"
