@@ -19,7 +19,7 @@ KINDS = {"number": "Scalar", "List[int]": "int[]", "List[Tensor]": "Tensor[]", "
          "List[number]": "Scalar[]", "List[float]": "float[]"}  # fmt: skip
 PYTHON = {"nonzero": ("*", "bool as_tuple=")}
 """What PyTorch's Python functions take beyond their schemas."""
-FREE = ("dtype", "layout", "device", "memory_format", "generator")
+FREE = ("dtype", "input_dtype", "layout", "device", "memory_format", "generator")
 """Arguments whose schema type says nothing of what Python passes."""
 
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from ..aliasing.inplace import call_inplace
 from ..calls.fast_path import with_fast_path
+from ..calls.refusals import refuse_truth_values
 from ..table.public import METHODS, as_tensor_operand, check_tensor, public
 from ..table.registry import OPS, F
 from ..tensors.base import TensorBase, tensor_class, wrap
@@ -175,6 +176,8 @@ def where_method(self: Any, condition: Any, other: Any) -> Any:
 def rsub(input: Any, other: Any, alpha: Any = 1) -> Any:  # noqa: A002
     """``other - alpha * input``."""
     check_tensor("rsub", input)
+    if isinstance(other, bool):
+        refuse_truth_values([other])
     if not isinstance(other, TensorBase) and input._sig.numpy.kind not in "fc" and not isinstance(other, int):
         other = as_tensor_operand(other)
     row = F.rsub if isinstance(other, TensorBase) else F._rsub_number

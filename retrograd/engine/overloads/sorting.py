@@ -217,7 +217,7 @@ HistogramGrid = namedtuple("HistogramGrid", ["hist", "bin_edges"])
 
 
 @public("histogramdd", method=False)
-def histogramdd(input: Any, bins: Any, *, range: Any = None, weight: Any = None, density: bool = False) -> Any:  # noqa: A002
+def histogramdd(input: Any, bins: Any, range: Any = None, weight: Any = None, density: bool = False) -> Any:  # noqa: A002
     """Counts (or weights, or densities) of points in a grid of boxes, and the edges of the grid in each direction."""
     check_tensor("histogramdd", input)
     if input.ndim < 2:

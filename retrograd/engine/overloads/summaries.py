@@ -167,18 +167,19 @@ def _interpolated(ordered: Any, q: Any, interpolation: str, ignore_nan: bool) ->
     values = ordered._array
     missing, n = np.isnan(values), values.shape[-1]
     if ignore_nan:
-        ranks = q._array.reshape(-1) * np.maximum(n - missing.sum(-1, keepdims=True) - 1, 0)
+        last = np.maximum(n - missing.sum(-1, keepdims=True) - 1, 0).astype(values.dtype)
+        exact = q.reshape(-1) * wrap(last)
     else:
-        ranks = np.where(missing.any(-1, keepdims=True), n - 1, q._array.reshape(-1) * values.dtype.type(n - 1))
-    ranks = ranks.astype(values.dtype)
+        exact = F._where(wrap(missing.any(-1, keepdims=True)), wrap(values.dtype.type(n - 1)), q.reshape(-1) * (n - 1))
+    ranks = exact._array
     rounding: dict[str, Any] = {"lower": np.floor, "higher": np.ceil, "nearest": np.round}
     ranks = rounding[interpolation](ranks) if interpolation in rounding else ranks
     below = np.floor(ranks)
     low = F.gather(ordered, -1, wrap(below.astype(np.int64)))
     if interpolation not in ("linear", "midpoint"):
         return low
-    weight = np.full_like(ranks, 0.5) if interpolation == "midpoint" else ranks - below
-    return low.lerp_(F.gather(ordered, -1, wrap(np.ceil(ranks).astype(np.int64))), wrap(weight))
+    weight = wrap(np.full_like(ranks, 0.5)) if interpolation == "midpoint" else exact - wrap(below)
+    return low.lerp_(F.gather(ordered, -1, wrap(np.ceil(ranks).astype(np.int64))), weight)
 
 
 @public("quantile", out=True)

@@ -83,7 +83,22 @@ class RowPacket:
         return f"<OpOverloadPacket(op='{self}')>"
 
 
+class FunctionPacket(RowPacket):
+    """``ops.aten.softmax``, which is no row but a function: every overload is a call of it."""
+
+    def __init__(self, opname: str, function: Callable[..., Any]) -> None:
+        super().__init__(opname, {"default": types.SimpleNamespace(call=function)})
+
+    def __getattr__(self, name: str) -> RowOverload:
+        if name.startswith("_"):
+            raise AttributeError(name)
+        made: dict[str, RowOverload] = self.__dict__["_made"]
+        return made.setdefault(name, RowOverload(self.__name__, name, made["default"].row))
+
+
 _PACKETS: dict[str, RowPacket] = {}
+functions: dict[str, Callable[..., Any]] = {}
+"""Public functions, which stand in for operators that are no rows (the face ``ops`` fills it)."""
 
 
 def overload_of(row: Any, args: tuple[Any, ...], written: str = "") -> RowOverload:
@@ -106,6 +121,8 @@ def packet(opname: str) -> RowPacket:
                 rows.setdefault(name, {}).setdefault(overload, row)
         _PACKETS.update({name: RowPacket(name, overloads) for name, overloads in rows.items()})
         _PACKETS.update({f"{name}_": _writing(f"{name}_", found) for name, found in rows.items()})
+    if opname not in _PACKETS and opname in functions:
+        _PACKETS[opname] = FunctionPacket(opname, functions[opname])
     if opname not in _PACKETS:
         raise AttributeError(f"'_OpNamespace' 'aten' object has no attribute '{opname}'")
     return _PACKETS[opname]
