@@ -17,7 +17,7 @@ from retrograd.cli.main import cli
 from retrograd.errors import LayoutError
 from retrograd.inspect.output import save
 from retrograd.inspect.render import renderers
-from retrograd.inspect.render.json_ import load_recording
+from retrograd.inspect.render.formats.json_ import load_recording
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from side_by_side import both, retrograd
 
-from retrograd.inspect.render.json_ import load_recording
+from retrograd.inspect.render.formats.json_ import load_recording
 
 STEPS = """
 import sys

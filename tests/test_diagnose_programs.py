@@ -12,7 +12,7 @@ from bug_programs import Pair, pairs, record
 
 from retrograd.inspect.diagnose import diagnose, diagnose_together, kinds
 from retrograd.inspect.findings import Finding
-from retrograd.inspect.render.json_ import decode_recording, encode_recording
+from retrograd.inspect.render.formats.json_ import decode_recording, encode_recording
 
 PAIRS = pairs()
 

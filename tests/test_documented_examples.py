@@ -17,7 +17,7 @@ import retrograd as rg
 from retrograd.cli.main import cli
 from retrograd.inspect.events import Recording
 from retrograd.inspect.output import write_output
-from retrograd.inspect.render.json_ import encode_recording
+from retrograd.inspect.render.formats.json_ import encode_recording
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]

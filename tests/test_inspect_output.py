@@ -18,7 +18,7 @@ from retrograd.errors import NoGraphError, OutputError, UnknownFormatError, Usag
 from retrograd.inspect import output
 from retrograd.inspect.output import check_writable, save, write_output
 from retrograd.inspect.render import RenderOptions
-from retrograd.inspect.render.json_ import load_recording
+from retrograd.inspect.render.formats.json_ import load_recording
 
 
 @pytest.fixture

@@ -14,7 +14,7 @@ import pytest
 from retrograd.cli.launcher import Launch, launched
 from retrograd.inspect.compare import compare
 from retrograd.inspect.lineup.lineup import Lineup
-from retrograd.inspect.render.json_ import load_recording
+from retrograd.inspect.render.formats.json_ import load_recording
 
 PROGRAM = """
 import sys, time

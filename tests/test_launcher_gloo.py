@@ -13,7 +13,7 @@ import pytest
 
 from retrograd.inspect.compare import compare
 from retrograd.inspect.lineup.lineup import Lineup
-from retrograd.inspect.render.json_ import load_recording
+from retrograd.inspect.render.formats.json_ import load_recording
 
 torch = pytest.importorskip("torch")
 pytestmark = pytest.mark.skipif(not torch.distributed.is_available(), reason="this PyTorch has no torch.distributed")

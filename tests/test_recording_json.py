@@ -20,7 +20,7 @@ from retrograd.errors import RecordingError
 from retrograd.inspect.events import SCHEMA, Event, Recording
 from retrograd.inspect.output import save
 from retrograd.inspect.render import RenderOptions, renderer_for
-from retrograd.inspect.render.json_ import decode_recording, encode_recording, load_recording
+from retrograd.inspect.render.formats.json_ import decode_recording, encode_recording, load_recording
 from retrograd.inspect.snapshot import GraphSnapshot, SourceLine
 
 

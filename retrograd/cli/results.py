@@ -11,7 +11,7 @@ from ..errors import OutputError, RetrogradError, UsageError
 from ..inspect.events import Recording
 from ..inspect.output import STDOUT, check_writable, save, with_findings
 from ..inspect.render import RenderOptions, renderer_for
-from ..inspect.render.tree import print_tree
+from ..inspect.render.formats.tree import print_tree
 from .launcher import Launch
 from .main import one_line
 from .runner import Ending

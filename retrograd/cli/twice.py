@@ -9,7 +9,7 @@ import tempfile
 
 from ..errors import UsageError
 from ..inspect.events import Recording
-from ..inspect.render.json_ import load_recording
+from ..inspect.render.formats.json_ import load_recording
 from .target import Target
 
 _SEEDED = "from retrograd.cli.seeded import start; start()"

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from .hooks_log import log_hooks as log_hooks
     from .output import save as save
     from .record import recording as recording
-    from .render.json_ import load_recording as load
+    from .render.formats.json_ import load_recording as load
     from .snapshot import GraphSnapshot as GraphSnapshot
     from .snapshot import SourceLine as SourceLine
     from .walk import walk as walk
@@ -35,7 +35,7 @@ _HOMES = {
     "diagnose": ("diagnose", "diagnose"),
     "recording": ("record", "recording"),
     "save": ("output", "save"),
-    "load": ("render.json_", "load_recording"),
+    "load": ("render.formats.json_", "load_recording"),
     "GraphSnapshot": ("snapshot", "GraphSnapshot"),
     "SourceLine": ("snapshot", "SourceLine"),
     "Recording": ("events", "Recording"),

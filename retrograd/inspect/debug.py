@@ -18,7 +18,7 @@ from .notebook import recording_bundle
 from .output import save, with_findings
 from .record import Recorder, recorded
 from .render import RenderOptions, renderer_for
-from .render.tree import print_tree
+from .render.formats.tree import print_tree
 from .snapshot import GraphSnapshot
 from .tensor_table import TensorTable
 

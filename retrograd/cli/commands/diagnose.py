@@ -17,7 +17,7 @@ from ...inspect.events import Recording
 from ...inspect.findings import Finding
 from ...inspect.lineup.lineup import of_a_job
 from ...inspect.output import STDOUT, check_writable, write_output
-from ...inspect.render.json_ import load_recording
+from ...inspect.render.formats.json_ import load_recording
 from ...inspect.render.reports import Outcome, Report, report_for, reports
 from ...inspect.render.reports.panels import print_findings
 from .. import results

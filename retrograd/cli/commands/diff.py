@@ -16,11 +16,11 @@ from retrograd.inspect.lineup.lineup import Lineup, line_up, of_a_job
 from retrograd.inspect.output import STDOUT, check_writable, save, write_output
 from retrograd.inspect.progress import progress
 from retrograd.inspect.render import RenderOptions, renderer_for
-from retrograd.inspect.render.chrome_trace import trace_json
 from retrograd.inspect.render.console_page import page_text, print_page
 from retrograd.inspect.render.diff_picture import chosen_diff, diff_picture
 from retrograd.inspect.render.diff_text import ROWS, diff_json, lineup_parts
-from retrograd.inspect.render.json_ import load_recording
+from retrograd.inspect.render.formats.chrome_trace import trace_json
+from retrograd.inspect.render.formats.json_ import load_recording
 from retrograd.inspect.render.lineup_page import lineup_page
 
 DIFFERENT = 1

@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from ...inspect.output import STDOUT, save, with_findings
-from ...inspect.render.tree import print_tree
+from ...inspect.render.formats.tree import print_tree
 from .. import results, samples
 from ..options import ConfiguredCommand, drawing_options, output_options, render_options
 

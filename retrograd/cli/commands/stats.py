@@ -13,7 +13,7 @@ from ...inspect.events import Recording
 from ...inspect.output import STDOUT, check_writable, write_output
 from ...inspect.render import RenderOptions
 from ...inspect.render.console_page import page_text, print_page
-from ...inspect.render.json_ import load_recording
+from ...inspect.render.formats.json_ import load_recording
 from ...inspect.render.stats_tables import chosen_statistics, stats_json, stats_parts
 from ...inspect.stats import ROWS
 from .. import results

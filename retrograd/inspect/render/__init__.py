@@ -1,4 +1,7 @@
-"""Renderers, found by listing this folder: a new format is one new file with a module-level ``RENDERER``."""
+"""Drawings of recordings: ``formats`` holds one file per output format, the modules beside it are shared by them.
+
+A new format is one new file in ``formats`` with a module-level ``RENDERER``; the folder is listed, nothing else.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +12,7 @@ from pathlib import Path
 
 from retrograd.errors import UnknownFormatError
 
+from . import formats
 from .base import Renderer, RenderOptions, capped, chosen_snapshots
 
 __all__ = ["RenderOptions", "Renderer", "capped", "chosen_snapshots", "renderer_for", "renderers"]
@@ -19,9 +23,9 @@ _found: dict[str, Renderer] = {}
 def renderers() -> dict[str, Renderer]:
     """Return all renderers by name, sorted; their modules are imported at the first call."""
     if not _found:
-        modules = sorted(module.name for module in pkgutil.iter_modules(__path__))
+        modules = sorted(module.name for module in pkgutil.iter_modules(formats.__path__))
         for module in modules:
-            found = getattr(importlib.import_module(f"{__name__}.{module}"), "RENDERER", None)
+            found = getattr(importlib.import_module(f"{formats.__name__}.{module}"), "RENDERER", None)
             if found is not None:
                 _found[found.name] = found
     return dict(sorted(_found.items()))
@@ -32,25 +36,25 @@ def renderer_for(wanted: str) -> Renderer:
 
     Raises ``UnknownFormatError``, which names the nearest format and all there are.
     """
-    formats = renderers()
+    known = renderers()
     key = wanted.strip().lower()
-    if key in formats:
-        return formats[key]
-    endings = [(suffix, renderer) for renderer in formats.values() for suffix in renderer.suffixes]
+    if key in known:
+        return known[key]
+    endings = [(suffix, renderer) for renderer in known.values() for suffix in renderer.suffixes]
     # Longest suffix first, so that "run.trace.json" may belong to another renderer than ".json".
     for suffix, renderer in sorted(endings, key=lambda pair: (-len(pair[0]), pair[0])):
         if key.endswith(suffix) or f".{key}" == suffix:
             return renderer
-    raise _unknown_format(wanted, key, formats)
+    raise _unknown_format(wanted, key, known)
 
 
-def _unknown_format(wanted: str, key: str, formats: dict[str, Renderer]) -> UnknownFormatError:
+def _unknown_format(wanted: str, key: str, known: dict[str, Renderer]) -> UnknownFormatError:
     """Return the error that names the nearest format and all the others."""
-    words = {word.lstrip("."): name for name, found in formats.items() for word in (name, *found.suffixes)}
+    words = {word.lstrip("."): name for name, found in known.items() for word in (name, *found.suffixes)}
     tail = key.rsplit(".", 1)[-1].rsplit("/", 1)[-1]
     near = difflib.get_close_matches(tail, sorted(words), n=1, cutoff=0.6)
     hint = f"Did you mean {words[near[0]]!r}? " if near else ""
-    listed = ", ".join(f"{name} ({' '.join(found.suffixes)})" for name, found in formats.items())
+    listed = ", ".join(f"{name} ({' '.join(found.suffixes)})" for name, found in known.items())
     is_file = len(Path(wanted).suffix) > 1 and not wanted.startswith(".")
     what = f"The suffix of {wanted!r} is none of a format." if is_file else f"No renderer writes the format {wanted!r}."
     return UnknownFormatError(what, f"{hint}Available: {listed}.")

@@ -14,8 +14,8 @@ from retrograd.inspect.snapshot import GraphSnapshot
 from .base import RenderOptions
 from .diff_picture import chosen_diff, diff_picture
 from .diff_text import ending_words, lineup_lines, norm_words, place_words
+from .formats.svg import RENDERER as SVG
 from .labels import clean, short_op, source_text, tensor_text
-from .svg import RENDERER as SVG
 
 AROUND = 12
 """Nodes shown before and after the first difference."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 from retrograd.inspect.events import Recording
 from retrograd.inspect.layout.dot_program import run_dot
 
+from ..base import RenderOptions
 from . import dot
-from .base import RenderOptions
 
 INSTEAD = "Write an .svg or .html, which retrograd draws itself."
 

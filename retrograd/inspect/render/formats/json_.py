@@ -17,7 +17,7 @@ from retrograd.inspect.columns import Plain
 from retrograd.inspect.events import SCHEMA, Recording
 from retrograd.inspect.progress import LARGE_FILE, followed, progress
 
-from .base import RenderOptions
+from ..base import RenderOptions
 
 _OPENED = {"snapshots": 2, "events": 1, "tensors": 1, "sources": 1}
 """How many levels below a top-level key are spread over lines; deeper ones are compact."""

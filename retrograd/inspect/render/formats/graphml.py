@@ -14,8 +14,8 @@ from retrograd.inspect.events import Recording
 from retrograd.inspect.progress import followed
 from retrograd.inspect.snapshot import GraphSnapshot
 
-from .base import RenderOptions, capped, chosen_snapshots
-from .labels import headline, shape_text
+from ..base import RenderOptions, capped, chosen_snapshots
+from ..labels import headline, shape_text
 
 _FORBIDDEN = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
 """Characters that XML 1.0 cannot hold."""

@@ -8,12 +8,12 @@ from typing import IO, TYPE_CHECKING
 from retrograd.inspect.events import Recording
 from retrograd.inspect.snapshot import GraphSnapshot
 
-from .base import RenderOptions, chosen_steps
-from .console_page import FILE_WIDTH, page_text, print_page
-from .labels import bytes_text, card, clean, headline, node_id
-from .scene import GHOST, unplaced, with_ghosts
-from .tree_folded import folded_tree, note_text
-from .tree_rows import Outline, Row
+from ..base import RenderOptions, chosen_steps
+from ..console_page import FILE_WIDTH, page_text, print_page
+from ..labels import bytes_text, card, clean, headline, node_id
+from ..scene import GHOST, unplaced, with_ghosts
+from ..tree_folded import folded_tree, note_text
+from ..tree_rows import Outline, Row
 
 if TYPE_CHECKING:
     from rich.text import Text

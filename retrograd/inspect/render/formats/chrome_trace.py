@@ -16,8 +16,8 @@ from retrograd.inspect.columns import nonfinite_word
 from retrograd.inspect.events import Recording
 from retrograd.inspect.snapshot import GraphSnapshot
 
-from .base import RenderOptions, chosen_snapshots
-from .labels import clean, headline, short_op, source_text
+from ..base import RenderOptions, chosen_snapshots
+from ..labels import clean, headline, short_op, source_text
 
 BETWEEN = 10.0
 """Microseconds drawn between two backward runs."""

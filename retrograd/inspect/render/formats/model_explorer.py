@@ -14,8 +14,8 @@ from retrograd.inspect.events import Recording
 from retrograd.inspect.progress import followed
 from retrograd.inspect.snapshot import GraphSnapshot
 
-from .base import RenderOptions, capped, chosen_snapshots
-from .labels import bytes_text, card, clean, headline, node_id, shape_text
+from ..base import RenderOptions, capped, chosen_snapshots
+from ..labels import bytes_text, card, clean, headline, node_id, shape_text
 
 
 class ModelExplorerRenderer:

@@ -11,15 +11,15 @@ from retrograd.inspect.events import Recording
 from retrograd.inspect.garbage import collector_paused
 from retrograd.inspect.snapshot import GraphSnapshot
 
-from . import labels, theme
-from .base import RenderOptions, capped, chosen_steps
-from .drawing import draw, number, text
-from .page.account import findings_data, sources_data
-from .page.hooks import hooks_data
-from .page.measures import measure_data
-from .page.packing import Packed, Packing, Plain
-from .page.structure import same_structure, structure_data
-from .scene import scene, unplaced, with_ghosts
+from .. import labels, theme
+from ..base import RenderOptions, capped, chosen_steps
+from ..drawing import draw, number, text
+from ..page.account import findings_data, sources_data
+from ..page.hooks import hooks_data
+from ..page.measures import measure_data
+from ..page.packing import Packed, Packing, Plain
+from ..page.structure import same_structure, structure_data
+from ..scene import scene, unplaced, with_ghosts
 
 _SLOT = re.compile(r"\{\{([\w.]+)\}\}")
 _MOST_NODES = 1_000_000
@@ -128,7 +128,7 @@ def _still(snapshot: GraphSnapshot, options: RenderOptions, step: int) -> str:
 
 def _asset(name: str) -> str:
     """Return the text of a file in ``assets``."""
-    return (resources.files(__package__) / "assets" / name).read_text(encoding="utf-8")
+    return (resources.files("retrograd.inspect.render") / "assets" / name).read_text(encoding="utf-8")
 
 
 def _filled(page: str, parts: dict[str, str]) -> str:

@@ -6,11 +6,11 @@ from retrograd.inspect.events import Recording
 from retrograd.inspect.garbage import collector_paused
 from retrograd.inspect.layout.text_size import shortened, text_width
 
-from . import labels, theme
-from .base import RenderOptions, chosen_steps
-from .drawing import draw, number, text
-from .legend import legend
-from .scene import Note, Scene, scene, unplaced
+from .. import labels, theme
+from ..base import RenderOptions, chosen_steps
+from ..drawing import draw, number, text
+from ..legend import legend
+from ..scene import Note, Scene, scene, unplaced
 
 _SIDE = 24.0
 _LINE = 16.0

@@ -9,12 +9,12 @@ from dataclasses import replace
 from retrograd.inspect.events import Recording
 from retrograd.inspect.snapshot import GraphSnapshot
 
-from .base import RenderOptions, chosen_steps
-from .cards import plain_words
-from .labels import card, clean, headline
-from .scale import scale
-from .scene import GHOST, Scene, outline, scene
-from .theme import KINDS, LIGHT
+from ..base import RenderOptions, chosen_steps
+from ..cards import plain_words
+from ..labels import card, clean, headline
+from ..scale import scale
+from ..scene import GHOST, Scene, outline, scene
+from ..theme import KINDS, LIGHT
 
 MAX_EDGES = 500
 """Mermaid's default limit of edges."""

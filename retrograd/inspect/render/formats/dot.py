@@ -14,12 +14,12 @@ from retrograd.inspect.events import Recording
 from retrograd.inspect.progress import followed
 from retrograd.inspect.snapshot import GraphSnapshot
 
-from .base import RenderOptions, capped, chosen_steps
-from .cards import plain_words
-from .labels import clean, edge_text, headline, source_text, tensor_text
-from .scale import scale
-from .scene import GHOST, Scene, outline, scene
-from .theme import KINDS, LIGHT
+from ..base import RenderOptions, capped, chosen_steps
+from ..cards import plain_words
+from ..labels import clean, edge_text, headline, source_text, tensor_text
+from ..scale import scale
+from ..scene import GHOST, Scene, outline, scene
+from ..theme import KINDS, LIGHT
 
 _LONGEST = 120
 """Characters of one line of a label; older Graphviz cannot read very long strings."""

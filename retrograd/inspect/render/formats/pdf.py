@@ -7,8 +7,8 @@ import re
 from retrograd.inspect.events import Recording
 from retrograd.inspect.layout.dot_program import run_dot
 
+from ..base import RenderOptions
 from . import dot
-from .base import RenderOptions
 
 _DATE = re.compile(rb"/CreationDate \(D:[^()]*\)")
 INSTEAD = "Write an .svg or .html, which retrograd draws itself."
