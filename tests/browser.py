@@ -59,7 +59,7 @@ class Browser:
         request = urllib.request.Request(self._root + self._session + path, data, method=method)
         request.add_header("Content-Type", "application/json")
         try:
-            with urllib.request.urlopen(request, timeout=120) as answer:
+            with urllib.request.urlopen(request, timeout=300) as answer:
                 return json.load(answer)["value"]
         except urllib.error.HTTPError as error:
             raise AssertionError(json.load(error)["value"]["message"]) from None
@@ -75,7 +75,7 @@ class Browser:
         """Return the value of a JavaScript expression."""
         return self.call("POST", "/execute/sync", {"script": f"return {script};", "args": []})
 
-    def wait(self, condition: str, seconds: float = 60) -> None:
+    def wait(self, condition: str, seconds: float = 120) -> None:
         """Wait until a JavaScript expression is true."""
         end = time.monotonic() + seconds
         while not self.run(condition):
@@ -129,7 +129,7 @@ def browser(folder: Path, flags: str = "") -> Iterator[Browser]:
         yield from _session(process, folder / "profile", flags)
     finally:
         process.terminate()
-        process.communicate(timeout=30)
+        process.communicate(timeout=300)
 
 
 def _session(process: subprocess.Popen[str], profile: Path, flags: str) -> Iterator[Browser]:

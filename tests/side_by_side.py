@@ -40,7 +40,7 @@ def start(command: list[str], cwd: Path, **extra: str) -> subprocess.Popen[bytes
 
 def finish(process: subprocess.Popen[bytes], stdin: bytes = b"") -> Outcome:
     """Feed a process its standard input and wait for its end."""
-    out, err = process.communicate(stdin, timeout=120)
+    out, err = process.communicate(stdin, timeout=300)
     return Outcome(process.returncode, _steady(out.decode()), _steady(err.decode()))
 
 

@@ -38,7 +38,7 @@ def retrograd(*arguments: object, **asked: object) -> Result:
 def process(*arguments: object, **asked: object) -> subprocess.CompletedProcess[str]:
     """Run the command as a process of its own."""
     command = [sys.executable, "-m", "retrograd", *map(str, arguments)]
-    return subprocess.run(command, capture_output=True, encoding="utf-8", timeout=120, check=False, **asked)  # type: ignore[call-overload, no-any-return]
+    return subprocess.run(command, capture_output=True, encoding="utf-8", timeout=300, check=False, **asked)  # type: ignore[call-overload, no-any-return]
 
 
 BY_GRAPHVIZ = ("png", "pdf")
@@ -195,7 +195,7 @@ def test_a_reader_that_leaves(run_json: Path) -> None:
     path = run_json.with_name("long.json")
     save(recording(chain(20_000)), str(path))
     shell = f"'{sys.executable}' -m retrograd render '{path}' -f dot | head -n 1"
-    done = subprocess.run(shell, shell=True, capture_output=True, text=True, timeout=120, check=False)
+    done = subprocess.run(shell, shell=True, capture_output=True, text=True, timeout=300, check=False)
 
     assert (done.stdout, done.stderr) == ("digraph {\n", "")
 
@@ -207,7 +207,7 @@ def test_a_full_standard_output(run_json: Path) -> None:
     for arguments in ([], ["-f", "dot"]):
         with open("/dev/full", "w", encoding="utf-8") as full:
             command = [sys.executable, "-m", "retrograd", "render", str(run_json), *arguments]
-            done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, timeout=120, check=False)
+            done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, timeout=300, check=False)
         assert "No space left" in done.stderr
         assert done.stderr.count("\n") == 1
         assert done.returncode == 3
@@ -229,7 +229,7 @@ def loaded_by(*arguments: object) -> str:
     """Which heavy packages are loaded after a command."""
     heavy = {"networkx", "rich", "graphviz", "torch", "ssl"}
     code = PROBE.format(arguments=[str(argument) for argument in arguments], heavy=heavy)
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120, check=True)
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=300, check=True)
     return done.stdout.splitlines()[-1]
 
 

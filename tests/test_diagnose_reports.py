@@ -125,7 +125,7 @@ def run(*arguments: str, cwd: Path) -> subprocess.CompletedProcess[str]:
     """Run the command."""
     environment = {**os.environ, "PYTHONPATH": str(ROOT), "NO_COLOR": "1"}
     command = [sys.executable, "-m", "retrograd", "diagnose", *arguments]
-    return subprocess.run(command, cwd=cwd, capture_output=True, text=True, env=environment, timeout=120, check=False)
+    return subprocess.run(command, cwd=cwd, capture_output=True, text=True, env=environment, timeout=300, check=False)
 
 
 PROGRAM = """\

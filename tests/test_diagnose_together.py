@@ -134,7 +134,7 @@ def test_twice(mode: str, tmp_path: Path) -> None:
     script.write_text(PROGRAM)
     last = "exit" if mode == "backward" else "end"
     command = [sys.executable, "-m", "retrograd", "diagnose", "--twice", "train.py", "--", mode, last]
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=150, check=False)
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=300, check=False)
     said = " ".join(done.stderr.replace("│", " ").split())
 
     assert done.stdout == "ran\n"

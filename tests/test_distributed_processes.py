@@ -13,7 +13,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
 SAMPLE = ROOT / "sample_graphs" / "digits_parallel.py"
-TIME_LIMIT = 150
+TIME_LIMIT = 300
 
 
 def run(command: list[str], **environment: str) -> subprocess.CompletedProcess[str]:

@@ -90,7 +90,7 @@ def in_ranks(count: int, work: Callable[[ThreadRank], Any]) -> list[Any]:
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join(60)
+        thread.join(300)
     return [*results, room]
 
 

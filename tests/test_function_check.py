@@ -141,8 +141,9 @@ def rng_state(torch):
 def test_what_cannot_be_checked_is_not_judged(engine, problem, monkeypatch):
     """A Function that is not repeatable, fails the second time, ends the program or never returns has no verdict."""
     calls, go_on = [], threading.Event()
-    monkeypatch.setattr(check, "SECONDS", 0.3)
-    monkeypatch.setattr(check, "_GRACE", 0.3)
+    if problem == "waits":
+        monkeypatch.setattr(check, "SECONDS", 1.0)
+        monkeypatch.setattr(check, "_GRACE", 0.3)
 
     def deed(x):
         calls.append(problem)
@@ -151,7 +152,7 @@ def test_what_cannot_be_checked_is_not_judged(engine, problem, monkeypatch):
         if problem == "counts":
             x += len(calls)
         elif problem == "waits":
-            go_on.wait(30)
+            go_on.wait(100)
         else:
             raise {"raises": ValueError, "leaves": SystemExit}[problem]
 
@@ -160,7 +161,7 @@ def test_what_cannot_be_checked_is_not_judged(engine, problem, monkeypatch):
     go_on.set()
     for thread in threading.enumerate():
         if thread.name == isolation.NAME:
-            thread.join(10)
+            thread.join(100)
             assert not thread.is_alive(), "it does not stop when its time is over"
 
 

@@ -21,7 +21,7 @@ from retrograd.inspect.render.diff_text import lineup_lines
 from retrograd.inspect.render.formats.json_ import load_recording
 
 ROOT = Path(__file__).resolve().parent.parent
-TIME_LIMIT = 120
+TIME_LIMIT = 300
 
 PROGRAM = """
 import os, sys, time
@@ -52,6 +52,8 @@ for step in range(3):
         raise ValueError("bad batch")
     if mode == "stuck" and wrong:
         h.register_hook(stuck)
+    if mode == "stuck" and step == 1 and not odd:
+        w.register_hook(lambda gradient: open("waiting", "w").close())
     (h * v).sum().backward()
 """
 
@@ -168,9 +170,10 @@ def test_a_rank_that_is_stuck(kill: bool, tmp_path: Path) -> None:
     """One rank hangs in the middle of backward, the other in the reduction; SIGKILL leaves no file, SIGTERM does."""
     job = start(tmp_path, "stuck")
     limit = time.monotonic() + TIME_LIMIT
-    while not (tmp_path / "stuck").exists() and job.poll() is None and time.monotonic() < limit:
+    names = ("stuck", "waiting")
+    while not all((tmp_path / name).exists() for name in names) and job.poll() is None and time.monotonic() < limit:
         time.sleep(0.1)
-    time.sleep(1.0)
+    time.sleep(1.0)  # from the hook to the reduction
     for rank in (1,) if kill else (1, 0):  # mpirun itself would leave the ranks one second between TERM and KILL
         os.kill(int((tmp_path / f"pid{rank}").read_text()), signal.SIGKILL if kill else signal.SIGTERM)
     finish(job)

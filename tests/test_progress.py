@@ -60,7 +60,7 @@ def on_terminal(*arguments: str, folder: Path | None = None) -> str:
             break
         parts.append(part)
     os.close(parent)
-    assert started.wait(timeout=60) == 0, b"".join(parts)
+    assert started.wait(timeout=300) == 0, b"".join(parts)
     return b"".join(parts).decode()
 
 
@@ -105,7 +105,7 @@ def test_interrupted_work_leaves_no_half_file(wait: float, tmp_path: Path) -> No
     started = subprocess.Popen(command, stderr=subprocess.PIPE)
     time.sleep(wait)
     started.send_signal(signal.SIGINT)
-    started.communicate(timeout=120)
+    started.communicate(timeout=300)
     text = target.read_text()
 
     assert text == "old" or text.endswith("</graphml>\n")

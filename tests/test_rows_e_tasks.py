@@ -15,7 +15,7 @@ import retrograd
 
 def in_threads(count, work):
     """Run ``work(i)`` in threads that start together; the exceptions they raised."""
-    barrier = threading.Barrier(count, timeout=60)
+    barrier = threading.Barrier(count, timeout=300)
     errors = []
 
     def run(i):

@@ -138,7 +138,7 @@ print("saved", flush=True)
 def run_program(folder: Path, end: str) -> int:
     """Run a program that saves one value in this folder and ends in a certain way."""
     command = [sys.executable, "-c", PROGRAM.format(end=end), str(folder)]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
     assert done.stdout == "saved\n", done.stderr
     return done.returncode
 
@@ -178,6 +178,6 @@ y.sum().backward()
 """
     )
     done = subprocess.run(
-        [sys.executable, "-c", program, str(tmp_path)], capture_output=True, text=True, timeout=60, check=False
+        [sys.executable, "-c", program, str(tmp_path)], capture_output=True, text=True, timeout=300, check=False
     )
     assert (done.returncode, done.stderr) == (0, "")

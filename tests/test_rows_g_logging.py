@@ -171,7 +171,7 @@ def test_G_56_without_importing_the_graph_module():
         "logging.getLogger('torch.autograd.graph').setLevel(logging.DEBUG)\n"
         "y.backward()\n"
     )
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=True)
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=300, check=True)
     assert done.stdout.count("Executing: ") == 2
 
 
