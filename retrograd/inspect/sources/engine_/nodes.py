@@ -77,7 +77,9 @@ class Nodes(Observer):
         numbers = watching.sink.tensors.numbers(tensors)
         for (accumulator, array, began, ended), leaf, known in zip(leaves, tensors, numbers, strict=True):
             number = watching.enter(leaf, None, "") if known is None else known
-            watching.gradients[watching.enter(leaf._meta.grad, None, self._name_of_gradient(number))] = number
+            held = leaf._meta.grad
+            if held is not None:  # another thread may have cleared it
+                watching.gradients[watching.enter(held, None, self._name_of_gradient(number))] = number
             figures = self._send(run, leaf, number, array)
             if gathered is not None:
                 gathered.took(accumulator, figures, began, ended)
