@@ -224,16 +224,15 @@ def capture(
 def _leads_only_to(roots: list[Any], wanted: list[Any]) -> bool:
     """Whether every path from the roots ends at a wanted leaf."""
     seen = {*roots, *wanted}
-    stack = [edge for edge in roots if edge not in wanted]
-    while stack:
-        node = stack.pop()
+    found = [edge for edge in roots if edge not in wanted]
+    for node in found:  # which grows meanwhile
         leads = False
         for edge in (node.node,) if node.__class__ is Port else node._edges:
             if edge is not None:
                 leads = True
                 if edge not in seen:
                     seen.add(edge)
-                    stack.append(edge)
+                    found.append(edge)
         if not leads:
             return False
     return True
