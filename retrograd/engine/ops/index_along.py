@@ -11,7 +11,7 @@ from ..table.registry import F
 from ..tensors.dtypes import scalar_name
 from .elementwise import element
 from .reduce import axes_of
-from .scatter import _lines, check_bounds, check_index, reduce_shares, reduced_at
+from .scatter import at_least_1d, check_bounds, check_index, reduce_shares, reduced_at
 from .statistics import raw
 
 
@@ -31,13 +31,13 @@ def _index_select(self: Any, dim: int, index: Any) -> Any:
     """The slices of ``dim`` that ``index`` names."""
     if not self.ndim and index.size != 1:
         raise RuntimeError(f"index_select(): Index to scalar can have only 1 value, got {index.size} value(s)")
-    out = np.array(_lines(self)[_at(self, dim, index, "index_select")])
+    out = np.array(at_least_1d(self)[_at(self, dim, index, "index_select")])
     return out if self.ndim else out.reshape(())
 
 
 def _index_select_backward(g: Any, sizes: tuple[int, ...], dim: int, index: Any) -> Any:
     out = np.zeros(sizes, g.dtype)
-    np.add.at(_lines(out), _at(out, dim, index, "index_select"), _lines(np.asarray(g)))
+    np.add.at(at_least_1d(out), _at(out, dim, index, "index_select"), at_least_1d(np.asarray(g)))
     return out
 
 
@@ -59,7 +59,7 @@ def _slices_of(self: Any, dim: int, index: Any, source: Any, name: str) -> Any:
         raise RuntimeError(f"index_copy_(): Expected a long tensor for index, but got {scalar_name(index.dtype)}")
     _same(name, self, source)
     axis = (*axes_of(dim, self.ndim), 0)[0]
-    lines, whole = _lines(source), _lines(self)
+    lines, whole = at_least_1d(source), at_least_1d(self)
     if lines.ndim != whole.ndim or any(n != m for d, (n, m) in enumerate(zip(lines.shape, whole.shape, strict=True))
                                        if d != axis):  # fmt: skip
         raise RuntimeError(
@@ -77,7 +77,7 @@ def _index_add(self: Any, dim: int, index: Any, source: Any, alpha: Any = 1) -> 
     out = np.array(self)
     values = _slices_of(self, dim, index, source, "index_add")
     scaled = values if alpha == 1 else values * element(alpha, self.dtype)
-    np.add.at(_lines(out), _at(self, dim, index, "index_add"), scaled)
+    np.add.at(at_least_1d(out), _at(self, dim, index, "index_add"), scaled)
     return out
 
 
@@ -94,7 +94,7 @@ linear(
 
 def _index_copy(self: Any, dim: int, index: Any, source: Any) -> Any:
     out = np.array(self)
-    _lines(out)[_at(self, dim, index, "index_copy")] = _slices_of(self, dim, index, source, "index_copy")
+    at_least_1d(out)[_at(self, dim, index, "index_copy")] = _slices_of(self, dim, index, source, "index_copy")
     return out
 
 
@@ -104,7 +104,7 @@ linear("index_copy", _index_copy, tensors="self index source", inplace=True,
 
 def _index_fill(self: Any, dim: int, index: Any, value: Any) -> Any:
     out = np.array(self)
-    _lines(out)[_filled_places(self, dim, index)] = value
+    at_least_1d(out)[_filled_places(self, dim, index)] = value
     return out
 
 
@@ -141,7 +141,7 @@ def _index_reduce(self: Any, dim: int, index: Any, source: Any, reduce: str, inc
         )
     out = np.array(self)
     values = _slices_of(self, dim, index, source, "index_reduce")
-    reduced_at(_lines(out), _at(self, dim, index, "index_reduce"), values, reduce, include_self)
+    reduced_at(at_least_1d(out), _at(self, dim, index, "index_reduce"), values, reduce, include_self)
     return out
 
 

@@ -303,3 +303,26 @@ def _pdist_slope(g: Any, self: Any, p: float) -> Any:
 
 
 function("_pdist", _pdist, node="PdistBackward0", tensors="self", self=_pdist_slope, kinds="w")
+
+
+# -- squared differences
+
+
+def _mse_loss(self: Any, target: Any, reduction: str = "mean") -> Any:
+    squares = np.square(self - target)
+    if reduction == "none":
+        return squares
+    return np.add.reduce(squares, axis=None) if reduction == "sum" else np.mean(squares, dtype=squares.dtype)
+
+
+def _mse_slope(g: Any, self: Any, target: Any, reduction: str) -> Any:
+    difference = self - target
+    if reduction == "mean":
+        return g * difference * (2.0 / max(int(np.prod(difference.shape)), 1))
+    return g * difference * 2.0
+
+
+function(
+    "_mse_loss", _mse_loss, node="MseLossBackward0", promote="common",
+    self=_mse_slope, target=lambda g, self, target, reduction: -_mse_slope(g, self, target, reduction), kinds="f",
+)  # fmt: skip

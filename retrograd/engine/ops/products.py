@@ -1,4 +1,4 @@
-"""More products: of batches, with something added, across vectors."""
+"""Products of batches and vectors: ``matmul``, products added to a tensor, ``vdot``, ``cross``, ``trace``."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ..table.op import linear, multilinear
 from ..table.registry import F
 from ..tensors.dtypes import scalar_name
 from .elementwise import conj
-from .linalg import _bmm, _mv, _need, _outer, _times
+from .matrix_products import bmm, mv, outer, require, scaled
 from .reduce import axes_of
 
 
@@ -52,32 +52,32 @@ def _pushed(product: Any) -> Any:
         _, a, b, beta, alpha = primal
         total = results[0] * 0
         if 0 in tangents:
-            total = total + _times(tangents[0], beta)
+            total = total + scaled(tangents[0], beta)
         if 1 in tangents:
-            total = total + _times(product(tangents[1], b), alpha)
+            total = total + scaled(product(tangents[1], b), alpha)
         if 2 in tangents:
-            total = total + _times(product(a, tangents[2]), alpha)
+            total = total + scaled(product(a, tangents[2]), alpha)
         return total
 
     return jvp
 
 
 def _bias(g: Any, beta: Any) -> Any:
-    return _times(g, conj(beta))
+    return scaled(g, conj(beta))
 
 
 multilinear(
-    "addmv", lambda self, mat, vec, beta=1, alpha=1: _plus(self, _mv(mat, vec), beta, alpha),
+    "addmv", lambda self, mat, vec, beta=1, alpha=1: _plus(self, mv(mat, vec), beta, alpha),
     promote="", public=False, inplace=True, jvp=_pushed(lambda a, b: F.mv(a, b)), self=_bias,
-    mat=lambda g, vec, alpha: _times(F._outer(g, conj(vec)), conj(alpha)),
-    vec=lambda g, mat, alpha: _times(F.mv(F.t(conj(mat)), g), conj(alpha)),
+    mat=lambda g, vec, alpha: scaled(F._outer(g, conj(vec)), conj(alpha)),
+    vec=lambda g, mat, alpha: scaled(F.mv(F.t(conj(mat)), g), conj(alpha)),
     kinds="fciu",
 )  # fmt: skip
 multilinear(
-    "baddbmm", lambda self, batch1, batch2, beta=1, alpha=1: _plus(self, _bmm(batch1, batch2), beta, alpha),
+    "baddbmm", lambda self, batch1, batch2, beta=1, alpha=1: _plus(self, bmm(batch1, batch2), beta, alpha),
     promote="", public=False, inplace=True, jvp=_pushed(lambda a, b: F.bmm(a, b)), self=_bias,
-    batch1=lambda g, batch2, alpha: _times(F.bmm(g, adjoint(batch2)), conj(alpha)),
-    batch2=lambda g, batch1, alpha: _times(F.bmm(adjoint(batch1), g), conj(alpha)),
+    batch1=lambda g, batch2, alpha: scaled(F.bmm(g, adjoint(batch2)), conj(alpha)),
+    batch2=lambda g, batch1, alpha: scaled(F.bmm(adjoint(batch1), g), conj(alpha)),
     kinds="fciu",
 )  # fmt: skip
 
@@ -88,25 +88,25 @@ def _spread_batch(g: Any, batch: Any) -> Any:
 
 multilinear(
     "addbmm", lambda self, batch1, batch2, beta=1, alpha=1: _plus(
-        self, _bmm(batch1, batch2).sum(0, dtype=batch1.dtype), beta, alpha),
+        self, bmm(batch1, batch2).sum(0, dtype=batch1.dtype), beta, alpha),
     promote="", public=False, inplace=True, jvp=_pushed(lambda a, b: F._sum_dim(F.bmm(a, b), 0)), self=_bias,
-    batch1=lambda g, batch2, alpha: _times(F.bmm(_spread_batch(g, batch2), adjoint(batch2)), conj(alpha)),
-    batch2=lambda g, batch1, alpha: _times(F.bmm(adjoint(batch1), _spread_batch(g, batch1)), conj(alpha)),
+    batch1=lambda g, batch2, alpha: scaled(F.bmm(_spread_batch(g, batch2), adjoint(batch2)), conj(alpha)),
+    batch2=lambda g, batch1, alpha: scaled(F.bmm(adjoint(batch1), _spread_batch(g, batch1)), conj(alpha)),
     kinds="fciu",
 )  # fmt: skip
 
 
 def _addr(self: Any, vec1: Any, vec2: Any, beta: Any = 1, alpha: Any = 1) -> Any:
     for name, v in (("vec1", vec1), ("vec2", vec2)):
-        _need(v.ndim == 1, f"addr: Expected 1-D argument {name}, but got {v.ndim}-D")
-    return _plus(self, _outer(vec1, vec2), beta, alpha)
+        require(v.ndim == 1, f"addr: Expected 1-D argument {name}, but got {v.ndim}-D")
+    return _plus(self, outer(vec1, vec2), beta, alpha)
 
 
 multilinear(
     "addr", _addr,
     promote="", public=False, inplace=True, jvp=_pushed(lambda a, b: F._outer(a, b)), self=_bias,
-    vec1=lambda g, vec2, alpha: _times(F.mv(g, conj(vec2)), conj(alpha)),
-    vec2=lambda g, vec1, alpha: _times(F.mv(F.t(g), conj(vec1)), conj(alpha)),
+    vec1=lambda g, vec2, alpha: scaled(F.mv(g, conj(vec2)), conj(alpha)),
+    vec2=lambda g, vec1, alpha: scaled(F.mv(F.t(g), conj(vec1)), conj(alpha)),
 )  # fmt: skip
 
 
@@ -115,13 +115,13 @@ multilinear(
 
 def _vdot(self: Any, other: Any) -> Any:
     """Inner product of two vectors, the first one conjugated."""
-    _need(self.ndim == 1 and other.ndim == 1, f"1D tensors expected, but got {self.ndim}D and {other.ndim}D tensors")
-    _need(
+    require(self.ndim == 1 and other.ndim == 1, f"1D tensors expected, but got {self.ndim}D and {other.ndim}D tensors")
+    require(
         self.shape == other.shape,
         f"inconsistent tensor size, expected tensor [{self.shape[0]}] and src [{other.shape[0]}] to have the same "
         "number of elements",
     )
-    _need(
+    require(
         self.dtype == other.dtype,
         f"dot : expected both vectors to have same dtype, but found {scalar_name(self.dtype)} and "
         f"{scalar_name(other.dtype)}",
@@ -136,13 +136,13 @@ multilinear(
 
 def _cross(self: Any, other: Any, dim: int = -1) -> Any:
     """Cross product of vectors of three elements along ``dim``."""
-    _need(
+    require(
         self.ndim == other.ndim,
         f"linalg.cross: inputs must have the same number of dimensions. Got input with size {list(self.shape)} and "
         f"other with size {list(other.shape)}",
     )
     axis = axes_of(dim, self.ndim)[0]
-    _need(
+    require(
         self.shape[axis] == 3 and other.shape[axis] == 3,
         f"linalg.cross: inputs dimension {dim} must have length 3. Got {self.shape[axis]} and {other.shape[axis]}",
     )
@@ -160,7 +160,7 @@ multilinear(
 
 def _trace(self: Any) -> Any:
     """Sum of the diagonal of a matrix."""
-    _need(self.ndim == 2, f"trace: expected a matrix, but got tensor with dim {self.ndim}")
+    require(self.ndim == 2, f"trace: expected a matrix, but got tensor with dim {self.ndim}")
     return np.asarray(np.trace(self, dtype=np.int64 if self.dtype.kind in "biu" else self.dtype))
 
 

@@ -10,7 +10,7 @@ from ..aliasing.strided import strided
 from ..table.op import linear, listwise
 from ..table.registry import F
 from .reduce import axes_of
-from .shape import _diagonal, _select
+from .shape import diagonal_of, selected
 
 linear("flip", lambda self, dims: np.array(np.flip(self, axes_of(dims, self.ndim) if dims else ())), public=False,
        self=lambda g, dims: F.flip(g, dims))  # fmt: skip
@@ -116,12 +116,12 @@ def _diag_embed(self: Any, offset: int = 0, dim1: int = -2, dim2: int = -1) -> A
     for axis in sorted((first, second)):
         shape.insert(axis, n)
     out = np.zeros(shape, self.dtype)
-    _diagonal(out, offset, first, second)[...] = self
+    diagonal_of(out, offset, first, second)[...] = self
     return out
 
 
 linear("diag_embed", _diag_embed, self=lambda g, offset, dim1, dim2: F.diagonal(g, offset, dim1, dim2))
-linear("_diagonal_copy", lambda self, offset, dim1, dim2: np.array(_diagonal(self, offset, dim1, dim2)),
+linear("_diagonal_copy", lambda self, offset, dim1, dim2: np.array(diagonal_of(self, offset, dim1, dim2)),
        node="DiagonalBackward0_copy", self=lambda g, self_sizes, offset, dim1, dim2: F._diagonal_backward(
            g, tuple(self_sizes), offset, dim1, dim2))  # fmt: skip
 
@@ -164,7 +164,7 @@ def _written(self: Any, src: Any, window: Any, name: str) -> Any:
 
 def _diagonal_scatter(self: Any, src: Any, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Any:
     """A copy with ``src`` on a diagonal."""
-    return _written(self, src, lambda a: _diagonal(a, offset, dim1, dim2), "diagonal_scatter")
+    return _written(self, src, lambda a: diagonal_of(a, offset, dim1, dim2), "diagonal_scatter")
 
 
 linear(
@@ -177,7 +177,7 @@ linear(
 
 def _select_scatter(self: Any, src: Any, dim: int, index: int) -> Any:
     """A copy with ``src`` as one entry of a dimension."""
-    return _written(self, src, lambda a: _select(a, dim, index), "select_scatter")
+    return _written(self, src, lambda a: selected(a, dim, index), "select_scatter")
 
 
 linear(

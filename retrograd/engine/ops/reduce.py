@@ -154,7 +154,8 @@ def _extreme(choose: Any) -> Any:
     return forward
 
 
-def _scatter_back(g: Any, self_sizes: Any, dim: int, keepdim: bool, indices: Any) -> Any:
+def scatter_back(g: Any, self_sizes: Any, dim: int, keepdim: bool, indices: Any) -> Any:
+    """Gradient of a reduction that selects elements: back to the places in ``indices``."""
     return F._value_selecting_backward(g[0], indices, tuple(self_sizes), dim, keepdim)
 
 
@@ -194,14 +195,15 @@ linear(
 )  # fmt: skip
 
 
-def _selected_tangent(primal: Any, tangents: Any, results: Any) -> Any:
+def selected_tangent(primal: Any, tangents: Any, results: Any) -> Any:
+    """Forward rule of a reduction that selects elements: their tangents."""
     return F._take_values(tangents[0], results[1], primal[1], primal[2]), None
 
 
 function("_max_dim", _extreme(np.argmax), node="MaxBackward0", results="values indices", nondiff=(1,),
-         self=_scatter_back, jvp=_selected_tangent)  # fmt: skip
+         self=scatter_back, jvp=selected_tangent)  # fmt: skip
 function("_min_dim", _extreme(np.argmin), node="MinBackward0", results="values indices", nondiff=(1,),
-         self=_scatter_back, jvp=_selected_tangent)  # fmt: skip
+         self=scatter_back, jvp=selected_tangent)  # fmt: skip
 
 
 def _arg(choose: Any) -> Any:

@@ -46,18 +46,19 @@ def places(self: Any, dim: int, index: Any, name: str) -> Any:
     return tuple(at if d == axis else grid[d] for d in range(whole.ndim))
 
 
-def _lines(a: Any) -> Any:
+def at_least_1d(a: Any) -> Any:
+    """The array; a 0-d one as a view with one element."""
     return a.reshape(1) if not a.ndim else a
 
 
 def _gather(self: Any, dim: int, index: Any, sparse_grad: bool = False) -> Any:
     """The elements that ``index`` names along ``dim``."""
-    return np.array(_lines(self)[places(self, dim, index, "gather")]).reshape(index.shape)
+    return np.array(at_least_1d(self)[places(self, dim, index, "gather")]).reshape(index.shape)
 
 
 def _gather_backward(g: Any, sizes: tuple[int, ...], dim: int, index: Any) -> Any:
     out = np.zeros(sizes, g.dtype)
-    np.add.at(_lines(out), places(out, dim, index, "gather"), _lines(np.asarray(g)) if index.size else 0)
+    np.add.at(at_least_1d(out), places(out, dim, index, "gather"), at_least_1d(np.asarray(g)) if index.size else 0)
     return out
 
 
@@ -89,13 +90,13 @@ def _check_source(name: str, self: Any, src: Any) -> None:
 def _scatter(self: Any, dim: int, index: Any, src: Any) -> Any:
     _check_source("scatter", self, src)
     out = np.array(self)
-    _lines(out)[places(self, dim, index, "scatter")] = _source(src, index, self.dtype)
+    at_least_1d(out)[places(self, dim, index, "scatter")] = _source(src, index, self.dtype)
     return out
 
 
 def _scatter_number(self: Any, dim: int, index: Any, value: Any) -> Any:
     out = np.array(self)
-    _lines(out)[places(self, dim, index, "scatter")] = value
+    at_least_1d(out)[places(self, dim, index, "scatter")] = value
     return out
 
 
@@ -124,7 +125,7 @@ def _scatter_add(self: Any, dim: int, index: Any, src: Any) -> Any:
     """A copy with ``src`` added at the places that ``index`` names."""
     _check_source("scatter", self, src)
     out = np.array(self)
-    np.add.at(_lines(out), places(self, dim, index, "scatter_add"), _source(src, index, self.dtype))
+    np.add.at(at_least_1d(out), places(self, dim, index, "scatter_add"), _source(src, index, self.dtype))
     return out
 
 
@@ -173,7 +174,7 @@ def _scatter_reduce(self: Any, dim: int, index: Any, src: Any, reduce: str, incl
     where = places(self, dim, index, "scatter_reduce")
     if index.size:
         values = np.broadcast_to(_source(src, index, self.dtype), index.shape)
-        reduced_at(_lines(out), where, _lines(values), reduce, include_self)
+        reduced_at(at_least_1d(out), where, at_least_1d(values), reduce, include_self)
     return out
 
 
@@ -243,7 +244,7 @@ def _scatter_with(self: Any, dim: int, index: Any, src: Any, reduce: str) -> Any
     where = places(self, dim, index, "scatter")
     if index.size:
         values = np.broadcast_to(_source(src, index, self.dtype), index.shape)
-        _REDUCE[reduce].at(_lines(out), where, _lines(values))
+        _REDUCE[reduce].at(at_least_1d(out), where, at_least_1d(values))
     return out
 
 

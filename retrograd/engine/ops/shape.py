@@ -18,7 +18,8 @@ from .reduce import axes_of
 # -- broadcasting
 
 
-def _expand(self: Any, size: tuple[int, ...]) -> Any:
+def expanded(self: Any, size: tuple[int, ...]) -> Any:
+    """The array broadcast to ``size``, where -1 keeps a dimension; a view."""
     if self.shape == size:
         return self[...]
     if not self.ndim and self.flags.carray and min(size) >= 0:  # the gradient of a sum
@@ -79,7 +80,7 @@ def _writeable_broadcast(a: Any, shape: tuple[int, ...]) -> Any:
     return np.lib.stride_tricks.as_strided(a, shape, strides)
 
 
-linear("expand", _expand, view=True, public=False, self=lambda g, self_sizes: F.sum_to_size(g, tuple(self_sizes)))
+linear("expand", expanded, view=True, public=False, self=lambda g, self_sizes: F.sum_to_size(g, tuple(self_sizes)))
 linear(
     "sum_to_size", lambda self, size: sum_to(self, tuple(size)), node="SumBackward1", public=False,
     self=lambda g, self_sizes: F.expand(g, tuple(self_sizes)),
@@ -213,7 +214,8 @@ linear("_squeeze_dims", _squeeze_dim, node="SqueezeBackward2", view=True,
 # -- windows on memory
 
 
-def _select(self: Any, dim: int, index: int) -> Any:
+def selected(self: Any, dim: int, index: int) -> Any:
+    """One slice along a dimension, without that dimension; a view."""
     if self.ndim == 0:
         raise IndexError("select() cannot be applied to a 0-dim tensor.")
     axis = axes_of(dim, self.ndim)[0]
@@ -235,7 +237,7 @@ def _select_backward(g: Any, sizes: tuple[int, ...], dim: int, index: int) -> An
     return out
 
 
-linear("select", _select, view=True, self=_select_back)
+linear("select", selected, view=True, self=_select_back)
 linear("_select_backward", _select_backward, node="SelectBackwardBackward0", tensors="g",
        g=lambda g, dim, index: F.select(g, dim, index))  # fmt: skip
 
@@ -263,7 +265,8 @@ linear("_slice_backward", _slice_backward, node="SliceBackwardBackward0", tensor
        g=lambda g, dim, start, end, step: F._slice(g, dim, start, end, step))  # fmt: skip
 
 
-def _diagonal(self: Any, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Any:
+def diagonal_of(self: Any, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Any:
+    """The diagonal of two dimensions as the last one; a view."""
     axes_of((dim1, dim2), self.ndim)
     view = np.diagonal(self, offset, dim1, dim2)
     return np.lib.stride_tricks.as_strided(_start_of_diagonal(self, offset, dim1, dim2), view.shape, view.strides)
@@ -281,12 +284,12 @@ def _start_of_diagonal(self: Any, offset: int, dim1: int, dim2: int) -> Any:
 
 def _diagonal_backward(g: Any, sizes: tuple[int, ...], offset: int, dim1: int, dim2: int) -> Any:
     out = np.zeros(sizes, g.dtype)
-    _diagonal(out, offset, dim1, dim2)[...] = g
+    diagonal_of(out, offset, dim1, dim2)[...] = g
     return out
 
 
 linear(
-    "diagonal", _diagonal, view=True,
+    "diagonal", diagonal_of, view=True,
     self=lambda g, self_sizes, offset, dim1, dim2: F._diagonal_backward(
         g, tuple(self_sizes), offset, dim1, dim2
     ),

@@ -11,7 +11,7 @@ from ..table.registry import F
 from ..tensors.base import TensorBase
 from ..tensors.dtypes import to_numpy_dtype
 from .elementwise import conj
-from .reduce import _scatter_back, _selected_tangent, axes_of, count_of, refuse_complex, spread
+from .reduce import axes_of, count_of, refuse_complex, scatter_back, selected_tangent, spread
 
 
 def raw(x: Any) -> Any:
@@ -271,8 +271,8 @@ def _most_frequent(moved: Any) -> Any:
 
 def selecting(name: str, choose: Any, node: str) -> None:
     """A row that picks one element along a dimension; the gradient goes there."""
-    function(name, select_along(choose), node=node, results="values indices", nondiff=(1,), self=_scatter_back,
-             jvp=_selected_tangent)  # fmt: skip
+    function(name, select_along(choose), node=node, results="values indices", nondiff=(1,), self=scatter_back,
+             jvp=selected_tangent)  # fmt: skip
 
 
 function("_median_all", _median_all(False), node="MedianBackward0", self=_share_all)

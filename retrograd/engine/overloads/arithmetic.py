@@ -19,7 +19,8 @@ from ..warning import warn
 Number = (bool, int, float, complex, np.number, np.bool_)
 
 
-def _operand(value: Any) -> Any:
+def operand_of(value: Any) -> Any:
+    """NumPy scalars as Python numbers; everything else unchanged."""
     return value.item() if isinstance(value, (np.number, np.bool_)) else value
 
 
@@ -29,7 +30,7 @@ def div(input: Any, other: Any, *, rounding_mode: str | None = None) -> Any:  # 
     if isinstance(input, Number):
         input = as_tensor_operand(input)  # noqa: A001
     check_tensor("div", input)
-    return _rounded(rounding_mode)(input, _operand(other))
+    return _rounded(rounding_mode)(input, operand_of(other))
 
 
 def _rounded(rounding_mode: str | None) -> Any:
@@ -44,7 +45,7 @@ def _rounded(rounding_mode: str | None) -> Any:
 @public("div_", function=False)
 def div_(self: Any, other: Any, *, rounding_mode: str | None = None) -> Any:
     """In-place division."""
-    return call_inplace(_rounded(rounding_mode), (self, _operand(other)), {})
+    return call_inplace(_rounded(rounding_mode), (self, operand_of(other)), {})
 
 
 public("divide_", function=False)(div_)
@@ -64,7 +65,7 @@ def pow(input: Any, exponent: Any) -> Any:  # noqa: A001, A002
     """``input ** exponent``; either may be a number."""
     if not isinstance(input, TensorBase) and not isinstance(exponent, TensorBase):
         check_tensor("pow", input)
-    base, power = _operand(input), _operand(exponent)
+    base, power = operand_of(input), operand_of(exponent)
     if not isinstance(power, TensorBase):
         base = _fit_for_number(base, power)
     elif not isinstance(base, TensorBase):
@@ -85,9 +86,9 @@ def _fit_for_number(t: Any, number: Any) -> Any:
 @public("pow_", function=False)
 def pow_(self: Any, exponent: Any) -> Any:
     """In-place power."""
-    if not isinstance(exponent, TensorBase) and _fit_for_number(self, _operand(exponent)) is not self:
+    if not isinstance(exponent, TensorBase) and _fit_for_number(self, operand_of(exponent)) is not self:
         raise RuntimeError(f"result type of the power can't be cast to the desired output type {self.dtype}")
-    return call_inplace(_pow_row(self, exponent), (self, _operand(exponent)), {})
+    return call_inplace(_pow_row(self, exponent), (self, operand_of(exponent)), {})
 
 
 @public("clamp", out=True)
@@ -161,9 +162,9 @@ def where(condition: Any, input: Any = None, other: Any = None) -> Any:  # noqa:
         return condition.nonzero(as_tuple=True)
     condition = _truth(condition)
     if not isinstance(input, TensorBase) and not isinstance(other, TensorBase):
-        common = result_dtype((), (), (_operand(input), _operand(other)))
-        input = wrap(np.asarray(_operand(input), common))  # noqa: A001
-    return F._where(condition, _operand(input), _operand(other))
+        common = result_dtype((), (), (operand_of(input), operand_of(other)))
+        input = wrap(np.asarray(operand_of(input), common))  # noqa: A001
+    return F._where(condition, operand_of(input), operand_of(other))
 
 
 @public("where", function=False)
@@ -181,13 +182,13 @@ def rsub(input: Any, other: Any, alpha: Any = 1) -> Any:  # noqa: A002
     if not isinstance(other, TensorBase) and input._sig.numpy.kind not in "fc" and not isinstance(other, int):
         other = as_tensor_operand(other)
     row = F.rsub if isinstance(other, TensorBase) else F._rsub_number
-    return row(input, _operand(other), alpha)
+    return row(input, operand_of(other), alpha)
 
 
 # -- operators
 
 
-def _binary(function: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
+def binary_method(function: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
     """A Python operator: gives way (``NotImplemented``) for operands it does not know."""
 
     def operator(self: Any, other: Any) -> Any:
@@ -197,7 +198,7 @@ def _binary(function: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
                     "unsupported operand type(s): 'Tensor' and 'numpy.ndarray'; use torch.from_numpy(array) first"
                 )
             return NotImplemented
-        return function(self, _operand(other))
+        return function(self, operand_of(other))
 
     return operator
 
@@ -209,18 +210,18 @@ def _operators() -> dict[str, Callable[..., Any]]:
                          "xor": "bitwise_xor", "lshift": "bitwise_left_shift",
                          "rshift": "bitwise_right_shift"}.items():  # fmt: skip
         row = OPS[name]
-        found[f"__{symbol}__"] = with_fast_path(row, _binary(lambda a, b, row=row: row(a, b)), "operator")  # type: ignore[misc]
-        reflected = _binary(lambda a, b, row=row: _reflected(row, a, b))  # type: ignore[misc]
+        found[f"__{symbol}__"] = with_fast_path(row, binary_method(lambda a, b, row=row: row(a, b)), "operator")  # type: ignore[misc]
+        reflected = binary_method(lambda a, b, row=row: _reflected(row, a, b))  # type: ignore[misc]
         found[f"__r{symbol}__"] = with_fast_path(row, reflected, "operator") if name in _COMMUTATIVE else reflected
-        found[f"__i{symbol}__"] = _binary(lambda a, b, row=row: call_inplace(row, (a, b), {}))  # type: ignore[misc]
-    found["__rmod__"] = _binary(lambda a, b: F.remainder(as_tensor_operand(b), a))
+        found[f"__i{symbol}__"] = binary_method(lambda a, b, row=row: call_inplace(row, (a, b), {}))  # type: ignore[misc]
+    found["__rmod__"] = binary_method(lambda a, b: F.remainder(as_tensor_operand(b), a))
     found["__rsub__"] = _subtracted_from
-    found["__rtruediv__"] = _binary(lambda a, b: F.reciprocal(a) * b)
-    found["__pow__"] = _binary(pow)
-    found["__rpow__"] = _binary(lambda a, b: pow(b, a))
-    found["__ipow__"] = _binary(pow_)
+    found["__rtruediv__"] = binary_method(lambda a, b: F.reciprocal(a) * b)
+    found["__pow__"] = binary_method(pow)
+    found["__rpow__"] = binary_method(lambda a, b: pow(b, a))
+    found["__ipow__"] = binary_method(pow_)
     for symbol in ("eq", "ne", "lt", "le", "gt", "ge"):
-        found[f"__{symbol}__"] = _binary(lambda a, b, row=OPS[symbol]: row(a, b))  # type: ignore[misc]
+        found[f"__{symbol}__"] = binary_method(lambda a, b, row=OPS[symbol]: row(a, b))  # type: ignore[misc]
     found["__neg__"] = with_fast_path(OPS["neg"], lambda self: F.neg(self), "operator")
     found["__pos__"] = lambda self: self
     found["__abs__"] = lambda self: F.abs(self)
@@ -228,7 +229,7 @@ def _operators() -> dict[str, Callable[..., Any]]:
     return found
 
 
-_rsub = _binary(rsub)
+_rsub = binary_method(rsub)
 
 
 def _subtracted_from(self: Any, other: Any) -> Any:

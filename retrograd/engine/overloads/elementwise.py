@@ -12,7 +12,7 @@ from ..aliasing.inplace import call_inplace
 from ..table.public import METHODS, check_tensor, public
 from ..table.registry import OPS, F
 from ..tensors.base import TensorBase
-from .arithmetic import _binary, _operand
+from .arithmetic import binary_method, operand_of
 
 Choice = Callable[[Any, Any], str]
 
@@ -26,11 +26,11 @@ def two_operands(
         other = _second(name, parameter, args, kwargs)
         if not isinstance(input, TensorBase) and not isinstance(other, TensorBase):
             check_tensor(name, input)
-        return OPS[choose(input, other)](_operand(input), _operand(other))
+        return OPS[choose(input, other)](operand_of(input), operand_of(other))
 
     def call_in_place(self: Any, *args: Any, **kwargs: Any) -> Any:
         other = _second(name, parameter, args, kwargs)
-        return call_inplace(OPS[choose(self, other)], (self, _operand(other)), {})
+        return call_inplace(OPS[choose(self, other)], (self, operand_of(other)), {})
 
     call.__name__ = call.__qualname__ = name
     call.__doc__ = f"Element-wise {name}; one operand may be a number."
@@ -75,8 +75,8 @@ def _bound(tensor_row: str, number_row: str) -> Choice:
 two_operands("clamp_min", _bound("_clamp_min_tensor", "_clamp_min"), parameter="min")
 two_operands("clamp_max", _bound("_clamp_max_tensor", "_clamp_max"), parameter="max")
 remainder = two_operands("remainder", _by_other("remainder", "_remainder_number"))
-METHODS["__mod__"] = _binary(remainder)
-METHODS["__imod__"] = _binary(METHODS["remainder_"])
+METHODS["__mod__"] = binary_method(remainder)
+METHODS["__imod__"] = binary_method(METHODS["remainder_"])
 
 
 def _by_either(row: str) -> Choice:
@@ -132,8 +132,8 @@ def float_power(input: Any, exponent: Any) -> Any:  # noqa: A002
 
 def _pow(base: Any, exponent: Any) -> Any:
     if not isinstance(exponent, TensorBase):
-        return F._pow_scalar(base, _operand(exponent))
-    return F._pow_tensor(base, exponent) if isinstance(base, TensorBase) else F._pow_base(_operand(base), exponent)
+        return F._pow_scalar(base, operand_of(exponent))
+    return F._pow_tensor(base, exponent) if isinstance(base, TensorBase) else F._pow_base(operand_of(base), exponent)
 
 
 @public("float_power_", function=False)
@@ -143,7 +143,7 @@ def float_power_(self: Any, exponent: Any) -> Any:
     if self._sig.numpy != np.dtype(wanted):
         raise RuntimeError("the base given to float_power_ has dtype other than the result's dtype")
     row = OPS["_pow_tensor" if isinstance(exponent, TensorBase) else "_pow_scalar"]
-    return call_inplace(row, (self, _operand(exponent)), {})
+    return call_inplace(row, (self, operand_of(exponent)), {})
 
 
 # -- three operands
@@ -351,7 +351,7 @@ def masked_fill_(self: Any, mask: Any, value: Any) -> Any:
 def _comparison_in_place(name: str) -> None:
     def call(self: Any, other: Any) -> Any:
         row = f"_{name}_inplace_" + ("tensor" if isinstance(other, TensorBase) else "number")
-        return call_inplace(OPS[row], (self, _operand(other)), {})
+        return call_inplace(OPS[row], (self, operand_of(other)), {})
 
     call.__name__ = call.__qualname__ = name + "_"
     call.__doc__ = f"In-place {name}: 1 where it holds, 0 elsewhere."

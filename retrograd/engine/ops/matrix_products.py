@@ -1,4 +1,4 @@
-"""Products of vectors and matrices."""
+"""Products of two matrices, of a matrix and a vector, of batches: ``mm``, ``mv``, ``bmm``, ``outer``, ``addmm``."""
 
 from __future__ import annotations
 
@@ -10,10 +10,11 @@ from ..table.op import multilinear
 from ..table.registry import F
 from ..tensors.dtypes import scalar_name
 from .elementwise import conj
-from .shape import _expand
+from .shape import expanded
 
 
-def _need(condition: bool, message: str) -> None:
+def require(condition: bool, message: str) -> None:
+    """``RuntimeError`` with this message unless the condition holds."""
     if not condition:
         raise RuntimeError(message)
 
@@ -21,7 +22,7 @@ def _need(condition: bool, message: str) -> None:
 def _mm(self: Any, mat2: Any) -> Any:
     """Matrix product of two matrices."""
     if self.ndim != 2 or mat2.ndim != 2 or self.dtype is not mat2.dtype:
-        _need(self.ndim == 2 and mat2.ndim == 2, "mat1 and mat2 must be matrices: self must be a matrix")
+        require(self.ndim == 2 and mat2.ndim == 2, "mat1 and mat2 must be matrices: self must be a matrix")
         _same_dtype(self, mat2)
     try:
         return self @ mat2
@@ -55,9 +56,9 @@ multilinear(
 )  # fmt: skip
 
 
-def _bmm(self: Any, mat2: Any) -> Any:
+def bmm(self: Any, mat2: Any) -> Any:
     """Batched matrix product of two 3-d tensors."""
-    _need(self.ndim == 3 and mat2.ndim == 3, "batch1 must be a 3D tensor")
+    require(self.ndim == 3 and mat2.ndim == 3, "batch1 must be a 3D tensor")
     _same_dtype(self, mat2)
     sizes, others = self.shape, mat2.shape
     if sizes[0] != others[0] or sizes[2] != others[1]:
@@ -69,39 +70,40 @@ def _bmm(self: Any, mat2: Any) -> Any:
 
 
 multilinear(
-    "bmm", _bmm, promote="", ndim=3,
+    "bmm", bmm, promote="", ndim=3,
     self=lambda g, mat2: F.bmm(g, F.transpose(conj(mat2), 1, 2)),
     mat2=lambda g, self: F.bmm(F.transpose(conj(self), 1, 2), g),
     kinds="fciu",
 )  # fmt: skip
 
 
-def _mv(self: Any, vec: Any) -> Any:
+def mv(self: Any, vec: Any) -> Any:
     """Matrix times vector."""
-    _need(self.ndim == 2 and vec.ndim == 1, "vector + matrix @ vector expected")
-    _need(
+    require(self.ndim == 2 and vec.ndim == 1, "vector + matrix @ vector expected")
+    require(
         self.dtype == vec.dtype,
         f"addmv input tensors must have the same dtype, but got {scalar_name(vec.dtype)} and {scalar_name(self.dtype)}",
     )
-    _need(
+    require(
         self.shape[1] == vec.shape[0],
         f"size mismatch, got input ({self.shape[0]}), mat ({self.shape[0]}x{self.shape[1]}), vec ({vec.shape[0]})",
     )
     return self @ vec
 
 
-def _outer(self: Any, vec2: Any) -> Any:
+def outer(self: Any, vec2: Any) -> Any:
+    """Outer product of two vectors."""
     return np.multiply.outer(self, vec2)
 
 
 multilinear(
-    "mv", _mv, promote="",
+    "mv", mv, promote="",
     self=lambda g, vec: F._outer(g, conj(vec)),
     vec=lambda g, self: F.mv(F.t(conj(self)), g),
     kinds="fciu",
 )  # fmt: skip
 multilinear(
-    "_outer", _outer, node="MulBackward0", promote="common",
+    "_outer", outer, node="MulBackward0", promote="common",
     self=lambda g, vec2: F.mv(g, conj(vec2)),
     vec2=lambda g, self: F.mv(F.t(g), conj(self)),
 )  # fmt: skip
@@ -109,17 +111,17 @@ multilinear(
 
 def _dot(self: Any, tensor: Any) -> Any:
     """Inner product of two vectors."""
-    _need(
+    require(
         self.ndim == 1 and tensor.ndim == 1,
         f"1D tensors expected, but got {self.ndim}D and {tensor.ndim}D tensors",
     )
-    _need(
+    require(
         self.shape == tensor.shape,
         f"inconsistent tensor size, expected tensor [{self.shape[0]}] and src [{tensor.shape[0]}] to have the "
         "same number "
         "of elements",
     )
-    _need(
+    require(
         self.dtype == tensor.dtype,
         f"dot : expected both vectors to have same dtype, but found {scalar_name(self.dtype)} and "
         f"{scalar_name(tensor.dtype)}",
@@ -152,12 +154,13 @@ def _addmm(self: Any, mat1: Any, mat2: Any, beta: Any = 1, alpha: Any = 1) -> An
     try:
         product += bias
     except ValueError:
-        _expand(bias, product.shape)  # says what does not fit
+        expanded(bias, product.shape)  # says what does not fit
         raise
     return product
 
 
-def _times(g: Any, factor: Any) -> Any:
+def scaled(g: Any, factor: Any) -> Any:
+    """A gradient times a factor, unless that is 1."""
     return g if factor == 1 else g * factor
 
 
@@ -169,11 +172,11 @@ def _addmm_jvp(primal: Any, tangents: Any, results: Any) -> Any:
     _, mat1, mat2, beta, alpha = primal
     total = results[0] * 0
     if 0 in tangents:
-        total = total + _times(tangents[0], beta)
+        total = total + scaled(tangents[0], beta)
     if 1 in tangents:
-        total = total + _times(F.mm(tangents[1], mat2), alpha)
+        total = total + scaled(F.mm(tangents[1], mat2), alpha)
     if 2 in tangents:
-        total = total + _times(F.mm(mat1, tangents[2]), alpha)
+        total = total + scaled(F.mm(mat1, tangents[2]), alpha)
     return total
 
 
