@@ -19,7 +19,7 @@ KINDS = {"number": "Scalar", "List[int]": "int[]", "List[Tensor]": "Tensor[]", "
          "List[number]": "Scalar[]", "List[float]": "float[]"}  # fmt: skip
 PYTHON = {"nonzero": ("*", "bool as_tuple=")}
 """What PyTorch's Python functions take beyond their schemas."""
-FREE = ("dtype", "input_dtype", "layout", "device", "memory_format", "generator")
+FREE = ("dtype", "input_dtype", "out_dtype", "layout", "device", "memory_format", "generator")
 """Arguments whose schema type says nothing of what Python passes."""
 
 
@@ -64,11 +64,17 @@ def lines() -> Iterator[str]:
     for public, aten in sorted(names.items()):
         found = schemas.get(aten, [])
         plain = [s for s in found if not any(a.is_out for a in s.arguments)]
-        written = [s for s in found if any(a.is_out for a in s.arguments) and not is_generated(s)]
-        out = " out" if written else ""
-        texts = [", ".join([*parameters(s), *PYTHON.get(public, ())]) for s in plain]
-        for text in dict.fromkeys(texts):
-            yield f"{public}({text}){out}"
+        written = {given(s) for s in found if any(a.is_out for a in s.arguments) and not is_generated(s)}
+        for s in plain:
+            text = ", ".join([*parameters(s), *PYTHON.get(public, ())])
+            yield f"{public}({text}){' out' if given(s) in written else ''}"
+
+
+def given(schema: Any) -> tuple[Any, ...]:
+    """What tells an overload from others: its arguments but for results and what a result already has."""
+    return tuple(
+        (a.name, str(a.type)) for a in schema.arguments if not a.is_out and a.name not in (*FREE, "pin_memory")
+    )
 
 
 def is_generated(schema: Any) -> bool:
@@ -89,6 +95,6 @@ def _of(torch: Any, space: str, name: str) -> Any:
 
 
 if __name__ == "__main__":
-    text = "".join(f"{line}\n" for line in lines())
+    text = "".join(f"{line}\n" for line in dict.fromkeys(lines()))
     TABLE.write_text(text, encoding="utf-8")
     print(f"{TABLE.name}: {text.count(chr(10))} overloads")

@@ -78,7 +78,7 @@ def called(
     @functools.wraps(f)
     def call_with_out(*args: Any, out: Any = None, **kwargs: Any) -> Any:
         given, named = args, kwargs
-        check(args, kwargs)
+        check(args, kwargs if out is None else {**kwargs, "out": out})
         try:
             if kwargs:
                 given, named = respelled(args, renamed(kwargs, names))

@@ -19,7 +19,7 @@ from ..tensors.base import TensorBase
 TABLE = Path(__file__).with_name("torch_signatures.txt")
 """One overload a line, written by `docs/make_signatures.py`: ``name(kind argument, *, kind argument=) out``.
 
-``=``: may be left out; ``int[n]``: one number stands for all; ``out`` at the end: there is a form with ``out=``.
+``=``: may be left out; ``int[n]``: one number stands for all; ``out`` at the end: it has a form with ``out=``.
 """
 _NUMBERS_AS_TENSORS = frozenset(
     ("add", "sub", "subtract", "mul", "multiply", "div", "divide", "true_divide", "floor_divide")
@@ -95,9 +95,12 @@ def _lines() -> dict[str, list[str]]:
 
 
 @functools.cache
-def signatures(name: str) -> tuple[Signature, ...]:
-    """The overloads of a public function (``"linalg.solve"``); none where PyTorch declares it in Python."""
-    lines = _lines().get(name, ())
+def signatures(name: str, *, out: bool = False) -> tuple[Signature, ...]:
+    """The overloads of a public function (``"linalg.solve"``); none where PyTorch declares it in Python.
+
+    With ``out`` those that have a form with ``out=``.
+    """
+    lines = [line for line in _lines().get(name, ()) if line.endswith("out") or not out]
     if name in _NUMBERS_AS_TENSORS:
         lines = [line.replace("Tensor ", "Operand ") for line in lines]
     return tuple(tuple(_parsed(line.rpartition(")")[0])) for line in lines)
@@ -125,10 +128,10 @@ def misfit(
 
     ``spread``: several sizes may stand in place of one list of them, as in ``x.view(2, 3)``.
     """
-    overloads = signatures(name)
+    overloads = signatures(name, out=kwargs.get("out") is not None)
     method = name.endswith("_") and bool(args)  # counted from what stands in the parentheses
     said = name.replace(".", "_").removeprefix("nn_functional_")
-    if overloads and kwargs.get("out") is not None and not takes_out(name):
+    if not takes_out(name) and kwargs.get("out") is not None:
         return TypeError(f"{said}() got an unexpected keyword argument 'out'")
     complaints = [_complaint(overload, args, kwargs, 0 if method else 1, spread) for overload in overloads]
     if not complaints or None in complaints:

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from ..calls.out_argument import created_into
 from ..table.public import check_tensor, public
 from ..table.registry import F
 from ..tensors.convert import checked_dim
@@ -260,7 +261,7 @@ def _frequencies(compute: Any) -> Any:
         """The frequencies that the elements of a transform stand for, in cycles per unit of ``d``."""
         refuse(n < 0, f"Trying to create tensor with negative dimension {n}: [{n}]")
         made = finish((compute(n) * (1.0 / (n * d) if n else 1.0)).astype(numpy_of(dtype)), requires_grad)
-        return made if out is None else out.copy_(made)
+        return created_into(out, made, dtype)
 
     return frequencies
 

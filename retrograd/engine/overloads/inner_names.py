@@ -26,7 +26,7 @@ def _softmax_backward_data(grad_output: Any, output: Any, dim: int, input_dtype:
     return found if found.dtype is input_dtype else found.to(input_dtype)
 
 
-@public("_log_softmax_backward_data", method=False)
+@public("_log_softmax_backward_data", method=False, out=True)
 def _log_softmax_backward_data(grad_output: Any, output: Any, dim: int, input_dtype: Any) -> Any:
     """The gradient of ``log_softmax`` from the one of its ``output``."""
     found = F._log_softmax_back(grad_output, output, checked_dim(dim, grad_output.ndim))
@@ -42,7 +42,7 @@ def _normalising(name: str) -> Callable[..., Any]:
 
 
 for _name in ("softmax", "log_softmax"):
-    public(f"_{_name}", method=False)(_normalising(_name))
+    public(f"_{_name}", method=False, out=True)(_normalising(_name))
 
 
 # -- masked indexing, where what the mask leaves out may lie outside
@@ -77,7 +77,7 @@ def _unsafe_masked_index_put_accumulate(input: Any, mask: Any, indices: Any, val
 # -- layers
 
 
-@public("_native_batch_norm_legit", method=False)
+@public("_native_batch_norm_legit", method=False, out=True)
 def _native_batch_norm_legit(input: Any, weight: Any, bias: Any, *rest: Any) -> Any:  # noqa: A002
     """``native_batch_norm``, with ``running_mean`` and ``running_var`` after ``bias`` or without them."""
     statistics = rest[:2] if len(rest) == 5 else (None, None)
@@ -99,7 +99,7 @@ def _adaptive_avg_pool2d(input: Any, output_size: Any) -> Any:  # noqa: A002
 # -- pieces
 
 
-@public("_chunk_cat", method=False)
+@public("_chunk_cat", method=False, out=True)
 def _chunk_cat(tensors: Any, dim: int, num_chunks: int) -> Any:
     """Tensors filled with zeros to ``num_chunks`` equal pieces along ``dim``, side by side piece by piece."""
     dim = checked_dim(dim, tensors[0].ndim)
@@ -112,7 +112,7 @@ def _pieces(t: Any, dim: int, count: int) -> Any:
     return F.constant_pad_nd(t, tuple(pad), 0).reshape((*t.shape[:dim], count, -1))
 
 
-@public("_stack", method=False)
+@public("_stack", method=False, out=True)
 def _stack(tensors: Any, dim: int = 0) -> Any:
     """``stack``."""
     return FUNCTIONS["stack"](tensors, dim)
@@ -149,7 +149,7 @@ def _is_any_true(input: Any) -> Any:  # noqa: A002
     return input.any()
 
 
-@public("hash_tensor")
+@public("hash_tensor", out=True)
 def hash_tensor(input: Any, dim: Any = (), *, keepdim: bool = False, mode: int = 0) -> Any:  # noqa: A002
     """Exclusive or of the bits of all elements, widened to 64 each; complex numbers have none."""
     array = input._array

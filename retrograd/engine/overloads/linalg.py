@@ -74,7 +74,7 @@ def triangular_solve(
     """``solve_triangular`` under its old name."""
     matrix = F.transpose(A, -2, -1) if transpose else A
     found = F._triangular_solve(matrix, input, upper != transpose, True, unitriangular)
-    return OldSolution(found, A.clone())
+    return OldSolution(found, F.expand(A, (*found.shape[:-2], *A.shape[-2:])).clone())
 
 
 @public("inv", namespace="linalg", out=True)

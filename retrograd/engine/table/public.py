@@ -112,7 +112,7 @@ def function_of(op: OpDef) -> Callable[..., Any]:
     def call(*args: Any, out: Any = None, **kwargs: Any) -> Any:
         named = renamed(kwargs, op.params) if kwargs else kwargs
         args = _number_first(op, args, named)
-        check(args, kwargs)
+        check(args, kwargs if out is None else {**kwargs, "out": out})
         try:
             if out is not None:
                 check_out(op.name)
