@@ -9,6 +9,7 @@ from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Callable, Iterator
 from functools import cached_property
+from itertools import takewhile
 from typing import Any
 
 from ..events import Event, Recording
@@ -173,7 +174,8 @@ class CallTable:
     def switched_off(self, tensor: int, before: int) -> int | None:
         """Return the row at which ``requires_grad`` of a tensor was switched off, if it still was before a row."""
         switched = [(row, value) for row, value in self._switched.get(tensor, []) if row < before]
-        return switched[-1][0] if switched and not switched[-1][1] else None
+        off = list(takewhile(lambda told: not told[1], reversed(switched)))  # said again, it is no switching
+        return off[-1][0] if off else None
 
     @cached_property
     def told_of(self) -> dict[tuple[int, str], list[int]]:

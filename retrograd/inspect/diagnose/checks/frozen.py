@@ -61,9 +61,9 @@ def _frozen(flow: Flow, tensors: list[int], before: int) -> dict[int, int]:
 
 
 def _frozen_amid_training(flow: Flow) -> dict[int, int]:
-    """Return the tensors that were trained, then frozen, and that their optimizer went on to step without a gradient.
+    """Return the tensors that were trained, then frozen, and whose optimizer went on without a gradient for them.
 
-    Other networks train on while one is frozen, as a critic is for the generator's step.
+    Other networks train on while one is frozen, as a critic is for the generator's step: only its own tells.
     """
     found: dict[int, int] = {}
     held = optimized(flow)
@@ -71,8 +71,8 @@ def _frozen_amid_training(flow: Flow) -> dict[int, int]:
     for leaf, arrivals in flow.accumulated.items():
         row = flow.switched_off(leaf, len(flow.events))
         following = None if row is None else flow.run_after(row)
-        last_step = max(flow.told_of.get((leaf, "step"), ()), default=-1)
-        if row is not None and following is not None and arrivals[0] < row and following.begin < last_step:
+        used = max(flow.told_of.get((leaf, action), (-1,))[-1] for action in ("step", "zero_grad"))
+        if row is not None and following is not None and arrivals[0] < row and following.begin < used:
             found[leaf] = row
     never = [leaf for leaf in held if leaf not in flow.accumulated]
     if never and len(never) == len(held) and last_run > 0:  # the optimizer has nothing at all to do
