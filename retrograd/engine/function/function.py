@@ -107,10 +107,10 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
 
     @staticmethod
     def vmap(info: Any, in_dims: Any, *args: Any) -> Any:
-        """Batching is not supported by this engine."""
+        """The results for batches, and where their batch dimensions are, from inputs and where theirs are."""
         raise NotImplementedError(
             "To use autograd.Function with vmap, you must either override the vmap staticmethod or set "
-            "generate_vmap_rule=True. retrograd has no batching transform."
+            "generate_vmap_rule=True."
         )
 
     @classmethod
@@ -156,7 +156,32 @@ def _prepared_node(cls: Any, args: tuple[Any, ...], tensors: list[Any], executab
     return node
 
 
+def _check_transforms(cls: Any) -> None:
+    """What a Function must declare to be called beneath ``vmap`` and ``grad``."""
+    if cls.setup_context is Function.setup_context:
+        raise RuntimeError(
+            "In order to use an autograd.Function with functorch transforms (vmap, grad, jvp, jacrev, ...), it must "
+            "override the setup_context staticmethod."
+        )
+    if STATE.transforms[-1] != "vmap":
+        return
+    own = cls.vmap is not Function.vmap
+    if own and cls.generate_vmap_rule:
+        raise RuntimeError(
+            f"You tried to vmap over {cls.__name__}, but it has both generate_vmap_rule=True and an overridden vmap "
+            "staticmethod. Please set generate_vmap_rule=False or delete the overridden vmap staticmethod to avoid "
+            "ambiguity."
+        )
+    if not own and not cls.generate_vmap_rule:
+        raise RuntimeError(
+            f"You tried to vmap over {cls.__name__}, but it does not have vmap support. Please override and implement "
+            "the vmap staticmethod or set generate_vmap_rule=True."
+        )
+
+
 def _check_flags(cls: Any) -> None:
+    if STATE.transforms:
+        _check_transforms(cls)
     for flag in ("clear_saved_tensors_on_access", "boxed_grads_call"):
         value = getattr(cls, flag)
         if not isinstance(value, bool):

@@ -56,6 +56,8 @@ class ThreadState(threading.local):
         """Running graph tasks of this thread, innermost last."""
         self.dispatch_modes: list[Any] = []
         """Who stands between operators and their computation, innermost last."""
+        self.transforms: list[str] = []
+        """The kinds of function transforms that are running, innermost last."""
         self.nodes: list[Any] = []
         """Running nodes of this thread, innermost last."""
 

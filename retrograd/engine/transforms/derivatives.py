@@ -11,6 +11,7 @@ from ..pytree import tree_flatten, tree_map, tree_unflatten
 from ..switches.modes import enable_grad
 from ..table.registry import F
 from ..tensors.tensor import Tensor
+from .function_rules import transforming
 
 ArgNums = int | tuple[int, ...]
 _WHO = "grad_and_value(f)(*args)"
@@ -112,7 +113,7 @@ def grad_and_value(func: Callable[..., Any], argnums: ArgNums = 0, has_aux: bool
     @functools.wraps(func)
     def derived(*args: Any, **kwargs: Any) -> Any:
         level = _Level(_chosen(args, argnums))
-        with enable_grad():
+        with enable_grad(), transforming("grad"):
             output, aux = _with_aux(
                 func(*_replaced(args, argnums, level.values()), **kwargs), has_aux, "grad_and_value"
             )
@@ -148,7 +149,7 @@ def grad(func: Callable[..., Any], argnums: ArgNums = 0, has_aux: bool = False) 
 def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
     """``(output, vjp_fn)``: ``vjp_fn(*cotangents)`` gives vector-Jacobian products; ``has_aux``: the rest, too."""
     level = _Level(primals)
-    with enable_grad():
+    with enable_grad(), transforming("vjp"):
         output, aux = _with_aux(func(*level.values()), has_aux, "vjp")
     leaves, spec = tree_flatten(output)
 
@@ -172,7 +173,7 @@ def jvp(func: Callable[..., Any], primals: Any, tangents: Any, *, strict: bool =
     if not isinstance(primals, tuple) or not isinstance(tangents, tuple) or len(primals) != len(tangents):
         raise RuntimeError("jvp(f, primals, tangents): Expected primals and tangents to be tuples of the same length")
     level = _Level(primals)
-    with enable_grad():
+    with enable_grad(), transforming("jvp"):
         output, aux = _with_aux(func(*level.values()), has_aux, "jvp")
         leaves, spec = tree_flatten(output)
         pushed = tree_unflatten(_pushed(level, leaves, tree_flatten(tangents)[0]), spec)

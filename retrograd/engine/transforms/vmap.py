@@ -10,6 +10,7 @@ from ..pytree import TreeSpec, tree_flatten, tree_unflatten
 from ..random import get_rng_state, set_rng_state
 from ..table.registry import F
 from ..tensors.tensor import Tensor
+from .function_rules import VmapInfo, by_rule, rule_of, transforming
 
 _RANDOMNESS = ("error", "different", "same")
 
@@ -26,8 +27,8 @@ def vmap(
 
     ``in_dims`` and ``out_dims`` are numbers, or nested like arguments and results.  ``randomness`` says whether
     entries may draw random numbers, each its own or all the same.  ``ValueError`` for dimensions that do not fit,
-    ``RuntimeError`` for random numbers under ``"error"``.  There is no batching rule: each entry is one call, so
-    ``chunk_size`` changes nothing.
+    ``RuntimeError`` for random numbers under ``"error"``.  Each entry is one call, so ``chunk_size`` changes nothing;
+    only where ``func`` is the ``apply`` of a custom Function with a ``vmap`` of its own is that called, once.
     """
     if randomness not in _RANDOMNESS:
         raise RuntimeError(f"Only allowed values for randomness are 'error', 'different', or 'same'. Got {randomness}")
@@ -37,7 +38,11 @@ def vmap(
     @functools.wraps(func)
     def mapped(*args: Any, **kwargs: Any) -> Any:
         batch = _Batch(_name_of(func), in_dims, args, kwargs)
-        results = [func(*own, **keywords) for own, keywords in _drawing(batch.entries(), randomness)]
+        owner = rule_of(func)
+        if owner is not None:
+            return by_rule(owner, VmapInfo(batch.size, randomness), tuple(batch.dims), args, out_dims)
+        with transforming("vmap"):
+            results = [func(*own, **keywords) for own, keywords in _drawing(batch.entries(), randomness)]
         return _stacked(_name_of(func), results, out_dims)
 
     return mapped

@@ -7,6 +7,7 @@ from typing import Any
 from ..module import Module
 from . import (
     activation,
+    adaptive,
     attention,
     container,
     conv,
@@ -26,7 +27,7 @@ from . import (
 )
 
 _FAMILIES = (
-    activation, attention, container, conv, dropout, lazy, linear, loss, normalization, padding, pooling,
+    activation, adaptive, attention, container, conv, dropout, lazy, linear, loss, normalization, padding, pooling,
     recurrent_cells, rnn, shaping, sparse, transformer,
 )  # fmt: skip
 LAYERS: dict[str, Any] = {
