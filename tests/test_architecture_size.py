@@ -42,6 +42,7 @@ TORCH_LADDERS: dict[str, str] = {
     "ConvTranspose1d": "transposed convolutions → by dimensions → lazy",
     "BatchNorm1d": "norms over batches → by dimensions → lazy",
     "InstanceNorm1d": "norms over instances → by dimensions → lazy",
+    "BasePruningMethod": "a hook that prunes → entries or slices by chance → by size",
     "Parameter": "TensorBase → Tensor → Parameter → one without a shape",
     "ModeContext": "context manager and decorator → with or without arguments → the mode",
 }

@@ -190,6 +190,11 @@ def new_full(
 @public("new_tensor", function=False)
 def new_tensor(self: Any, data: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Any:  # noqa: A002
     """``torch.tensor`` with this tensor's dtype."""
+    if isinstance(data, TensorBase):
+        warn(
+            "To copy construct from a tensor, it is recommended to use sourceTensor.detach().clone() or "
+            "sourceTensor.detach().clone().requires_grad_(True), rather than tensor.new_tensor(sourceTensor)."
+        )
     return finish(array_from(data, numpy_of(dtype, self._sig.numpy)), requires_grad)
 
 

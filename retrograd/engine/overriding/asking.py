@@ -95,7 +95,8 @@ _OPERATORS = {
 _UNASKED = frozenset(
     (
         "__new__", "__init_subclass__", "__torch_function__", "__hash__", "__iter__", "__reduce_ex__", "as_subclass",
-        "_make_subclass", "__class__", "__doc__", "__dict__", "__weakref__", "__getattr__", "__setattr__", "need_meta",
+        "_make_subclass", "_make_wrapper_subclass",
+        "__class__", "__doc__", "__dict__", "__weakref__", "__getattr__", "__setattr__", "need_meta",
     )
 )  # fmt: skip
 
@@ -151,5 +152,10 @@ def overridable() -> list[Any]:
 def subclass_defined(cls: type, /, **kwargs: Any) -> None:
     """From the first subclass of Tensor that answers on, functions ask the classes of their arguments."""
     super(tensor_class(), cls).__init_subclass__(**kwargs)
+    if "__torch_dispatch__" in vars(cls):
+        raise NotImplementedError(
+            f"{cls.__name__} defines __torch_dispatch__, which classes are not asked here; write __torch_function__, "
+            "or enter a TorchDispatchMode, which is asked about every operator beneath autograd"
+        )
     if overrides.answers(cls):
         install()

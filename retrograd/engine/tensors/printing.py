@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import sys
 from typing import Any
 
 import numpy as np
@@ -25,16 +26,26 @@ class PrintOptions:
     threshold: int = _THRESHOLD
     edgeitems: int = _EDGE_ITEMS
     linewidth: int = _LINE_WIDTH
+    sci_mode: bool | None = None
 
 
 options = PrintOptions()
+_PROFILES = {"default": {}, "short": {"precision": 2, "edgeitems": 2}, "full": {"threshold": sys.maxsize}}
 
 
-def set_printoptions(**changes: Any) -> None:
-    """Change ``precision``, ``threshold``, ``edgeitems`` or ``linewidth`` of printed tensors."""
-    for name, value in changes.items():
-        if hasattr(options, name):
-            setattr(options, name, value)
+def set_printoptions(
+    precision: int | None = None, threshold: int | None = None, edgeitems: int | None = None,
+    linewidth: int | None = None, profile: str | None = None, sci_mode: bool | None = None,
+) -> None:  # fmt: skip
+    """Change how tensors print; ``profile`` (``default``, ``short``, ``full``) first sets all but ``sci_mode``.
+
+    ``sci_mode`` is whether floating numbers have exponents; None lets their range decide.
+    """
+    given = {"precision": precision, "threshold": threshold, "edgeitems": edgeitems, "linewidth": linewidth}
+    start = dataclasses.asdict(PrintOptions()) | _PROFILES[profile] if profile in _PROFILES else {}
+    for name, value in (start | {k: v for k, v in given.items() if v is not None}).items():
+        setattr(options, name, value)
+    options.sci_mode = sci_mode
 
 
 def tensor_repr(t: Any) -> str:
@@ -77,13 +88,15 @@ def _float_format(array: Any) -> Any:
     finite = np.abs(array[np.isfinite(array) & (array != 0)].astype(np.float64))
     if finite.size == 0:
         return lambda v: f"{v:.0f}." if np.isfinite(v) else str(v)
-    if np.all(finite == np.ceil(finite)) and finite.max() < 1e8:
-        width = max(len(f"{v:.0f}.") for v in (array[np.isfinite(array)].min(), array[np.isfinite(array)].max()))
-        return lambda v: (f"{v:.0f}." if np.isfinite(v) else str(v)).rjust(width)
-    scientific = finite.max() / finite.min() > 1000 or finite.max() > 1e8 or finite.min() < 1e-4
-    spec = f".{options.precision}{'e' if scientific else 'f'}"
-    width = max(len(f"{v:{spec}}") for v in (array[np.isfinite(array)].min(), array[np.isfinite(array)].max()))
-    return lambda v: (f"{v:{spec}}" if np.isfinite(v) else str(v)).rjust(width)
+    whole = bool(np.all(finite == np.ceil(finite)))
+    scientific = finite.max() / finite.min() > 1000 or finite.max() > 1e8 or (not whole and finite.min() < 1e-4)
+    if options.sci_mode is not None:
+        scientific = options.sci_mode
+    spec = f".{options.precision}e" if scientific else ".0f" if whole else f".{options.precision}f"
+    end = "." if whole and not scientific else ""
+    nonzero = array[np.isfinite(array) & (array != 0)]
+    width = max(len(f"{v:{spec}}{end}") for v in (nonzero.min(), nonzero.max()))
+    return lambda v: (f"{v:{spec}}{end}" if np.isfinite(v) else str(v)).rjust(width)
 
 
 def _suffixes(t: Any) -> list[str]:

@@ -74,7 +74,7 @@ class Tensor(TensorBase):
 
     __init_subclass__: Any = classmethod(asking.subclass_defined)
     __torch_function__: Any = classmethod(overrides.default_torch_function)
-    _make_subclass = staticmethod(subclasses.make_subclass)
+    _make_subclass, _make_wrapper_subclass = map(staticmethod, (subclasses.make_subclass, subclasses.no_wrapper))
     as_subclass = subclasses.as_subclass
 
     # -- shape and type

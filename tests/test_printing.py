@@ -1,0 +1,41 @@
+"""How tensors print, held against PyTorch."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import pytest
+from both_engines import differential
+
+VALUES = [
+    [1.23, 1e6], [1e-5, 1.0], [0.5, 1234.5], [1.0, 2.0, float("nan")], [1e10], [1e-8, 1e-9], [123456.7, 1.0],
+    [1.0, 1e9], [0.1, float("inf")], [1.0, 2000.0], [1.0, 1000.0], [-3.0, 2e5], [0.0, 5.0], [0.0, 0.0], [-0.5, 100.25],
+    [float("nan")], [1e9, 2e9], [-1000.0, 3.0], [[1.5, -2.25], [1000.125, 3.0]], [1 + 2j, 3e5j], [1e-9 + 1j],
+    [1 + 2j, 3 - 4j],
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("options", [{}, {"sci_mode": True}, {"sci_mode": False}, {"profile": "short"},
+                                     {"precision": 2, "linewidth": 40}])  # fmt: skip
+def test_numbers_and_options(options: dict[str, Any]) -> None:
+    """Exponents, widths and digits, chosen by the range of the values or by options; the default comes back."""
+
+    @differential
+    def test(torch: Any) -> Any:
+        torch.set_printoptions(**options)
+        try:
+            return [repr(torch.tensor(value)) for value in VALUES] + [repr(torch.arange(20.0) / 3)]
+        finally:
+            torch.set_printoptions(profile="default")
+
+    test()
+
+
+@differential
+def test_a_tensor_from_a_tensor(torch: Any) -> Any:
+    """``new_tensor`` of a tensor warns that a clone was meant."""
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        made = torch.ones(1).new_tensor(torch.tensor([2]))
+    return made, ["To copy construct from a tensor" in str(warning.message) for warning in told]
