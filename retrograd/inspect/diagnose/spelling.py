@@ -217,5 +217,5 @@ def passed_on(text: str) -> str:
     if not isinstance(tree, ast.Assign):
         return ""
     places = [place for target in tree.targets for place in getattr(target, "elts", [target])]
-    taken = {ast.unparse(given) for call in _calls(tree) for given in call.args}
+    taken = {ast.unparse(given) for given in ast.walk(tree.value) if isinstance(given, ast.Name | ast.Attribute)}
     return next((name for place in places if (name := ast.unparse(place)) in taken), "")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from ...snapshot import SourceLine
@@ -13,6 +14,8 @@ from ..wanted import optimized
 from ..words import at, counted, listed
 
 KINDS = {"frozen-parameter": Kind("`requires_grad` was switched off", "error", Stage.STATEMENT)}
+_NUMBERED = re.compile(r"(.*?)(\d+)\b")
+"""A name up to its first number: ``encoder.layer.`` and ``10`` of ``encoder.layer.10.bias``."""
 
 
 def find(flow: Flow) -> Iterator[Case]:
@@ -26,6 +29,7 @@ def find(flow: Flow) -> Iterator[Case]:
     for source, leaves in by_line.items():
         yield _case(flow, leaves, source, failed if everything or failed else None)
     yield from _given_in_vain(flow)
+    yield from _caught_by_prefix(flow)
 
 
 CHECK = Check("chain", KINDS, find)
@@ -147,4 +151,38 @@ def _vain_case(flow: Flow, leaves: list[int], optimizer: SourceLine | None) -> C
         op="Parameter",
         subjects=frozenset(leaves),
         evidence={"frozen": [flow.name(leaf) for leaf in leaves]},
+    )
+
+
+def _caught_by_prefix(flow: Flow) -> Iterator[Case]:
+    """Yield a case where ``layer.1`` was frozen and with it ``layer.10``, but none of those between."""
+    end = len(flow.events)
+    for _, event in flow.of_kind("module"):
+        by_stem: dict[str, dict[str, list[int]]] = {}
+        for name, leaf in event.data.get("parameters", {}).items():
+            if found := _NUMBERED.match(name):
+                by_stem.setdefault(found[1], {}).setdefault(found[2], []).append(leaf)
+        for stem, blocks in by_stem.items():
+            off = {
+                n for n, leaves in blocks.items() if all(flow.switched_off(leaf, end) is not None for leaf in leaves)
+            }
+            short = min(off, key=len, default="")
+            caught = sorted(off - {short}, key=int)
+            if caught and len(off) < len(blocks) and all(number.startswith(short) for number in caught):
+                yield _prefix_case(flow, stem + short, [stem + number for number in caught], blocks[caught[0]])
+
+
+def _prefix_case(flow: Flow, meant: str, caught: list[str], leaves: list[int]) -> Case:
+    """Return the case of one set of blocks."""
+    row = flow.switched_off(leaves[0], len(flow.events))
+    source = None if row is None else flow.events[row].source
+    return Case(
+        kind="frozen-parameter",
+        message=f"requires_grad was switched off{at(source)} for {meant}, and for {listed(caught)} as well, whose "
+        "names only begin alike, while others of their kind still train.",
+        remedy=f'compare the name with its dot: name.startswith("{meant}.")',
+        source=source,
+        op="requires_grad_",
+        subjects=frozenset(leaves),
+        evidence={"meant": meant, "caught": caught},
     )
