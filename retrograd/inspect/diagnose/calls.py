@@ -174,7 +174,7 @@ class CallTable:
     def switched_off(self, tensor: int, before: int) -> int | None:
         """Return the row at which ``requires_grad`` of a tensor was switched off, if it still was before a row."""
         switched = [(row, value) for row, value in self._switched.get(tensor, []) if row < before]
-        off = list(takewhile(lambda told: not told[1], reversed(switched)))  # said again, it is no switching
+        off = list(takewhile(lambda switch: not switch[1], reversed(switched)))  # said again, it is no switching
         return off[-1][0] if off else None
 
     @cached_property

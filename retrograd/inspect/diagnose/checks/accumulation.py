@@ -134,7 +134,7 @@ def _clearing(flow: Flow, pile: _Pile) -> str:
 
 def _counted_twice(flow: Flow) -> Iterator[Case]:
     """Yield a case for each loss whose gradient was added twice to the same leaves."""
-    told: set[tuple[SourceLine | None, SourceLine | None]] = set()
+    reported: set[tuple[SourceLine | None, SourceLine | None]] = set()
     adding = [run for run in flow.runs if run.accumulates and not run.inputs and not run.nested and run.roots]
     for earlier, later in pairwise(adding):
         reached = flow.reached_by(later)
@@ -142,8 +142,8 @@ def _counted_twice(flow: Flow) -> Iterator[Case]:
             continue
         leaves = _kept_in(flow, earlier, later)
         places = (earlier.source, later.source)
-        if leaves and places not in told:
-            told.add(places)
+        if leaves and places not in reported:
+            reported.add(places)
             yield _twice_case(flow, earlier, later, leaves)
 
 

@@ -65,17 +65,17 @@ def _zeroed(flow: Flow, run: Run, snapshot: GraphSnapshot) -> Iterator[Case]:
     lost = [leaf for leaf, norms in flow.norms_in(run).items() if _is_zero(norms)]
     if not lost:
         return
-    measures, told = snapshot.measures, set()
+    measures, reported = snapshot.measures, set()
     for node in ran(snapshot):
         given, passed = measures["grad_norm"][node], measures["out_norm"][node]
         if not given or passed is None or math.isnan(given) or passed > given * _NOTHING:
             continue
         row = call_of(flow, snapshot, node)
-        if row is None or flow.events[row].source in told:
+        if row is None or flow.events[row].source in reported:
             continue
         case = _zero_case(flow, run, (node, row), lost)
-        if case is not None and case.source not in told:  # an underflow is told of the line where it began
-            told.add(case.source)
+        if case is not None and case.source not in reported:  # an underflow is reported at the line where it began
+            reported.add(case.source)
             yield case
 
 
@@ -161,7 +161,7 @@ def _s(leaves: list[int]) -> str:
 
 
 def _limits(flow: Flow, row: int) -> tuple[float, float]:
-    """Return least and largest value of a call's first input, as its maker told."""
+    """Return least and largest value of a call's first input, as recorded by the call that made it."""
     for tensor in flow.inputs(row)[:1]:
         made = flow.last_producer(tensor, row, lambda call: bool(flow.events[call].data.get("range")))
         if made is not None:

@@ -74,9 +74,9 @@ def _sizes(flow: Flow, row: int) -> tuple[int, int]:
     return prod(flow.facts(whole).shape), max([1, *sizes])
 
 
-def _loop_case(flow: Flow, run: Run, rows: list[int], told: tuple[SourceLine | None, float, float]) -> Case:
+def _loop_case(flow: Flow, run: Run, rows: list[int], spent_at: tuple[SourceLine | None, float, float]) -> Case:
     """Return the case of one line in a loop."""
-    source, spent, whole = told
+    source, spent, whole = spent_at
     event = flow.events[rows[0]]
     tensor = _whole(flow, rows[0])
     name = flow.name(tensor, source.function if source else None)
@@ -133,9 +133,9 @@ def _lines_of_rule(flow: Flow, run: Run, row: int) -> Counter[SourceLine]:
     return found
 
 
-def _rule_case(flow: Flow, run: Run, row: int, told: tuple[Counter[SourceLine], float, float]) -> Case:
+def _rule_case(flow: Flow, run: Run, row: int, spent_at: tuple[Counter[SourceLine], float, float]) -> Case:
     """Return the case of one Function."""
-    lines, spent, whole = told
+    lines, spent, whole = spent_at
     event, source = flow.events[row], lines.most_common(1)[0][0]
     return Case(
         kind="slow-node",

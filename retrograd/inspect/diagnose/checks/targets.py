@@ -18,17 +18,17 @@ _COMPARING = frozenset({"sub", "rsub", "mse_loss", "l1_loss", "smooth_l1_loss", 
 
 def find(flow: Flow) -> Iterator[Case]:
     """Yield a case for each line that compares a prediction with a target which gradients flow into."""
-    told = set()
+    reported = set()
     for run in flow.runs:
         if not run.accumulates or run.error:
             continue
         for row in sorted(flow.reached_by(run).calls):
             event = flow.events[row]
-            if event.op.strip("_") not in _COMPARING | _MATCHING or event.source in told:
+            if event.op.strip("_") not in _COMPARING | _MATCHING or event.source in reported:
                 continue
             target = _target(flow, row)
             if target is not None:
-                told.add(event.source)
+                reported.add(event.source)
                 yield _case(flow, row, target, run)
 
 
