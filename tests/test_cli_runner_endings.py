@@ -25,12 +25,13 @@ ENDINGS = {
             late(text)
         threading.Thread(target=last, args=("thread",)).start()
         threading.Thread(target=time.sleep, args=(60,), daemon=True).start()
-        pool = ThreadPoolExecutor(1)
-        pool.submit(late, "executor that nobody shut down")
+        pool, ended = ThreadPoolExecutor(1), threading.Event()
+        pool.submit(lambda: ended.wait() and late("executor that nobody shut down"))
         class Global:
             def __del__(self): print("teardown", sys.is_finalizing())
         kept = Global()
         print("end of the script")
+        ended.set()
         sys.exit(7)
     """,
     "uncaught before a thread's end": """
@@ -207,7 +208,7 @@ def test_interrupt_while_threads_are_joined(tmp_path: Path) -> None:
     (tmp_path / "waits.py").write_text(
         "import atexit, os, threading, time, sys\n"
         "atexit.register(print, 'handler')\n"
-        "def work(): time.sleep(0.3); os.write(1, b'end of the script\\n'); time.sleep(1)\n"
+        "def work(): time.sleep(0.8); os.write(1, b'end of the script\\n'); time.sleep(3)\n"
         "threading.Thread(target=work).start()\n"
         "sys.exit(3)\n"
     )

@@ -18,8 +18,8 @@ from retrograd.inspect.output import save
 WORK = """
 import sys, threading, time
 from retrograd.inspect import progress
-progress.PATIENCE = 0.2
 seconds, kind = float(sys.argv[1]), sys.argv[2]
+progress.PATIENCE = 0.2 if seconds else 60.0
 with progress.progress("drawing [red]x", surely_long=kind == "one call"):
     if kind == "one call":
         time.sleep(seconds)
@@ -67,7 +67,7 @@ def on_terminal(*arguments: str, folder: Path | None = None) -> str:
 @pytest.mark.parametrize("kind", ["loops", "one call"])
 def test_bar_on_a_terminal_for_long_work(kind: str) -> None:
     """Long work shows what is done and erases it again, without a thread and with the program's own streams."""
-    shown = on_terminal("-c", WORK, "0.8", kind)
+    shown = on_terminal("-c", WORK, "1.5", kind)
 
     assert "drawing [red]x" in shown
     assert "━" in shown
