@@ -325,9 +325,9 @@ def test_E_16_create_graph(torch):
 
 def test_E_16_warns_once(monkeypatch):
     """E-16: backward(create_graph=True) warns about the reference cycle, the first time."""
-    from retrograd.engine.execution import backward as module
+    from retrograd.engine import warning
 
-    monkeypatch.setattr(module, "_warned", False)
+    monkeypatch.setattr(warning, "_said", set())
     found = []
     for _ in range(2):
         a = retrograd.ones(1, requires_grad=True)
