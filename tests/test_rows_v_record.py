@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import io
 import pickle
+import warnings
 
 from both_engines import differential, edges, raises, warned
 
@@ -239,6 +240,29 @@ def test_V_64_pickle(torch):
     b = pickle.loads(pickle.dumps(a))
     c = pickle.loads(pickle.dumps(torch.arange(3)))
     return [b, b.is_leaf, b.grad, c, pickle.loads(pickle.dumps(torch.float32)) is torch.float32]
+
+
+@differential
+def test_V_64_hooks_are_not_pickled(torch):
+    """V-64: a pickled tensor has no hooks, which a warning tells unless they are marked."""
+    a, b = torch.ones(1, requires_grad=True), torch.ones(1, requires_grad=True)
+    a.register_hook(lambda g: g * 2)
+    b.register_hook(torch.utils.hooks.unserializable_hook(lambda g: g * 2))
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        copies = [pickle.loads(pickle.dumps(t)) for t in (a, b)]
+    for t in copies:
+        t.sum().backward()
+    return ["on tensor will not be serialized" in str(w.message) for w in told], [t.grad for t in copies]
+
+
+@differential
+def test_old_types_are_classes(torch):
+    """Tensors are instances of the old type of their dtype, which makes such tensors."""
+    x = torch.ones(2)
+    kinds = (torch.FloatTensor, torch.DoubleTensor, torch.LongTensor, torch.BoolTensor)
+    made = [kind([1, 0]) for kind in kinds]
+    return [isinstance(x, kind) for kind in kinds], [isinstance(3, kind) for kind in kinds], made, x.type(kinds[1])
 
 
 @differential

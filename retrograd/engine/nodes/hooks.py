@@ -184,3 +184,9 @@ def run_post_hooks(
         if result is not None:
             grad_inputs = check_replacements(hook, grad_inputs, result)
     return grad_inputs
+
+
+def unserializable_hook(f: Hook) -> Hook:
+    """Decorator for hooks of tensors: that they are not pickled is known, so nothing warns of it."""
+    f.__torch_unserializable__ = True  # type: ignore[attr-defined]
+    return f

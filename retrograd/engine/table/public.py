@@ -170,6 +170,9 @@ def public(
 
     def note(f: Callable[..., Any]) -> Callable[..., Any]:
         key = name or f.__name__
+        if isinstance(f, type):
+            FUNCTIONS[key] = f
+            return f
         made = called(f, key if namespace is None else f"{namespace}.{key}", out, also)
         made = made if row is None else with_fast_path(OPS[row], made, "function")
         if namespace is not None:

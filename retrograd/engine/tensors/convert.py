@@ -283,13 +283,18 @@ def _copy_record(made: Any, meta: Any, memo: dict[int, Any] | None) -> None:
 
 
 def reduce(t: Any, protocol: int) -> Any:
-    """Pickle data, requires_grad and hooks, never the graph."""
+    """Pickle data and requires_grad, never the graph; of hooks, which stay behind, a warning tells."""
     meta = t._meta
-    hooks = None if meta is None else meta.hooks
+    for hook in () if meta is None or not meta.hooks else meta.hooks.values():
+        if not hasattr(hook, "__torch_unserializable__"):
+            warn(
+                f"backward hook {hook!r} on tensor will not be serialized.  If this is expected, you can decorate the "
+                "function with @torch.utils.hooks.unserializable_hook to suppress this warning"
+            )
     parameter = meta is not None and meta.is_parameter
     kind = None if t.__class__ in PLAIN_CLASSES else t.__class__
     array, place = _memory(t)
-    return (rebuild, (array, requires_grad(t), hooks, parameter, dict(t.__dict__), kind, place))
+    return (rebuild, (array, requires_grad(t), None, parameter, dict(t.__dict__), kind, place))
 
 
 Place = tuple[tuple[int, ...], tuple[int, ...], int]
