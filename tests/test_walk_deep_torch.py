@@ -10,6 +10,7 @@ import signal
 import subprocess
 import sys
 import textwrap
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -155,16 +156,16 @@ PROGRAMS[TOUCHED] = """
 """
 
 FORKS = """
-import json, os, sys
-programs, ends = json.load(sys.stdin), {}
-for name, (code, out) in programs.items():
+import json, os, signal, sys
+for line in sys.stdin:
     child = os.fork()
     if child == 0:
         break
-    ends[name] = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), flush=True)
 else:
-    print(json.dumps(ends))
     sys.exit()
+signal.alarm(300)
+code, out = json.loads(line)
 for stream in (1, 2):
     os.dup2(os.open(out, os.O_CREAT | os.O_WRONLY | os.O_APPEND), stream)
 exec(code)
@@ -173,31 +174,34 @@ print("end of script")
 
 
 @pytest.fixture(scope="module")
-def ends(tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[int, str]]:
-    """Exit code and output of each program, run under the usual soft limit of 8 MB."""
-    folder = tmp_path_factory.mktemp("ends")
-    outputs = {name: folder / f"{number}.txt" for number, name in enumerate(PROGRAMS)}
-    programs = {name: (textwrap.dedent(text), str(outputs[name])) for name, text in PROGRAMS.items()}
-    done = subprocess.run(
-        [sys.executable, "-c", START + FORKS],
-        input=json.dumps(programs), capture_output=True, text=True, timeout=600,
-    )  # fmt: skip
-    assert done.returncode == 0, done.stderr
-    codes = json.loads(done.stdout)
-    return {name: (codes[name], Path(outputs[name]).read_text()) for name in PROGRAMS}
+def warm() -> Iterator[subprocess.Popen[str]]:
+    """A process that has imported PyTorch, under the usual soft limit of 8 MB, and forks itself for each program."""
+    pipe = subprocess.PIPE
+    with subprocess.Popen([sys.executable, "-c", START + FORKS], stdin=pipe, stdout=pipe, text=True) as process:
+        yield process
+
+
+def run(warm: subprocess.Popen[str], name: str, folder: Path) -> tuple[int, str]:
+    """Exit code and output of a program."""
+    assert warm.stdin is not None
+    assert warm.stdout is not None
+    out = folder / "out.txt"
+    warm.stdin.write(json.dumps([textwrap.dedent(PROGRAMS[name]), str(out)]) + "\n")
+    warm.stdin.flush()
+    return int(warm.stdout.readline()), out.read_text()
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="stack limits are Unix's")
 @pytest.mark.parametrize("name", [name for name in PROGRAMS if name != TOUCHED])
-def test_release(name, ends):
+def test_release(name, warm, tmp_path):
     """A deep chain is walked and released, and the program ends with exit code 0."""
-    assert ends[name] == (0, "end of script\n")
+    assert run(warm, name, tmp_path) == (0, "end of script\n")
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="measured on Linux")
-def test_the_danger_is_real(ends):
+def test_the_danger_is_real(warm, tmp_path):
     """The same program dies when its nodes are touched without protection, so the tests above can fail."""
-    code, _ = ends[TOUCHED]
+    code, _ = run(warm, TOUCHED, tmp_path)
 
     assert code == -signal.SIGSEGV
 
