@@ -67,3 +67,49 @@ def test_saved_values_have_the_names_of_pytorch(text: str) -> None:
     ours, theirs = shown(retrograd, text), shown(torch, text)
     differ = {"_saved_correction"} if "std_mean" in text else set()  # not given: 1 here, None there
     assert {k: v for k, v in ours.items() if k not in differ} == {k: v for k, v in theirs.items() if k not in differ}
+
+
+KEPT_OR_NOT = """
+F.max_pool1d(y[0], 2)
+F.max_pool2d(y, 2)
+F.avg_pool2d(y, 2)
+F.adaptive_avg_pool2d(y, 2)
+F.adaptive_max_pool2d(y, 2)
+F.fractional_max_pool2d(y, 2, output_size=2)
+F.pad(y, (1, 1, 1, 1), mode='reflect')
+F.pad(y, (1, 1, 1, 1), mode='replicate')
+F.pad(y, (1, 1, 1, 1), mode='circular')
+F.interpolate(y, scale_factor=2)
+F.nll_loss(y[0, 0], torch.tensor([0, 1, 2, 3]))
+torch.gather(y, 0, i)
+torch.take(y, i)
+torch.masked_select(y, y > 0)
+torch.cummax(y, 0)[0]
+torch.sort(y)[0]
+torch.put(torch.zeros(2), i[0, 0, 0, :1], y[0, 0, 0, :1])
+torch.index_add(torch.zeros(1, 1, 4, 4), 0, i[0, 0, 0, :1], y)
+torch.index_copy(torch.zeros(1, 1, 4, 4), 0, i[0, 0, 0, :1], y)
+torch.index_select(y, 0, i[0, 0, 0, :1])
+torch.linalg.qr(y[0, 0])[1]
+torch.fft.rfft(y).abs()
+"""
+
+
+def outcome_after_a_write(engine: Any, text: str) -> str:
+    """What becomes of a backward when the input was written to after the call."""
+    x = (engine.arange(16.0).reshape(1, 1, 4, 4) * 7 % 11 - 4.5).requires_grad_()
+    y, i = x * 1, engine.zeros(1, 1, 4, 4, dtype=engine.int64)
+    result = eval(text, {"torch": engine, "F": engine.nn.functional, "y": y, "i": i})
+    with engine.no_grad():
+        y.mul_(1.0)
+    try:
+        result.sum().backward()
+    except RuntimeError as error:
+        return "noticed" if "modified by an inplace operation" in str(error) else str(error)
+    return "fine"
+
+
+@pytest.mark.parametrize("text", KEPT_OR_NOT.strip().splitlines())
+def test_writes_are_noticed_where_pytorch_keeps_the_input(text: str) -> None:
+    """Also where the derivative would not need its values; elsewhere nothing is kept."""
+    assert outcome_after_a_write(retrograd, text) == outcome_after_a_write(torch, text)

@@ -60,7 +60,7 @@ def _avg_pool_back(grad: Any, spatial: Sizes, how: AvgHow) -> Any:
 for _dims in (2, 3):
     linear(
         f"_avg_pool{_dims}d", _avg_pool, node=f"AvgPool{_dims}DBackward0",
-        self=lambda g, self_sizes, how: F._avg_pool_back(g, tuple(self_sizes[-len(how[0]) :]), how),
+        self=lambda g, self, how: F._avg_pool_back(g, tuple(self.shape[-len(how[0]) :]), how),
         kinds="fi" if _dims == 2 else "wi",
     )  # fmt: skip
 linear(

@@ -78,8 +78,8 @@ def _running(compare: Any) -> Any:
     return forward
 
 
-def _running_back(g: Any, self_sizes: Any, indices: Any, dim: int) -> Any:
-    return F._gather_backward(g[0], tuple(self_sizes), dim, indices)
+def _running_back(g: Any, self: Any, indices: Any, dim: int) -> Any:
+    return F._gather_backward(g[0], tuple(self.shape), dim, indices)
 
 
 def _running_tangent(primal: Any, tangents: Any, results: Any) -> Any:

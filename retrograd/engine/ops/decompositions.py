@@ -39,9 +39,9 @@ def _qr_square(gq: Any, gr: Any, q: Any, r: Any) -> Any:
     return F._solve_triangular(adjoint(r), F._matmul(q, inner) + gq, False, False)
 
 
-def _qr_back(g: Any, self: Any, result: Any, mode: str) -> Any:
+def _qr_back(g: Any, result: Any, mode: str) -> Any:
     (gq, gr), (q, r) = g, result
-    m, n = self.shape[-2:]
+    m, n = q.shape[-2], r.shape[-1]
     if mode == "r":
         raise RuntimeError(
             "The derivative of linalg.qr depends on Q, which is not computed when mode='r'. Please use "
@@ -52,7 +52,7 @@ def _qr_back(g: Any, self: Any, result: Any, mode: str) -> Any:
     if m >= n:
         return _qr_square(gq, gr, q, r)
     right = F._slice(gr, -1, m, n)
-    gq = gq + F._matmul(F._slice(self, -1, m, n), adjoint(right))
+    gq = gq + F._matmul(F._matmul(q, F._slice(r, -1, m, n)), adjoint(right))
     left = _qr_square(gq, F._slice(gr, -1, 0, m), q, F._slice(r, -1, 0, m))
     return F.cat([left, F._matmul(q, right)], -1)
 

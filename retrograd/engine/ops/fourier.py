@@ -54,9 +54,9 @@ def _grow(g: Any, axis: int, size: int) -> Any:
     return F.constant_pad_nd(g, (0, 0) * (g.ndim - 1 - axis) + (0, missing), 0) if missing else g
 
 
-def _r2c_back(g: Any, self_sizes: Any, dim: Dims, normalization: int, onesided: bool) -> Any:
+def _r2c_back(g: Any, self: Any, dim: Dims, normalization: int, onesided: bool) -> Any:
     if onesided:
-        g = _grow(g, dim[-1], self_sizes[dim[-1]])
+        g = _grow(g, dim[-1], self.shape[dim[-1]])
     return F.real(F._fft_c2c(g, dim, normalization, False))
 
 

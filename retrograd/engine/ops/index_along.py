@@ -81,14 +81,14 @@ def _index_add(self: Any, dim: int, index: Any, source: Any, alpha: Any = 1) -> 
     return out
 
 
-def _slices_back(g: Any, dim: int, index: Any, source_sizes: Any) -> Any:
+def _slices_back(g: Any, dim: int, index: Any, source: Any) -> Any:
     picked = F.index_select(g, dim, index)
-    return picked if len(g.shape) == len(source_sizes) else F.reshape(picked, tuple(source_sizes))
+    return picked if len(g.shape) == len(source.shape) else F.reshape(picked, tuple(source.shape))
 
 
 linear(
     "_index_add", _index_add, node="IndexAddBackward0", tensors="self index source", self=lambda g: g,
-    source=lambda g, dim, index, source_sizes, alpha: _slices_back(g, dim, index, source_sizes) * alpha,
+    source=lambda g, dim, index, source, alpha: _slices_back(g, dim, index, source) * alpha,
 )  # fmt: skip
 
 
@@ -185,8 +185,8 @@ def _masked_select_backward(g: Any, sizes: tuple[int, ...], mask: Any) -> Any:
 
 
 linear("masked_select", _masked_select, tensors="self mask",
-       self=lambda g, self_sizes, mask: F.sum_to_size(
-           F._masked_select_backward(g, tuple(self_sizes), mask), tuple(self_sizes)))  # fmt: skip
+       self=lambda g, self, mask: F.sum_to_size(
+           F._masked_select_backward(g, tuple(self.shape), mask), tuple(self.shape)))  # fmt: skip
 linear("_masked_select_backward", _masked_select_backward, tensors="g mask", g=lambda g, mask, sizes:
        F.masked_select(F.expand(g, np.broadcast_shapes(sizes, tuple(mask.shape))), mask))  # fmt: skip
 
@@ -256,9 +256,9 @@ def _put_self(g: Any, index: Any, accumulate: bool) -> Any:
 
 
 linear("put", _put, tensors="self index source", inplace=True, self=_put_self,
-       source=lambda g, index, source_sizes: F.reshape(F.take(g, index), tuple(source_sizes)))  # fmt: skip
+       source=lambda g, index, source: F.reshape(F.take(g, index), tuple(source.shape)))  # fmt: skip
 linear("take", _take, tensors="self index",
-       self=lambda g, self_sizes, index: F._take_backward(g, tuple(self_sizes), index))  # fmt: skip
+       self=lambda g, self, index: F._take_backward(g, tuple(self.shape), index))  # fmt: skip
 
 
 def _take_backward(g: Any, sizes: tuple[int, ...], index: Any) -> Any:

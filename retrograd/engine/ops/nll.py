@@ -57,11 +57,11 @@ def _nll_loss(
 
 
 def _nll_grad(
-    g: Any, self_sizes: Any, self_options: Any, target: Any, weight: Any, reduction: str, ignore_index: int,
+    g: Any, self: Any, self_options: Any, target: Any, weight: Any, reduction: str, ignore_index: int,
     total_weight: float,
 ) -> Any:  # fmt: skip
     make = _nll_backward if g.__class__ is np.ndarray else F._nll_backward
-    return make(g, self_sizes, self_options.numpy, target, weight, reduction, ignore_index, total_weight)
+    return make(g, tuple(self.shape), self_options.numpy, target, weight, reduction, ignore_index, total_weight)
 
 
 def _nll_backward(

@@ -75,13 +75,19 @@ def _repeat_back(mode: str) -> Any:
     return forward
 
 
-def _rows(mode: str, name: str, node: str) -> None:
+def _by_input(back: str) -> Any:
+    """The rule of a padding that keeps its input, as torch's do: a write to it before backward is an error."""
+    return lambda g, padding, self: getattr(F, back)(g, padding, tuple(self.shape))
+
+
+def _by_sizes(back: str) -> Any:
+    return lambda g, padding, self_sizes: getattr(F, back)(g, padding, tuple(self_sizes))
+
+
+def _rows(mode: str, name: str, node: str, rule: Any = _by_input) -> None:
     """A padding and its transpose; the node names count dimensions as torch's do."""
     back = f"_{name}_backward"
-    linear(
-        f"_{name}", _repeat_pad(mode), node=node,
-        self=lambda g, padding, self_sizes: getattr(F, back)(g, padding, tuple(self_sizes)),
-    )  # fmt: skip
+    linear(f"_{name}", _repeat_pad(mode), node=node, self=rule(back))
     linear(
         back, _repeat_back(mode), node=node.replace("Backward0", "BackwardBackward0"), tensors="grad",
         grad=lambda g, padding: getattr(F, f"_{name}")(g, padding),
@@ -91,4 +97,4 @@ def _rows(mode: str, name: str, node: str) -> None:
 for _dims in (1, 2, 3):
     _rows("reflect", f"reflection_pad{_dims}d", f"ReflectionPad{_dims}DBackward0")
     _rows("replicate", f"replication_pad{_dims}d", f"ReplicationPad{_dims}DBackward0")
-_rows("circular", "circular_pad", "CircularPadBackward0")
+_rows("circular", "circular_pad", "CircularPadBackward0", _by_sizes)

@@ -95,12 +95,12 @@ def _max_pool_with_indices(self: Any, how: MaxHow) -> Any:
     return values, _flat_indices(positions, self.shape[self.ndim - len(how[0]) :], how), positions
 
 
-def _max_pool_rule(g: Any, positions: Any, self_sizes: Any, how: MaxHow) -> Any:
+def _max_pool_rule(g: Any, positions: Any, self: Any, how: MaxHow) -> Any:
     """Each gradient to the element that won its window."""
     g = g[0] if isinstance(g, tuple) else g
-    dims = len(how[0])
-    indices = _flat_indices(raw(positions), tuple(self_sizes[-dims:]), how)
-    return F._flat_add(g, wrap(indices) if isinstance(positions, TensorBase) else indices, tuple(self_sizes), dims)
+    dims, sizes = len(how[0]), tuple(self.shape)
+    indices = _flat_indices(raw(positions), sizes[-dims:], how)
+    return F._flat_add(g, wrap(indices) if isinstance(positions, TensorBase) else indices, sizes, dims)
 
 
 for _name in ("MaxPool2DWithIndices", "MaxPool3DWithIndices", "AdaptiveMaxPool2D", "AdaptiveMaxPool3D"):
@@ -197,8 +197,8 @@ def _fractional_max_pool(self: Any, kernel_size: Sizes, output_size: Sizes, star
     return values, indices
 
 
-def _by_index(g: Any, indices: Any, self_sizes: Any, output_size: Sizes) -> Any:
-    return F._flat_add(g[0], indices, tuple(self_sizes), len(output_size))
+def _by_index(g: Any, indices: Any, self: Any, output_size: Sizes) -> Any:
+    return F._flat_add(g[0], indices, tuple(self.shape), len(output_size))
 
 
 for _dims in (2, 3):

@@ -126,15 +126,22 @@ def _resample_back(kind: str) -> Any:
     return forward
 
 
-def _rows(name: str, kind: str, node: str, kinds: str = "fu") -> None:
+def _by_sizes(back: str) -> Any:
+    return lambda g, self_sizes, output_size, align_corners, scales: getattr(F, back)(
+        g, tuple(self_sizes), output_size, align_corners, scales
+    )
+
+
+def _by_input(back: str) -> Any:
+    """The rule of a pool that keeps its input, as torch's do: a write to it before backward is an error."""
+    return lambda g, self, output_size, align_corners, scales: getattr(F, back)(
+        g, tuple(self.shape), output_size, align_corners, scales
+    )
+
+
+def _rows(name: str, kind: str, node: str, kinds: str = "fu", rule: Any = _by_sizes) -> None:
     back = f"{name}_backward"
-    linear(
-        name, _resample(kind), node=f"{node}Backward0", public=False,
-        self=lambda g, self_sizes, output_size, align_corners, scales: getattr(F, back)(
-            g, tuple(self_sizes), output_size, align_corners, scales
-        ),
-        kinds=kinds,
-    )  # fmt: skip
+    linear(name, _resample(kind), node=f"{node}Backward0", public=False, self=rule(back), kinds=kinds)
     linear(
         back, _resample_back(kind), node=f"{node}BackwardBackward0", tensors="grad", public=False,
         grad=lambda g, output_size, align_corners, scales: getattr(F, name)(g, output_size, align_corners, scales),
@@ -150,8 +157,8 @@ _rows("upsample_trilinear3d", "linear", "UpsampleTrilinear3D", "f")
 _rows("upsample_bicubic2d", "cubic", "UpsampleBicubic2D")
 _rows("_upsample_bilinear2d_aa", "linear_aa", "UpsampleBilinear2DAa")
 _rows("_upsample_bicubic2d_aa", "cubic_aa", "UpsampleBicubic2DAa")
-_rows("_adaptive_avg_pool2d", "area", "AdaptiveAvgPool2D", "f")
-_rows("_adaptive_avg_pool3d", "area", "AdaptiveAvgPool3D", "f")
+_rows("_adaptive_avg_pool2d", "area", "AdaptiveAvgPool2D", "f", _by_input)
+_rows("_adaptive_avg_pool3d", "area", "AdaptiveAvgPool3D", "f", _by_input)
 
 
 # -- channels into pixels and back
