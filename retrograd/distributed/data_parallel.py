@@ -59,7 +59,7 @@ class DataParallel:
             for _, tensor in named:
                 values = tensor.detach().numpy().copy()
                 self.communicator.broadcast(values)
-                tensor.detach().copy_(type(tensor)(values))
+                tensor.detach().copy_(tensor.new_tensor(values))
 
     def remove(self) -> None:
         """Take the hooks off the parameters."""
