@@ -45,6 +45,8 @@ class _Seen(NamedTuple):
     outline: Outline
     """Without its nodes."""
     leaves: list[tuple[int, weakref.ref[Any]]]
+    others: list[int]
+    """Rows of all other nodes."""
     classes: list[weakref.ref[Any]]
     """Those whose identities are in the outline, as long as they live."""
     place: list[tuple[CodeType, int]]
@@ -132,7 +134,8 @@ class Repeats:
         if named and None not in leaves.values():
             kept = [(row, weakref.ref(leaf)) for row, leaf in leaves.items()]
             classes = [weakref.ref(cls) for cls in set(map(type, outline.order))]
-            self._seen = _Seen(outline._replace(order=[]), kept, classes, place, dtypes, shot)
+            others = [row for row in range(len(shot)) if row not in leaves]
+            self._seen = _Seen(outline._replace(order=[]), kept, others, classes, place, dtypes, shot)
 
 
 def _alike(outline: Outline, seen: _Seen) -> bool:
@@ -140,15 +143,16 @@ def _alike(outline: Outline, seen: _Seen) -> bool:
     order, known = outline.order, seen.outline
     if outline.classes != known.classes or outline.edges != known.edges or any(cls() is None for cls in seen.classes):
         return False
-    if any(reference() is not order[row].variable for row, reference in seen.leaves):
-        return False
-    return all(map(_has, order, seen.shot.shape, seen.dtypes))
-
-
-def _has(node: Node, shape: tuple[int, ...] | None, dtype: Any) -> bool:
-    """Whether this is the shape and dtype of what arrives at a node."""
-    first = _first(node)
-    return first.dtype is dtype and tuple(first.shape) == shape
+    shapes, dtypes = seen.shot.shape, seen.dtypes
+    for row, reference in seen.leaves:
+        leaf = reference()
+        if leaf is not order[row].variable or leaf.dtype is not dtypes[row] or leaf.shape != shapes[row]:
+            return False
+    for row in seen.others:
+        first = order[row]._input_metadata[0]
+        if first.dtype is not dtypes[row] or tuple(first.shape) != shapes[row]:
+            return False
+    return True
 
 
 def _first(node: Node) -> Any:
