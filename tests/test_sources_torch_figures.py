@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+import gc
 import math
 import warnings
 
@@ -28,7 +30,10 @@ def figures_of(tensors, *, whole=True):
     take = figures.taker()
     for key, tensor in enumerate(tensors):
         take(key, layout.places.get(key), tensor)
+    figures.end()
+    finite = {key: figures.is_finite(key) for key in range(len(tensors))}
     keys, table = figures.close()
+    assert [finite[key] for key in keys] == [not row[5] + row[6] for row in table]
     return dict(zip(keys, table, strict=True))
 
 
@@ -188,3 +193,29 @@ def test_results_with_zeros_around_them():
     assert found["SelectBackward0"] == pytest.approx((3 * math.sqrt(6), 0.8))
     adds = [row for row, shape in enumerate(shot.shape) if shot.op[row] == "AddBackward0" and shape == (6, 5)]
     assert [shot.measures["out_norm"][row] for row in adds] == pytest.approx([math.sqrt(60)])
+
+
+def test_figures_that_nobody_reads(monkeypatch):
+    """What was copied is worked out when it is read or the next run begins, and not at all if nobody can read it."""
+    worked, flush = [], GradientFigures._flush
+    monkeypatch.setattr(GradientFigures, "_flush", lambda *args: (worked.append(args), flush(*args))[1])
+
+    def step():
+        with recording(level="backward") as recorded:
+            w = torch.ones(5, requires_grad=True)
+            (w * 3).sin().sum().backward()
+        return recorded
+
+    gc.collect()
+    step()
+    step()
+    assert worked == []
+    kept = step()
+    copied = copy.deepcopy(kept.snapshots[0])
+    assert worked
+    assert copied.measures == kept.snapshots[0].measures
+    before, other = len(worked), step()
+    step()
+    assert len(worked) > before
+    del kept
+    assert other.snapshots[0].measures["grad_mean"] == copied.measures["grad_mean"]

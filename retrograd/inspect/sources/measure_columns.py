@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
@@ -13,6 +13,29 @@ from .passing import BY_SOURCE, BY_TARGET, Passing
 
 Column = list[Any]
 Columns = dict[str, Column]
+
+
+class Worked(NamedTuple):
+    """Figures of gradients that were worked out."""
+
+    keys: list[int]
+    """A row of the graph, or behind them an edge, for each row of the table: what arrived there, what went over it."""
+    table: Array
+    """Norm squared, minimum, maximum, sum, number of zeros, of NaN and of infinities, size, share of tiny entries.
+
+    NaN for those that were not taken.
+    """
+
+    def close(self) -> Worked:
+        """Work out what is left to be."""
+        return self
+
+
+class Figures(Protocol):
+    """What becomes a table when it is needed."""
+
+    def close(self) -> Worked:
+        """Work out what is left to be."""
 
 
 class Taken(NamedTuple):
@@ -26,12 +49,8 @@ class Taken(NamedTuple):
     """Row -> when the hook after it began, where there is one."""
     started: int
     finished: int
-    arrived: Array
-    """Row -> row of the table with the figures of what arrived there, -1 where they are not known."""
-    results: Array
-    """Edge -> the same of what went over it, where that was looked at, else -1."""
-    table: Array
-    """``FIGURES`` of each gradient; NaN for those that were not taken."""
+    figures: Figures
+    """Of what was looked at."""
     passing: Passing
     edge_source: list[int]
     edge_target: list[int]
@@ -40,17 +59,22 @@ class Taken(NamedTuple):
 
 def measured_columns(taken: Taken) -> Columns:
     """Return the columns by name; None where nothing was measured."""
-    size = len(taken.arrived)
+    size = len(taken.passing.told_by)
     columns: Columns = {name: [None] * size for name in MEASURES}
     for place, row in enumerate(taken.sequence):
         columns["order"][row] = place
     _put_times(columns, taken)
-    if len(taken.table):
-        rows = np.flatnonzero(taken.arrived >= 0)
-        _put_gradients(columns, rows, taken.table[taken.arrived[rows]])
-        numbers, edges = _passed_on(taken)
+    keys, table = taken.figures.close()
+    if len(table):
+        numbers = np.full(size + len(taken.edge_source), -1)
+        numbers[keys] = np.arange(len(keys))
+        arrived = np.full(size, -1)
+        arrived[taken.sequence] = numbers[taken.passing.told_by[taken.sequence]]
+        rows = np.flatnonzero(arrived >= 0)
+        _put_gradients(columns, rows, table[arrived[rows]])
+        passed, edges = _passed_on(taken, arrived, numbers[size:])
         sources = np.array(taken.edge_source, np.int64)[edges]
-        _put_results(columns, sources, taken.table[numbers], taken.passing.around[edges])
+        _put_results(columns, sources, table[passed], taken.passing.around[edges])
     if taken.saved_bytes is not None:
         columns["saved_bytes"] = taken.saved_bytes
     return columns
@@ -77,7 +101,7 @@ def _put_times(columns: Columns, taken: Taken) -> None:
     rows, begins, ran = taken.runs.T
     following = np.append(begins[1:], taken.finished)[: len(rows)]
     if taken.ends:
-        own = np.full(len(taken.arrived), taken.finished)
+        own = np.full(len(columns["order"]), taken.finished)
         own[list(taken.ends)] = list(taken.ends.values())
         following = np.minimum(following, own[rows])
     _write(columns, "time_us", rows, (following - ran) / 1e3)
@@ -96,14 +120,17 @@ def _put_gradients(columns: Columns, rows: Array, table: Array) -> None:
         _write(columns, name, rows[whole], values[whole])
 
 
-def _passed_on(taken: Taken) -> tuple[Array, Array]:
-    """Return the rows of the table for what went over edges, and these edges."""
+def _passed_on(taken: Taken, arrived: Array, results: Array) -> tuple[Array, Array]:
+    """Return the rows of the table for what went over edges, and these edges.
+
+    ``arrived`` are those of what arrived at each row, ``results`` of what was looked at on its way; -1 for none.
+    """
     ways = taken.passing.ways
     numbers = np.full(len(ways), -1)
     for way, ends in ((BY_TARGET, taken.edge_target), (BY_SOURCE, taken.edge_source)):
         edges = np.flatnonzero(ways == way)
-        numbers[edges] = taken.arrived[np.array(ends, np.int64)[edges]]
-    numbers = np.where(taken.results < 0, numbers, taken.results)
+        numbers[edges] = arrived[np.array(ends, np.int64)[edges]]
+    numbers = np.where(results < 0, numbers, results)
     edges = np.flatnonzero(numbers >= 0)
     return numbers[edges], edges
 

@@ -46,6 +46,10 @@ class Roots:
     def __len__(self) -> int:
         return len(self._roots)
 
+    def close(self) -> None:
+        """Let go of whoever is told, who may hold this."""
+        self._met = _tell_nobody
+
     def modules(self) -> list[tuple[str, Any]]:
         """Return the outermost modules that still live, in order of their first call, with names."""
         return [(root.name, module) for root in list(self._roots.values()) if (module := root.ref()) is not None]
@@ -84,6 +88,10 @@ class Roots:
             number += 1
             unused = f"{name}_{number}"
         return unused
+
+
+def _tell_nobody(name: str, module: Any, caller: FrameType) -> None:
+    """Stand for whoever was told of modules."""
 
 
 def variable_of(value: Any, caller: FrameType) -> str:

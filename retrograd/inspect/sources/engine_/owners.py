@@ -84,6 +84,10 @@ class Owners(Observer):
         """The outermost modules that still live, with names."""
         return self._roots.modules()
 
+    def close(self) -> None:
+        """Break the circle, so that a recording dies with its last reference."""
+        self._roots.close()
+
     def _met(self, name: str, module: Any, caller: FrameType) -> None:
         """Send what an outermost module holds."""
         watching = self.watching

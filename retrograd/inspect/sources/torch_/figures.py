@@ -12,12 +12,15 @@ from __future__ import annotations
 import ctypes
 import functools
 import math
+import threading
+import weakref
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from ..array_values import LEAST, MOST, Array, gradient_figures, tiny_share
+from ..measure_columns import Worked
 from .calls import note_problem
 from .layout import Layout, Place
 from .values import Readable
@@ -41,19 +44,54 @@ _SMALL = 1e-15
 
 
 class Memory:
-    """Where gradients are copied to, kept for the next run: memory that was never touched costs more than a copy."""
+    """Where gradients are copied to, one for all runs: memory that was never touched costs more than a copy.
+
+    What was copied in a run is worked out when somebody reads its figures, which in many runs nobody does, or when the
+    next run needs the room.
+    """
 
     def __init__(self) -> None:
+        self.lock = threading.RLock()
         self._spare: Array | None = None
+        self._wanted = False
+        self._waiting: Callable[[], GradientFigures | None] = _nothing
 
     def take(self, size: int) -> Array:
         """Return so many bytes."""
-        room, self._spare = self._spare, None  # None also inside another run
-        return room if room is not None and room.nbytes >= size else np.empty(size, np.uint8)
+        with self.lock:
+            self.work_out()
+            self._wanted = True
+            room, self._spare = self._spare, None  # None also inside another run
+            return room if room is not None and room.nbytes >= size else np.empty(size, np.uint8)
+
+    def keep(self, figures: GradientFigures) -> None:
+        """Let figures wait until they are read."""
+        with self.lock:
+            self.work_out()
+            self._waiting = weakref.ref(figures)
+
+    def work_out(self) -> None:
+        """Work out what waits, if it can still be read."""
+        figures, self._waiting = self._waiting(), _nothing
+        if figures is not None:
+            figures.close()
 
     def give_back(self, room: Array) -> None:
-        """Keep room that is no longer used."""
-        self._spare = room
+        """Keep room that is no longer used, while somebody watches."""
+        if self._wanted:
+            self._spare = room
+
+    def forget(self) -> None:
+        """Nobody watches any more."""
+        self._spare, self._wanted = None, False
+
+
+def _nothing() -> None:
+    """Stand for a reference to what is gone."""
+
+
+def _taken_no_more(key: int, place: Place, address: int) -> None:
+    """Stand for what takes gradients down, which refers to what it takes them for."""
 
 
 class GradientFigures:
@@ -70,6 +108,11 @@ class GradientFigures:
         self._keys: list[int] = []
         """Of the gradients that were worked out, in the order of ``_done``."""
         self._done: list[Array] = []
+        self._not_finite: set[int] = set()
+        """Keys of those worked out that have a NaN or an infinity."""
+        self._found: Worked | None = None
+        self._rows: dict[int, int] | None = None
+        """Key -> row of what was found, once somebody asks for one."""
         self._note = self._copier() if whole else self._multiplier()
         """Takes down a gradient that is what its place expects, by its address."""
 
@@ -133,8 +176,7 @@ class GradientFigures:
         """Take every figure of one gradient."""
         with np.errstate(all="ignore"):
             row = _in_pieces(flat) if flat.dtype.name == dtype else _slowly(flat, dtype)
-        self._keys.append(key)
-        self._done.append(np.array([row]))
+        self._note_worked_out([key], np.array([row]))
 
     def _flush(self, number: int) -> None:
         """Work out what waits in a group."""
@@ -146,12 +188,31 @@ class GradientFigures:
         if len(taken) < len(rows):
             rows = rows[taken]
         with np.errstate(all="ignore"):  # those that overflow are worked out again
-            self._done.append(_figures(rows))
-        self._keys += [waiting[slot] for slot in taken]
+            found = _figures(rows)
+        self._note_worked_out([waiting[slot] for slot in taken], found)
         waiting.clear()
 
-    def close(self) -> tuple[list[int], Array]:
-        """Work out what waits, and return the keys of all gradients with a row of ``FIGURES`` entries for each."""
+    def _note_worked_out(self, keys: list[int], found: Array) -> None:
+        self._keys += keys
+        self._done.append(found)
+        self._not_finite.update(keys[row] for row in np.flatnonzero(found[:, 5] + found[:, 6]).tolist())
+
+    def end(self) -> None:
+        """The run is over: what was copied may wait, and is gone at once when nobody can read it any more."""
+        self._note = _taken_no_more
+        if self._whole:
+            self._memory.keep(self)
+        else:
+            self.close()
+
+    def close(self) -> Worked:
+        """Work out what waits, and return everything."""
+        with self._memory.lock:
+            if self._found is None:
+                self._found = self._close()
+            return self._found
+
+    def _close(self) -> Worked:
         for number in range(len(self._waiting)):
             self._flush(number)
         if self._whole:
@@ -159,7 +220,30 @@ class GradientFigures:
         keys, squares, lengths = zip(*self._norms, strict=True) if self._norms else ((), (), ())
         norms = np.zeros((len(keys), FIGURES))
         norms[:, 0], norms[:, NOT_TAKEN], norms[:, 7] = squares, math.nan, lengths
-        return [*self._keys, *keys], np.concatenate([*self._done, norms])
+        found = Worked([*self._keys, *keys], np.concatenate([*self._done, norms]))
+        self._room, self._norms, self._done = self._room[:0].copy(), [], []
+        return found
+
+    def of(self, key: int) -> list[float] | None:
+        """Return the figures of one gradient, None if it was not taken down."""
+        keys, table = self.close()
+        if self._rows is None:
+            self._rows = {key: row for row, key in enumerate(keys)}
+        row = self._rows.get(key)
+        return None if row is None else table[row].tolist()
+
+    def is_finite(self, key: int) -> bool:
+        """Whether every entry of a gradient is finite; what waits mostly goes on waiting."""
+        place = self._layout.places.get(key)
+        if place is not None and self._waiting[place.group].get(place.slot) == key:
+            flat = self._room[place.offset : place.offset + place.size].view(place.dtype)
+            if math.isfinite(_squares(flat)):
+                return True
+            self.close()
+        return key not in self._not_finite
+
+    def __reduce__(self) -> Any:  # a snapshot can be copied
+        return Worked, tuple(self.close())
 
 
 def _figures(rows: Array) -> Array:

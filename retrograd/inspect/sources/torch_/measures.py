@@ -203,26 +203,19 @@ class Measures:
         finished = perf_counter_ns()
         sequence = self._sequence()
         self.count = len(sequence)
-        keys, table = self._figures.close()
-        numbers = np.full(len(shot) + shot.edge_count, -1)
-        numbers[keys] = np.arange(len(keys))
-        told = np.full(len(shot), -1)
-        told[sequence] = numbers[self._passing.told_by[sequence]]
+        self._figures.end()
         taken = Taken(
             sequence=sequence,
             runs=np.array(self._begins, np.int64).reshape(-1, 3),
             ends=self._ends,
             started=self._started,
             finished=finished,
-            arrived=told,
-            results=numbers[len(shot) :],
-            table=table,
+            figures=self._figures,
             passing=self._passing,
             edge_source=shot.edge_source,
             edge_target=shot.edge_target,
             saved_bytes=self._saved,
         )
-        self._taken = taken
         shot.measure_later(partial(measured_columns, taken), lasting=True)
 
     def _sequence(self) -> list[int]:
@@ -245,7 +238,6 @@ class Measures:
                     found.append(leaf_row)
         return found
 
-    def figures_at(self, row: int) -> list[float] | None:
-        """Return the figures of what arrived in a row, None if they are not known."""
-        number = int(self._taken.arrived[row])
-        return None if number < 0 else self._taken.table[number].tolist()
+    def figures_at(self, row: int) -> tuple[GradientFigures, int]:
+        """Return what knows the figures of what arrived in a row, and by which key."""
+        return self._figures, int(self._passing.told_by[row])

@@ -53,6 +53,7 @@ class _Seen(NamedTuple):
     dtypes: list[Any]
     """PyTorch's dtype of each node."""
     shot: GraphSnapshot
+    """Its columns, without what was measured."""
 
 
 def outline_of(roots: Sequence[Node]) -> Outline | None:
@@ -135,7 +136,8 @@ class Repeats:
             kept = [(row, weakref.ref(leaf)) for row, leaf in leaves.items()]
             classes = [weakref.ref(cls) for cls in set(map(type, outline.order))]
             others = [row for row in range(len(shot)) if row not in leaves]
-            self._seen = _Seen(outline._replace(order=[]), kept, others, classes, place, dtypes, shot)
+            columns = GraphSnapshot(**{name: getattr(shot, name) for name in (*_SAME, "source", "scope")})
+            self._seen = _Seen(outline._replace(order=[]), kept, others, classes, place, dtypes, columns)
 
 
 def _alike(outline: Outline, seen: _Seen) -> bool:

@@ -176,8 +176,8 @@ class RunWriter:
             if leaf is None:
                 continue
             number = number_of(table, leaf)
-            figures = self.measures.figures_at(arrival.row)
-            bad = figures is not None and figures[5] + figures[6] > 0
+            figures, key = self.measures.figures_at(arrival.row)
+            bad = not figures.is_finite(key)
             grad = leaf.grad if bad or ranks or self.watch.forward is not None else None
             values: Values | None = None
             if grad is not None:
@@ -188,7 +188,7 @@ class RunWriter:
                 norms = gradient_figures(array) if array is not None and ranks else None
                 if norms is not None:
                     kept[str(number)] = norms[0]
-            facts = (number, self.number, arrival.before, leaf._version, leaf.numel(), figures, values)
+            facts = (number, self.number, arrival.before, leaf._version, leaf.numel(), figures, key, values)
             self._send(Event.later("accumulate", "", line, _accumulation, facts), None)
         return kept
 
@@ -207,8 +207,9 @@ class RunWriter:
 
 def _accumulation(facts: Facts) -> dict[str, Any]:
     """Describe what arrived in a leaf."""
-    number, run, before, version, size, figures, values = facts
+    number, run, before, version, size, known, key, values = facts
     data: dict[str, Any] = {"tensor": number, "run": run, "before": before, "version": version}
+    figures = known.of(key)
     if figures is not None:
         squares, low, high, _, zero, _, _, entries, _ = figures
         data["grad_norm"] = math.sqrt(squares)

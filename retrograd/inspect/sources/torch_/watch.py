@@ -61,7 +61,7 @@ class _Lasting:
     """What all watchers share, and the next ones find again."""
 
     def __init__(self) -> None:
-        self.hooked, self.latest, self.repeats = Hooked(), Latest(), Repeats()
+        self.hooked, self.latest, self.repeats, self.memory = Hooked(), Latest(), Repeats(), Memory()
 
 
 class _Watch:
@@ -75,7 +75,7 @@ class _Watch:
         self.forward: ForwardWriter | None = None
         """Who listens to calls, at level ``full``."""
         self.hooked, self.latest, self.repeats = lasting.hooked, lasting.latest, lasting.repeats
-        self.memory = Memory()
+        self.memory = lasting.memory
         self.latest_number = -math.inf
         """The highest number of a node that ran, counted as in events."""
         self._process = os.getpid()
@@ -223,6 +223,7 @@ class Watcher:
             self._modes.pop().active = False  # one of another thread stays there until that thread is watched again
         self._tables = self._scopes = self.memory = None
         self._lasting.hooked.numbers.clear()
+        self._lasting.memory.forget()
         forget_judgements()
         forget_places()
         forget_stacks()
