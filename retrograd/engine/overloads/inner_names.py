@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from ..calls.refusals import refuse_kind
 from ..table.public import FUNCTIONS, NAMESPACES, check_tensor, public
 from ..table.registry import F
 from ..tensors.base import wrap
@@ -21,6 +22,7 @@ assert sorting
 @public("_softmax_backward_data", method=False)
 def _softmax_backward_data(grad_output: Any, output: Any, dim: int, input_dtype: Any) -> Any:
     """The gradient of ``softmax`` from the one of its ``output``."""
+    refuse_kind("softmax_backward_lastdim_kernel_impl", grad_output._sig.numpy, "f")
     shares = grad_output * output
     found = shares - output * shares.sum(dim, keepdim=True)
     return found if found.dtype is input_dtype else found.to(input_dtype)
@@ -29,6 +31,7 @@ def _softmax_backward_data(grad_output: Any, output: Any, dim: int, input_dtype:
 @public("_log_softmax_backward_data", method=False, out=True)
 def _log_softmax_backward_data(grad_output: Any, output: Any, dim: int, input_dtype: Any) -> Any:
     """The gradient of ``log_softmax`` from the one of its ``output``."""
+    refuse_kind("log_softmax_backward_lastdim_kernel_impl", grad_output._sig.numpy, "f")
     found = F._log_softmax_back(grad_output, output, checked_dim(dim, grad_output.ndim))
     return found if found.dtype is input_dtype else found.to(input_dtype)
 
@@ -87,6 +90,7 @@ def _native_batch_norm_legit(input: Any, weight: Any, bias: Any, *rest: Any) -> 
 @public("_weight_norm", method=False)
 def _weight_norm(v: Any, g: Any, dim: int = 0) -> Any:
     """``v`` with the norms ``g`` over all dimensions but ``dim``."""
+    refuse_kind("weight_norm_kernel", v._sig.numpy, "f")
     return v * (g / native.norm_except_dim(v, 2, dim))
 
 
