@@ -80,7 +80,7 @@ def _place(flow: Flow, call: int) -> tuple[object, str]:
 
 def _value_in(flow: Flow, target: int, row: int) -> int | None:
     """Return the tensor with a history that was scaled and added to data without one, to make a target."""
-    added = False
+    added = rewarded = scaled = False
     tensor, before = target, row
     while True:
         made = flow.last_producer(tensor, before, gradients=True)
@@ -90,24 +90,26 @@ def _value_in(flow: Flow, target: int, row: int) -> int | None:
         inputs = flow.inputs(made)
         histories = [given for given in inputs if flow.has_history(given, made) or flow.requires_grad(given, made)]
         if op not in ("add", "mul", "sub", "rsub") or len(histories) != 1:
-            return tensor if added else None
-        added = added or (op == "add" and _adds_data(flow, made, histories[0]))
+            return (
+                tensor if added or (rewarded and scaled) else None
+            )  # a margin is a number as well, but scales nothing
+        data = [given for given in inputs if given not in histories]
+        added = added or (op == "add" and any(flow.facts(given).shape not in ((), (1,)) for given in data))
+        rewarded = rewarded or (op == "add" and _adds_another_number(flow, made, histories[0]))
+        scaled = scaled or op == "mul"
         tensor, before = histories[0], made
 
 
-def _adds_data(flow: Flow, row: int, value: int) -> bool:
-    """Whether an addition brings in data: many numbers, or one that is another in every step.  A margin is constant."""
+def _adds_another_number(flow: Flow, row: int, value: int) -> bool:
+    """Whether an addition brings in a number that is another in every step, as the reward of one transition is."""
     event, place = flow.events[row], flow.inputs(row).index(value)
 
-    def others(call: int) -> list[int]:
-        return [given for at, given in enumerate(flow.inputs(call)) if at != place]
+    def others(call: int) -> str:
+        given = [one for at, one in enumerate(flow.inputs(call)) if at != place]
+        return str((flow.events[call].data.get("arguments"), given))
 
-    calls = flow.made_at(event.source, event.op)  # the first and the last of them tell
-    many = any(flow.facts(given).shape not in ((), (1,)) for given in others(row))
-    return (
-        many
-        or len({str((flow.events[call].data.get("arguments"), others(call))) for call in (calls[0], calls[-1])}) > 1
-    )
+    calls = flow.made_at(event.source, event.op)
+    return others(calls[0]) != others(calls[-1])
 
 
 def _of_another_network(flow: Flow, target: int, prediction: int, row: int) -> bool:

@@ -9,6 +9,8 @@ from functools import partial
 from time import perf_counter_ns
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from ....engine.tensors.base import TensorBase
 from ...event_data import MEASURES
 from ...snapshot import GraphSnapshot
@@ -62,6 +64,8 @@ class Gathered:
         To be called while NumPy is quiet.
         """
         array = gradient._array if isinstance(gradient, TensorBase) else gradient
+        if isinstance(array, np.generic):  # a rule's arithmetic on arrays without dimensions; no weak reference to it
+            return figures_of(np.asarray(array), whole=self._whole)
         known = self._known.get(id(array))
         if known is not None and known[0]() is array:
             return known[1]
