@@ -133,7 +133,7 @@ def resize_(self: Any, *size: Any, memory_format: Any = None) -> Any:
 @public("resize_as_", function=False)
 def resize_as_(self: Any, other: Any, memory_format: Any = None) -> Any:
     """``self.resize_(other.size())``."""
-    return resize_(self, *other.shape)
+    return resize_(self, tuple(other.shape))
 
 
 class _NotImplemented(GraphNode):
