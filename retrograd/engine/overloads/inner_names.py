@@ -81,10 +81,11 @@ def _unsafe_masked_index_put_accumulate(input: Any, mask: Any, indices: Any, val
 
 
 @public("_native_batch_norm_legit", method=False, out=True)
-def _native_batch_norm_legit(input: Any, weight: Any, bias: Any, *rest: Any) -> Any:  # noqa: A002
+def _native_batch_norm_legit(input: Any, weight: Any, bias: Any, *rest: Any, **named: Any) -> Any:  # noqa: A002
     """``native_batch_norm``, with ``running_mean`` and ``running_var`` after ``bias`` or without them."""
-    statistics = rest[:2] if len(rest) == 5 else (None, None)
-    return native.native_batch_norm(input, weight, bias, *statistics, *rest[-3:])
+    if len(rest) + len(named) == 3:
+        rest = (None, None, *rest)
+    return native.native_batch_norm(input, weight, bias, *rest, **named)
 
 
 @public("_weight_norm", method=False)
