@@ -32,7 +32,7 @@ def _softmax_backward_data(grad_output: Any, output: Any, dim: int, input_dtype:
 def _log_softmax_backward_data(grad_output: Any, output: Any, dim: int, input_dtype: Any) -> Any:
     """The gradient of ``log_softmax`` from the one of its ``output``."""
     refuse_kind("log_softmax_backward_lastdim_kernel_impl", grad_output._sig.numpy, "f")
-    found = F._log_softmax_back(grad_output, output, checked_dim(dim, grad_output.ndim))
+    found = F._log_softmax_back(grad_output, output, checked_dim(int(dim), grad_output.ndim))
     return found if found.dtype is input_dtype else found.to(input_dtype)
 
 
@@ -63,7 +63,7 @@ def _unsafe_masked_index(input: Any, mask: Any, indices: Any, fill: Any) -> Any:
     """``input[indices]`` where ``mask``, elsewhere ``fill``; indices there may be out of range."""
     check_tensor("_unsafe_masked_index", input)
     if not input.numel():
-        shape = np.broadcast_shapes(*(tuple(i.shape) for i in indices if i is not None), tuple(mask.shape))
+        shape = np.broadcast_shapes(*(tuple(i.shape) for i in indices if i is not None))
         return FUNCTIONS["full"](shape, fill, dtype=input.dtype)
     return input[tuple(slice(None) if i is None else i for i in _clamped(input, indices))].masked_fill(~mask, fill)
 
@@ -107,7 +107,7 @@ def _adaptive_avg_pool2d(input: Any, output_size: Any) -> Any:  # noqa: A002
 @public("_chunk_cat", method=False, out=True)
 def _chunk_cat(tensors: Any, dim: int, num_chunks: int) -> Any:
     """Tensors filled with zeros to ``num_chunks`` equal pieces along ``dim``, side by side piece by piece."""
-    dim = checked_dim(dim, tensors[0].ndim)
+    dim = checked_dim(int(dim), tensors[0].ndim)
     return FUNCTIONS["cat"]([_pieces(t, dim, num_chunks) for t in tensors], dim + 1)
 
 
