@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from ..columns import Plain
 from ..graph_diff import Change, GraphDiff, NodeDiff, change_text, diff_graphs
 from ..snapshot import GraphSnapshot
-from .run import Place, Run, gradient_order, hooks_run, leaves, ran
+from .run import Place, Run, Step, all_leaves, gradient_order, hooks_run, knows_order, ran
 
 STRUCTURE = ("op", "kind", "edge_source", "edge_target", "edge_input_nr", "edge_output_nr", "roots")
 
@@ -56,49 +56,65 @@ class Divergence:
 def divergence(runs: list[Run]) -> Divergence | None:
     """Return the first step at which the runs differ in what they did, or None."""
     for step in range(max((len(run.steps) for run in runs), default=0)):
-        groups = _groups(runs, step)
+        parts = _comparable(runs, step)
+        groups = _groups(runs, step, parts)
         if len(groups) > 1:
             found = Divergence(step, groups)
-            found.differences = [_difference(runs, step, groups[0], group) for group in groups[1:]]
+            found.differences = [_difference(runs, step, parts, groups[0], group) for group in groups[1:]]
             return found
     return None
 
 
-def _groups(runs: list[Run], step: int) -> list[list[int]]:
+def _groups(runs: list[Run], step: int, parts: Parts) -> list[list[int]]:
     """Return which runs agree at a step, the largest group first."""
     groups: dict[Hashable, list[int]] = {}
     for number, run in enumerate(runs):
-        groups.setdefault(_signature(run, step), []).append(number)
+        groups.setdefault(_signature(run, step, parts), []).append(number)
     return sorted(groups.values(), key=lambda group: (-len(group), group))
 
 
-def _signature(run: Run, step: int) -> Hashable:
-    """Return what must be the same in runs that agree at a step."""
-    if step >= len(run.steps):
-        return None
-    here = run.steps[step]
-    return (*(part(here.snapshot) for part in _PARTS.values() if here.snapshot is not None), hooks_run(here))
+def _signature(run: Run, step: int, parts: Parts) -> Hashable:
+    """Return what must be the same in runs that agree at a step; None if a run has no such step."""
+    return None if step >= len(run.steps) else tuple(part(run.steps[step]) for part in parts.values())
+
+
+def _comparable(runs: list[Run], step: int) -> Parts:
+    """Return what can be compared at a step: without what only some recordings tell, those of a higher level."""
+    graphs = [run.steps[step].snapshot for run in runs if step < len(run.steps)]
+    if len({knows_order(graph) for graph in graphs if graph is not None}) <= 1:
+        return _PARTS
+    return {name: part for name, part in _PARTS.items() if name not in _TOLD_BY_RUNNING}
+
+
+def _of_graph(part: Callable[[GraphSnapshot], Hashable]) -> Callable[[Step], Hashable]:
+    """Return a part of a graph as one of a step, which may have no graph."""
+    return lambda step: None if step.snapshot is None else part(step.snapshot)
 
 
 def _structure(snapshot: GraphSnapshot) -> Hashable:
-    return (*(tuple(getattr(snapshot, column)) for column in STRUCTURE), tuple(sorted(leaves(snapshot).items())))
+    return (*(tuple(getattr(snapshot, column)) for column in STRUCTURE), tuple(sorted(all_leaves(snapshot).items())))
 
 
 def _participation(snapshot: GraphSnapshot) -> Hashable:
     return tuple(ran(snapshot, node) for node in range(len(snapshot)))
 
 
-_PARTS: dict[str, Callable[[GraphSnapshot], Hashable]] = {
-    "operators": _structure,
-    "shapes": lambda snapshot: tuple(snapshot.shape),
-    "dtypes": lambda snapshot: tuple(snapshot.dtype),
-    "participation": _participation,
-    "order of gradients": gradient_order,
+Parts = dict[str, Callable[[Step], Hashable]]
+
+_PARTS: Parts = {
+    "operators": _of_graph(_structure),
+    "shapes": _of_graph(lambda snapshot: tuple(snapshot.shape)),
+    "dtypes": _of_graph(lambda snapshot: tuple(snapshot.dtype)),
+    "participation": _of_graph(_participation),
+    "order of gradients": _of_graph(gradient_order),
+    "order of hooks": hooks_run,
 }
-"""What is compared of the graphs at one step, in the order in which a difference is named."""
+"""What is compared at one step, in the order in which a difference is named."""
+_TOLD_BY_RUNNING = {"participation", "order of gradients", "order of hooks"}
+"""What recordings of level ``graph`` do not tell."""
 
 
-def _difference(runs: list[Run], step: int, most: list[int], group: list[int]) -> Difference:
+def _difference(runs: list[Run], step: int, parts: Parts, most: list[int], group: list[int]) -> Difference:
     """Say how a group differs from the largest one."""
     here, there = runs[most[0]], runs[group[0]]
     if step >= len(there.steps) or step >= len(here.steps):
@@ -106,10 +122,10 @@ def _difference(runs: list[Run], step: int, most: list[int], group: list[int]) -
     ours, theirs = here.steps[step].snapshot, there.steps[step].snapshot
     if ours is None or theirs is None:
         return Difference(group, "steps", None, None, "one of them recorded no graph at this step")
-    what = next((name for name, part in _PARTS.items() if part(ours) != part(theirs)), "order of hooks")
-    if what.startswith("order"):
-        if what == "order of hooks":
-            return _other_order(group, what, hooks_run(here.steps[step]), hooks_run(there.steps[step]))
+    what = next(name for name, part in parts.items() if part(here.steps[step]) != part(there.steps[step]))
+    if what == "order of hooks":
+        return _other_order(group, what, hooks_run(here.steps[step]), hooks_run(there.steps[step]))
+    if what == "order of gradients":
         return _other_order(group, what, gradient_order(ours), gradient_order(theirs))
     graphs = diff_graphs(ours, theirs)
     node = _first(graphs.nodes, what)

@@ -10,7 +10,7 @@ from typing import Any
 from ..align import plain_name
 from ..columns import Plain
 from ..graph_diff import figures_differ
-from .run import Place, Run, Step, leaves
+from .run import Place, Run, Step, all_leaves, knows_order, leaves
 
 _COUNTS = ("nan_count", "inf_count", "out_nan_count", "out_inf_count")
 
@@ -70,10 +70,11 @@ def partial_gradients(runs: list[Run]) -> list[Partial]:
     """Return the parameters that got a gradient in some runs only, each with its first such step."""
     found: dict[str, Partial] = {}
     for step in range(min((len(run.steps) for run in runs), default=0)):
-        graphs = [run.steps[step].snapshot for run in runs]
-        if any(graph is None for graph in graphs):
+        graphs = [graph for run in runs if (graph := run.steps[step].snapshot) is not None]
+        if len(graphs) < len(runs):
             continue
-        reached = [leaves(graph).keys() for graph in graphs if graph is not None]
+        told = leaves if all(map(knows_order, graphs)) else all_leaves
+        reached = [told(graph).keys() for graph in graphs]
         if all(names == reached[0] for names in reached):
             continue
         for name in sorted(set().union(*reached) - found.keys()):

@@ -12,7 +12,7 @@ from ..events import Event, Recording
 from ..graph_diff import figures_differ
 from ..snapshot import SourceLine
 
-_CALLS = ("operation", "inplace", "cut")
+_RESULTS = frozenset(("operation", "inplace", "cut", "accumulate"))
 _FIGURES = ("checksum", "range", "grad_norm")
 """What is told of results: of calls their sums and ranges, of leaves the norm of the gradient that arrived."""
 
@@ -40,9 +40,10 @@ def first_other_result(before: Recording, after: Recording, tolerance: float = 0
     """Return the first call or gradient that differs between two recordings, None if all that was noted is equal.
 
     Figures may differ by ``tolerance``, relatively; lines may, too.  Recordings of level ``full`` tell of calls, of
-    ``backward`` of gradients.
+    ``backward`` of gradients; of two that differ in level what both tell of is compared.
     """
-    for one, other in zip_longest(_result_events(before), _result_events(after)):
+    kinds = _noted(before) & _noted(after) if before.level != after.level else _RESULTS
+    for one, other in zip_longest(_result_events(before, kinds), _result_events(after, kinds)):
         if one is None or other is None or _call(one) != _call(other):
             return _parted(one, other)
         for key in _FIGURES:
@@ -52,9 +53,14 @@ def first_other_result(before: Recording, after: Recording, tolerance: float = 0
     return None
 
 
-def _result_events(recording: Recording) -> Iterator[Event]:
-    """Yield the events that hold results."""
-    return (event for event in recording.events if event.kind in _CALLS or event.kind == "accumulate")
+def _noted(recording: Recording) -> frozenset[str]:
+    """Return the kinds of results that a recording tells of."""
+    return _RESULTS.intersection(event.kind for event in recording.events)
+
+
+def _result_events(recording: Recording, kinds: frozenset[str]) -> Iterator[Event]:
+    """Yield the events that hold results of some kinds."""
+    return (event for event in recording.events if event.kind in kinds)
 
 
 def _call(event: Event) -> tuple[str, str]:

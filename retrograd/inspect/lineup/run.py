@@ -93,13 +93,23 @@ def ran(snapshot: GraphSnapshot, node: int) -> bool:
     return order is None or order[node] is not None
 
 
-def leaves(snapshot: GraphSnapshot) -> dict[str, int]:
-    """Return the parameters that got a gradient: name without wrapper's prefix -> node."""
+def knows_order(snapshot: GraphSnapshot) -> bool:
+    """Whether the recording tells which nodes ran, and when: those of level ``graph`` do not."""
+    return "order" in snapshot.measures
+
+
+def all_leaves(snapshot: GraphSnapshot) -> dict[str, int]:
+    """Return the parameters: name without wrapper's prefix -> node."""
     return {
         plain_name(name) or f"n{node}": node
         for node, (name, kind) in enumerate(zip(snapshot.name, snapshot.kind, strict=True))
-        if kind == "leaf" and ran(snapshot, node)
+        if kind == "leaf"
     }
+
+
+def leaves(snapshot: GraphSnapshot) -> dict[str, int]:
+    """Return the parameters that got a gradient, as far as the recording knows."""
+    return {name: node for name, node in all_leaves(snapshot).items() if ran(snapshot, node)}
 
 
 def gradient_order(snapshot: GraphSnapshot) -> tuple[str, ...]:

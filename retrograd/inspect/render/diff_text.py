@@ -68,6 +68,9 @@ def lineup_lines(found: Lineup, rows: int = ROWS) -> Iterator[tuple[str, str]]:
     kind = "ranks" if found.ranks else "runs"
     kind = kind.removesuffix("s") if len(names) == 1 else kind
     yield f"{len(names)} {kind}, backward runs: {count}. {'They differ.' if found else 'No difference.'}", "bold"
+    levels = list(dict.fromkeys(run.recording.level for run in found.runs))
+    if len(levels) > 1:
+        yield f"Recorded at levels {' and '.join(map(clean, levels))}: what only some tell of is not compared.", ""
     if found.divergence is not None:
         yield from _divergence_lines(found.divergence, names)
     if found.result is not None:
