@@ -51,10 +51,6 @@ class How(NamedTuple):
     """Also those leaves are hooked whose gradient could be read later."""
     whole: bool
     """Every figure of a gradient is taken."""
-    everything_runs: bool
-    """Hooks are not called without their node, as where gradients of tensors between are asked for."""
-    old: float
-    """The highest number of a node of earlier runs."""
 
 
 class Measures:
@@ -89,7 +85,7 @@ class Measures:
         if how.listening:
             self._unseen = sys.modules["torch"]._C.DisableTorchFunction
         self._look = self._looking()
-        self._hooks, self._old = NodeHooks(quick=how.everything_runs and self._reads), how.old - shot.first_seq
+        self._hooks = NodeHooks()
         late = not (how.leaves_only or how.all_leaves) and self._reads
         self._attach(order, shot, self._passing.following if late else {}, how.leaves_only)
         self._started = perf_counter_ns()
@@ -101,19 +97,17 @@ class Measures:
     # -- hooks
     def _attach(self, order: list[Node], shot: GraphSnapshot, following: dict[int, int], leaves_only: bool) -> None:
         """Hook every node that needs it."""
-        hooks, quiet, kinds, ways, seq = self._hooks, self._passing.quiet, shot.kind, self._ways, shot.seq
-        looked_at, old, before = self._passing.looked_at if self._reads else {}, self._old, self._before()
+        hooks, quiet, kinds, ways = self._hooks, self._passing.quiet, shot.kind, self._ways
+        looked_at, before = self._passing.looked_at if self._reads else {}, self._before()
         try:
             with collector_paused():
                 for row, node in enumerate(order):
                     if kinds[row] == "leaf":
                         self._attach_leaf(row, node, following.get(row))
                     elif not leaves_only and row not in quiet:
-                        new = kinds[row] == "op" and (seq[row] or 0) > old
-                        (hooks.before_new if new else hooks.before_old)(node, partial(before, row, ways[row]))
+                        hooks.before(node, partial(before, row, ways[row]))
                         if row in looked_at:
                             hooks.after(node, partial(self._after, row, looked_at[row]))
-                hooks.hung_up()
         except BaseException:
             hooks.remove()
             raise
@@ -148,10 +142,10 @@ class Measures:
         """Return the hook that runs before each node; it touches as little as possible, for all of that is cold."""
         look, note, now = self._look, self._begins.append, perf_counter_ns
 
-        def before(row: int, way: Way, gradient: Any) -> None:
+        def before(row: int, way: Way, gradients: Any) -> None:
             began = now()
-            if way is not False and gradient is not None:
-                look(row, way, gradient)
+            if way is not False and gradients and gradients[0] is not None:
+                look(row, way, gradients[0])
             note((row, began, now()))
 
         return before

@@ -89,13 +89,8 @@ class RunWriter:
                 leaves_only=self._nested,
                 all_leaves=self.watch.sink.among_ranks() or _in_group(),
                 whole=self.watch.sink.figures.takes_all(self.number),
-                everything_runs=not asked.inputs,
-                old=self.watch.latest_number,
             )
             self.measures = Measures(order, self._shot, looking, self.watch.memory, how)
-            numbers = [number for number in self._shot.seq if number is not None]
-            latest = self._shot.first_seq + max(numbers, default=0)
-            self.watch.latest_number = max(self.watch.latest_number, latest)
         self._began = time.perf_counter()
 
     def _loud(self, order: list[Node]) -> set[int]:

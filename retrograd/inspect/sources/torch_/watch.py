@@ -7,7 +7,6 @@ Nothing that goes wrong in here reaches the program: it becomes an ``"error"`` e
 
 from __future__ import annotations
 
-import math
 import os
 import sys
 import threading
@@ -76,8 +75,6 @@ class _Watch:
         """Who listens to calls, at level ``full``."""
         self.hooked, self.latest, self.repeats = lasting.hooked, lasting.latest, lasting.repeats
         self.memory = lasting.memory
-        self.latest_number = -math.inf
-        """The highest number of a node that ran, counted as in events."""
         self._process = os.getpid()
 
     def is_here(self) -> bool:
