@@ -230,6 +230,7 @@ def test_damaged_columns(column: str) -> None:
     ("key", "value"),
     [("events", [{}]), ("events", [{"kind": "cut", "data": []}]), ("events", {"a": 1}), ("sources", {"a": {"x": "y"}})]
     + [("snapshots", [None]), ("sources", []), ("script", 3)]
+    + [("events", [{"kind": "backward", "data": {"snapshot": number}}]) for number in (1, -1)]
     + [("events", [{"kind": "cut", "data": {}, "nonfinite": [[["a", "b"], "nan"]]}])],
 )
 def test_damaged_rest(key: str, value: object) -> None:

@@ -75,7 +75,8 @@ def write(recording: Recording, outputs: list[Output], options: RenderOptions, *
         except BrokenPipeError:
             forget_stdout()
         except Exception as error:
-            failure = failure or explain(error, output.shown)
+            code = explain(error, output.shown)
+            failure = failure or code
         else:
             if not quiet and output.path != STDOUT:
                 say(f"wrote {output.shown}{_how_many(recording)}")

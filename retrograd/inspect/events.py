@@ -139,7 +139,7 @@ class Recording:
     @classmethod
     def from_plain(cls, plain: Plain) -> Recording:
         """Return the recording that ``to_plain`` described; raises ``ValueError``, ``TypeError`` or ``KeyError``."""
-        return cls(
+        found = cls(
             script=text_checked(plain["script"]),
             engine=text_checked(plain["engine"]),
             created=text_checked(plain["created"]),
@@ -153,6 +153,17 @@ class Recording:
             sources={file: _source_lines(lines) for file, lines in plain["sources"].items()},
             schema=plain["schema"],
         )
+        _check_graphs_of(found)
+        return found
+
+
+def _check_graphs_of(recording: Recording) -> None:
+    """Raise ``ValueError`` if an event tells of a graph that the recording does not hold."""
+    count = len(recording.snapshots)
+    for event in recording.events:
+        number = event.data.get("snapshot")
+        if isinstance(number, int) and not 0 <= number < count:
+            raise ValueError(f"an event tells of graph {number} of {count}")
 
 
 def _whole(value: Plain) -> int | None:

@@ -19,6 +19,8 @@ MEASURES = {
     "zero-share": ("zero_share",),
 }
 """Measures by the name that ``--color-by`` takes, and the columns that they add up."""
+_SHORTENED = {parts[0] for parts in MEASURES.values() if len(parts) == 1}
+"""Columns that are told by their short names."""
 _TITLES = {
     "time_us": "time in backward",
     "grad_norm": "norm of the gradient",
@@ -95,9 +97,10 @@ def scale(snapshot: GraphSnapshot, color_by: str | None) -> Scale:
     if color_by is None:
         return Scale()
     if color_by not in known_measures(snapshot):
+        told = ", ".join(name for name in known_measures(snapshot) if name not in _SHORTENED)
         raise UsageError(
             f"The graph has no measure {color_by!r} to colour by.",
-            f"It has: {', '.join(known_measures(snapshot))}. Times and gradients need --level backward.",
+            f"It has: {told}. Times and gradients need --level backward.",
         )
     parts = MEASURES.get(color_by, (color_by,))
     values = _added(snapshot, parts)
