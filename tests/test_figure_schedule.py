@@ -83,6 +83,22 @@ def test_all_figures():
         assert column(trace, "grad_mean", run) == pytest.approx(float(gradient.mean()), rel=1e-4)
 
 
+def test_a_figure_that_only_one_run_took_is_no_difference():
+    """Comparing a run on the schedule with one that takes all says nothing of what was not taken, and all the rest."""
+    some, whole = trained(level="backward")[0], trained(level="backward", all_figures=True)[0]
+
+    assert column(some, "grad_min", AT_FIRST) is None
+    assert not rg.inspect.compare(some, whole)
+    assert not rg.inspect.compare(whole, some)
+
+    other = trained(lambda run: 1.0 + (run == AT_FIRST), level="backward", all_figures=True)[0]
+    found = rg.inspect.compare(some, other)
+    assert found.step == AT_FIRST
+    told = {change.what for node in found.graphs.nodes for change in node.changes}
+    assert "grad_norm" in told
+    assert not told & set(SAMPLED)
+
+
 @pytest.mark.parametrize(("scale", "norm"), [(math.nan, math.nan), (math.inf, None), (0.0, 0.0), (1e30, None)])
 def test_what_is_no_ordinary_number_is_looked_at_in_any_run(scale, norm):
     """NaN, infinities, zeros and very large entries have all figures in a run that is not on the schedule."""
