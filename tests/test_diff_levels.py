@@ -50,6 +50,20 @@ def test_other_operators_are_seen_across_levels(pair: tuple[str, str]) -> None:
     assert [difference.what for difference in found.divergence.differences] == ["operators"]
 
 
+@pytest.mark.parametrize("pair", PAIRS)
+def test_values_that_are_not_finite(pair: tuple[str, str]) -> None:
+    """A NaN that the lower level does not tell of is shown, and makes no difference."""
+    recordings = []
+    for level in pair:
+        with rg.inspect.recording(level=level) as recorded:
+            (rg.tensor([0.0], requires_grad=True).log() * 0).sum().backward()
+        recordings.append(recorded)
+    found = line_up(recordings, pair)
+
+    assert found.nonfinite
+    assert not found
+
+
 def test_command(tmp_path: Path) -> None:
     """Also `retrograd diff` says so."""
     paths = [str(tmp_path / f"{level}.json") for level in ("graph", "full")]

@@ -50,7 +50,8 @@ class Lineup:
         """Whether the runs differ in something that should be the same."""
         odd = {(one.place.step, one.place.node, one.phase) for one in self.nonfinite}
         parted = bool(self.divergence or self.partial or (self.graphs and not self.ranks))
-        some_odd = bool(odd) and (len(odd) > 1 or len(self.nonfinite) < len(self.runs))
+        levels = {run.recording.level for run in self.runs}  # a lower level tells of it later, or not at all
+        some_odd = len(levels) == 1 and bool(odd) and (len(odd) > 1 or len(self.nonfinite) < len(self.runs))
         ends = {(one.state, one.steps, one.last, one.next) for one in self.endings}
         hang = any(one.state != "finished" for one in self.endings) and (len(ends) > 1 or bool(self.missing))
         return parted or some_odd or hang or any(not gap.expected for gap in self.norms)
