@@ -1,4 +1,7 @@
-"""Hand-written public functions: torch's overloads, compositions and creation; each file publishes its own."""
+"""Hand-written public functions: torch's overloads, compositions and creation; each file publishes its own.
+
+One folder per family of functions, one file per smaller group; every file in every folder is found by listing.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +10,7 @@ import pkgutil
 
 from .. import ops
 
-for _module in sorted(m.name for m in pkgutil.iter_modules(__path__)):
-    importlib.import_module(f"{__name__}.{_module}")
+for _module in sorted(m.name for m in pkgutil.walk_packages(__path__, f"{__name__}.")):
+    importlib.import_module(_module)
 
 __all__ = ["ops"]

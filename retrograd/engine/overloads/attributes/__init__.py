@@ -1,0 +1,1 @@
+"""What a tensor tells about itself: metadata, memory, predicates."""

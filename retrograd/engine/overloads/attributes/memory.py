@@ -1,0 +1,192 @@
+"""The memory under tensors: ``resize_``, ``set_``, and storages as objects."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ...aliasing.inplace import bump_version, prepare_write
+from ...aliasing.strided import Geometry, address, contiguous_strides, root_array, storage_offset, strided
+from ...aliasing.views import check_inplace, gradient_edge, rebase_history, requires_grad
+from ...nodes.node import GraphNode
+from ...switches.state import STATE
+from ...table.public import public
+from ...tensors.base import TensorBase, set_array, storage_of
+from ...tensors.dtypes import CPU, Size, from_numpy_dtype
+
+
+def flat_memory(t: TensorBase) -> Any:
+    """All elements of a tensor's storage in one dimension."""
+    root = root_array(t)
+    return strided(root, (Geometry.of(root, 0).extent(),), (1,), 0)
+
+
+class UntypedStorage:
+    """The bytes under a tensor, shared with all its views."""
+
+    def __init__(self, memory: Any) -> None:
+        self._memory = memory
+
+    def _items(self) -> Any:
+        return self._memory.view(np.uint8)
+
+    @property
+    def device(self) -> Any:
+        """Always the CPU."""
+        return CPU
+
+    def data_ptr(self) -> int:
+        """Address of the first byte."""
+        return address(self._memory)
+
+    def nbytes(self) -> int:
+        """Size in bytes."""
+        return int(self._memory.nbytes)
+
+    def size(self) -> int:
+        """Number of items."""
+        return len(self)
+
+    def element_size(self) -> int:
+        """Bytes per item."""
+        return int(self._items().itemsize)
+
+    def tolist(self) -> list[Any]:
+        """The items as Python numbers."""
+        values: list[Any] = self._items().tolist()
+        return values
+
+    def fill_(self, value: Any) -> Any:
+        """Write one value everywhere."""
+        self._items()[...] = value
+        return self
+
+    def __len__(self) -> int:
+        return int(self._items().size)
+
+    def __getitem__(self, index: Any) -> Any:
+        found = self._items()[index]
+        return found.item() if isinstance(found, np.generic) else type(self)(found)
+
+    def __setitem__(self, index: Any, value: Any) -> None:
+        self._items()[index] = value
+
+    def __repr__(self) -> str:
+        return f"[torch.storage.UntypedStorage(device=cpu) of size {len(self)}]"
+
+
+class TypedStorage(UntypedStorage):
+    """The elements under a tensor, shared with all its views."""
+
+    def _items(self) -> Any:
+        return self._memory
+
+    @property
+    def dtype(self) -> Any:
+        """The data type."""
+        return from_numpy_dtype(self._memory.dtype)
+
+    def untyped(self) -> UntypedStorage:
+        """The same memory as bytes."""
+        return UntypedStorage(self._memory)
+
+    def __repr__(self) -> str:
+        return f"[torch.storage.TypedStorage(dtype={self.dtype}, device=cpu) of size {len(self)}]"
+
+
+@public("untyped_storage", function=False)
+def untyped_storage(self: Any) -> UntypedStorage:
+    """The bytes under this tensor."""
+    return UntypedStorage(flat_memory(self))
+
+
+@public("storage", function=False)
+def storage(self: Any) -> TypedStorage:
+    """The elements under this tensor."""
+    return TypedStorage(flat_memory(self))
+
+
+public("_typed_storage", function=False)(storage)
+
+
+@public("resize_", function=False)
+def resize_(self: Any, *size: Any, memory_format: Any = None) -> Any:
+    """Change the size in place, keeping the memory as long as it is large enough; refused where grad is required."""
+    if requires_grad(self):
+        raise RuntimeError("cannot resize variables that require grad. Use reshape, or resize the detached tensor.")
+    shape = tuple(size[0]) if len(size) == 1 and isinstance(size[0], (tuple, list)) else size
+    if any(n < 0 for n in shape):
+        raise RuntimeError(f"resize_: sizes must not be negative, got {list(shape)}")
+    prepare_write(self)
+    memory, offset = flat_memory(self), storage_offset(self)
+    needed = offset + Size(shape).numel()
+    if needed > memory.size:
+        grown = np.zeros(needed, memory.dtype)
+        grown[: memory.size] = memory
+        storage_of(self).root = memory = grown
+    set_array(self, strided(memory, shape, contiguous_strides(shape), offset))
+    bump_version(self)
+    return self
+
+
+@public("resize_as_", function=False)
+def resize_as_(self: Any, other: Any, memory_format: Any = None) -> Any:
+    """``self.resize_(other.size())``."""
+    return resize_(self, tuple(other.shape))
+
+
+class _NotImplemented(GraphNode):
+    """History of a write that has no derivative."""
+
+    def _run(self, grads: list[Any], task: Any) -> tuple[Any, ...]:
+        raise RuntimeError("derivative for aten::set_ is not implemented: use copy_ where a gradient is wanted")
+
+
+_NotImplemented.__name__ = _NotImplemented.__qualname__ = "NotImplemented"
+_NotImplemented.qualified_name = "torch::autograd::NotImplemented"
+
+
+@public("set_", function=False)
+def set_(self: Any, source: Any = None, storage_offset: int = 0, size: Any = None, stride: Any = None) -> Any:
+    """Let a tensor look at the memory of another tensor or storage (or at none); what it becomes has no derivative."""
+    operands = [t for t in (self, source) if isinstance(t, TensorBase)]
+    records = STATE.grad_enabled and not STATE.inference and any(requires_grad(t) for t in operands)
+    check_inplace(self, records)
+    array, root = _window(self, source, storage_offset, size, stride)
+    if array.dtype != self._sig.numpy:
+        raise RuntimeError(
+            f"Could not set tensor of type {array.dtype} to a tensor of type {self._sig.numpy}: both must have the "
+            "same dtype"
+        )
+    edges = tuple([gradient_edge(t) for t in operands]) if records else ()
+    prepare_write(self)
+    storage_of(self).root = root
+    set_array(self, array)
+    bump_version(self)
+    if records:
+        rebase_history(self, _NotImplemented(edges, (self._sig,)))
+    return self
+
+
+def _window(t: Any, source: Any, offset: int, size: Any, stride: Any) -> tuple[Any, Any]:
+    """The array to look at, and the memory it lies in."""
+    if source is None:
+        array = np.zeros((0,), t._sig.numpy)
+        return array, array
+    if isinstance(source, UntypedStorage):
+        memory = source._memory
+        memory = memory if memory.dtype == t._sig.numpy else memory.view(t._sig.numpy)
+    else:
+        memory = flat_memory(source)
+        if size is None:
+            return source._array, memory
+    shape = (memory.size - offset,) if size is None else tuple(size)
+    strides = contiguous_strides(shape) if stride is None else tuple(stride)
+    end = offset + Geometry(shape, strides, 0).extent()
+    if end > memory.size:
+        raise RuntimeError(
+            f"setStorage: sizes {list(shape)}, strides {list(strides)}, storage offset {offset} require {end} "
+            f"elements, but the storage has {memory.size}"
+        )
+    return strided(memory, shape, strides, offset), memory

@@ -1,0 +1,96 @@
+"""Shape, strides, type and place of a tensor."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ...aliasing.strided import address, element_strides
+from ...aliasing.strided import storage_offset as offset_of
+from ...nodes.hooks import type_name
+from ...table.public import METHODS, property_, public
+from ...tensors import convert
+
+
+@public(function=False)
+def dim(self: Any) -> int:
+    """Number of dimensions."""
+    return len(self._sig.shape)
+
+
+@public(function=False)
+def size(self: Any, dim: int | None = None) -> Any:
+    """The shape, or the size of one dimension."""
+    return self._sig.shape if dim is None else self._sig.shape[convert.checked_dim(dim, self.ndim)]
+
+
+@public()
+def numel(input: Any) -> int:  # noqa: A002
+    """Number of elements."""
+    return int(input._sig.shape.numel())
+
+
+METHODS["nelement"] = numel
+
+
+@public(function=False)
+def stride(self: Any, dim: int | None = None) -> Any:
+    """Strides in elements."""
+    strides = element_strides(self._array)
+    return strides if dim is None else strides[dim]
+
+
+@public(function=False)
+def storage_offset(self: Any) -> int:
+    """Offset of the first element in the storage, in elements."""
+    return offset_of(self)
+
+
+@public(function=False)
+def data_ptr(self: Any) -> int:
+    """Address of the first element."""
+    return address(self._array)
+
+
+@public(function=False)
+def element_size(self: Any) -> int:
+    """Bytes per element."""
+    return int(self._array.itemsize)
+
+
+property_("itemsize")(element_size)
+
+
+@property_("nbytes")
+def nbytes(self: Any) -> int:
+    """Bytes of all elements."""
+    return int(self._array.nbytes)
+
+
+@public()
+def is_floating_point(input: Any) -> bool:  # noqa: A002
+    """Whether the dtype is a real floating one."""
+    return bool(input._sig.numpy.kind == "f")
+
+
+@public()
+def is_complex(input: Any) -> bool:  # noqa: A002
+    """Whether the dtype is complex."""
+    return bool(input._sig.numpy.kind == "c")
+
+
+@public(function=False)
+def is_contiguous(self: Any, memory_format: Any = None) -> bool:
+    """Whether elements lie in row-major order without gaps."""
+    return bool(self._array.flags.c_contiguous)
+
+
+@public(function=False)
+def get_device(self: Any) -> int:
+    """-1: the CPU."""
+    return -1
+
+
+@public("type", function=False)
+def type_(self: Any, dtype: Any = None) -> Any:
+    """The old type string, or a conversion."""
+    return type_name(self._sig) if dtype is None else self.to(convert.dtype_of_type(dtype))

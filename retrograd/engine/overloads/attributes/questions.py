@@ -1,0 +1,131 @@
+"""Predicates of tensors (``is_…``), most of them about devices and layouts that do not exist here."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ...aliasing.strided import address
+from ...table.public import PROPERTIES, check_tensor, public
+from ...tensors.layouts import strided
+
+_NEVER = (
+    "is_cuda", "is_ipu", "is_maia", "is_meta", "is_mkldnn", "is_mps", "is_mtia", "is_nested", "is_quantized",
+    "is_sparse", "is_sparse_csr", "is_vulkan", "is_xla", "is_xpu",
+)  # fmt: skip
+"""Properties that are false for every tensor: one device, one layout."""
+
+for _name in _NEVER:
+    PROPERTIES.setdefault(_name, lambda self: False)
+PROPERTIES.setdefault("is_cpu", lambda self: True)
+PROPERTIES.setdefault("layout", lambda self: strided)
+
+
+@public()
+def is_conj(input: Any) -> bool:  # noqa: A002
+    """Whether the conjugation is still to be done: never, it is done at once here."""
+    check_tensor("is_conj", input)
+    return False
+
+
+@public()
+def is_neg(input: Any) -> bool:  # noqa: A002
+    """Whether the sign is still to be changed: never, it is changed at once here."""
+    check_tensor("is_neg", input)
+    return False
+
+
+@public()
+def is_nonzero(input: Any) -> bool:  # noqa: A002
+    """Whether the only element is not 0; ``RuntimeError`` for any other number of elements."""
+    check_tensor("is_nonzero", input)
+    if input.numel() != 1:
+        raise RuntimeError(
+            "Boolean value of Tensor with "
+            + ("no values" if not input.numel() else "more than one value")
+            + " is ambiguous"
+        )
+    return bool(input._array.reshape(()) != 0)
+
+
+@public()
+def is_same_size(input: Any, other: Any) -> bool:  # noqa: A002
+    """Whether two tensors have one shape."""
+    check_tensor("is_same_size", input)
+    return bool(input._sig.shape == other._sig.shape)
+
+
+@public()
+def is_signed(input: Any) -> bool:  # noqa: A002
+    """Whether the dtype has negative numbers."""
+    check_tensor("is_signed", input)
+    return bool(input._sig.dtype.is_signed)
+
+
+@public(function=False)
+def is_pinned(self: Any, device: Any = None) -> bool:
+    """Whether the memory is locked for a device: never."""
+    return False
+
+
+@public(function=False)
+def is_shared(self: Any) -> bool:
+    """Whether the memory is shared between processes: never."""
+    return False
+
+
+@public(function=False)
+def is_set_to(self: Any, tensor: Any) -> bool:
+    """Whether both are the same window of the same memory."""
+    check_tensor("is_set_to", tensor)
+    same_place = address(self._array) == address(tensor._array) and self._sig is tensor._sig
+    return bool(same_place and self._array.strides == tensor._array.strides)
+
+
+@public(function=False)
+def dim_order(self: Any, ambiguity_check: Any = False) -> tuple[int, ...]:
+    """The dimensions from the widest to the narrowest stride."""
+    strides = self.stride()
+    return tuple(sorted(range(self.ndim), key=lambda d: -strides[d]))
+
+
+@public(function=False)
+def share_memory_(self: Any) -> Any:
+    """The tensor itself: nothing moves, memory is shared with threads anyway."""
+    return self
+
+
+# -- layouts: every tensor is dense
+
+
+@public(function=False)
+def to_dense(self: Any, dtype: Any = None, *, masked_grad: bool | None = None) -> Any:
+    """The tensor itself, in another dtype if one is given."""
+    return self if dtype is None else self.to(dtype)
+
+
+@public(function=False)
+def dense_dim(self: Any) -> int:
+    """All dimensions."""
+    return int(self.ndim)
+
+
+@public(function=False)
+def sparse_dim(self: Any) -> int:
+    """None of the dimensions: 0."""
+    return 0
+
+
+def _only_sparse(name: str, kind: str) -> None:
+    def refuse(self: Any) -> Any:
+        raise RuntimeError(
+            f"{name} expected {kind} layout but got Strided; tensors are dense here, use the tensor itself"
+        )
+
+    refuse.__name__ = refuse.__qualname__ = name
+    refuse.__doc__ = "``RuntimeError``: of sparse tensors only."
+    public(name, function=False)(refuse)
+
+
+for _name in ("is_coalesced", "coalesce", "indices"):
+    _only_sparse(_name, "sparse coordinate tensor")
+_only_sparse("values", "sparse tensor")

@@ -1,0 +1,43 @@
+"""Tensor methods of PyTorch that are not here: asking for one says so and names what is near.
+
+A ``__getattr__`` on ``Tensor`` could name every wrong name's neighbours, but with one CPython does not specialize
+attributes of tensors, and each operation gets slower. So PyTorch's known names are properties that raise.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Callable
+from typing import Any
+
+from ...table.public import METHODS, PROPERTIES
+
+_INSTEAD = {
+    "there is only the CPU, use the tensor itself": "cuda hpu ipu mtia xpu pin_memory record_stream to_mkldnn",
+    "NumPy has no such dtype, use float16 or float32": "bfloat16 chalf",
+    "tensors are dense here": (
+        "to_sparse to_sparse_coo to_sparse_csr to_sparse_csc to_sparse_bsr to_sparse_bsc sparse_mask sparse_resize_ "
+        "sparse_resize_and_clear_ smm sspaddmm crow_indices col_indices ccol_indices row_indices to_padded_tensor"
+    ),
+    "there is no quantization": (
+        "dequantize int_repr q_scale q_zero_point q_per_channel_axis q_per_channel_scales q_per_channel_zero_points "
+        "qscheme"
+    ),
+    "": "const_data_ptr hash_tensor module_load resize_as_sparse_ slice_inverse storage_type",
+    "PyTorch has removed it": "eig lstsq solve symeig reinforce",
+}
+
+
+def _absent(name: str, why: str) -> Callable[[Any], Any]:
+    def ask(self: Any) -> Any:
+        near = difflib.get_close_matches(name, METHODS, 3, 0.7)
+        hint = "".join([f"; {why}" if why else "", f"; the nearest names are {', '.join(near)}" if near else ""])
+        raise AttributeError(f"'Tensor' object has no attribute '{name}'{hint}")
+
+    return ask
+
+
+for _why, _names in _INSTEAD.items():
+    for _name in _names.split():
+        if _name not in METHODS:
+            PROPERTIES[_name] = _absent(_name, _why)

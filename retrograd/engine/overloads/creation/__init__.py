@@ -1,0 +1,1 @@
+"""Functions that make tensors from sizes and numbers."""

@@ -1,0 +1,322 @@
+"""Creation, casting and copying."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ... import observe
+from ...aliasing.strided import Geometry, zeros_like_layout
+from ...calls.out_argument import created_into
+from ...switches.state import STATE
+from ...table.public import SETTERS, check_tensor, property_, public
+from ...table.registry import F
+from ...tensors.base import LAZY, TensorBase, wrap
+from ...tensors.convert import array_from, dtype_of_type
+from ...tensors.dtypes import Size, device, dtype, get_default_dtype, to_numpy_dtype
+from ...tensors.numbers_ import checked_number
+from ...warning import warn
+
+_ALLOCATING = (np.empty, np.empty_like)
+
+
+def finish(array: Any, requires_grad: bool = False, *, unwritten: bool = False) -> Any:
+    """A leaf around a fresh array, which may be memory that nobody has written."""
+    t = wrap(array)
+    if STATE.inference:
+        t.need_meta().inference = True
+    if requires_grad:
+        if not t._sig.differentiable:
+            raise RuntimeError("Only Tensors of floating point and complex dtype can require gradients")
+        t.need_meta().requires_grad = True
+        t._fn = LAZY
+    if observe.observers:
+        observe.tell("allocated" if unwritten else "created", t)
+    return t
+
+
+def sizes_of(size: tuple[Any, ...]) -> tuple[int, ...]:
+    """Sizes given one by one or as a sequence; ``RuntimeError`` for a negative one."""
+    if len(size) == 1 and isinstance(size[0], (tuple, list, Size)):
+        size = tuple(size[0])
+    sizes = tuple([int(s) for s in size])
+    for s in sizes:
+        if s < 0:
+            raise RuntimeError(f"Trying to create tensor with negative dimension {s}: {list(sizes)}")
+    return sizes
+
+
+def numpy_of(given: Any, default: Any = None) -> Any:
+    """NumPy's dtype for a ``dtype=`` argument."""
+    if given is not None:
+        return to_numpy_dtype(given)
+    return get_default_dtype().numpy if default is None else default
+
+
+@public("tensor", method=False)
+def tensor(
+    data: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False, pin_memory: bool = False
+) -> Any:  # noqa: A002
+    """A leaf with a copy of the data."""
+    if isinstance(data, TensorBase):
+        warn(
+            "To copy construct from a tensor, it is recommended to use sourceTensor.detach().clone() or "
+            "sourceTensor.detach().clone().requires_grad_(True), rather than torch.tensor(sourceTensor)."
+        )
+    made = finish(array_from(data, None if dtype is None else to_numpy_dtype(dtype)), requires_grad)
+    if observe.observers:
+        observe.tell("copied", data, made)
+    return made
+
+
+@public("as_tensor", method=False)
+def as_tensor(data: Any, dtype: Any = None, device: Any = None) -> Any:  # noqa: A002
+    """A tensor sharing the data's memory when possible."""
+    if isinstance(data, TensorBase):
+        return data if dtype is None else to(data, dtype)
+    if isinstance(data, np.ndarray) and (dtype is None or to_numpy_dtype(dtype) == data.dtype):
+        return from_numpy(data)
+    return tensor(data, dtype=dtype)
+
+
+@public("from_numpy", method=False)
+def from_numpy(ndarray: Any) -> Any:
+    """A tensor on an array's own memory."""
+    if not isinstance(ndarray, np.ndarray):
+        raise TypeError(f"expected np.ndarray (got {type(ndarray).__name__})")
+    if any(s < 0 for s in ndarray.strides):
+        raise ValueError(
+            "At least one stride in the given numpy array is negative, and tensors with negative strides are not "
+            "currently supported. (You can probably work around this by making a copy of your array with array.copy().)"
+        )
+    return finish(ndarray)
+
+
+def _filled(make: Any) -> Any:
+    def create(
+        *size: Any,
+        out: Any = None,
+        dtype: Any = None,
+        layout: Any = None,
+        device: Any = None,
+        requires_grad: bool = False,
+        **kwargs: Any,
+    ) -> Any:
+        size = (kwargs["size"],) if "size" in kwargs else size
+        made = finish(make(sizes_of(size), numpy_of(dtype)), requires_grad, unwritten=make in _ALLOCATING)
+        return created_into(out, made, dtype)
+
+    create.__name__ = create.__qualname__ = make.__name__
+    create.__doc__ = f"A tensor like ``numpy.{make.__name__}``."
+    return create
+
+
+zeros = public("zeros", method=False)(_filled(np.zeros))
+ones = public("ones", method=False)(_filled(np.ones))
+empty = public("empty", method=False)(_filled(np.empty))
+
+
+@public("full", method=False)
+def full(
+    size: Any, fill_value: Any, *, out: Any = None, dtype: Any = None, layout: Any = None, device: Any = None,
+    requires_grad: bool = False,
+) -> Any:  # fmt: skip
+    """A tensor of one value; its dtype follows the value unless given."""
+    value = fill_value.item() if isinstance(fill_value, TensorBase) else fill_value
+    numpy = to_numpy_dtype(dtype) if dtype is not None else array_from(value).dtype
+    made = np.full(sizes_of((size,)), checked_number(value, numpy), numpy)
+    return created_into(out, finish(made, requires_grad), dtype)
+
+
+@public("empty_strided", method=False)
+def empty_strided(size: Any, stride: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Any:  # noqa: A002
+    """An uninitialised tensor with the given strides."""
+    return finish(zeros_like_layout(Geometry(tuple(size), tuple(stride), 0), numpy_of(dtype)), requires_grad)
+
+
+def _like(make: Any) -> Any:
+    def create(input: Any, *args: Any, dtype: Any = None, layout: Any = None, device: Any = None,  # noqa: A002
+               requires_grad: bool = False, memory_format: Any = None) -> Any:  # fmt: skip
+        check_tensor(make.__name__, input)
+        array = make(input._array, *args, dtype=numpy_of(dtype, input._sig.numpy))
+        return finish(array, requires_grad, unwritten=make in _ALLOCATING)
+
+    create.__name__ = create.__qualname__ = make.__name__
+    create.__doc__ = f"A tensor like ``numpy.{make.__name__}``."
+    return create
+
+
+zeros_like = public("zeros_like", method=False)(_like(np.zeros_like))
+ones_like = public("ones_like", method=False)(_like(np.ones_like))
+empty_like = public("empty_like", method=False)(_like(np.empty_like))
+_filled_like = _like(np.full_like)
+
+
+@public("full_like", method=False)
+def full_like(input: Any, fill_value: Any, **how: Any) -> Any:  # noqa: A002
+    """A tensor of one value, shaped like ``input``."""
+    value = fill_value.item() if isinstance(fill_value, TensorBase) else fill_value
+    return _filled_like(input, checked_number(value, numpy_of(how.get("dtype"), input._sig.numpy)), **how)
+
+
+def _new(make: Any) -> Any:
+    def create(
+        self: Any, *size: Any, dtype: Any = None, layout: Any = None, device: Any = None, requires_grad: bool = False
+    ) -> Any:  # fmt: skip
+        array = make(sizes_of(size), numpy_of(dtype, self._sig.numpy))
+        return finish(array, requires_grad, unwritten=make in _ALLOCATING)
+
+    create.__doc__ = f"``torch.{make.__name__}`` with this tensor's dtype."
+    return create
+
+
+public("new_zeros", function=False)(_new(np.zeros))
+public("new_ones", function=False)(_new(np.ones))
+public("new_empty", function=False)(_new(np.empty))
+
+
+@public("new_full", function=False)
+def new_full(
+    self: Any, size: Any, fill_value: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False
+) -> Any:  # noqa: A002
+    """``torch.full`` with this tensor's dtype."""
+    numpy = numpy_of(dtype, self._sig.numpy)
+    value = fill_value.item() if isinstance(fill_value, TensorBase) else fill_value
+    return finish(np.full(sizes_of((size,)), checked_number(value, numpy), numpy), requires_grad)
+
+
+@public("new_tensor", function=False)
+def new_tensor(self: Any, data: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Any:  # noqa: A002
+    """``torch.tensor`` with this tensor's dtype."""
+    if isinstance(data, TensorBase):
+        warn(
+            "To copy construct from a tensor, it is recommended to use sourceTensor.detach().clone() or "
+            "sourceTensor.detach().clone().requires_grad_(True), rather than tensor.new_tensor(sourceTensor)."
+        )
+    return finish(array_from(data, numpy_of(dtype, self._sig.numpy)), requires_grad)
+
+
+@public("new", function=False)
+def new(self: Any, *size: Any) -> Any:
+    """Old constructor: sizes or data."""
+    if size and not isinstance(size[0], (int, Size)):
+        return finish(array_from(size[0], self._sig.numpy))
+    return finish(np.zeros(sizes_of(size) if size else (0,), self._sig.numpy))
+
+
+# -- casting
+
+
+@public("to", function=False)
+def to(self: Any, *args: Any, **kwargs: Any) -> Any:
+    """Another dtype (or the dtype of another tensor); the tensor itself when nothing changes."""
+    target = kwargs.get("dtype")
+    for a in args:
+        if isinstance(a, dtype):
+            target = a
+        elif isinstance(a, TensorBase):
+            target = a.dtype
+        elif isinstance(a, (str, device)):
+            device_of(a)
+    if target is None or target.numpy == self._sig.numpy:
+        return F.clone(self) if kwargs.get("copy") else self
+    return F._to_copy(self, target.numpy)
+
+
+def device_of(value: Any) -> device:
+    """The device an argument names; ``RuntimeError`` for one that is not there."""
+    return device(value)
+
+
+@public("type_as", function=False)
+def type_as(self: Any, other: Any) -> Any:
+    """The dtype of another tensor."""
+    return to(self, other)
+
+
+for _name in ("half", "float", "double", "short", "int", "long", "bool", "cfloat", "cdouble"):
+    public(_name, function=False)(lambda self, _n=_name, **kw: to(self, dtype_of_type(_n)))
+public("byte", function=False)(lambda self: to(self, dtype_of_type("uint8")))
+public("char", function=False)(lambda self: to(self, dtype_of_type("int8")))
+public("cpu", function=False)(lambda self, *a, **k: self)
+
+
+@public("clone")
+def clone(input: Any, *, memory_format: Any = None) -> Any:  # noqa: A002
+    """A copy that is part of the graph."""
+    check_tensor("clone", input)
+    return F.clone(input)
+
+
+@property_("real")
+def real(self: Any) -> Any:
+    """The real part (a view); a real tensor itself."""
+    return F.select(F.view_as_real(self), -1, 0) if self._sig.numpy.kind == "c" else self
+
+
+@property_("imag")
+def imag(self: Any) -> Any:
+    """The imaginary part (a view)."""
+    if self._sig.numpy.kind != "c":
+        raise RuntimeError("imag is not implemented for tensors with non-complex dtypes.")
+    return F.select(F.view_as_real(self), -1, 1)
+
+
+public("real", method=False)(lambda input: real(input))  # noqa: A006
+public("imag", method=False)(lambda input: imag(input))  # noqa: A006
+
+
+@public("detach", method=False)
+def detach(input: Any) -> Any:  # noqa: A002
+    """``input.detach()``."""
+    return input.detach()
+
+
+@public("allclose")
+def allclose(input: Any, other: Any, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False) -> bool:  # noqa: A002
+    """Whether all elements agree within ``atol + rtol * |other|``."""
+    _check_alike("allclose", input, other)
+    _check_tolerances(rtol, atol)
+    return bool(np.allclose(input._array, other._array, rtol, atol, equal_nan))
+
+
+@public("equal")
+def equal(input: Any, other: Any) -> bool:  # noqa: A002
+    """Whether shape and all elements are equal."""
+    check_tensor("equal", input)
+    check_tensor("equal", other, 2, "other")
+    return input._sig.shape == other._sig.shape and bool(np.array_equal(input._array, other._array))
+
+
+@public("isclose")
+def isclose(input: Any, other: Any, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False) -> Any:  # noqa: A002
+    """Element-wise ``allclose``."""
+    _check_alike("isclose", input, other)
+    _check_tolerances(rtol, atol)
+    return wrap(np.isclose(input._array, other._array, rtol, atol, equal_nan))
+
+
+def _check_tolerances(rtol: float, atol: float) -> None:
+    for name, value in (("rtol", rtol), ("atol", atol)):
+        if value < 0:
+            raise RuntimeError(f"{name} must be greater than or equal to zero, but got {value}")
+
+
+def _check_alike(name: str, input: Any, other: Any) -> None:  # noqa: A002
+    check_tensor(name, input)
+    check_tensor(name, other, 2, "other")
+    if input._sig.numpy != other._sig.numpy:
+        raise RuntimeError(f"{input.dtype} did not match {other.dtype}")
+
+
+def _set_part(part: str) -> Callable[[Any, Any], None]:
+    def write(self: Any, value: Any) -> None:
+        """Write one part of a complex tensor in place."""
+        getattr(self, part).copy_(value)
+
+    return write
+
+
+SETTERS.update({part: _set_part(part) for part in ("real", "imag")})

@@ -1,0 +1,204 @@
+"""Creation of evenly spaced numbers, identity matrices, scalars and uninitialised tensors."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from ...aliasing.strided import Geometry, zeros_like_layout
+from ...table.public import public
+from ...tensors.base import TensorBase
+from ...tensors.convert import array_from
+from ...tensors.dtypes import dtype as Dtype  # noqa: N812
+from ...tensors.dtypes import from_numpy_dtype, get_default_dtype, result_dtype, to_numpy_dtype
+from ..spatial.convolution import refuse
+from .creating import as_tensor, finish, numpy_of
+
+
+def _number(value: Any) -> Any:
+    return value.item() if isinstance(value, TensorBase) else value
+
+
+def _given(made: Any, out: Any) -> Any:
+    """The fresh tensor, or ``out`` filled with it."""
+    if out is None:
+        return made
+    if tuple(out.shape) != tuple(made.shape):
+        out.resize_(tuple(made.shape))
+    return out.copy_(made)
+
+
+def _check_range(start: Any, end: Any, step: Any) -> None:
+    refuse(step == 0, "step must be nonzero")
+    refuse(
+        not (math.isfinite(start) and math.isfinite(end)),
+        f"unsupported range: {start} -> {end}",
+    )
+    refuse(
+        (end - start) * step < 0,
+        "upper bound and lower bound inconsistent with step sign",
+    )
+
+
+@public("arange", method=False)
+def arange(
+    start: Any = 0, end: Any = None, step: Any = 1, *, out: Any = None, dtype: Any = None, layout: Any = None,
+    device: Any = None, pin_memory: bool = False, requires_grad: bool = False,
+) -> Any:  # fmt: skip
+    """Evenly spaced values in ``[start, end)``."""
+    start, end = (0, start) if end is None else (start, end)
+    start, end, step = (_number(v) for v in (start, end, step))
+    _check_range(start, end, step)
+    floating = any(isinstance(v, float) for v in (start, end, step))
+    numpy = numpy_of(dtype, get_default_dtype().numpy if floating else np.dtype(np.int64))
+    count = max(math.ceil((end - start) / step), 0)
+    return _given(finish((start + np.arange(count) * step).astype(numpy), requires_grad), out)
+
+
+@public("range", method=False)
+def range_(
+    start: Any, end: Any = None, step: Any = 1, *, out: Any = None, dtype: Any = None, layout: Any = None,
+    device: Any = None, requires_grad: bool = False,
+) -> Any:  # fmt: skip
+    """Evenly spaced values in ``[start, end]``."""
+    start, end = (0, start) if end is None else (start, end)
+    start, end, step = (_number(v) for v in (start, end, step))
+    _check_range(start, end, step)
+    values = start + np.arange(int((end - start) / step) + 1) * step
+    return _given(finish(values.astype(numpy_of(dtype)), requires_grad), out)
+
+
+def _spaced(start: Any, end: Any, steps: int, numpy: Any) -> Any:
+    """As torch counts: forwards from the start in the first half, backwards from the end in the second."""
+    refuse(steps < 0, "number of steps must be non-negative")
+    exact = np.dtype(np.complex128) if numpy.kind == "c" else np.dtype(np.float64)
+    start, end = (np.asarray(_number(v)).astype(exact) for v in (start, end))
+    if steps == 1:
+        return start.reshape(1)
+    step = (end - start) / max(steps - 1, 1)
+    at = np.arange(steps)
+    return np.where(at < steps // 2, start + at * step, end - (steps - 1 - at) * step)
+
+
+def _spacing_dtype(start: Any, end: Any, dtype: Any) -> Any:
+    if any(isinstance(v, TensorBase) and v.ndim for v in (start, end)):
+        dims = [f"{name} with {v.ndim} dimension(s)" for name, v in (("start", start), ("end", end))
+                if isinstance(v, TensorBase) and v.ndim]  # fmt: skip
+        raise RuntimeError(f"linspace only supports 0-dimensional start and end tensors, but got {' and '.join(dims)}.")
+    if dtype is None and any(isinstance(_number(v), complex) for v in (start, end)):
+        return np.dtype(np.complex64 if get_default_dtype().numpy.itemsize < 8 else np.complex128)
+    return numpy_of(dtype)
+
+
+@public("linspace", method=False)
+def linspace(
+    start: Any, end: Any, steps: int, *, out: Any = None, dtype: Any = None, layout: Any = None, device: Any = None,
+    requires_grad: bool = False,
+) -> Any:  # fmt: skip
+    """``steps`` values from ``start`` to ``end`` inclusive."""
+    numpy = _spacing_dtype(start, end, dtype)
+    return _given(finish(_spaced(start, end, steps, numpy).astype(numpy), requires_grad), out)
+
+
+@public("logspace", method=False)
+def logspace(
+    start: Any, end: Any, steps: int, base: float = 10.0, *, out: Any = None, dtype: Any = None, layout: Any = None,
+    device: Any = None, requires_grad: bool = False,
+) -> Any:  # fmt: skip
+    """``base`` to the power of ``steps`` values from ``start`` to ``end`` inclusive."""
+    numpy = _spacing_dtype(start, end, dtype)
+    return _given(finish((base ** _spaced(start, end, steps, numpy)).astype(numpy), requires_grad), out)
+
+
+@public("eye", method=False)
+def eye(
+    n: int, m: int | None = None, *, out: Any = None, dtype: Any = None, layout: Any = None, device: Any = None,
+    requires_grad: bool = False,
+) -> Any:  # fmt: skip
+    """The identity matrix."""
+    refuse(n < 0, f"n must be greater or equal to 0, got {n}")
+    refuse(m is not None and m < 0, f"m must be greater or equal to 0, got {m}")
+    return _given(finish(np.eye(n, m, dtype=numpy_of(dtype)), requires_grad), out)
+
+
+@public("scalar_tensor", method=False)
+def scalar_tensor(
+    s: Any, *, dtype: Any = None, layout: Any = None, device: Any = None, requires_grad: bool = False
+) -> Any:  # fmt: skip
+    """A 0-d tensor of the default dtype unless given."""
+    return finish(np.asarray(s).astype(numpy_of(dtype)), requires_grad)
+
+
+@public("asarray", method=False)
+def asarray(
+    obj: Any, *, dtype: Any = None, device: Any = None, copy: bool | None = None, requires_grad: bool = False
+) -> Any:  # fmt: skip
+    """A tensor of the data, sharing its memory where possible unless ``copy``."""
+    if copy:
+        source = obj.detach() if isinstance(obj, TensorBase) else obj
+        made = finish(array_from(source, None if dtype is None else to_numpy_dtype(dtype)))
+    else:
+        made = as_tensor(obj, dtype)
+    return made.requires_grad_() if requires_grad else made
+
+
+@public("empty_permuted", method=False)
+def empty_permuted(
+    size: Any, physical_layout: Any, *, dtype: Any = None, layout: Any = None, device: Any = None,
+    requires_grad: bool = False,
+) -> Any:  # fmt: skip
+    """An uninitialised tensor whose dimensions lie in memory in the order ``physical_layout``."""
+    size, order = tuple(size), tuple(physical_layout)
+    refuse(
+        sorted(order) != list(range(len(size))),
+        f"Number of dimensions in size does not match the length of the physical_layout: {len(size)} and {order}",
+    )
+    base = np.zeros(tuple(size[d] for d in order), numpy_of(dtype))
+    return finish(base.transpose(np.argsort(order)), requires_grad)
+
+
+@public("new_empty_strided", function=False)
+def new_empty_strided(
+    self: Any, size: Any, stride: Any, dtype: Any = None, device: Any = None, requires_grad: bool = False
+) -> Any:  # fmt: skip
+    """``torch.empty_strided`` with this tensor's dtype."""
+    numpy = numpy_of(dtype, self._sig.numpy)
+    return finish(zeros_like_layout(Geometry(tuple(size), tuple(stride), 0), numpy), requires_grad)
+
+
+@public("frombuffer", method=False)
+def frombuffer(
+    buffer: Any, *, dtype: Any, count: int = -1, offset: int = 0, requires_grad: bool = False
+) -> Any:  # fmt: skip
+    """A tensor on the memory of an object with the buffer protocol."""
+    return finish(np.frombuffer(buffer, to_numpy_dtype(dtype), count, offset), requires_grad)
+
+
+# -- dtypes of results
+
+
+@public("result_type", method=False)
+def result_type(tensor: Any, other: Any) -> Any:
+    """The dtype that an operation on two operands computes in."""
+    dimensioned, zero_dim, numbers = [], [], []
+    for v in (tensor, other):
+        if not isinstance(v, TensorBase):
+            numbers.append(v)
+        elif v._sig.shape:
+            dimensioned.append(v._sig.numpy)
+        else:
+            zero_dim.append(v._sig.numpy)
+    return from_numpy_dtype(result_dtype(dimensioned, zero_dim, numbers))
+
+
+@public("can_cast", method=False)
+def can_cast(from_: Dtype, to: Dtype) -> bool:
+    """Whether torch's rules let a result be written in a dtype: never to a smaller kind of number."""
+    have, wanted = to_numpy_dtype(from_), to_numpy_dtype(to)
+    if have.kind == "c" and wanted.kind != "c":
+        return False
+    if have.kind == "f" and wanted.kind in "iub":
+        return False
+    return not (have.kind != "b" and wanted.kind == "b")

@@ -1,0 +1,1 @@
+"""Reading, writing, sorting and searching by index."""

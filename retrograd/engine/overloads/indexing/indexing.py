@@ -1,0 +1,286 @@
+"""``tensor[index]`` and ``tensor[index] = value``."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ...aliasing.inplace import call_inplace
+from ...aliasing.overlapping import check_overlap
+from ...nodes.hooks import type_name
+from ...table.public import METHODS, public
+from ...table.registry import OPS, F
+from ...tensors.base import TensorBase, wrap
+
+
+def _parts(index: Any) -> list[Any]:
+    if isinstance(index, range):
+        return [list(index)]
+    return list(index) if isinstance(index, tuple) or _stands_for_tuple(index) else [index]
+
+
+def _stands_for_tuple(index: Any) -> bool:
+    """Torch's old rule: a short list with anything but numbers in it is read as the tuple of its entries."""
+    if not isinstance(index, list) or len(index) >= 32:
+        return False
+    return any(p is None or p is Ellipsis or isinstance(p, (TensorBase, list, tuple, slice)) for p in index)
+
+
+def _is_mask_or_list(part: Any) -> bool:
+    if isinstance(part, TensorBase):
+        return part._sig.numpy.kind == "b" or bool(part._sig.shape)
+    return isinstance(part, (list, tuple, np.ndarray, bool))
+
+
+def _checked(part: Any) -> Any:
+    """An index part as NumPy understands it; ``IndexError`` or ``TypeError`` for what torch refuses."""
+    if isinstance(part, TensorBase):
+        if part._sig.numpy.kind not in "biu":
+            raise IndexError("tensors used as indices must be long, int, byte or bool tensors")
+        return part._array.astype(bool) if part._sig.numpy == np.uint8 else part._array
+    if isinstance(part, (list, tuple)):
+        return _checked_list(part)
+    return part
+
+
+def _checked_list(part: Any) -> Any:
+    array = np.asarray([p._array if isinstance(p, TensorBase) else p for p in part])
+    return array.astype(np.int64) if array.size == 0 else array
+
+
+def getitem(self: Any, index: Any) -> Any:
+    """Basic indices give views, index tensors and masks give copies."""
+    if index.__class__ is int and self._array.ndim:  # as ``_walked`` does it, in a third of the time
+        n = len(self._array)
+        return F.select(self, 0, index if -n <= index < n else _position(index, self, 0))
+    parts = _parts(index)
+    if any(_is_mask_or_list(p) for p in parts):
+        view, where = _views_then_places(self, parts)
+        return F._index(view, where)
+    return _basic(self, parts)
+
+
+def _views_then_places(self: Any, parts: list[Any]) -> tuple[Any, tuple[Any, ...]]:
+    """As in torch: numbers, slices and ``None`` make a view first; index tensors and masks then read from it."""
+    found: dict[int, Any] = {}
+    view = _walked(self, parts, found)
+    where: list[Any] = []
+    dim = 0
+    while found and dim <= max(found):
+        part = found.get(dim)
+        where.append(slice(None) if part is None else part)
+        dim += part.ndim if part is not None and part.dtype.kind == "b" else 1
+    return view, tuple(where)
+
+
+def _checked_mask(mask: Any, t: Any, dim: int) -> Any:
+    for i, n in enumerate(mask.shape):
+        if dim + i >= t.ndim or t.shape[dim + i] != n:
+            raise IndexError(
+                f"The shape of the mask {list(mask.shape)} at index {i} does not match the shape of the indexed tensor "
+                f"{list(t.shape)} at index {dim + i}"
+            )
+    return mask
+
+
+def _int(value: Any) -> Any:
+    return None if value is None else int(value)
+
+
+def _basic(self: Any, parts: list[Any]) -> Any:
+    """Integers, slices, ``None`` and ``...``, each as the view operator torch uses for it."""
+    if len(parts) == 1 and isinstance(parts[0], slice):
+        return _sliced(self, 0, parts[0])
+    result = _walked(self, parts, {})
+    return F.alias(result) if result is self else result
+
+
+def _walked(self: Any, parts: list[Any], found: dict[int, Any]) -> Any:
+    """The view that the basic parts of an index make; index arrays and masks are put in ``found`` by dimension."""
+    checked = [_checked(p) if _is_mask_or_list(p) else p for p in parts]
+    used = sum(_dimensions(p) for p in checked)
+    if used > self.ndim:
+        raise IndexError(
+            "invalid index of a 0-dim tensor. Use `tensor.item()` in Python to convert a 0-dim tensor to a number"
+            if self.ndim == 0 and len(parts) == 1
+            else f"too many indices for tensor of dimension {self.ndim}"
+        )
+    result, dim = self, 0
+    for part in checked:
+        if part is Ellipsis:
+            dim += self.ndim - used
+        elif part is None:
+            result, dim = F.unsqueeze(result, dim), dim + 1
+        elif isinstance(part, slice):
+            result = result if part == slice(None) else _sliced(result, dim, part)
+            dim += 1
+        elif isinstance(part, bool) or (isinstance(part, np.ndarray) and part.dtype.kind == "b" and not part.ndim):
+            found[dim] = np.zeros(int(part), np.int64)
+            result, dim = F.unsqueeze(result, dim), dim + 1
+        elif isinstance(part, np.ndarray):
+            is_mask = part.dtype.kind == "b"
+            found[dim] = _checked_mask(part, result, dim) if is_mask else part
+            dim += part.ndim if is_mask else 1
+        else:
+            result = F.select(result, dim, _position(part, result, dim))
+    return result
+
+
+def _dimensions(part: Any) -> int:
+    """How many dimensions of the tensor a part of an index stands for."""
+    if part is None or part is Ellipsis or isinstance(part, bool):
+        return 0
+    return int(part.ndim) if isinstance(part, np.ndarray) and part.dtype.kind == "b" else 1
+
+
+def _position(part: Any, t: Any, dim: int) -> int:
+    value = _checked(part)
+    try:
+        i = int(value.item()) if isinstance(value, np.ndarray) else value.__index__()
+    except AttributeError:
+        raise IndexError(
+            "only integers, slices (`:`), ellipsis (`...`), None and long or byte Variables are valid indices (got "
+            f"{type(part).__name__})"
+        ) from None
+    n = t.shape[dim]
+    if not -n <= i < n:
+        raise IndexError(f"index {i} is out of bounds for dimension {dim} with size {n}")
+    return int(i)
+
+
+def _sliced(t: Any, dim: int, part: slice) -> Any:
+    start, stop, step = (_int(v) for v in (part.start, part.stop, part.step))
+    step = 1 if step is None else step
+    if step <= 0:
+        raise ValueError("step must be greater than zero")
+    size = t.shape[dim] if t.ndim else 0  # a view that may not be used is refused before its dimensions are
+    return F._slice(t, dim, *slice(start, stop).indices(size)[:2], step)
+
+
+def setitem(self: Any, index: Any, value: Any) -> None:
+    """Write through a view for basic indices, ``index_put_`` for index tensors and masks."""
+    parts = _parts(index)
+    if any(_is_mask_or_list(p) for p in parts):
+        view, where = _views_then_places(self, parts)
+        value = _value(value, self)
+        if _is_fill(value, self) and any(isinstance(p, np.ndarray) and p.dtype.kind == "b" for p in where):
+            value = F._to_copy(value, self._sig.numpy)
+        call_inplace(OPS["_index_put"], (view, where, value, False), {})
+        return
+    target = self if _is_whole(self, parts) else _basic(self, parts)
+    if isinstance(value, TensorBase):
+        _write_tensor(target, value)
+    elif isinstance(value, (list, tuple, np.ndarray)):
+        copy_(target, _value(value, self))
+    elif isinstance(value, (int, float, complex, np.generic)):
+        _fill_place(target, wrap(np.asarray(value).astype(self._sig.numpy)))
+    else:
+        raise TypeError(f"can't assign a {type(value).__name__} to a {type_name(self._sig)}")
+
+
+def _is_fill(value: Any, like: Any) -> bool:
+    """One number in another dtype: masks take it, other index tensors do not."""
+    return isinstance(value, TensorBase) and not value.ndim and value._sig.numpy != like._sig.numpy
+
+
+def _is_whole(t: Any, parts: Any) -> bool:
+    """Whether an index takes all of a tensor in its shape; then PyTorch writes the tensor itself, not a view."""
+    kept = [p for p in parts if p is not Ellipsis]
+    if len(kept) > t.ndim or not all(isinstance(p, slice) for p in kept):
+        return False
+    at = next((i for i, p in enumerate(parts) if p is Ellipsis), len(kept))
+    sizes = [*t.shape[:at], *t.shape[t.ndim - (len(kept) - at) :]]
+    return all(p.indices(n) == (0, n, 1) for p, n in zip(kept, sizes, strict=True))
+
+
+def _write_tensor(target: Any, value: Any) -> None:
+    """A 0-d value fills; another shape loses its leading ones and is expanded first."""
+    if value.shape == target.shape:
+        copy_(target, value)
+    elif not value.ndim:
+        _fill_place(target, value)
+    else:
+        sizes = tuple(value.shape)
+        while sizes and sizes[0] == 1:
+            sizes = sizes[1:]
+        value = F._view(value, sizes)
+        copy_(target, value if value.shape == target.shape else F.expand(value, tuple(target.shape)))
+
+
+def _fill_place(target: Any, value: Any) -> None:
+    """Fill what an index selects, unless its elements share memory, where only a whole tensor may be filled."""
+    check_overlap(target._array, [])
+    fill_(target, value)
+
+
+def _value(value: Any, like: Any) -> Any:
+    if isinstance(value, (list, tuple, np.ndarray)):
+        return wrap(np.asarray(value, dtype=like._sig.numpy))
+    return value
+
+
+METHODS["__getitem__"] = getitem
+METHODS["__setitem__"] = setitem
+
+
+@public("copy_", function=False)
+def copy_(self: Any, src: Any, non_blocking: bool = False) -> Any:
+    """Write ``src`` (broadcast, cast) into this tensor."""
+    return call_inplace(OPS["_copy"], (self, src, non_blocking), {})
+
+
+def _fill_row(value: Any) -> Any:
+    if not isinstance(value, TensorBase):
+        return OPS["_fill_number"]
+    if value.ndim:
+        raise RuntimeError(f"fill only supports 0-dimension value tensor but got tensor with {value.ndim} dimensions.")
+    return OPS["_fill_tensor"]
+
+
+@public("fill", method=False)
+def fill(input: Any, value: Any) -> Any:  # noqa: A002
+    """One value in the shape and dtype of ``input``."""
+    return _fill_row(value)(input, value)
+
+
+@public("fill_")
+def fill_(self: Any, value: Any) -> Any:
+    """Write one value everywhere."""
+    return call_inplace(_fill_row(value).in_place, (self, value), {})
+
+
+@public("zero_")
+def zero_(self: Any) -> Any:
+    """Write zeros everywhere."""
+    return call_inplace(OPS["_zero"], (self,), {})
+
+
+@public("index_put_", function=False)
+def index_put_(self: Any, indices: Any, values: Any, accumulate: bool = False) -> Any:
+    """Write (or add) ``values`` at index tensors."""
+    return call_inplace(OPS["_index_put"], (self, _index_tensors(indices), values, accumulate), {})
+
+
+def _index_tensors(indices: Any) -> tuple[Any, ...]:
+    for i, part in enumerate(indices):
+        if not isinstance(part, TensorBase):
+            raise TypeError(f"expected Tensor as element {i} in argument 1, but got {type(part).__name__}")
+    return tuple(_checked(i) for i in indices)
+
+
+@public("index_put")
+def index_put(input: Any, indices: Any, values: Any, accumulate: bool = False) -> Any:  # noqa: A002
+    """A copy with ``values`` written (or added) at index tensors."""
+    return F._index_put(input, _index_tensors(indices), values, accumulate)
+
+
+@public("nonzero", out=True)
+def nonzero(input: Any, *, as_tuple: bool = False) -> Any:  # noqa: A002
+    """Indices of the elements that are not zero."""
+    found = np.nonzero(input._array) if input.ndim else (np.arange(1 if input._array else 0),)
+    if as_tuple:
+        return tuple(wrap(i) for i in found)
+    if not input.ndim:
+        return wrap(np.zeros((len(found[0]), 0), np.int64))
+    return wrap(np.stack(found, 1) if found else np.zeros((0, 0), np.int64))

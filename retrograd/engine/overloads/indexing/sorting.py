@@ -1,0 +1,257 @@
+"""Sorting, searching, distinct values and histograms with torch's overloads."""
+
+from __future__ import annotations
+
+from collections import namedtuple
+from typing import Any
+
+import numpy as np
+
+from ...calls.refusals import refuse_kind
+from ...ops.reduce import refuse_complex
+from ...table.public import check_tensor, public
+from ...table.registry import F
+from ...tensors.base import TensorBase, wrap
+from ..reductions.reducing import Extreme
+
+Histogram = namedtuple("Histogram", ["hist", "bin_edges"])
+"""What ``histogram`` returns."""
+
+
+def _arguments(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[int, bool, Any]:
+    """``dim``, ``descending`` and ``stable`` (``None`` where it was not mentioned)."""
+    given: dict[str, Any] = {"dim": -1, "descending": False, "stable": None}
+    given.update(zip(("dim", "descending", "stable"), args, strict=False))
+    given.update({("dim" if k == "axis" else k): v for k, v in kwargs.items()})
+    if len(given) > 3:
+        raise TypeError(f"sort() got an unexpected keyword argument '{list(given)[3]}'")
+    return given["dim"], bool(given["descending"]), given["stable"]
+
+
+@public("sort", out=True)
+def sort(input: Any, *args: Any, **kwargs: Any) -> Any:  # noqa: A002
+    """Elements in order along a dimension, and where they were."""
+    check_tensor("sort", input)
+    dim, descending, stable = _arguments(args, kwargs)
+    row = F._sort if stable is None else F._sort_stable
+    return Extreme(*row(input, dim, descending))
+
+
+@public("argsort", out=True)
+def argsort(input: Any, dim: int = -1, descending: bool = False, stable: bool = False) -> Any:  # noqa: A002
+    """Where the elements in order are."""
+    check_tensor("argsort", input)
+    return F._argsort(input, dim, descending)
+
+
+@public("msort", out=True)
+def msort(input: Any) -> Any:  # noqa: A002
+    """Elements in order along the first dimension."""
+    return F._sort(input, 0, False)[0]
+
+
+@public("topk", out=True)
+def topk(input: Any, k: int, dim: int = -1, largest: bool = True, sorted: bool = True) -> Any:  # noqa: A002
+    """The ``k`` largest (or smallest) elements along ``dim``, and where they are."""
+    check_tensor("topk", input)
+    return Extreme(*F._topk(input, int(k), dim, largest))
+
+
+@public("kthvalue", out=True)
+def kthvalue(input: Any, k: int, dim: int = -1, keepdim: bool = False) -> Any:  # noqa: A002
+    """The ``k``-th smallest elements along ``dim``, and where they are."""
+    check_tensor("kthvalue", input)
+    return Extreme(*F._kthvalue(input, int(k), dim, keepdim))
+
+
+# -- distinct values
+
+
+def _chosen(found: Any, return_inverse: bool, return_counts: bool) -> Any:
+    values, inverse, counts = found
+    extras = ([inverse] if return_inverse else []) + ([counts] if return_counts else [])
+    return (values, *extras) if extras else values
+
+
+@public("unique")
+def unique(
+    input: Any, sorted: bool = True, return_inverse: bool = False, return_counts: bool = False, dim: Any = None  # noqa: A002
+) -> Any:  # fmt: skip
+    """Distinct elements (or slices of ``dim``) in order."""
+    check_tensor("unique", input)
+    row = F._unique if dim is None else F._unique_dim
+    return _chosen(row(input, dim), return_inverse, return_counts)
+
+
+@public("unique_consecutive")
+def unique_consecutive(
+    input: Any, return_inverse: bool = False, return_counts: bool = False, dim: Any = None  # noqa: A002
+) -> Any:  # fmt: skip
+    """Elements (or slices of ``dim``) without repetitions of their predecessors."""
+    check_tensor("unique_consecutive", input)
+    return _chosen(F._unique_consecutive(input, dim), return_inverse, return_counts)
+
+
+@public("isin", method=False, out=True, also={"element": "elements", "test_element": "test_elements"})
+def isin(elements: Any, test_elements: Any, *, assume_unique: bool = False, invert: bool = False) -> Any:
+    """Which elements are among ``test_elements``."""
+    for v in (elements, test_elements):
+        if isinstance(v, TensorBase):
+            refuse_complex("isin", v._array)
+            if v._sig.numpy.kind == "b":
+                raise RuntimeError("Unsupported input type encountered for isin(): Bool")
+    pair = [v._array if isinstance(v, TensorBase) else v for v in (elements, test_elements)]
+    return wrap(np.isin(pair[0], pair[1], invert=invert))
+
+
+# -- searching
+
+
+@public("searchsorted", method=False, out=True)
+def searchsorted(
+    sorted_sequence: Any,
+    input: Any,  # noqa: A002
+    *,
+    out_int32: bool = False,
+    right: bool = False,
+    side: str | None = None,
+    sorter: Any = None,
+) -> Any:
+    """Where values would have to be put into sorted ones."""
+    if side not in (None, "left", "right"):
+        raise RuntimeError(f"torch.searchsorted(): side can only be 'left' or 'right' but got {side}")
+    if right and side == "left":
+        raise RuntimeError("torch.searchsorted(): side and right can't be set to opposites, got side of left while "
+                           "right was True")  # fmt: skip
+    array = sorted_sequence._array
+    refuse_complex("searchsorted", array)
+    if sorter is not None:
+        array = np.take_along_axis(array, sorter._array, -1)
+    values = input._array if isinstance(input, TensorBase) else np.asarray(input)
+    refuse_complex("searchsorted", values)
+    refuse_kind("searchsorted_out_cpu", np.result_type(array, values), "fiu")
+    found = _searched(array, values, "right" if right or side == "right" else "left")
+    return wrap(np.asarray(found, np.int32 if out_int32 else np.int64))
+
+
+def _searched(array: Any, values: Any, side: Any) -> Any:
+    if array.ndim == 1:
+        return np.searchsorted(array, values, side)
+    if array.shape[:-1] != values.shape[:-1]:
+        raise RuntimeError(
+            "torch.searchsorted(): boundaries tensor should be 1 dimension or the first N-1 dimensions of boundaries "
+            f"tensor and input value tensor must match, but we got boundaries tensor {list(array.shape)} and input "
+            f"value tensor {list(values.shape)}"
+        )
+    rows, wanted = array.reshape(-1, array.shape[-1]), values.reshape(-1, values.shape[-1])
+    found = [np.searchsorted(r, w, side) for r, w in zip(rows, wanted, strict=True)]
+    return np.asarray(found, np.int64).reshape(values.shape)
+
+
+@public("bucketize", method=False, out=True)
+def bucketize(input: Any, boundaries: Any, *, out_int32: bool = False, right: bool = False) -> Any:  # noqa: A002
+    """Between which boundaries values lie."""
+    if boundaries.ndim != 1:
+        raise RuntimeError(f"bucketize(): boundaries tensor must be 1 dimension, but got dim({boundaries.ndim})")
+    return searchsorted(boundaries, input, out_int32=out_int32, right=right)
+
+
+@public("argwhere")
+def argwhere(input: Any) -> Any:  # noqa: A002
+    """Indices of the elements that are not zero, as rows."""
+    return input.nonzero()
+
+
+# -- histograms
+
+
+def _limits(array: Any, low: Any, high: Any, name: str) -> tuple[Any, Any]:
+    """The outer edges: those given, or of ``histc`` also the data's where they are equal, and wider where those are."""
+    refuse_complex(name, array)
+    counting = name == "torch.histc"
+    if array.size and (low is None or (counting and low == high)):
+        low, high = array.min(), array.max()
+    elif low is None:
+        low, high = 0.0, 1.0
+    if low == high:
+        margin = 1 if counting else 0.5
+        low, high = low - margin, high + margin
+    if not (np.isfinite(low) and np.isfinite(high)):
+        raise RuntimeError(f"range of [{low}, {high}] is not finite")
+    if low > high:
+        raise RuntimeError(f"{name}: max must be larger than min")
+    return float(low), float(high)
+
+
+@public("histc", out=True)
+def histc(input: Any, bins: int = 100, min: Any = 0, max: Any = 0) -> Any:  # noqa: A002
+    """How many elements lie in each of ``bins`` equal parts of a range."""
+    check_tensor("histc", input)
+    if bins <= 0:
+        raise RuntimeError("torch.histogramdd(): bins must be > 0, but got " + str(bins))
+    refuse_kind("histogram_cpu", input._sig.numpy, "f")
+    return F._histc(input, bins, _limits(input._array, min, max, "torch.histc"))
+
+
+@public("histogram", out=True)
+def histogram(input: Any, bins: Any = 100, *, range: Any = None, weight: Any = None, density: bool = False) -> Any:  # noqa: A002
+    """Counts (or weights, or densities) in bins, and the edges of the bins."""
+    array = input._array
+    refuse_kind("histogram_cpu", input._sig.numpy, "w")
+    bins = int(bins) if isinstance(bins, TensorBase) and not bins.ndim else bins
+    edges = bins._array if isinstance(bins, TensorBase) else bins
+    if isinstance(bins, TensorBase) and not bins.numel():
+        raise RuntimeError("torch.histogramdd: bins tensor should have at least 1 element, but got 0 elements")
+    if not isinstance(bins, TensorBase):
+        if bins <= 0:
+            raise RuntimeError(f"torch.histogram(): bins must be > 0, but got {bins} for dimension 0")
+        low, high = (None, None) if range is None else range
+        edges = np.linspace(*_limits(array, low, high, "torch.histogram"), bins + 1).astype(array.dtype)
+    weights = None if weight is None else weight._array.reshape(-1)
+    counts, edges = np.histogram(array.reshape(-1), edges, weights=weights, density=density)
+    return Histogram(wrap(counts.astype(array.dtype)), wrap(edges.astype(array.dtype)))
+
+
+HistogramGrid = namedtuple("HistogramGrid", ["hist", "bin_edges"])
+"""What ``histogramdd`` returns."""
+
+
+@public("histogramdd", method=False)
+def histogramdd(input: Any, bins: Any, range: Any = None, weight: Any = None, density: bool = False) -> Any:  # noqa: A002
+    """Counts (or weights, or densities) of points in a grid of boxes, and the edges of the grid in each direction."""
+    check_tensor("histogramdd", input)
+    if input.ndim < 2:
+        raise RuntimeError("torch.histogramdd: input tensor should have at least 2 dimensions, but got "
+                           f"{input.ndim}")  # fmt: skip
+    refuse_kind("histogramdd", input._sig.numpy, "w")
+    points = input._array.reshape(-1, input.shape[-1])
+    dims = points.shape[1]
+    given = [bins] * dims if isinstance(bins, int) else list(bins)
+    if len(given) != dims:
+        raise RuntimeError(f"torch.histogramdd: the size of bins should be equal to the innermost dimension of the "
+                           f"input tensor: {dims}, but got {len(given)}")  # fmt: skip
+    low, high = ([None] * dims, [None] * dims) if range is None else (range[::2], range[1::2])
+    edges = [
+        b._array if isinstance(b, TensorBase)
+        else np.linspace(*_limits(points[:, i], low[i], high[i], "torch.histogramdd"), b + 1).astype(points.dtype)
+        for i, b in enumerate(given)
+    ]  # fmt: skip
+    weights = None if weight is None else weight._array.reshape(-1)
+    counts, _ = np.histogramdd(points, edges, weights=weights, density=density)
+    return HistogramGrid(wrap(counts.astype(points.dtype)), tuple(wrap(e) for e in edges))
+
+
+@public("bincount")
+def bincount(input: Any, weights: Any = None, minlength: int = 0) -> Any:  # noqa: A002
+    """How often each non-negative integer occurs."""
+    check_tensor("bincount", input)
+    array = input._array
+    refuse_kind("bincount_cpu", array.dtype, "iu")
+    if array.ndim != 1 or (array.size and array.min() < 0):
+        raise RuntimeError("bincount only supports 1-d non-negative integral inputs.")
+    if weights is None:
+        return wrap(np.bincount(array, minlength=minlength).astype(np.int64))
+    if tuple(weights.shape) != tuple(input.shape):
+        raise RuntimeError("weights should be 1-d and have the same length as input")
+    kind = np.float32 if weights._sig.numpy == np.float32 else np.float64
+    return wrap(np.bincount(array, weights._array, minlength).astype(kind))

@@ -1,0 +1,1 @@
+"""Layers of ``torch.nn.functional`` without a sliding window."""

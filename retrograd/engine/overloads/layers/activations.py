@@ -1,0 +1,194 @@
+"""Activations of ``torch.nn.functional``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ...aliasing.inplace import call_inplace
+from ...random import rng_of
+from ...table.public import check_tensor, public
+from ...table.registry import OPS, F
+from ...tensors.base import wrap
+from ..losses.losses import softmax
+from ..sampling.draw_checks import check_continuous
+
+NN = "nn.functional"
+SELU_ALPHA, SELU_SCALE = 1.6732632423543772848170429916717, 1.0507009873554804934193349852946
+
+
+def activation(
+    name: str,
+    *,
+    row: str = "",
+    fixed: tuple[Any, ...] = (),
+    parameters: tuple[str, ...] = (),
+    top: bool = False,
+    twin: bool = False,
+    takes_inplace: bool = True,
+) -> Callable[..., Any]:
+    """Publish a row as ``nn.functional.name(input, *parameters, inplace=False)``.
+
+    ``fixed`` are the row's parameters where the function has none; ``top`` says that torch also has it outside of
+    ``nn.functional``, ``twin`` that there is a function ``name_``.
+    """
+    op = OPS[row or name]
+    parameters = parameters or (() if fixed else op.params[1:])
+    slots = (*parameters, "inplace") if takes_inplace else parameters
+
+    def arguments(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], bool]:
+        given = dict(zip(slots, args, strict=False), **kwargs)
+        unknown = next((key for key in kwargs if key not in slots), None)
+        if unknown is not None:
+            raise TypeError(f"{name}() got an unexpected keyword argument '{unknown}'")
+        if len(args) > len(slots):
+            raise TypeError(f"{name}() takes the arguments input, {', '.join(slots)}, but got {(*args, *kwargs)}")
+        inplace = bool(given.pop("inplace", False))
+        return (fixed or op.bind((None,), given)[1:]), inplace
+
+    short = op.name if not fixed and op.required == 1 and len(op.tensor_positions) == 1 else None
+
+    def call(input: Any, *args: Any, **kwargs: Any) -> Any:  # noqa: A002
+        check_tensor(name, input)
+        values, inplace = arguments(args, kwargs)
+        return call_inplace(op.in_place, (input, *values), {}) if inplace else op(input, *values)
+
+    def call_in_place(input: Any, *args: Any, **kwargs: Any) -> Any:  # noqa: A002
+        return call_inplace(op.in_place, (input, *arguments(args, kwargs)[0]), {})
+
+    call.__name__ = call.__qualname__ = name
+    call.__doc__ = op.forward.__doc__ or f"The activation {name}, element by element."
+    call_in_place.__name__ = call_in_place.__qualname__ = name + "_"
+    call_in_place.__doc__ = f"In-place {name}."
+    public(name, namespace=NN, out=not takes_inplace and name != "glu", row=short)(call)
+    if top:
+        public(name, method=name == "hardshrink", out=name in ("threshold", "hardshrink"))(call)
+    if twin:
+        public(name + "_", namespace=NN)(call_in_place)
+        if top:
+            public(name + "_", method=False)(call_in_place)
+    return call
+
+
+activation("relu", twin=True)
+activation("leaky_relu", twin=True)
+activation("relu6", row="hardtanh", fixed=(0.0, 6.0))
+activation("hardtanh", twin=True)
+activation("elu", parameters=("alpha",), twin=True)
+activation("selu", row="elu", fixed=(SELU_ALPHA, SELU_SCALE, 1.0), top=True, twin=True)
+activation("celu", top=True, twin=True)
+activation("threshold", top=True, twin=True)
+activation("hardsigmoid")
+activation("hardswish")
+activation("silu")
+activation("mish")
+activation("gelu", takes_inplace=False)
+activation("logsigmoid", takes_inplace=False)
+activation("softplus", takes_inplace=False)
+activation("softshrink", takes_inplace=False)
+activation("hardshrink", top=True, takes_inplace=False)
+activation("glu", takes_inplace=False)
+
+
+@public("softsign", namespace=NN)
+def softsign(input: Any) -> Any:  # noqa: A002
+    """``x / (1 + |x|)``."""
+    check_tensor("softsign", input)
+    return input / (F.abs(input) + 1)
+
+
+@public("tanhshrink", namespace=NN)
+def tanhshrink(input: Any) -> Any:  # noqa: A002
+    """``x - tanh(x)``."""
+    check_tensor("tanhshrink", input)
+    return F.sub(input, F.tanh(input))
+
+
+@public("softmin", namespace=NN)
+def softmin(input: Any, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None) -> Any:  # noqa: A002
+    """Softmax of ``-input``."""
+    check_tensor("softmin", input)
+    return softmax(-input, dim, dtype=dtype)
+
+
+@public("prelu")
+def prelu(input: Any, weight: Any) -> Any:  # noqa: A002
+    """``x`` above 0, ``weight * x`` below; ``weight`` has one element, or one per channel (dimension 1)."""
+    check_tensor("prelu", input)
+    check_tensor("prelu", weight, 2, "weight")
+    if input._sig.numpy != weight._sig.numpy:
+        raise RuntimeError(
+            f"prelu: Type promoting not supported. Got {input.dtype} and {weight.dtype}; convert one with .to(...)"
+        )
+    return F._prelu_kernel(input, _per_channel(input, weight))
+
+
+def _per_channel(input: Any, weight: Any) -> Any:  # noqa: A002
+    if weight.ndim > 1:
+        raise RuntimeError(
+            f"prelu: Expected `weight` to be a scalar or 1D tensor, but got: ndim = {weight.ndim}. Flatten it first"
+        )
+    if weight.numel() == 1:
+        return weight.reshape(()) if weight.ndim == 0 or input.ndim == 0 else weight.reshape(*(1,) * input.ndim)
+    channels = input.shape[1] if input.ndim > 1 else 1
+    if channels != weight.numel():
+        raise RuntimeError(
+            f"Mismatch of parameter numbers and input channel size. Found parameter numbers = {weight.numel()} and "
+            f"channel size = {channels}."
+        )
+    return weight.reshape(*(-1 if d == 1 else 1 for d in range(input.ndim)))
+
+
+public("prelu", namespace=NN)(prelu)
+
+
+def _slopes(input: Any, lower: float, upper: float, training: bool) -> Any:  # noqa: A002
+    if lower > upper:
+        raise RuntimeError(
+            f"Lower bound should be less than or equal to the upper bound, got lower={lower} and upper={upper}"
+        )
+    if not training:
+        return (lower + upper) / 2
+    drawn = rng_of(None).random(tuple(input.shape)) * (upper - lower) + lower
+    return wrap(np.asarray(drawn).astype(input._sig.numpy))
+
+
+def rrelu(
+    input: Any,  # noqa: A002
+    lower: float = 1 / 8,
+    upper: float = 1 / 3,
+    training: bool = False,
+    inplace: bool = False,
+) -> Any:
+    """``x`` above 0, ``a * x`` below, with ``a`` drawn from ``[lower, upper)``, or its mean when not training."""
+    check_tensor("rrelu", input)
+    slopes = _slopes(input, lower, upper, training)
+    return call_inplace(OPS["_rrelu"].in_place, (input, slopes), {}) if inplace else F._rrelu(input, slopes)
+
+
+def rrelu_(input: Any, lower: float = 1 / 8, upper: float = 1 / 3, training: bool = False) -> Any:  # noqa: A002
+    """In-place rrelu."""
+    return rrelu(input, lower, upper, training, True)
+
+
+for _function in (rrelu, rrelu_):
+    public(method=False)(_function)
+    public(namespace=NN)(_function)
+
+
+@public("gumbel_softmax", namespace=NN)
+def gumbel_softmax(logits: Any, tau: float = 1, hard: bool = False, eps: float = 1e-10, dim: int = -1) -> Any:
+    """A sample of the Gumbel-softmax distribution; ``hard`` gives one-hot values with the soft gradient."""
+    check_tensor("gumbel_softmax", logits, name="logits")
+    check_continuous(logits._sig.numpy, "Exponential")
+    noise = -np.log(rng_of(None).exponential(size=tuple(logits.shape)))
+    soft = softmax((logits + wrap(np.asarray(noise).astype(logits._sig.numpy))) / tau, dim)
+    if not hard:
+        return soft
+    if not soft.ndim:
+        return wrap(np.ones((), soft._sig.numpy)) - soft.detach() + soft
+    chosen = np.zeros(tuple(soft.shape), soft._sig.numpy)
+    np.put_along_axis(chosen, np.expand_dims(soft._array.argmax(dim), dim), 1.0, dim)
+    return wrap(chosen) - soft.detach() + soft

@@ -1,0 +1,133 @@
+"""The dropout family: factors drawn from the engine's generator, so that a seed makes them reproducible."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ...aliasing.inplace import call_inplace
+from ...random import rng_of
+from ...table.public import check_tensor, public
+from ...table.registry import OPS, F
+from ...tensors.base import wrap
+from ...tensors.dtypes import scalar_name
+from ..losses.losses import NN
+from ..sampling.draw_checks import check_probability
+
+_SELU_LOW = 1.7580993408473766
+"""Minus the value that SELU tends to."""
+
+
+def _check_probability(p: float) -> None:
+    if p < 0.0 or p > 1.0:
+        raise ValueError(f"dropout probability has to be between 0 and 1, but got {p}")
+
+
+def _kept(x: Any, p: float, whole_features: bool) -> Any:
+    """1 where an element (or its whole channel) stays."""
+    shape = tuple(x.shape)
+    if whole_features:
+        shape = (*shape[:2], *(1,) * (x.ndim - 2))
+    if x._sig.numpy.kind not in "fc":
+        raise RuntimeError(f"result type Float can't be cast to the desired output type {scalar_name(x._sig.numpy)}")
+    return (rng_of(None).random(shape) >= p).astype(x._sig.numpy)
+
+
+def _drop(x: Any, p: float, training: bool, *, inplace: bool = False, features: bool = False) -> Any:
+    _check_probability(p)
+    if not training or p == 0 or not x.numel():
+        return x
+    scale = x._sig.numpy.type(1 / (1 - p)) if p < 1 else x._sig.numpy.type(0)
+    noise = wrap(_kept(x, p, features) * scale)
+    return call_inplace(OPS["mul"], (x, noise), {}) if inplace else F.mul(x, noise)
+
+
+def _alpha_drop(x: Any, p: float, training: bool, *, inplace: bool = False, features: bool = False) -> Any:
+    _check_probability(p)
+    if not training or p == 0 or not x.numel():
+        return x
+    if p == 1:
+        return F.mul(x, wrap(np.zeros((), x._sig.numpy)))
+    kept = _kept(x, p, features)
+    a = 1 / np.sqrt((_SELU_LOW**2 * p + 1) * (1 - p))
+    shift = wrap(((kept - 1) * (_SELU_LOW * a) + _SELU_LOW * a * p).astype(kept.dtype))
+    noise = wrap((kept * a).astype(kept.dtype))
+    if inplace:
+        return call_inplace(OPS["add"], (call_inplace(OPS["mul"], (x, noise), {}), shift), {})
+    return F.mul(x, noise) + shift
+
+
+@public("dropout", namespace=NN)
+def dropout(input: Any, p: float = 0.5, training: bool = True, inplace: bool = False) -> Any:  # noqa: A002
+    """Zero each element with probability ``p`` and scale the others up."""
+    check_tensor("dropout", input)
+    return _drop(input, p, training, inplace=inplace)
+
+
+@public("alpha_dropout", namespace=NN)
+def alpha_dropout(input: Any, p: float = 0.5, training: bool = False, inplace: bool = False) -> Any:  # noqa: A002
+    """Dropout that keeps mean and variance of a self-normalising network."""
+    check_tensor("alpha_dropout", input)
+    return _alpha_drop(input, p, training, inplace=inplace)
+
+
+@public("feature_alpha_dropout", namespace=NN)
+def feature_alpha_dropout(input: Any, p: float = 0.5, training: bool = False, inplace: bool = False) -> Any:  # noqa: A002
+    """``alpha_dropout`` of whole channels."""
+    check_tensor("feature_alpha_dropout", input)
+    return _alpha_drop(input, p, training, inplace=inplace, features=True)
+
+
+def _channels(dims: int) -> Any:
+    def drop(input: Any, p: float = 0.5, training: bool = True, inplace: bool = False) -> Any:  # noqa: A002
+        check_tensor(f"dropout{dims}d", input)
+        _check_probability(p)
+        if dims == 1 and input.ndim not in (2, 3):
+            raise RuntimeError(f"dropout1d: Expected 2D or 3D input, but received a {input.ndim}D input.")
+        if dims == 2 or input.ndim == dims + 2:
+            return _drop(input, p, training, inplace=inplace, features=True)
+        if inplace:
+            return _drop(input, p, training, inplace=True, features=True)
+        return F._squeeze_dim(_drop(F.unsqueeze(input, 0), p, training, features=True), 0)
+
+    drop.__name__ = drop.__qualname__ = f"dropout{dims}d"
+    drop.__doc__ = "Zero whole channels with probability ``p`` and scale the others up."
+    return drop
+
+
+for _dims in (1, 2, 3):
+    public(f"dropout{_dims}d", namespace=NN)(_channels(_dims))
+
+
+def _torch_form(name: str, drop: Any, **facts: bool) -> None:
+    """``torch.dropout(input, p, train)`` and its in-place form."""
+
+    def call(input: Any, p: float, train: bool) -> Any:  # noqa: A002
+        """Dropout of the given kind."""
+        return drop(input, p, train, **facts)
+
+    def call_in_place(input: Any, p: float, train: bool) -> Any:  # noqa: A002
+        """In-place dropout of the given kind."""
+        return drop(input, p, train, inplace=True, **facts)
+
+    public(name, method=False)(call)
+    public(name + "_", method=False)(call_in_place)
+
+
+_torch_form("dropout", _drop)
+_torch_form("feature_dropout", _drop, features=True)
+_torch_form("alpha_dropout", _alpha_drop)
+_torch_form("feature_alpha_dropout", _alpha_drop, features=True)
+
+
+@public("native_dropout", method=False)
+def native_dropout(input: Any, p: float, train: bool | None) -> Any:  # noqa: A002
+    """Dropout and the mask of what stays."""
+    check_tensor("native_dropout", input)
+    if train is False or p == 0:
+        return F.clone(input), wrap(np.ones(tuple(input.shape), bool))
+    check_probability(1 - p)
+    kept = _kept(input, p, False)
+    scale = 1 / (1 - p) if p < 1 else 0.0
+    return F.mul(input, wrap((kept * scale).astype(kept.dtype))), wrap(kept.astype(bool))

@@ -1,0 +1,214 @@
+"""``embedding`` and ``embedding_bag``, ``linear`` and ``bilinear``."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ...aliasing.inplace import bump_version
+from ...table.public import check_tensor, public
+from ...table.registry import F
+from ...tensors.base import wrap
+from ..losses.losses import NN
+from ..spatial.convolution import refuse
+
+
+def _padding_row(padding_idx: int | None, count: int) -> int:
+    """The row without gradient, or -1."""
+    if padding_idx is None:
+        return -1
+    if not -count <= padding_idx < count:
+        raise AssertionError("Padding_idx must be within num_embeddings")
+    return padding_idx % count
+
+
+def _check_indices(indices: Any, name: str) -> None:
+    refuse(
+        indices._sig.numpy not in (np.int64, np.int32),
+        f"Expected tensor for argument #1 'indices' to have one of the following scalar types: Long, Int; but got "
+        f"{indices.dtype} instead (while checking arguments for {name})",
+    )
+
+
+def _shorten_rows(weight: Any, indices: Any, max_norm: float, norm_type: float) -> None:
+    """Scale the rows that are used down to ``max_norm``, in place and outside the graph."""
+    used = np.unique(indices._array)
+    rows = weight._array[used]
+    norms = np.linalg.norm(rows.astype(np.float64), norm_type, axis=1)
+    long = norms > max_norm
+    if np.any(long):
+        weight._array[used[long]] = rows[long] * (max_norm / (norms[long] + 1e-7))[:, None].astype(rows.dtype)
+    bump_version(weight)
+
+
+@public("embedding", namespace=NN)
+def embedding(
+    input: Any, weight: Any, padding_idx: int | None = None, max_norm: float | None = None,  # noqa: A002
+    norm_type: float = 2.0, scale_grad_by_freq: bool = False, sparse: bool = False,
+) -> Any:  # fmt: skip
+    """The rows ``input`` of the table ``weight``."""
+    check_tensor("embedding", weight, 2, "weight")
+    check_tensor("embedding", input)
+    _check_indices(input, "embedding")
+    refuse(weight.ndim != 2, "'weight' must be 2-D")
+    padding = _padding_row(padding_idx, weight.shape[0])
+    if max_norm is not None:
+        _shorten_rows(weight, input, max_norm, norm_type)
+    return F._embedding(weight, input, padding, scale_grad_by_freq)
+
+
+@public("embedding", method=False)
+def _torch_embedding(
+    weight: Any, indices: Any, padding_idx: int = -1, scale_grad_by_freq: bool = False, sparse: bool = False
+) -> Any:  # fmt: skip
+    """The rows ``indices`` of the table ``weight``."""
+    check_tensor("embedding", weight, 1, "weight")
+    check_tensor("embedding", indices, 2, "indices")
+    _check_indices(indices, "embedding")
+    refuse(weight.ndim != 2, "'weight' must be 2-D")
+    return F._embedding(weight, indices, padding_idx, scale_grad_by_freq)
+
+
+# -- bags
+
+
+def _bag_numbers(input: Any, offsets: Any, include_last: bool) -> tuple[Any, Any, int]:  # noqa: A002
+    """The indices in a row, the bag that each belongs to, and the number of bags."""
+    indices = input._array
+    if indices.ndim == 2:
+        refuse(offsets is not None, "if input is 2D, then offsets has to be None, as input is treated as a mini-batch "
+               "of fixed length sequences.")  # fmt: skip
+        return indices.reshape(-1), np.repeat(np.arange(indices.shape[0]), indices.shape[1]), indices.shape[0]
+    if indices.ndim != 1:
+        raise ValueError(f"input has to be 1D or 2D Tensor, but got Tensor of dimension {indices.ndim}")
+    if offsets is None:
+        raise ValueError("offsets has to be a 1D Tensor but got None")
+    starts = offsets._array[:-1] if include_last else offsets._array
+    refuse(starts.size > 0 and starts[0] != 0, "offsets[0] has to be 0, i.e., the first sequence in the mini-batch has "
+           f"to start from position 0. However, got {int(starts[0]) if starts.size else 0}")  # fmt: skip
+    bag = np.searchsorted(starts, np.arange(indices.size), side="right") - 1
+    return indices, bag, starts.size
+
+
+def _winners(weight: Any, indices: Any, bag: Any, bags: int, kept: Any) -> Any:
+    """Which row is largest in each column of each bag; -1 for empty bags."""
+    found = np.full((bags, weight.shape[1]), -1, np.int64)
+    for b in range(bags):
+        rows = indices[(bag == b) & kept]
+        if rows.size:
+            found[b] = rows[np.argmax(weight[rows], axis=0)]
+    return found
+
+
+def _rarity(indices: Any) -> Any:
+    """What ``scale_grad_by_freq`` multiplies the gradient of each index by.
+
+    PyTorch's kernel divides that of the ``i``-th different index by how often the ``i``-th of all sorted ones occurs.
+    """
+    _, rank = np.unique(indices, return_inverse=True)
+    return 1.0 / np.bincount(indices)[np.sort(indices)[rank]] if indices.size else np.ones(0)
+
+
+@public("embedding_bag", namespace=NN)
+def embedding_bag(
+    input: Any, weight: Any, offsets: Any = None, max_norm: float | None = None, norm_type: float = 2,  # noqa: A002
+    scale_grad_by_freq: bool = False, mode: str = "mean", sparse: bool = False, per_sample_weights: Any = None,
+    include_last_offset: bool = False, padding_idx: int | None = None,
+) -> Any:  # fmt: skip
+    """Sums, means or maxima of the rows of each bag of indices."""
+    check_tensor("embedding_bag", input)
+    check_tensor("embedding_bag", weight, 2, "weight")
+    if mode not in ("sum", "mean", "max"):
+        raise ValueError("mode has to be one of sum, mean or max")
+    if per_sample_weights is not None and mode != "sum":
+        raise NotImplementedError(
+            "embedding_bag: per_sample_weights was not None. per_sample_weights is only supported for mode='sum' "
+            f"(got mode='{mode}'). Please open a feature request on GitHub."
+        )
+    if per_sample_weights is not None and tuple(per_sample_weights.shape) != tuple(input.shape):
+        raise ValueError(
+            f"embedding_bag: If per_sample_weights ({list(per_sample_weights.shape)}) is not None, then it must have "
+            f"the same shape as the input ({list(input.shape)})"
+        )
+    indices, bag, bags = _bag_numbers(input, offsets, include_last_offset)
+    if max_norm is not None:
+        _shorten_rows(weight, input, max_norm, norm_type)
+    kept = indices != _padding_row(padding_idx, weight.shape[0])
+    if mode == "max":
+        return F._embedding_bag_max(weight, wrap(_winners(weight._array, indices, bag, bags, kept)))
+    factor = kept.astype(np.float64)
+    if mode == "mean":
+        factor = factor / np.maximum(np.bincount(bag[kept], minlength=bags), 1)[bag]
+    flat = None if per_sample_weights is None else per_sample_weights.reshape(-1)
+    rarity = _rarity(indices) if scale_grad_by_freq else None
+    return F._embedding_bag(weight, flat, wrap(indices), (bag, bags, factor), rarity)
+
+
+@public("embedding_bag", method=False)
+def embedding_bag_of_row(
+    weight: Any, indices: Any, offsets: Any, scale_grad_by_freq: bool = False, mode: int = 0, sparse: bool = False,
+    per_sample_weights: Any = None, include_last_offset: bool = False, padding_idx: int | None = None,
+) -> Any:  # fmt: skip
+    """``torch.embedding_bag``: the bags, the bag of each index, the sizes of the bags, and which rows were largest."""
+    out = embedding_bag(
+        indices, weight, offsets, None, 2, scale_grad_by_freq, ("sum", "mean", "max")[mode], sparse, per_sample_weights,
+        include_last_offset, padding_idx,
+    )  # fmt: skip
+    flat, bag, bags = _bag_numbers(indices, offsets, include_last_offset)
+    kept = flat != _padding_row(padding_idx, weight.shape[0])
+    if mode == 0 and weight._sig.numpy.itemsize < 8:  # torch's short way for sums leaves the rest out
+        return out, wrap(np.zeros(0, np.int64)), wrap(np.zeros(bags, np.int64)), wrap(np.zeros(bags, np.int64))
+    sizes = np.bincount(bag[kept], minlength=bags).astype(np.int64)
+    rows = _winners(weight._array, flat, bag, bags, kept) if mode == 2 else sizes
+    empty = np.zeros(bags, np.int64)
+    return out, wrap(bag.astype(np.int64)), wrap(sizes if mode else empty), wrap(rows if mode else empty)
+
+
+# -- products with a weight
+
+
+@public("linear", namespace=NN, out=True)
+def linear(input: Any, weight: Any, bias: Any = None) -> Any:  # noqa: A002
+    """``input @ weight.T + bias``; recorded as torch composes it."""
+    check_tensor("linear", input)
+    check_tensor("linear", weight, 2, "weight")
+    matrix = F.t(weight)
+    if bias is None or weight.ndim != 2:
+        product = input.matmul(matrix)
+        return product if bias is None else product + bias
+    if input.ndim == 2:
+        return F.addmm(bias, input, matrix, 1, 1)
+    if not input.is_contiguous():
+        return input.matmul(matrix) + bias
+    refuse(
+        not input.ndim or input.shape[-1] != weight.shape[1],
+        f"mat1 and mat2 shapes cannot be multiplied ({input.numel() // max(input.shape[-1], 1) if input.ndim else 1}x"
+        f"{input.shape[-1] if input.ndim else 1} and {weight.shape[1]}x{weight.shape[0]})",
+    )
+    rows = F._view(input, (input.numel() // max(input.shape[-1], 1), input.shape[-1]))
+    return F._view(F.addmm(bias, rows, matrix, 1, 1), (*input.shape[:-1], weight.shape[0]))
+
+
+def bilinear(input1: Any, input2: Any, weight: Any, bias: Any = None) -> Any:
+    """``input1 @ weight[o] @ input2`` for each output ``o``."""
+    check_tensor("bilinear", input1)
+    check_tensor("bilinear", input2, 2, "input2")
+    refuse(
+        input1.ndim != input2.ndim, f"bilinear(): input dimensions do not match: got {input1.ndim} and {input2.ndim}"
+    )
+    for i, x in ((1, input1), (2, input2)):
+        refuse(
+            x.shape[-1] != weight.shape[i],
+            f"bilinear(): input{i} size does not match weight size: got {x.shape[-1]} but expected {weight.shape[i]}",
+        )
+    refuse(
+        tuple(input1.shape[:-1]) != tuple(input2.shape[:-1]),
+        f"bilinear(): input batch dimensions do not match: got {list(input1.shape[:-1])} and {list(input2.shape[:-1])}",
+    )
+    flat = [x.reshape(-1, x.shape[-1]) for x in (input1, input2)]
+    out = F._view(F._trilinear(*flat, weight), (*input1.shape[:-1], weight.shape[0]))
+    return out if bias is None else out + bias
+
+
+public("bilinear", namespace=NN)(public("bilinear", method=False)(bilinear))

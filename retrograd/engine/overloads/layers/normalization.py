@@ -1,0 +1,209 @@
+"""Normalisations of ``torch.nn.functional``."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from ...aliasing.inplace import bump_version
+from ...ops.normalization import batch_statistics
+from ...table.public import NAMESPACES, check_tensor, public
+from ...table.registry import F
+from ..losses.losses import NN
+from ..spatial.convolution import refuse
+
+
+def _check_enough(shape: Any) -> None:
+    count = shape[0] * math.prod(shape[2:]) if len(shape) > 1 else 0
+    if count == 1:
+        raise ValueError(
+            f"Expected more than 1 value per channel when training, got input size torch.Size({list(shape)})"
+        )
+
+
+def _check_channels(x: Any, **tensors: Any) -> None:
+    for name, t in tensors.items():
+        refuse(
+            t is not None and t.numel() != x.shape[1],
+            f"{name} should contain {x.shape[1]} elements not {t.numel() if t is not None else 0}",
+        )
+
+
+def _update(running: Any, fresh: Any, momentum: float) -> None:
+    """Move running statistics towards those of the batch, unseen by the graph and, as in torch, by the version."""
+    if running is not None:
+        array = running._array
+        array[...] = (1 - momentum) * array + momentum * fresh
+
+
+def _batch_norm(x: Any, weight: Any, bias: Any, running: tuple[Any, Any], how: tuple[bool, float, float]) -> Any:
+    running_mean, running_var = running
+    training, momentum, eps = how
+    _check_channels(x, running_mean=running_mean, running_var=running_var, weight=weight, bias=bias)
+    if training:
+        mean, variance = batch_statistics(x._array)
+        count = x.numel() // max(x.shape[1], 1)
+        _update(running_mean, mean, momentum)
+        _update(running_var, variance * (count / max(count - 1, 1)), momentum)
+    else:
+        refuse(
+            running_mean is None or running_var is None,
+            "Expected running_mean and running_var to be defined when training=False",
+        )
+        mean, variance = running_mean._array.copy(), running_var._array
+    stats = (mean, (1 / np.sqrt(variance + variance.dtype.type(eps))).astype(variance.dtype))
+    return F._batch_norm(x, weight, bias, running_mean, running_var, training, eps, stats)
+
+
+@public("batch_norm", namespace=NN)
+def batch_norm(
+    input: Any, running_mean: Any, running_var: Any, weight: Any = None, bias: Any = None,  # noqa: A002
+    training: bool = False, momentum: float = 0.1, eps: float = 1e-05,
+) -> Any:  # fmt: skip
+    """Each channel of ``(N, C, ...)`` normalised over the batch (training) or with running statistics."""
+    check_tensor("batch_norm", input)
+    if training:
+        _check_enough(input.shape)
+    return _batch_norm(input, weight, bias, (running_mean, running_var), (training, momentum, eps))
+
+
+def _torch_batch_norm(
+    input: Any, weight: Any, bias: Any, running_mean: Any, running_var: Any, training: bool,  # noqa: A002
+    momentum: float, eps: float, *unused: Any, **ignored: Any,
+) -> Any:  # fmt: skip
+    """``nn.functional.batch_norm`` in the argument order of ``torch.batch_norm``."""
+    return _batch_norm(input, weight, bias, (running_mean, running_var), (training, momentum, eps))
+
+
+public("batch_norm", method=False)(_torch_batch_norm)
+
+
+@public("instance_norm", namespace=NN)
+def instance_norm(
+    input: Any, running_mean: Any = None, running_var: Any = None, weight: Any = None, bias: Any = None,  # noqa: A002
+    use_input_stats: bool = True, momentum: float = 0.1, eps: float = 1e-05,
+) -> Any:  # fmt: skip
+    """Each channel of each sample normalised by itself: a batch norm with all samples' channels side by side."""
+    check_tensor("instance_norm", input)
+    n, c = input.shape[:2]
+    if use_input_stats and math.prod(input.shape[2:]) == 1:
+        raise ValueError(
+            f"Expected more than 1 spatial element when training, got input size torch.Size({list(input.shape)})"
+        )
+    repeated: Any = [None if t is None else t.repeat(n) for t in (weight, bias)]
+    stats: Any = [None if t is None else t.detach().repeat(n) for t in (running_mean, running_var)]
+    x = input.reshape(1, n * c, *input.shape[2:]) if not input.is_contiguous() else input.view(
+        1, n * c, *input.shape[2:]
+    )  # fmt: skip
+    out = _batch_norm(x, repeated[0], repeated[1], (stats[0], stats[1]), (use_input_stats, momentum, eps))
+    for running, wide in zip((running_mean, running_var), stats, strict=True):
+        if running is not None and use_input_stats:
+            running._array[...] = wide._array.reshape(n, c).mean(0)
+            bump_version(running)
+    return out.view(tuple(input.shape))
+
+
+def _torch_instance_norm(
+    input: Any, weight: Any, bias: Any, running_mean: Any, running_var: Any, use_input_stats: bool,  # noqa: A002
+    momentum: float, eps: float, *unused: Any, **ignored: Any,
+) -> Any:  # fmt: skip
+    """``nn.functional.instance_norm`` in the argument order of ``torch.instance_norm``."""
+    return instance_norm(input, running_mean, running_var, weight, bias, use_input_stats, momentum, eps)
+
+
+public("instance_norm", method=False)(_torch_instance_norm)
+
+
+def _normalized_shape(x: Any, shape: Any, **tensors: Any) -> tuple[int, ...]:
+    wanted = (int(shape),) if isinstance(shape, (int, np.integer)) else tuple(int(n) for n in shape)
+    refuse(
+        len(wanted) < 1,
+        f"Expected normalized_shape to be at least 1-dimensional, i.e., containing at least one element, but got "
+        f"normalized_shape = {list(wanted)}",
+    )
+    for name, t in tensors.items():
+        refuse(
+            t is not None and tuple(t.shape) != wanted,
+            f"Expected {name} to be of same shape as normalized_shape, but got {name} of shape "
+            f"{list(t.shape) if t is not None else None} and normalized_shape = {list(wanted)}",
+        )
+    refuse(
+        tuple(x.shape[-len(wanted) :]) != wanted or x.ndim < len(wanted),
+        f"Given normalized_shape={list(wanted)}, expected input with shape [*, {', '.join(map(str, wanted))}], but got "
+        f"input of size{list(x.shape)}",
+    )
+    return wanted
+
+
+def layer_norm(
+    input: Any, normalized_shape: Any, weight: Any = None, bias: Any = None, eps: float = 1e-05,  # noqa: A002
+    cudnn_enable: bool = True,
+) -> Any:  # fmt: skip
+    """The last dimensions normalised, scaled by ``weight`` and shifted by ``bias``."""
+    check_tensor("layer_norm", input)
+    shape = _normalized_shape(input, normalized_shape, weight=weight, bias=bias)
+    return F._layer_norm(input, shape, weight, bias, eps)
+
+
+def group_norm(
+    input: Any, num_groups: int, weight: Any = None, bias: Any = None, eps: float = 1e-05,  # noqa: A002
+    cudnn_enabled: bool = True,
+) -> Any:  # fmt: skip
+    """Groups of channels of each sample normalised."""
+    check_tensor("group_norm", input)
+    refuse(input.ndim < 2, f"Expected at least 2 dimensions for input tensor but received {input.ndim}")
+    refuse(num_groups <= 0, f"Expected num groups to be greater than 0, got {num_groups}")
+    refuse(
+        input.shape[1] % num_groups != 0,
+        f"Expected number of channels in input to be divisible by num_groups, but got input of shape "
+        f"{list(input.shape)} and num_groups={num_groups}",
+    )
+    for name, t in (("weight", weight), ("bias", bias)):
+        refuse(
+            t is not None and (t.ndim != 1 or t.numel() != input.shape[1]),
+            f"Expected {name} to be a vector of size equal to the number of channels in input, but got {name} of shape "
+            f"{list(t.shape) if t is not None else None} and input of shape {list(input.shape)}",
+        )
+    return F._group_norm(input, weight, bias, num_groups, eps)
+
+
+def rms_norm(input: Any, normalized_shape: Any, weight: Any = None, eps: Any = None) -> Any:  # noqa: A002
+    """The last dimensions divided by their root mean square, scaled by ``weight``."""
+    check_tensor("rms_norm", input)
+    shape = _normalized_shape(input, normalized_shape, weight=weight)
+    epsilon = float(np.finfo(input._sig.numpy).eps) if eps is None else eps
+    axes = tuple(range(-len(shape), 0))
+    half = input._sig.numpy == np.float16
+    x = input.float() if half else input
+    out = x * F.rsqrt(F._mean_dim(x.pow(2), axes, True) + epsilon)
+    out = out if weight is None else out * weight
+    return out.type_as(input) if half else out
+
+
+for _norm in (layer_norm, group_norm, rms_norm):
+    public(_norm.__name__, namespace=NN)(public(_norm.__name__, method=False)(_norm))
+
+
+@public("local_response_norm", namespace=NN)
+def local_response_norm(
+    input: Any, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1.0  # noqa: A002
+) -> Any:  # fmt: skip
+    """Each element divided by a power of the squares of neighbouring channels."""
+    check_tensor("local_response_norm", input)
+    if input.ndim < 3:
+        raise ValueError(f"Expected 3D or higher dimensionality input (got {input.ndim} dimensions)")
+    if not input.numel():
+        return input
+    functional = NAMESPACES[NN]
+    around = (size // 2, (size - 1) // 2)
+    squares = input.mul(input)
+    if input.ndim == 3:
+        wide = functional["pad"](F.unsqueeze(squares, 1), (0, 0, *around))
+        mean = F._squeeze_dim(functional["avg_pool2d"](wide, (size, 1), stride=1), 1)
+    else:
+        n, c, h = input.shape[:3]
+        wide = functional["pad"](squares.view(n, 1, c, h, -1), (0, 0, 0, 0, *around))
+        mean = F._squeeze_dim(functional["avg_pool3d"](wide, (size, 1, 1), stride=1), 1).view(tuple(input.shape))
+    return input / mean.mul(alpha).add(k).pow(beta)

@@ -1,0 +1,1 @@
+"""Products, factorizations and norms of matrices."""

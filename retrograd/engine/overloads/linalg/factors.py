@@ -1,0 +1,174 @@
+"""LU factors and products of Householder reflections with torch's overloads."""
+
+from __future__ import annotations
+
+from collections import namedtuple
+from typing import Any
+
+import numpy as np
+
+from ...calls.refusals import refuse_kind
+from ...ops.lu import permutation_of
+from ...ops.products import adjoint as adjoint_of
+from ...table.public import public
+from ...table.registry import F
+from ...tensors.base import wrap
+from ...tensors.dtypes import scalar_name
+
+LU = namedtuple("LU", ["P", "L", "U"])
+Packed = namedtuple("Packed", ["LU", "pivots"])
+Checked = namedtuple("Checked", ["LU", "pivots", "info"])
+Reflections = namedtuple("Reflections", ["a", "tau"])
+
+
+def _info(A: Any) -> Any:  # noqa: N803
+    return wrap(np.zeros(A.shape[:-2], np.int32))
+
+
+@public("lu", namespace="linalg", out=True)
+def linalg_lu(A: Any, *, pivot: bool = True) -> Any:  # noqa: N803
+    """``P``, ``L`` and ``U`` with ``A = P L U``."""
+    return LU(*F._lu(A, pivot))
+
+
+def _check_pivoting(pivot: bool) -> None:
+    if not pivot:
+        raise RuntimeError("linalg.lu_factor: LU without pivoting is not implemented on the CPU")
+
+
+@public("lu_factor", namespace="linalg", out=True)
+def lu_factor(A: Any, *, pivot: bool = True) -> Any:  # noqa: N803
+    """Both factors in one matrix, and the row exchanges."""
+    _check_pivoting(pivot)
+    return Packed(*F._lu_factor(A, pivot))
+
+
+@public("lu_factor_ex", namespace="linalg", out=True)
+def lu_factor_ex(A: Any, *, pivot: bool = True, check_errors: bool = False) -> Any:  # noqa: N803
+    """``lu_factor``, and zeros that say that it went well."""
+    _check_pivoting(pivot)
+    both, pivots = F._lu_factor(A, pivot)
+    return Checked(both, pivots, _info(A))
+
+
+@public("lu", out=True)
+def old_lu(A: Any, pivot: bool = True, get_infos: bool = False) -> Any:  # noqa: N803
+    """``linalg.lu_factor`` under its old name."""
+    found = F._lu_factor(A, pivot)
+    return (*found, _info(A)) if get_infos else tuple(found)
+
+
+@public("lu_unpack", method=False, out=True)
+def lu_unpack(LU_data: Any, LU_pivots: Any, unpack_data: bool = True, unpack_pivots: bool = True) -> Any:  # noqa: N803
+    """``P``, ``L`` and ``U`` from ``lu_factor``'s results."""
+    if not unpack_data:
+        turn = permutation_of(LU_pivots._array, LU_data.shape[-2], LU_data._sig.numpy)
+        return LU(wrap(turn), *(wrap(np.zeros(0, turn.dtype)) for _ in range(2)))
+    p, lower, upper = F._lu_unpack(LU_data, LU_pivots)
+    return LU(p if unpack_pivots else wrap(np.zeros(0, LU_data._sig.numpy)), lower, upper)
+
+
+@public("lu_solve", namespace="linalg", out=True)
+def lu_solve(LU: Any, pivots: Any, B: Any, *, left: bool = True, adjoint: bool = False) -> Any:  # noqa: N803
+    """``X`` with ``A X = B``, given the factors of ``A``."""
+    p, lower, upper = F._lu_unpack(LU, pivots)
+    if left and not adjoint:
+        side = F._solve_triangular(lower, F._matmul(adjoint_of(p), B), False, True, True)
+        return F._solve_triangular(upper, side, True, True)
+    if left:
+        side = F._solve_triangular(adjoint_of(upper), B, False, True)
+        return F._matmul(p, F._solve_triangular(adjoint_of(lower), side, True, True, True))
+    if adjoint:
+        side = F._solve_triangular(adjoint_of(lower), F._matmul(B, p), True, False, True)
+        return F._solve_triangular(adjoint_of(upper), side, False, False)
+    side = F._solve_triangular(upper, B, True, False)
+    return F._matmul(F._solve_triangular(lower, side, False, False, True), adjoint_of(p))
+
+
+@public("lu_solve", out=True)
+def old_lu_solve(b: Any, LU_data: Any, LU_pivots: Any) -> Any:  # noqa: N803
+    """``linalg.lu_solve`` under its old name."""
+    return lu_solve(LU_data, LU_pivots, b)
+
+
+# -- reflections
+
+
+def _reflected(A: Any, tau: Any, q: Any) -> Any:  # noqa: N803
+    """The product of the reflections below the diagonal of ``A``, applied to ``q``."""
+    m = A.shape[-2]
+    for i in reversed(range(tau.shape[-1])):
+        v = F.tril(F._slice(A, -1, i, i + 1), -i - 1)
+        unit = np.zeros((m, 1), A._sig.numpy)
+        unit[i] = 1
+        v = v + wrap(unit)
+        scale = F.unsqueeze(F._slice(tau, -1, i, i + 1), -1)
+        q = q - F._matmul(v * scale, F._matmul(adjoint_of(v), q))
+    return q
+
+
+def _check_reflections(name: str, A: Any, tau: Any) -> None:  # noqa: N803
+    if A.ndim < 2:
+        raise RuntimeError(f"{name}: input must have at least 2 dimensions.")
+    if tau.ndim != A.ndim - 1:
+        raise RuntimeError(
+            f"{name}: Expected tau to have one dimension less than input, but got tau.ndim equal to {tau.ndim} and "
+            f"input.ndim is equal to {A.ndim}"
+        )
+    if tuple(tau.shape[:-1]) != tuple(A.shape[:-2]):
+        raise RuntimeError(
+            f"{name}: Expected batch dimensions of tau to be equal to input.shape[:-2], but got {list(tau.shape[:-1])}"
+        )
+    if tau._sig.numpy != A._sig.numpy:
+        raise RuntimeError(f"{name}: tau dtype {scalar_name(tau._sig.numpy)} does not match input dtype "
+                           f"{scalar_name(A._sig.numpy)}")  # fmt: skip
+
+
+@public("householder_product", namespace="linalg", out=True)
+def householder_product(A: Any, tau: Any) -> Any:  # noqa: N803
+    """The first columns of a product of Householder reflections."""
+    name = "torch.linalg.householder_product"
+    _check_reflections(name, A, tau)
+    m, n = A.shape[-2:]
+    if m < n:
+        raise RuntimeError(f"{name}: input.shape[-2] must be greater than or equal to input.shape[-1]")
+    if n < tau.shape[-1]:
+        raise RuntimeError(f"{name}: input.shape[-1] must be greater than or equal to tau.shape[-1]")
+    refuse_kind("orgqr_cpu", A._sig.numpy, "wc")
+    eye = np.broadcast_to(np.eye(m, n, dtype=A._sig.numpy), tuple(A.shape))
+    return _reflected(A, tau, wrap(eye.copy()))
+
+
+@public("orgqr", out=True)
+def orgqr(input: Any, tau: Any) -> Any:  # noqa: A002
+    """``linalg.householder_product`` under its old name."""
+    return householder_product(input, tau)
+
+
+@public("ormqr", out=True)
+def ormqr(input: Any, tau: Any, other: Any, left: bool = True, transpose: bool = False) -> Any:  # noqa: A002
+    """A product of Householder reflections times ``other`` (or the other way round)."""
+    name = "torch.ormqr"
+    if input.ndim < 2:
+        raise RuntimeError(f"{name}: input must have at least 2 dimensions.")
+    if other.ndim < 2:
+        raise RuntimeError(f"{name}: other must have at least 2 dimensions.")
+    m, across = input.shape[-2], -2 if left else -1
+    if other.shape[across] < tau.shape[-1]:
+        raise RuntimeError(f"{name}: other.shape[{across}] must be greater than or equal to tau.shape[-1]")
+    if other.shape[across] != m:
+        raise RuntimeError(f"{name}: other.shape[{across}] must be equal to input.shape[-2]")
+    if tau.shape[-1] != min(other.shape[across], input.shape[-1]):
+        raise RuntimeError(f"{name}: tau.shape[-1] must be equal to min(other.shape[{across}], input.shape[-1])")
+    _check_reflections(name, input, tau)
+    refuse_kind("ormqr_cpu", input._sig.numpy, "wc")
+    eye = np.broadcast_to(np.eye(m, dtype=input._sig.numpy), (*input.shape[:-2], m, m))
+    q = _reflected(input, tau, wrap(eye.copy()))
+    q = adjoint_of(q) if transpose else q
+    return F._matmul(q, other) if left else F._matmul(other, q)
+
+
+@public("geqrf", out=True)
+def geqrf(input: Any) -> Any:  # noqa: A002
+    """Householder reflections of a QR decomposition, without gradient."""
+    return Reflections(*F._geqrf(input))

@@ -1,0 +1,123 @@
+"""Norms, condition numbers and ranks of matrices."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from ...ops.decompositions import cutoffs
+from ...table.public import public
+from ...table.registry import F
+from ...tensors.base import TensorBase, wrap
+from ...tensors.convert import checked_dim
+
+
+def _singular_values(A: Any) -> Any:  # noqa: N803
+    return F._svd(A, False)[1]
+
+
+def _matrix_last(A: Any, dim: Any) -> tuple[Any, tuple[int, int]]:  # noqa: N803
+    """The tensor with the two dimensions of its matrices last."""
+    first, second = (checked_dim(d, A.ndim) for d in dim)
+    if first == second:
+        raise RuntimeError("linalg.matrix_norm: dims must be different. Got " + str(tuple(dim)))
+    rest = [d for d in range(A.ndim) if d not in (first, second)]
+    if (first, second) == (A.ndim - 2, A.ndim - 1):
+        return A, (first, second)
+    return F._permute(A, (*rest, first, second)), (first, second)
+
+
+def _kept(out: Any, dims: tuple[int, int], keepdim: bool) -> Any:
+    """Two dimensions of size one where the matrices were."""
+    if not keepdim:
+        return out
+    out = F.unsqueeze(F.unsqueeze(out, -1), -1)
+    rest = iter(range(out.ndim - 2))
+    last = {dims[0]: out.ndim - 2, dims[1]: out.ndim - 1}
+    return F._permute(out, tuple(last[d] if d in last else next(rest) for d in range(out.ndim)))
+
+
+@public("matrix_norm", namespace="linalg", out=True)
+def matrix_norm(
+    A: Any, ord: Any = "fro", dim: Any = (-2, -1), keepdim: bool = False, *, dtype: Any = None  # noqa: A002, N803
+) -> Any:  # fmt: skip
+    """The norm of matrices: ``"fro"``, ``"nuc"``, 1, 2, inf and their negatives."""
+    if A.ndim < 2:
+        raise RuntimeError("linalg.matrix_norm: The input tensor A must have at least 2 dimensions.")
+    if dtype is not None:
+        A = A.to(dtype)  # noqa: N806
+    if ord == "fro":
+        return F._vector_norm(A, 2, tuple(dim), keepdim)
+    if ord == "nuc" or (not isinstance(ord, str) and abs(ord) == 2):
+        matrices, dims = _matrix_last(A, dim)
+        values = _singular_values(matrices)
+        found = F._sum_dim(values, -1) if ord == "nuc" else (F.amax if ord > 0 else F.amin)(values, -1, False)
+        return _kept(found, dims, keepdim)
+    if isinstance(ord, str) or (abs(ord) != 1 and not math.isinf(ord)):
+        raise RuntimeError(f"linalg.matrix_norm: Order {ord} not supported.")
+    rows, columns = (checked_dim(d, A.ndim) for d in dim)
+    if math.isinf(ord):
+        rows, columns = columns, rows
+    sums = F._vector_norm(A, 1, rows, keepdim)
+    if not keepdim and columns > rows:
+        columns -= 1
+    return (F.amax if ord > 0 else F.amin)(sums, columns, keepdim)
+
+
+def nuclear_norm(input: Any, dim: Any = None, keepdim: bool = False) -> Any:  # noqa: A002
+    """Sum of the singular values."""
+    return matrix_norm(input, "nuc", (-2, -1) if dim is None else dim, keepdim)
+
+
+public("nuclear_norm", method=False, out=True)(nuclear_norm)
+
+
+@public("norm", namespace="linalg", out=True)
+def norm(A: Any, ord: Any = None, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Any:  # noqa: A002, N803
+    """The norm of vectors or matrices, depending on ``ord`` and the number of dimensions."""
+    if ord is None:
+        return F._vector_norm(A, 2, tuple(dim) if isinstance(dim, list) else dim, keepdim, dtype)
+    if dim is None:
+        if A.ndim not in (1, 2):
+            raise RuntimeError(
+                "linalg.norm: If dim is not specified but ord is, the input must be 1D or 2D. Got " + f"{A.ndim}D."
+            )
+        dim = tuple(range(A.ndim))
+    dims = (dim,) if isinstance(dim, int) else tuple(dim)
+    if len(dims) == 1 and not isinstance(ord, str):
+        return F._vector_norm(A, ord, dims, keepdim, dtype)
+    if len(dims) != 2:
+        raise RuntimeError(f"linalg.norm: If dim is specified, it must be of length 1 or 2. Got {list(dims)}")
+    return matrix_norm(A, ord, dims, keepdim, dtype=dtype)
+
+
+@public("cond", namespace="linalg", out=True)
+def cond(A: Any, p: Any = None) -> Any:  # noqa: N803
+    """The condition number of matrices."""
+    if not A.numel():
+        return wrap(np.zeros(A.shape[:-2], A._array.real.dtype))
+    if p is None or (not isinstance(p, str) and abs(p) == 2):
+        values = _singular_values(A)
+        last = values.shape[-1]
+        most, least = F._slice(values, -1, 0, 1), F._slice(values, -1, last - 1, last)
+        return F._squeeze_dim(F.div(least, most) if p == -2 else F.div(most, least), -1)
+    if p == "nuc":
+        return matrix_norm(A, p) * matrix_norm(F._inv(A), p)
+    return F.nan_to_num(matrix_norm(A, p) * matrix_norm(F._inv(A), p), math.inf)
+
+
+@public("matrix_rank", namespace="linalg", out=True)
+def matrix_rank(
+    A: Any, tol: Any = None, hermitian: bool = False, *, atol: Any = None, rtol: Any = None  # noqa: N803
+) -> Any:  # fmt: skip
+    """How many singular values are not (nearly) zero."""
+    array = A._array
+    if array.dtype.kind not in "fc":
+        raise RuntimeError("This function doesn't handle types other than float and double")
+    values = np.abs(np.linalg.eigvalsh(array)) if hermitian else np.linalg.svd(array, compute_uv=False)
+    limits = [v._array if isinstance(v, TensorBase) else v for v in (tol if tol is not None else atol, rtol)]
+    largest = values.max(-1, initial=0)
+    limit = cutoffs(largest, max(array.shape[-2:]), limits[0], 0.0 if tol is not None else limits[1])
+    return wrap(np.asarray((values > np.asarray(limit)[..., None]).sum(-1), np.int64))

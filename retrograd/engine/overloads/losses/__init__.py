@@ -1,0 +1,1 @@
+"""Losses of ``torch.nn.functional``, and distances."""

@@ -1,0 +1,101 @@
+"""Similarities and distances between vectors."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ...switches.state import STATE, set_grad_enabled_here
+from ...table.public import check_tensor, public
+from ...table.registry import OPS, F
+from ...tensors.dtypes import result_dtype
+from ..shapes.shaping_of_pairs import broadcast_pair
+
+NN = "nn.functional"
+_OLD_NORM = OPS["_vector_norm"].with_node("NormBackward1")
+
+
+def _norm(input: Any, p: float, dim: int) -> Any:  # noqa: A002
+    """The ``p``-norm along ``dim``, which stays."""
+    return input.norm(p, dim, keepdim=True)
+
+
+@public("normalize", namespace=NN)
+def normalize(input: Any, p: float = 2.0, dim: int = 1, eps: float = 1e-12, out: Any = None) -> Any:  # noqa: A002
+    """``input`` divided by its ``p``-norm along ``dim`` (at least ``eps``)."""
+    check_tensor("normalize", input)
+    size = F.expand(F._clamp_min(_norm(input, p, dim), eps), tuple(input.shape))
+    made = input / size
+    return made if out is None else out.copy_(made)
+
+
+def _limited(size: Any, eps: float) -> Any:
+    """Norms of at least ``eps``; the gradient passes as if they were not limited."""
+    limited = size.clone()
+    grad = STATE.grad_enabled
+    set_grad_enabled_here(False)
+    try:
+        limited.clamp_(min=eps)
+    finally:
+        set_grad_enabled_here(grad)
+    return limited
+
+
+@public("cosine_similarity", method=False)
+def cosine_similarity(x1: Any, x2: Any, dim: int = 1, eps: float = 1e-8) -> Any:
+    """The cosine of the angle between vectors along ``dim``."""
+    check_tensor("cosine_similarity", x1, name="x1")
+    a, b = broadcast_pair(x1, x2)
+    if "c" in (a._sig.numpy.kind, b._sig.numpy.kind):
+        raise RuntimeError(f"expected common dtype to be floating point, yet common dtype is {a.dtype}")
+    common = result_dtype((a._sig.numpy, b._sig.numpy), (), ())
+    a, b = (t if t._sig.numpy.kind == "f" else F._to_copy(t, common) for t in (a, b))
+    return ((a / _limited(_norm(a, 2, dim), eps)) * (b / _limited(_norm(b, 2, dim), eps))).sum(dim)
+
+
+@public("pairwise_distance", method=False)
+def pairwise_distance(x1: Any, x2: Any, p: float = 2.0, eps: float = 1e-6, keepdim: bool = False) -> Any:
+    """The ``p``-norm of ``x1 - x2 + eps`` along the last dimension."""
+    check_tensor("pairwise_distance", x1, name="x1")
+    away = x1 - x2 + eps
+    return _OLD_NORM(away, p, -1, keepdim)
+
+
+public("cosine_similarity", namespace=NN)(cosine_similarity)
+public("pairwise_distance", namespace=NN)(pairwise_distance)
+
+
+_COMPUTE_MODES = (
+    "use_mm_for_euclid_dist_if_necessary",
+    "use_mm_for_euclid_dist",
+    "donot_use_mm_for_euclid_dist",
+    None,
+)
+
+
+@public("cdist", method=False)
+def cdist(x1: Any, x2: Any, p: float = 2.0, compute_mode: str = "use_mm_for_euclid_dist_if_necessary") -> Any:
+    """The ``p``-distance of each row of ``x1`` from each row of ``x2``."""
+    check_tensor("cdist", x1, name="x1")
+    if compute_mode not in _COMPUTE_MODES:
+        raise ValueError(f"{compute_mode} is not a valid value for compute_mode")
+    if x1.ndim < 2 or x2.ndim < 2:
+        raise RuntimeError(f"cdist only supports at least 2D tensors, X1 got: {x1.ndim}D, X2 got: {x2.ndim}D")
+    if x1.shape[-1] != x2.shape[-1]:
+        raise RuntimeError(f"X1 and X2 must have the same number of columns. X1: {x1.shape[-1]} X2: {x2.shape[-1]}")
+    if p < 0:
+        raise RuntimeError(f"cdist only supports non-negative p values, got {p}")
+    return F._cdist(x1, x2, float(p))
+
+
+@public("pdist", method=False)
+def pdist(input: Any, p: float = 2.0) -> Any:  # noqa: A002
+    """The ``p``-distances of all pairs of rows."""
+    check_tensor("pdist", input)
+    if input.ndim != 2:
+        raise RuntimeError(f"pdist only supports 2D tensors, got: {input.ndim}D")
+    if p < 0:
+        raise RuntimeError("pdist only supports non-negative p values")
+    return F._pdist(input, float(p))
+
+
+public("pdist", namespace=NN)(pdist)

@@ -1,0 +1,190 @@
+"""Losses of ``torch.nn.functional``."""
+
+from __future__ import annotations
+
+import operator
+from typing import Any
+
+import numpy as np
+
+from ...table.public import NAMESPACES, check_tensor, public
+from ...table.registry import F
+from ...tensors.base import TensorBase
+from ...tensors.convert import checked_dim
+from ...tensors.dtypes import scalar_name
+from ...warning import warn
+
+NN = "nn.functional"
+_REDUCTIONS = ("none", "mean", "sum")
+
+
+def softmax(input: Any, dim: int | None = None, dtype: Any = None) -> Any:  # noqa: A002
+    """Exponentials normalised to sum 1 along ``dim``."""
+    check_tensor("softmax", input)
+    return F._softmax(input if dtype is None else input.to(dtype), _default_dim("softmax", input, dim))
+
+
+def log_softmax(input: Any, dim: int | None = None, dtype: Any = None) -> Any:  # noqa: A002
+    """Logarithm of the softmax, computed without overflow."""
+    check_tensor("log_softmax", input)
+    return F._log_softmax(input if dtype is None else input.to(dtype), _default_dim("log_softmax", input, dim))
+
+
+def _with_stacklevel(f: Any) -> Any:
+    """As in ``nn.functional``, where the third argument is the frame that a warning would name."""
+
+    def call(input: Any, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None) -> Any:  # noqa: A002
+        return f(input, dim, dtype)
+
+    call.__name__ = call.__qualname__ = f.__name__
+    call.__doc__ = f.__doc__
+    return call
+
+
+public("softmax", out=True)(softmax)
+public("log_softmax", out=True)(log_softmax)
+public("softmax", namespace=NN)(_with_stacklevel(softmax))
+public("log_softmax", namespace=NN)(_with_stacklevel(log_softmax))
+
+
+def _default_dim(name: str, input: Any, dim: int | None) -> int:  # noqa: A002
+    if dim is None:
+        warn(
+            f"Implicit dimension choice for {name} has been deprecated. "
+            "Change the call to include dim=X as an argument."
+        )
+        return 0 if input.ndim in (0, 1, 3) else 1
+    return checked_dim(dim if dim.__class__ is int else operator.index(dim), input.ndim)
+
+
+@public("nll_loss", namespace=NN)
+def nll_loss(
+    input: Any, target: Any, weight: Any = None, size_average: Any = None, ignore_index: int = -100,  # noqa: A002
+    reduce: Any = None, reduction: str = "mean",
+) -> Any:  # fmt: skip
+    """Negative log likelihood of log-probabilities: input ``(N, C, ...)``, target ``(N, ...)`` of class numbers."""
+    check_tensor("nll_loss", input)
+    return _nll(input, target, weight, reduction_of(reduction, size_average, reduce), ignore_index)
+
+
+def _nll(logs: Any, target: Any, weight: Any, reduction: str, ignore_index: int) -> Any:
+    if not isinstance(target, TensorBase):
+        check_tensor("nll_loss", target, 2, "target")
+    ndim = logs._array.ndim
+    _check_nll(logs, target, weight)
+    if ndim > 1 and logs._array.shape[0] != target._array.shape[0]:
+        raise ValueError(f"Expected input batch_size ({logs.shape[0]}) to match target batch_size ({target.shape[0]}).")
+    if ndim <= 2:
+        loss = F._nll_loss(logs, target, weight, reduction, ignore_index)
+    else:
+        loss = F._nll_loss_2d(logs.movedim(1, -1), target, weight, reduction, ignore_index)
+    return F._view(loss, tuple(target.shape)) if reduction == "none" and ndim not in (1, 2, 4) else loss
+
+
+_CLASS_NUMBERS = (np.dtype("int64"), np.dtype("uint8"))  # (a dtype finds its name in 10 to 20 µs)
+
+
+def _check_nll(logs: Any, target: Any, weight: Any) -> None:
+    shape, numpy = logs._array.shape, target._array.dtype
+    if len(shape) <= 2 < target._array.ndim + 1:
+        raise RuntimeError("0D or 1D target tensor expected, multi-target not supported")
+    if numpy not in _CLASS_NUMBERS:
+        raise RuntimeError(f"expected target dtype to be Long or Byte, but got {scalar_name(numpy)}")
+    classes = shape[1] if len(shape) > 1 else logs._array.size
+    if weight is not None and weight._array.shape != (classes,):
+        raise RuntimeError(
+            f"weight tensor should be defined either for all {classes} classes or no classes but got weight tensor of "
+            f"shape: {list(weight.shape)}"
+        )
+    if weight is not None and weight._array.dtype != logs._array.dtype:
+        raise RuntimeError(
+            f"expected scalar type {scalar_name(logs._array.dtype)} but found {scalar_name(weight._array.dtype)}"
+        )
+
+
+@public("cross_entropy", namespace=NN)
+def cross_entropy(
+    input: Any, target: Any, weight: Any = None, size_average: Any = None, ignore_index: int = -100,  # noqa: A002
+    reduce: Any = None, reduction: str = "mean", label_smoothing: float = 0.0,
+) -> Any:  # fmt: skip
+    """Cross entropy of class scores: input ``(N, C, ...)``; target of class numbers, or of class probabilities."""
+    if not isinstance(input, TensorBase):
+        check_tensor("cross_entropy", input)
+    if size_average is not None or reduce is not None or reduction not in _REDUCTIONS:
+        reduction = reduction_of(reduction, size_average, reduce)
+    if not 0 <= label_smoothing <= 1:
+        raise RuntimeError(f"label_smoothing must be between 0.0 and 1.0. Got: {label_smoothing}")
+    classes = 0 if input._array.ndim == 1 else 1
+    logs = F._log_softmax(input, classes)
+    if isinstance(target, TensorBase) and target._sig.differentiable and target._array.ndim == input._array.ndim:
+        return _soft_cross_entropy(logs, target, weight, reduction, label_smoothing, classes)
+    loss = _nll(logs, target, weight, reduction, ignore_index)
+    if not label_smoothing:
+        return loss
+    return (1 - label_smoothing) * loss + label_smoothing * _smooth(
+        logs, target, weight, reduction, ignore_index, classes
+    )
+
+
+@public("linear_cross_entropy", namespace=NN)
+def linear_cross_entropy(
+    input: Any, linear_weight: Any, target: Any, *, linear_bias: Any = None, weight: Any = None,  # noqa: A002
+    reduction: str = "mean", ignore_index: int | None = None, label_smoothing: float = 0.0, options: Any = None,
+) -> Any:  # fmt: skip
+    """Cross entropy of ``linear(input, linear_weight, linear_bias)``; ``options`` would only trade time for memory."""
+    check_tensor("linear_cross_entropy", input)
+    scores = NAMESPACES[NN]["linear"](input, linear_weight, linear_bias)
+    return cross_entropy(
+        scores, target, weight, ignore_index=-100 if ignore_index is None else ignore_index, reduction=reduction,
+        label_smoothing=label_smoothing,
+    )  # fmt: skip
+
+
+def _weighted(logs: Any, weight: Any, classes: int) -> Any:
+    if weight is None:
+        return logs
+    return logs * weight.reshape(*(-1 if d == classes else 1 for d in range(logs.ndim)))
+
+
+def _smooth(logs: Any, target: Any, weight: Any, reduction: str, ignore_index: int, classes: int) -> Any:
+    per_row = -_weighted(logs, weight, classes).sum(classes) / logs.shape[classes]
+    kept = target != ignore_index
+    per_row = F._where(kept, per_row, 0.0)
+    if reduction == "none":
+        return per_row
+    if reduction == "sum":
+        return per_row.sum()
+    rows = kept.to(logs.dtype) if weight is None else F._where(kept, weight[F._where(kept, target, 0)], 0.0)
+    return per_row.sum() / rows.sum()
+
+
+def _soft_cross_entropy(logs: Any, target: Any, weight: Any, reduction: str, smoothing: float, classes: int) -> Any:
+    if smoothing:
+        target = target * (1 - smoothing) + smoothing / logs.shape[classes]
+    per_class = _weighted(logs, weight, classes) * target
+    if reduction == "none":
+        return -per_class.sum(classes)
+    total = -per_class.sum()
+    rows = logs.numel() // max(logs.shape[classes], 1)
+    return total if reduction == "sum" else total / max(rows, 1)
+
+
+def reduction_of(reduction: str, size_average: Any, reduce: Any) -> str:
+    """The reduction asked for; the arguments of old still count, with a warning."""
+    if size_average is None and reduce is None:
+        if reduction not in _REDUCTIONS:
+            raise ValueError(f"{reduction} is not a valid value for reduction")
+        return reduction
+    sums = size_average is None or size_average
+    old = "none" if reduce is not None and not reduce else "mean" if sums else "sum"
+    warn(f"size_average and reduce args will be deprecated, please use reduction='{old}' instead.")  # fmt: skip
+    return old
+
+
+def reduced(loss: Any, reduction: str) -> Any:
+    """A loss per element as asked: ``"none"``, ``"sum"`` or ``"mean"``; ``ValueError`` for anything else."""
+    if reduction == "none":
+        return loss
+    if reduction not in ("mean", "sum"):
+        raise ValueError(f"{reduction} is not a valid value for reduction")
+    return loss.mean() if reduction == "mean" else loss.sum()

@@ -1,0 +1,154 @@
+"""Margin losses and losses of embeddings."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from ...table.public import check_tensor, public
+from ...table.registry import F
+from .distances import pairwise_distance
+from .losses import NN, reduced, reduction_of
+
+EMBEDDING_EPS = 1e-12
+
+
+def _positive(loss: Any) -> Any:
+    return F._clamp_min(loss, 0)
+
+
+@public("hinge_embedding_loss", namespace=NN)
+def hinge_embedding_loss(
+    input: Any, target: Any, margin: float = 1.0, size_average: Any = None, reduce: Any = None,  # noqa: A002
+    reduction: str = "mean",
+) -> Any:  # fmt: skip
+    """``x`` where the target is 1, ``max(0, margin - x)`` where it is -1."""
+    reduction = reduction_of(reduction, size_average, reduce)
+    check_tensor("hinge_embedding_loss", input)
+    nothing = F.zeros_like(input)
+    apart = F._where(target != 1, _positive(margin - input), nothing)
+    return reduced(apart + F._where(target != -1, input, nothing), reduction)
+
+
+@public("margin_ranking_loss", namespace=NN)
+def margin_ranking_loss(
+    input1: Any, input2: Any, target: Any, margin: float = 0, size_average: Any = None, reduce: Any = None,
+    reduction: str = "mean",
+) -> Any:  # fmt: skip
+    """``max(0, -target * (input1 - input2) + margin)``."""
+    reduction = reduction_of(reduction, size_average, reduce)
+    check_tensor("margin_ranking_loss", input1, name="input1")
+    if input1.ndim != input2.ndim or input1.ndim != target.ndim:
+        raise RuntimeError(
+            "margin_ranking_loss : All input tensors should have same dimension but got sizes: "
+            f"input1: {input1.shape}, input2: {input2.shape}, target: {target.shape} "
+        )
+    return reduced(_positive(-target * (input1 - input2) + float(margin)), reduction)
+
+
+@public("multi_margin_loss", namespace=NN)
+def multi_margin_loss(
+    input: Any, target: Any, p: int = 1, margin: float = 1.0, weight: Any = None, size_average: Any = None,  # noqa: A002
+    reduce: Any = None, reduction: str = "mean",
+) -> Any:  # fmt: skip
+    """Mean over the classes of ``max(0, margin - x[y] + x[i]) ** p``."""
+    reduction = reduction_of(reduction, size_average, reduce)
+    check_tensor("multi_margin_loss", input)
+    if p not in (1, 2):
+        raise ValueError("only p == 1 and p == 2 supported")
+    if weight is not None and weight.ndim != 1:
+        raise ValueError("weight must be one-dimensional")
+    return F._multi_margin_loss(input, target, p, margin, weight, reduction)
+
+
+@public("multilabel_margin_loss", namespace=NN)
+def multilabel_margin_loss(
+    input: Any, target: Any, size_average: Any = None, reduce: Any = None, reduction: str = "mean",  # noqa: A002
+) -> Any:  # fmt: skip
+    """Hinge between the classes listed in ``target`` (up to the first -1) and all others."""
+    reduction = reduction_of(reduction, size_average, reduce)
+    check_tensor("multilabel_margin_loss", input)
+    if tuple(input.shape) != tuple(target.shape):
+        raise RuntimeError(f"inconsistent target size: {list(target.shape)} for input of size: {list(input.shape)}")
+    return F._multilabel_margin_loss(input, target, reduction)
+
+
+@public("multilabel_soft_margin_loss", namespace=NN)
+def multilabel_soft_margin_loss(
+    input: Any, target: Any, weight: Any = None, size_average: Any = None, reduce: Any = None,  # noqa: A002
+    reduction: str = "mean",
+) -> Any:  # fmt: skip
+    """Mean over the classes of the binary cross entropies of ``sigmoid(input)``."""
+    reduction = reduction_of(reduction, size_average, reduce)
+    check_tensor("multilabel_soft_margin_loss", input)
+    loss = -(target * F.logsigmoid(input) + (1 - target) * F.logsigmoid(-input))
+    if weight is not None:
+        loss = loss * weight
+    return reduced(loss.sum(-1) / input.shape[-1], reduction)
+
+
+@public("cosine_embedding_loss", namespace=NN)
+def cosine_embedding_loss(
+    input1: Any, input2: Any, target: Any, margin: float = 0, size_average: Any = None, reduce: Any = None,
+    reduction: str = "mean",
+) -> Any:  # fmt: skip
+    """``1 - cos`` where the target is 1, ``max(0, cos - margin)`` where it is -1."""
+    reduction = reduction_of(reduction, size_average, reduce)
+    check_tensor("cosine_embedding_loss", input1, name="input1")
+    if target.ndim + 1 != input1.ndim or input1.ndim != input2.ndim or input1.ndim > 2:
+        raise RuntimeError(
+            f"{target.ndim}D target tensor expects {target.ndim + 1}D input tensors, but found inputs with sizes "
+            f"{list(input1.shape)} and {list(input2.shape)}."
+        )
+    dim = input1.ndim - 1
+    product = (input1 * input2).sum(dim)
+    sizes = ((input1 * input1).sum(dim) + EMBEDDING_EPS) * ((input2 * input2).sum(dim) + EMBEDDING_EPS)
+    cosine = product / F.sqrt(sizes)
+    zeros = F.zeros_like(cosine)
+    near = F._where(target == 1, 1 - cosine, zeros)
+    return reduced(near + F._where(target == -1, _positive(cosine - margin), zeros), reduction)
+
+
+@public("triplet_margin_loss", namespace=NN)
+def triplet_margin_loss(
+    anchor: Any, positive: Any, negative: Any, margin: float = 1.0, p: float = 2, eps: float = 1e-6,
+    swap: bool = False, size_average: Any = None, reduce: Any = None, reduction: str = "mean",
+) -> Any:  # fmt: skip
+    """``max(0, d(anchor, positive) - d(anchor, negative) + margin)``."""
+    reduction = reduction_of(reduction, size_average, reduce)
+    check_tensor("triplet_margin_loss", anchor, name="anchor")
+    if not anchor.ndim == positive.ndim == negative.ndim:
+        raise RuntimeError(
+            "The anchor, positive, and negative tensors are expected to have the same number of dimensions, but got: "
+            f"anchor {anchor.ndim}D, positive {positive.ndim}D, and negative {negative.ndim}D inputs"
+        )
+    if margin <= 0:
+        raise ValueError(f"margin must be greater than 0, got {margin}")
+
+    def distance(a: Any, b: Any) -> Any:
+        return pairwise_distance(a, b, p, eps)
+
+    return _triplet(anchor, positive, negative, distance, margin, swap, reduction)
+
+
+def _triplet(
+    anchor: Any, positive: Any, negative: Any, distance: Callable[[Any, Any], Any], margin: float, swap: bool,
+    reduction: str,
+) -> Any:  # fmt: skip
+    near, far = distance(anchor, positive), distance(anchor, negative)
+    if swap:
+        far = F.minimum(far, distance(positive, negative))
+    return reduced(_positive(margin + near - far), reduction)
+
+
+@public("triplet_margin_with_distance_loss", namespace=NN)
+def triplet_margin_with_distance_loss(
+    anchor: Any, positive: Any, negative: Any, *, distance_function: Callable[[Any, Any], Any] | None = None,
+    margin: float = 1.0, swap: bool = False, reduction: str = "mean",
+) -> Any:  # fmt: skip
+    """The triplet loss with a distance of one's own (default: the Euclidean one)."""
+    if reduction not in ("mean", "sum", "none"):
+        raise ValueError(f"{reduction} is not a valid value for reduction")
+    if margin <= 0:
+        raise ValueError(f"margin must be greater than 0, got {margin}")
+    return _triplet(anchor, positive, negative, distance_function or pairwise_distance, margin, swap, reduction)

@@ -1,0 +1,258 @@
+"""Arithmetic with torch's overloads, and the operators of ``Tensor``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ...aliasing.inplace import call_inplace
+from ...calls.fast_path import with_fast_path
+from ...calls.refusals import refuse_truth_values
+from ...table.public import METHODS, as_tensor_operand, check_tensor, public
+from ...table.registry import OPS, F
+from ...tensors.base import TensorBase, tensor_class, wrap
+from ...tensors.dtypes import get_default_dtype, result_dtype
+from ...warning import warn
+
+Number = (bool, int, float, complex, np.number, np.bool_)
+
+
+def operand_of(value: Any) -> Any:
+    """NumPy scalars as Python numbers; everything else unchanged."""
+    return value.item() if isinstance(value, (np.number, np.bool_)) else value
+
+
+@public(out=True)
+def div(input: Any, other: Any, *, rounding_mode: str | None = None) -> Any:  # noqa: A002
+    """``input / other``, optionally rounded (``"floor"`` or ``"trunc"``)."""
+    if isinstance(input, Number):
+        input = as_tensor_operand(input)  # noqa: A001
+    check_tensor("div", input)
+    return _rounded(rounding_mode)(input, operand_of(other))
+
+
+def _rounded(rounding_mode: str | None) -> Any:
+    rows = {None: "div", "floor": "_div_floor", "trunc": "_div_trunc"}
+    if rounding_mode not in rows:
+        raise RuntimeError(
+            f"div expected rounding_mode to be one of None, 'trunc', or 'floor' but found '{rounding_mode}'"
+        )
+    return OPS[rows[rounding_mode]]
+
+
+@public("div_", function=False)
+def div_(self: Any, other: Any, *, rounding_mode: str | None = None) -> Any:
+    """In-place division."""
+    return call_inplace(_rounded(rounding_mode), (self, operand_of(other)), {})
+
+
+public("divide_", function=False)(div_)
+public("divide")(div)
+public("true_divide", out=True)(lambda input, other: div(input, other))  # noqa: A006
+public("true_divide_", function=False)(lambda self, other: div_(self, other))
+
+
+def _pow_row(base: Any, exponent: Any) -> Any:
+    if isinstance(exponent, TensorBase):
+        return OPS["_pow_tensor"] if isinstance(base, TensorBase) else OPS["_pow_base"]
+    return OPS["_pow_scalar"]
+
+
+@public("pow", out=True)
+def pow(input: Any, exponent: Any) -> Any:  # noqa: A001, A002
+    """``input ** exponent``; either may be a number."""
+    if not isinstance(input, TensorBase) and not isinstance(exponent, TensorBase):
+        check_tensor("pow", input)
+    base, power = operand_of(input), operand_of(exponent)
+    if not isinstance(power, TensorBase):
+        base = _fit_for_number(base, power)
+    elif not isinstance(base, TensorBase):
+        power = _fit_for_number(power, base)
+    return _pow_row(base, power)(base, power)
+
+
+def _fit_for_number(t: Any, number: Any) -> Any:
+    """A tensor in the dtype that it has together with a number."""
+    numpy = t._sig.numpy
+    if numpy.kind == "c" or (numpy.kind == "f" and not isinstance(number, complex)):
+        return t
+    dimensioned, zero_dim = ((numpy,), ()) if t._sig.shape else ((), (numpy,))
+    common = result_dtype(dimensioned, zero_dim, (number,))
+    return t if common == numpy else F._to_copy(t, common)
+
+
+@public("pow_", function=False)
+def pow_(self: Any, exponent: Any) -> Any:
+    """In-place power."""
+    if not isinstance(exponent, TensorBase) and _fit_for_number(self, operand_of(exponent)) is not self:
+        raise RuntimeError(f"result type of the power can't be cast to the desired output type {self.dtype}")
+    return call_inplace(_pow_row(self, exponent), (self, operand_of(exponent)), {})
+
+
+@public("clamp", out=True)
+def clamp(input: Any, min: Any = None, max: Any = None) -> Any:  # noqa: A002
+    """Limit each element to ``[min, max]``; bounds are numbers or tensors."""
+    check_tensor("clamp", input)
+    _refuse_complex_bounds(input, min, max)
+    if isinstance(min, TensorBase) or isinstance(max, TensorBase):
+        return F._clamp_tensors(input, *_bounds(min, max))
+    return F._clamp_scalar(_fit_for_bounds(input, min, max), min, max)
+
+
+def _refuse_complex_bounds(*values: Any) -> None:
+    for v in values:
+        if isinstance(v, complex) or (isinstance(v, TensorBase) and v._sig.numpy.kind == "c"):
+            raise NotImplementedError("clamp is not supported for complex types")
+
+
+def _fit_for_bounds(input: Any, *bounds: Any) -> Any:  # noqa: A002
+    """Integers become floating when a bound is, truth values become integers."""
+    kind = input._sig.numpy.kind
+    if kind in "fc":
+        return input
+    if any(isinstance(b, float) for b in bounds):
+        return F._to_copy(input, get_default_dtype().numpy)
+    if kind == "b" and any(isinstance(b, int) and not isinstance(b, bool) for b in bounds):
+        return F._to_copy(input, np.dtype(np.int64))
+    return input
+
+
+def _bounds(low: Any, high: Any) -> list[Any]:
+    return [None if bound is None else as_tensor_operand(bound) for bound in (low, high)]
+
+
+@public("clamp_")
+def clamp_(self: Any, min: Any = None, max: Any = None) -> Any:  # noqa: A002
+    """In-place clamp."""
+    _refuse_complex_bounds(self, min, max)
+    if isinstance(min, TensorBase) or isinstance(max, TensorBase):
+        return call_inplace(OPS["_clamp_tensors"], (self, *_bounds(min, max)), {})
+    if _fit_for_bounds(self, min, max) is not self:
+        raise RuntimeError(f"result type of the bounds can't be cast to the desired output type {self.dtype}")
+    return call_inplace(OPS["_clamp_scalar"], (self, min, max), {})
+
+
+public("clip", out=True)(clamp)
+public("clip_")(clamp_)
+
+
+def _truth(condition: Any) -> Any:
+    """The condition as boolean tensor; as in PyTorch, of the other dtypes only ``uint8`` may be one, with a warning."""
+    numpy = condition._sig.numpy
+    if numpy.kind == "b":
+        return condition
+    if numpy != np.uint8:
+        raise RuntimeError(
+            f"where expected condition to be a boolean tensor, but got a tensor with dtype {condition.dtype}: compare "
+            "it with something, such as condition != 0"
+        )
+    warn(
+        "where received a uint8 condition tensor. This behavior is deprecated and will be removed in a future version "
+        "of PyTorch. Use a boolean condition instead.")  # fmt: skip
+    return condition != 0
+
+
+@public("where", method=False, out=True)
+def where(condition: Any, input: Any = None, other: Any = None) -> Any:  # noqa: A002
+    """``input`` where ``condition``, else ``other``; with the condition alone, the indices where it holds."""
+    check_tensor("where", condition, name="condition")
+    if input is None and other is None:
+        return condition.nonzero(as_tuple=True)
+    condition = _truth(condition)
+    if not isinstance(input, TensorBase) and not isinstance(other, TensorBase):
+        common = result_dtype((), (), (operand_of(input), operand_of(other)))
+        input = wrap(np.asarray(operand_of(input), common))  # noqa: A001
+    return F._where(condition, operand_of(input), operand_of(other))
+
+
+@public("where", function=False)
+def where_method(self: Any, condition: Any, other: Any) -> Any:
+    """This tensor where ``condition``, else ``other``."""
+    return where(condition, self, other)
+
+
+@public("rsub", method=False)
+def rsub(input: Any, other: Any, alpha: Any = 1) -> Any:  # noqa: A002
+    """``other - alpha * input``."""
+    check_tensor("rsub", input)
+    if isinstance(other, bool):
+        refuse_truth_values([other])
+    if not isinstance(other, TensorBase) and input._sig.numpy.kind not in "fc" and not isinstance(other, int):
+        other = as_tensor_operand(other)
+    row = F.rsub if isinstance(other, TensorBase) else F._rsub_number
+    return row(input, operand_of(other), alpha)
+
+
+# -- operators
+
+
+def binary_method(function: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
+    """A Python operator: gives way (``NotImplemented``) for operands it does not know."""
+
+    def operator(self: Any, other: Any) -> Any:
+        if not isinstance(other, (TensorBase, *Number)):
+            if isinstance(other, np.ndarray):
+                raise TypeError(
+                    "unsupported operand type(s): 'Tensor' and 'numpy.ndarray'; use torch.from_numpy(array) first"
+                )
+            return NotImplemented
+        return function(self, operand_of(other))
+
+    return operator
+
+
+def _operators() -> dict[str, Callable[..., Any]]:
+    found: dict[str, Callable[..., Any]] = {}
+    for symbol, name in {"add": "add", "sub": "sub", "mul": "mul", "truediv": "div", "floordiv": "floor_divide",
+                         "and": "bitwise_and", "or": "bitwise_or",
+                         "xor": "bitwise_xor", "lshift": "bitwise_left_shift",
+                         "rshift": "bitwise_right_shift"}.items():  # fmt: skip
+        row = OPS[name]
+        found[f"__{symbol}__"] = with_fast_path(row, binary_method(lambda a, b, row=row: row(a, b)), "operator")  # type: ignore[misc]
+        reflected = binary_method(lambda a, b, row=row: _reflected(row, a, b))  # type: ignore[misc]
+        found[f"__r{symbol}__"] = with_fast_path(row, reflected, "operator") if name in _COMMUTATIVE else reflected
+        found[f"__i{symbol}__"] = binary_method(lambda a, b, row=row: call_inplace(row, (a, b), {}))  # type: ignore[misc]
+    found["__rmod__"] = binary_method(lambda a, b: F.remainder(as_tensor_operand(b), a))
+    found["__rsub__"] = _subtracted_from
+    found["__rtruediv__"] = binary_method(lambda a, b: F.reciprocal(a) * b)
+    found["__pow__"] = binary_method(pow)
+    found["__rpow__"] = binary_method(lambda a, b: pow(b, a))
+    found["__ipow__"] = binary_method(pow_)
+    for symbol in ("eq", "ne", "lt", "le", "gt", "ge"):
+        found[f"__{symbol}__"] = binary_method(lambda a, b, row=OPS[symbol]: row(a, b))  # type: ignore[misc]
+    found["__neg__"] = with_fast_path(OPS["neg"], lambda self: F.neg(self), "operator")
+    found["__pos__"] = lambda self: self
+    found["__abs__"] = lambda self: F.abs(self)
+    found["__invert__"] = _inverted
+    return found
+
+
+_rsub = binary_method(rsub)
+
+
+def _subtracted_from(self: Any, other: Any) -> Any:
+    """``other - self``; a plain number beside a real tensor needs no look at kinds and dtypes: 7 calls less."""
+    if self.__class__ is tensor_class() and self._sig.floats is not None and other.__class__ in (int, float):
+        return F._rsub_number(self, other, 1)
+    return _rsub(self, other)
+
+
+def _inverted(self: Any) -> Any:
+    if self._sig.numpy.kind in "fc":
+        raise TypeError("~ (operator.invert) is only implemented on integer and Boolean-type tensors")
+    return F.bitwise_not(self)
+
+
+_COMMUTATIVE = ("add", "mul", "bitwise_and", "bitwise_or", "bitwise_xor")
+
+
+def _reflected(row: Any, a: Any, b: Any) -> Any:
+    """``b op a`` for a number ``b``: commutative rows keep the tensor first, as torch does."""
+    if row.name in _COMMUTATIVE:
+        return row(a, b)
+    return row(as_tensor_operand(b), a)
+
+
+METHODS.update(_operators())

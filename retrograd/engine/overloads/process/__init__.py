@@ -1,0 +1,1 @@
+"""What is no function of tensors: settings of the process, saving and loading."""

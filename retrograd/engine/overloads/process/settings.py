@@ -1,0 +1,165 @@
+"""Settings of the process, as far as they have a meaning on one CPU with NumPy."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+from ...random import default_generator
+from ...table.public import check_tensor, public
+from ...tensors.base import TensorBase
+from ...tensors.convert import dtype_of_type
+from ...tensors.dtypes import CPU, device, from_numpy_dtype, set_default_dtype
+from ...warning import is_warn_always, warn
+
+_DETERMINISM = ("default", "warn", "error")
+_settings: dict[str, Any] = {"threads": None, "determinism": 0, "precision": "highest"}
+
+
+def _setting(f: Any) -> Any:
+    return public(f.__name__, method=False)(f)
+
+
+@_setting
+def get_num_threads() -> int:
+    """How many threads NumPy's linear algebra was told to use (``OMP_NUM_THREADS``), else the number of CPUs."""
+    if _settings["threads"] is not None:
+        return int(_settings["threads"])
+    told = os.environ.get("OMP_NUM_THREADS", "")
+    return int(told) if told.isdigit() and int(told) else os.cpu_count() or 1
+
+
+@_setting
+def set_num_threads(int_: int) -> None:
+    """Noted only: NumPy reads ``OMP_NUM_THREADS`` when it starts."""
+    if int_ <= 0:
+        raise RuntimeError(f"set_num_threads expects a positive integer, got {int_}")
+    _settings["threads"] = int_
+
+
+@_setting
+def get_num_interop_threads() -> int:
+    """How many threads run operators beside one another: one."""
+    return 1
+
+
+@_setting
+def get_float32_matmul_precision() -> str:
+    """How exact products of float32 matrices have to be: as was asked for; here they are computed in full."""
+    return str(_settings["precision"])
+
+
+@_setting
+def set_float32_matmul_precision(precision: str) -> None:
+    """Noted only: products are computed in full."""
+    if precision not in ("highest", "high", "medium"):
+        warn(
+            f"{precision} is not one of 'highest', 'high', or 'medium'; this setFloat32MatmulPrecision call has no "
+            "effect."
+        )
+        return
+    _settings["precision"] = precision
+
+
+@_setting
+def set_flush_denormal(mode: bool) -> bool:
+    """Whether numbers near zero could be made zero: NumPy has no such switch, so ``False``."""
+    return False
+
+
+@_setting
+def is_warn_always_enabled() -> bool:
+    """Whether warnings that are given once were asked for each time."""
+    return is_warn_always()
+
+
+@_setting
+def is_autocast_enabled(device_type: Any = None) -> bool:
+    """Whether dtypes are chosen by the operator: never here."""
+    return False
+
+
+@_setting
+def get_device(input: Any) -> int:  # noqa: A002
+    """The number of a tensor's device: -1, the CPU."""
+    check_tensor("get_device", input)
+    return -1
+
+
+@_setting
+def seed() -> int:
+    """Start the generator from an unpredictable seed and return it."""
+    return default_generator.seed()
+
+
+@_setting
+def use_deterministic_algorithms(mode: bool, *, warn_only: bool = False) -> None:
+    """Noted only: everything here is deterministic."""
+    _settings["determinism"] = (1 if warn_only else 2) if mode else 0
+
+
+@_setting
+def are_deterministic_algorithms_enabled() -> bool:
+    """Whether deterministic algorithms were asked for."""
+    return bool(_settings["determinism"])
+
+
+@_setting
+def is_deterministic_algorithms_warn_only_enabled() -> bool:
+    """Whether they were asked for with a warning instead of an error."""
+    return bool(_settings["determinism"] == 1)
+
+
+@_setting
+def get_deterministic_debug_mode() -> int:
+    """0 (default), 1 (warn) or 2 (error)."""
+    return int(_settings["determinism"])
+
+
+@_setting
+def set_deterministic_debug_mode(debug_mode: int | str) -> None:
+    """The same as a number or ``"default"``, ``"warn"``, ``"error"``."""
+    known = debug_mode in _DETERMINISM or (not isinstance(debug_mode, str) and debug_mode in (0, 1, 2))
+    if not known:
+        raise RuntimeError(
+            f"invalid value of debug_mode, expected one of `default`, `warn`, `error`, but got {debug_mode}"
+        )
+    _settings["determinism"] = _DETERMINISM.index(debug_mode) if isinstance(debug_mode, str) else debug_mode
+
+
+@_setting
+def get_default_device() -> device:
+    """Always the CPU."""
+    return device("cpu")
+
+
+@_setting
+def set_default_device(device: Any) -> None:
+    """Only the CPU is there; ``RuntimeError`` for another."""
+    if device is not None:
+        CPU.__class__(device)
+
+
+@_setting
+def set_default_tensor_type(t: Any) -> None:
+    """Change the default dtype by an old tensor type or its name; ``set_default_dtype`` is the way now."""
+    warn(
+        "torch.set_default_tensor_type() is deprecated as of PyTorch 2.1, please use torch.set_default_dtype() and "
+        "torch.set_default_device() as alternatives."
+    )
+    if isinstance(t, str):
+        set_default_dtype(from_numpy_dtype(dtype_of_type(t).numpy))
+    else:
+        set_default_dtype(t.dtype)
+
+
+@_setting
+def is_storage(obj: Any) -> bool:
+    """Whether something is the memory under a tensor."""
+    return type(obj).__name__ in ("UntypedStorage", "TypedStorage") and type(obj).__module__.startswith("retrograd")
+
+
+@public("is_distributed")
+def is_distributed(input: Any) -> bool:  # noqa: A002
+    """Whether a tensor is spread over processes: never."""
+    return not isinstance(input, TensorBase)

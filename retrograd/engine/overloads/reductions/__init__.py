@@ -1,0 +1,1 @@
+"""Reductions and other functions along a dimension."""

@@ -1,0 +1,229 @@
+"""Differences, areas, slopes and covariances."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from ...ops.products import adjoint
+from ...table.public import check_tensor, public
+from ...table.registry import OPS, F
+from ...tensors.base import TensorBase
+from ...tensors.convert import checked_dim
+from ...tensors.dtypes import scalar_name
+
+# -- differences and areas
+
+
+@public("diff", out=True)
+def diff(input: Any, n: int = 1, dim: int = -1, prepend: Any = None, append: Any = None) -> Any:  # noqa: A002
+    """Differences of neighbours along ``dim``, ``n`` times."""
+    check_tensor("diff", input)
+    if not input.ndim:
+        raise RuntimeError("diff expects input to be at least one-dimensional")
+    if n < 0:
+        raise RuntimeError(f"order must be non-negative but got {n}")
+    axis = checked_dim(dim, input.ndim)
+    parts = [t for t in (prepend, input, append) if t is not None]
+    t = F.cat(parts, axis) if len(parts) > 1 else input
+    if n == 0:
+        return F.zeros_like(t).add_(t)
+    subtract = F.logical_xor if t._sig.numpy.kind == "b" else F.sub
+    for _ in range(n):
+        size = t.shape[axis]
+        t = subtract(F._slice(t, axis, min(1, size), size), F._slice(t, axis, 0, max(size - 1, 0)))
+    return t
+
+
+def _steps(y: Any, x: Any, axis: int) -> Any:
+    if x.ndim == 1:
+        if x.shape[0] != y.shape[axis]:
+            raise RuntimeError("trapezoid: There must be one `x` value for each sample point")
+        return diff(x).reshape((-1,) + (1,) * (y.ndim - 1 - axis))
+    return diff(x.reshape((1,) * (y.ndim - x.ndim) + tuple(x.shape)), dim=axis)
+
+
+def _pieces(y: Any, x: Any, dx: Any, dim: int) -> tuple[Any, Any, int]:
+    axis = checked_dim(dim, y.ndim)
+    n = y.shape[axis]
+    both = F._slice(y, axis, 1, n), F._slice(y, axis, 0, max(n - 1, 0))
+    return both, dx if x is None else _steps(y, x, axis), axis
+
+
+def _area(name: str, y: Any, x: Any, dx: Any, dim: int) -> Any:
+    check_tensor(name, y, name="y")
+    if y._sig.numpy.kind == "b":
+        raise RuntimeError(f"{name}: received a bool input for `y`, but bool is not supported")
+    (right, left), step, axis = _pieces(y, x, dx, dim)
+    if name == "cumulative_trapezoid":
+        if x is None:
+            return F.cumsum((right + left) * (step / 2.0), axis)
+        return F.cumsum((right + left) * step, axis) / 2.0
+    if x is not None:
+        return F._sum_dim((right + left) * step, axis) / 2.0
+    n = y.shape[axis]
+    if n == 0:
+        return F._sum_dim(y.detach(), axis, dtype=y.dtype)
+    ends = F.select(y, axis, 0) + F.select(y, axis, n - 1)
+    return (F._sum_dim(y, axis) - ends * 0.5) * dx
+
+
+@public("trapezoid", method=False)
+def trapezoid(y: Any, x: Any = None, *, dx: Any = 1, dim: int = -1) -> Any:
+    """The area under samples by the trapezoidal rule."""
+    return _area("trapezoid", y, x, dx, dim)
+
+
+@public("trapz", method=False)
+def trapz(y: Any, x: Any = None, *, dx: Any = 1, dim: int = -1) -> Any:
+    """The area under samples by the trapezoidal rule."""
+    return _area("trapezoid", y, x, dx, dim)
+
+
+@public("cumulative_trapezoid", method=False)
+def cumulative_trapezoid(y: Any, x: Any = None, *, dx: Any = 1, dim: int = -1) -> Any:
+    """The area under samples up to each of them."""
+    return _area("cumulative_trapezoid", y, x, dx, dim)
+
+
+# -- covariance
+
+
+@public("cov")
+def cov(input: Any, *, correction: int = 1, fweights: Any = None, aweights: Any = None) -> Any:  # noqa: A002
+    """Covariance of the rows; columns may be counted and weighted."""
+    check_tensor("cov", input)
+    if input.ndim > 2:
+        raise RuntimeError(f"cov(): expected input to have two or fewer dimensions but got an input with {input.ndim} "
+                           "dimensions")  # fmt: skip
+    rows = input.reshape(1, -1) if input.ndim < 2 else input
+    if rows._sig.numpy.kind == "b":
+        raise RuntimeError("cov(): bool dtype is not supported for input")
+    for name, kinds, given in (("fweights", "iu", fweights), ("aweights", "f", aweights)):
+        if given is not None:
+            _check_weights(name, kinds, given, rows.shape[1])
+    weight = _weights(fweights, aweights)
+    total = rows.shape[1] if weight is None else F.sum(weight)
+    mean = F._sum_dim(rows if weight is None else rows * weight, 1, True) / total
+    freedom = _freedom(total, weight, aweights, correction)
+    centred = rows - mean
+    weighted = centred if weight is None else centred * weight
+    return (F.mm(centred, adjoint(weighted)) / freedom).squeeze()
+
+
+def _check_weights(name: str, kinds: str, weights: Any, count: int) -> None:
+    if weights.ndim > 1:
+        raise RuntimeError(
+            f"cov(): expected {name} to have one or fewer dimensions but got {name} with {weights.ndim} dimensions"
+        )
+    if weights._sig.numpy.kind not in kinds:
+        kind = "integral" if kinds == "iu" else "floating point"
+        raise RuntimeError(
+            f"cov(): expected {name} to have {kind} dtype but got {name} with {scalar_name(weights._sig.numpy)} dtype"
+        )
+    if weights.numel() != count:
+        raise RuntimeError(
+            f"cov(): expected {name} to have the same numel as there are observations in the input but got "
+            f"{weights.numel()} != {count}"
+        )
+    if (weights._array < 0).any():
+        raise RuntimeError(f"cov(): {name} cannot be negative")
+
+
+def _weights(fweights: Any, aweights: Any) -> Any:
+    if fweights is not None and aweights is not None:
+        return fweights * aweights
+    return aweights if fweights is None else fweights
+
+
+def _freedom(total: Any, weight: Any, aweights: Any, correction: int) -> Any:
+    if weight is None:
+        return max(total - correction, 0)
+    lost = correction if aweights is None else correction * F.sum(weight * aweights) / total
+    return (total - lost).clamp(min=0)
+
+
+@public("corrcoef")
+def corrcoef(input: Any) -> Any:  # noqa: A002
+    """Correlation of the rows."""
+    if input.ndim > 2:
+        raise RuntimeError(
+            f"corrcoef(): expected input to have two or fewer dimensions but got an input with {input.ndim} dimensions"
+        )
+    covariance = cov(input)
+    if covariance.ndim == 0:
+        return covariance / covariance
+    scale = F.sqrt(covariance.diag().real if covariance._sig.numpy.kind == "c" else covariance.diag())
+    found = covariance / F.unsqueeze(scale, -1) / F.unsqueeze(scale, 0)
+    if found._sig.numpy.kind == "c":
+        return OPS["_complex"](found.real.clip(-1, 1), found.imag.clip(-1, 1))
+    return found.clip(-1, 1)
+
+
+# -- slopes
+
+
+@public("gradient", method=False)
+def gradient(input: Any, *, spacing: Any = 1, dim: Any = None, edge_order: int = 1) -> Any:  # noqa: A002
+    """Slopes along each dimension by central differences."""
+    if input._sig.numpy.name == "uint8":
+        raise RuntimeError("torch.gradient does not support uint8 input.")
+    spacing = 1 if spacing is None else spacing
+    dims = tuple(range(input.ndim)) if dim is None else (dim,) if isinstance(dim, int) else tuple(dim)
+    if edge_order not in (1, 2):
+        raise RuntimeError("torch.gradient only supports edge_order=1 and edge_order=2.")
+    spacings = list(spacing) if isinstance(spacing, (list, tuple)) else [spacing] * len(dims)
+    if len(spacings) != len(dims):
+        raise RuntimeError(
+            f"torch.gradient expected spacing to be unspecified, a scalar or a list of length {len(dims)}, but got a "
+            f"list of length {len(spacings)}"
+        )
+    axes = [checked_dim(d, input.ndim) for d in dims]
+    for d in axes:
+        if axes.count(d) > 1:
+            raise RuntimeError(f"dim {d} appears multiple times in the list of dims")
+    return tuple(_slope(input, s, d, edge_order) for s, d in zip(spacings, axes, strict=True))
+
+
+def _pieces_along(t: Any, axis: int) -> Callable[[int, int], Any]:
+    return lambda start, end: F._slice(t, axis, start, end)
+
+
+def _slope(t: Any, spacing: Any, axis: int, edge_order: int) -> Any:
+    n = t.shape[axis]
+    if n < edge_order + 1:
+        raise RuntimeError("torch.gradient expected each dimension size to be at least edge_order+1")
+    if isinstance(spacing, TensorBase) and spacing.ndim:
+        return _slope_of_places(t, diff(spacing).reshape((-1,) + (1,) * (t.ndim - 1 - axis)), axis, edge_order)
+    take = _pieces_along(t, axis)
+    inner = (take(2, n) - take(0, n - 2)) / (2 * spacing)
+    if edge_order == 1:
+        first, last = (take(1, 2) - take(0, 1)) / spacing, (take(n - 1, n) - take(n - 2, n - 1)) / spacing
+    else:
+        first = (-1.5 * take(0, 1) + 2 * take(1, 2) - 0.5 * take(2, 3)) / spacing
+        last = (1.5 * take(n - 1, n) - 2 * take(n - 2, n - 1) + 0.5 * take(n - 3, n - 2)) / spacing
+    return F.cat([first, inner, last], axis)
+
+
+def _slope_of_places(t: Any, step: Any, axis: int, edge_order: int) -> Any:
+    n = t.shape[axis]
+    take, at = _pieces_along(t, axis), _pieces_along(step, 0)
+    low, high = at(0, n - 2), at(1, n - 1)
+    inner = (
+        take(0, n - 2) * (-high / (low * (low + high)))
+        + take(1, n - 1) * ((high - low) / (low * high))
+        + take(2, n) * (low / (high * (low + high)))
+    )
+    first, last = at(0, 1), at(n - 2, n - 1)
+    if edge_order == 1:
+        start, end = (take(1, 2) - take(0, 1)) / first, (take(n - 1, n) - take(n - 2, n - 1)) / last
+    else:
+        start, end = (
+            _edge(take(0, 1), take(1, 2), take(2, 3), first, at(1, 2)),
+            -_edge(take(n - 1, n), take(n - 2, n - 1), take(n - 3, n - 2), last, at(n - 3, n - 2)),
+        )
+    return F.cat([start, inner, end], axis)
+
+
+def _edge(a: Any, b: Any, c: Any, h: Any, k: Any) -> Any:
+    return -a * ((2 * h + k) / (h * (h + k))) + b * ((h + k) / (h * k)) - c * (h / (k * (h + k)))

@@ -1,0 +1,52 @@
+"""Reductions with torch's overloads."""
+
+from __future__ import annotations
+
+from collections import namedtuple
+from typing import Any
+
+from ...table.public import as_tensor_operand, check_dim, check_tensor, public
+from ...table.registry import F
+from ...tensors.base import TensorBase
+
+Extreme = namedtuple("Extreme", ["values", "indices"])
+"""What ``max(dim)`` and its like return."""
+
+
+@public("sum", out=True, row="sum")
+def sum(input: Any, dim: Any = None, keepdim: bool = False, *, dtype: Any = None, axis: Any = None) -> Any:  # noqa: A001, A002
+    """Sum over all elements or over ``dim``."""
+    check_tensor("sum", input)
+    dim = axis if dim is None else dim
+    if dim is None and not keepdim:
+        return F.sum(input, dtype)
+    return F._sum_dim(input, dim, keepdim, dtype)
+
+
+@public("mean", out=True, row="mean")
+def mean(input: Any, dim: Any = None, keepdim: bool = False, *, dtype: Any = None, axis: Any = None) -> Any:  # noqa: A002
+    """Mean over all elements or over ``dim``; floating and complex dtypes only."""
+    check_tensor("mean", input)
+    dim = axis if dim is None else dim
+    if dim is None and not keepdim:
+        return F.mean(input, dtype)
+    return F._mean_dim(input, dim, keepdim, dtype)
+
+
+def _extreme(name: str, pairwise: str) -> Any:
+    def reduce(input: Any, dim: Any = None, keepdim: bool = False, *, other: Any = None) -> Any:  # noqa: A002
+        check_tensor(name, input)
+        if isinstance(dim, TensorBase) or other is not None:
+            return getattr(F, pairwise)(input, as_tensor_operand(dim if other is None else other))
+        check_dim(name, dim)
+        if dim is None:
+            return getattr(F, f"_{name}_all")(input)
+        return Extreme(*getattr(F, f"_{name}_dim")(input, dim, keepdim))
+
+    reduce.__name__ = reduce.__qualname__ = name
+    reduce.__doc__ = f"The {name}imum of all elements, along ``dim`` (with indices), or of two tensors."
+    return reduce
+
+
+public("max", out=True)(_extreme("max", "maximum"))
+public("min", out=True)(_extreme("min", "minimum"))

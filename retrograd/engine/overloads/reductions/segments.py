@@ -1,0 +1,98 @@
+"""Reductions of segments, a fixed number of non-zero elements, and in-place functions that are methods elsewhere."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from typing import Any
+
+import numpy as np
+
+from ...calls.refusals import refuse_kind
+from ...table.public import FUNCTIONS, METHODS, check_tensor, public
+from ...table.registry import F
+from ...tensors.base import wrap
+from ..attributes import memory
+from ..indexing import indexing
+from ..shapes import shaping
+
+assert indexing
+assert memory
+assert shaping
+_EMPTY = {"sum": 0.0, "prod": 1.0, "mean": math.nan, "max": -math.inf, "min": math.inf}
+
+
+@public("segment_reduce", method=False)
+def segment_reduce(
+    data: Any,
+    reduce: str,
+    *,
+    lengths: Any = None,
+    indices: Any = None,
+    offsets: Any = None,
+    axis: int = 0,
+    unsafe: bool = False,
+    initial: Any = None,
+) -> Any:
+    """Sum, product, mean, maximum or minimum of consecutive segments of a dimension.
+
+    ``lengths`` (or ``offsets``) have the shape of ``data`` up to ``axis``, where they say how long the segments are.
+    """
+    check_tensor("segment_reduce", data, name="data")
+    refuse_kind("_segment_reduce_cpu", data._sig.numpy, "f")
+    if reduce not in _EMPTY:
+        raise RuntimeError(f"segment_reduce(): reduce must be one of {', '.join(_EMPTY)}, but got {reduce}")
+    if (lengths is None) == (offsets is None):
+        raise RuntimeError("segment_reduce(): exactly one of lengths and offsets must be given")
+    if axis > 0:
+        rows = range(data.shape[0])
+        inner = [(None, offsets[i]) if lengths is None else (lengths[i], None) for i in rows]
+        each = {"indices": indices, "axis": axis - 1, "unsafe": unsafe, "initial": initial}
+        parts = [segment_reduce(data[i], reduce, lengths=inner[i][0], offsets=inner[i][1], **each) for i in rows]
+        return F.stack(parts, 0)
+    if (lengths if offsets is None else offsets).ndim != 1:
+        raise RuntimeError("segment_reduce(): Expected lengths or offsets of as many dimensions as axis + 1")
+    points = np.cumsum([0, *lengths.tolist()]).tolist() if offsets is None else offsets.tolist()
+    short = lengths is not None and not unsafe and points[-1] != data.shape[0]
+    if short or points[-1] > data.shape[0] or any(b < a for a, b in itertools.pairwise(points)):
+        raise RuntimeError("segment_reduce(): Expected all rows of lengths along axis to sum to data.size(0)")
+    parts = [_reduced(data, reduce, a, b, initial) for a, b in itertools.pairwise(points)]
+    return F.stack(parts, 0)
+
+
+def _reduced(data: Any, reduce: str, start: int, end: int, initial: Any) -> Any:
+    part = F._slice(data, 0, start, end)
+    if start == end or initial is not None:
+        first = np.full((1, *data.shape[1:]), _EMPTY[reduce] if initial is None else initial, data._sig.numpy)
+        part = F.cat([wrap(first), part], 0)
+    if reduce in ("max", "min"):
+        return (F.amax if reduce == "max" else F.amin)(part, 0, False)
+    if reduce == "prod":
+        return F._prod_dim(part, 0, False, None)
+    total = F._sum_dim(part, 0)
+    return total / (end - start) if reduce == "mean" and end > start else total
+
+
+@public("nonzero_static", out=True)
+def nonzero_static(input: Any, *, size: int, fill_value: int = -1) -> Any:  # noqa: A002
+    """Indices of the first ``size`` elements that are not zero, filled up where there are fewer."""
+    found = np.argwhere(input._array)[:size]
+    out = np.full((size, input.ndim), fill_value, np.int64)
+    out[: len(found)] = found
+    return wrap(out)
+
+
+@public("view_as_real_copy", method=False, out=True)
+def view_as_real_copy(input: Any) -> Any:  # noqa: A002
+    """A copy of the parts of complex numbers in a new last dimension."""
+    return F.clone(FUNCTIONS["view_as_real"](input))
+
+
+@public("view_as_complex_copy", method=False, out=True)
+def view_as_complex_copy(input: Any) -> Any:  # noqa: A002
+    """A copy of pairs in the last dimension as complex numbers."""
+    return F.clone(FUNCTIONS["view_as_complex"](input))
+
+
+for _name in ("index_put_", "as_strided_", "resize_as_"):
+    FUNCTIONS.setdefault(_name, METHODS[_name])

@@ -1,0 +1,204 @@
+"""Draws from distributions: as functions of parameters, and in place.
+
+Every function takes ``generator=``; without one the engine's own is used, which ``manual_seed`` sets.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ...aliasing.inplace import call_inplace
+from ...random import rng_of
+from ...table.op import linear
+from ...table.public import check_tensor, public
+from ...table.registry import OPS, F
+from ...tensors.base import TensorBase
+from ...tensors.dtypes import scalar_name
+from ..creation.creating import finish, numpy_of
+from ..spatial.convolution import refuse
+from .draw_checks import check_continuous, check_integers, check_kind, check_normal
+
+
+def _zero_gradient(g: Any) -> Any:
+    return F.zeros_like(g)
+
+
+for _name, _node in {
+    "exponential": "ExponentialBackward0", "cauchy": "CauchyBackward0", "log_normal": "LogNormalBackward0",
+    "geometric": "GeometricBackward0", "random": "RandomBackward2", "random_to": "RandomBackward1",
+    "random_from": "RandomBackward0",
+}.items():  # fmt: skip
+    linear(f"_overwrite_{_name}", lambda self, values: values, tensors="self", self=_zero_gradient, node=_node)
+for _name, _node in {"poisson": "PoissonBackward0", "mean": "NormalBackward1", "std": "NormalBackward2"}.items():
+    linear(f"_drawn_{_name}", lambda self, values: values, tensors="self", self=_zero_gradient, node=_node)
+linear(
+    "_drawn_mean_std", lambda mean, std, values: values, node="NormalBackward3", tensors="mean std",
+    mean=lambda g, mean_sizes: F.sum_to_size(F.zeros_like(g), tuple(mean_sizes)),
+    std=lambda g, std_sizes: F.sum_to_size(F.zeros_like(g), tuple(std_sizes)),
+)  # fmt: skip
+
+
+def _filled(self: Any, kind: str, values: Any) -> Any:
+    return call_inplace(OPS[f"_overwrite_{kind}"], (self, np.asarray(values).astype(self._sig.numpy)), {})
+
+
+# -- in place
+
+
+@public("exponential_", function=False)
+def exponential_(self: Any, lambd: float = 1.0, *, generator: Any = None) -> Any:
+    """Exponential with rate ``lambd``."""
+    refuse(lambd <= 0.0, f"exponential_ expects lambda > 0.0, but found lambda={lambd}")
+    check_continuous(self._sig.numpy, "Exponential")
+    return _filled(self, "exponential", rng_of(generator).standard_exponential(tuple(self.shape)) / lambd)
+
+
+@public("cauchy_", function=False)
+def cauchy_(self: Any, median: float = 0.0, sigma: float = 1.0, *, generator: Any = None) -> Any:
+    """Cauchy."""
+    refuse(sigma <= 0.0, f"cauchy_ expects sigma > 0.0, but found sigma={sigma}")
+    check_continuous(self._sig.numpy, "Cauchy")
+    return _filled(self, "cauchy", rng_of(generator).standard_cauchy(tuple(self.shape)) * sigma + median)
+
+
+@public("log_normal_", function=False)
+def log_normal_(self: Any, mean: float = 1.0, std: float = 2.0, *, generator: Any = None) -> Any:
+    """The exponential of a normal."""
+    refuse(std <= 0.0, f"log_normal_ expects std > 0.0, but found std={std}")
+    check_continuous(self._sig.numpy, "LogNormal")
+    return _filled(self, "log_normal", np.exp(rng_of(generator).standard_normal(tuple(self.shape)) * std + mean))
+
+
+@public("geometric_", function=False)
+def geometric_(self: Any, p: float, *, generator: Any = None) -> Any:
+    """The number of trials until the first success with probability ``p``."""
+    check_kind("geometric_cpu", self._sig.numpy, "biuf")
+    refuse(not 0 < p < 1, f"geometric_ expects p to be in (0, 1), but got p={p}")
+    return _filled(self, "geometric", rng_of(generator).geometric(p, tuple(self.shape)))
+
+
+def _largest(numpy: Any) -> int:
+    """The end of the integers that a dtype holds without a gap."""
+    if numpy.kind == "b":
+        return 2
+    return 2 ** (np.finfo(numpy).nmant + 1) + 1 if numpy.kind == "f" else int(np.iinfo(numpy).max)
+
+
+@public("random_", function=False)
+def random_(self: Any, *bounds: int, generator: Any = None, **named: Any) -> Any:
+    """Integers in ``[from, to)``; without bounds all that the dtype holds."""
+    low = named.get("from", bounds[0] if len(bounds) == 2 else 0)
+    high = named.get("to", bounds[-1] if bounds else None)
+    kind = "random" if high is None else "random_to" if len(bounds) == 1 else "random_from"
+    check_kind("random_kernel_cpu", self._sig.numpy, "biuf")
+    if high is not None:
+        check_integers(self._sig.numpy, int(low), int(high))
+    high = _largest(self._sig.numpy) if high is None else int(high)
+    return _filled(self, kind, rng_of(generator).integers(int(low), high, tuple(self.shape)))
+
+
+# -- functions of parameters
+
+
+def _value(parameter: Any) -> Any:
+    return parameter._array if isinstance(parameter, TensorBase) else parameter
+
+
+@public("normal", method=False)
+def normal(
+    mean: Any = 0.0, std: Any = 1.0, size: Any = None, *, generator: Any = None, out: Any = None, dtype: Any = None,
+    layout: Any = None, device: Any = None, requires_grad: bool = False,
+) -> Any:  # fmt: skip
+    """Normal numbers with means and standard deviations given as tensors, or as numbers with a ``size``."""
+    made = _normal(mean, std, size, (generator, dtype, requires_grad))
+    return made if out is None else out.copy_(made)
+
+
+def _normal(mean: Any, std: Any, size: Any, how: tuple[Any, ...]) -> Any:
+    generator, dtype, grad = how
+    spread = _value(std)
+    given = [t for t in (mean, std) if isinstance(t, TensorBase)]
+    check_normal(given[0]._sig.numpy if given else numpy_of(dtype), spread)
+    if not given:
+        refuse(size is None, "normal() with numbers as mean and std needs a size")
+        drawn = rng_of(generator).standard_normal(tuple(size)) * std + mean
+        return finish(drawn.astype(numpy_of(dtype)), grad)
+    shape = np.broadcast_shapes(*(tuple(t.shape) for t in given))
+    drawn = (rng_of(generator).standard_normal(shape) * spread + _value(mean)).astype(given[0]._sig.numpy)
+    if len(given) == 2:
+        return F._drawn_mean_std(mean, std, drawn)
+    return F._drawn_mean(mean, drawn) if given[0] is mean else F._drawn_std(std, drawn)
+
+
+@public("poisson", method=False)
+def poisson(input: Any, generator: Any = None) -> Any:  # noqa: A002
+    """Poisson numbers with the elements as rates."""
+    check_tensor("poisson", input)
+    refuse(bool(np.any(input._array < 0)), "invalid Poisson rate, expected rate to be non-negative")
+    check_kind("poisson_cpu", input._sig.numpy)
+    drawn = rng_of(generator).poisson(input._array.astype(np.float64))
+    return F._drawn_poisson(input, np.asarray(drawn).astype(input._sig.numpy))
+
+
+@public("binomial", method=False)
+def binomial(count: Any, prob: Any, generator: Any = None) -> Any:
+    """Numbers of successes in ``count`` trials."""
+    check_tensor("binomial", count, 1, "count")
+    check_tensor("binomial", prob, 2, "prob")
+    for name, t in (("count", count), ("prob", prob)):
+        if t._sig.numpy.kind != "f":
+            raise ValueError(
+                f"binomial only supports floating-point dtypes for {name}, got: {scalar_name(t._sig.numpy)}"
+            )
+    trials = np.maximum(count._array, 0).astype(np.int64)
+    chance = np.clip(np.nan_to_num(prob._array.astype(np.float64)), 0.0, 1.0)
+    drawn = rng_of(generator).binomial(trials, chance)
+    return finish(np.asarray(drawn).astype(count._sig.numpy))
+
+
+@public("multinomial")
+def multinomial(input: Any, num_samples: int, replacement: bool = False, *, generator: Any = None) -> Any:  # noqa: A002
+    """Indices drawn with the elements (of each row) as weights."""
+    check_tensor("multinomial", input)
+    refuse(input.ndim not in (1, 2), "prob_dist must be 1 or 2 dim")
+    refuse(
+        input._sig.numpy.kind != "f",
+        f"multinomial only supports floating-point dtypes for input, got: {scalar_name(input._sig.numpy)}",
+    )
+    refuse(num_samples <= 0, "cannot sample n_sample <= 0 samples")
+    weights = np.atleast_2d(input._array.astype(np.float64))
+    refuse(
+        not replacement and num_samples > weights.shape[1],
+        "cannot sample n_sample > prob_dist.size(-1) samples without replacement",
+    )
+    refuse(
+        bool(np.any(~np.isfinite(weights) | (weights < 0))),
+        "probability tensor contains either `inf`, `nan` or element < 0",
+    )
+    total = weights.sum(1)
+    refuse(bool(np.any(total <= 0)), "invalid multinomial distribution (sum of probabilities <= 0)")
+    rng = rng_of(generator)
+    if replacement:
+        edges = np.cumsum(weights, axis=1) / total[:, None]
+        points = rng.random((weights.shape[0], num_samples))
+        drawn = np.stack([np.searchsorted(e, p, side="right") for e, p in zip(edges, points, strict=True)])
+        drawn = np.minimum(drawn, weights.shape[1] - 1)
+    else:  # the exponential race: the smallest arrival times, with the weights as rates
+        with np.errstate(divide="ignore"):
+            arrival = rng.standard_exponential(weights.shape) / weights
+        drawn = np.argsort(arrival, axis=1, kind="stable")[:, :num_samples]
+    return finish((drawn if input.ndim == 2 else drawn[0]).astype(np.int64))
+
+
+@public("randint_like", method=False)
+def randint_like(
+    input: Any, low: Any, high: Any = None, *, dtype: Any = None, layout: Any = None, device: Any = None,  # noqa: A002
+    requires_grad: bool = False, memory_format: Any = None,
+) -> Any:  # fmt: skip
+    """Integers in ``[low, high)``, shaped like ``input``."""
+    low, high = (0, low) if high is None else (low, high)
+    numpy = numpy_of(dtype, input._sig.numpy)
+    check_integers(numpy, int(low), int(high))
+    return finish(rng_of(None).integers(int(low), int(high), tuple(input.shape)).astype(numpy), requires_grad)

@@ -1,0 +1,151 @@
+"""Random tensors."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ...aliasing.inplace import call_inplace
+from ...calls.out_argument import created_into
+from ...execution.fit import is_expandable_to
+from ...random import rng_of
+from ...table.op import linear
+from ...table.public import public
+from ...table.registry import OPS, F
+from ..creation.creating import finish, numpy_of, sizes_of
+from ..spatial.convolution import refuse
+from .draw_checks import check_integers, check_kind, check_normal, check_probability, check_uniform
+
+for _node in ("Normal", "Uniform", "Bernoulli"):
+    linear(
+        f"_overwrite_{_node.lower()}", lambda self, values: values, tensors="self", self=lambda g: F.zeros_like(g),
+        node=f"{_node}Backward{2 if _node == 'Bernoulli' else 0}",
+    )  # fmt: skip
+
+
+linear("_overwrite_bernoulli_tensor", lambda self, p, values: values, node="BernoulliBackward1", tensors="self p",
+       self=lambda g: F.zeros_like(g), p=lambda g, p_sizes: F.sum_to_size(F.zeros_like(g), tuple(p_sizes)))  # fmt: skip
+linear("_drawn_bernoulli", lambda self, values: values, node="BernoulliBackward0", tensors="self",
+       self=lambda g: F.zeros_like(g))  # fmt: skip
+
+
+def _drawn(draw: Any) -> Any:
+    def create(*size: Any, generator: Any = None, out: Any = None, dtype: Any = None, layout: Any = None,
+               device: Any = None, requires_grad: bool = False, **kwargs: Any) -> Any:  # fmt: skip
+        size = (kwargs["size"],) if "size" in kwargs else size
+        numpy = numpy_of(dtype, None if out is None else out._sig.numpy)
+        return created_into(out, finish(_draw(draw, sizes_of(size), numpy, generator), requires_grad), dtype)
+
+    create.__name__ = create.__qualname__ = draw.__name__
+    create.__doc__ = draw.__doc__
+    return create
+
+
+def _draw(draw: Any, size: tuple[int, ...], numpy: Any, generator: Any) -> Any:
+    check_kind("normal_kernel_cpu" if draw is randn_ else "check_uniform_bounds", numpy, "fc")
+    rng = rng_of(generator)
+    if numpy.kind == "c":
+        drawn = np.asarray(draw(rng, size)) + 1j * np.asarray(draw(rng, size))
+        return (drawn / np.sqrt(2) if draw is randn_ else drawn).astype(numpy)
+    if draw is rand_ and numpy.itemsize < 8:  # rounding to nearest could give 1, which is no member
+        steps = 2.0 ** (np.finfo(numpy).nmant + 1)
+        return (np.floor(rng.random(size) * steps) / steps).astype(numpy)
+    return np.asarray(draw(rng, size)).astype(numpy)
+
+
+def rand_(rng: Any, size: Any) -> Any:
+    """Uniform on ``[0, 1)``."""
+    return rng.random(size)
+
+
+def randn_(rng: Any, size: Any) -> Any:
+    """Standard normal."""
+    return rng.standard_normal(size)
+
+
+rand = public("rand", method=False)(_drawn(rand_))
+randn = public("randn", method=False)(_drawn(randn_))
+
+
+@public("rand_like", method=False)
+def rand_like(input: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False, **kwargs: Any) -> Any:  # noqa: A002
+    """Uniform, shaped like ``input``."""
+    return finish(_draw(rand_, tuple(input.shape), numpy_of(dtype, input._sig.numpy), None), requires_grad)
+
+
+@public("randn_like", method=False)
+def randn_like(input: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False, **kwargs: Any) -> Any:  # noqa: A002
+    """Standard normal, shaped like ``input``."""
+    return finish(_draw(randn_, tuple(input.shape), numpy_of(dtype, input._sig.numpy), None), requires_grad)
+
+
+@public("randint", method=False)
+def randint(low: Any = 0, high: Any = None, size: Any = None, *, generator: Any = None, out: Any = None,
+            dtype: Any = None, layout: Any = None, device: Any = None, requires_grad: bool = False) -> Any:  # fmt: skip
+    """Integers in ``[low, high)``."""
+    if size is None:  # randint(high, size)
+        low, high, size = 0, low, high
+    elif high is None:
+        low, high = 0, low
+    numpy = numpy_of(dtype, np.dtype(np.int64))
+    check_integers(numpy, low, high)
+    drawn = rng_of(generator).integers(low, high, sizes_of((size,))).astype(numpy)
+    return created_into(out, finish(drawn, requires_grad), dtype)
+
+
+@public("randperm", method=False)
+def randperm(
+    n: int, *, generator: Any = None, out: Any = None, dtype: Any = None, layout: Any = None, device: Any = None,
+    requires_grad: bool = False,
+) -> Any:  # fmt: skip
+    """A random permutation of ``0 … n-1``."""
+    numpy = numpy_of(dtype, np.dtype(np.int64))
+    sizes_of((n,))
+    if numpy.kind in "iu" and n > np.iinfo(numpy).max + 1:
+        raise RuntimeError(f"value cannot be converted to type {numpy.name} without overflow: {n}")
+    drawn = rng_of(generator).permutation(n).astype(numpy)
+    return created_into(out, finish(drawn, requires_grad), dtype)
+
+
+def _overwrite(self: Any, kind: str, values: Any) -> Any:
+    return call_inplace(OPS["_overwrite_" + kind], (self, np.asarray(values).astype(self._sig.numpy)), {})
+
+
+@public("uniform_", function=False)
+def uniform_(self: Any, from_: float = 0.0, to: float = 1.0, *, generator: Any = None, **kwargs: Any) -> Any:
+    """Uniform on ``[from, to)``."""
+    low = kwargs.pop("from", from_)
+    check_uniform(self._sig.numpy, low, to)
+    return _overwrite(self, "uniform", rng_of(generator).random(tuple(self.shape)) * (to - low) + low)
+
+
+@public("normal_", function=False)
+def normal_(self: Any, mean: float = 0.0, std: float = 1.0, *, generator: Any = None) -> Any:
+    """Normal."""
+    check_normal(self._sig.numpy, std)
+    return _overwrite(self, "normal", rng_of(generator).standard_normal(tuple(self.shape)) * std + mean)
+
+
+@public("bernoulli")
+def bernoulli(input: Any, p: float | None = None, *, generator: Any = None) -> Any:  # noqa: A002
+    """0 or 1, with the elements (or ``p``) as probability of 1."""
+    limit = input._array if p is None else p
+    check_probability(limit)
+    drawn = (rng_of(generator).random(tuple(input.shape)) < limit).astype(input._sig.numpy)
+    return F._drawn_bernoulli(input, drawn)
+
+
+@public("bernoulli_", function=False)
+def bernoulli_(self: Any, p: Any = 0.5, *, generator: Any = None) -> Any:
+    """0 or 1 with probability ``p`` of 1."""
+    uniform = rng_of(generator).random(tuple(self.shape))
+    check_probability(getattr(p, "_array", p))
+    if not hasattr(p, "_array"):
+        return _overwrite(self, "bernoulli", uniform < p)
+    refuse(
+        not is_expandable_to(p.shape, self.shape),
+        f"The expanded size of the tensor {list(self.shape)} must match the existing size {list(p.shape)}",
+    )
+    values = np.asarray(uniform < p._array).astype(self._sig.numpy)
+    return call_inplace(OPS["_overwrite_bernoulli_tensor"], (self, p, values), {})

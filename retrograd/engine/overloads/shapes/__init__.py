@@ -1,0 +1,1 @@
+"""Shapes, views, joining and splitting."""

@@ -1,0 +1,28 @@
+"""``view(dtype)``: the same memory read as numbers of another type."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ...aliasing.strided import element_strides
+from ...tensors.base import share_storage, wrap
+from ...tensors.dtypes import scalar_name
+from ..spatial.convolution import refuse
+
+
+def seen_as(self: Any, numpy: Any) -> Any:
+    """A tensor without history on the same memory; its last dimension shrinks or grows with the size of elements."""
+    have = self._sig.numpy
+    array = self._array
+    if numpy.itemsize != have.itemsize:
+        what = f"to view {scalar_name(have)} as {scalar_name(numpy)} (different element sizes)"
+        refuse(not array.ndim, f"self.dim() cannot be 0 {what}")
+        stride = element_strides(array)[-1]
+        refuse(stride != 1 and array.size > 1, f"self.stride(-1) must be 1 {what}, but got {stride}")
+        ratio, rest = divmod(numpy.itemsize, have.itemsize)
+        size = array.shape[-1]
+        refuse(ratio > 0 and bool(size % ratio), f"self.size(-1) must be divisible by {ratio} {what}, but got {size}")
+        assert not rest or not ratio
+    alias = wrap(array.view(numpy))
+    share_storage(alias, self)
+    return alias

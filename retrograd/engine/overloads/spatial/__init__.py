@@ -1,0 +1,1 @@
+"""Layers over positions: convolution, pooling, padding, resampling."""

@@ -1,0 +1,62 @@
+"""``pad`` in all its modes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ...table.public import check_tensor, public
+from ...table.registry import F
+from ..losses.losses import NN
+from .convolution import refuse
+
+_ROWS = {"reflect": "_reflection_pad{}d", "replicate": "_replication_pad{}d", "circular": "_circular_pad"}
+
+
+@public("pad", namespace=NN)
+def pad(input: Any, pad: Any, mode: str = "constant", value: Any = None) -> Any:  # noqa: A002
+    """Pad the last dimensions; ``pad`` gives before and after for the last dimension first."""
+    check_tensor("pad", input)
+    amounts = tuple(int(p) for p in pad)
+    refuse(len(amounts) % 2 != 0, f"Padding length must be divisible by 2, but got {len(amounts)}")
+    if mode == "constant":
+        return constant_pad_nd(input, amounts, 0 if value is None else value)
+    if mode not in _ROWS:
+        raise NotImplementedError(f"Unrecognised padding mode {mode}")
+    refuse(value not in (None, 0), f'Padding mode "{mode}" doesn\'t take in value argument')
+    dims = len(amounts) // 2
+    if dims not in (1, 2, 3) or input.ndim not in (dims + 1, dims + 2):
+        raise NotImplementedError(
+            "Only 2D, 3D, 4D, 5D padding with non-constant padding are supported for now, and they pad the last 1, 2 "
+            f"or 3 dimensions; got {len(amounts)} numbers for an input of {input.ndim} dimensions"
+        )
+    _check_repeated(input, amounts, mode)
+    if mode == "circular" and min(amounts) < 0:  # what is cut off does not come in again on the other side
+        input = F.constant_pad_nd(input, tuple(min(a, 0) for a in amounts), 0)  # noqa: A001
+        amounts = tuple(max(a, 0) for a in amounts)
+    return getattr(F, _ROWS[mode].format(dims))(input, amounts)
+
+
+def _check_repeated(x: Any, amounts: tuple[int, ...], mode: str) -> None:
+    for i in range(len(amounts) // 2):
+        n = x.shape[-1 - i]
+        for amount in amounts[2 * i : 2 * i + 2]:
+            refuse(
+                mode == "reflect" and amount >= n,
+                f"Argument #4: Padding size should be less than the corresponding input dimension, but got: padding "
+                f"{amounts[2 * i : 2 * i + 2]} at dimension {x.ndim - 1 - i} of input {list(x.shape)}",
+            )
+            refuse(
+                mode == "circular" and amount > n,
+                "Padding value causes wrapping around more than once.",
+            )
+
+
+@public("constant_pad_nd", method=False)
+def constant_pad_nd(input: Any, pad: Any, value: Any = 0) -> Any:  # noqa: A002
+    """A border of ``value`` around the last dimensions; negative numbers cut off."""
+    refuse(
+        len(pad) > 2 * input.ndim,
+        f"Length of pad should be no more than twice the number of dimensions of the input. Pad length is {len(pad)} "
+        f"while the input has {input.ndim} dimensions.",
+    )
+    return F.constant_pad_nd(input, tuple(int(p) for p in pad), value)

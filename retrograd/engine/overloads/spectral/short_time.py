@@ -1,0 +1,133 @@
+"""The short-time Fourier transform and its inverse."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ...table.public import NAMESPACES, check_tensor, public
+from ...table.registry import F
+from ...tensors.base import wrap
+from ..losses.losses import NN
+from ..spatial.convolution import refuse
+
+
+def _window(window: Any, win_length: int, n_fft: int, numpy: Any) -> Any:
+    """The window, with zeros on both sides up to ``n_fft``."""
+    if window is None:
+        window = wrap(np.ones(win_length, numpy))
+    refuse(
+        window.ndim != 1 or window.shape[0] != win_length,
+        f"expected a 1D window tensor of size equal to win_length={win_length}, but got window with size "
+        f"{list(window.shape)}",
+    )
+    left = (n_fft - win_length) // 2
+    missing = n_fft - win_length
+    return F.constant_pad_nd(window, (left, missing - left), 0) if missing else window
+
+
+@public("stft")
+def stft(
+    input: Any, n_fft: int, hop_length: int | None = None, win_length: int | None = None, window: Any = None,  # noqa: A002
+    center: bool = True, pad_mode: str = "reflect", normalized: bool = False, onesided: bool | None = None,
+    return_complex: bool | None = None, align_to_window: bool | None = None,
+) -> Any:  # fmt: skip
+    """Spectra of overlapping windows of a signal: ``(..., frequency, frame)``."""
+    check_tensor("stft", input)
+    hop, width = n_fft // 4 if hop_length is None else hop_length, n_fft if win_length is None else win_length
+    is_complex = input.is_complex() or (window is not None and window.is_complex())
+    if return_complex is None:
+        refuse(
+            not is_complex,
+            "stft requires the return_complex parameter be given for real inputs, and will further require that "
+            "return_complex=True in a future PyTorch release.",
+        )
+        return_complex = True
+    refuse(input.ndim not in (1, 2), f"stft: expected a 1D or 2D tensor, but got {input.ndim}D")
+    refuse(hop <= 0, f"stft: expected hop_length > 0, but got hop_length={hop}")
+    refuse(not 0 < width <= n_fft, f"stft: expected 0 < win_length <= n_fft, but got win_length={width}")
+    x = F.unsqueeze(input, 0) if input.ndim == 1 else input
+    if center:
+        half = n_fft // 2
+        padded = NAMESPACES[NN]["pad"](F._view(x, (1, *x.shape)), (half, half), pad_mode)
+        x = F._view(padded, tuple(padded.shape[1:]))
+    refuse(
+        not 0 < n_fft <= x.shape[1],
+        f"stft: expected 0 < n_fft < {x.shape[1]}, but got n_fft={n_fft}",
+    )
+    frames = x.unfold(1, n_fft, hop) * _window(window, width, n_fft, _real_of(x._sig.numpy))
+    out = _spectra(frames, normalized, not is_complex if onesided is None else onesided)
+    out = F.transpose(out, 1, 2)
+    out = F._squeeze_dim(out, 0) if input.ndim == 1 else out
+    return out if return_complex else F.view_as_real(out)
+
+
+def _real_of(numpy: Any) -> Any:
+    return np.empty(0, numpy).real.dtype
+
+
+def _spectra(frames: Any, normalized: bool, onesided: bool) -> Any:
+    mode = 1 if normalized else 0
+    if frames.is_complex():
+        refuse(onesided, "Cannot have onesided output if window or input is complex")
+        return F._fft_c2c(frames, (2,), mode, True)
+    return F._fft_r2c(frames, (2,), mode, onesided)
+
+
+def _overlapped(frames: Any, n_fft: int, hop: int) -> Any:
+    """Frames ``(N, count, n_fft)`` summed up where they overlap: ``(N, time)``."""
+    n, count = frames.shape[0], frames.shape[1]
+    time = n_fft + hop * (count - 1)
+    columns = F.transpose(frames, 1, 2)
+    out = F._col2im(columns, (1, time), (1, n_fft), (1, 1), (0, 0), (1, hop))
+    return F.reshape(out, (n, time))
+
+
+@public("istft")
+def istft(
+    input: Any, n_fft: int, hop_length: int | None = None, win_length: int | None = None, window: Any = None,  # noqa: A002
+    center: bool = True, normalized: bool = False, onesided: bool | None = None, length: int | None = None,
+    return_complex: bool = False,
+) -> Any:  # fmt: skip
+    """The signal of which ``stft`` gave the spectra."""
+    check_tensor("istft", input)
+    refuse(
+        not input.is_complex(),
+        f"istft requires a complex-valued input tensor matching the output from stft with return_complex=True, but "
+        f"got {input.dtype}",
+    )
+    hop, width = n_fft // 4 if hop_length is None else hop_length, n_fft if win_length is None else win_length
+    x = F.unsqueeze(input, 0) if input.ndim == 2 else input
+    onesided = x.shape[1] != n_fft if onesided is None else onesided
+    expected = n_fft // 2 + 1 if onesided else n_fft
+    refuse(
+        x.shape[1] != expected,
+        f"istft: expected the frequency dimension (3rd to the last) of the input tensor to match "
+        f"{'n_fft / 2 + 1' if onesided else 'n_fft'} when onesided={onesided}, but got {x.shape[1]}",
+    )
+    weights = _window(window, width, n_fft, _real_of(x._sig.numpy))
+    mode = 1 if normalized else 2
+    spectra = F.transpose(x, 1, 2)
+    if return_complex:
+        frames = F._fft_c2c(spectra, (2,), mode, False)
+    else:
+        half = spectra if onesided else F._slice(spectra, 2, 0, n_fft // 2 + 1, 1)
+        frames = F._fft_c2r(half, (2,), mode, n_fft)
+    signal = _overlapped(frames * weights, n_fft, hop)
+    squares = (weights * weights).expand(1, x.shape[2], n_fft)
+    envelope = _overlapped(squares, n_fft, hop)
+    return _trimmed(signal, envelope, (n_fft // 2 if center else 0, length, center), input.ndim == 2)
+
+
+def _trimmed(signal: Any, envelope: Any, how: tuple[int, Any, bool], single: bool) -> Any:
+    start, length, center = how
+    time = signal.shape[1]
+    end = start + length if length is not None else time - start if center else time
+    signal, envelope = (F._slice(x, 1, start, min(end, time), 1) for x in (signal, envelope))
+    lowest = float(np.min(np.abs(envelope._array), initial=np.inf))
+    refuse(lowest < 1e-11, f"window overlap add min: {lowest} is too close to 0; use a window that covers every sample")
+    out = signal / envelope
+    if end > time:
+        out = F.constant_pad_nd(out, (0, end - time), 0)
+    return F._squeeze_dim(out, 0) if single else out
