@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import linecache
+import threading
 
 import pytest
 
@@ -44,6 +45,59 @@ def test_after_a_step_that_failed(with_module):
         out.exp().sum().backward()  # exponential
     assert lines_of(recorded.snapshots[-1])["ExpBackward0"] == "exponential"
     assert torch.overrides._get_current_function_mode_stack() == before
+
+
+def operations(recorded):
+    """What was called, without what optimizers and backward runs are."""
+    return [event.op for event in recorded.events if event.kind in ("operation", "inplace")]
+
+
+@pytest.mark.parametrize("with_closure", [True, False])
+@pytest.mark.parametrize("back", ["module", "backward", "zero_grad"])
+def test_calls_after_a_step_that_failed(back, with_closure):
+    """At level ``full`` calls are events again after the next module, backward run or cleared gradient."""
+    layer = torch.nn.Linear(2, 1)
+    loss = layer.weight.sum()
+    loss.backward()
+    optimizer = Failing(layer.parameters(), lr=0.1)
+    ways = {
+        "module": lambda: layer(torch.ones(1, 2)),
+        "backward": layer.weight.sum().backward,
+        "zero_grad": lambda: optimizer.zero_grad(set_to_none=False),
+    }
+    with recording(level="full") as recorded:
+        with pytest.raises(RuntimeError, match="no step"):
+            optimizer.step((lambda: None) if with_closure else None)
+        ways[back]()
+        layer.weight.exp()
+    seen = {"module": ["linear"], "backward": [], "zero_grad": ["zero_"]}[back]
+    assert operations(recorded)[-len(seen) - 1 :] == [*seen, "exp"]
+
+
+@pytest.mark.parametrize("every_thread", [True, False])
+def test_a_recording_after_a_step_that_failed(every_thread):
+    """What one recording did not hear of a step that failed is no matter to the next one, on whichever thread."""
+    optimizer, heard = Failing([torch.nn.Parameter(torch.ones(2))], lr=0.1), []
+
+    def program():
+        with pytest.raises(RuntimeError, match="no step"):
+            optimizer.step()
+
+    def program_and_recording():
+        program()
+        with recording(level="full", every_thread=False) as recorded:
+            torch.ones(2).exp()
+        heard.extend(operations(recorded))
+
+    with recording(level="full", every_thread=every_thread):
+        program()
+        if not every_thread:
+            thread = threading.Thread(target=program_and_recording)
+            thread.start()
+            thread.join()
+    if every_thread:
+        program_and_recording()
+    assert heard == ["ones", "exp"]
 
 
 def test_modes_of_the_program_stay_where_they_are():

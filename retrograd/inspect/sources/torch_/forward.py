@@ -34,8 +34,8 @@ class Inside:
         """Backward run."""
         self.functions = 0
         """Custom Functions whose forward runs."""
-        self.optimizers = 0
-        """Optimizers that step."""
+        self.optimizer = False
+        """An optimizer that steps: what it calls is not listened to."""
 
 
 class ForwardWriter:
@@ -62,7 +62,7 @@ class ForwardWriter:
 
     def listens(self) -> bool:
         """Whether calls are taken at this moment: those of optimizers are not."""
-        return not self._inside().optimizers and self.sink.wants()
+        return not self._inside().optimizer and self.sink.wants()
 
     def __call__(self, call: Call) -> None:
         """Take one call."""

@@ -12,7 +12,6 @@ from ...events import Event
 from ...program.frames import source_line, user_frame, user_frames
 from ...program.names import frame_variables, search, unregistered
 from .calls import unseen
-from .forward import Inside
 from .resting import Resting
 from .tensors import number_of
 
@@ -20,9 +19,8 @@ from .tensors import number_of
 class Owners:
     """Reports to every recording that watches the thread."""
 
-    def __init__(self, watches: Callable[[], Iterable[Any]], inside: Callable[[], Inside], rest: Resting) -> None:
+    def __init__(self, watches: Callable[[], Iterable[Any]], rest: Resting) -> None:
         self._watches = watches
-        self._inside = inside
         self._rest = rest
         self._modules = 0
         self._optimizers: weakref.WeakKeyDictionary[Any, int] = weakref.WeakKeyDictionary()
@@ -64,7 +62,7 @@ class Owners:
         """Make optimizers report that they clear gradients."""
 
         def zero_grad(optimizer: Any, *args: Any, **kwargs: Any) -> None:
-            self._inside().optimizers = 0
+            self._rest.end()  # of a step that raised, or whose closure this is
             unseen(self._report_optimizer, "zero_grad", optimizer, sys._getframe(1))
             to_none = args[0] if args else kwargs.get("set_to_none", True)
             if not to_none:  # writes into gradients, which a graph may have saved
@@ -80,15 +78,12 @@ class Owners:
 
     def step_begins(self, optimizer: Any, args: Any, kwargs: Any) -> None:
         """An optimizer steps."""
-        self._inside().optimizers += 1
         unseen(self._report_optimizer, "step", optimizer, sys._getframe(1))
         closure = args[1] if len(args) > 1 else kwargs.get("closure")
-        if closure is None and not optimizer.defaults.get("differentiable"):
-            self._rest.begin()
+        self._rest.begin(computes=closure is not None or bool(optimizer.defaults.get("differentiable")))
 
     def step_ended(self, optimizer: Any, args: Any, kwargs: Any) -> None:
-        """It has stepped; one that raised is found out by the next module or backward run."""
-        self._inside().optimizers = 0
+        """It has stepped; this is not told of one that raised."""
         self._rest.end()
 
     def _report_optimizer(self, action: str, optimizer: Any, caller: FrameType) -> None:

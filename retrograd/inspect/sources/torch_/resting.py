@@ -1,4 +1,8 @@
-"""Pauses the mode of a thread while optimizers work: they make no graph, and read hundreds of attributes."""
+"""Pauses listening on a thread while optimizers work: they make no graph, and read hundreds of attributes.
+
+Nobody tells when a step raises, so the pause is over at the latest when the program is seen to go on: it calls a
+module, starts a backward run or clears gradients, or a new watch begins.
+"""
 
 from __future__ import annotations
 
@@ -12,16 +16,18 @@ class Resting:
 
     def __init__(self, thread: Any) -> None:
         self._thread = thread
-        """What belongs to one thread: its ``mode``, and whether that is ``resting``."""
+        """What belongs to one thread: its ``mode``, whether that is ``resting``, and what it is ``inside`` of."""
 
-    def begin(self) -> None:
-        """From now on nothing is seen."""
+    def begin(self, *, computes: bool = False) -> None:
+        """An optimizer works: its calls are no events, and not even seen unless it ``computes`` with a graph."""
+        self._thread.inside.optimizer = True
         mode = self._thread.mode
-        if mode is not None and not self._thread.resting:
+        if mode is not None and not computes and not self._thread.resting:
             self._thread.resting = rest(mode)
 
     def end(self) -> None:
-        """From now on everything is."""
+        """From now on everything is, and all calls are events again."""
+        self._thread.inside.optimizer = False
         if self._thread.resting:
             self._thread.resting = False
             if self._thread.mode is not None and self._thread.mode.active:

@@ -163,7 +163,7 @@ class Watcher:
             return
         torch: Any = sys.modules["torch"]
         self._tables, self.memory = OriginTables(), NameMemory()
-        owners = Owners(self._seeing, self._inside, self._rest)
+        owners = Owners(self._seeing, self._rest)
         self._scopes = Scopes(owners.module)
         module = torch.nn.modules.module
         self._handles = [
@@ -233,6 +233,7 @@ class Watcher:
             torch: Any = sys.modules["torch"]
             marks = self._tables.here(torch.autograd._get_sequence_nr())
             self._thread.mode = push_mode(marks)
+            self._thread.inside.optimizer = False
             self._modes.add(self._thread.mode)
             self._tune(self._thread.mode)
 
@@ -279,7 +280,7 @@ class Watcher:
 
     # -- what PyTorch calls
     def _module_begins(self, module: Any, args: Any) -> None:
-        self._rest.end()  # of an optimizer that raised
+        self._rest.end()  # of a step that raised, or whose closure this is in
         if not is_traced():
             mode, tables, scopes = self._thread.mode, self._tables, self._scopes
             if mode is not None and tables is not None and scopes is not None:
