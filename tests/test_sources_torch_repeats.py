@@ -67,6 +67,16 @@ def another_leaf():
         v.sin().sum().backward()
 
 
+def several_places():
+    """Two losses by turns, of one module alone and behind another one, where its parameters are called otherwise."""
+    inner, outer = torch.nn.Linear(3, 3), torch.nn.Linear(3, 3)
+    for step in range(9):
+        if step % 2 == 0:
+            inner(torch.ones(2, 3)).sum().backward()
+        else:
+            inner(outer(torch.ones(2, 3))).square().sum().backward()
+
+
 def own_functions():
     """Classes of the user's, of the same name, made anew each time."""
 
@@ -88,7 +98,10 @@ def own_functions():
         function.apply(w).sum().backward()
 
 
-PROGRAMS = [equal_steps, another_batch, another_dtype, another_line, another_edge, another_leaf, own_functions]
+PROGRAMS = [
+    *(equal_steps, another_batch, another_dtype, another_line, another_edge, another_leaf, several_places),
+    own_functions,
+]
 
 
 def columns(program, level):
@@ -110,14 +123,31 @@ def test_pictures_are_those_of_a_walk(program, level, monkeypatch):
     assert found == columns(program, level)
 
 
-def test_equal_steps_are_repeated(monkeypatch):
-    """Only the first two of equal steps are walked into columns."""
+@pytest.mark.parametrize(("program", "places"), [(equal_steps, 1), (several_places, 2)])
+def test_equal_steps_are_repeated(program, places, monkeypatch):
+    """Only the first two of equal steps are walked into columns, from each place that backward is called from."""
     walked = []
     learn = Repeats.learn
     monkeypatch.setattr(Repeats, "learn", lambda *args: (walked.append(1), learn(*args)))
-    columns(equal_steps, "backward")
+    columns(program, "backward")
 
-    assert len(walked) == 2
+    assert len(walked) == 2 * places
+
+
+def names_in_tables(level):
+    """What tensors are called at last."""
+    with recording(level=level) as recorded:
+        several_places()
+    return [(facts.name, facts.parameter) for facts in recorded.tensors]
+
+
+@pytest.mark.parametrize("level", ["backward", "full"])
+def test_the_latest_walk_names_tensors(level, monkeypatch):
+    """Where two pictures name a leaf differently, its name is that of the later one, as if both were walked."""
+    found = names_in_tables(level)
+    monkeypatch.setattr(Repeats, "picture", lambda *args: None)
+
+    assert found == names_in_tables(level)
 
 
 def test_nothing_is_kept():

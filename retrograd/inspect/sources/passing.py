@@ -7,8 +7,8 @@ gives its gradient another shape needs no hook at all: the node behind it gets t
 from __future__ import annotations
 
 import math
-from collections.abc import Collection
-from typing import Any, NamedTuple
+from collections.abc import Callable, Collection
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -32,6 +32,10 @@ _PADDING = _named("Select", "Slice")
 """Nodes that pass on what they get with zeros around it."""
 _ADDING, _SUBTRACTING = _named("Add"), _named("Sub")
 """Nodes that pass what they get on to each operand of the same shape, to the second one times a factor."""
+
+_MOST_GRAPHS, _MOST_ROWS = 8, 40_000
+"""Graphs of which is remembered what was found, and their nodes together; the latest in any case."""
+_Item = TypeVar("_Item")
 
 BY_TARGET, BY_SOURCE, LOOKED_AT = 0, 1, 2
 """How it is known what went over an edge: as what arrived behind it, as what its node got, or by a hook."""
@@ -197,24 +201,43 @@ class _Reader:
         return found
 
 
-class LastPassing:
-    """Reads graphs, and remembers the last one: the steps of a training loop mostly have equal graphs."""
+class _Known(NamedTuple):
+    """A graph that was read."""
+
+    columns: list[Any]
+    """Those that were read."""
+    found: Passing
+
+
+class LatestPassings:
+    """Reads graphs, and remembers a few: the steps of a training loop mostly have equal ones, one of each loss."""
 
     _READ = ("op", "shape", "dtype", "edge_source", "edge_target", "edge_input_nr", "edge_output_nr", "roots")
 
     def __init__(self) -> None:
-        self._last: tuple[list[Any], Passing] | None = None
-        """Columns that were read, and what was found."""
+        self._known: list[_Known] = []
+        """The latest first."""
 
     def read(self, order: list[Node], shot: GraphSnapshot, loud: Collection[int]) -> Passing:
         """Return what ``passing`` does."""
         columns = [loud, *(getattr(shot, name) for name in self._READ)]
-        last = self._last
-        if last is not None and _are_equal(columns, last[0]) and _holds(last[1], order, shot):
-            return last[1]
+        for known in self._known:
+            if _are_equal(columns, known.columns) and _holds(known.found, order, shot):
+                return known.found
         found = passing(order, shot, loud)
-        self._last = columns, found
+        self._known = latest_first(_Known(columns, found), self._known, lambda known: len(known.found.entries))
         return found
+
+
+def latest_first(latest: _Item, others: list[_Item], rows: Callable[[_Item], int]) -> list[_Item]:
+    """Put what was found of a graph in front of what was found of others, as long as all of them stay small."""
+    kept, room = [latest], _MOST_ROWS - rows(latest)
+    for one in others[: _MOST_GRAPHS - 1]:
+        room -= rows(one)
+        if room < 0:
+            break
+        kept.append(one)
+    return kept
 
 
 def _are_equal(columns: list[Any], known: list[Any]) -> bool:

@@ -15,7 +15,7 @@ import numpy as np
 
 from ...snapshot import GraphSnapshot
 from ..base import Node
-from ..passing import LastPassing, Passing
+from ..passing import LatestPassings, Passing, latest_first
 
 _LONGEST = 1 << 14
 """Entries of the longest gradients that are copied: with more, that would cost as much as what it spares."""
@@ -128,15 +128,18 @@ def _expected(known: Passing, shot: GraphSnapshot) -> Iterator[tuple[int, Sort]]
 
 
 class Latest:
-    """Remembers what is looked at in the latest graph."""
+    """Remembers what is looked at in the latest graphs."""
 
     def __init__(self) -> None:
-        self._passing = LastPassing()
-        self._looking: Looking | None = None
+        self._passings = LatestPassings()
+        self._looking: list[Looking] = []
 
     def read(self, order: list[Node], shot: GraphSnapshot, loud: Collection[int]) -> Looking:
         """Return what is looked at in a graph."""
-        known = self._passing.read(order, shot, loud)
-        if self._looking is None or self._looking.known is not known:
-            self._looking = _looking(known, shot)
-        return self._looking
+        known = self._passings.read(order, shot, loud)
+        for looking in self._looking:
+            if looking.known is known:
+                return looking
+        looking = _looking(known, shot)
+        self._looking = latest_first(looking, self._looking, lambda one: len(one.ways))
+        return looking

@@ -1,7 +1,7 @@
-"""Snapshots of graphs equal to that of the step before: only numbers are read again.
+"""Snapshots of graphs equal to an earlier one from the same place in the program: only numbers are read again.
 
-Graphs are compared by classes of nodes, edges, shapes, the leaves themselves, and the place in the program from
-which backward was called.  Nodes are asked for nothing that a walk would not ask them.
+Graphs are compared by classes of nodes, edges, shapes, the leaves themselves, and the place from which backward was
+called; a step with several losses has several.  Nodes are asked for nothing that a walk would not ask them.
 """
 
 from __future__ import annotations
@@ -21,6 +21,8 @@ from ..naming import add_origins
 
 _MAX_NODES = 20_000
 """Larger graphs are walked as if they were new, which takes little beside what their nodes take."""
+_MAX_PLACES = 8
+"""Places of which a picture is remembered."""
 _NONE, _NEXT = -1, -2
 _SAME = (
     *("engine", "op", "kind", "name", "shape", "dtype", "saved_bytes", "roots", "root_names"),
@@ -39,6 +41,10 @@ class Outline(NamedTuple):
     """For each node the places of those it leads to and the numbers of the inputs there."""
 
 
+Place = list[tuple[CodeType, int]]
+"""Where the user's program stands, innermost frame first."""
+
+
 class _Seen(NamedTuple):
     """The picture of an earlier step."""
 
@@ -49,7 +55,6 @@ class _Seen(NamedTuple):
     """Rows of all other nodes."""
     classes: list[weakref.ref[Any]]
     """Those whose identities are in the outline, as long as they live."""
-    place: list[tuple[CodeType, int]]
     dtypes: list[Any]
     """PyTorch's dtype of each node."""
     shot: GraphSnapshot
@@ -80,29 +85,30 @@ def outline_of(roots: Sequence[Node]) -> Outline | None:
     return Outline(order, list(map(id, map(type, order))), edges)
 
 
+class Repeated(NamedTuple):
+    """A graph that was seen before."""
+
+    shot: GraphSnapshot
+    order: list[Node]
+    leaves: dict[int, Any]
+    """Those whose names the table does not have from this picture, by row."""
+
+
 class Repeats:
-    """The latest picture that was made twice, which the next recording may use, too."""
+    """The latest picture that was made twice at each of a few places, which the next recording may use, too."""
 
     def __init__(self) -> None:
-        self._seen: _Seen | None = None
-        self._named: weakref.WeakSet[TensorTable] = weakref.WeakSet()
-        """The tables in which its leaves have their names."""
-        self._latest: list[tuple[CodeType, int]] = []
-        """The place of the latest run that was not pictured from another one."""
-
-    def leaves_to_name(self, table: TensorTable | None) -> dict[int, Any]:
-        """Return the leaves of the picture by row for a table that does not know their names yet."""
-        if table is None or table in self._named or self._seen is None:
-            return {}
-        self._named.add(table)
-        return {row: reference() for row, reference in self._seen.leaves}
+        self._places: list[tuple[Place, _Seen | None]] = []
+        """Where graphs were walked last, the latest first; what was not made twice there has no picture yet."""
+        self._named: weakref.WeakKeyDictionary[TensorTable, _Seen] = weakref.WeakKeyDictionary()
+        """The tables in which leaves have their names, with the picture that gave them last."""
 
     def picture(
-        self, roots: Sequence[Node], frame: FrameType | None, origins: Origins | None
-    ) -> tuple[GraphSnapshot, list[Node]] | None:
-        """The picture of a graph that is like the latest, and its nodes; None if it is not."""
-        seen = self._seen
-        if seen is None or seen.place != _place(frame):
+        self, roots: Sequence[Node], frame: FrameType | None, origins: Origins | None, table: TensorTable | None
+    ) -> Repeated | None:
+        """The picture of a graph that is like the latest from this place; None if it is not."""
+        seen = self._at(_place(frame))
+        if seen is None:
             return None
         with collector_paused():
             outline = outline_of(roots)
@@ -118,26 +124,44 @@ class Repeats:
         for column in ("source", "scope"):
             if getattr(shot, column) == getattr(seen.shot, column):
                 setattr(shot, column, getattr(seen.shot, column))
-        return shot, order
+        return Repeated(shot, order, self._to_name(seen, table))
+
+    def _at(self, place: Place) -> _Seen | None:
+        """Return the picture of a place."""
+        return next((seen for known, seen in self._places if known == place), None)
+
+    def _to_name(self, seen: _Seen, table: TensorTable | None) -> dict[int, Any]:
+        """Return the leaves of a picture by row for a table whose names are not those of this picture."""
+        if table is None or self._named.get(table) is seen:
+            return {}
+        self._named[table] = seen
+        return {row: reference() for row, reference in seen.leaves}
 
     def learn(
         self, roots: Sequence[Node], frame: FrameType | None, shot: GraphSnapshot, leaves: dict[int, Any]
     ) -> None:
         """Remember a picture that was made twice from one place; leaves without a name are looked for each time."""
-        place, self._seen = _place(frame), None
+        place, known = _place(frame), self._places
         self._named.clear()
-        again, self._latest = place == self._latest, place
-        outline = outline_of(roots) if again and len(shot) <= _MAX_NODES else None
-        if outline is None or None in shot.shape or any(shot.name[row] is None for row in leaves):
-            return
-        named = all(type(node).__name__ == op for node, op in zip(outline.order, shot.op, strict=True))
-        dtypes = [_first(node).dtype for node in outline.order]
-        if named and None not in leaves.values():
-            kept = [(row, weakref.ref(leaf)) for row, leaf in leaves.items()]
-            classes = [weakref.ref(cls) for cls in set(map(type, outline.order))]
-            others = [row for row in range(len(shot)) if row not in leaves]
-            columns = GraphSnapshot(**{name: getattr(shot, name) for name in (*_SAME, "source", "scope")})
-            self._seen = _Seen(outline._replace(order=[]), kept, others, classes, place, dtypes, columns)
+        others = [(one, seen) for one, seen in known if one != place]
+        seen = _learned(roots, shot, leaves) if len(others) < len(known) and len(shot) <= _MAX_NODES else None
+        self._places = [(place, seen), *others[: _MAX_PLACES - 1]]
+
+
+def _learned(roots: Sequence[Node], shot: GraphSnapshot, leaves: dict[int, Any]) -> _Seen | None:
+    """Return what is remembered of a picture, None if it cannot be repeated."""
+    outline = outline_of(roots)
+    if outline is None or None in shot.shape or any(shot.name[row] is None for row in leaves):
+        return None
+    named = all(type(node).__name__ == op for node, op in zip(outline.order, shot.op, strict=True))
+    if not named or None in leaves.values():
+        return None
+    dtypes = [_first(node).dtype for node in outline.order]
+    kept = [(row, weakref.ref(leaf)) for row, leaf in leaves.items()]
+    classes = [weakref.ref(cls) for cls in set(map(type, outline.order))]
+    others = [row for row in range(len(shot)) if row not in leaves]
+    columns = GraphSnapshot(**{name: getattr(shot, name) for name in (*_SAME, "source", "scope")})
+    return _Seen(outline._replace(order=[]), kept, others, classes, dtypes, columns)
 
 
 def _alike(outline: Outline, seen: _Seen) -> bool:
@@ -162,6 +186,6 @@ def _first(node: Node) -> Any:
     return node.variable if type(node).__name__ == "AccumulateGrad" else node._input_metadata[0]
 
 
-def _place(frame: FrameType | None) -> list[tuple[CodeType, int]]:
-    """Where the user's program stands, innermost frame first."""
+def _place(frame: FrameType | None) -> Place:
+    """Return where the program stands."""
     return [(one.f_code, one.f_lasti) for one in user_frames(frame)]

@@ -100,16 +100,16 @@ class TorchSource:
     ) -> tuple[GraphSnapshot, list[Node]]:
         """Picture a graph, and return its nodes as well; the names that leaves have go into the table, too.
 
-        With ``repeats`` one that is like the one before is not walked into columns again.
+        With ``repeats`` one that is like an earlier one is not walked into columns again.
         """
         torch = loaded_torch()
         with torch._C.DisableTorchFunction():
             facts, starts = _Facts(torch), [_start(torch, root)[0] for root in roots]
-            repeated = None if repeats is None else repeats.picture(starts, frame, WATCHER.origins())
-            if repeats is not None and repeated is not None:
-                protect(repeated[1], repeated[0])
-                _name(table, repeated[0], repeats.leaves_to_name(table), torch.nn.Parameter)
-                return repeated
+            repeated = None if repeats is None else repeats.picture(starts, frame, WATCHER.origins(), table)
+            if repeated is not None:
+                protect(repeated.order, repeated.shot)
+                _name(table, repeated.shot, repeated.leaves, torch.nn.Parameter)
+                return repeated.shot, repeated.order
             shot, order, leaves = collect(starts, facts)
             protect(order, shot)
             shot.label = label
