@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections import defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import cached_property
 from itertools import takewhile
 from typing import Any
@@ -140,6 +140,10 @@ class CallTable:
     def is_leaf(self, tensor: int) -> bool:
         """Whether no recorded call gave this tensor a history."""
         return self.tensors[tensor].leaf and not self._recorded_in.get(tensor)
+
+    def trainable(self, tensors: Iterable[int]) -> set[int]:
+        """Return the leaves among tensors that ever required grad."""
+        return {one for one in tensors if self.requires_grad(one) and self.is_leaf(one)}
 
     def has_history(self, tensor: int, row: int | None = None) -> bool:
         """Whether a tensor has a history (before a row, when one is given)."""

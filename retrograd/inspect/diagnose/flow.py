@@ -90,8 +90,8 @@ class Flow(CallTable):
             yield from writes[: bisect_left(writes, before)]
 
     def leaves_behind(self, found: Behind) -> set[int]:
-        """Return the leaves that require grad among the tensors of a walk."""
-        return {t for t in found.tensors if self.requires_grad(t) and self.is_leaf(t)}
+        """Return the trainable leaves among the tensors of a walk."""
+        return self.trainable(found.tensors)
 
     def path_to(self, start: int, goals: set[int], *, after: int = -1, before: int | None = None) -> list[int] | None:
         """Return the rows of a shortest chain of calls by which the values of ``start`` reached one of ``goals``."""

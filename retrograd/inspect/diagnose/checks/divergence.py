@@ -131,8 +131,7 @@ def _fork(flow: Flow, first: Run, second: Run) -> tuple[SourceLine | None, str]:
 
 def _trained_in(flow: Flow, event: Event | None, since: int) -> set[int | SourceLine | None]:
     """Return the leaves to train that a call takes; one that a step made for itself, after a row, by its line."""
-    leaves = event.data.get("inputs", ()) if event else ()
-    trained = [one for one in leaves if flow.requires_grad(one) and flow.is_leaf(one)]
+    trained = flow.trainable(event.data.get("inputs", ())) if event else set()
     return {flow.facts(one).source if _made_after(flow, one, since) else one for one in trained}
 
 

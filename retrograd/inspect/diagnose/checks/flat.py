@@ -177,7 +177,7 @@ def _is_hinge(flow: Flow, row: int, run: Run) -> bool:
     """Whether a loss only adds up what a call gave: that all of it lies on the flat side is what training aims at."""
     reached = flow.reached_by(run).calls
     after = reached & flow.descendants(flow.outputs(row), row, reached.__contains__).calls
-    mixed = any(flow.requires_grad(t) and flow.is_leaf(t) for call in after for t in flow.inputs(call))
+    mixed = any(flow.trainable(flow.inputs(call)) for call in after)
     return not mixed and all(flow.events[call].op.strip("_") in _ADDING_UP for call in after)
 
 

@@ -146,7 +146,7 @@ def _changes_a_leaf(flow: Flow, write: int) -> bool:
     if target is None:
         return False
     shared = [target, *flow.same_memory(target)]
-    return any(flow.is_leaf(t) and flow.requires_grad(t) and flow.facts(t).view_of is None for t in shared)
+    return any(flow.facts(t).view_of is None for t in flow.trainable(shared))
 
 
 def _in_step(flow: Flow, write: int) -> bool:

@@ -7,13 +7,13 @@ from collections.abc import Iterator
 
 from ...events import Event
 from ..base import Case, Check, Kind, Stage
+from ..draws import draws
 from ..flow import Flow
 from ..words import at, listed, shape_text
 from .divergence import calls_between, same_call
 
 KINDS = {"checkpoint-mismatch": Kind("recomputation differs from forward", "error", Stage.STATEMENT)}
 _MISMATCH = ("different metadata", "recomputed values", "number of tensors was saved")
-_RANDOM = frozenset({"rand", "randn", "rand_like", "randn_like", "randint", "bernoulli", "multinomial", "normal"})
 _STOPPED = "_StopRecomputationError"
 """PyTorch ends a recomputation as soon as it has what backward needs."""
 
@@ -38,7 +38,7 @@ def find(flow: Flow) -> Iterator[Case]:
             if _other_numbers(event, twin):
                 yield _value_case(first, event, twin)
                 return
-        drawn = next((event for event in mine if _draws(event)), None)
+        drawn = next((event for event in mine if draws(event)), None)
         if drawn is not None and first.data.get("keeps_random_state") is False:
             yield _random_case(first, drawn)
             return
@@ -72,13 +72,6 @@ def _other_numbers(event: Event, twin: Event) -> bool:
         if one is not None and other is not None and not math.isclose(one, other, rel_tol=1e-4, abs_tol=1e-4):
             return not (math.isnan(one) and math.isnan(other))
     return False
-
-
-def _draws(event: Event) -> bool:
-    """Whether a call draws random numbers that its result shows."""
-    arguments = event.data.get("arguments", {})
-    off = arguments.get("training", arguments.get("2")) is False or arguments.get("p", arguments.get("1")) == 0
-    return event.op in _RANDOM or ("dropout" in event.op and not off)
 
 
 def _random_case(first: Event, event: Event) -> Case:

@@ -8,6 +8,7 @@ from itertools import takewhile
 
 from ...events import Event
 from ..base import Case, Check, Kind, Stage
+from ..draws import draws
 from ..flow import Flow
 from ..runs import Run
 from ..words import at
@@ -16,11 +17,6 @@ from .divergence import same_call
 KINDS = {
     "nondeterminism": Kind("two equal runs differ", "warning", Stage.STRUCTURE),
 }
-_RANDOM = re.compile(
-    r"((kaiming_|xavier_|trunc_)?(normal|uniform)_)|(rand|randn|randint|randperm|rand_like|randn_like|randint_like|normal|uniform|bernoulli|multinomial|poisson|"
-    r"binomial|exponential|geometric|log_normal|cauchy|random|rrelu|gumbel_softmax|(feature_|alpha_)?dropout[123]?d?)_?"
-)
-"""Operators that draw random numbers."""
 _DRAWING = re.compile(
     r"\b(np|numpy)\.random\.(?!default_rng|RandomState|seed)\w+\(|(?<![\w.])random\.(?!seed|Random)\w+\("
 )
@@ -65,7 +61,7 @@ def _reseeded(flow: Flow) -> tuple[list[Event], list[Event]] | None:
     for row in sorted([*flow.rows.get("operation", ()), *flow.rows.get("inplace", ())]):
         event = flow.events[row]
         spread = (event.data.get("range") or [None])[0]
-        if not _RANDOM.fullmatch(event.op) or not spread or not spread[0] < spread[1]:
+        if not draws(event) or not spread or not spread[0] < spread[1]:
             continue
         key = (event.op, event.source, str(_figures(event)))
         begin = first.setdefault(key, row)
@@ -116,7 +112,7 @@ def _same_data(flow: Flow, pair: tuple[list[Event], list[Event]], first: Run) ->
         made = set(mine.data.get("outputs", ()))
         if _figures(mine) == _figures(theirs):
             continue
-        if not _RANDOM.fullmatch(mine.op) and drawn.isdisjoint(mine.data.get("inputs", ())):
+        if not draws(mine) and drawn.isdisjoint(mine.data.get("inputs", ())):
             return False
         drawn |= made
     return bool(drawn)
@@ -150,7 +146,7 @@ def _first_difference(flow: Flow, one: list[Event], other: list[Event]) -> tuple
         lambda pair: same_call(*pair) and _shapes(flow, pair[0]) == _shapes(flow, pair[1]), pairs
     ):
         if _figures(mine) != _figures(theirs) and "empty" not in mine.op:
-            drawn = _RANDOM.fullmatch(mine.op) or (_brought_in(flow, mine) and _draws(flow, mine))
+            drawn = draws(mine) or (_brought_in(flow, mine) and _draws_elsewhere(flow, mine))
             same = mine.data.get("arguments") == theirs.data.get("arguments")
             return (mine, theirs) if drawn and same else None
     return None
@@ -166,7 +162,7 @@ def _brought_in(flow: Flow, event: Event) -> bool:
     return not given or any(not flow.made_in.get(one) and not flow.requires_grad(one) for one in given)
 
 
-def _draws(flow: Flow, event: Event) -> bool:
+def _draws_elsewhere(flow: Flow, event: Event) -> bool:
     """Whether the lines just above a call, or its own, draw numbers that a seed of the engine's does not govern."""
     lines = flow.recording.sources.get(event.source.file, {}) if event.source else {}
     line = event.source.line if event.source else 0
@@ -181,7 +177,7 @@ def _case(flow: Flow, one: Event, other: Event) -> Case:
         next((f"{sum_:.6g}" for sum_ in event.data.get("checksum") or () if sum_ is not None), "?")
         for event in (one, other)
     ]
-    random = bool(_RANDOM.fullmatch(one.op))
+    random = draws(one)
     how = "it draws" if random else "it takes"
     return Case(
         kind="nondeterminism",

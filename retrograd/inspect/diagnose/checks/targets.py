@@ -5,15 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ..base import Case, Check, Kind, Stage
+from ..distance import PRODUCTS, REGRESSIONS, counts_by_size
 from ..flow import Behind, Flow
 from ..runs import Run
 from ..wanted import optimized
 from ..words import at, listed
 
 KINDS = {"missing-detach": Kind("gradient flows through a target", "warning", Stage.OMISSION)}
-_MATCHING = frozenset({"mul", "cosine_similarity", "matmul", "bmm", "dot", "einsum", "inner"})
+_MATCHING = PRODUCTS | {"cosine_similarity"}
 """Calls that measure how alike two results are, among other uses."""
-_COMPARING = frozenset({"sub", "rsub", "mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss", "kl_div"})
+_SUBTRACTING = frozenset({"sub", "rsub"})
+_COMPARING = _SUBTRACTING | REGRESSIONS | {"kl_div"}
 
 
 def find(flow: Flow) -> Iterator[Case]:
@@ -63,7 +65,8 @@ def _bootstraps(flow: Flow, target: int, prediction: int, row: int) -> bool:
     if not leaves or flow.leaves_behind(theirs) != leaves or mine.calls & theirs.calls:
         return False
     places = [{_place(flow, call) for call in part.calls} for part in (mine, theirs)]
-    return bool(places[0] & places[1]) or _uses(flow, mine, leaves) == _uses(flow, theirs, leaves)
+    alike = bool(places[0] & places[1]) or _uses(flow, mine, leaves) == _uses(flow, theirs, leaves)
+    return alike and (flow.events[row].op.strip("_") not in _SUBTRACTING or counts_by_size(flow, row))
 
 
 def _uses(flow: Flow, part: Behind, leaves: set[int]) -> set[tuple[str, frozenset[int]]]:

@@ -24,7 +24,8 @@ def carried_for_nothing(flow: Flow) -> Iterator[Case]:
     used = {row for run in flow.runs for row in flow.reached_by(run).calls}
     by_line: dict[tuple[SourceLine | None, str, frozenset[int]], list[int]] = {}
     for row in flow.rows.get("operation", ()):
-        weights = _weights(flow, row) if row not in used and flow.has_node(row) else None
+        idle = row not in used and flow.has_node(row)
+        weights = frozenset(flow.trainable(flow.inputs(row))) if idle else None
         if weights:
             by_line.setdefault((flow.events[row].source, flow.events[row].op, weights), []).append(row)
     long = [rows for rows in by_line.values() if len(rows) >= STEPS]
@@ -38,11 +39,6 @@ def carried_for_nothing(flow: Flow) -> Iterator[Case]:
 def _carrying(flow: Flow, row: int) -> SourceLine | None:
     """Return the line on the stack of a call that both takes and sets a variable: ``h = cell(x, h)``."""
     return next((line for line in flow.lines(row) if passed_on(flow.spelling.text(line))), None)
-
-
-def _weights(flow: Flow, row: int) -> frozenset[int]:
-    """Return the leaves to train among what a call takes."""
-    return frozenset(one for one in flow.inputs(row) if flow.requires_grad(one) and flow.is_leaf(one))
 
 
 def _depths(flow: Flow, used: set[int]) -> dict[int, int]:
