@@ -23,6 +23,12 @@ def check_kinds(op: OpDef, operands: list[Any]) -> None:
     refuse_kind(op.name.strip("_"), found, op.kinds)
 
 
+def refuse(condition: bool, message: str) -> None:
+    """``RuntimeError`` where the condition holds."""
+    if condition:
+        raise RuntimeError(message)
+
+
 def refuse_kind(kernel: str, numpy: Any, kinds: str) -> None:
     """``NotImplementedError`` for a dtype of none of the kinds: NumPy's letters, ``w`` for the wide floats alone."""
     if numpy.kind not in kinds and not ("w" in kinds and numpy.kind == "f" and numpy.itemsize > 2):

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from ..tensors.base import TensorBase
+from ..tensors.base import TensorBase, type_name_of
 
 TABLE = Path(__file__).with_name("torch_signatures.txt")
 """One overload a line, written by `docs/make_signatures.py`: ``name(kind argument, *, kind argument=) out``.
@@ -54,14 +54,14 @@ class Parameter:
             return None
         if kind.endswith("]") and isinstance(value, (list, tuple)):
             return next(_misfit_elements(kind, value), None)
-        return None if _fits(kind, value) else f"must be {_SPOKEN.get(kind, kind)}, not {_kind_name(value)}"
+        return None if _fits(kind, value) else f"must be {_SPOKEN.get(kind, kind)}, not {type_name_of(value)}"
 
 
 def _misfit_elements(kind: str, values: Any) -> Iterator[str]:
     element = kind.partition("[")[0]
     for i, v in enumerate(values):
         if not (v is None and element.endswith("?")) and not _fits(element.rstrip("?"), v):
-            yield f"must be {_SPOKEN.get(kind, kind)}, but found element of type {_kind_name(v)} at pos {i}"
+            yield f"must be {_SPOKEN.get(kind, kind)}, but found element of type {type_name_of(v)} at pos {i}"
 
 
 def _fits(kind: str, value: Any) -> bool:
@@ -76,10 +76,6 @@ def _fits(kind: str, value: Any) -> bool:
     if kind == "float":
         return isinstance(value, _NUMBERS) and not isinstance(value, complex)
     return isinstance(value, _NUMBERS) and not kind.endswith("]")
-
-
-def _kind_name(value: Any) -> str:
-    return "Tensor" if isinstance(value, TensorBase) else type(value).__name__
 
 
 Signature = tuple[Parameter, ...]
@@ -140,7 +136,7 @@ def misfit(
     plausible = [c for c, o in zip(complaints, overloads, strict=True) if _may_take(o, count) or len(overloads) == 1]
     if len(plausible) == 1:
         return TypeError(f"{said}(){plausible[0]}")
-    got = ", ".join([*map(_kind_name, args[method:]), *(f"{k}={_kind_name(v)}" for k, v in kwargs.items())])
+    got = ", ".join([*map(type_name_of, args[method:]), *(f"{k}={type_name_of(v)}" for k, v in kwargs.items())])
     forms = "".join(f"\n * ({', '.join(_shown(overload))})" for overload in overloads)
     return TypeError(
         f"{said}() received an invalid combination of arguments - got ({got}), but expected one of:{forms}"

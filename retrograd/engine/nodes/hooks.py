@@ -107,7 +107,7 @@ _TYPE_NAMES = {
 }  # fmt: skip
 
 
-def type_name(sig: Sig) -> str:
+def tensor_type_name(sig: Sig) -> str:
     """The old type string of a tensor, as messages print it: ``torch.FloatTensor``."""
     return "torch." + _TYPE_NAMES.get(sig.dtype.name, sig.dtype.name)
 
@@ -132,7 +132,8 @@ def check_replacement(hook: Any, old: TensorBase | None, new: Any) -> None:
     was, now = old._sig, new._sig
     if now.numpy != was.numpy:
         raise RuntimeError(
-            f"hook '{hook_name(hook)}' has changed the type of value (was {type_name(was)} got {type_name(now)})"
+            f"hook '{hook_name(hook)}' has changed the type of value (was {tensor_type_name(was)} got "
+            f"{tensor_type_name(now)})"
         )
     if now.shape != was.shape:
         raise RuntimeError(

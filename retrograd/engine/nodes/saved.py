@@ -15,7 +15,7 @@ from ..execution import watchers
 from ..switches import state
 from ..tensors.base import LAZY, Meta, TensorBase, is_inference, storage_of, version_of, wrap
 from ..tensors.dtypes import Sig
-from .hooks import type_name
+from .hooks import tensor_type_name
 from .node import GraphNode, Port, edge_parts, edge_to, suffix_free
 
 SECOND_TIME = (
@@ -49,7 +49,7 @@ def set_anomaly_hint(hint: Callable[[], str]) -> None:
 
 
 def _message_type(sig: Sig) -> str:
-    name = type_name(sig)
+    name = tensor_type_name(sig)
     if sig.numpy.kind in "cb":
         return "CPU" + name.removeprefix("torch.").removesuffix("Tensor") + "Type"
     return name

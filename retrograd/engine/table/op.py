@@ -63,20 +63,21 @@ class OpDef:
         self,
         name: str,
         forward: Callable[..., Any],
+        rules_and_facts: dict[str, Any],
         *,
         kind: str = "function",
         node: str | None = None,
-        rules: dict[str, Rule] | None = None,
-        joint: Rule | None = None,
         tensors: str | None = None,
-        facts: dict[str, Any] | None = None,
     ) -> None:
-        facts = facts or {}
         self.name = name
         self.forward = forward
         self.kind = kind
-        self.rules = rules or {}
-        self.joint = joint
+        self._read_parameters()
+        self.rules: dict[str, Rule] = {k: v for k, v in rules_and_facts.items() if k in self.params}
+        """The reverse rule of each differentiable argument."""
+        facts = {k: v for k, v in rules_and_facts.items() if k not in self.params}
+        self.joint: Rule | None = facts.pop("joint", None)
+        """One rule that returns the gradients of all arguments."""
         self.view: bool = facts.pop("view", False)
         """The results share memory with the first tensor argument."""
         self.inplace: bool = facts.pop("inplace", False)
@@ -111,19 +112,22 @@ class OpDef:
         """NumPy's letters for the kinds of dtype that torch's kernel takes, of ``fciub``; ``w`` for floats but half;
         empty: all of them."""
         if facts:
-            raise RowError(f"row {name!r}: unknown facts {sorted(facts)}")
-        self._read_signature(tensors)
+            raise RowError(f"row {name!r}: neither arguments nor facts: {', '.join(sorted(facts))}")
+        self._read_tensors(tensors)
         self._read_rules()
         self.node_name = node or camel_case(name) + "Backward0"
 
     # -- derived from the row
-    def _read_signature(self, tensors: str | None) -> None:
+    def _read_parameters(self) -> None:
         if isinstance(self.forward, np.ufunc):
             self.params: tuple[str, ...] = ("self", "other")[: self.forward.nin]
             self.defaults: tuple[Any, ...] = ()
         else:
             self.params, self.defaults = parameters_of(self.forward)
         self.required = len(self.params) - len(self.defaults)
+
+    def _read_tensors(self, tensors: str | None) -> None:
+        """Which arguments are tensors: those that ``tensors`` names (``name*``: a list), or those with a rule."""
         if tensors is not None:
             named = tensors.split()
         elif self.joint is not None or not self.rules:
@@ -132,7 +136,7 @@ class OpDef:
             named = list(self.rules)
         self.lists = frozenset(n.rstrip("*") for n in named if n.endswith("*"))
         names = [n.rstrip("*") for n in named]
-        unknown = [n for n in (*names, *self.rules) if n not in self.params]
+        unknown = [n for n in names if n not in self.params]
         if unknown:
             raise RowError(f"row {self.name!r}: no such argument: {', '.join(unknown)}")
         self.tensor_names = tuple(n for n in self.params if n in names or n in self.rules)
@@ -239,24 +243,12 @@ def set_dispatcher(caller_of: Callable[[OpDef], Callable[..., Any]]) -> None:
     _caller_of = caller_of
 
 
-def _add(op: OpDef) -> OpDef:
-    if op.name in OPS:
-        raise RowError(f"row {op.name!r} stands twice in the table")
-    OPS[op.name] = op
-    return op
-
-
 def _row(name: str, forward: Any, kind: str, node: str | None, tensors: str | None, rest: dict[str, Any]) -> OpDef:
-    facts = {k: rest.pop(k) for k in _FACTS if k in rest}
-    joint = rest.pop("joint", None)
-    return _add(OpDef(name, forward, kind=kind, node=node, rules=rest, joint=joint, tensors=tensors, facts=facts))
-
-
-_FACTS = (
-    "view", "inplace", "promote", "outputs", "results", "nondiff", "aux", "jvp", "public", "constant", "in_place_node",
-    "numbers", "into", "ndim", "kinds", "truth",
-)  # fmt: skip
-"""What a row may say besides its rules; ``OpDef.__init__`` documents each."""
+    op = OpDef(name, forward, rest, kind=kind, node=node, tensors=tensors)
+    if name in OPS:
+        raise RowError(f"row {name!r} stands twice in the table")
+    OPS[name] = op
+    return op
 
 
 def elementwise(
@@ -289,9 +281,7 @@ def function(
 
 def listwise(name: str, forward: Any, rule: Rule, *, node: str | None = None, **facts: Any) -> OpDef:
     """A linear row whose first argument ``tensors`` is a list; its rule returns one gradient per element."""
-    return _add(
-        OpDef(name, forward, kind="linear", node=node, rules={"tensors": rule}, tensors="tensors*", facts=facts)
-    )
+    return _row(name, forward, "linear", node, "tensors*", {"tensors": rule, **facts})
 
 
 def no_forward_mode(name: str) -> Rule:

@@ -14,7 +14,7 @@ from ..calls.calling import NO_NAMES, called, check_out, is_variadic, renamed, w
 from ..calls.fast_path import with_fast_path
 from ..calls.kinds import kind_check
 from ..calls.out_argument import write_out
-from ..tensors.base import TensorBase, wrap
+from ..tensors.base import TensorBase, type_name_of, wrap
 from .op import OpDef
 from .registry import OPS
 
@@ -22,7 +22,9 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {}
 """Public functions by name, such as ``torch.add``."""
 METHODS: dict[str, Callable[..., Any]] = {}
 """Tensor methods by name, such as ``Tensor.add_``."""
-NAMESPACES: dict[str, dict[str, Callable[..., Any]]] = {}
+NN = "nn.functional"
+"""The namespace of layers and losses, as ``public`` takes it."""
+NAMESPACES: dict[str, dict[str, Callable[..., Any]]] = {NN: {}}
 """Functions of torch's sub-modules: ``NAMESPACES["nn.functional"]["relu"]``."""
 PROPERTIES: dict[str, Callable[[Any], Any]] = {}
 """Tensor properties by name, such as ``Tensor.T``."""
@@ -36,11 +38,6 @@ _SPELLINGS = {
     "concatenate": "cat", "swapaxes": "transpose", "swapdims": "transpose", "ger": "outer",
 }  # fmt: skip
 """Further names torch has for the same function."""
-
-
-def type_name_of(value: Any) -> str:
-    """The name of an argument's type in error messages."""
-    return "Tensor" if isinstance(value, TensorBase) else type(value).__name__
 
 
 def check_tensor(function: str, value: Any, position: int = 1, name: str = "input") -> None:

@@ -157,6 +157,11 @@ def wrap(array: Any, fn: Any = None) -> Any:
     return t
 
 
+def type_name_of(value: Any) -> str:
+    """The name of an argument's type in error messages."""
+    return "Tensor" if isinstance(value, TensorBase) else type(value).__name__
+
+
 def set_array(t: TensorBase, array: Array) -> None:
     """Give a tensor another array (``.data = …``, ``t_()``, ``resize_``)."""
     t._array = array

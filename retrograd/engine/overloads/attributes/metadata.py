@@ -6,7 +6,7 @@ from typing import Any
 
 from ...aliasing.strided import address, element_strides
 from ...aliasing.strided import storage_offset as offset_of
-from ...nodes.hooks import type_name
+from ...nodes.hooks import tensor_type_name
 from ...table.public import METHODS, property_, public
 from ...tensors import convert
 
@@ -93,4 +93,4 @@ def get_device(self: Any) -> int:
 @public("type", function=False)
 def type_(self: Any, dtype: Any = None) -> Any:
     """The old type string, or a conversion."""
-    return type_name(self._sig) if dtype is None else self.to(convert.dtype_of_type(dtype))
+    return tensor_type_name(self._sig) if dtype is None else self.to(convert.dtype_of_type(dtype))

@@ -10,7 +10,7 @@ import numpy as np
 from ...aliasing.inplace import prepare_write
 from ...aliasing.views import requires_grad
 from ...execution.fit import is_expandable_to
-from ...nodes.hooks import type_name
+from ...nodes.hooks import tensor_type_name
 from ...table.public import public
 from ...tensors.base import TensorBase
 
@@ -22,7 +22,8 @@ def _write_each(name: str, self: Any, others: tuple[Any, ...], function: Callabl
     for other in others:
         if other._sig.numpy != self._sig.numpy:
             raise TypeError(
-                f"{name}: expected {type_name(self._sig)} for 'other' (got {type_name(other._sig)}); convert it first"
+                f"{name}: expected {tensor_type_name(self._sig)} for 'other' (got "
+                f"{tensor_type_name(other._sig)}); convert it first"
             )
     arrays = [self._array, *(_expanded(other, self._sig.shape) for other in others)]
     prepare_write(self)
@@ -62,7 +63,7 @@ def map2_(self: Any, x: Any, y: Any, callable: Callable[[Any, Any, Any], Any]) -
 def typename(obj: Any) -> str:
     """The old type name of a tensor, the qualified name of anything else."""
     if isinstance(obj, TensorBase):
-        return type_name(obj._sig)
+        return tensor_type_name(obj._sig)
     named = obj if hasattr(obj, "__qualname__") else type(obj)
     module = getattr(named, "__module__", None)
     if module in (None, "builtins"):

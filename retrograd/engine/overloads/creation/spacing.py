@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 
 from ...aliasing.strided import Geometry, zeros_like_layout
+from ...calls.refusals import refuse
 from ...table.public import public
 from ...tensors.base import TensorBase
 from ...tensors.convert import array_from
 from ...tensors.dtypes import dtype as Dtype  # noqa: N812
 from ...tensors.dtypes import from_numpy_dtype, get_default_dtype, result_dtype, to_numpy_dtype
-from ..spatial.convolution import refuse
 from .creating import as_tensor, finish, numpy_of
 
 

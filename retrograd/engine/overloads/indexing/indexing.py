@@ -8,7 +8,7 @@ import numpy as np
 
 from ...aliasing.inplace import call_inplace
 from ...aliasing.overlapping import check_overlap
-from ...nodes.hooks import type_name
+from ...nodes.hooks import tensor_type_name
 from ...table.public import METHODS, public
 from ...table.registry import OPS, F
 from ...tensors.base import TensorBase, wrap
@@ -176,7 +176,7 @@ def setitem(self: Any, index: Any, value: Any) -> None:
     elif isinstance(value, (int, float, complex, np.generic)):
         _fill_place(target, wrap(np.asarray(value).astype(self._sig.numpy)))
     else:
-        raise TypeError(f"can't assign a {type(value).__name__} to a {type_name(self._sig)}")
+        raise TypeError(f"can't assign a {type(value).__name__} to a {tensor_type_name(self._sig)}")
 
 
 def _is_fill(value: Any, like: Any) -> bool:

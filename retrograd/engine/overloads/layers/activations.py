@@ -9,13 +9,12 @@ import numpy as np
 
 from ...aliasing.inplace import call_inplace
 from ...random import rng_of
-from ...table.public import check_tensor, public
+from ...table.public import NN, check_tensor, public
 from ...table.registry import OPS, F
 from ...tensors.base import wrap
 from ..losses.losses import softmax
 from ..sampling.draw_checks import check_continuous
 
-NN = "nn.functional"
 SELU_ALPHA, SELU_SCALE = 1.6732632423543772848170429916717, 1.0507009873554804934193349852946
 
 

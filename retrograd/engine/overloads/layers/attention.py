@@ -8,12 +8,11 @@ from typing import Any
 import numpy as np
 
 from ...aliasing.views import requires_grad
+from ...calls.refusals import refuse
 from ...forward_mode.forward_ad import carries_tangent
-from ...table.public import NAMESPACES, check_tensor, public
+from ...table.public import NAMESPACES, NN, check_tensor, public
 from ...table.registry import F
 from ...tensors.base import TensorBase, wrap
-from ..losses.losses import NN
-from ..spatial.convolution import refuse
 from .dropout import dropout
 
 

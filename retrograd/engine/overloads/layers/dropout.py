@@ -8,11 +8,10 @@ import numpy as np
 
 from ...aliasing.inplace import call_inplace
 from ...random import rng_of
-from ...table.public import check_tensor, public
+from ...table.public import NN, check_tensor, public
 from ...table.registry import OPS, F
 from ...tensors.base import wrap
 from ...tensors.dtypes import scalar_name
-from ..losses.losses import NN
 from ..sampling.draw_checks import check_probability
 
 _SELU_LOW = 1.7580993408473766

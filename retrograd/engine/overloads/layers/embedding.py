@@ -7,11 +7,10 @@ from typing import Any
 import numpy as np
 
 from ...aliasing.inplace import bump_version
-from ...table.public import check_tensor, public
+from ...calls.refusals import refuse
+from ...table.public import NN, check_tensor, public
 from ...table.registry import F
 from ...tensors.base import wrap
-from ..losses.losses import NN
-from ..spatial.convolution import refuse
 
 
 def _padding_row(padding_idx: int | None, count: int) -> int:

@@ -7,12 +7,11 @@ from typing import Any
 
 import numpy as np
 
+from ...calls.refusals import refuse
 from ...ops.normalization import batch_statistics, row_statistics
-from ...table.public import NAMESPACES, check_tensor, public
+from ...table.public import NAMESPACES, NN, check_tensor, public
 from ...table.registry import F
 from ...tensors.base import wrap
-from ..losses.losses import NN
-from ..spatial.convolution import refuse
 
 _NN = NAMESPACES[NN]
 

@@ -8,11 +8,10 @@ from typing import Any
 import numpy as np
 
 from ...aliasing.inplace import bump_version
+from ...calls.refusals import refuse
 from ...ops.normalization import batch_statistics
-from ...table.public import NAMESPACES, check_tensor, public
+from ...table.public import NAMESPACES, NN, check_tensor, public
 from ...table.registry import F
-from ..losses.losses import NN
-from ..spatial.convolution import refuse
 
 
 def _check_enough(shape: Any) -> None:

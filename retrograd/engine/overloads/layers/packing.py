@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
+from ...calls.refusals import refuse
 from ...table.public import check_tensor, public
 from ...table.registry import F
 from ...tensors.base import TensorBase, wrap
-from ..spatial.convolution import refuse
 
 
 def _places(sizes: Any) -> tuple[Any, Any]:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from ...calls.refusals import refuse
 from ...table.public import check_tensor, public
 from ...table.registry import F
 from ...tensors.base import TensorBase
-from ..spatial.convolution import refuse
 from .dropout import dropout
 from .embedding import linear
 from .packed_recurrent import run_packed

@@ -9,9 +9,9 @@ import numpy as np
 
 from ...aliasing.inplace import call_inplace
 from ...calls.calling import renamed
-from ...table.public import check_tensor, public, type_name_of
+from ...table.public import check_tensor, public
 from ...table.registry import OPS, F
-from ...tensors.base import TensorBase
+from ...tensors.base import TensorBase, type_name_of
 from ...tensors.dtypes import scalar_name
 from ..shapes.rearranging import ints_of
 from .linear_algebra import matmul

@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from ...table.public import check_tensor, public
+from ...table.public import NN, check_tensor, public
 from ...table.registry import F
 from ...tensors.base import TensorBase, wrap
 from ...tensors.dtypes import scalar_name
-from .losses import NN, reduction_of
+from .losses import reduction_of
 
 
 def _lengths(name: str, values: Any, batch: int, most: int | None = None) -> Any:

@@ -5,12 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from ...switches.state import STATE, set_grad_enabled_here
-from ...table.public import check_tensor, public
+from ...table.public import NN, check_tensor, public
 from ...table.registry import OPS, F
 from ...tensors.dtypes import result_dtype
 from ..shapes.shaping_of_pairs import broadcast_pair
 
-NN = "nn.functional"
 _OLD_NORM = OPS["_vector_norm"].with_node("NormBackward1")
 
 

@@ -6,12 +6,12 @@ import math
 from typing import Any
 
 from ...switches.state import STATE, set_grad_enabled_here
-from ...table.public import check_tensor, public
+from ...table.public import NN, check_tensor, public
 from ...table.registry import F
 from ...tensors.base import TensorBase
 from ...warning import warn
 from ..shapes.shaping_of_pairs import broadcast_pair
-from .losses import NN, reduced, reduction_of
+from .losses import reduced, reduction_of
 
 
 def same_shapes(name: str, input: Any, target: Any) -> tuple[Any, Any]:  # noqa: A002

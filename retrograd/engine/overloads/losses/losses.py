@@ -7,14 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from ...table.public import NAMESPACES, check_tensor, public
+from ...table.public import NAMESPACES, NN, check_tensor, public
 from ...table.registry import F
 from ...tensors.base import TensorBase
 from ...tensors.convert import checked_dim
 from ...tensors.dtypes import scalar_name
 from ...warning import warn
 
-NN = "nn.functional"
 _REDUCTIONS = ("none", "mean", "sum")
 
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ...table.public import check_tensor, public
+from ...table.public import NN, check_tensor, public
 from ...table.registry import F
 from .distances import pairwise_distance
-from .losses import NN, reduced, reduction_of
+from .losses import reduced, reduction_of
 
 EMBEDDING_EPS = 1e-12
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...table.public import NAMESPACES, public
-from .losses import NN
+from ...table.public import NAMESPACES, NN, public
 
 _REDUCTIONS = ("none", "mean", "sum")
 

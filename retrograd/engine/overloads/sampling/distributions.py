@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from ...aliasing.inplace import call_inplace
+from ...calls.refusals import refuse
 from ...random import rng_of
 from ...table.op import linear
 from ...table.public import check_tensor, public
@@ -17,7 +18,6 @@ from ...table.registry import OPS, F
 from ...tensors.base import TensorBase
 from ...tensors.dtypes import scalar_name
 from ..creation.creating import finish, numpy_of
-from ..spatial.convolution import refuse
 from .draw_checks import check_continuous, check_integers, check_kind, check_normal
 
 

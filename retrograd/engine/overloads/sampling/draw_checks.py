@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
+from ...calls.refusals import refuse
 from ...tensors.dtypes import scalar_name
 from ...warning import warn
-from ..spatial.convolution import refuse
 
 
 def check_kind(kernel: str, numpy: Any, kinds: str = "f") -> None:

@@ -8,13 +8,13 @@ import numpy as np
 
 from ...aliasing.inplace import call_inplace
 from ...calls.out_argument import created_into
+from ...calls.refusals import refuse
 from ...execution.fit import is_expandable_to
 from ...random import rng_of
 from ...table.op import linear
 from ...table.public import public
 from ...table.registry import OPS, F
 from ..creation.creating import finish, numpy_of, sizes_of
-from ..spatial.convolution import refuse
 from .draw_checks import check_integers, check_kind, check_normal, check_probability, check_uniform
 
 for _node in ("Normal", "Uniform", "Bernoulli"):

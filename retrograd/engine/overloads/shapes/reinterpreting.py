@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from ...aliasing.strided import element_strides
+from ...calls.refusals import refuse
 from ...tensors.base import share_storage, wrap
 from ...tensors.dtypes import scalar_name
-from ..spatial.convolution import refuse
 
 
 def seen_as(self: Any, numpy: Any) -> Any:

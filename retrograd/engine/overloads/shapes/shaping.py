@@ -11,9 +11,9 @@ from ...aliasing.strided import storage_offset as offset_of
 from ...aliasing.views import check_inplace, gradient_edge, requires_grad, set_history
 from ...forward_mode.forward_ad import keep_tangent, tangent_of
 from ...ops.shape import can_view, checked_size
-from ...table.public import check_tensor, property_, public, type_name_of
+from ...table.public import check_tensor, property_, public
 from ...table.registry import COMPOSITES, OPS, F
-from ...tensors.base import TensorBase, set_array, storage_of
+from ...tensors.base import TensorBase, set_array, storage_of, type_name_of
 from ...tensors.convert import checked_dim
 from ...tensors.dtypes import Size, scalar_name
 from ...tensors.dtypes import dtype as dtype_class

@@ -6,8 +6,8 @@ from collections.abc import Callable
 from typing import Any
 
 from ...aliasing.views import has_geometry_of_base, replayed_on
-from ...table.public import public, type_name_of
-from ...tensors.base import TensorBase
+from ...table.public import public
+from ...tensors.base import TensorBase, type_name_of
 
 
 def _check_base(name: str, new_base: Any) -> None:

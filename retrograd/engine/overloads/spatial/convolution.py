@@ -5,16 +5,10 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from ...calls.refusals import refuse
 from ...kernels.sliding import Sizes, sizes_of, transposed_size, window_count, window_span
-from ...table.public import check_tensor, public
+from ...table.public import NN, check_tensor, public
 from ...table.registry import F
-from ..losses.losses import NN
-
-
-def refuse(condition: bool, message: str) -> None:
-    """``RuntimeError`` where the condition holds."""
-    if condition:
-        raise RuntimeError(message)
 
 
 def batched(x: Any, dims: int, what: str) -> tuple[Any, bool]:

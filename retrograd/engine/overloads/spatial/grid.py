@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...table.public import check_tensor, public
+from ...calls.refusals import refuse
+from ...table.public import NN, check_tensor, public
 from ...table.registry import F
 from ...warning import warn
-from ..losses.losses import NN
-from .convolution import refuse
 
 _MODES = ("bilinear", "nearest", "bicubic")
 _PADDINGS = ("zeros", "border", "reflection")

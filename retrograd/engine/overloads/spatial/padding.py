@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...table.public import check_tensor, public
+from ...calls.refusals import refuse
+from ...table.public import NN, check_tensor, public
 from ...table.registry import F
-from ..losses.losses import NN
-from .convolution import refuse
 
 _ROWS = {"reflect": "_reflection_pad{}d", "replicate": "_replication_pad{}d", "circular": "_circular_pad"}
 

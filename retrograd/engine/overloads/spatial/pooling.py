@@ -7,12 +7,11 @@ from typing import Any
 
 import numpy as np
 
+from ...calls.refusals import refuse
 from ...kernels.sliding import Sizes, sizes_of, window_span
 from ...random import rng_of
-from ...table.public import check_tensor, public
+from ...table.public import NN, check_tensor, public
 from ...table.registry import F
-from ..losses.losses import NN
-from .convolution import refuse
 
 
 def publish(name: str, function: Any, *, top: bool = False, out: bool = False) -> None:

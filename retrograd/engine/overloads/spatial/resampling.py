@@ -5,10 +5,9 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from ...table.public import NAMESPACES, check_tensor, public
+from ...calls.refusals import refuse
+from ...table.public import NAMESPACES, NN, check_tensor, public
 from ...table.registry import F
-from ..losses.losses import NN
-from .convolution import refuse
 
 _MODES = {
     "nearest": ("upsample_nearest{}d", (1, 2, 3)),

@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 
 from ...calls.out_argument import created_into
+from ...calls.refusals import refuse
 from ...table.public import check_tensor, public
 from ...table.registry import F
 from ...tensors.convert import checked_dim
 from ...tensors.dtypes import get_default_dtype
 from ..creation.creating import finish, numpy_of
-from ..spatial.convolution import refuse
 
 Dims = tuple[int, ...]
 _WIDER = {np.dtype(np.float32): np.dtype(np.complex64), np.dtype(np.float64): np.dtype(np.complex128)}

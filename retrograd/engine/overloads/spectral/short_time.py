@@ -6,11 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from ...table.public import NAMESPACES, check_tensor, public
+from ...calls.refusals import refuse
+from ...table.public import NAMESPACES, NN, check_tensor, public
 from ...table.registry import F
 from ...tensors.base import wrap
-from ..losses.losses import NN
-from ..spatial.convolution import refuse
 
 
 def _window(window: Any, win_length: int, n_fft: int, numpy: Any) -> Any:

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from ...calls.refusals import refuse
 from ...table.public import public
 from ..creation.creating import finish, numpy_of
-from ..spatial.convolution import refuse
 
 SIGNAL = "signal.windows"
 
