@@ -45,6 +45,14 @@ EDGES = [
            note="parts of a degree", **VALUE_ONLY),
 ]  # fmt: skip
 
+INFINITE = [
+    *calls("logsumexp", [np.array([[-INF, -INF], [1.0, -INF]]), 1], note="nothing but minus infinity", variants=False),
+    *calls("logaddexp logaddexp2", [np.array([1.0, -INF, -INF, 2.0]), np.array([-INF, -INF, 1.0, 3.0])], note="infinite",
+           variants=False),
+    *calls("polar", [np.array([1.0, 0.0, -1.0]), real(3)], note="no positive length", variants=False),
+    *calls(NN + "prelu", [np.array([-1.0, 0.0, 2.0]), np.array([0.25])], note="at zero", variants=False),
+]  # fmt: skip
+
 EMPTY = [
     *calls(NN + "layer_norm", [np.zeros((0, 3)), (0, 3)], [np.zeros((2, 0)), (0,), np.zeros(0)], note="nothing", **VALUE_ONLY),
     *calls(NN + "adaptive_avg_pool1d", [np.zeros((0, 2, 4)), 3], note="no batch", **VALUE_ONLY),
@@ -57,4 +65,12 @@ BY_FREQUENCY = [
     for mode in ("sum", "mean")
 ]  # fmt: skip
 
-SAMPLES: list[Sample] = [*ARGUMENTS, *TRUTH, *COUNTS, *EDGES, *EMPTY, *(s for group in BY_FREQUENCY for s in group)]
+SAMPLES: list[Sample] = [
+    *ARGUMENTS,
+    *TRUTH,
+    *COUNTS,
+    *EDGES,
+    *INFINITE,
+    *EMPTY,
+    *(s for group in BY_FREQUENCY for s in group),
+]

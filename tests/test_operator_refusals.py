@@ -110,13 +110,24 @@ torch.masked.mean(v.long())
 torch.masked.sum(v, mask=m > 0)
 torch.masked.sum(m, (0, 0))
 v.celu()
+torch.masked.amax(c, 1, mask=m[0] > 0)
+torch.masked.softmax(c, 0, mask=m[0] > 0)
+torch.argmax(c)
+torch.argmin(v > 0)
+(v * 1j).lt_(v)
+v.clone().ge_(v * 1j)
+v.clone().gt_(1j)
+torch.nn.functional.sigmoid(v, out=v.clone())
+torch.nn.functional.tanh(v, out=v.clone())
+torch.special.softmax(v, 0, out=v.clone())
+torch.special.log_softmax(v, 0, out=v.clone())
 """
 
 
 def refusal(engine: Any, text: str) -> tuple[str, set[str]]:
     """The type of the error that a call raises, and the words of its first line."""
     try:
-        eval(text, {"torch": engine, "v": engine.ones(3), "m": engine.eye(2)})
+        eval(text, {"torch": engine, "v": engine.ones(3), "m": engine.eye(2), "c": engine.eye(2) * 1j})
     except Exception as error:
         return type(error).__name__, set(re.findall(r"[a-z_]+", str(error).partition("\n")[0].lower()))
     return "none", set()

@@ -41,6 +41,7 @@ x.as_strided((2, 2), (1, 2), 1)
 torch.as_strided_scatter(x, x[0, 0, :2, :2], (2, 2), (1, 2), 1)
 x.scatter_add(0, torch.zeros(1, 1, 2, 2, dtype=torch.int64), x)
 torch.linalg.cross(s, s + 1)
+torch.complex(x, x)
 F.max_unpool2d(*F.max_pool2d(x, 2, return_indices=True), 2)
 """
 
@@ -92,6 +93,8 @@ torch.index_copy(torch.zeros(1, 1, 4, 4), 0, i[0, 0, 0, :1], y)
 torch.index_select(y, 0, i[0, 0, 0, :1])
 torch.linalg.qr(y[0, 0])[1]
 torch.fft.rfft(y).abs()
+torch.complex(y, y).abs()
+torch.polar(y, y).abs()
 """
 
 

@@ -9,7 +9,7 @@ from ..engine.table.methods import FUNCTIONS as _FUNCTIONS
 from ..engine.table.public import NAMESPACES as _NAMESPACES
 from ..engine.table.public import missing_name as _missing_name
 
-_REPEATED = ("relu", "sigmoid", "tanh", "softmax", "log_softmax")
+_REPEATED = ("relu", "softmax", "log_softmax")
 
 globals().update({name: _FUNCTIONS[name] for name in _REPEATED if name in _FUNCTIONS})
 globals().update(_NAMESPACES["nn.functional"])

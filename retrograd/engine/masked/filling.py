@@ -62,7 +62,7 @@ def _highest(function: str, dtype: Any, order: Any) -> Any:
 def _extreme(function: str, dtype: Any, infinity: float, end: str) -> Any:
     if dtype.is_floating_point:
         return infinity
-    return _refuse(function, dtype) if dtype.is_complex or dtype is bool_ else getattr(iinfo(dtype), end)
+    return _refuse(function, dtype) if dtype is bool_ else getattr(iinfo(dtype), end)
 
 
 def _of_norm(function: str, dtype: Any, order: Any) -> Any:

@@ -25,11 +25,57 @@ elementwise(
     self=lambda g, self, negative_slope: F._where(self > 0, g, g * negative_slope),
     kinds="f",
 )  # fmt: skip
+
+
+def _prelu_backward(grad_output: Any, self: Any, weight: Any) -> tuple[Any, Any]:
+    """The gradients of ``self`` and of ``weight``, the latter not yet summed."""
+    above = self > 0
+    return (
+        np.where(above, grad_output, grad_output * weight),
+        np.where(above, self.dtype.type(0), grad_output * self),
+    )
+
+
+def _prelu_jvp(primal: Any, tangents: Any, results: Any) -> Any:
+    self, weight = primal
+    below = _tangent(tangents, 0, self) * weight + _tangent(tangents, 1, weight) * self
+    return F._where(self >= 0, _tangent(tangents, 0, self), below)
+
+
+def _prelu_second_order(
+    grads: Any, needs: tuple[bool, ...], grad_output: Any, self: Any, weight: Any
+) -> tuple[Any, ...]:  # fmt: skip
+    slope, share = grads
+    nothing = F.zeros_like(grad_output)
+    return (
+        F._where(self >= 0, slope, slope * weight + share * self) if needs[0] else None,
+        F._where(self >= 0, nothing, grad_output * share) if needs[1] else None,
+        F._where(self >= 0, nothing, grad_output * slope) if needs[2] else None,
+    )
+
+
+def _prelu_backward_jvp(primal: Any, tangents: Any, results: Any) -> Any:
+    grad_output, self, weight = primal
+    g, x, w = [_tangent(tangents, i, primal[i]) for i in range(3)]
+    return (
+        F._where(self >= 0, g, g * weight + grad_output * w),
+        F._where(self >= 0, F.zeros_like(g), grad_output * x + g * self),
+    )
+
+
+def _tangent(tangents: Any, place: int, like: Any) -> Any:
+    return tangents[place] if place in tangents else F.zeros_like(like)
+
+
+# PyTorch counts 0 to the lower side in the value and its gradient, to the upper side in the derivatives of both.
 elementwise(
     "_prelu_kernel", lambda self, weight: np.where(self > 0, self, self * weight), tensors="self weight", promote="",
-    self=lambda g, self, weight: F._where(self > 0, g, g * weight),
-    weight=lambda g, self: F._where(self > 0, F.zeros_like(g), g * self),
+    joint=lambda g, needs, self, weight: F._prelu_backward(g, self, weight), jvp=_prelu_jvp,
     kinds="f",
+)  # fmt: skip
+elementwise(
+    "_prelu_backward", _prelu_backward, node="PreluKernelBackwardBackward0", tensors="grad_output self weight",
+    outputs=2, promote="", joint=_prelu_second_order, jvp=_prelu_backward_jvp,
 )  # fmt: skip
 elementwise(
     "_rrelu", lambda self, noise: np.where(self > 0, self, self * noise).astype(self.dtype),

@@ -13,6 +13,7 @@ from ..kernels.choosing import kept, positive
 from ..kernels.in_pieces import scaled_into
 from ..table.op import elementwise, linear, nondifferentiable, underivable
 from ..table.registry import F
+from ..tensors.dtypes import scalar_name
 
 # -- arithmetic
 
@@ -399,18 +400,23 @@ _ufunc: Any
 
 def _ordering(name: str, compare: Any) -> Any:
     def forward(self: Any, other: Any) -> Any:
-        if np.iscomplexobj(self) or np.iscomplexobj(other):
-            raise NotImplementedError(f'"{name}" not implemented for complex numbers, which have no order')
+        for operand in (self, other):
+            if np.iscomplexobj(operand):
+                dtype = scalar_name(np.result_type(operand, np.complex64))
+                raise NotImplementedError(
+                    f"\"{name}_cpu\" not implemented for '{dtype}': complex numbers have no order"
+                )
         return compare(self, other)
 
     forward.__doc__ = f"Element-wise {name}."
     return forward
 
 
-for _name, _ufunc in {
+COMPARISONS = {
     "eq": np.equal, "ne": np.not_equal, "lt": _ordering("lt", np.less), "le": _ordering("le", np.less_equal),
     "gt": _ordering("gt", np.greater), "ge": _ordering("ge", np.greater_equal),
-}.items():  # fmt: skip
+}  # fmt: skip
+for _name, _ufunc in COMPARISONS.items():
     nondifferentiable(_name, _ufunc, tensors="self other", promote="common", inplace=True)
 for _name, _ufunc in {
     "logical_and": np.logical_and, "logical_or": np.logical_or, "logical_xor": np.logical_xor,

@@ -9,7 +9,7 @@ import numpy as np
 
 from ..table.op import elementwise, nondifferentiable, underivable
 from ..table.registry import F
-from .elementwise import conj, whole_divisor
+from .elementwise import COMPARISONS, conj, whole_divisor
 
 LOG2 = math.log(2)
 
@@ -46,14 +46,14 @@ def _logaddexp(self: Any, other: Any) -> Any:
 
 elementwise(
     "logaddexp", _logaddexp, numbers=False,
-    self=lambda g, self, other: g * conj(F.sigmoid(self - other)),
-    other=lambda g, self, other: g * conj(F.sigmoid(other - self)),
+    self=lambda g, self, other: g / conj(F.exp(other - self) + 1),
+    other=lambda g, self, other: g / conj(F.exp(self - other) + 1),
     kinds="fc",
 )  # fmt: skip
 elementwise(
     "logaddexp2", np.logaddexp2, numbers=False, node="Logaddexp2Backward0",
-    self=lambda g, self, other: g * F.sigmoid((self - other) * LOG2),
-    other=lambda g, self, other: g * F.sigmoid((other - self) * LOG2),
+    self=lambda g, self, other: g / (F.exp2(other - self) + 1),
+    other=lambda g, self, other: g / (F.exp2(self - other) + 1),
     kinds="fc",
 )  # fmt: skip
 
@@ -283,9 +283,7 @@ elementwise(
 
 # -- in place, a comparison takes the place of a differentiable value: its gradient is zero
 
-for _name, _compare in {
-    "eq": np.equal, "ne": np.not_equal, "lt": np.less, "le": np.less_equal, "gt": np.greater, "ge": np.greater_equal,
-}.items():  # fmt: skip
+for _name, _compare in COMPARISONS.items():
     elementwise(
         f"_{_name}_inplace_number", _compare, node=_name.capitalize() + "Backward0", tensors="self other",
         self=lambda g: F.zeros_like(g),

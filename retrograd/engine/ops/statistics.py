@@ -298,9 +298,7 @@ def _logsumexp(self: Any, dim: Any, keepdim: bool = False) -> Any:
 
 def _logsumexp_back(g: Any, self: Any, result: Any, dim: Any, keepdim: bool) -> Any:
     sizes = tuple(self.shape)
-    result = restored(result, sizes, dim, keepdim)
-    result = F.masked_fill(result, result == -np.inf, 0.0)
-    return restored(g, sizes, dim, keepdim) * conj(F.exp(self - result))
+    return restored(g, sizes, dim, keepdim) * conj(F.exp(self - restored(result, sizes, dim, keepdim)))
 
 
 function("logsumexp", _logsumexp, promote="float", self=_logsumexp_back)

@@ -193,7 +193,7 @@ def _polar(abs: Any, angle: Any) -> Any:  # noqa: A002
 
 linear(
     "_complex", _complex, node="ComplexBackward0", tensors="real imag",
-    real=lambda g: F.real(g), imag=lambda g: F.imag(g), jvp=lambda primal, tangents, results: F._complex(
+    real=lambda g, real: F.real(g), imag=lambda g, imag: F.imag(g), jvp=lambda primal, tangents, results: F._complex(
         tangents.get(0, F.zeros_like(primal[0])), tangents.get(1, F.zeros_like(primal[1]))),
 )  # fmt: skip
 
@@ -211,7 +211,7 @@ def _polar_jvp(primal: Any, tangents: Any, results: Any) -> Any:
 
 elementwise(
     "_polar", _polar, node="PolarBackward0", tensors="abs angle", promote="",
-    abs=lambda g, angle: F.real(F.conj(g) * F._polar(F.ones_like(angle), angle)),
+    abs=lambda g, result: F.real(F.conj(g) * F.sgn(result)),
     angle=lambda g, result: F.real(F.conj(g) * (1j * result)),
     jvp=_polar_jvp, kinds="w",
 )  # fmt: skip

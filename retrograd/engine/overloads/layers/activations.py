@@ -16,6 +16,8 @@ from ..losses.losses import softmax
 from ..sampling.draw_checks import check_continuous
 
 SELU_ALPHA, SELU_SCALE = 1.6732632423543772848170429916717, 1.0507009873554804934193349852946
+_WITHOUT_OUT = ("glu", "sigmoid", "tanh")
+"""Activations that take neither ``inplace`` nor ``out=``."""
 
 
 def activation(
@@ -58,10 +60,11 @@ def activation(
         return call_inplace(op.in_place, (input, *arguments(args, kwargs)[0]), {})
 
     call.__name__ = call.__qualname__ = name
-    call.__doc__ = op.forward.__doc__ or f"The activation {name}, element by element."
+    own = "" if isinstance(op.forward, np.ufunc) else op.forward.__doc__
+    call.__doc__ = own or f"The activation {name}, element by element."
     call_in_place.__name__ = call_in_place.__qualname__ = name + "_"
     call_in_place.__doc__ = f"In-place {name}."
-    public(name, namespace=NN, out=not takes_inplace and name != "glu", row=short)(call)
+    public(name, namespace=NN, out=not takes_inplace and name not in _WITHOUT_OUT, row=short)(call)
     if top:
         public(name, method=name == "hardshrink", out=name in ("threshold", "hardshrink"))(call)
     if twin:
@@ -89,6 +92,8 @@ activation("softplus", takes_inplace=False)
 activation("softshrink", takes_inplace=False)
 activation("hardshrink", top=True, takes_inplace=False)
 activation("glu", takes_inplace=False)
+activation("sigmoid", takes_inplace=False)
+activation("tanh", takes_inplace=False)
 
 
 @public("softsign", namespace=NN)

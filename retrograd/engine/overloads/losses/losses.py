@@ -43,6 +43,8 @@ def _with_stacklevel(f: Any) -> Any:
 public("softmax", out=True)(softmax)
 public("log_softmax", out=True)(log_softmax)
 public("softmax", namespace=NN)(_with_stacklevel(softmax))
+public("softmax", namespace="special")(softmax)
+public("log_softmax", namespace="special")(log_softmax)
 public("log_softmax", namespace=NN)(_with_stacklevel(log_softmax))
 
 
