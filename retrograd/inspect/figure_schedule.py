@@ -10,7 +10,7 @@ runs and in one of many after that, and are None (not measured) in the others.
 
 from __future__ import annotations
 
-AT_FIRST = 4
+AT_FIRST = 2
 """Runs from the beginning of a recording in which every figure is taken."""
 EVERY = 17
 """Of later runs one in so many; a prime, so that of the several runs of a step each gets its turn."""
