@@ -36,6 +36,7 @@ COUNTS = [
 ]  # fmt: skip
 
 EDGES = [
+    *calls("addcmul", [ints(3), ints(3, start=1), ints(3, start=2), {"value": 1.5}], note="a fraction for integers", **VALUE_ONLY),
     *calls("logit", [np.array([-0.5, 0.3, 1.5]), 1.0], [np.array([-0.5, 0.3, 1.5]), 0.0], note="bounds", **VALUE_ONLY),
     *calls("nextafter", [np.array([1.0, 2.0]), np.array([2.0, 2.0])], note="equal", **VALUE_ONLY),
     *calls("polygamma", [1, Const(np.array([0.0, -1.0, -3.0, INF, -INF, -0.5]))],

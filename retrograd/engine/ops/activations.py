@@ -11,6 +11,7 @@ from ..kernels import error_function
 from ..kernels.in_pieces import piecewise
 from ..table.op import elementwise, function
 from ..table.registry import F
+from ..tensors.numbers_ import real_number
 from .reduce import axes_of
 
 SQRT_2_OVER_PI = math.sqrt(2.0 / math.pi)
@@ -88,6 +89,7 @@ elementwise(
 
 def _threshold(self: Any, threshold: float, value: float) -> Any:
     """``self`` where it is above ``threshold``, ``value`` elsewhere."""
+    threshold = real_number(threshold)
     bound = threshold if self.dtype.kind == "f" else int(threshold)
     return np.where(self <= bound, self.dtype.type(value), self)
 
@@ -123,7 +125,7 @@ elementwise("hardswish", lambda self: self * _hardsigmoid(self), public=False, s
 
 
 def _softshrink(self: Any, lambd: float = 0.5) -> Any:
-    if lambd < 0:
+    if real_number(lambd) < 0:
         raise RuntimeError(f"lambda must be greater or equal to 0, but found to be {lambd}.")
     size = self.dtype.type(lambd)
     return np.where(self > size, self - size, np.where(self < -size, self + size, self * 0)).astype(self.dtype)
@@ -131,6 +133,7 @@ def _softshrink(self: Any, lambd: float = 0.5) -> Any:
 
 def _hardshrink(self: Any, lambd: float = 0.5) -> Any:
     """``self`` where it is outside of ``[-lambd, lambd]``, 0 inside."""
+    lambd = real_number(lambd)
     return np.where((self >= -lambd) & (self <= lambd), self.dtype.type(0), self)
 
 
@@ -143,8 +146,8 @@ elementwise("hardshrink", _hardshrink, tensors="self",
 
 
 def _elu(self: Any, alpha: float = 1.0, scale: float = 1.0, input_scale: float = 1.0) -> Any:
-    low = np.expm1(np.minimum(self, 0) * input_scale) * (alpha * scale)
-    return np.where(self > 0, self * scale, low).astype(self.dtype)
+    low = np.expm1(np.minimum(self, 0) * real_number(input_scale)) * real_number(alpha * scale)
+    return np.where(self > 0, self * real_number(scale), low).astype(self.dtype)
 
 
 def _elu_slope(g: Any, self: Any, alpha: float, scale: float, input_scale: float) -> Any:
@@ -157,7 +160,7 @@ elementwise("elu", _elu, tensors="self", public=False, in_place_node="EluBackwar
 
 def _celu(self: Any, alpha: float = 1.0) -> Any:
     """``max(0, x) + min(0, alpha * (exp(x / alpha) - 1))``."""
-    if not alpha:
+    if not real_number(alpha):
         raise RuntimeError("ZeroDivisionError: alpha cannot be 0 for CELU")
     return np.where(self > 0, self, np.expm1(np.minimum(self, 0) / alpha) * alpha).astype(self.dtype)
 
@@ -238,7 +241,7 @@ def _mish_slope(g: Any, self: Any) -> Any:
 
 def _softplus(self: Any, beta: float = 1.0, threshold: float = 20.0) -> Any:
     scaled = self * self.dtype.type(beta)
-    return np.where(scaled > threshold, self, _log_one_plus_exp(scaled) / beta).astype(self.dtype)
+    return np.where(scaled > real_number(threshold), self, _log_one_plus_exp(scaled) / beta).astype(self.dtype)
 
 
 def _softplus_slope(g: Any, self: Any, beta: float, threshold: float) -> Any:

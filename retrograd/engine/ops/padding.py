@@ -12,6 +12,7 @@ import numpy as np
 from ..kernels.separable import add_at, take_along
 from ..table.op import linear
 from ..table.registry import F
+from ..tensors.numbers_ import checked_number
 
 
 def _pairs(pad: tuple[int, ...], ndim: int) -> list[tuple[int, int, int]]:
@@ -34,7 +35,7 @@ def _constant_pad_nd(self: Any, pad: tuple[int, ...], value: Any = 0) -> Any:
             )
         read[axis] = slice(max(-before, 0), n - max(-after, 0))
         write[axis] = slice(max(before, 0), shape[axis] - max(after, 0))
-    out = np.full(shape, value, self.dtype)
+    out = np.full(shape, checked_number(value, self.dtype), self.dtype)
     out[tuple(write)] = self[tuple(read)]
     return out
 

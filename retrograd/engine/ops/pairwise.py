@@ -9,6 +9,7 @@ import numpy as np
 
 from ..table.op import elementwise, nondifferentiable, underivable
 from ..table.registry import F
+from ..tensors.numbers_ import checked_number
 from .elementwise import COMPARISONS, conj, whole_divisor
 
 LOG2 = math.log(2)
@@ -246,6 +247,8 @@ def _lerp_fraction(self: Any, end: Any, weight: Any) -> Any:
 
 def _lerp(self: Any, end: Any, weight: Any) -> Any:
     """``self + weight * (end - self)``."""
+    if not isinstance(weight, np.ndarray):
+        weight = checked_number(weight, self.dtype)
     return _lerp_fraction(self, end, weight).astype(self.dtype)
 
 
@@ -261,12 +264,12 @@ elementwise(
 
 def _addcmul(self: Any, tensor1: Any, tensor2: Any, value: Any = 1) -> Any:
     """``self + value * tensor1 * tensor2``."""
-    return self + value * tensor1 * tensor2
+    return self + checked_number(value, self.dtype) * tensor1 * tensor2
 
 
 def _addcdiv(self: Any, tensor1: Any, tensor2: Any, value: Any = 1) -> Any:
     """``self + value * tensor1 / tensor2``."""
-    return self + value * (tensor1 / tensor2)
+    return self + checked_number(value, self.dtype) * (tensor1 / tensor2)
 
 
 elementwise(

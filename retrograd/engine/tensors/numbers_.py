@@ -64,6 +64,14 @@ def checked_number(value: Any, numpy: Any) -> Any:
     return int(value) % (1 << 8 * numpy.itemsize) if numpy.kind == "u" else int(value)
 
 
+def real_number(value: Any) -> Any:
+    """A number for a parameter that must be real; ``RuntimeError`` in torch's words if it has an imaginary part."""
+    if isinstance(value, (complex, np.complexfloating)):
+        return checked_number(value, _DOUBLE)
+    return value
+
+
+_DOUBLE = np.dtype(np.float64)
 _C_NAMES = {"float16": "c10::Half", "float32": "float", "float64": "double", "int32": "int"}
 
 
