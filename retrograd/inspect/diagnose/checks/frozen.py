@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections.abc import Iterator
+from itertools import pairwise
 
 from ...snapshot import SourceLine
 from ..base import Case, Check, Kind, Stage
@@ -75,13 +77,23 @@ def _frozen_amid_training(flow: Flow) -> dict[int, int]:
     for leaf, arrivals in flow.accumulated.items():
         row = flow.switched_off(leaf, len(flow.events))
         following = None if row is None else flow.run_after(row)
-        used = max(flow.told_of.get((leaf, action), (-1,))[-1] for action in ("step", "zero_grad"))
-        if row is not None and following is not None and arrivals[0] < row and following.begin < used:
+        if row is not None and following is not None and arrivals[0] < row and _goes_on(flow, leaf, following.begin):
             found[leaf] = row
     never = [leaf for leaf in held if leaf not in flow.accumulated]
     if never and len(never) == len(held) and last_run > 0:  # the optimizer has nothing at all to do
         found |= _frozen(flow, never, last_run)
     return found
+
+
+def _goes_on(flow: Flow, leaf: int, begin: int) -> bool:
+    """Whether a leaf's optimizer, after a row, steps or clears twice without a gradient that arrived in between."""
+    arrivals = flow.accumulated[leaf]
+    for action in ("step", "zero_grad"):
+        uses = flow.told_of.get((leaf, action), [])
+        vain = (bisect_left(arrivals, last) == bisect_left(arrivals, use) for last, use in pairwise([-1, *uses]))
+        if any(nothing and use > begin for use, nothing in zip(uses, vain, strict=True)):
+            return True
+    return False
 
 
 def _case(flow: Flow, leaves: list[int], source: SourceLine | None, failed: Run | None) -> Case:
