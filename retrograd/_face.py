@@ -9,7 +9,7 @@ from .engine.custom_op.tags import Tag
 from .engine.devices.mixed_precision import GradScaler, autocast
 from .engine.devices.uncompiled import compile  # noqa: A004 - torch's name
 from .engine.forward_mode.forward_ad import _set_fwd_grad_enabled
-from .engine.overriding.asking import offer as _offer
+from .engine.overriding.wrappers import make_overridable as _make_overridable
 from .engine.random import Generator, default_generator, get_rng_state, initial_seed, manual_seed, set_rng_state
 from .engine.scope import scope
 from .engine.switches.anomaly import is_anomaly_check_nan_enabled, is_anomaly_enabled
@@ -75,4 +75,4 @@ NAMES |= {d.name: d for d in _ALL_DTYPES} | _DTYPE_ALIASES | _FUNCTIONS
 
 def offer_operators(namespace: dict[str, Any]) -> None:
     """Let modes and classes with ``__torch_function__`` be asked by the functions of ``import retrograd as torch``."""
-    _offer(namespace, "torch", _FUNCTIONS)
+    _make_overridable(namespace, "torch", _FUNCTIONS)

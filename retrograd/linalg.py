@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 from .engine.ops.solving import LinAlgError
-from .engine.overriding.asking import offer as _offer
+from .engine.overriding.wrappers import make_overridable as _make_overridable
 from .engine.table.methods import FUNCTIONS as _FUNCTIONS
 from .engine.table.public import NAMESPACES as _NAMESPACES
 from .engine.table.public import missing_name as _missing_name
 
 assert _FUNCTIONS
 globals().update(_NAMESPACES["linalg"])
-_offer(globals(), "torch.linalg", [*_NAMESPACES["linalg"]])
+_make_overridable(globals(), "torch.linalg", [*_NAMESPACES["linalg"]])
 
 
 def __getattr__(name: str) -> Any:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from .engine.overriding.asking import install, overridable
 from .engine.overriding.function_modes import TorchFunctionMode
 from .engine.overriding.function_modes import current_modes as _get_current_function_mode_stack
 from .engine.overriding.overrides import handle_torch_function, has_torch_function, resolve_name
+from .engine.overriding.wrappers import install, overridable
 from .engine.tensors.tensor import Tensor
 
 

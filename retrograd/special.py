@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from .engine.overriding.asking import offer as _offer
+from .engine.overriding.wrappers import make_overridable as _make_overridable
 from .engine.table.methods import FUNCTIONS as _FUNCTIONS
 from .engine.table.public import NAMESPACES as _NAMESPACES
 from .engine.table.public import missing_name as _missing_name
@@ -13,7 +13,7 @@ _REPEATED = ("logsumexp",)
 
 globals().update({name: _FUNCTIONS[name] for name in _REPEATED if name in _FUNCTIONS})
 globals().update(_NAMESPACES["special"])
-_offer(globals(), "torch.special", [*_NAMESPACES["special"], *_REPEATED])
+_make_overridable(globals(), "torch.special", [*_NAMESPACES["special"], *_REPEATED])
 
 
 def __getattr__(name: str) -> Any:

@@ -9,7 +9,7 @@ from ..engine.execution.backward import backward, grad
 from ..engine.execution.root_gradients import shapes_of as _calculate_shape
 from ..engine.function.function import Function
 from ..engine.nodes.saved import SavedTensor
-from ..engine.overriding.asking import offer as _offer
+from ..engine.overriding.wrappers import make_overridable as _make_overridable
 from ..engine.profiling.steps import ProfilerActivity, kineto_available
 from ..engine.switches.anomaly import detect_anomaly, set_detect_anomaly
 from ..engine.switches.engine_switches import (
@@ -40,7 +40,7 @@ def __getattr__(name: str) -> Any:
     raise AttributeError(f"module 'retrograd.autograd' has no attribute '{name}'")
 
 
-_offer(globals(), "torch.autograd", ["grad"])
+_make_overridable(globals(), "torch.autograd", ["grad"])
 
 __all__ = [
     "Function", "ProfilerActivity", "SavedTensor", "Variable", "_calculate_shape",

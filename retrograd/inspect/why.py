@@ -116,7 +116,7 @@ class _Seen:
     def _none(self, gradient: Gradient) -> tuple[str, tuple[str, ...]]:
         head = f"The gradient of {self.name} is None"
         rows, reached = self._way_forward()
-        path = tuple(_told(self.flow.events[row]) for row in rows)
+        path = tuple(_event_text(self.flow.events[row]) for row in rows)
         cut = next((row for row in rows if self.flow.events[row].kind == "cut"), None)
         if _basic(gradient):
             return f"{head}: {_basic(gradient)}.", path
@@ -124,7 +124,7 @@ class _Seen:
             return f"{head}: no backward run was recorded.", path
         if cut is not None and reached:
             event = self.flow.events[cut]
-            return f"{head}: the way to the loss is cut by {_told(event)}.", path
+            return f"{head}: the way to the loss is cut by {_event_text(event)}.", path
         if not rows:
             return f"{head}: nothing was computed from it.", path
         return f"{head}: no backward run started from anything computed from it; it was last used by {path[-1]}.", path
@@ -157,10 +157,10 @@ class _Seen:
         for shot in reversed(self.trace.graphs):
             if state != "fine" and self.name in shot.name and shot.measures:
                 order = _way_down(shot, shot.name.index(self.name))
-                path = tuple(_node_told(shot, row) for row in reversed(order))
+                path = tuple(_node_text(shot, row) for row in reversed(order))
                 born = next((row for row in order if _born(shot, row, state)), None)
                 if born is not None:
-                    return f"{head}: {_node_told(shot, born)} is the first that passes on such a gradient.", path
+                    return f"{head}: {_node_text(shot, born)} is the first that passes on such a gradient.", path
                 return f"{head}: it is so from the start of backward on.", path
         return f"{head}.", ()
 
@@ -194,11 +194,11 @@ def _born(shot: GraphSnapshot, row: int, state: str) -> bool:
     return not given and bool((value.get("out_nan_count") or 0) + (value.get("out_inf_count") or 0))
 
 
-def _node_told(shot: GraphSnapshot, row: int) -> str:
+def _node_text(shot: GraphSnapshot, row: int) -> str:
     return _at(shot.name[row] or shot.op[row] if shot.kind[row] == "leaf" else shot.op[row], shot.source[row])
 
 
-def _told(event: Event) -> str:
+def _event_text(event: Event) -> str:
     return _at(event.op, event.source)
 
 

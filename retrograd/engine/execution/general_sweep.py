@@ -16,7 +16,7 @@ from .fit import fit_one, fit_results
 Heap = list[tuple[float, Any]]
 
 
-def run_in_general(node: Any, g: Any, heap: Heap, task: Any) -> None:
+def run_general(node: Any, g: Any, heap: Heap, task: Any) -> None:
     """Run a node of any kind: what it saved is checked and unpacked as in a full run."""
     grads = g if len(node._sigs) > 1 else [None if g is NOTHING else g]
     passed: list[Any] | None = [] if observe.HEAR_SWEEPS else None
@@ -95,11 +95,11 @@ class Run:
 _number_of = attrgetter("_number")
 
 
-GraphNode._sweep = GraphNode._sweep_observed = GraphNode._sweep_tensors = run_in_general
+GraphNode._sweep = GraphNode._sweep_observed = GraphNode._sweep_tensors = run_general
 
 
-def run_closely(node: Any, g: Any, heap: Heap, task: Any) -> Any:
+def run_without_fast_path(node: Any, g: Any, heap: Heap, task: Any) -> Any:
     """Run a node whose own ``_sweep`` may not be used now."""
     if node.accumulates or node.__class__ is Port or node.__class__ is Run:
         return node._sweep(g, heap, task)
-    return run_in_general(node, g, heap, task)
+    return run_general(node, g, heap, task)

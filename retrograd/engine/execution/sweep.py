@@ -29,7 +29,7 @@ from ..overriding import overrides
 from ..switches import state
 from ..tensors.base import LAZY
 from . import watchers
-from .general_sweep import Heap, Run, run_closely
+from .general_sweep import Heap, Run, run_without_fast_path
 from .tensor_sweep import run_on_tensors
 
 OpNode._sweep_tensors = run_on_tensors
@@ -76,7 +76,7 @@ class Sweep:
                 if node._number >= last and g is not NOTHING:
                     node = node._sweep(g, heap, self)
                 else:
-                    node = run_closely(node, g, heap, self)
+                    node = run_without_fast_path(node, g, heap, self)
                 if node is None:
                     if not heap:
                         return
@@ -96,8 +96,8 @@ class Sweep:
             while node is not None or heap:
                 node = heappop(heap)[1] if node is None else heappushpop(heap, (-node._number, node))[1]
                 g, node._pending = node._pending, None
-                closely = g is NOTHING or node._number < last
-                node = run_closely(node, g, heap, self) if closely else getattr(node, way)(g, heap, self)
+                slow = g is NOTHING or node._number < last
+                node = run_without_fast_path(node, g, heap, self) if slow else getattr(node, way)(g, heap, self)
         except BaseException:
             self.failed = node
             if observe.HEAR_SWEEPS:

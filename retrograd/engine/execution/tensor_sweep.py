@@ -1,6 +1,6 @@
 """The sweep's step for nodes of rows when a graph is created: their rules run on tensors.
 
-``run_in_general`` means the same and does it in 15 calls more; it takes the nodes of several outputs or lists, and
+``run_general`` means the same and does it in 15 calls more; it takes the nodes of several outputs or lists, and
 those that look closely at what they saved.
 """
 
@@ -11,14 +11,14 @@ from typing import Any
 
 from ..nodes.node import NOTHING
 from .fit import fit_tensor
-from .general_sweep import Heap, run_in_general
+from .general_sweep import Heap, run_general
 
 
 def run_on_tensors(node: Any, g: Any, heap: Heap, task: Any) -> Any:
     """Run a node on a tensor; returns one of the nodes that it leads to and that wait now."""
     op, values = node.op, node.saved
     if op.outputs != 1 or op.lists or values is None:
-        return run_in_general(node, g, heap, task)
+        return run_general(node, g, heap, task)
     if op.saved_places:  # its own output, and what its forward computed besides
         values = list(values)
         for k in op.saved_places:

@@ -214,7 +214,7 @@ class GraphNode:
         raise NotImplementedError
 
     _sweep: Any
-    """``run_in_general``, put here by the sweep; classes made from rows have their own."""
+    """``run_general``, put here by the sweep; classes made from rows have their own."""
     _sweep_observed: Any
     """The same in a run that observers hear of."""
     _sweep_tensors: Any

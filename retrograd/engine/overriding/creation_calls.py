@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from ..switches.state import STATE
 from ..tensors.base import TensorBase
-from .asking import public_functions
+from .wrappers import public_functions
 
 _ALIKE: Final = ("empty_like", "full_like", "ones_like", "rand_like", "randn_like", "randint_like", "zeros_like")
 _NAMES: Final = {

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from . import asking, overrides
+from . import overrides, wrappers
 
 
 class TorchFunctionMode:
@@ -21,7 +21,7 @@ class TorchFunctionMode:
         raise NotImplementedError
 
     def __enter__(self) -> Any:
-        asking.install()
+        wrappers.install()
         overrides.HERE.modes.append(self)
         return self
 

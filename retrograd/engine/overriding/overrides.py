@@ -1,7 +1,7 @@
 """``__torch_function__``: classes and modes that override functions and methods on their tensors.
 
 Nothing of this costs a program that does not use it: only when the first subclass of ``Tensor`` is defined or the
-first mode is entered are the public functions replaced by ones that ask (``asking.install``).  The engine itself
+first mode is entered are the public functions replaced by wrappers (``wrappers.install``).  The engine itself
 calls operators beneath them.
 """
 
@@ -27,9 +27,9 @@ class _Here(threading.local):
 
 HERE = _Here()
 NAMES: dict[Any, str] = {}
-"""Function that asks -> its name from ``torch`` on."""
+"""Overridable function -> its name from ``torch`` on."""
 INSTALLED = False
-"""Whether the public functions ask (``asking.install``); from then on they do until the program ends."""
+"""Whether the public functions are wrapped (``wrappers.install``); they stay so until the program ends."""
 _NUMBERS_AND_TEXT = frozenset({int, float, bool, str, complex, type(None), slice})
 
 
@@ -104,7 +104,7 @@ def _as(value: Any, cls: type) -> Any:
     return value
 
 
-def asks(value: Any) -> bool:
+def overrides_functions(value: Any) -> bool:
     """Whether a value's class has a ``__torch_function__`` of its own (a plain tensor's does not count)."""
     cls = value.__class__
     if cls is tensor_class() or cls in _NUMBERS_AND_TEXT or isinstance(value, type):
@@ -119,10 +119,10 @@ def answers(cls: type) -> bool:
 
 
 def overloaded(values: Iterable[Any]) -> list[Any]:
-    """One value of each asking class, left to right, subclasses before the classes they come from."""
+    """One value of each overriding class, left to right, subclasses before the classes they come from."""
     found: list[Any] = []
     for value in values:
-        if not asks(value) or any(type(value) is type(other) for other in found):
+        if not overrides_functions(value) or any(type(value) is type(other) for other in found):
             continue
         place = next((i for i, other in enumerate(found) if issubclass(type(value), type(other))), len(found))
         found.insert(place, value)
@@ -130,11 +130,11 @@ def overloaded(values: Iterable[Any]) -> list[Any]:
 
 
 def has_torch_function(relevant_args: Iterable[Any]) -> bool:
-    """Whether some argument would be asked now."""
+    """Whether some argument or mode would be called now."""
     values = tuple(relevant_args)
     if HERE.all_off or HERE.subclasses_off:
         return bool(HERE.modes) and not HERE.all_off
-    return bool(HERE.modes) or any(asks(v) for v in values)
+    return bool(HERE.modes) or any(overrides_functions(v) for v in values)
 
 
 def handle_torch_function(public_api: Any, relevant_args: Iterable[Any], *args: Any, **kwargs: Any) -> Any:
@@ -164,5 +164,5 @@ def handle_torch_function(public_api: Any, relevant_args: Iterable[Any], *args: 
 
 
 def resolve_name(f: Any) -> str | None:
-    """The public name of a function that asks, such as ``"torch.Tensor.add"``; ``None`` for others."""
+    """The public name of an overridable function, such as ``"torch.Tensor.add"``; ``None`` for others."""
     return NAMES.get(f)

@@ -12,7 +12,7 @@ from ..execution.watchers import HookDict
 from ..nodes.accumulate import expect_dtype
 from ..nodes.hooks import Hook, RemovableHandle, register
 from ..nodes.node import Port, edge_parts
-from ..overriding import asking, overrides, subclasses
+from ..overriding import overrides, subclasses, wrappers
 from ..switches.state import STATE
 from ..warning import warn
 from . import convert
@@ -72,7 +72,7 @@ class Tensor(TensorBase):
         """``Tensor(sequence)`` or ``Tensor(*sizes)`` (uninitialised), in the default dtype."""
         return subclasses.as_class(convert.legacy_tensor(*data), cls)
 
-    __init_subclass__: Any = classmethod(asking.subclass_defined)
+    __init_subclass__: Any = classmethod(wrappers.subclass_defined)
     __torch_function__: Any = classmethod(overrides.default_torch_function)
     _make_subclass, _make_wrapper_subclass = map(staticmethod, (subclasses.make_subclass, subclasses.no_wrapper))
     as_subclass = subclasses.as_subclass

@@ -182,7 +182,7 @@ class CallTable:
         return off[-1][0] if off else None
 
     @cached_property
-    def told_of(self) -> dict[tuple[int, str], list[int]]:
+    def leaf_events(self) -> dict[tuple[int, str], list[int]]:
         """(Leaf, change of it or action of an optimizer that holds it) -> the rows that tell of it."""
         found: dict[tuple[int, str], list[int]] = defaultdict(list)
         for row, event in self.of_kind("leaf"):

@@ -12,7 +12,7 @@ import numpy as np
 from ..events import Event, Recording
 from ..snapshot import SourceLine
 from ..sources import sources
-from ..sources.base import Rerun
+from ..sources.base import Replay
 from ..sources.function_facts import code_of, definition, gradient_line
 from ..sources.specimens import Array, Specimen, Specimens
 from . import intent
@@ -70,10 +70,10 @@ def check_functions(recording: Recording, specimens: Specimens, note: Callable[[
     uses = Uses(recording)
 
     def work() -> None:
-        reruns = {source.name: source.rerun() for source in sources() if source.name in specimens.engines()}
+        replays = {source.name: source.replay() for source in sources() if source.name in specimens.engines()}
         with np.errstate(all="ignore"):
             for specimen in specimens.kept:
-                found.extend(_events(specimen, reruns[specimen.engine], uses, until))
+                found.extend(_events(specimen, replays[specimen.engine], uses, until))
 
     if specimens.kept:
         run_isolated(work, SECONDS + _GRACE)
@@ -82,14 +82,14 @@ def check_functions(recording: Recording, specimens: Specimens, note: Callable[[
     specimens.kept.clear()
 
 
-def _events(specimen: Specimen, rerun: Rerun, uses: Uses, until: float) -> Iterator[Event]:
+def _events(specimen: Specimen, replay: Replay, uses: Uses, until: float) -> Iterator[Event]:
     """Yield what is to be noted of one call: of the first derivative, and of the second if it was used."""
     cls = specimen.function()
     if cls is None:
         return
     for precision in (DOUBLE, SINGLE):
         used = uses.outputs.get(cls.__name__, ())
-        applied = Applied(rerun, specimen, used, double=precision is DOUBLE, until=until)
+        applied = Applied(replay, specimen, used, double=precision is DOUBLE, until=until)
         try:
             verdict = compare(applied, applied.point(), precision, cls)
         except Deliberate:
@@ -98,13 +98,13 @@ def _events(specimen: Specimen, rerun: Rerun, uses: Uses, until: float) -> Itera
             continue
         yield _event(specimen, cls, verdict, 1)
         if not verdict.error and cls.__name__ in uses.twice:
-            yield from _second(specimen, cls, applied, rerun, precision)
+            yield from _second(specimen, cls, applied, replay, precision)
         return
 
 
-def _second(specimen: Specimen, cls: Any, applied: Applied, rerun: Rerun, precision: Precision) -> Iterator[Event]:
+def _second(specimen: Specimen, cls: Any, applied: Applied, replay: Replay, precision: Precision) -> Iterator[Event]:
     """Yield what is to be noted of the second derivative."""
-    backward = Backward(applied, rerun)
+    backward = Backward(applied, replay)
     try:
         verdict = compare(backward, backward.point(np.random.default_rng(1)), precision, None)
     except (Exception, SystemExit):

@@ -9,7 +9,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from ..sources.base import Rerun
+from ..sources.base import Replay
 from ..sources.specimens import Array, Held, Specimen
 from .isolation import same_random_numbers
 
@@ -31,9 +31,9 @@ class Applied:
     """One call of a Function, as a map from those arguments that require a gradient to its outputs."""
 
     def __init__(
-        self, rerun: Rerun, specimen: Specimen, used: Collection[int] = (), *, double: bool, until: float
+        self, replay: Replay, specimen: Specimen, used: Collection[int] = (), *, double: bool, until: float
     ) -> None:
-        self._rerun = rerun
+        self._replay = replay
         self._until = until
         self._used = used
         """Which of the tensors that come out gradients may come back to; empty for all."""
@@ -48,15 +48,15 @@ class Applied:
     def values(self, arrays: Sequence[Array]) -> list[Array]:
         """Call forward."""
         with self.repeatable():
-            return [self._rerun.array(one) for one in self.outputs(self.leaves(arrays))]
+            return [self._replay.array(one) for one in self.outputs(self.leaves(arrays))]
 
     def products(self, arrays: Sequence[Array], given: Sequence[Array]) -> list[Array | None]:
         """Call forward and backward."""
         with self.repeatable():
             leaves = self.leaves(arrays)
             outputs = self.outputs(leaves)
-            found = self._rerun.gradients(summed(outputs, self.like(outputs, given)), leaves)
-            return [None if one is None else self._rerun.array(one) for one in found]
+            found = self._replay.gradients(summed(outputs, self.like(outputs, given)), leaves)
+            return [None if one is None else self._replay.array(one) for one in found]
 
     def takes_indices(self) -> bool:
         """Whether there are tensors of whole numbers among the other arguments."""
@@ -65,12 +65,12 @@ class Applied:
     @contextmanager
     def repeatable(self) -> Iterator[None]:
         """Let the same random numbers be drawn every time."""
-        with same_random_numbers(), self._rerun.same_random_numbers():
+        with same_random_numbers(), self._replay.same_random_numbers():
             yield
 
     def leaves(self, arrays: Sequence[Array]) -> list[Any]:
         """Return the arguments as tensors that require a gradient."""
-        return [self._rerun.tensor(self._cast(one), requires_grad=True) for one in arrays]
+        return [self._replay.tensor(self._cast(one), requires_grad=True) for one in arrays]
 
     def outputs(self, leaves: Sequence[Any]) -> list[Any]:
         """Apply the Function; return the outputs that a gradient can start from; ``TimeoutError`` if it is too late."""
@@ -83,20 +83,20 @@ class Applied:
         args = [copies[place] if place in copies else self._fresh(one) for place, one in enumerate(self._specimen.args)]
         result = cls.apply(*args, **{name: self._fresh(one) for name, one in self._specimen.kwargs.items()})
         several = result if isinstance(result, (tuple, list)) else (result,)
-        tensors = [one for one in several if isinstance(one, self._rerun.tensor_type)]
+        tensors = [one for one in several if isinstance(one, self._replay.tensor_type)]
         used = [one for place, one in enumerate(tensors) if not self._used or place in self._used]
-        return [one for one in used if self._rerun.differentiable(one)]
+        return [one for one in used if self._replay.differentiable(one)]
 
     def like(self, outputs: Sequence[Any], given: Sequence[Array]) -> list[Any]:
         """Return arrays as tensors of the outputs' dtypes."""
-        dtypes = [self._rerun.array(one).dtype for one in outputs]
-        return [self._rerun.tensor(one.astype(dtype)) for one, dtype in zip(given, dtypes, strict=True)]
+        dtypes = [self._replay.array(one).dtype for one in outputs]
+        return [self._replay.tensor(one.astype(dtype)) for one, dtype in zip(given, dtypes, strict=True)]
 
     def _fresh(self, value: Any) -> Any:
         """Return an argument that is not varied, with tensors made anew."""
         if isinstance(value, Held):
             requires_grad = value.requires_grad and value.array.dtype.kind in "fc"
-            return self._rerun.tensor(self._cast(value.array), requires_grad=requires_grad)
+            return self._replay.tensor(self._cast(value.array), requires_grad=requires_grad)
         if isinstance(value, np.ndarray):
             return value.copy()
         if isinstance(value, dict):
@@ -115,9 +115,9 @@ class Applied:
 class Backward:
     """The backward of a Function, as a map from its arguments and its incoming gradients to what it returns."""
 
-    def __init__(self, applied: Applied, rerun: Rerun) -> None:
+    def __init__(self, applied: Applied, replay: Replay) -> None:
         self._applied = applied
-        self._rerun = rerun
+        self._replay = replay
 
     def point(self, numbers: np.random.Generator) -> list[Array]:
         """Return the arguments as the program gave them, and incoming gradients drawn at random."""
@@ -129,7 +129,7 @@ class Backward:
         with self._applied.repeatable():
             leaves, found = self._gradients(arrays)
             return [
-                np.zeros_like(self._rerun.array(leaf)) if one is None else self._rerun.array(one)
+                np.zeros_like(self._replay.array(leaf)) if one is None else self._replay.array(one)
                 for leaf, one in zip(leaves, found, strict=False)
             ]
 
@@ -140,14 +140,14 @@ class Backward:
             paired = [
                 (one, vector)
                 for one, vector in zip(found, given, strict=True)
-                if one is not None and self._rerun.differentiable(one)
+                if one is not None and self._replay.differentiable(one)
             ]
             if not paired:
                 return [None for _ in leaves]
             outputs = [one for one, _ in paired]
             vectors = self._applied.like(outputs, [vector for _, vector in paired])
-            again = self._rerun.gradients(summed(outputs, vectors), leaves)
-            return [None if one is None else self._rerun.array(one) for one in again]
+            again = self._replay.gradients(summed(outputs, vectors), leaves)
+            return [None if one is None else self._replay.array(one) for one in again]
 
     def takes_indices(self) -> bool:
         """Whether there are tensors of whole numbers among the other arguments."""
@@ -158,7 +158,7 @@ class Backward:
         count = len(self._applied.point())
         leaves = self._applied.leaves(arrays)
         outputs = self._applied.outputs(leaves[:count])
-        return leaves, self._rerun.gradients(summed(outputs, leaves[count:]), leaves[:count], create_graph=True)
+        return leaves, self._replay.gradients(summed(outputs, leaves[count:]), leaves[:count], create_graph=True)
 
 
 def summed(outputs: Sequence[Any], given: Sequence[Any]) -> Any:

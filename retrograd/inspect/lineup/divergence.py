@@ -132,8 +132,8 @@ def _difference(runs: list[Run], step: int, parts: Parts, most: list[int], group
     if node is None:  # only which nodes ran
         return _other_participation((here, there), step, group, graphs)
     places = _sides(graphs, node, (here, there), step)
-    told = [change_text(change) for change in node.changes if _is_structure(change)]
-    detail = "; ".join(told) or f"{node.op} is {_side(node)} there"
+    changes = [change_text(change) for change in node.changes if _is_structure(change)]
+    detail = "; ".join(changes) or f"{node.op} is {_side(node)} there"
     return Difference(group, what, *places, detail, graphs)
 
 

@@ -73,8 +73,8 @@ def partial_gradients(runs: list[Run]) -> list[Partial]:
         graphs = [graph for run in runs if (graph := run.steps[step].snapshot) is not None]
         if len(graphs) < len(runs):
             continue
-        told = leaves if all(map(knows_order, graphs)) else all_leaves
-        reached = [told(graph).keys() for graph in graphs]
+        leaves_of = leaves if all(map(knows_order, graphs)) else all_leaves
+        reached = [leaves_of(graph).keys() for graph in graphs]
         if all(names == reached[0] for names in reached):
             continue
         for name in sorted(set().union(*reached) - found.keys()):

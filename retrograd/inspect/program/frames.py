@@ -80,6 +80,11 @@ def user_frames(frame: FrameType | None) -> Iterator[FrameType]:
         frame = frame.f_back
 
 
+def stack_position(frame: FrameType | None) -> list[tuple[CodeType, int]]:
+    """Return where the user's program stands: code and instruction of each frame, innermost first."""
+    return [(one.f_code, one.f_lasti) for one in user_frames(frame)]
+
+
 def source_line(frame: FrameType | None) -> SourceLine | None:
     """Say where a frame stands."""
     if frame is None:

@@ -35,12 +35,12 @@ def stack_of(frame: FrameType | None) -> list[Stack]:
     if known is None:
         if len(_known) >= _MAX_CACHED:
             _known.clear()
-        frames = _told(frame)
+        frames = _listed(frame)
         known = _known[key] = (tuple(one.f_code for one in frames), _describe(frames))
     return known[1]
 
 
-def _told(frame: FrameType | None) -> list[FrameType]:
+def _listed(frame: FrameType | None) -> list[FrameType]:
     """Return the frames that an event lists, up to a limit."""
     frames: list[FrameType] = []
     while frame is not None and len(frames) < 4 * _MAX_FRAMES:

@@ -97,10 +97,10 @@ def scale(snapshot: GraphSnapshot, color_by: str | None) -> Scale:
     if color_by is None:
         return Scale()
     if color_by not in known_measures(snapshot):
-        told = ", ".join(name for name in known_measures(snapshot) if name not in _SHORTENED)
+        others = ", ".join(name for name in known_measures(snapshot) if name not in _SHORTENED)
         raise UsageError(
             f"The graph has no measure {color_by!r} to colour by.",
-            f"It has: {told}. Times and gradients need --level backward.",
+            f"It has: {others}. Times and gradients need --level backward.",
         )
     parts = MEASURES.get(color_by, (color_by,))
     values = _added(snapshot, parts)

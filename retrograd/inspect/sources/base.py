@@ -82,7 +82,7 @@ class Facts(Protocol):
         """Bytes that each node keeps for backward, where known."""
 
 
-class Rerun(Protocol):
+class Replay(Protocol):
     """What the comparison with finite differences asks of an engine; tensors here are none of the program's."""
 
     tensor_type: type
@@ -144,5 +144,5 @@ class Source(Protocol):
     def gradient(self, tensor: Any) -> Gradient:
         """Read a tensor's gradient without a trace in the program or in recordings."""
 
-    def rerun(self) -> Rerun:
+    def replay(self) -> Replay:
         """Return how Functions are run again; only asked of an engine that the program has loaded."""

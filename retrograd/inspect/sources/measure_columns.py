@@ -59,7 +59,7 @@ class Taken(NamedTuple):
 
 def measured_columns(taken: Taken) -> Columns:
     """Return the columns by name; None where nothing was measured."""
-    size = len(taken.passing.told_by)
+    size = len(taken.passing.measured_by)
     columns: Columns = {name: [None] * size for name in MEASURES}
     for place, row in enumerate(taken.sequence):
         columns["order"][row] = place
@@ -69,7 +69,7 @@ def measured_columns(taken: Taken) -> Columns:
         numbers = np.full(size + len(taken.edge_source), -1)
         numbers[keys] = np.arange(len(keys))
         arrived = np.full(size, -1)
-        arrived[taken.sequence] = numbers[taken.passing.told_by[taken.sequence]]
+        arrived[taken.sequence] = numbers[taken.passing.measured_by[taken.sequence]]
         rows = np.flatnonzero(arrived >= 0)
         _put_gradients(columns, rows, table[arrived[rows]])
         passed, edges = _passed_on(taken, arrived, numbers[size:])

@@ -48,7 +48,7 @@ class Roots:
 
     def close(self) -> None:
         """Let go of whoever is told, who may hold this."""
-        self._met = _tell_nobody
+        self._met = _ignore
 
     def modules(self) -> list[tuple[str, Any]]:
         """Return the outermost modules that still live, in order of their first call, with names."""
@@ -90,7 +90,7 @@ class Roots:
         return unused
 
 
-def _tell_nobody(name: str, module: Any, caller: FrameType) -> None:
+def _ignore(name: str, module: Any, caller: FrameType) -> None:
     """Stand for whoever was told of modules."""
 
 

@@ -48,7 +48,7 @@ class Passing(NamedTuple):
     """Rows of nodes without a hook."""
     before: dict[int, tuple[int, ...]]
     """Row -> the rows of the nodes without a hook that run just before it, in their order."""
-    told_by: Array
+    measured_by: Array
     """Row -> the row whose gradient has the same entries as what arrives there: itself, where it must be looked at."""
     entries: list[int]
     """For each row how many entries arrive there; 0 if that is not known, or it need not be looked at."""
@@ -98,13 +98,13 @@ class _Reader:
         for row in sorted(ends):
             chains.setdefault(ends[row], []).append(row)
         before = {end: tuple(rows) for end, rows in chains.items()}
-        told_by, ways, around, looked_at = self._edges(ends)
+        measured_by, ways, around, looked_at = self._edges(ends)
         factors = list(self._factors.items())
         following = self._following(before)
-        itself = (told_by == np.arange(len(told_by))).tolist()
+        itself = (measured_by == np.arange(len(measured_by))).tolist()
         entries = [math.prod(shape or ()) if mine else 0 for shape, mine in zip(self._shot.shape, itself, strict=True)]
         return Passing(
-            frozenset(ends), before, told_by, entries, ways, around, looked_at, following, factors, self._sooner
+            frozenset(ends), before, measured_by, entries, ways, around, looked_at, following, factors, self._sooner
         )
 
     def _judge(self, row: int) -> None:
@@ -134,7 +134,7 @@ class _Reader:
 
     def _is_known(self, start: int, end: int, number: int, position: int) -> bool:
         """Whether it is known what goes over an edge although its node has no hook."""
-        return not number and (self._arriving[end] == 1 or self._tells(start, end, position))
+        return not number and (self._arriving[end] == 1 or self._passes_on(start, end, position))
 
     def _rank(self, row: int) -> float:
         """Return what PyTorch runs nodes that are ready by, the highest first."""
@@ -163,25 +163,25 @@ class _Reader:
     def _edges(self, ends: dict[int, int]) -> tuple[Array, Array, Array, dict[int, list[tuple[int, int]]]]:
         """Say how it is known what arrives at rows and what goes over edges."""
         shot = self._shot
-        told_by = np.arange(len(shot))
+        measured_by = np.arange(len(shot))
         ways, around = np.zeros(shot.edge_count, np.int8), np.zeros(shot.edge_count)
         looked_at: dict[int, list[tuple[int, int]]] = {}
         for edge, (start, end, position, number) in enumerate(shot.edges()):
             if not number and self._arriving[end] == 1:
                 if self._behind.get(start) != end and self._same(start, end, position) and self._alone(start, end, 0):
-                    told_by[end] = start
-            elif not number and self._tells(start, end, position):
+                    measured_by[end] = start
+            elif not number and self._passes_on(start, end, position):
                 ways[edge] = BY_SOURCE
                 around[edge] = math.prod(shot.shape[end] or ()) - math.prod(shot.shape[start] or ())
             else:
                 ways[edge] = LOOKED_AT
                 looked_at.setdefault(start, []).append((position, edge))
-        told_by[list(ends)] = list(ends.values())
-        while (told_by != told_by[told_by]).any():
-            told_by = told_by[told_by]
-        return told_by, ways, around, looked_at
+        measured_by[list(ends)] = list(ends.values())
+        while (measured_by != measured_by[measured_by]).any():
+            measured_by = measured_by[measured_by]
+        return measured_by, ways, around, looked_at
 
-    def _tells(self, start: int, end: int, position: int) -> bool:
+    def _passes_on(self, start: int, end: int, position: int) -> bool:
         """Whether a node passes on what it gets, perhaps with zeros around it."""
         op, got, given = self._shot.op[start], self._shot.shape[start], self._shot.shape[end]
         if got is None or given is None or self._shot.dtype[start] != self._shot.dtype[end]:

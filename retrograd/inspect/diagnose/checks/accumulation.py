@@ -65,12 +65,12 @@ def _updates(flow: Flow, leaf: int) -> list[int]:
     """Return the rows at which a leaf's values were changed."""
     storage = flow.facts(leaf).storage
     rows = set(flow.writes_to.get(storage, ())) if storage is not None else set()
-    return sorted(rows.union(flow.told_of.get((leaf, "written"), ()), flow.told_of.get((leaf, "step"), ())))
+    return sorted(rows.union(flow.leaf_events.get((leaf, "written"), ()), flow.leaf_events.get((leaf, "step"), ())))
 
 
 def _last_update(flow: Flow, leaf: int, updates: list[int], before: int) -> int | None:
     """Return the row of the last update before another one: the optimizer's step, if one was made."""
-    steps = flow.told_of.get((leaf, "step"), [])
+    steps = flow.leaf_events.get((leaf, "step"), [])
     return next((rows[place - 1] for rows in (steps, updates) if (place := bisect_left(rows, before))), None)
 
 
@@ -101,7 +101,7 @@ def _between(rows: list[int], after: int, before: int) -> int | None:
 def _cleared(flow: Flow, leaf: int, after: int, before: int) -> bool:
     """Whether a gradient was cleared between two rows."""
     return any(
-        _between(flow.told_of.get((leaf, change), []), after, before) is not None
+        _between(flow.leaf_events.get((leaf, change), []), after, before) is not None
         for change in ("grad-cleared", "grad-zeroed", "grad-set", "zero_grad")
     )
 

@@ -87,7 +87,7 @@ def _cut_of(flow: Flow, leaf: int, failed: Run | None) -> _Cut | None:
 def _succeeded(flow: Flow, leaf: int, row: int) -> bool:
     """Whether what a cut gave became a leaf of the same name that trains in the old one's place: see ``optimizers``."""
     made = flow.descendants(flow.outputs(row), row, lambda call: not flow.has_node(call)).tensors
-    fresh = [t for t in made if (t, "requires_grad") in flow.told_of and flow.is_leaf(t) and t in flow.accumulated]
+    fresh = [t for t in made if (t, "requires_grad") in flow.leaf_events and flow.is_leaf(t) and t in flow.accumulated]
     return any(flow.spelling.names(t) & flow.spelling.names(leaf) for t in fresh)
 
 

@@ -89,7 +89,7 @@ def _goes_on(flow: Flow, leaf: int, begin: int) -> bool:
     """Whether a leaf's optimizer, after a row, steps or clears twice without a gradient that arrived in between."""
     arrivals = flow.accumulated[leaf]
     for action in ("step", "zero_grad"):
-        uses = flow.told_of.get((leaf, action), [])
+        uses = flow.leaf_events.get((leaf, action), [])
         vain = (bisect_left(arrivals, last) == bisect_left(arrivals, use) for last, use in pairwise([-1, *uses]))
         if any(nothing and use > begin for use, nothing in zip(uses, vain, strict=True)):
             return True
@@ -123,14 +123,14 @@ def _given_in_vain(flow: Flow) -> Iterator[Case]:
 
     What was switched off counts only above something that is trained: what lies below is frozen to save its backward.
     """
-    told: set[int] = set()
+    reported: set[int] = set()
     for row, event in flow.of_kind("optimizer", action="made"):
         groups: dict[str, list[int]] = {}
         for place, leaf in event.data.get("parameters", {}).items():
             groups.setdefault(place.partition(".")[0], []).append(leaf)
         for leaves in groups.values() if len(groups) > 1 else ():
-            if told.isdisjoint(leaves) and (_never_on(flow, leaves) or _kept_off(flow, leaves, row)):
-                told.update(leaves)
+            if reported.isdisjoint(leaves) and (_never_on(flow, leaves) or _kept_off(flow, leaves, row)):
+                reported.update(leaves)
                 yield _vain_case(flow, leaves, event.source)
 
 

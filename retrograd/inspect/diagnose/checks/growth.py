@@ -222,8 +222,8 @@ def _never_cleared(flow: Flow, run: Run, following: Run | None) -> list[int]:
     until = len(flow.events) if following is None else following.begin
     left = []
     for leaf, arrivals in flow.accumulated.items():
-        cleared_at = [row for change in _CLEARING for row in flow.told_of.get((leaf, change), ())]
-        habit = following is None and any(row < run.begin for row in flow.told_of.get((leaf, "zero_grad"), ()))
+        cleared_at = [row for change in _CLEARING for row in flow.leaf_events.get((leaf, change), ())]
+        habit = following is None and any(row < run.begin for row in flow.leaf_events.get((leaf, "zero_grad"), ()))
         cleared = habit or any(run.end < row < until for row in cleared_at)
         if not cleared and any(run.begin < row < run.end for row in arrivals):
             left.append(leaf)

@@ -123,7 +123,7 @@ def _changed(flow: Flow, leaves: set[int], runs: list[Run]) -> bool:
     storages = {flow.facts(leaf).storage for leaf in leaves} - {None}
     writes = (row for storage in storages for row in flow.writes_to.get(storage, ()))  # type: ignore[arg-type]
     stepped = any(True for _ in flow.of_kind("optimizer", action="step"))
-    written = any((leaf, "written") in flow.told_of for leaf in leaves)
+    written = any((leaf, "written") in flow.leaf_events for leaf in leaves)
     return stepped or written or any(row > runs[0].begin for row in writes)
 
 

@@ -1,8 +1,8 @@
-"""Our own engine as the inspector sees it; one idea a file.
+"""Adapter for our own engine: how its graphs are walked and its programs are watched.
 
-``source`` is what the inspector talks to, ``watching`` one watcher.  ``observers`` lists what sends it what they see:
-``lines``, ``runs``, ``nodes``, ``calls``, ``writes``, ``leaves``, ``hooks``, ``functions``, ``owners`` and
-``checkpoints``.
+``source`` is the ``Source`` that the inspector uses, ``watching`` the state of one watcher.  ``observers`` lists the
+observers that report to it: ``lines``, ``runs``, ``nodes``, ``calls``, ``writes``, ``leaves``, ``hooks``,
+``functions``, ``owners`` and ``checkpoints``.
 """
 
 from .source import SOURCE

@@ -1,4 +1,4 @@
-"""The facts of a call; the data of its event is computed from them when it is first read."""
+"""The facts of one operator call, as recorded; the data of its event is computed from them on first access."""
 
 from __future__ import annotations
 

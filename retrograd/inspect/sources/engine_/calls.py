@@ -15,14 +15,14 @@ from ....engine.tensors.base import TensorBase
 from ...events import Event
 from ...program.stacks import stack_of
 from .. import array_values as values
+from .call_describer import CallDescriber
 from .call_facts import Measured, described
+from .call_sites import Site
 from .caller import Caller
-from .choosers import choosers
-from .describing import Describing
-from .kept import saved_numbers
+from .index_tensors import index_tensors
+from .names import fitting
+from .saved import saved_numbers
 from .shared import SharedMemory
-from .sites import Site
-from .spellings import fitting
 from .watching import Observer, Watching, guarded
 
 _PLAIN = frozenset({int, float, bool, str, type(None)})
@@ -37,9 +37,9 @@ _SCALARS = ("float", "int", "bool", "complex")
 class Calls(Observer):
     """Sends ``operation`` and ``cut``."""
 
-    def __init__(self, watching: Watching, tell: Describing, shared: SharedMemory) -> None:
+    def __init__(self, watching: Watching, describer: CallDescriber, shared: SharedMemory) -> None:
         super().__init__(watching)
-        self._tell = tell
+        self._describer = describer
         self._shared = shared
         self._unwritten: set[int] = set()
         """Numbers of tensors in memory that nobody had written when they were made: what stands there tells nothing."""
@@ -48,24 +48,24 @@ class Calls(Observer):
     @guarded
     def operation(self, op: Any, args: Any, node: Any, inputs: Any, outputs: Any, took: int) -> None:
         """An operator ran."""
-        tell = self._tell
-        caller = tell.caller()
+        describer = self._describer
+        caller = describer.caller()
         if caller is None:
             return
         if op.view and caller.function == "setitem":
-            tell.pending.whole = tell.pending.whole or weakref.ref(inputs[0])
+            describer.pending.whole = describer.pending.whole or weakref.ref(inputs[0])
             return
-        site = tell.sites.at(caller, op)
+        site = describer.sites.at(caller, op)
         made, line = self._within_call(caller), site.line
         more: dict[str, Any] = {}
-        numbers, names = tell.operands(site, inputs, made if site.several else _NOTHING, more)
+        numbers, names = describer.operands(site, inputs, made if site.several else _NOTHING, more)
         targets = site.targets if len(site.targets) == len(outputs) else fitting((), outputs)
         out = outputs[0]
         fresh = node is not None and out._fn is node and out._meta is None and len(outputs) == 1
         if fresh:
             results = [self.watching.enter(out, line, site.variables[0] if targets is site.targets else "")]
         else:
-            results = tell.numbers_of_results(outputs, targets, line)
+            results = describer.numbers_of_results(outputs, targets, line)
         if len(args) != len(inputs) or op.lists:  # not all arguments are operands
             names = self._note_others(site, more, op, args, inputs, numbers, names)
         if len(outputs) == 1:
@@ -75,7 +75,7 @@ class Calls(Observer):
         else:
             measured, tells = tuple([values.range_and_sum(t._array) for t in outputs]), True
         if tells:
-            tell.note_values(more, site, op, args, inputs, outputs, measured)
+            describer.note_values(more, site, op, args, inputs, outputs, measured)
         kind = "operation" if node is not None else self._kind(op, inputs, outputs, more)
         stack = stack_of(caller.frame) if site.nested or kind == "cut" else None
         number, saves = None, _NONE
@@ -85,14 +85,14 @@ class Calls(Observer):
             if saves and self._shared.memories:
                 self._shared.keeps(saves, [*inputs, *outputs], caller.frame)
         facts = (
-            *(tell.around(), tuple(numbers), tuple(names), tuple(results), tuple(targets), measured),
+            *(describer.around(), tuple(numbers), tuple(names), tuple(results), tuple(targets), measured),
             *(took, number, saves, stack, more or None),
         )
         event = Event.later(kind, site.name, line, described, facts)
         if fresh:
             self.watching.sink.tensors.rows[results[0]].made_by = self.watching.sink(event)
         else:
-            tell.send(event, numbers, results)
+            describer.send(event, numbers, results)
         made.update(results)
 
     def _note_others(
@@ -110,20 +110,20 @@ class Calls(Observer):
         operands_first = all(map(is_, args, inputs))
         alone = operands_first and len(rest) == len(seen) and all(map(is_, rest, seen))  # as at the call before
         if not alone:
-            arguments, alone = self._tell.arguments(op, args), _alone(args, inputs)
+            arguments, alone = self._describer.arguments(op, args), _alone(args, inputs)
             if operands_first and _PLAIN.issuperset(map(type, rest)):
                 site.others = (rest, arguments)
         if arguments:
             more["arguments"] = arguments
         if alone:
             return names
-        others = [n for n in dict.fromkeys(choosers(args, self.watching.sink.tensors)) if n not in numbers]
+        others = [n for n in dict.fromkeys(index_tensors(args, self.watching.sink.tensors)) if n not in numbers]
         numbers += others
         return [*names, *[""] * len(others)]
 
     def _within_call(self, caller: Caller) -> set[int]:
         """Numbers of what the call under way at the user's line has made so far: a function may take several rows."""
-        pending, frame = self._tell.pending, caller.frame
+        pending, frame = self._describer.pending, caller.frame
         place = (id(frame), 0 if frame is None else frame.f_lasti)
         if pending.place != place or len(pending.made) > _MADE:
             pending.place, pending.made = place, set()
@@ -140,16 +140,16 @@ class Calls(Observer):
         self._made(t, unwritten=True)
 
     def _made(self, t: TensorBase, *, unwritten: bool = False) -> None:
-        caller = self._tell.caller()
+        caller = self._describer.caller()
         if caller is None:
             return
-        line = self._tell.line(caller.frame)
-        data = self._tell.given([], [], line)
+        line = self._describer.line(caller.frame)
+        data = self._describer.given([], [], line)
         self._results(data, [t], caller, unwritten=unwritten)
-        self._tell.judge(data, data["range"], "", [t])
-        name = caller.function or self._tell.names.form(caller) or "tensor"
+        self._describer.judge(data, data["range"], "", [t])
+        name = caller.function or self._describer.names.form(caller) or "tensor"
         self._shared.comes_in(name, t)
-        self._tell.send(Event("operation", name, line, data), [], data["outputs"])
+        self._describer.send(Event("operation", name, line, data), [], data["outputs"])
 
     @guarded
     def copied(self, given: Any, t: TensorBase) -> None:
@@ -165,34 +165,34 @@ class Calls(Observer):
         self._cut(reason.rstrip("_"), t, result)
 
     def _cut(self, reason: str, t: TensorBase, result: Any) -> None:
-        caller = self._tell.caller()
+        caller = self._describer.caller()
         if caller is None or (caller.function and reason != "copy"):  # a function of ours reads a value for itself
             return
-        line = self._tell.line(caller.frame)
-        data = self._tell.given([t], self._tell.names.of_inputs(caller, [t]), line)
+        line = self._describer.line(caller.frame)
+        data = self._describer.given([t], self._describer.names.of_inputs(caller, [t]), line)
         made = [result] if isinstance(result, TensorBase) and result is not t else []
         self._results(data, made, caller, unwritten=data["inputs"][0] in self._unwritten and not t._version)
         if reason in ("data", "detach") and made:
-            self._tell.aliases[data["outputs"][0]] = reason
+            self._describer.aliases[data["outputs"][0]] = reason
             self.watching.sink.tensors[data["outputs"][0]].view_of = data["inputs"][0]
         kind = "cut" if requires_grad(t) or reason == "numpy" else "operation"
         if kind == "cut":
             data["reason"] = reason
-            data["stack"] = self._tell.names.stack(caller.frame)
-        form = self._tell.names.form(caller)
+            data["stack"] = self._describer.names.stack(caller.frame)
+        form = self._describer.names.form(caller)
         spelled = form if reason == "copy" or (reason == "item" and form in _SCALARS) else ""
-        self._tell.send(Event(kind, spelled or reason, line, data), data["inputs"], data["outputs"])
+        self._describer.send(Event(kind, spelled or reason, line, data), data["inputs"], data["outputs"])
         if reason == "numpy":
             self._shared.goes_out(t, data["inputs"][0], caller.frame)
 
     def _results(self, data: dict[str, Any], made: list[TensorBase], caller: Caller, *, unwritten: bool) -> None:
         """Note what was made, and its values unless they are those of memory that nobody has written."""
-        tell = self._tell
-        names = tell.names.of_outputs(caller, made)
+        describer = self._describer
+        names = describer.names.of_outputs(caller, made)
         if not unwritten:
-            tell.results(data, made, names, tell.line(caller.frame))
+            describer.results(data, made, names, describer.line(caller.frame))
             return
-        data["outputs"] = tell.numbers_of_results(made, names, tell.line(caller.frame))
+        data["outputs"] = describer.numbers_of_results(made, names, describer.line(caller.frame))
         data["output_names"] = names
         data["range"], data["checksum"] = [None] * len(made), [None] * len(made)
         self._unwritten.update(data["outputs"])

@@ -1,4 +1,4 @@
-"""What the walk asks about our nodes."""
+"""Reads from our nodes what the graph walk stores in the snapshot."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from ....engine.tensors.dtypes import Size
 from ....engine.tensors.parameter import Parameter
 from ....engine.tensors.tensor import Tensor
 from ..base import Node
-from .kept import reader_of, readers
+from .saved import reader_of, readers
 
 _NO_ARRAYS = frozenset({int, float, bool, str, type(None), Size})
 

@@ -1,4 +1,4 @@
-"""Observes custom Functions: what they were given, keep and return."""
+"""Observes custom Functions: their arguments, saved tensors and results."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ...events import Event
 from ...program.frames import is_foreign, source_line, user_frame
 from ...snapshot import SourceLine
 from ..function_facts import code_of, definition, stored_at, stored_tensors
-from .rerun import see
+from .replay import read_tensor
 from .watching import Observer, Watching, guarded, version
 
 
@@ -36,7 +36,7 @@ class Functions(Observer):
         """Keep the call for a comparison with finite differences, if there is to be one."""
         specimens, code = self.watching.sink.specimens, code_of(cls.forward)
         if specimens is not None and self.watching.wants("full") and code is not None and not is_foreign(code):
-            specimens.offer("retrograd", cls, (args, {}), see)
+            specimens.offer("retrograd", cls, (args, {}), read_tensor)
 
     @guarded
     def function_left(self, node: Any) -> None:

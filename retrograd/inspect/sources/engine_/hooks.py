@@ -66,8 +66,8 @@ class Hooks(Observer):
         data: dict[str, Any] = {"action": "ran", "handle": handle, **on, "returned": result is not None}
         if kind in ("tensor", "node-pre") and before != _sums(given):
             data["in_place"] = True
-            if self.watching.run is not None and self.watching.run.gathered is not None:
-                self.watching.run.gathered.forget()
+            if self.watching.run is not None and self.watching.run.measures is not None:
+                self.watching.run.measures.forget()
         if self.watching.run is not None:
             data["run"] = self.watching.run.number
         self.watching.send(Event("hook", kind, line, data))

@@ -1,4 +1,4 @@
-"""Observes what happens to leaves and their gradients outside of backward."""
+"""Observes changes of leaves and of their gradients outside of backward."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ...events import Event
 from ...program.frames import source_line
 from ...program.stacks import stack_of
 from .caller import caller_of
-from .spellings import Names
+from .names import Names
 from .watching import Observer, Watching, guarded
 
 

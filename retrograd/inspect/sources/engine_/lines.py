@@ -1,4 +1,4 @@
-"""The user's line of every node that is made while a program is watched."""
+"""Records the user's source line for every node created while a program is watched."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Observes nodes as they run: time of each, statistics of what arrives and of what it passes on, leaves filled."""
+"""Observes nodes as they run: time, statistics of incoming and outgoing gradients, accumulation into leaves."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ...event_data import Values
 from ...events import Event
 from .. import array_values as values
 from ..base import Node
-from .gathered import Figures, Gathered, figures_of
+from .measures import Figures, Measures, figures_of
 from .watching import Observer, Pictured, Run, guarded, report_problem, version
 
 
@@ -23,15 +23,15 @@ class Nodes(Observer):
         """A run is about to start over these nodes."""
         whole = self.watching.sink.figures.takes_all(run.number)
         saved, thread = pictured.saved_once, self.watching.thread()
-        run.gathered = Gathered(pictured.shot, pictured.order, saved, thread, whole=whole)
+        run.measures = Measures(pictured.shot, pictured.order, saved, thread, whole=whole)
 
     # These two are called most often of all, and guard themselves: on a thread that is not watched there is no run.
     def node_began(self, node: Node, grads: list[Any]) -> None:
         """A node is about to run."""
         runs = self.watching.here.runs
-        if runs and runs[-1].gathered is not None:
+        if runs and runs[-1].measures is not None:
             try:
-                quietly(runs[-1].gathered.begins, (node, grads))
+                quietly(runs[-1].measures.begins, (node, grads))
             except Exception as failure:  # never the program's business
                 report_problem(self.watching, failure)
 
@@ -39,18 +39,18 @@ class Nodes(Observer):
         """It has run."""
         now = perf_counter_ns()
         runs = self.watching.here.runs
-        if runs and runs[-1].gathered is not None:
+        if runs and runs[-1].measures is not None:
             try:
-                quietly(runs[-1].gathered.ends, (results, now))
+                quietly(runs[-1].measures.ends, (results, now))
             except Exception as failure:  # never the program's business
                 report_problem(self.watching, failure)
 
     def swept(self, node: Node, grads: list[Any], results: Any, began: int, ended: int) -> None:
         """One of a sweep has run."""
         runs = self.watching.here.runs
-        if runs and runs[-1].gathered is not None:
+        if runs and runs[-1].measures is not None:
             try:
-                runs[-1].gathered.swept(node, grads, results, began, ended)
+                runs[-1].measures.swept(node, grads, results, began, ended)
             except Exception as failure:  # never the program's business
                 report_problem(self.watching, failure)
 
@@ -58,8 +58,8 @@ class Nodes(Observer):
     def sweep_failed(self, node: Node, grads: list[Any]) -> None:
         """One of a sweep raised."""
         run = self.watching.run
-        if run is not None and run.gathered is not None:
-            run.gathered.failed(node, grads)
+        if run is not None and run.measures is not None:
+            run.measures.failed(node, grads)
 
     @guarded
     def accumulating(self, leaf: TensorBase) -> None:
@@ -72,7 +72,7 @@ class Nodes(Observer):
     def filled(self, leaves: list[tuple[Node, Any, int, int]]) -> None:
         """A sweep stored the first gradients of leaves."""
         watching, run = self.watching, self.watching.run
-        gathered = None if run is None else run.gathered
+        measures = None if run is None else run.measures
         tensors = [accumulator.variable for accumulator, *_ in leaves]
         numbers = watching.sink.tensors.numbers(tensors)
         for (accumulator, array, began, ended), leaf, known in zip(leaves, tensors, numbers, strict=True):
@@ -81,8 +81,8 @@ class Nodes(Observer):
             if held is not None:  # another thread may have cleared it
                 watching.gradients[watching.enter(held, None, self._name_of_gradient(number))] = number
             figures = self._send(run, leaf, number, array)
-            if gathered is not None:
-                gathered.took(accumulator, figures, began, ended)
+            if measures is not None:
+                measures.took(accumulator, figures, began, ended)
 
     @guarded
     def accumulated(self, leaf: TensorBase, grad: Any) -> None:
@@ -103,7 +103,7 @@ class Nodes(Observer):
     def _send(self, run: Run | None, leaf: TensorBase, number: int, array: Any) -> Figures | None:
         """Send that a leaf got a gradient; returns the figures of that."""
         watching = self.watching
-        found = figures_of(array, whole=True) if run is None or run.gathered is None else run.gathered.figures(array)
+        found = figures_of(array, whole=True) if run is None or run.measures is None else run.measures.figures(array)
         if run is not None and watching.sink.among_ranks():
             watching.here.runs[0].filled[number] = weakref.ref(leaf)
         figures = None if found is None else found.arrived
@@ -122,7 +122,7 @@ class _Accumulated(NamedTuple):
     version: int
     run: int | None
     figures: tuple[float | None, ...] | None
-    """As ``gathered`` has them; None for those that were not taken."""
+    """As ``measures`` has them; None for those that were not taken."""
     size: int
     summary: Values | None
     """Of a gradient with entries that are not finite."""

@@ -1,4 +1,4 @@
-"""Which observers a watcher needs, and how they come to the engine and go."""
+"""Selects the observers that a watcher needs, and registers and removes them."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from ....engine import observe
+from .call_describer import CallDescriber
 from .calls import Calls
 from .checkpoints import Checkpoints
-from .describing import Describing
 from .functions import Functions
 from .hooks import Hooks
 from .leaves import Leaves
@@ -26,9 +26,9 @@ def observers_for(watching: Watching, picture: Picture) -> list[Observer]:
     runs = Runs(watching, picture)
     found: list[Observer] = [runs, Owners(watching, LINES)]
     if watching.wants("full"):
-        tell, shared = Describing(watching), SharedMemory(watching)
+        describer, shared = CallDescriber(watching), SharedMemory(watching)
         runs.look = shared.look
-        found += [Calls(watching, tell, shared), Writes(watching, tell, shared), Leaves(watching)]
+        found += [Calls(watching, describer, shared), Writes(watching, describer, shared), Leaves(watching)]
     if watching.wants("backward"):
         nodes = Nodes(watching)
         runs.prepare = nodes.prepare

@@ -1,4 +1,4 @@
-"""Observes modules and optimizers: whose parameters a program trains."""
+"""Observes modules and optimizers, which own the parameters that a program trains."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ from ....engine.aliasing.views import CopySlices
 from ....engine.nodes.accumulate import AccumulateGrad
 from ....engine.nodes.node import Port
 from ....engine.nodes.opnode import OpNode
-from ...program.frames import user_frames
+from ...program.frames import stack_position
 from ...snapshot import GraphSnapshot, SourceLine
 from ..base import Node, Origins
 from .facts import Facts
@@ -93,7 +93,7 @@ class Repeats:
     def picture(self, outline: Outline, frame: FrameType | None, origins: Origins | None) -> Pictured | None:
         """The picture of a graph that is like the latest; None if it is not."""
         seen, order = self._seen, outline.order
-        if seen is None or seen.parts != outline.parts or seen.place != _place(frame):
+        if seen is None or seen.parts != outline.parts or seen.place != stack_position(frame):
             return None
         for row, reference in seen.leaves.items():
             if reference() is not order[row].variable:
@@ -116,7 +116,7 @@ class Repeats:
         self._seen = None
         if outline is not None and all(shot.name[row] for row in rows):
             leaves = {row: weakref.ref(pictured.order[row].variable) for row in rows}
-            self._seen = _Seen(outline.parts, leaves, _place(frame), shot, shot.source, shot.scope)
+            self._seen = _Seen(outline.parts, leaves, stack_position(frame), shot, shot.source, shot.scope)
 
 
 _SAME = (
@@ -124,11 +124,6 @@ _SAME = (
     *("edge_source", "edge_target", "edge_input_nr", "edge_output_nr"),
 )
 """What two graphs with one outline have in common."""
-
-
-def _place(frame: FrameType | None) -> list[tuple[CodeType, int]]:
-    """Where the user's program stands, innermost frame first."""
-    return [(one.f_code, one.f_lasti) for one in user_frames(frame)]
 
 
 def _numbers(order: list[Node]) -> list[int | None]:

@@ -112,9 +112,9 @@ class Runs(Observer):
             data["seconds"] = time.perf_counter() - run.began
         if error is not None:
             data |= _described(error)
-        if run.gathered is not None:
-            data |= run.gathered.finish(self.watching.begin, failed=error is not None)
-            run.gathered = None
+        if run.measures is not None:
+            data |= run.measures.finish(self.watching.begin, failed=error is not None)
+            run.measures = None
         if run.filled:
             data["kept_norms"] = kept_norms(run.filled)
         self.watching.send(Event("backward-end", source=source_line(user_frame(sys._getframe(1))), data=data))

@@ -1,4 +1,4 @@
-"""Our engine as the walk, the hooks' log and the recorder use it."""
+"""The ``Source`` of our engine: used by the graph walk, the hooks' log and the recorder."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from .facts import Facts
 from .lines import LINES
 from .observers import observers_for, observing
 from .repeats import Repeats, outline_of
-from .rerun import EngineRerun
+from .replay import EngineReplay
 from .runs import Picture
 from .steps import stepping
 from .watching import Pictured, Watching
@@ -115,9 +115,9 @@ class EngineSource:
         value = None if held is None else held._array
         return Gradient(not has_history(tensor), requires_grad(tensor), meta is not None and meta.retains_grad, value)
 
-    def rerun(self) -> EngineRerun:
+    def replay(self) -> EngineReplay:
         """Return how Functions are run again."""
-        return EngineRerun()
+        return EngineReplay()
 
 
 def _start(obj: Any) -> tuple[Node, int]:

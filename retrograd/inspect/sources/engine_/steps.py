@@ -1,4 +1,4 @@
-"""Shows nodes of our engine to a breakpoint, each as it has run."""
+"""Steps through the nodes of our engine for a breakpoint, one after the other as they run."""
 
 from __future__ import annotations
 

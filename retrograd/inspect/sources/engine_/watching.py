@@ -1,4 +1,4 @@
-"""One watcher of our engine: what it wants to see, where it sends it, and how it calls tensors."""
+"""The state of one watcher of our engine: what it records, where events go, how tensors are named."""
 
 from __future__ import annotations
 
@@ -36,13 +36,13 @@ class Pictured(NamedTuple):
 class Run:
     """One backward run under way: its number, and what ``nodes`` keeps of it until it ends."""
 
-    __slots__ = ("began", "filled", "gathered", "line", "number")
+    __slots__ = ("began", "filled", "line", "measures", "number")
 
     def __init__(self, number: int, line: SourceLine | None) -> None:
         self.number = number
         self.line = line
         self.began = 0.0
-        self.gathered: Any = None
+        self.measures: Any = None
         self.filled: dict[int, weakref.ref[TensorBase]] = {}
         """Leaves that got a gradient, of ranks."""
 

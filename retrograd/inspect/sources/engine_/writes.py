@@ -1,4 +1,4 @@
-"""Observes writes into tensors: tried, done, refused, and the way to the memory that they take."""
+"""Observes in-place writes: attempted, done or refused, and through which view they reach the memory."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from ....engine.switches.state import peek_number
 from ....engine.tensors.base import TensorBase
 from ...events import Event
 from .. import array_values as values
+from .call_describer import CallDescriber
 from .caller import Caller, spelled
-from .describing import Describing
 from .facts import memory_of
-from .kept import saved_numbers
+from .saved import saved_numbers
 from .shared import SharedMemory
 from .watching import Observer, Watching, guarded, version
 
@@ -21,45 +21,45 @@ from .watching import Observer, Watching, guarded, version
 class Writes(Observer):
     """Sends ``inplace``, and calls that raised."""
 
-    def __init__(self, watching: Watching, tell: Describing, shared: SharedMemory) -> None:
+    def __init__(self, watching: Watching, describer: CallDescriber, shared: SharedMemory) -> None:
         super().__init__(watching)
-        self._tell = tell
+        self._describer = describer
         self._shared = shared
 
     @guarded
     def writing(self, op: Any, args: Any) -> None:
         """An in-place operator is tried: should it be refused, this is what is known of it."""
-        caller = self._tell.caller()
+        caller = self._describer.caller()
         if caller is None or not isinstance(args[0], TensorBase):
             return
         t = self._written_tensor(args[0], caller)
-        line = self._tell.line(caller.frame)
+        line = self._describer.line(caller.frame)
         inputs = [t, *self._values_written(args, caller)]
-        data = self._tell.given(inputs, self._tell.names.of_inputs(caller, inputs), line)
+        data = self._describer.given(inputs, self._describer.names.of_inputs(caller, inputs), line)
         target = data["inputs"][0]
         before = version(t)
         data |= {"target": target, "version": [before, before], "through": self._through(target, t)}
         data |= {"outputs": [target], "output_names": [""]}
         if _overlaps(t._array):
             data["overlap"] = True
-        arguments = self._tell.arguments(op, args)
+        arguments = self._describer.arguments(op, args)
         if arguments:
             data["arguments"] = arguments
-        data["stack"] = self._tell.names.stack(caller.frame)
+        data["stack"] = self._describer.names.stack(caller.frame)
         name = caller.function or spelled(op.name) + "_"
         event = Event("inplace", name if name.endswith(("_", "item")) else name + "_", line, data)
-        self._tell.pending.write = event
+        self._describer.pending.write = event
         self.watching.send(event)
-        self._tell.pending.began = perf_counter_ns()
+        self._describer.pending.began = perf_counter_ns()
 
     @guarded
     def inplace(self, op: Any, args: Any, node: Any, t: TensorBase, inputs: Any) -> None:
         """It was done."""
-        event, self._tell.pending.write = self._tell.pending.write, None
+        event, self._describer.pending.write = self._describer.pending.write, None
         if event is None:
             return
         data = event.data
-        data["time_us"] = (perf_counter_ns() - self._tell.pending.began) / 1e3
+        data["time_us"] = (perf_counter_ns() - self._describer.pending.began) / 1e3
         data["version"][1] = version(t)
         if node is not None:
             begin = self.watching.begin
@@ -70,39 +70,39 @@ class Writes(Observer):
             count = values.repeated(args[1], args[0]._array.shape)
             if count:
                 data["duplicates"] = count
-        self._tell.measure(data, [t])
-        self._tell.judge(data, data["range"], op.name, [*inputs, t])
+        self._describer.measure(data, [t])
+        self._describer.judge(data, data["range"], op.name, [*inputs, t])
         self._note_gradient(event, t)
         self._shared.written(t)
 
     @guarded
     def writing_out(self, value: TensorBase, out: TensorBase) -> None:
         """A result is about to be written into ``out=``."""
-        caller = self._tell.caller()
+        caller = self._describer.caller()
         if caller is None:
             return
-        line = self._tell.line(caller.frame)
-        data = self._tell.given([value, out], ["", ""], line)
+        line = self._describer.line(caller.frame)
+        data = self._describer.given([value, out], ["", ""], line)
         now = version(out)
         data |= {"target": data["inputs"][1], "version": [now, now + 1], "through": "out"}
-        data["stack"] = self._tell.names.stack(caller.frame)
+        data["stack"] = self._describer.names.stack(caller.frame)
         self.watching.send(Event("inplace", caller.function, line, data))
 
     @guarded
     def refused(self, name: str, args: Any, error: BaseException) -> None:
         """A call raised."""
         text = f"{type(error).__name__}: {error}"
-        event, self._tell.pending.write = self._tell.pending.write, None
+        event, self._describer.pending.write = self._describer.pending.write, None
         if event is not None:
             event.kind, event.data["error"] = "operation", text
             self.watching.sink.explain(error, event.source)
             return
-        caller = self._tell.caller()
+        caller = self._describer.caller()
         if caller is None:
             return
-        line = self._tell.line(caller.frame)
+        line = self._describer.line(caller.frame)
         inputs = [a for a in args if isinstance(a, TensorBase)]
-        data = self._tell.given(inputs, self._tell.names.of_inputs(caller, inputs), line)
+        data = self._describer.given(inputs, self._describer.names.of_inputs(caller, inputs), line)
         name = caller.function or spelled(name)
         self.watching.send(Event("operation", name, line, data | {"outputs": [], "error": text}))
         self.watching.sink.explain(error, line)
@@ -115,7 +115,7 @@ class Writes(Observer):
 
     def _written_tensor(self, t: TensorBase, caller: Caller) -> TensorBase:
         """The tensor that the user's line writes to: ``t[i] = v`` writes to a view that nobody else sees."""
-        whole, self._tell.pending.whole = self._tell.pending.whole, None
+        whole, self._describer.pending.whole = self._describer.pending.whole, None
         if whole is None or caller.function != "setitem":
             return t
         held = whole()
@@ -126,8 +126,8 @@ class Writes(Observer):
         table = self.watching.sink.tensors
         seen: int | None = number
         while seen is not None:
-            if seen in self._tell.aliases:
-                return self._tell.aliases[seen]
+            if seen in self._describer.aliases:
+                return self._describer.aliases[seen]
             seen = table[seen].view_of
         return "view" if t._meta is not None and t._meta.view is not None else ""
 

@@ -1,7 +1,7 @@
-"""PyTorch as the inspector sees it; one idea a file.
+"""Adapter for PyTorch: how its graphs are walked and its programs are watched.
 
-``source`` is what the inspector talks to, ``watch`` puts in place what tells it of a program and takes it away again.
-PyTorch is never imported here: it counts once the program has imported it.
+``source`` is the ``Source`` that the inspector uses, ``watch`` installs and removes the patches through which calls are
+seen.  PyTorch is never imported here; it is used once the program has imported it.
 """
 
 from .source import SOURCE

@@ -1,4 +1,4 @@
-"""Turns the calls that a thread's mode sees into events of the recordings that want them."""
+"""Turns the calls seen by a thread's function mode into events of the recordings that want them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Sees checkpointed blocks of a PyTorch program begin, end, and being computed again."""
+"""Records when checkpointed blocks of a PyTorch program begin, end and are recomputed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an event says about one call beyond its tensors: plain arguments, values, repeated indices, shared memory."""
+"""Facts of one call beyond its tensors: plain arguments, values, repeated indices, overlapping memory."""
 
 from __future__ import annotations
 
@@ -130,8 +130,8 @@ def duplicates_in(call: Call, readable: Readable) -> int:
 
 def _scattered_twice(call: Call) -> int:
     """Return how many entries of a tensor ``scatter`` loses: an index repeats along the dimension it is for."""
-    told = dict(zip(("self", "dim", "index", "src"), call.args, strict=False)) | call.kwargs
-    index, source, along = told.get("index"), told.get("src"), told.get("dim")
+    given = dict(zip(("self", "dim", "index", "src"), call.args, strict=False)) | call.kwargs
+    index, source, along = given.get("index"), given.get("src"), given.get("dim")
     tensor = sys.modules["torch"].Tensor
     if not isinstance(index, tensor) or not isinstance(source, tensor) or not isinstance(along, int) or not index.dim():
         return 0

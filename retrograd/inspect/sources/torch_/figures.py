@@ -1,10 +1,10 @@
-"""The figures of the gradients of one run: copied where they arrive and worked out many in a row, or norms alone.
+"""Statistics of the gradients of one run: copied on arrival and computed in batches, or norms alone.
 
-Between two kernels of PyTorch nothing of ours is in the processor's caches, and whatever runs there costs several
-times what it does in a loop.  So gradients are only copied there, each to a place that was made out for it before
-(``layout``), into memory that is gone with the run, and nothing of the program is held.  In a run of which only norms
-are wanted (``figure_schedule``) not even that: their squares are added up where they are, which reads what the last
-kernel has just written and writes nothing.
+Between two kernels of PyTorch nothing of ours is in the processor's caches, so whatever runs there costs several times
+what it does in a loop.  Gradients are therefore only copied there, each to a place that was allotted to it before
+(``layout``), into memory that is freed with the run; nothing of the program is held.  In a run of which only norms are
+wanted (``figure_schedule``) there is no copy either: the squares are summed in place, which reads what the last kernel
+has just written and writes nothing.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Sees PyTorch's custom Functions being applied and their backward rules returning."""
+"""Records when PyTorch's custom Functions are applied and when their backward rules return."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ..function_facts import code_of, definition, stored_at, stored_tensors
 from ..origins import Marks
 from .calls import is_traced, unseen, version_of
 from .forward import Inside
-from .rerun import Eye
+from .replay import TensorReader
 from .tensors import number_of
 
 
@@ -30,7 +30,7 @@ class Functions:
         self._inside = inside
         self._original: Any = None
         self._active = True
-        self._eye = Eye()
+        self._reader = TensorReader()
 
     def install(self) -> None:
         """Put the wrapper of ``apply`` in place."""
@@ -74,8 +74,8 @@ class Functions:
             specimens, code = watch.sink.specimens, code_of(cls.forward)
             if specimens is None or watch.level != "full" or code is None or is_foreign(code):
                 continue
-            if self._eye.opens():
-                specimens.offer("torch", cls, (args, kwargs), self._eye)
+            if self._reader.opens():
+                specimens.offer("torch", cls, (args, kwargs), self._reader)
 
     def _applied(
         self, cls: Any, args: Any, tensors: list[Any], versions: list[int], result: Any, caller: FrameType

@@ -1,4 +1,4 @@
-"""Follows the hooks of a PyTorch program: registered where, run how often, changing what they were given."""
+"""Tracks the hooks of a PyTorch program: where registered, how often run, whether they replaced their argument."""
 
 from __future__ import annotations
 
@@ -54,11 +54,11 @@ class Hooks:
         if key is None or not holder or key not in holder:
             return
         hook = holder[key]
-        told = {"handle": key, "tensor": number, "hook": _name(hook)}
-        self._sink(Event("hook", op=kind, source=line, data={"action": "registered", **told}))
+        described = {"handle": key, "tensor": number, "hook": _name(hook)}
+        self._sink(Event("hook", op=kind, source=line, data={"action": "registered", **described}))
 
         def ran(in_place: bool, returned: bool) -> None:
-            data: dict[str, Any] = {"action": "ran", **told, "returned": returned}
+            data: dict[str, Any] = {"action": "ran", **described, "returned": returned}
             if in_place and kind == "tensor":
                 data["in_place"] = True
             run = self._run()

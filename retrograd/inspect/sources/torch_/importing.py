@@ -1,4 +1,4 @@
-"""Calls back when a module has been imported to its end, and leaves nothing in the import system afterwards."""
+"""Calls back when a module has been imported completely; leaves nothing behind in the import system."""
 
 from __future__ import annotations
 

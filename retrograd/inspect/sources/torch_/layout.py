@@ -1,6 +1,6 @@
-"""Where the gradients of one graph are copied to: those of one dtype and length below each other, in one memory.
+"""Memory layout for copies of the gradients of one graph: equal dtype and length are rows of one matrix.
 
-So a figure of many takes one call of NumPy.  What is expected where is known from the picture of the graph.
+One call of NumPy then computes a statistic of many gradients.  Which gradients to expect is known from the snapshot.
 """
 
 from __future__ import annotations
@@ -108,8 +108,8 @@ class Looking(NamedTuple):
 def _looking(known: Passing, shot: GraphSnapshot) -> Looking:
     """Make out the places for a graph."""
     layout = Layout(_expected(known, shot))
-    told_by = known.told_by.tolist()
-    ways: list[Way] = [layout.places.get(row) if teller == row else False for row, teller in enumerate(told_by)]
+    measured_by = known.measured_by.tolist()
+    ways: list[Way] = [layout.places.get(row) if source == row else False for row, source in enumerate(measured_by)]
     return Looking(known, layout, ways)
 
 

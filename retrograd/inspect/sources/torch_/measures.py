@@ -234,4 +234,4 @@ class Measures:
 
     def figures_at(self, row: int) -> tuple[GradientFigures, int]:
         """Return what knows the figures of what arrived in a row, and by which key."""
-        return self._figures, int(self._passing.told_by[row])
+        return self._figures, int(self._passing.measured_by[row])

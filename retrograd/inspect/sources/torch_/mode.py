@@ -1,4 +1,4 @@
-"""Sees every PyTorch function a thread calls and notes which user line made which nodes.
+"""The ``TorchFunctionMode`` that sees every function a thread calls and notes which user line made which nodes.
 
 The mode never touches a node: it reads the thread's counter of nodes before and after the call.  Recordings at level
 ``full`` listen to the calls themselves.

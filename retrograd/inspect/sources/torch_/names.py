@@ -1,4 +1,4 @@
-"""Matches the spelling of a call in its source line with the tensors that went in and came out."""
+"""Matches the spelling of a call in its source line with its input and output tensors."""
 
 from __future__ import annotations
 

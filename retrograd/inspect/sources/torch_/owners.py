@@ -1,4 +1,4 @@
-"""Reports who owns parameters in a PyTorch program: modules at their first call, optimizers at everything they do."""
+"""Records who owns the parameters of a PyTorch program: modules at first call, optimizers at every action."""
 
 from __future__ import annotations
 

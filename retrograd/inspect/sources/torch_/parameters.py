@@ -1,4 +1,4 @@
-"""Sees ``torch.nn.Parameter(...)`` take the values of a tensor, which modes do not see."""
+"""Records ``torch.nn.Parameter(...)`` taking over the values of a tensor, which modes do not see."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Range and sum of what calls give: read from memory, or known because a call gives the entries that it gets."""
+"""Range and sum of the results of calls: read from memory, or known because a call only rearranges entries."""
 
 from __future__ import annotations
 

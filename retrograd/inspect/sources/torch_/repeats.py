@@ -12,7 +12,7 @@ from types import CodeType, FrameType
 from typing import Any, NamedTuple
 
 from ...garbage import collector_paused
-from ...program.frames import user_frames
+from ...program.frames import stack_position
 from ...snapshot import GraphSnapshot
 from ...tensor_table import TensorTable
 from ..base import Node, Origins
@@ -107,7 +107,7 @@ class Repeats:
         self, roots: Sequence[Node], frame: FrameType | None, origins: Origins | None, table: TensorTable | None
     ) -> Repeated | None:
         """The picture of a graph that is like the latest from this place; None if it is not."""
-        seen = self._at(_place(frame))
+        seen = self._at(stack_position(frame))
         if seen is None:
             return None
         with collector_paused():
@@ -141,7 +141,7 @@ class Repeats:
         self, roots: Sequence[Node], frame: FrameType | None, shot: GraphSnapshot, leaves: dict[int, Any]
     ) -> None:
         """Remember a picture that was made twice from one place; leaves without a name are looked for each time."""
-        place, known = _place(frame), self._places
+        place, known = stack_position(frame), self._places
         self._named.clear()
         others = [(one, seen) for one, seen in known if one != place]
         seen = _learned(roots, shot, leaves) if len(others) < len(known) and len(shot) <= _MAX_NODES else None
@@ -184,8 +184,3 @@ def _alike(outline: Outline, seen: _Seen) -> bool:
 def _first(node: Node) -> Any:
     """Return what tells shape and dtype of what arrives at a node: a leaf's tensor does so at less cost."""
     return node.variable if type(node).__name__ == "AccumulateGrad" else node._input_metadata[0]
-
-
-def _place(frame: FrameType | None) -> Place:
-    """Return where the program stands."""
-    return [(one.f_code, one.f_lasti) for one in user_frames(frame)]

@@ -1,8 +1,4 @@
-"""Pauses listening on a thread while optimizers work: they make no graph, and read hundreds of attributes.
-
-Nobody tells when a step raises, so the pause is over at the latest when the program is seen to go on: it calls a
-module, starts a backward run or clears gradients, or a new watch begins.
-"""
+"""Suspends the function mode of a thread while an optimizer works: no graph is made, but much is looked up."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What each PyTorch function means to a recording: a row for every kind of call that is not a plain operation."""
+"""How each PyTorch function is recorded: a row for every kind of call that is not a plain operation."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reports the backward runs of PyTorch: what was asked for, the graph, what its nodes and leaves got, how it ended."""
+"""Records the backward runs of PyTorch: arguments, graph, measures of nodes and leaves, and how each ended."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""PyTorch as the inspector sees it.  PyTorch is never imported here: it counts once the program has imported it."""
+"""The ``Source`` of PyTorch.  PyTorch is never imported here; it is used once the program has imported it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from ..hook_lines import attach
 from ..naming import Naming, add_origins
 from .release import protect
 from .repeats import Repeats
-from .rerun import TorchRerun
+from .replay import TorchReplay
 from .steps import stepping
 from .tensors import number_of
 from .watch import WATCHER
@@ -153,9 +153,9 @@ class TorchSource:
             value = None if held is None else held.detach().double().cpu().numpy()
             return Gradient(tensor.is_leaf, tensor.requires_grad, tensor.retains_grad, value)
 
-    def rerun(self) -> TorchRerun:
+    def replay(self) -> TorchReplay:
         """Return how Functions are run again."""
-        return TorchRerun()
+        return TorchReplay()
 
     def _nodes_behind(self, roots: list[Any]) -> list[Node]:
         torch = loaded_torch()

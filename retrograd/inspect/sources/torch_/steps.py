@@ -1,4 +1,4 @@
-"""Shows nodes of PyTorch to a breakpoint, each as it has run: by hooks that are there for one run only."""
+"""Steps through the nodes of PyTorch for a breakpoint, with hooks that exist for one run only."""
 
 from __future__ import annotations
 

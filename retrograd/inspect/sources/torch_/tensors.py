@@ -1,4 +1,4 @@
-"""Numbers PyTorch's tensors in the table of one recording, and says what they are."""
+"""Numbers PyTorch's tensors in the table of one recording and describes them."""
 
 from __future__ import annotations
 

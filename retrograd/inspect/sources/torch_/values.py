@@ -1,6 +1,6 @@
-"""Reads the values of PyTorch tensors as arrays, where the program cannot notice it.
+"""Reads the values of PyTorch tensors as arrays, without effects that the program could notice.
 
-Memory is read by its address: ``Tensor.numpy()`` would forbid for good that it is ever resized.
+Memory is read by its address, since ``Tensor.numpy()`` would make the storage impossible to resize for good.
 """
 
 from __future__ import annotations

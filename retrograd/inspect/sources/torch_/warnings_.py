@@ -1,8 +1,8 @@
-"""Lets warnings name the same line as without recording.
+"""Makes warnings name the same source line as without recording.
 
 ``warnings`` counts stack frames to find the line to blame.  While a ``TorchFunctionMode`` is on there are more of
 them: the mode's own, for PyTorch's functions written in Python ``handle_torch_function`` and a second call, and
-for modules the way round by their hooks.
+for modules the detour through their hooks.
 """
 
 from __future__ import annotations

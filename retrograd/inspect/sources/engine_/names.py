@@ -1,4 +1,4 @@
-"""What the user's line calls the tensors of a call."""
+"""Finds the names of a call's tensors in the user's source line."""
 
 from __future__ import annotations
 

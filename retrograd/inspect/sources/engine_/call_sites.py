@@ -1,4 +1,4 @@
-"""What all calls of an operator from one place of the user's program have in common, looked up once."""
+"""Caches what all calls of an operator from one place of the user's program have in common."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ...program.frames import source_line
 from ...snapshot import SourceLine
 from ..function_shapes import FLAT, POLES
 from .caller import Caller, spelled
-from .spellings import Names
+from .names import Names
 
 _MAX_SITES = 50_000
 

@@ -1,4 +1,4 @@
-"""Makes a custom Function of PyTorch run again on copies, apart from the program."""
+"""Calls a custom Function of PyTorch again on copies of its inputs, without effect on the program."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ..specimens import Array, Seen
 from .values import Readable
 
 
-class Eye:
+class TensorReader:
     """Sees the tensors among a Function's arguments, so that they can be copied."""
 
     def __init__(self) -> None:
@@ -44,7 +44,7 @@ class Eye:
         return Seen(tuple(value.shape), str(value.dtype), value.requires_grad, copy)
 
 
-class TorchRerun:
+class TorchReplay:
     """PyTorch as the comparison with finite differences calls it."""
 
     def __init__(self) -> None:

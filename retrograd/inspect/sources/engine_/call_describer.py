@@ -1,4 +1,4 @@
-"""What the events of calls have in common: who called, what the tensors are called, what their values tell."""
+"""Describes operator calls for their events: the caller, names and numbers of the tensors, facts about values."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from ...program.frames import source_line
 from ...snapshot import SourceLine
 from .. import array_values as values
 from .call_facts import Measured, Surroundings, around
+from .call_sites import Site, Sites
 from .caller import Caller, caller_of
-from .sites import Site, Sites
-from .spellings import Names
+from .names import Names
 from .watching import Watching
 
 _MAX_LINES = 50_000
@@ -46,7 +46,7 @@ class Pending(threading.local):
         """Numbers of what it has made."""
 
 
-class Describing:
+class CallDescriber:
     """Describes calls for one watcher."""
 
     def __init__(self, watching: Watching) -> None:
@@ -163,7 +163,7 @@ class Describing:
         outputs: Any,
         measured: Sequence[Measured],
     ) -> None:
-        """Note what the values of a call tell."""
+        """Note what the values of a call describer."""
         limits = [limits for limits, _ in measured]
         if site.may_be_flat:
             share = values.flat_share(site.name, outputs[0]._array, limits[0])

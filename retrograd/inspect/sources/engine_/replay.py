@@ -1,4 +1,4 @@
-"""Makes a custom Function of our engine run again on copies, apart from the program."""
+"""Calls a custom Function of our engine again on copies of its inputs, without effect on the program."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ....engine.tensors.base import TensorBase, wrap
 from ..specimens import Array, Seen
 
 
-def see(value: Any) -> Seen | None:
+def read_tensor(value: Any) -> Seen | None:
     """Return what there is to see of a tensor among a Function's arguments, None for other objects."""
     if not isinstance(value, TensorBase):
         return None
@@ -27,7 +27,7 @@ def see(value: Any) -> Seen | None:
     return Seen(tuple(value._sig.shape), value._sig.dtype.name, requires_grad(value), copy)
 
 
-class EngineRerun:
+class EngineReplay:
     """Our engine as the comparison with finite differences calls it."""
 
     tensor_type: type = TensorBase

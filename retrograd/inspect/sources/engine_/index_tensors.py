@@ -1,4 +1,4 @@
-"""Tensors that choose entries in a call and get no gradient by it: an index, a mask, a condition."""
+"""Finds the index tensors, masks and conditions of a call: tensors that select entries and get no gradient."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ _LATEST = 500
 """Tensors looked through for the one that an index array belongs to; an index is mostly young."""
 
 
-def choosers(args: Iterable[Any], table: TensorTable) -> Iterator[int]:
+def index_tensors(args: Iterable[Any], table: TensorTable) -> Iterator[int]:
     """Yield the numbers of tensors among the arguments of an operator, and of those whose arrays are among them."""
     for part in args:
         if isinstance(part, TensorBase):
             number = table.known(part)
         elif isinstance(part, tuple):
-            yield from choosers(part, table)
+            yield from index_tensors(part, table)
             continue
         else:
             number = _owner(part, table) if isinstance(part, np.ndarray) and part.ndim else None

@@ -18,15 +18,15 @@ def _with_elements(values: Iterable[Any]) -> Iterator[Any]:
             yield value
 
 
-def asking(function: Callable[..., Any], public_api: Callable[[], Any]) -> Callable[..., Any]:
-    """``function``, but the classes of its arguments and the modes are asked first."""
+def overridable_call(function: Callable[..., Any], public_api: Callable[[], Any]) -> Callable[..., Any]:
+    """``function``, but ``__torch_function__`` of active modes and of its arguments' classes runs first."""
 
     def call(*args: Any, **kwargs: Any) -> Any:
         here = overrides.HERE
         if here.all_off or (here.subclasses_off and not here.modes):
             return function(*args, **kwargs)
         values = [*_with_elements(args), *_with_elements(kwargs.values())]
-        if not here.modes and not any(overrides.asks(v) for v in values):
+        if not here.modes and not any(overrides.overrides_functions(v) for v in values):
             return function(*args, **kwargs)
         return overrides.handle_torch_function(public_api(), values, *args, **kwargs)
 
@@ -40,7 +40,7 @@ _PLAIN = frozenset({"save", "load", "seed", "typename", "compile", "broadcast_sh
 """Functions that concern no tensor in particular."""
 
 
-def offer(namespace: dict[str, Any], module: str, functions: Iterable[str]) -> None:
+def make_overridable(namespace: dict[str, Any], module: str, functions: Iterable[str]) -> None:
     """Note a public module's functions (by name in its ``globals()``), so that ``install`` reaches them."""
     names = [n for n in functions if n not in _PLAIN and not n.startswith(_PLAIN_PREFIXES)]
     _FACES.append((namespace, module, names))
@@ -54,7 +54,7 @@ def public_functions(module: str) -> dict[str, Any]:
 
 
 def install() -> None:
-    """Let the public functions ask; called by whatever makes that necessary."""
+    """Wrap the public functions and methods; called by whatever makes that necessary."""
     if overrides.INSTALLED:
         return
     overrides.INSTALLED = True
@@ -68,7 +68,7 @@ def _install_face(namespace: dict[str, Any], module: str, names: list[str]) -> N
         function = namespace.get(name)
         if function is None or isinstance(function, type) or function in overrides.NAMES:
             continue
-        made = asking(function, lambda space=namespace, n=name: space[n])  # type: ignore[misc]
+        made = overridable_call(function, lambda space=namespace, n=name: space[n])  # type: ignore[misc]
         namespace[name] = _named(made, function, _PREFIXES.get(module, "") + name)
         overrides.NAMES[made] = f"{module}.{name}"
 
@@ -92,7 +92,7 @@ _OPERATORS = {
     "__pos__": "positive", "__abs__": "abs",
 }  # fmt: skip
 """Operators that torch has under the name of a method."""
-_UNASKED = frozenset(
+_NOT_OVERRIDABLE = frozenset(
     (
         "__new__", "__init_subclass__", "__torch_function__", "__hash__", "__iter__", "__reduce_ex__", "as_subclass",
         "_make_subclass", "_make_wrapper_subclass",
@@ -104,13 +104,13 @@ _UNASKED = frozenset(
 def _install_methods(tensor: Any) -> None:
     attributes = {name: value for cls in reversed(tensor.__mro__[:-1]) for name, value in vars(cls).items()}
     for name, value in attributes.items():
-        if name in _UNASKED or (name.startswith("_") and not name.startswith("__") and name not in _PRIVATE):
+        if name in _NOT_OVERRIDABLE or (name.startswith("_") and not name.startswith("__") and name not in _PRIVATE):
             continue
         if isinstance(value, property):
-            setattr(tensor, name, _asking_property(tensor, name, value))
+            setattr(tensor, name, _overridable_property(tensor, name, value))
         elif callable(value) and not isinstance(value, type):
             public = _OPERATORS.get(name, name)
-            made = asking(value, lambda n=public: tensor.__dict__[n])  # type: ignore[misc]
+            made = overridable_call(value, lambda n=public: tensor.__dict__[n])  # type: ignore[misc]
             setattr(tensor, name, _named(made, value, "__rdiv__" if public == "__rtruediv__" else public))
             overrides.NAMES[made] = f"torch.Tensor.{public}"
 
@@ -118,14 +118,14 @@ def _install_methods(tensor: Any) -> None:
 _PRIVATE = frozenset({"_version", "_base", "_is_view", "_backward_hooks", "_grad_fn"})
 
 
-def _asking_property(tensor: Any, name: str, value: property) -> property:
-    """A property whose reading, setting and deleting are asked like calls of its ``__get__`` and so on."""
+def _overridable_property(tensor: Any, name: str, value: property) -> property:
+    """A property whose reading, setting and deleting can be overridden like calls of its ``__get__`` and so on."""
 
     def api(part: str) -> Callable[[], Any]:
         return lambda: getattr(tensor.__dict__[name], part)
 
     parts: list[Any] = [
-        None if function is None else asking(function, api(part))
+        None if function is None else overridable_call(function, api(part))
         for function, part in ((value.fget, "__get__"), (value.fset, "__set__"), (value.fdel, "__delete__"))
     ]
     kind: Any = _Attribute
@@ -144,13 +144,13 @@ class _Attribute(property):
 
 
 def overridable() -> list[Any]:
-    """Every public function and method that asks."""
+    """Every public function and method that is overridable."""
     install()
     return list(overrides.NAMES)
 
 
 def subclass_defined(cls: type, /, **kwargs: Any) -> None:
-    """From the first subclass of Tensor that answers on, functions ask the classes of their arguments."""
+    """Wrap the public functions as soon as a subclass of Tensor overrides them."""
     super(tensor_class(), cls).__init_subclass__(**kwargs)
     if "__torch_dispatch__" in vars(cls):
         raise NotImplementedError(

@@ -1,4 +1,4 @@
-"""What is gathered of the nodes of one backward run; columns are made of it when they are read."""
+"""Collects times and gradient statistics of the nodes of one backward run; made into columns when they are read."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ Ran = tuple[int, int | None, int | None, Figures | None, tuple[Figures, ...] | l
 """A node that ran, or began to: its row, begin and end in ns, figures of what arrived and of what it passed on."""
 
 
-class Gathered:
+class Measures:
     """What is known of the nodes of one run, by row of its snapshot."""
 
     def __init__(

@@ -1,4 +1,4 @@
-"""Which tensors of a call its node saves for backward."""
+"""Finds which tensors of a call its node saves for backward."""
 
 from __future__ import annotations
 
