@@ -158,7 +158,7 @@ def test_colour_by_a_measure() -> None:
     assert "heat" not in css["n3"]
     assert "time in backward" in words(root)
     assert "900 µs" in words(root)
-    with pytest.raises(UsageError, match="saved_bytes, time_us"):
+    with pytest.raises(UsageError, match="It has: time, saved-bytes"):
         drawn(small(), color_by="heat")
 
 

@@ -20,7 +20,7 @@ MEASURES = {
 }
 """Measures by the name that ``--color-by`` takes, and the columns that they add up."""
 _SHORTENED = {parts[0] for parts in MEASURES.values() if len(parts) == 1}
-"""Columns that are told by their short names."""
+"""Columns that messages list by their short names."""
 _TITLES = {
     "time_us": "time in backward",
     "grad_norm": "norm of the gradient",
