@@ -329,3 +329,9 @@ def test_gradient_of_as_strided_scatter() -> None:
 
     assert x.grad.tolist() == [0, 1, 2, 0, 4, 5]
     assert src.grad.tolist() == [0, 3]
+
+
+def test_pieces_may_be_counted_by_a_number_of_numpy() -> None:
+    """``chunk`` takes any whole number."""
+    counted = retrograd.arange(4.0).chunk(np.int64(2))
+    assert [piece.tolist() for piece in counted] == [piece.tolist() for piece in torch.arange(4.0).chunk(np.int64(2))]

@@ -2,7 +2,7 @@
 
 NumPy would take many of them: a fraction or a truth value for a size, a tuple for a dimension, a word for a flag.
 Whether arguments fit depends on their types alone, so the types of calls that fitted are remembered; a check of a known
-call takes 0.3 µs.
+call takes 0.3 µs, with a list or tuple among the arguments twice that.
 """
 
 from __future__ import annotations
@@ -21,31 +21,29 @@ def kind_check(name: str, *, spread: bool = False) -> Check:
     ``spread``: several sizes may stand in place of one list of them, as in ``x.view(2, 3)``.
     """
     fitting: set[Any] = set()
+    sequences: dict[Any, tuple[int, ...]] = {}  # where lists and tuples stand: the types of their elements count, too
 
     def check(args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-        types = tuple([v.__class__ for v in args])
-        if types in fitting and not kwargs:
+        values = (*args, *kwargs.values()) if kwargs else args
+        types = (*map(type, values), *kwargs)
+        if types in fitting:
             return
-        key = (_kinds(args), tuple(kwargs), _kinds(kwargs.values()))
-        if key in fitting:
-            return
+        key = types
+        for i in sequences.get(types, ()):
+            key += (frozenset(map(type, values[i])),)
+        if key not in fitting:
+            look(args, kwargs, types)
+
+    def look(args: tuple[Any, ...], kwargs: dict[str, Any], types: tuple[Any, ...]) -> None:
         if signatures(name):
             named = {k: v for k, v in kwargs.items() if v is not None or k != "out"}
             wrong = misfit(name, args, named, spread=spread)
             if wrong is not None:
                 raise wrong
-        fitting.add(key)
-        if not kwargs and key[0] == types:
-            fitting.add(types)
+        values = (*args, *kwargs.values())
+        places = tuple([i for i, v in enumerate(values) if isinstance(v, (tuple, list))])
+        if places:
+            sequences[types] = places
+        fitting.add((*types, *[frozenset(map(type, values[i])) for i in places]))
 
     return check
-
-
-def _kinds(values: Any) -> tuple[Any, ...]:
-    """The types of arguments; of lists and tuples also those of their elements."""
-    return tuple(
-        [
-            (v.__class__, *dict.fromkeys(map(type, v))) if isinstance(v, (tuple, list)) else v.__class__
-            for v in values
-        ]
-    )  # fmt: skip

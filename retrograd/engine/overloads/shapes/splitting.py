@@ -31,7 +31,7 @@ def _chunks(form: str, split: str, tensor: Any, chunks: int, dim: int) -> Any:
         raise RuntimeError(f"chunk expects `chunks` to be greater than 0, got: {chunks}")
     n = shape[checked_dim(dim, len(shape))]
     if n:
-        return getattr(F, split)(tensor, -(-n // chunks), dim)
+        return getattr(F, split)(tensor, int(-(-n // chunks)), dim)
     return pieces(form, tensor, (0,) * chunks, dim)
 
 
