@@ -139,14 +139,21 @@ def _div_trunc(self: Any, other: Any) -> Any:
     return np.trunc(np.true_divide(self, other))
 
 
-def _zeros_rule(g: Any) -> Any:
+def zero_gradient(g: Any) -> Any:
+    """The rule of operators that are constant almost everywhere."""
     return F.zeros_like(g)
 
 
 elementwise(
-    "_div_floor", _div_floor, node="DivBackward2", promote="common", self=_zeros_rule, other=_zeros_rule, kinds="fiu"
+    "_div_floor",
+    _div_floor,
+    node="DivBackward2",
+    promote="common",
+    self=zero_gradient,
+    other=zero_gradient,
+    kinds="fiu",
 )
-elementwise("_div_trunc", _div_trunc, node="DivBackward2", promote="common", self=_zeros_rule, other=_zeros_rule)
+elementwise("_div_trunc", _div_trunc, node="DivBackward2", promote="common", self=zero_gradient, other=zero_gradient)
 elementwise("neg", np.negative, self=lambda g: -g, inplace=True)
 
 
@@ -182,7 +189,7 @@ def _sgn_grad(g: Any, self: Any, result: Any) -> Any:
 # Not holomorphic, so that its tangent is no conjugate of its reverse rule; the map is its own transpose.
 elementwise("sgn", _sgn, self=_sgn_grad, inplace=True,
             jvp=lambda primal, tangents, results: _sgn_grad(tangents[0], primal[0], results[0]))  # fmt: skip
-elementwise("sign", _sign, self=_zeros_rule, inplace=True)
+elementwise("sign", _sign, self=zero_gradient, inplace=True)
 
 
 def _square(self: Any) -> Any:
@@ -318,7 +325,7 @@ elementwise(
 elementwise(
     "_threshold_backward", lambda grad_output, self, threshold: kept(grad_output, self <= threshold, False),
     node="ThresholdBackwardBackward0", tensors="grad_output self", promote="",
-    grad_output=lambda g, self, threshold: F._threshold_backward(g, self, threshold), self=_zeros_rule,
+    grad_output=lambda g, self, threshold: F._threshold_backward(g, self, threshold), self=zero_gradient,
 )  # fmt: skip
 
 
@@ -432,7 +439,7 @@ for _name, _ufunc in {
 }.items():  # fmt: skip
     nondifferentiable(_name, _ufunc, inplace=_name.endswith("not"))
 for _name, _round in {"floor": np.floor, "ceil": np.ceil, "trunc": np.trunc}.items():
-    elementwise(_name, _round, self=_zeros_rule, inplace=True, kinds="fiu")
+    elementwise(_name, _round, self=zero_gradient, inplace=True, kinds="fiu")
 
 
 def _floor_divide(self: Any, other: Any) -> Any:

@@ -9,12 +9,7 @@ import numpy as np
 
 from ..table.op import elementwise, linear, nondifferentiable
 from ..table.registry import F
-from .elementwise import conj
-
-
-def _zeros(g: Any) -> Any:
-    return F.zeros_like(g)
-
+from .elementwise import conj, zero_gradient
 
 # -- trigonometry and hyperbolics
 
@@ -82,8 +77,10 @@ def _round_decimals(self: Any, decimals: int) -> Any:
     return np.rint(self * scale) / scale if decimals > 0 else np.rint(self / scale) * scale
 
 
-elementwise("_round", lambda self: np.rint(self).astype(self.dtype), node="RoundBackward0", self=_zeros, kinds="fiu")
-elementwise("_round_decimals", _round_decimals, node="RoundBackward1", tensors="self", self=_zeros, kinds="f")
+elementwise(
+    "_round", lambda self: np.rint(self).astype(self.dtype), node="RoundBackward0", self=zero_gradient, kinds="fiu"
+)
+elementwise("_round_decimals", _round_decimals, node="RoundBackward1", tensors="self", self=zero_gradient, kinds="f")
 
 
 def _nan_to_num(self: Any, nan: Any = None, posinf: Any = None, neginf: Any = None) -> Any:

@@ -14,15 +14,12 @@ from ...table.public import public
 from ...table.registry import F
 from ...tensors.base import wrap
 from ...tensors.dtypes import scalar_name
+from .linalg import no_errors
 
 LU = namedtuple("LU", ["P", "L", "U"])
 Packed = namedtuple("Packed", ["LU", "pivots"])
 Checked = namedtuple("Checked", ["LU", "pivots", "info"])
 Reflections = namedtuple("Reflections", ["a", "tau"])
-
-
-def _info(A: Any) -> Any:  # noqa: N803
-    return wrap(np.zeros(A.shape[:-2], np.int32))
 
 
 @public("lu", namespace="linalg", out=True)
@@ -48,14 +45,14 @@ def lu_factor_ex(A: Any, *, pivot: bool = True, check_errors: bool = False) -> A
     """``lu_factor``, and zeros that say that it went well."""
     _check_pivoting(pivot)
     both, pivots = F._lu_factor(A, pivot)
-    return Checked(both, pivots, _info(A))
+    return Checked(both, pivots, no_errors(A))
 
 
 @public("lu", out=True)
 def old_lu(A: Any, pivot: bool = True, get_infos: bool = False) -> Any:  # noqa: N803
     """``linalg.lu_factor`` under its old name."""
     found = F._lu_factor(A, pivot)
-    return (*found, _info(A)) if get_infos else tuple(found)
+    return (*found, no_errors(A)) if get_infos else tuple(found)
 
 
 @public("lu_unpack", method=False, out=True)

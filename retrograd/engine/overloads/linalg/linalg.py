@@ -31,7 +31,8 @@ def _number(value: Any) -> Any:
     return value._array if isinstance(value, TensorBase) else value
 
 
-def _info(A: Any) -> Any:  # noqa: N803
+def no_errors(A: Any) -> Any:  # noqa: N803
+    """The ``info`` of a success: 0 for every matrix."""
     return wrap(np.zeros(A.shape[:-2], np.int32))
 
 
@@ -54,7 +55,7 @@ def solve(A: Any, B: Any, *, left: bool = True) -> Any:  # noqa: N803
 def solve_ex(A: Any, B: Any, *, left: bool = True, check_errors: bool = False) -> Any:  # noqa: N803
     """``solve``, and zeros that say that it went well."""
     try:
-        return CheckedSolution(F._solve(A, B, left), _info(A))
+        return CheckedSolution(F._solve(A, B, left), no_errors(A))
     except LinAlgError:
         if check_errors:
             raise
@@ -87,7 +88,7 @@ def inv(A: Any) -> Any:  # noqa: N803
 def inv_ex(A: Any, *, check_errors: bool = False) -> Any:  # noqa: N803
     """The inverse, and zeros that say that it went well."""
     try:
-        return CheckedInverse(F._inv(A), _info(A))
+        return CheckedInverse(F._inv(A), no_errors(A))
     except LinAlgError:
         if check_errors:
             raise
@@ -198,7 +199,7 @@ def cholesky(A: Any, *, upper: bool = False) -> Any:  # noqa: N803
 def cholesky_ex(A: Any, *, upper: bool = False, check_errors: bool = False) -> Any:  # noqa: N803
     """The triangular factor, and zeros that say that it went well (otherwise the order of the bad leading minor)."""
     try:
-        return Checked(F._cholesky_ex(A, upper), _info(A))
+        return Checked(F._cholesky_ex(A, upper), no_errors(A))
     except LinAlgError:
         if check_errors:
             raise

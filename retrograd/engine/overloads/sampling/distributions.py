@@ -11,6 +11,7 @@ import numpy as np
 
 from ...aliasing.inplace import call_inplace
 from ...calls.refusals import refuse
+from ...ops.elementwise import zero_gradient
 from ...random import rng_of
 from ...table.op import linear
 from ...table.public import check_tensor, public
@@ -20,19 +21,14 @@ from ...tensors.dtypes import scalar_name
 from ..creation.creating import finish, numpy_of
 from .draw_checks import check_continuous, check_integers, check_kind, check_normal
 
-
-def _zero_gradient(g: Any) -> Any:
-    return F.zeros_like(g)
-
-
 for _name, _node in {
     "exponential": "ExponentialBackward0", "cauchy": "CauchyBackward0", "log_normal": "LogNormalBackward0",
     "geometric": "GeometricBackward0", "random": "RandomBackward2", "random_to": "RandomBackward1",
     "random_from": "RandomBackward0",
 }.items():  # fmt: skip
-    linear(f"_overwrite_{_name}", lambda self, values: values, tensors="self", self=_zero_gradient, node=_node)
+    linear(f"_overwrite_{_name}", lambda self, values: values, tensors="self", self=zero_gradient, node=_node)
 for _name, _node in {"poisson": "PoissonBackward0", "mean": "NormalBackward1", "std": "NormalBackward2"}.items():
-    linear(f"_drawn_{_name}", lambda self, values: values, tensors="self", self=_zero_gradient, node=_node)
+    linear(f"_drawn_{_name}", lambda self, values: values, tensors="self", self=zero_gradient, node=_node)
 linear(
     "_drawn_mean_std", lambda mean, std, values: values, node="NormalBackward3", tensors="mean std",
     mean=lambda g, mean_sizes: F.sum_to_size(F.zeros_like(g), tuple(mean_sizes)),

@@ -12,7 +12,7 @@ from ..base import RenderOptions, chosen_steps
 from ..console_page import FILE_WIDTH, page_text, print_page
 from ..labels import bytes_text, card, clean, headline, node_id
 from ..scene import GHOST, unplaced, with_ghosts
-from ..tree_folded import folded_tree, note_text
+from ..tree_folded import folded_tree, note_text, one_line
 from ..tree_rows import Outline, Row
 
 if TYPE_CHECKING:
@@ -69,7 +69,7 @@ def tree(snapshot: GraphSnapshot, options: RenderOptions | None = None, step: in
     options = options or RenderOptions()
     marked, notes = with_ghosts(snapshot, options.findings, step)
     rows = Outline(marked).rows(options.max_nodes or ROWS)
-    top = Tree(_line(Text(headline(snapshot, options.title), style="bold")), guide_style="dim", highlight=False)
+    top = Tree(one_line(Text(headline(snapshot, options.title), style="bold")), guide_style="dim", highlight=False)
     open_trees = [top]
     for row in rows:
         del open_trees[row.depth + 1 :]
@@ -88,7 +88,7 @@ def _row_text(snapshot: GraphSnapshot, row: Row, options: RenderOptions) -> Text
 
     here = card(snapshot, row.node)
     if snapshot.kind[row.node] == GHOST:
-        return _line(Text(f"cut: {clean(snapshot.op[row.node])}", style="dim"))
+        return one_line(Text(f"cut: {clean(snapshot.op[row.node])}", style="dim"))
     text = Text("↓ " if row.continues else "", style="dim")
     if row.reference:
         text = Text("→ ", style="dim")
@@ -98,11 +98,11 @@ def _row_text(snapshot: GraphSnapshot, row: Row, options: RenderOptions) -> Text
     if row.output_nr:
         text.append(f" output {row.output_nr}", style="magenta")
     if row.reference:
-        return _line(text.append(" (has its own row)", style="dim"))
+        return one_line(text.append(" (has its own row)", style="dim"))
     for words, style in _details(snapshot, row.node, options):
         if words:
             text.append(f"  {words}", style=style)
-    return _line(text)
+    return one_line(text)
 
 
 def _details(snapshot: GraphSnapshot, node: int, options: RenderOptions) -> list[tuple[str, str]]:
@@ -125,9 +125,3 @@ def _measure_text(snapshot: GraphSnapshot, node: int, measure: str | None) -> st
         return bytes_text(snapshot.saved_bytes[node])
     value = snapshot.measures[measure][node] if measure in snapshot.measures else None
     return "" if value is None else f"{measure} {value:.4g}"
-
-
-def _line(text: Text) -> Text:
-    """Make a text stay on one line: cut, not wrapped, where the console is too narrow."""
-    text.no_wrap, text.overflow = True, "ellipsis"
-    return text
