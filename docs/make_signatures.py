@@ -6,8 +6,11 @@ engine reads it when a call has failed, to say in PyTorch's words which argument
 
 from __future__ import annotations
 
+import sys
+import warnings
 from collections import defaultdict
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 from retrograd.engine.calls.signatures import TABLE
@@ -61,13 +64,14 @@ def lines() -> Iterator[str]:
     for space, prefix in PREFIXES.items():
         builtin = [n for n in NAMESPACES.get(space, ()) if type(_of(torch, space, n)).__name__.startswith("builtin")]
         names |= {f"{space}.{name}": prefix + name for name in builtin}
+    exact = exact_results()
     for public, aten in sorted(names.items()):
         found = schemas.get(aten, [])
         plain = [s for s in found if not any(a.is_out for a in s.arguments)]
         written = {given(s) for s in found if any(a.is_out for a in s.arguments) and not is_generated(s)}
         for s in plain:
             text = ", ".join([*parameters(s), *PYTHON.get(public, ())])
-            yield f"{public}({text}){' out' if given(s) in written else ''}"
+            yield f"{public}({text}){(' exact out' if public in exact else ' out') if given(s) in written else ''}"
 
 
 def given(schema: Any) -> tuple[Any, ...]:
@@ -85,6 +89,45 @@ def is_generated(schema: Any) -> bool:
     overloads = getattr(torch.ops.aten, name)
     taken = name.endswith("_copy") or name == "slice_scatter"
     return not taken and torch.Tag.generated in getattr(overloads, schema.overload_name or "default").tags
+
+
+def exact_results() -> set[str]:
+    """The functions that refuse an ``out=`` of another dtype of the same kind in all sample calls of the tests."""
+    sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
+    from op_samples import all_samples
+
+    refusals: dict[str, list[bool]] = defaultdict(list)
+    for sample in all_samples():
+        if sample.call is None and "out" not in sample.kwargs:
+            refusals[sample.name] += refused_outs(sample)
+    return {name for name, found in refusals.items() if found and all(found)}
+
+
+def refused_outs(sample: Any) -> Iterator[bool]:
+    """Whether PyTorch refuses another dtype, for each result of float32 or int64."""
+    import torch
+    from op_samples import function_of, tensors_for
+    from torch.utils._pytree import tree_map
+
+    single = lambda v: v.float() if isinstance(v, torch.Tensor) and v.dtype == torch.float64 else v  # noqa: E731
+    args, kwargs = tree_map(single, tensors_for(torch, (sample.args, sample.kwargs), [], grad=False))
+    function, others = function_of(torch, sample), {torch.float32: torch.float64, torch.int64: torch.int32}
+    with warnings.catch_warnings(action="ignore"), torch.no_grad():
+        try:
+            result = function(*args, **kwargs)
+            results = [result] if isinstance(result, torch.Tensor) else list(result)
+            exact = [torch.empty(0, dtype=r.dtype) for r in results]
+            function(*args, **kwargs, out=tuple(exact) if result is not results[0] else exact[0])
+        except Exception:  # no such form, or no such kernel for float32
+            return
+        for i, r in enumerate(results):
+            if r.dtype in others:
+                outs = [*exact[:i], torch.empty(0, dtype=others[r.dtype]), *exact[i + 1 :]]
+                try:
+                    function(*args, **kwargs, out=tuple(outs) if result is not results[0] else outs[0])
+                    yield False
+                except RuntimeError as error:
+                    yield "type" in str(error)
 
 
 def _of(torch: Any, space: str, name: str) -> Any:

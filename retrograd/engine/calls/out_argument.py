@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
@@ -20,8 +20,13 @@ from ..warning import warn
 _KINDS = "buifc"
 
 
-def write_out(function: Callable[..., Any], out: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """Compute into ``out``: no history; refused when anything requires grad under grad mode, or has a tangent."""
+def write_out(
+    function: Callable[..., Any], out: Any, args: tuple[Any, ...], kwargs: dict[str, Any], *, exact: bool
+) -> Any:
+    """Compute into ``out``: no history; refused when anything requires grad under grad mode, or has a tangent.
+
+    ``exact``: it must have the dtype of the result.
+    """
     targets = tuple(out) if isinstance(out, (tuple, list)) else (out,)
     name = getattr(function, "name", getattr(function, "__name__", "function"))
     for t in targets:
@@ -39,9 +44,21 @@ def write_out(function: Callable[..., Any], out: Any, args: tuple[Any, ...], kwa
         )
     result = function(*args, **kwargs)
     results = result if isinstance(out, (tuple, list)) else (result,)
+    if exact:
+        _check_dtypes(targets, results)
     for target, value in zip(targets, results, strict=True):
         _write_result(target, value, operands)
     return out
+
+
+def _check_dtypes(targets: Iterable[Any], results: Iterable[Any]) -> None:
+    for target, value in zip(targets, results, strict=True):
+        have, want = [_C_NAMES.get(t._sig.numpy.name, t._sig.numpy.name) for t in (target, value)]
+        if have != want:
+            raise RuntimeError(f"Expected out tensor to have dtype {want}, but got {have} instead")
+
+
+_C_NAMES = {"float32": "float", "float64": "double", "int32": "int", "int64": "long int"}
 
 
 def _write_result(out: Any, value: Any, operands: list[Any]) -> None:

@@ -19,7 +19,8 @@ from ..tensors.base import TensorBase, type_name_of
 TABLE = Path(__file__).with_name("torch_signatures.txt")
 """One overload a line, written by `docs/make_signatures.py`: ``name(kind argument, *, kind argument=) out``.
 
-``=``: may be left out; ``int[n]``: one number stands for all; ``out`` at the end: it has a form with ``out=``.
+``=``: may be left out; ``int[n]``: one number stands for all; ``out`` at the end: it has a form with ``out=``;
+``exact out``: which takes no dtype but that of the result.
 """
 _NUMBERS_AS_TENSORS = frozenset(
     ("add", "sub", "subtract", "mul", "multiply", "div", "divide", "true_divide", "floor_divide")
@@ -115,6 +116,11 @@ def _parsed(text: str) -> Iterator[Parameter]:
 def takes_out(name: str) -> bool:
     """Whether PyTorch has an ``out=`` form of a function; so too where nothing is known of it."""
     return name not in _lines() or any(line.endswith("out") for line in _lines()[name])
+
+
+def wants_exact_out(name: str) -> bool:
+    """Whether PyTorch takes an ``out=`` of the result's own dtype alone."""
+    return any(line.endswith("exact out") for line in _lines().get(name, ()))
 
 
 def misfit(

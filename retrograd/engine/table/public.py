@@ -14,6 +14,7 @@ from ..calls.calling import NO_NAMES, called, check_out, is_variadic, renamed, w
 from ..calls.fast_path import with_fast_path
 from ..calls.kinds import kind_check
 from ..calls.out_argument import write_out
+from ..calls.signatures import wants_exact_out
 from ..tensors.base import TensorBase, type_name_of, wrap
 from .op import OpDef
 from .registry import OPS
@@ -113,7 +114,7 @@ def function_of(op: OpDef) -> Callable[..., Any]:
         try:
             if out is not None:
                 check_out(op.name)
-                return write_out(op, out, args, named)
+                return write_out(op, out, args, named, exact=wants_exact_out(op.name))
             _check_row_arguments(op, args, named)
             return op(*args, **named)
         except Exception:
