@@ -9,13 +9,16 @@ REGRESSIONS = frozenset({"mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss"})
 _EVEN = REGRESSIONS | {
     "pow", "square", "abs", "absolute", "cosh", "norm", "linalg_norm", "vector_norm", "linalg_vector_norm",
 }  # fmt: skip
-_LINEAR = PRODUCTS | {
-    "neg", "negative", "add", "sub", "subtract", "rsub", "multiply", "div", "divide", "true_divide", "sum", "mean",
+ARRANGEMENTS = frozenset({
     "where", "masked_fill", "masked_select", "getitem", "select", "index_select", "gather", "take", "narrow", "chunk",
     "split", "unbind", "stack", "cat", "view", "reshape", "flatten", "ravel", "squeeze", "unsqueeze", "expand", "T",
     "mT", "t", "transpose", "permute", "movedim", "clone", "contiguous", "to", "float", "double", "half", "bfloat16",
+})  # fmt: skip
+"""Calls that pick and arrange entries."""
+_LINEAR = PRODUCTS | ARRANGEMENTS | {
+    "neg", "negative", "add", "sub", "subtract", "rsub", "multiply", "div", "divide", "true_divide", "sum", "mean",
 }  # fmt: skip
-"""Calls that scale, add up, pick and arrange, which leaves a difference one."""
+"""Calls that leave a difference one."""
 _LARGER = frozenset({"max", "maximum"})
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ..base import Case, Check, Kind, Stage
-from ..distance import PRODUCTS, REGRESSIONS, counts_by_size
+from ..distance import ARRANGEMENTS, PRODUCTS, REGRESSIONS, counts_by_size
 from ..flow import Behind, Flow
 from ..runs import Run
 from ..wanted import optimized
@@ -15,6 +15,7 @@ KINDS = {"missing-detach": Kind("gradient flows through a target", "warning", St
 _MATCHING = PRODUCTS | {"cosine_similarity"}
 """Calls that measure how alike two results are, among other uses."""
 _SUBTRACTING = frozenset({"sub", "rsub"})
+_SCALING = _SUBTRACTING | {"add", "mul"}
 _COMPARING = _SUBTRACTING | REGRESSIONS | {"kl_div"}
 
 
@@ -57,7 +58,7 @@ def _target(flow: Flow, row: int) -> int | None:
 
 def _bootstraps(flow: Flow, target: int, prediction: int, row: int) -> bool:
     """Whether a target is data plus a scaled value of the same parameters, computed alike, at other inputs."""
-    value = _value_in(flow, target, row)
+    value, added = _value_in(flow, target, row)
     if value is None or value == prediction:
         return False
     mine, theirs = flow.behind([prediction], row), flow.behind([value], row)
@@ -65,6 +66,8 @@ def _bootstraps(flow: Flow, target: int, prediction: int, row: int) -> bool:
     if not leaves or flow.leaves_behind(theirs) != leaves or mine.calls & theirs.calls:
         return False
     places = [{_place(flow, call) for call in part.calls} for part in (mine, theirs)]
+    if added is not None and _place(flow, added) in places[0]:
+        return False  # the prediction is made by the same addition: that is how outputs are scaled
     alike = bool(places[0] & places[1]) or _uses(flow, mine, leaves) == _uses(flow, theirs, leaves)
     return alike and (flow.events[row].op.strip("_") not in _SUBTRACTING or counts_by_size(flow, row))
 
@@ -81,24 +84,27 @@ def _place(flow: Flow, call: int) -> tuple[object, str]:
     return event.data.get("scope") or event.source, event.op
 
 
-def _value_in(flow: Flow, target: int, row: int) -> int | None:
-    """Return the tensor with a history that was scaled and added to data without one, to make a target."""
-    added = rewarded = scaled = False
+def _value_in(flow: Flow, target: int, row: int) -> tuple[int | None, int | None]:
+    """Return the tensor with a history that was scaled and added to data, to make a target; and the last addition."""
+    added: int | None = None
+    data_added = rewarded = scaled = False
     tensor, before = target, row
     while True:
         made = flow.last_producer(tensor, before, gradients=True)
         if made is None:
-            return None
+            return None, None
         op = flow.events[made].op.strip("_")
         inputs = flow.inputs(made)
         histories = [given for given in inputs if flow.has_history(given, made) or flow.requires_grad(given, made)]
-        if op not in ("add", "mul", "sub", "rsub") or len(histories) != 1:
-            return (
-                tensor if added or (rewarded and scaled) else None
-            )  # a margin is a number as well, but scales nothing
-        data = [given for given in inputs if given not in histories]
-        added = added or (op == "add" and any(flow.facts(given).shape not in ((), (1,)) for given in data))
-        rewarded = rewarded or (op == "add" and _adds_another_number(flow, made, histories[0]))
+        arranged = op in ARRANGEMENTS and added is None and not scaled
+        if not (arranged or op in _SCALING) or len(histories) != 1:
+            found = data_added or (rewarded and scaled)  # a margin is a number as well, but scales nothing
+            return (tensor, added) if found else (None, None)
+        if op == "add":
+            data = [given for given in inputs if given not in histories]
+            data_added = data_added or any(flow.facts(given).shape not in ((), (1,)) for given in data)
+            rewarded = rewarded or _adds_another_number(flow, made, histories[0])
+            added = made if added is None else added
         scaled = scaled or op == "mul"
         tensor, before = histories[0], made
 
