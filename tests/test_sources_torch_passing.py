@@ -8,6 +8,7 @@ import random
 import pytest
 
 from retrograd.inspect import recording
+from retrograd.inspect.sources.passing import latest_first
 
 torch = pytest.importorskip("torch")
 
@@ -173,3 +174,11 @@ def test_recordings_one_after_another():
 
     assert found[0] == found[1] == found[2] == found[3]
     assert {"0.weight", "2.bias"} <= {name.removeprefix("model.") for name in found[3][2]}
+
+
+def test_large_graphs_are_not_collected():
+    """What was found of earlier graphs is remembered as long as all of them are few and small; the latest always."""
+    assert latest_first("a", ["b", "c"], lambda graph: 3) == ["a", "b", "c"]
+    assert len(latest_first("a", ["b"] * 100, lambda graph: 3)) == 8
+    assert latest_first("a", ["b", "c"], {"a": 30_000, "b": 9_000, "c": 9_000}.__getitem__) == ["a", "b"]
+    assert latest_first("a", ["b"], {"a": 1_000_000, "b": 1}.__getitem__) == ["a"]
