@@ -2,7 +2,7 @@
 
 NumPy would take many of them: a fraction or a truth value for a size, a tuple for a dimension, a word for a flag.
 Whether arguments fit depends on their types alone, so the types of calls that fitted are remembered; a check of a known
-call takes 0.3 µs, with a list or tuple among the arguments twice that.
+call takes 0.4 µs, with keywords or a list among the arguments 0.6 to 1.3.
 """
 
 from __future__ import annotations
