@@ -124,7 +124,7 @@ def recording(*snapshots: GraphSnapshot) -> Recording:
         created="2026-01-02T03:04:05",
         snapshots=list(snapshots),
         events=[
-            Event("backward", source=line, data={"snapshot": 0}),
+            Event("backward", source=line, data={"snapshot": 0} if snapshots else {}),
             Event("inplace", op="add_", source=line, data={"versions": [0, 1], "norm": -math.inf, "near": {"x": None}}),
             Event("backward-end"),
         ],
