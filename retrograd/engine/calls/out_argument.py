@@ -14,7 +14,7 @@ from ..aliasing.views import check_inplace, requires_grad
 from ..forward_mode.forward_ad import carries_tangent
 from ..switches.state import STATE
 from ..tensors.base import TensorBase, set_array
-from ..tensors.dtypes import scalar_name
+from ..tensors.dtypes import C_NAMES, scalar_name
 from ..warning import warn
 
 _KINDS = "buifc"
@@ -58,7 +58,7 @@ def _check_dtypes(targets: Iterable[Any], results: Iterable[Any]) -> None:
             raise RuntimeError(f"Expected out tensor to have dtype {want}, but got {have} instead")
 
 
-_C_NAMES = {"float32": "float", "float64": "double", "int32": "int", "int64": "long int"}
+_C_NAMES = {**C_NAMES, "int64": "long int"}
 
 
 def _write_result(out: Any, value: Any, operands: list[Any]) -> None:

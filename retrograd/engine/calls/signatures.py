@@ -123,9 +123,7 @@ def wants_exact_out(name: str) -> bool:
     return any(line.endswith("exact out") for line in _lines().get(name, ()))
 
 
-def misfit(
-    name: str, args: tuple[Any, ...], kwargs: dict[str, Any], *, spread: bool = True
-) -> TypeError | None:  # fmt: skip
+def misfit(name: str, args: tuple[Any, ...], kwargs: dict[str, Any], *, spread: bool = True) -> TypeError | None:
     """The error that PyTorch raises for arguments of the wrong kind; ``None`` where some overload takes them.
 
     ``spread``: several sizes may stand in place of one list of them, as in ``x.view(2, 3)``.

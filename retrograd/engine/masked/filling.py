@@ -45,6 +45,11 @@ def reduced_dims(dim: Any, ndim: int) -> tuple[int, ...]:
     return tuple(sorted(found))
 
 
+def has_fractions(dtype: Any) -> bool:
+    """Whether a dtype is a floating or complex one."""
+    return bool(dtype.is_floating_point or dtype.is_complex)
+
+
 def _refuse(function: str, dtype: Any) -> Any:
     raise NotImplementedError(f"identity of {function} on {dtype} input")
 

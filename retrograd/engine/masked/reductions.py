@@ -12,7 +12,7 @@ from typing import Any
 from ..table.methods import FUNCTIONS
 from ..table.public import NAMESPACES
 from ..tensors.dtypes import int64
-from .filling import filled, reduced_dims
+from .filling import filled, has_fractions, reduced_dims
 
 SHORT = frozenset(("uint8", "bool", "int8", "int16", "int32"))
 """Dtypes in which sums and products would overflow soon: both are computed in int64."""
@@ -67,7 +67,7 @@ def mean(
     """The mean of what is let through; floating and complex dtypes only."""
     source = "Input" if dtype is None else "Optional"
     dtype = input.dtype if dtype is None else dtype
-    if not (dtype.is_floating_point or dtype.is_complex):
+    if not has_fractions(dtype):
         raise ValueError(
             f"mean(): Could not infer output dtype. {source} dtype must be either a floating point or complex dtype. "
             f"Got: {dtype}"

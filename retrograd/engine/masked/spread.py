@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..table.methods import FUNCTIONS
+from .filling import has_fractions
 from .reductions import counted, sum  # noqa: A004
 
 Number = int | float
@@ -32,9 +33,7 @@ def std(
     keepdim: bool | None = False, dtype: Any = None, mask: Any = None,
 ) -> Any:  # fmt: skip
     """The square root of the variance."""
-    return var(
-        input, dim, unbiased, correction=correction, keepdim=keepdim, dtype=dtype, mask=mask
-    ).sqrt()  # fmt: skip
+    return var(input, dim, unbiased, correction=correction, keepdim=keepdim, dtype=dtype, mask=mask).sqrt()
 
 
 def _correction(unbiased: bool | None, correction: Number | None) -> float:
@@ -49,9 +48,5 @@ def _dtypes(input: Any, dtype: Any) -> tuple[Any, Any]:  # noqa: A002
     """The dtype of the result, and the floating one in which it is computed."""
     single = FUNCTIONS["ones"](()).dtype
     if dtype is None:
-        dtype = input.dtype if _is_floating(input.dtype) else single
-    return dtype, dtype if _is_floating(dtype) else single
-
-
-def _is_floating(dtype: Any) -> bool:
-    return bool(dtype.is_floating_point or dtype.is_complex)
+        dtype = input.dtype if has_fractions(input.dtype) else single
+    return dtype, dtype if has_fractions(dtype) else single

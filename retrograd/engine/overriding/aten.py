@@ -43,6 +43,13 @@ class RowOverload:
         return (meanwhile or self.row.call)(*args, **kwargs)
 
 
+class FunctionOverload(RowOverload):
+    """One overload of an operator that is no row but a function."""
+
+    def __init__(self, opname: str, overload: str, function: Callable[..., Any]) -> None:
+        super().__init__(opname, overload, types.SimpleNamespace(call=function))
+
+
 class WritingOverload(RowOverload):
     """One overload of an operator that writes to its first argument, such as ``ops.aten.mul_.Tensor``."""
 
@@ -87,13 +94,13 @@ class FunctionPacket(RowPacket):
     """``ops.aten.softmax``, which is no row but a function: every overload is a call of it."""
 
     def __init__(self, opname: str, function: Callable[..., Any]) -> None:
-        super().__init__(opname, {"default": types.SimpleNamespace(call=function)})
+        super().__init__(opname, {"default": function}, FunctionOverload)
 
     def __getattr__(self, name: str) -> RowOverload:
         if name.startswith("_"):
             raise AttributeError(name)
         made: dict[str, RowOverload] = self.__dict__["_made"]
-        return made.setdefault(name, RowOverload(self.__name__, name, made["default"].row))
+        return made.setdefault(name, FunctionOverload(self.__name__, name, made["default"].row.call))
 
 
 _PACKETS: dict[str, RowPacket] = {}

@@ -11,6 +11,7 @@ from typing import Any, Final
 
 from ..switches.state import STATE
 from ..tensors.base import TensorBase
+from .aten import FunctionOverload
 from .wrappers import public_functions
 
 _ALIKE: Final = ("empty_like", "full_like", "ones_like", "rand_like", "randn_like", "randint_like", "zeros_like")
@@ -27,25 +28,6 @@ _RANGES: Final = ("default", "default", "start", "start_step")
 """The overloads of ``arange`` by how many numbers are given."""
 
 
-class CreatingOverload:
-    """One overload that makes a tensor, such as ``aten.ones.default``."""
-
-    namespace = "aten"
-
-    def __init__(self, name: str, function: Callable[..., Any]) -> None:
-        self.opname, _, self.overload = name.partition(".")
-        self.__name__, self.function = name, function
-
-    def __str__(self) -> str:
-        return f"aten.{self.__name__}"
-
-    def __repr__(self) -> str:
-        return f"<OpOverload(op='aten.{self.opname}', overload='{self.overload}')>"
-
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        return self.function(*args, **kwargs)
-
-
 Asked = Callable[[Any, tuple[Any, ...], dict[str, Any]], Any]
 
 
@@ -60,7 +42,8 @@ def _telling(name: str, function: Callable[..., Any], asked: Asked) -> Callable[
         if name in _SIZED and args and isinstance(args[0], int):
             args = (args,)
         args = tuple([list(a) if isinstance(a, tuple) else a for a in args])
-        made = asked(CreatingOverload(full, function), args, kwargs)
+        opname, _, overload = full.partition(".")
+        made = asked(FunctionOverload(opname, overload, function), args, kwargs)
         if not isinstance(made, TensorBase):
             raise TypeError(f"__torch_dispatch__ of {full} must return tensors, but got {type(made).__name__}")
         return made.requires_grad_() if requires_grad else made

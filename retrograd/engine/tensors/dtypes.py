@@ -213,6 +213,10 @@ def scalar_name(dtype: Any) -> str:
     return _SCALAR_NAMES.get(dtype.str[1:], str(dtype))
 
 
+C_NAMES = {"float32": "float", "float64": "double", "int32": "int"}
+"""NumPy's names of dtypes -> the types of C++ that some messages of PyTorch call them by; for others these differ."""
+
+
 class device:  # noqa: N801 - torch's name
     """Where a tensor lives: always the CPU here."""
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from .dtypes import Sig
+from .dtypes import C_NAMES, Sig
 
 _MOST = 50_000
 """How many numbers of one dtype are kept; the rest are converted each time."""
@@ -72,7 +72,7 @@ def real_number(value: Any) -> Any:
 
 
 _DOUBLE = np.dtype(np.float64)
-_C_NAMES = {"float16": "c10::Half", "float32": "float", "float64": "double", "int32": "int"}
+_C_NAMES = {"float16": "c10::Half", **C_NAMES}
 
 
 def _fits(value: Any, numpy: Any) -> bool:

@@ -8,6 +8,7 @@ between two operators whose modules are known.
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 from .folded import Folded
 
@@ -104,9 +105,14 @@ def _paths_after(own: list[Path | None]) -> list[Path]:
 
 def _common(first: Path, second: Path) -> Path:
     """Return the parts that two paths begin with alike."""
+    return first[: common_length(first, second)]
+
+
+def common_length(first: Sequence[str], second: Sequence[str]) -> int:
+    """Return how many parts two paths begin with alike."""
     length = 0
     for one, other in zip(first, second, strict=False):
         if one != other:
             break
         length += 1
-    return first[:length]
+    return length

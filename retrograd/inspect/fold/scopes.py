@@ -10,7 +10,7 @@ from collections import Counter
 from itertools import groupby
 
 from .folded import Folded, Scope
-from .inferred_modules import inferred_paths
+from .inferred_modules import common_length, inferred_paths
 
 _ANONYMOUS = re.compile(r"<.*>$")
 _NUMBERED = re.compile(r"\d+(–\d+)?")
@@ -98,9 +98,7 @@ def _build(folded: Folded, paths: list[str]) -> None:
             continue
         before = path
         wanted = [part for part in path.split("/") if part]
-        common = 0
-        while common < min(len(parts), len(wanted)) and parts[common] == wanted[common]:
-            common += 1
+        common = common_length(parts, wanted)
         for number in stack[common + 1 :]:
             scopes[number].end = atom
         del stack[common + 1 :]

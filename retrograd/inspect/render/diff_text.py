@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from retrograd.inspect.graph_diff import GraphDiff, NodeDiff, change_text
 from retrograd.inspect.lineup.divergence import Divergence
@@ -15,9 +15,6 @@ from retrograd.inspect.lineup.run import Place
 
 from .console_page import literal
 from .labels import clean, short_op, source_text, tensor_text
-
-if TYPE_CHECKING:
-    pass
 
 ROWS = 20
 """Default number of lines of one list."""

@@ -44,8 +44,7 @@ def range_and_sum(array: Array) -> tuple[tuple[float, float] | None, float | Non
         flat = array.ravel(order="K")
         low, high = flat.item(flat.argmin()), flat.item(flat.argmax())
         if -_SAFE < low * flat.size and high * flat.size < _SAFE:
-            quick = flat.size <= _QUICK
-            return (low, high), float(flat.dot(_ONES[flat.dtype.char][: flat.size])) if quick else _total(flat)
+            return (low, high), _total(flat)
     else:
         low, high = float(_MIN(array, None)), float(_MAX(array, None))
     with np.errstate(all="ignore"):
@@ -156,19 +155,20 @@ def ordinary_norm(array: Array) -> float | None:
     """Norm of an array of ordinary numbers, by one pass over it.
 
     None where ``gradient_figures`` has to look: for entries that are not finite, very large, or all zero or very small
-    (of others ``tiny_share`` is 0), and for half precision and complex numbers.  NumPy may warn of an overflow.
+    (of others ``tiny_share`` is 0), and for half precision and complex numbers.
     """
     if array.dtype.char not in "fd":
         return None
-    flat = array.ravel(order="K")
-    if flat.size <= _PIECE:
-        squares = flat.dot(flat).item()
-    else:
-        squares = 0.0
-        for begin in range(0, flat.size, _PIECE):
-            piece = flat[begin : begin + _PIECE]
-            squares += piece.dot(piece).item()
+    squares = sum_of_squares(array.ravel(order="K"))
     return math.sqrt(squares) if LEAST < squares < MOST else None
+
+
+def sum_of_squares(flat: Array, most: int = _PIECE) -> float:
+    """Sum of squares of a flat array, ``most`` entries at a time; of all ways to add up, ``vdot`` warns of nothing."""
+    if flat.size <= most:
+        return float(np.vdot(flat, flat))
+    pieces = [flat[begin : begin + most] for begin in range(0, flat.size, most)]
+    return float(sum([np.vdot(piece, piece).item() for piece in pieces]))
 
 
 def gradient_figures(array: Array) -> tuple[float, ...] | None:

@@ -11,6 +11,7 @@ from .. import functional
 from ..module import Module
 from ..modules.conv import ConvTranspose1d
 from ..uninitialized import is_lazy
+from .weight_hooks import hooks_of
 
 _mv, _dot = FUNCTIONS["mv"], FUNCTIONS["dot"]
 
@@ -46,11 +47,6 @@ class SpectralNorm:
         setattr(module, self.name, self.compute_weight(module, module.training))
 
 
-def _hooks(module: Any, name: str) -> list[int]:
-    found = module._forward_pre_hooks.items()
-    return [number for number, hook in found if isinstance(hook, SpectralNorm) and hook.name == name]
-
-
 def spectral_norm(
     module: Any, name: str = "weight", n_power_iterations: int = 1, eps: float = 1e-12, dim: int | None = None
 ) -> Module:
@@ -60,7 +56,7 @@ def spectral_norm(
     """
     dim = int(isinstance(module, ConvTranspose1d)) if dim is None else dim
     hook, weight = SpectralNorm(name, n_power_iterations, dim, eps), module._parameters.get(name)
-    if _hooks(module, name):
+    if hooks_of(SpectralNorm, module, name):
         raise RuntimeError(f"Cannot register two spectral_norm hooks on the same parameter {name}")
     if weight is None:
         raise ValueError(f"`SpectralNorm` cannot be applied as parameter `{name}` is None")
@@ -83,7 +79,7 @@ def spectral_norm(
 
 def remove_spectral_norm(module: Any, name: str = "weight") -> Module:
     """Make the weight, divided as it is now, an ordinary parameter again."""
-    for number in _hooks(module, name):
+    for number in hooks_of(SpectralNorm, module, name):
         with no_grad():
             weight = module._forward_pre_hooks.pop(number).compute_weight(module, False)
         for attribute in (name, f"{name}_u", f"{name}_v", f"{name}_orig"):

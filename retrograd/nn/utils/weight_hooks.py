@@ -25,16 +25,17 @@ class WeightNorm:
         setattr(module, self.name, self.compute_weight(module))
 
 
-def _hooks(module: Any, name: str) -> list[int]:
+def hooks_of(kind: Any, module: Any, name: str) -> list[int]:
+    """The numbers of a module's hooks of one kind for the parameter ``name``."""
     found = module._forward_pre_hooks.items()
-    return [number for number, hook in found if isinstance(hook, WeightNorm) and hook.name == name]
+    return [number for number, hook in found if isinstance(hook, kind) and hook.name == name]
 
 
 def weight_norm(module: Any, name: str = "weight", dim: int | None = 0) -> Module:
     """Train length and direction of a weight in place of the weight."""
     text = "`torch.nn.utils.weight_norm` is deprecated in favor of `torch.nn.utils.parametrizations.weight_norm`."
     warnings.warn(text, FutureWarning, stacklevel=2)
-    if _hooks(module, name):
+    if hooks_of(WeightNorm, module, name):
         raise RuntimeError(f"Cannot register two weight_norm hooks on the same parameter {name}")
     hook, weight = WeightNorm(name, dim), getattr(module, name)
     del module._parameters[name]
@@ -47,7 +48,7 @@ def weight_norm(module: Any, name: str = "weight", dim: int | None = 0) -> Modul
 
 def remove_weight_norm(module: Any, name: str = "weight") -> Module:
     """Make the weight an ordinary parameter again."""
-    for number in _hooks(module, name):
+    for number in hooks_of(WeightNorm, module, name):
         weight = module._forward_pre_hooks.pop(number).compute_weight(module)
         delattr(module, name)
         del module._parameters[f"{name}_g"], module._parameters[f"{name}_v"]

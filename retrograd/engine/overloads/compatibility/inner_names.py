@@ -12,11 +12,9 @@ from ...table.public import FUNCTIONS, NAMESPACES, check_tensor, public
 from ...table.registry import F
 from ...tensors.base import wrap
 from ...tensors.convert import checked_dim
-from ..indexing import indexing, sorting
+from ..indexing import indexing
 from ..layers import native
 
-assert native
-assert sorting
 # -- gradients of softmax, from the outside
 
 
@@ -54,9 +52,7 @@ for _name in ("softmax", "log_softmax"):
 
 def _clamped(self: Any, indices: Any) -> list[Any]:
     """Indices brought into the tensor, each along its dimension."""
-    return [
-        None if i is None else i.clamp(-self.shape[d], self.shape[d] - 1) for d, i in enumerate(indices)
-    ]  # fmt: skip
+    return [None if i is None else i.clamp(-self.shape[d], self.shape[d] - 1) for d, i in enumerate(indices)]
 
 
 @public("_unsafe_masked_index", method=False)

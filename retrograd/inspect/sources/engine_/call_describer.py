@@ -163,7 +163,7 @@ class CallDescriber:
         outputs: Any,
         measured: Sequence[Measured],
     ) -> None:
-        """Note what the values of a call describer."""
+        """Note what the values of a call say."""
         limits = [limits for limits, _ in measured]
         if site.may_be_flat:
             share = values.flat_share(site.name, outputs[0]._array, limits[0])

@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from ..array_values import LEAST, MOST, Array, gradient_figures, tiny_share
+from ..array_values import LEAST, MOST, Array, gradient_figures, sum_of_squares, tiny_share
 from ..measure_columns import Worked
 from .calls import note_problem
 from .layout import Layout, Place
@@ -151,7 +151,7 @@ class GradientFigures:
 
         def note(key: int, place: Place, address: int) -> None:
             flat = array(place.length, place.dtype, place.memory(address))
-            squares = _squares(flat)
+            squares = sum_of_squares(flat, _QUICK)
             if LEAST < squares < MOST:
                 norms((key, squares, place.length))
             else:
@@ -166,7 +166,7 @@ class GradientFigures:
         if found is None or not found.size:
             return
         flat, wide = found.ravel(order="K"), gradient.dtype in readable.wide
-        squares = 0.0 if self._whole or not wide else _squares(flat)
+        squares = 0.0 if self._whole or not wide else sum_of_squares(flat, _QUICK)
         if LEAST < squares < MOST:
             self._norms.append((key, squares, flat.size))
         else:
@@ -237,7 +237,7 @@ class GradientFigures:
         place = self._layout.places.get(key)
         if place is not None and self._waiting[place.group].get(place.slot) == key:
             flat = self._room[place.offset : place.offset + place.size].view(place.dtype)
-            if math.isfinite(_squares(flat)):
+            if math.isfinite(sum_of_squares(flat, _QUICK)):
                 return True
             self.close()
         return key not in self._not_finite
@@ -274,14 +274,6 @@ def _products(rows: Array, others: Array) -> Array:
         return found
     parts = np.vecdot(rows.reshape(-1, size // _PART, _PART), others.reshape(-1, size // _PART, _PART))
     return np.asarray(parts.sum(1))
-
-
-def _squares(flat: Array) -> float:
-    """Return the sum of squares of one array; of all ways to add them up, ``vdot`` warns of nothing."""
-    if flat.size <= _QUICK:
-        return float(np.vdot(flat, flat))
-    pieces = [flat[begin : begin + _QUICK] for begin in range(0, flat.size, _QUICK)]
-    return float(sum([np.vdot(piece, piece).item() for piece in pieces]))
 
 
 @functools.lru_cache(maxsize=64)
