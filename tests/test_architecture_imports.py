@@ -25,6 +25,7 @@ DATA = (
     "event_data",
     "figure_schedule",
     "findings",
+    "plugins",
     "garbage",
     "program",
     "progress",

@@ -34,6 +34,12 @@ def window_count(spatial: Sequence[int], kernel: Sizes, stride: Sizes, padding: 
     return tuple((n + 2 * p - s) // t + 1 for n, s, t, p in zip(spatial, spans, stride, padding, strict=True))
 
 
+def overhang(spatial: Sequence[int], spans: Sizes, stride: Sizes, padding: Sizes, count: Sizes) -> Sizes:
+    """Padding behind the data: what the last windows reach over, which is more than ``padding`` in ceil mode."""
+    every = zip(padding, count, stride, spans, spatial, strict=True)
+    return tuple(max(p, (c - 1) * t + s - n - p) for p, c, t, s, n in every)
+
+
 def transposed_size(
     count: Sequence[int], kernel: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, extra: Sizes
 ) -> Sizes:

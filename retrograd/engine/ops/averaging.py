@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ..kernels.sliding import Sizes, inner, padded, taps
+from ..kernels.sliding import Sizes, inner, overhang, padded, taps
 from ..table.op import linear
 from ..table.registry import F
 
@@ -16,9 +16,7 @@ AvgHow = tuple[Sizes, Sizes, Sizes, Sizes, bool, Any]
 
 def _overhang(spatial: Sizes, how: AvgHow) -> Sizes:
     kernel, stride, padding, count, *_ = how
-    return tuple(
-        max(p, (c - 1) * t + k - n - p) for p, c, t, k, n in zip(padding, count, stride, kernel, spatial, strict=True)
-    )
+    return overhang(spatial, kernel, stride, padding, count)
 
 
 def _divisor(spatial: Sizes, how: AvgHow, dtype: Any) -> Any:

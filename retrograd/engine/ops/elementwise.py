@@ -344,14 +344,16 @@ def _clamp(self: Any, min: Any = None, max: Any = None) -> Any:  # noqa: A002
     return out if max is None else np.minimum(out, element(max, self.dtype))
 
 
-def _clamp_grad(g: Any, self: Any, min: Any, max: Any) -> Any:  # noqa: A002
+def within(self: Any, min: Any, max: Any) -> Any:  # noqa: A002
+    """Where an element lies between the bounds, of which one may be None."""
     inside = None if min is None else self >= min
     if max is not None:
         inside = self <= max if inside is None else inside & (self <= max)
-    return F._kept(g, inside)
+    return inside
 
 
-elementwise("_clamp_scalar", _clamp, node="ClampBackward1", tensors="self", self=_clamp_grad, inplace=True)
+elementwise("_clamp_scalar", _clamp, node="ClampBackward1", tensors="self", inplace=True,
+            self=lambda g, self, min, max: F._kept(g, within(self, min, max)))  # fmt: skip
 
 
 def _tie(g: Any, loses: Any, ties: Any) -> Any:

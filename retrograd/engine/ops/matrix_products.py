@@ -109,23 +109,24 @@ multilinear(
 )  # fmt: skip
 
 
+def require_vectors(self: Any, other: Any) -> None:
+    """``RuntimeError`` unless both are vectors of one length and dtype."""
+    require(self.ndim == 1 and other.ndim == 1, f"1D tensors expected, but got {self.ndim}D and {other.ndim}D tensors")
+    require(
+        self.shape == other.shape,
+        f"inconsistent tensor size, expected tensor [{self.shape[0]}] and src [{other.shape[0]}] to have the same "
+        "number of elements",
+    )
+    require(
+        self.dtype == other.dtype,
+        f"dot : expected both vectors to have same dtype, but found {scalar_name(self.dtype)} and "
+        f"{scalar_name(other.dtype)}",
+    )
+
+
 def _dot(self: Any, tensor: Any) -> Any:
     """Inner product of two vectors."""
-    require(
-        self.ndim == 1 and tensor.ndim == 1,
-        f"1D tensors expected, but got {self.ndim}D and {tensor.ndim}D tensors",
-    )
-    require(
-        self.shape == tensor.shape,
-        f"inconsistent tensor size, expected tensor [{self.shape[0]}] and src [{tensor.shape[0]}] to have the "
-        "same number "
-        "of elements",
-    )
-    require(
-        self.dtype == tensor.dtype,
-        f"dot : expected both vectors to have same dtype, but found {scalar_name(self.dtype)} and "
-        f"{scalar_name(tensor.dtype)}",
-    )
+    require_vectors(self, tensor)
     return np.dot(self, tensor)
 
 
@@ -168,16 +169,21 @@ def _back(g: Any, factor: Any) -> Any:
     return g if factor == 1 else g * conj(factor)
 
 
-def _addmm_jvp(primal: Any, tangents: Any, results: Any) -> Any:
-    _, mat1, mat2, beta, alpha = primal
-    total = results[0] * 0
-    if 0 in tangents:
-        total = total + scaled(tangents[0], beta)
-    if 1 in tangents:
-        total = total + scaled(F.mm(tangents[1], mat2), alpha)
-    if 2 in tangents:
-        total = total + scaled(F.mm(mat1, tangents[2]), alpha)
-    return total
+def product_added_jvp(product: Any) -> Any:
+    """The forward-mode rule of ``beta * self + alpha * product(a, b)``."""
+
+    def jvp(primal: Any, tangents: Any, results: Any) -> Any:
+        _, a, b, beta, alpha = primal
+        total = results[0] * 0
+        if 0 in tangents:
+            total = total + scaled(tangents[0], beta)
+        if 1 in tangents:
+            total = total + scaled(product(tangents[1], b), alpha)
+        if 2 in tangents:
+            total = total + scaled(product(a, tangents[2]), alpha)
+        return total
+
+    return jvp
 
 
 multilinear(
@@ -185,6 +191,6 @@ multilinear(
     self=lambda g, beta: _back(g, beta),
     mat1=lambda g, mat2, alpha, mat1_by_columns: _back(_left(g, conj(mat2), mat1_by_columns), alpha),
     mat2=lambda g, mat1, alpha, mat2_by_columns: _back(_right(g, conj(mat1), mat2_by_columns), alpha),
-    jvp=_addmm_jvp,
+    jvp=product_added_jvp(lambda a, b: F.mm(a, b)),
     kinds="fciu",
 )  # fmt: skip

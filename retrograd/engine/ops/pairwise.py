@@ -10,7 +10,7 @@ import numpy as np
 from ..table.op import elementwise, nondifferentiable, underivable
 from ..table.registry import F
 from ..tensors.numbers_ import checked_number
-from .elementwise import COMPARISONS, conj, whole_divisor
+from .elementwise import COMPARISONS, conj, whole_divisor, within
 
 LOG2 = math.log(2)
 
@@ -217,13 +217,6 @@ def _clamp_tensors(self: Any, min: Any = None, max: Any = None) -> Any:  # noqa:
     return np.array(out) if max is None else np.minimum(out, max)
 
 
-def _clamp_self(g: Any, self: Any, min: Any, max: Any) -> Any:  # noqa: A002
-    keep = None if min is None else self >= min
-    if max is not None:
-        keep = self <= max if keep is None else keep & (self <= max)
-    return _inside(g, keep)
-
-
 def _clamp_low(g: Any, self: Any, min: Any, max: Any) -> Any:  # noqa: A002
     return _inside(g, self < min if max is None else (min < max) & (self < min))
 
@@ -234,7 +227,7 @@ def _clamp_high(g: Any, self: Any, min: Any, max: Any) -> Any:  # noqa: A002
 
 elementwise(
     "_clamp_tensors", _clamp_tensors, node="ClampBackward0", tensors="self min max",
-    self=_clamp_self, min=_clamp_low, max=_clamp_high,
+    self=lambda g, self, min, max: _inside(g, within(self, min, max)), min=_clamp_low, max=_clamp_high,
 )  # fmt: skip
 
 # -- three operands

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from ..kernels.sliding import Sizes, padded, taps, window_span
+from ..kernels.sliding import Sizes, overhang, padded, taps, window_span
 from ..table.op import function, linear
 from ..table.registry import F
 from ..tensors.base import TensorBase, wrap
@@ -24,12 +24,8 @@ MaxHow = tuple[Sizes, Sizes, Sizes, Sizes, Sizes]
 
 
 def _overhang(spatial: Sizes, how: MaxHow) -> Sizes:
-    """Padding behind the data: what the last windows reach over, which is more than ``padding`` in ceil mode."""
     kernel, stride, padding, dilation, count = how
-    spans = window_span(kernel, dilation)
-    return tuple(
-        max(p, (c - 1) * t + s - n - p) for p, c, t, s, n in zip(padding, count, stride, spans, spatial, strict=True)
-    )
+    return overhang(spatial, window_span(kernel, dilation), stride, padding, count)
 
 
 def _lowest(dtype: Any) -> Any:

@@ -9,9 +9,8 @@ import numpy as np
 from ..execution.fit import is_expandable_to
 from ..table.op import linear, multilinear
 from ..table.registry import F
-from ..tensors.dtypes import scalar_name
 from .elementwise import conj
-from .matrix_products import bmm, mv, outer, require, scaled
+from .matrix_products import bmm, mv, outer, product_added_jvp, require, require_vectors, scaled
 from .reduce import axes_of
 
 
@@ -45,37 +44,20 @@ def _plus(bias: Any, product: Any, beta: Any, alpha: Any) -> Any:
     return product + (bias if beta == 1 else bias * product.dtype.type(beta))
 
 
-def _pushed(product: Any) -> Any:
-    """The forward rule of ``beta * self + alpha * product(a, b)``."""
-
-    def jvp(primal: Any, tangents: Any, results: Any) -> Any:
-        _, a, b, beta, alpha = primal
-        total = results[0] * 0
-        if 0 in tangents:
-            total = total + scaled(tangents[0], beta)
-        if 1 in tangents:
-            total = total + scaled(product(tangents[1], b), alpha)
-        if 2 in tangents:
-            total = total + scaled(product(a, tangents[2]), alpha)
-        return total
-
-    return jvp
-
-
 def _bias(g: Any, beta: Any) -> Any:
     return scaled(g, conj(beta))
 
 
 multilinear(
     "addmv", lambda self, mat, vec, beta=1, alpha=1: _plus(self, mv(mat, vec), beta, alpha),
-    promote="", public=False, inplace=True, jvp=_pushed(lambda a, b: F.mv(a, b)), self=_bias,
+    promote="", public=False, inplace=True, jvp=product_added_jvp(lambda a, b: F.mv(a, b)), self=_bias,
     mat=lambda g, vec, alpha: scaled(F._outer(g, conj(vec)), conj(alpha)),
     vec=lambda g, mat, alpha: scaled(F.mv(F.t(conj(mat)), g), conj(alpha)),
     kinds="fciu",
 )  # fmt: skip
 multilinear(
     "baddbmm", lambda self, batch1, batch2, beta=1, alpha=1: _plus(self, bmm(batch1, batch2), beta, alpha),
-    promote="", public=False, inplace=True, jvp=_pushed(lambda a, b: F.bmm(a, b)), self=_bias,
+    promote="", public=False, inplace=True, jvp=product_added_jvp(lambda a, b: F.bmm(a, b)), self=_bias,
     batch1=lambda g, batch2, alpha: scaled(F.bmm(g, adjoint(batch2)), conj(alpha)),
     batch2=lambda g, batch1, alpha: scaled(F.bmm(adjoint(batch1), g), conj(alpha)),
     kinds="fciu",
@@ -89,7 +71,7 @@ def _spread_batch(g: Any, batch: Any) -> Any:
 multilinear(
     "addbmm", lambda self, batch1, batch2, beta=1, alpha=1: _plus(
         self, bmm(batch1, batch2).sum(0, dtype=batch1.dtype), beta, alpha),
-    promote="", public=False, inplace=True, jvp=_pushed(lambda a, b: F._sum_dim(F.bmm(a, b), 0)), self=_bias,
+    promote="", public=False, inplace=True, jvp=product_added_jvp(lambda a, b: F._sum_dim(F.bmm(a, b), 0)), self=_bias,
     batch1=lambda g, batch2, alpha: scaled(F.bmm(_spread_batch(g, batch2), adjoint(batch2)), conj(alpha)),
     batch2=lambda g, batch1, alpha: scaled(F.bmm(adjoint(batch1), _spread_batch(g, batch1)), conj(alpha)),
     kinds="fciu",
@@ -104,7 +86,7 @@ def _addr(self: Any, vec1: Any, vec2: Any, beta: Any = 1, alpha: Any = 1) -> Any
 
 multilinear(
     "addr", _addr,
-    promote="", public=False, inplace=True, jvp=_pushed(lambda a, b: F._outer(a, b)), self=_bias,
+    promote="", public=False, inplace=True, jvp=product_added_jvp(lambda a, b: F._outer(a, b)), self=_bias,
     vec1=lambda g, vec2, alpha: scaled(F.mv(g, conj(vec2)), conj(alpha)),
     vec2=lambda g, vec1, alpha: scaled(F.mv(F.t(g), conj(vec1)), conj(alpha)),
 )  # fmt: skip
@@ -115,17 +97,7 @@ multilinear(
 
 def _vdot(self: Any, other: Any) -> Any:
     """Inner product of two vectors, the first one conjugated."""
-    require(self.ndim == 1 and other.ndim == 1, f"1D tensors expected, but got {self.ndim}D and {other.ndim}D tensors")
-    require(
-        self.shape == other.shape,
-        f"inconsistent tensor size, expected tensor [{self.shape[0]}] and src [{other.shape[0]}] to have the same "
-        "number of elements",
-    )
-    require(
-        self.dtype == other.dtype,
-        f"dot : expected both vectors to have same dtype, but found {scalar_name(self.dtype)} and "
-        f"{scalar_name(other.dtype)}",
-    )
+    require_vectors(self, other)
     return np.vdot(self, other)
 
 

@@ -7,15 +7,15 @@ and calls (built from ``calls`` and ``runs``), and ``words``, ``phrases`` and ``
 
 from __future__ import annotations
 
-import importlib
-import pkgutil
-from collections.abc import Sequence
+import functools
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from ..events import Recording
 from ..findings import SEVERITIES, Finding
 from ..graph_diff import TOLERANCE
 from ..lineup.lineup import line_up
+from ..plugins import plugins_in
 from . import checks
 from .base import Case, Check, Kind, finding_of
 from .checks.together import cases_of
@@ -36,17 +36,11 @@ __all__ = [
     "kinds",
 ]
 
-_found: dict[str, Check] = {}
 
-
+@functools.cache
 def all_checks() -> dict[str, Check]:
     """Return every check by its module's name, sorted; the modules are imported at the first call."""
-    if not _found:
-        for name in sorted(module.name for module in pkgutil.iter_modules(checks.__path__)):
-            check = getattr(importlib.import_module(f"{checks.__name__}.{name}"), "CHECK", None)
-            if check is not None:
-                _found[name] = check
-    return dict(_found)
+    return plugins_in(checks, "CHECK")
 
 
 def kinds() -> dict[str, Kind]:
@@ -87,17 +81,18 @@ def diagnose_together(recordings: Sequence[Recording], names: Sequence[str]) -> 
 
 def explanation(recording: Recording) -> Finding | None:
     """Return what led to the exception that ended the recorded stretch, None if no check knows."""
-    flow = Flow(recording)
-    table = kinds()
-    cases = [case for check in all_checks().values() for case in check.find(flow) if case.explains_error]
-    first = next(iter(_ordered(cases, table)), None)
-    return None if first is None else finding_of(first, table[first.kind])
+    return _first(Flow(recording), lambda case: case.explains_error)
 
 
 def about(flow: Flow, tensor: int) -> Finding | None:
     """Return the first finding whose trouble is that of one tensor."""
+    return _first(flow, lambda case: tensor in case.subjects)
+
+
+def _first(flow: Flow, wanted: Callable[[Case], bool]) -> Finding | None:
+    """Return the first finding of the wanted cases."""
     table = kinds()
-    cases = [case for check in all_checks().values() for case in check.find(flow) if tensor in case.subjects]
+    cases = [case for check in all_checks().values() for case in check.find(flow) if wanted(case)]
     first = next(iter(_ordered(cases, table)), None)
     return None if first is None else finding_of(first, table[first.kind])
 

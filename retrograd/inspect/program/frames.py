@@ -12,7 +12,7 @@ import dis
 import os
 import sys
 import sysconfig
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from types import CodeType, FrameType
 from typing import Any
 
@@ -26,6 +26,8 @@ _INTERCEPTORS = ("__torch_function__", "__torch_dispatch__")
 """Functions that pass calls on; who called them is the one who asked for the operation."""
 _LIBRARIES = ("torch", "numpy", "functorch")
 _OPTIMIZED = 1  # inspect.CO_OPTIMIZED: a function's frame, whose locals are no dictionary of their own
+_APPLY_DEPTH = 20
+"""How far below ``Function.apply`` the first operation of a ``forward`` is looked for."""
 
 judged: dict[int, tuple[CodeType, bool]] = {}
 """id of a code object -> (the code, kept alive so that its id stays its own, whether it is not the user's)."""
@@ -68,6 +70,20 @@ def user_frame(frame: FrameType | None) -> FrameType | None:
         known = known_codes.get(id(frame.f_code))
         if not (is_foreign(frame.f_code) if known is None else known[1]):
             return frame
+        frame = frame.f_back
+    return None
+
+
+def applying_frame(frame: FrameType | None, is_engine_file: Callable[[str], bool]) -> FrameType | None:
+    """Return the user's frame that called ``Function.apply``, if the given one runs inside one's ``forward``.
+
+    ``is_engine_file`` knows the file in which an engine defines ``apply``.
+    """
+    for _ in range(_APPLY_DEPTH):
+        if frame is None:
+            return None
+        if frame.f_code.co_name == "apply" and is_engine_file(frame.f_code.co_filename):
+            return user_frame(frame)
         frame = frame.f_back
     return None
 

@@ -6,29 +6,22 @@ A new format is one new file in ``formats`` with a module-level ``RENDERER``; th
 from __future__ import annotations
 
 import difflib
-import importlib
-import pkgutil
+import functools
 from pathlib import Path
 
-from retrograd.errors import UnknownFormatError
-
+from ...errors import UnknownFormatError
+from ..plugins import plugins_in
 from . import formats
 from .base import Renderer, RenderOptions, capped, chosen_snapshots
 
 __all__ = ["RenderOptions", "Renderer", "capped", "chosen_snapshots", "renderer_for", "renderers"]
 
-_found: dict[str, Renderer] = {}
 
-
+@functools.cache
 def renderers() -> dict[str, Renderer]:
     """Return all renderers by name, sorted; their modules are imported at the first call."""
-    if not _found:
-        modules = sorted(module.name for module in pkgutil.iter_modules(formats.__path__))
-        for module in modules:
-            found = getattr(importlib.import_module(f"{formats.__name__}.{module}"), "RENDERER", None)
-            if found is not None:
-                _found[found.name] = found
-    return dict(sorted(_found.items()))
+    found = plugins_in(formats, "RENDERER").values()
+    return {renderer.name: renderer for renderer in sorted(found, key=lambda renderer: renderer.name)}
 
 
 def renderer_for(wanted: str) -> Renderer:

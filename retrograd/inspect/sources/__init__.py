@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import functools
-import importlib
-import pkgutil
+import sys
 
+from ..plugins import plugins_in
 from .base import Source
 
 
 @functools.cache
 def sources() -> tuple[Source, ...]:
     """Return the sources of this folder: what its modules offer as ``SOURCE``, in the order of their names."""
-    names = sorted(info.name for info in pkgutil.iter_modules(__path__))
-    modules = [importlib.import_module(f"{__name__}.{name}") for name in names]
-    return tuple(module.SOURCE for module in modules if hasattr(module, "SOURCE"))
+    return tuple(plugins_in(sys.modules[__name__], "SOURCE").values())
 
 
 def source_of(obj: object) -> Source | None:

@@ -52,7 +52,25 @@ def _definition_line(code: CodeType) -> int:
     return code.co_firstlineno if first is None else first.lineno + shift
 
 
-def stored_tensors(
+def kept_on_ctx(ctx: Any, cls: Any, tensor: type, inputs: list[Any], outputs: list[Any]) -> dict[str, Any]:
+    """Return which tensors the forward of ``cls`` stored as attributes of ``ctx``, and the lines that did it."""
+    lines: dict[str, int] = {}
+    for function in (cls.forward, cls.setup_context):
+        code = code_of(function)
+        if code is not None and not is_foreign(code):
+            lines |= _stored_at(code)
+    attributes = dict(_stored_tensors(vars(ctx), tensor, lines))
+    if not attributes:
+        return {}
+    given, made = {id(one) for one in inputs}, {id(one) for one in outputs}
+    kinds = {
+        name: "output" if made & held.keys() else "input" if given >= held.keys() else "intermediate"
+        for name, held in attributes.items()
+    }
+    return {"kept": kinds, "kept_lines": {name: lines[name] for name in kinds if name in lines}}
+
+
+def _stored_tensors(
     attributes: dict[str, Any], tensor: type, stored: Container[str]
 ) -> Iterator[tuple[str, dict[int, Any]]]:
     """Yield (name, tensors by ``id``) for attributes that are tensors, or lists, tuples or dicts that a line stored."""
@@ -67,7 +85,7 @@ def stored_tensors(
             yield name, held
 
 
-def stored_at(code: CodeType) -> dict[str, int]:
+def _stored_at(code: CodeType) -> dict[str, int]:
     """Return the line of each ``ctx.name = ...`` in a function, by name."""
     tree, shift = _tree(code)
     context = code.co_varnames[0] if code.co_argcount else "ctx"

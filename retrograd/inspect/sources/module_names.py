@@ -94,9 +94,12 @@ def _ignore(name: str, module: Any, caller: FrameType) -> None:
     """Stand for whoever was told of modules."""
 
 
-def variable_of(value: Any, caller: FrameType) -> str:
-    """Return the user's variable that holds a module or optimizer, else the name of its class."""
-    found = search(frame_variables(user_frames(caller)), {id(value)}, lambda one: False)
+def variable_of(value: Any, caller: FrameType, *, deep: bool = True) -> str:
+    """Return the user's variable that holds a module or optimizer, else the name of its class.
+
+    ``deep`` also looks into lists, dictionaries and objects that variables hold.
+    """
+    found = search(frame_variables(user_frames(caller)), {id(value)}, lambda one: False, deep=deep)
     name = found.variables.get(id(value), "").rpartition(".")[2].replace("/", "∕")
     return type(value).__name__ if name in ("", "self") else name
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...switches.state import STATE, set_grad_enabled_here
 from ...table.public import NN, check_tensor, public
 from ...table.registry import OPS, F
 from ...tensors.dtypes import result_dtype
 from ..shapes.shaping_of_pairs import broadcast_pair
+from .lower_bounds import at_least
 
 _OLD_NORM = OPS["_vector_norm"].with_node("NormBackward1")
 
@@ -27,18 +27,6 @@ def normalize(input: Any, p: float = 2.0, dim: int = 1, eps: float = 1e-12, out:
     return made if out is None else out.copy_(made)
 
 
-def _limited(size: Any, eps: float) -> Any:
-    """Norms of at least ``eps``; the gradient passes as if they were not limited."""
-    limited = size.clone()
-    grad = STATE.grad_enabled
-    set_grad_enabled_here(False)
-    try:
-        limited.clamp_(min=eps)
-    finally:
-        set_grad_enabled_here(grad)
-    return limited
-
-
 @public("cosine_similarity", method=False)
 def cosine_similarity(x1: Any, x2: Any, dim: int = 1, eps: float = 1e-8) -> Any:
     """The cosine of the angle between vectors along ``dim``."""
@@ -48,7 +36,7 @@ def cosine_similarity(x1: Any, x2: Any, dim: int = 1, eps: float = 1e-8) -> Any:
         raise RuntimeError(f"expected common dtype to be floating point, yet common dtype is {a.dtype}")
     common = result_dtype((a._sig.numpy, b._sig.numpy), (), ())
     a, b = (t if t._sig.numpy.kind == "f" else F._to_copy(t, common) for t in (a, b))
-    return ((a / _limited(_norm(a, 2, dim), eps)) * (b / _limited(_norm(b, 2, dim), eps))).sum(dim)
+    return ((a / at_least(_norm(a, 2, dim), eps)) * (b / at_least(_norm(b, 2, dim), eps))).sum(dim)
 
 
 @public("pairwise_distance", method=False)

@@ -5,13 +5,13 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from ...switches.state import STATE, set_grad_enabled_here
 from ...table.public import NN, check_tensor, public
 from ...table.registry import F
 from ...tensors.base import TensorBase
 from ...warning import warn
 from ..shapes.shaping_of_pairs import broadcast_pair
 from .losses import reduced, reduction_of
+from .lower_bounds import at_least
 
 
 def same_shapes(name: str, input: Any, target: Any) -> tuple[Any, Any]:  # noqa: A002
@@ -193,7 +193,7 @@ def gaussian_nll_loss(
     var = _variance_for(input, var)
     if bool((var < 0).any()):
         raise ValueError("var has negative entry/entries")
-    var = _at_least(var, eps)
+    var = at_least(var, eps)
     loss = 0.5 * (F.log(var) + (input - target) ** 2 / var)
     if full:
         loss = loss + 0.5 * math.log(2 * math.pi)
@@ -209,15 +209,3 @@ def _variance_for(input: Any, var: Any) -> Any:  # noqa: A002
     if all(n in (1, m) for n, m in zip(have, want, strict=False)) and len(have) == len(want):
         return var
     raise ValueError(f"var is of incorrect size: {have} beside an input of {want}")
-
-
-def _at_least(values: Any, bound: float) -> Any:
-    """Values limited from below; the gradient passes as if they were not."""
-    copied = values.clone()
-    grad = STATE.grad_enabled
-    set_grad_enabled_here(False)
-    try:
-        copied.clamp_(min=bound)
-    finally:
-        set_grad_enabled_here(grad)
-    return copied

@@ -2,24 +2,20 @@
 
 from __future__ import annotations
 
-import importlib
-import pkgutil
+import functools
+import sys
 
+from ...plugins import plugins_in
 from .base import Outcome, Report
 
 __all__ = ["Outcome", "Report", "report_for", "reports"]
 
-_found: dict[str, Report] = {}
 
-
+@functools.cache
 def reports() -> dict[str, Report]:
     """Return all forms by name, sorted; their modules are imported at the first call."""
-    if not _found:
-        for module in sorted(module.name for module in pkgutil.iter_modules(__path__)):
-            report = getattr(importlib.import_module(f"{__name__}.{module}"), "REPORT", None)
-            if report is not None:
-                _found[report.name] = report
-    return dict(sorted(_found.items()))
+    found = plugins_in(sys.modules[__name__], "REPORT").values()
+    return {report.name: report for report in sorted(found, key=lambda report: report.name)}
 
 
 def report_for(path: str) -> Report:

@@ -11,7 +11,7 @@ from ....engine.tensors.base import TensorBase
 from ...events import Event
 from ...program.frames import is_foreign, source_line, user_frame
 from ...snapshot import SourceLine
-from ..function_facts import code_of, definition, stored_at, stored_tensors
+from ..function_facts import code_of, definition, kept_on_ctx
 from .replay import read_tensor
 from .watching import Observer, Watching, guarded, version
 
@@ -62,7 +62,7 @@ class Functions(Observer):
         data["shapes"] = [list(a._sig.shape) if isinstance(a, TensorBase) else None for a in args]
         if node._edges:
             data["node"] = node._number - watching.begin
-        data |= _definition(cls) | _kept(node, inputs, outputs)
+        data |= _definition(cls) | kept_on_ctx(node, cls, TensorBase, inputs, outputs)
         dirty = {id(t) for t in node.dirty_tensors or ()}
         data["mutated"] = [
             number
@@ -109,21 +109,3 @@ def _definition(cls: Any) -> dict[str, Any]:
     except RuntimeError:
         backward = None
     return definition(cls.forward, backward, cls.setup_context)
-
-
-def _kept(node: Any, inputs: list[Any], outputs: list[Any]) -> dict[str, Any]:
-    """Tensors that forward stored as attributes of ctx, and the lines that did it."""
-    lines: dict[str, int] = {}
-    for function in (node._forward_cls.forward, node._forward_cls.setup_context):
-        code = code_of(function)
-        if code is not None and not is_foreign(code):
-            lines |= stored_at(code)
-    attributes = dict(stored_tensors(vars(node), TensorBase, lines))
-    if not attributes:
-        return {}
-    given, made = {id(t) for t in inputs}, {id(t) for t in outputs}
-    kinds = {
-        name: "output" if made & held.keys() else "input" if given >= held.keys() else "intermediate"
-        for name, held in attributes.items()
-    }
-    return {"kept": kinds, "kept_lines": {name: lines[name] for name in kinds if name in lines}}

@@ -6,21 +6,19 @@ import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from types import FrameType
 from typing import Any
 
 from ....engine import observe
 from ....engine.function.function import Function
 from ....engine.switches.state import peek_number
-from ...program.frames import forget_judgements, user_frame
+from ...program.frames import applying_frame, forget_judgements, user_frame
 from ..base import Node
 from ..naming import NameMemory
 from ..origins import OriginTables
 from .caller import forget_callers
 
-_APPLY_DEPTH = 20
-"""How far below ``Function.apply`` the first operation of a ``forward`` is looked for."""
-_FUNCTION_FILE = sys.modules[Function.__module__].__file__ or ""
+_defines_apply = (sys.modules[Function.__module__].__file__ or "").__eq__
+"""Whether a file is the one in which our engine defines ``Function.apply``."""
 
 
 class Lines:
@@ -61,7 +59,7 @@ class Lines:
         marks = tables.here(self._begin)
         number = peek_number() if node is None else node._number
         if number > marks.end:
-            marks.gap(number, _applying_line(sys._getframe(1)))
+            marks.gap(number, applying_frame(sys._getframe(1), _defines_apply))
         if node is not None:
             frame = user_frame(sys._getframe(3))  # not: this, who tells, and who called that
             if number == marks.end and frame is not None:
@@ -91,18 +89,6 @@ class Lines:
             marks = self.tables.here(self._begin)
             marks.gap(peek_number(), marks.line)
             marks.scope = scope
-
-
-def _applying_line(frame: FrameType | None) -> FrameType | None:
-    """Return the user's frame that called ``Function.apply``, if this frame runs inside one's ``forward``."""
-    for _ in range(_APPLY_DEPTH):
-        if frame is None:
-            return None
-        code = frame.f_code
-        if code.co_name == "apply" and code.co_filename == _FUNCTION_FILE:
-            return user_frame(frame)
-        frame = frame.f_back
-    return None
 
 
 LINES = Lines()

@@ -10,7 +10,7 @@ from typing import Any
 from ...events import Event
 from ...program.frames import is_foreign, source_line, user_frame
 from ...snapshot import SourceLine
-from ..function_facts import code_of, definition, stored_at, stored_tensors
+from ..function_facts import code_of, definition, kept_on_ctx
 from ..origins import Marks
 from .calls import is_traced, unseen, version_of
 from .forward import Inside
@@ -93,7 +93,7 @@ class Functions:
         data |= definition(cls.forward, _rule(cls), cls.setup_context)
         if isinstance(node, cls._backward_cls):
             data["node"] = node._sequence_nr() - self._marks().begin
-            data |= _kept(node, cls, tensors, outputs)
+            data |= kept_on_ctx(node, cls, self._torch.Tensor, tensors, outputs)
         kept = {id(one) for one in outputs}
         changed = [
             one
@@ -150,22 +150,3 @@ def _rule(cls: Any) -> Any:
     """Return the user's backward rule, whichever of its two names it has."""
     function = sys.modules["torch"].autograd.Function
     return cls.vjp if cls.backward is function.backward else cls.backward
-
-
-def _kept(node: Any, cls: Any, inputs: list[Any], outputs: list[Any]) -> dict[str, Any]:
-    """Return the tensors that forward stored as attributes of ctx, and the lines that did it."""
-    tensor = sys.modules["torch"].Tensor
-    lines: dict[str, int] = {}
-    for function in (cls.forward, cls.setup_context):
-        code = code_of(function)
-        if code is not None and not is_foreign(code):
-            lines |= stored_at(code)
-    attributes = dict(stored_tensors(vars(node), tensor, lines))
-    if not attributes:
-        return {}
-    given, made = {id(one) for one in inputs}, {id(one) for one in outputs}
-    kinds = {
-        name: "output" if made & held.keys() else "input" if given >= held.keys() else "intermediate"
-        for name, held in attributes.items()
-    }
-    return {"kept": kinds, "kept_lines": {name: lines[name] for name in kinds if name in lines}}

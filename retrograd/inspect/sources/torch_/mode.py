@@ -12,13 +12,10 @@ import threading
 from types import FrameType
 from typing import Any
 
-from ...program.frames import user_frame
+from ...program.frames import applying_frame, user_frame
 from ..origins import Marks
 from .calls import Caller, Listener
 from .rules import IGNORED
-
-_APPLY_DEPTH = 12
-"""How far below ``Function.apply`` the first operation of a ``forward`` is looked for."""
 
 
 @functools.cache
@@ -76,20 +73,13 @@ def _mode_class() -> type:
 def _note(marks: Marks, before: int, after: int, caller: FrameType) -> None:
     """Note the nodes of one call, and those made since the last one: a custom Function is not seen itself."""
     if before > marks.end:
-        marks.gap(before, _applying_line(caller) or marks.line)
+        marks.gap(before, applying_frame(caller, _defines_apply) or marks.line)
     marks.note(before, after, user_frame(caller) if marks.settled is None else marks.settled.frame)
 
 
-def _applying_line(frame: FrameType | None) -> FrameType | None:
-    """Return the user's frame that called ``Function.apply``, if this frame runs inside one's ``forward``."""
-    for _ in range(_APPLY_DEPTH):
-        if frame is None:
-            return None
-        code = frame.f_code
-        if code.co_name == "apply" and code.co_filename.endswith("function.py") and "torch" in code.co_filename:
-            return user_frame(frame)
-        frame = frame.f_back
-    return None
+def _defines_apply(file: str) -> bool:
+    """Whether a file is the one in which PyTorch defines ``Function.apply``."""
+    return file.endswith("function.py") and "torch" in file
 
 
 def push_mode(marks: Marks) -> Any:

@@ -9,8 +9,9 @@ from types import FrameType
 from typing import Any
 
 from ...events import Event
-from ...program.frames import source_line, user_frame, user_frames
-from ...program.names import frame_variables, search, unregistered
+from ...program.frames import source_line, user_frame
+from ...program.names import unregistered
+from ..module_names import variable_of
 from .calls import unseen
 from .resting import Resting
 from .tensors import number_of
@@ -89,7 +90,7 @@ class Owners:
     def _report_optimizer(self, action: str, optimizer: Any, caller: FrameType) -> None:
         owner = self._optimizers.setdefault(optimizer, len(self._optimizers))
         line, kind = source_line(user_frame(caller)), type(optimizer).__name__
-        name = _variable(optimizer, caller)
+        name = variable_of(optimizer, caller, deep=False)
         for watch in self._watches():
             table = watch.sink.tensors
             parameters = {
@@ -99,10 +100,3 @@ class Owners:
             }
             data = {"action": action, "type": kind, "owner": owner, "name": name, "parameters": parameters}
             watch.sink(Event("optimizer", op=kind, source=line, data=data))
-
-
-def _variable(value: Any, caller: FrameType) -> str:
-    """Return the user's variable that holds an optimizer, else the name of its class."""
-    found = search(frame_variables(user_frames(caller)), {id(value)}, lambda one: False, deep=False)
-    name = found.variables.get(id(value), "").rpartition(".")[2]
-    return type(value).__name__ if name in ("", "self") else name
