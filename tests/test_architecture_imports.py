@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import subprocess
 import sys
 
@@ -126,6 +127,17 @@ def test_engine_never_imports_the_inspector() -> None:
         if item.target.startswith(("retrograd.inspect", "retrograd.cli"))
     ]
     assert wrong == []
+
+
+def test_own_modules_are_imported_relatively() -> None:
+    """One spelling for imports of our own: `from ..snapshot import`, never `from retrograd.inspect.snapshot import`."""
+    absolute = [
+        f"{module.where}:{node.lineno}"
+        for module in MODULES.values()
+        for node in ast.walk(module.tree)
+        if isinstance(node, ast.ImportFrom) and not node.level and (node.module or "").startswith("retrograd.")
+    ]
+    assert absolute == []
 
 
 def test_nobody_imports_the_command_line() -> None:

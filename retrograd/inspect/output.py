@@ -12,8 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from retrograd.errors import OutputError, UsageError
-
+from ..errors import OutputError, UsageError
 from .diagnose import diagnose
 from .events import Recording
 from .progress import LARGE_FILE, progress

@@ -7,21 +7,21 @@ from typing import Any
 
 import click
 
-from retrograd.cli.options import ConfiguredCommand, output_options
-from retrograd.errors import UsageError
-from retrograd.inspect.compare import name_of
-from retrograd.inspect.events import Recording
-from retrograd.inspect.graph_diff import TOLERANCE
-from retrograd.inspect.lineup.lineup import Lineup, line_up, of_a_job
-from retrograd.inspect.output import STDOUT, check_writable, save, write_output
-from retrograd.inspect.progress import progress
-from retrograd.inspect.render import RenderOptions, renderer_for
-from retrograd.inspect.render.console_page import page_text, print_page
-from retrograd.inspect.render.diff_picture import chosen_diff, diff_picture
-from retrograd.inspect.render.diff_text import ROWS, diff_json, lineup_parts
-from retrograd.inspect.render.formats.chrome_trace import trace_json
-from retrograd.inspect.render.formats.json_ import load_recording
-from retrograd.inspect.render.lineup_page import lineup_page
+from ...errors import UsageError
+from ...inspect.compare import name_of
+from ...inspect.events import Recording
+from ...inspect.graph_diff import TOLERANCE
+from ...inspect.lineup.lineup import Lineup, line_up, of_a_job
+from ...inspect.output import STDOUT, check_writable, save, write_output
+from ...inspect.progress import progress
+from ...inspect.render import RenderOptions, renderer_for
+from ...inspect.render.console_page import page_text, print_page
+from ...inspect.render.diff_picture import chosen_diff, diff_picture
+from ...inspect.render.diff_text import ROWS, diff_json, lineup_parts
+from ...inspect.render.formats.chrome_trace import trace_json
+from ...inspect.render.formats.json_ import load_recording
+from ...inspect.render.lineup_page import lineup_page
+from ..options import ConfiguredCommand, output_options
 
 DIFFERENT = 1
 """Exit code when something differs."""

@@ -6,11 +6,11 @@ from typing import Any
 
 import click
 
-from retrograd.cli.options import ConfiguredCommand, StepType, drawing_options, output_options, render_options
-from retrograd.inspect.output import check_measure, check_writable, save, with_findings
-from retrograd.inspect.render import renderer_for
-from retrograd.inspect.render.formats.json_ import load_recording
-from retrograd.inspect.render.formats.tree import print_tree
+from ...inspect.output import check_measure, check_writable, save, with_findings
+from ...inspect.render import renderer_for
+from ...inspect.render.formats.json_ import load_recording
+from ...inspect.render.formats.tree import print_tree
+from ..options import ConfiguredCommand, StepType, drawing_options, output_options, render_options
 
 
 @click.command(cls=ConfiguredCommand, name="render")

@@ -5,9 +5,8 @@ Which leaf stands where is decided in ``uses``; here atoms are numbered and join
 
 from __future__ import annotations
 
-from retrograd.inspect.progress import followed
-from retrograd.inspect.snapshot import GraphSnapshot
-
+from ..progress import followed
+from ..snapshot import GraphSnapshot
 from .folded import Folded
 from .order import execution_order
 from .plumbing import Edges, merge_plumbing

@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from retrograd.inspect.snapshot import GraphSnapshot
+from ..snapshot import GraphSnapshot
 
 _CALL = re.compile(r"#\d+(?=/|$)")
 ROOT = 0

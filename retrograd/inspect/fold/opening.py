@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterable
 
-from retrograd.errors import UsageError
-
+from ...errors import UsageError
 from .folded import ROOT, Folded
 
 MAX_BOXES = 20

@@ -6,7 +6,7 @@ import heapq
 
 import numpy as np
 
-from retrograd.inspect.snapshot import GraphSnapshot
+from ..snapshot import GraphSnapshot
 
 
 def execution_order(snapshot: GraphSnapshot, wanted: list[int]) -> list[int]:

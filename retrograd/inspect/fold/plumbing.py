@@ -6,7 +6,7 @@ import math
 import re
 from dataclasses import dataclass
 
-from retrograd.inspect.snapshot import GraphSnapshot
+from ..snapshot import GraphSnapshot
 
 _NAMES = (
     "T MT Transpose Permute Movedim View UnsafeView Reshape ReshapeAlias ViewAs Squeeze Unsqueeze Flatten Unflatten "

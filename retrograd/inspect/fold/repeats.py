@@ -11,8 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from retrograd.inspect.progress import followed, tick
-
+from ..progress import followed, tick
 from .folded import Folded, Item, Scope
 from .scopes import sort_scopes
 from .signatures import Signatures

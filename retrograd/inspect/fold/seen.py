@@ -7,8 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from retrograd.inspect.snapshot import GraphSnapshot
-
+from ..snapshot import GraphSnapshot
 from .view import View
 
 SUMMED = ("time_us", "saved_bytes", "nan_count", "inf_count")

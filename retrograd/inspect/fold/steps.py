@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from retrograd.errors import UsageError
-from retrograd.inspect.progress import tick
-from retrograd.inspect.snapshot import GraphSnapshot
-
+from ...errors import UsageError
+from ..progress import tick
+from ..snapshot import GraphSnapshot
 from .atoms import make_atoms
 from .folded import Folded
 from .limits import fold_chains, limit_crowds

@@ -12,9 +12,8 @@ import math
 import re
 from dataclasses import dataclass, field
 
-from retrograd.inspect.progress import followed
-from retrograd.inspect.snapshot import GraphSnapshot
-
+from ..progress import followed
+from ..snapshot import GraphSnapshot
 from .plumbing import Edges
 
 _NEAR = 2

@@ -9,8 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from itertools import pairwise
 
-from retrograd.inspect.progress import followed, tick
-
+from ..progress import followed, tick
 from .layers import Layered
 from .ranks import Adjacency
 from .spacing import spread

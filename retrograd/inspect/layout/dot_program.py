@@ -11,7 +11,7 @@ import shutil
 import subprocess
 import sys
 
-from retrograd.errors import LayoutError
+from ...errors import LayoutError
 
 TIME_LIMIT = 20.0
 """Seconds that ``dot`` may take; its time grows with about the cube of the depth of a graph."""

@@ -6,9 +6,8 @@ import json
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from retrograd.errors import LayoutError
-from retrograd.inspect.fold import View
-
+from ...errors import LayoutError
+from ..fold import View
 from .base import Box, Point, Size
 from .dot_program import TIME_LIMIT, run_dot
 from .nested import NestedLayout

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from retrograd.inspect.progress import tick
-from retrograd.inspect.snapshot import GraphSnapshot
-
+from ..progress import tick
+from ..snapshot import GraphSnapshot
 from . import bands as bands_
 from .base import Layout, Size
 from .coordinates import place

@@ -10,8 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from retrograd.inspect.fold import View
-
+from ..fold import View
 from .base import Box, Layout, Point, Size, straight
 from .layered import layout_net
 from .layers import build

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from retrograd.inspect.snapshot import GraphSnapshot
+from ..snapshot import GraphSnapshot
 
 
 @dataclass(slots=True)

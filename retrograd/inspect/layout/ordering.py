@@ -6,8 +6,7 @@ from bisect import bisect_right, insort
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
-from retrograd.inspect.progress import followed
-
+from ..progress import followed
 from .layers import Layered
 from .ranks import Adjacency
 

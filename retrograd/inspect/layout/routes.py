@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import pairwise
 
-from retrograd.inspect.progress import followed
-
+from ..progress import followed
 from .base import Point, straight, vertical
 from .curves import curve
 from .frame import Frame, Lane

@@ -6,11 +6,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Protocol
 
-from retrograd.errors import NoGraphError, UsageError
-from retrograd.inspect.events import Recording
-from retrograd.inspect.findings import Finding
-from retrograd.inspect.graph_diff import Differences
-from retrograd.inspect.snapshot import EDGE_COLUMNS, NODE_COLUMNS, GraphSnapshot
+from ...errors import NoGraphError, UsageError
+from ..events import Recording
+from ..findings import Finding
+from ..graph_diff import Differences
+from ..snapshot import EDGE_COLUMNS, NODE_COLUMNS, GraphSnapshot
 
 
 @dataclass(frozen=True, slots=True)

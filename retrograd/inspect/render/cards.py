@@ -6,10 +6,9 @@ import math
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from retrograd.inspect.layout import Size
-from retrograd.inspect.layout.text_size import shortened, text_width
-from retrograd.inspect.progress import followed
-
+from ..layout import Size
+from ..layout.text_size import shortened, text_width
+from ..progress import followed
 from . import labels
 from .scale import Scale
 from .scene import GHOST, Note, Scene

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Iterable
 from typing import IO, TYPE_CHECKING, Any
 
-from retrograd.errors import OutputError
+from ...errors import OutputError
 
 if TYPE_CHECKING:
     from rich.console import Console

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from retrograd.errors import NoGraphError
-from retrograd.inspect.events import Recording
-from retrograd.inspect.graph_diff import STATUSES, Differences, GraphDiff
-from retrograd.inspect.lineup.lineup import Lineup
-from retrograd.inspect.snapshot import EDGE_COLUMNS, NODE_COLUMNS, GraphSnapshot
-
+from ...errors import NoGraphError
+from ..events import Recording
+from ..graph_diff import STATUSES, Differences, GraphDiff
+from ..lineup.lineup import Lineup
+from ..snapshot import EDGE_COLUMNS, NODE_COLUMNS, GraphSnapshot
 from .base import RenderOptions
 
 WHOLE = 400

@@ -7,12 +7,11 @@ import math
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from retrograd.inspect.graph_diff import GraphDiff, NodeDiff, change_text
-from retrograd.inspect.lineup.divergence import Divergence
-from retrograd.inspect.lineup.endings import Ending
-from retrograd.inspect.lineup.lineup import Lineup
-from retrograd.inspect.lineup.run import Place
-
+from ..graph_diff import GraphDiff, NodeDiff, change_text
+from ..lineup.divergence import Divergence
+from ..lineup.endings import Ending
+from ..lineup.lineup import Lineup
+from ..lineup.run import Place
 from .console_page import literal
 from .labels import clean, short_op, source_text, tensor_text
 

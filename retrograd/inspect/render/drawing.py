@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from retrograd.errors import LayoutError, UsageError
-from retrograd.inspect.graph_diff import STATUSES
-from retrograd.inspect.layout import Size, graphviz_, nested
-from retrograd.inspect.layout.dot_program import has_dot
-from retrograd.inspect.layout.text_size import shortened, text_width
-from retrograd.inspect.progress import followed
-
+from ...errors import LayoutError, UsageError
+from ..graph_diff import STATUSES
+from ..layout import Size, graphviz_, nested
+from ..layout.dot_program import has_dot
+from ..layout.text_size import shortened, text_width
+from ..progress import followed
 from . import labels
 from .base import RenderOptions
 from .cards import LABEL_SIZE, Picture, pictures

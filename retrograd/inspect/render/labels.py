@@ -6,7 +6,7 @@ import functools
 import re
 from dataclasses import dataclass
 
-from retrograd.inspect.snapshot import GraphSnapshot, SourceLine
+from ..snapshot import GraphSnapshot, SourceLine
 
 _SUFFIX = re.compile(r"(?<=.)Backward\d*$")
 # What XML 1.0 forbids, plus the invisible characters that reorder or break a line of text.

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from retrograd.inspect.layout.text_size import text_width
-
+from ..layout.text_size import text_width
 from .drawing import Drawing, number, text
 
 _KINDS = {

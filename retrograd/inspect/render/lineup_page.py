@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from html import escape
 
-from retrograd.errors import NoGraphError
-from retrograd.inspect.graph_diff import GraphDiff
-from retrograd.inspect.lineup.gradients import NonFinite
-from retrograd.inspect.lineup.lineup import Lineup
-from retrograd.inspect.snapshot import GraphSnapshot
-
+from ...errors import NoGraphError
+from ..graph_diff import GraphDiff
+from ..lineup.gradients import NonFinite
+from ..lineup.lineup import Lineup
+from ..snapshot import GraphSnapshot
 from .base import RenderOptions
 from .diff_picture import chosen_diff, diff_picture
 from .diff_text import ending_words, lineup_lines, norm_words, place_words

@@ -5,9 +5,8 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field
 
-from retrograd.errors import UsageError
-from retrograd.inspect.snapshot import GraphSnapshot
-
+from ...errors import UsageError
+from ..snapshot import GraphSnapshot
 from .labels import bytes_text
 from .theme import HEATS
 

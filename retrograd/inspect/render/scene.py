@@ -9,12 +9,11 @@ from itertools import islice
 
 import numpy as np
 
-from retrograd.inspect.findings import SEVERITIES, Finding, Severity
-from retrograd.inspect.fold import Opening, View, everything, expand, first_opening, fold, view
-from retrograd.inspect.fold.seen import seen_snapshot
-from retrograd.inspect.graph_diff import Differences
-from retrograd.inspect.snapshot import NODE_COLUMNS, GraphSnapshot
-
+from ..findings import SEVERITIES, Finding, Severity
+from ..fold import Opening, View, everything, expand, first_opening, fold, view
+from ..fold.seen import seen_snapshot
+from ..graph_diff import Differences
+from ..snapshot import NODE_COLUMNS, GraphSnapshot
 from . import labels
 from .base import MOST_CARDS, RenderOptions, capped
 from .labels import shape_text

@@ -7,9 +7,8 @@ import math
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from retrograd.inspect.events import Recording
-from retrograd.inspect.stats import ROWS, SCHEMA, NodeFigure, ParameterGradient, Statistics, statistics
-
+from ..events import Recording
+from ..stats import ROWS, SCHEMA, NodeFigure, ParameterGradient, Statistics, statistics
 from .base import RenderOptions, chosen_snapshots
 from .console_page import literal
 from .labels import bytes_text, clean, short_op, source_text, tensor_text

@@ -7,8 +7,7 @@ import html
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from retrograd.inspect.layout import Box, Point
-
+from ..layout import Box, Point
 from . import labels
 from .cards import PAD, PILE, TEXT_SIZE, Line, Picture
 

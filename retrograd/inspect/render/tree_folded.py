@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from retrograd.inspect.snapshot import GraphSnapshot
-
+from ..snapshot import GraphSnapshot
 from . import labels
 from .base import RenderOptions
 from .cards import box_words, full_title

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from retrograd.inspect.layout.ranks import Adjacency, longest_path_ranks
-from retrograd.inspect.snapshot import GraphSnapshot
+from ..layout.ranks import Adjacency, longest_path_ranks
+from ..snapshot import GraphSnapshot
 
 
 class Row(NamedTuple):

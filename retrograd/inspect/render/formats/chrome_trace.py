@@ -11,11 +11,10 @@ import math
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from retrograd.errors import NoGraphError
-from retrograd.inspect.columns import nonfinite_word
-from retrograd.inspect.events import Recording
-from retrograd.inspect.snapshot import GraphSnapshot
-
+from ....errors import NoGraphError
+from ...columns import nonfinite_word
+from ...events import Recording
+from ...snapshot import GraphSnapshot
 from ..base import RenderOptions, chosen_snapshots
 from ..labels import clean, headline, short_op, source_text
 

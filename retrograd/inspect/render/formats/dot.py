@@ -10,10 +10,9 @@ import functools
 import re
 from collections.abc import Iterator
 
-from retrograd.inspect.events import Recording
-from retrograd.inspect.progress import followed
-from retrograd.inspect.snapshot import GraphSnapshot
-
+from ...events import Recording
+from ...progress import followed
+from ...snapshot import GraphSnapshot
 from ..base import RenderOptions, capped, chosen_steps
 from ..cards import plain_words
 from ..labels import clean, edge_text, headline, source_text, tensor_text

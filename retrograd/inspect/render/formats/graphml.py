@@ -10,10 +10,9 @@ import re
 from collections.abc import Iterable, Iterator
 from itertools import count
 
-from retrograd.inspect.events import Recording
-from retrograd.inspect.progress import followed
-from retrograd.inspect.snapshot import GraphSnapshot
-
+from ...events import Recording
+from ...progress import followed
+from ...snapshot import GraphSnapshot
 from ..base import RenderOptions, capped, chosen_snapshots
 from ..labels import headline, shape_text
 

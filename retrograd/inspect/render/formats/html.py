@@ -7,10 +7,9 @@ from dataclasses import replace
 from importlib import resources
 from typing import Any
 
-from retrograd.inspect.events import Recording
-from retrograd.inspect.garbage import collector_paused
-from retrograd.inspect.snapshot import GraphSnapshot
-
+from ...events import Recording
+from ...garbage import collector_paused
+from ...snapshot import GraphSnapshot
 from .. import labels, theme
 from ..base import RenderOptions, capped, chosen_steps
 from ..drawing import draw, number, text

@@ -12,11 +12,10 @@ import sys
 from numbers import Integral, Real
 from typing import Any, NoReturn
 
-from retrograd.errors import RecordingError
-from retrograd.inspect.columns import Plain
-from retrograd.inspect.events import SCHEMA, Recording
-from retrograd.inspect.progress import LARGE_FILE, followed, progress
-
+from ....errors import RecordingError
+from ...columns import Plain
+from ...events import SCHEMA, Recording
+from ...progress import LARGE_FILE, followed, progress
 from ..base import RenderOptions
 
 _OPENED = {"snapshots": 2, "events": 1, "tensors": 1, "sources": 1}

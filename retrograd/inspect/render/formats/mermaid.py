@@ -6,9 +6,8 @@ import re
 from collections.abc import Iterator
 from dataclasses import replace
 
-from retrograd.inspect.events import Recording
-from retrograd.inspect.snapshot import GraphSnapshot
-
+from ...events import Recording
+from ...snapshot import GraphSnapshot
 from ..base import RenderOptions, chosen_steps
 from ..cards import plain_words
 from ..labels import card, clean, headline

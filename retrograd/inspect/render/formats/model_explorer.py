@@ -10,10 +10,9 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from retrograd.inspect.events import Recording
-from retrograd.inspect.progress import followed
-from retrograd.inspect.snapshot import GraphSnapshot
-
+from ...events import Recording
+from ...progress import followed
+from ...snapshot import GraphSnapshot
 from ..base import RenderOptions, capped, chosen_snapshots
 from ..labels import bytes_text, card, clean, headline, node_id, shape_text
 

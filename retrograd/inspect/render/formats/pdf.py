@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import re
 
-from retrograd.inspect.events import Recording
-from retrograd.inspect.layout.dot_program import run_dot
-
+from ...events import Recording
+from ...layout.dot_program import run_dot
 from ..base import RenderOptions
 from . import dot
 

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from retrograd.inspect.events import Recording
-from retrograd.inspect.garbage import collector_paused
-from retrograd.inspect.layout.text_size import shortened, text_width
-
+from ...events import Recording
+from ...garbage import collector_paused
+from ...layout.text_size import shortened, text_width
 from .. import labels, theme
 from ..base import RenderOptions, chosen_steps
 from ..drawing import draw, number, text

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import IO, TYPE_CHECKING
 
-from retrograd.inspect.events import Recording
-from retrograd.inspect.snapshot import GraphSnapshot
-
+from ...events import Recording
+from ...snapshot import GraphSnapshot
 from ..base import RenderOptions, chosen_steps
 from ..console_page import FILE_WIDTH, page_text, print_page
 from ..labels import bytes_text, card, clean, headline, node_id

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from retrograd.inspect.events import Event, Recording
-from retrograd.inspect.findings import Finding
-from retrograd.inspect.snapshot import GraphSnapshot
-
+from ...events import Event, Recording
+from ...findings import Finding
+from ...snapshot import GraphSnapshot
 from .structure import safe
 
 _AROUND = 2

@@ -5,12 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 
-from retrograd.inspect.fold import Folded
-from retrograd.inspect.layout import Size
-from retrograd.inspect.layout.text_size import text_width
-from retrograd.inspect.progress import followed
-from retrograd.inspect.render import labels
-
+from ...fold import Folded
+from ...layout import Size
+from ...layout.text_size import text_width
+from ...progress import followed
+from .. import labels
 from .groups import Groups
 
 _TITLE, _LINE = 13.0, 11.0

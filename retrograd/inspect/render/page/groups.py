@@ -6,8 +6,8 @@ import heapq
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
-from retrograd.inspect.fold import DEEPEST, SMALL, Folded, Opening, Scope, expand
-from retrograd.inspect.render import labels
+from ...fold import DEEPEST, SMALL, Folded, Opening, Scope, expand
+from .. import labels
 
 _LEAST = 2
 """Atoms of the smallest scope that gets a box; those of smaller ones stand in the box around it."""

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from retrograd.inspect.events import Event, Recording
-from retrograd.inspect.render import labels
-from retrograd.inspect.snapshot import GraphSnapshot
-
+from ...events import Event, Recording
+from ...snapshot import GraphSnapshot
+from .. import labels
 from .structure import safe
 
 _WORDS = {

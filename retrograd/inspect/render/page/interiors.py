@@ -11,13 +11,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from retrograd.inspect.fold import Folded
-from retrograd.inspect.layout import Layout, Point, Size, coarse, layered
-from retrograd.inspect.layout.net import Net
-from retrograd.inspect.layout.text_size import text_width
-from retrograd.inspect.progress import tick
-from retrograd.inspect.render import labels
-
+from ...fold import Folded
+from ...layout import Layout, Point, Size, coarse, layered
+from ...layout.net import Net
+from ...layout.text_size import text_width
+from ...progress import tick
+from .. import labels
 from .groups import Groups
 from .links import ENTRY, EXIT, Links
 

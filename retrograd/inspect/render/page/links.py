@@ -8,8 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from retrograd.inspect.fold import Folded
-
+from ...fold import Folded
 from .groups import Groups
 
 ENTRY, EXIT = -1, -2

@@ -6,8 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from retrograd.inspect.snapshot import GraphSnapshot
-
+from ...snapshot import GraphSnapshot
 from .packing import Packing
 from .structure import safe
 

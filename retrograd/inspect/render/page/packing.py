@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from retrograd.inspect.progress import tick
+from ...progress import tick
 
 # Between script tags only these can end or confuse the script; JSON may spell any character as \uXXXX.
 _UNSAFE = {ord(char): f"\\u{ord(char):04x}" for char in "<>&\u2028\u2029"}

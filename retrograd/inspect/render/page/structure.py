@@ -6,11 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from retrograd.inspect.fold import Folded, fold
-from retrograd.inspect.render import labels
-from retrograd.inspect.render.base import RenderOptions
-from retrograd.inspect.snapshot import EDGE_COLUMNS, NODE_COLUMNS, GraphSnapshot, SourceLine
-
+from ...fold import Folded, fold
+from ...snapshot import EDGE_COLUMNS, NODE_COLUMNS, GraphSnapshot, SourceLine
+from .. import labels
+from ..base import RenderOptions
 from .faces import atom_sizes, group_sizes
 from .groups import groups_of
 from .interiors import interiors_of

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from retrograd.inspect.events import Recording
-from retrograd.inspect.findings import Finding
+from ...events import Recording
+from ...findings import Finding
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import os
 
-from retrograd.inspect.findings import Finding
-
+from ...findings import Finding
 from .base import Outcome
 
 _COMMANDS = {"error": "error", "warning": "warning", "note": "notice"}

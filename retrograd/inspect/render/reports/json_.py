@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import json
 
-from retrograd.inspect.events import Event
-
+from ...events import Event
 from .base import Outcome
 
 SCHEMA = 1

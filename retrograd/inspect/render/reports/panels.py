@@ -7,9 +7,8 @@ import os
 from collections.abc import Iterator
 from typing import IO, TYPE_CHECKING
 
-from retrograd.inspect.findings import Finding
-from retrograd.inspect.render.console_page import page_text, print_page
-
+from ...findings import Finding
+from ..console_page import page_text, print_page
 from .base import Outcome
 
 if TYPE_CHECKING:

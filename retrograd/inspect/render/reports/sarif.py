@@ -7,8 +7,7 @@ import os
 from typing import Any
 from urllib.parse import quote
 
-from retrograd.inspect.findings import Finding
-
+from ...findings import Finding
 from .base import Outcome
 
 _SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/os/schemas/sarif-schema-2.1.0.json"
