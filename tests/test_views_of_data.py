@@ -7,9 +7,10 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-import torch
 
 import retrograd
+
+torch = pytest.importorskip("torch")
 
 
 def data_view(t: Any) -> Any:
