@@ -6,14 +6,16 @@ from collections.abc import Callable
 from typing import Any
 
 
+def custom(torch: Any, name: str = "F", base: Any = None, **members: Any) -> Any:
+    """A subclass of ``torch.autograd.Function``; callables become static methods."""
+    kept = {key: staticmethod(value) if callable(value) else value for key, value in members.items()}
+    return type(name, (base or torch.autograd.Function,), {"__module__": __name__, **kept})
+
+
 def function(torch: Any, forward: Callable[..., Any], backward: Callable[..., Any] | None = None, **more: Any) -> Any:
-    """A Function named ``F``; callables in ``more`` (``jvp``, ``setup_context`` ...) become static methods."""
-    members: dict[str, Any] = {"forward": staticmethod(forward)}
-    if backward is not None:
-        members["backward"] = staticmethod(backward)
-    for name, value in more.items():
-        members[name] = staticmethod(value) if callable(value) else value
-    return type("F", (torch.autograd.Function,), members)
+    """A Function named ``F`` with these rules, and ``jvp``, ``setup_context`` ... if they are given."""
+    rules = {"forward": forward} if backward is None else {"forward": forward, "backward": backward}
+    return custom(torch, **rules, **more)
 
 
 def times(factor: float) -> tuple[Callable[..., Any], Callable[..., Any]]:

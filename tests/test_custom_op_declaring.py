@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from engine_pair import assert_agree, outcome
+from both_engines import assert_agree, outcome
 
 import retrograd
 import retrograd.library

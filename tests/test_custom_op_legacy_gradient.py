@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import pytest
-from engine_pair import assert_agree, outcome
+from both_engines import assert_agree, outcome
 
 import retrograd
 

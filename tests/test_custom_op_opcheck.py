@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from engine_pair import assert_agree, outcome
+from both_engines import assert_agree, outcome
 
 import retrograd
 import retrograd.library

@@ -7,7 +7,7 @@ from collections import OrderedDict, defaultdict, deque, namedtuple
 from typing import Any
 
 import pytest
-from engine_pair import assert_agree, outcome
+from both_engines import assert_agree, outcome
 from hypothesis import given
 from hypothesis import strategies as st
 

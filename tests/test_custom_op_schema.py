@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import Any, Optional, Union
 
 import pytest
-from engine_pair import assert_agree
+from both_engines import assert_agree
 
 import retrograd.library  # noqa: F401 - the face loads it on first use
 from retrograd.engine.custom_op.schema import parse_qualname, parse_schema

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from engine_pair import assert_agree
+from both_engines import assert_agree
 
 import retrograd
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from engine_pair import assert_agree, outcome
+from both_engines import assert_agree, outcome
 
 import retrograd
 

@@ -8,7 +8,7 @@ from typing import Any
 import gradcheck_functions as functions
 import numpy as np
 import pytest
-from engine_pair import assert_agree, outcome
+from both_engines import assert_agree, outcome
 
 import retrograd
 

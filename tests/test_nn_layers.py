@@ -8,8 +8,7 @@ from collections import OrderedDict
 from typing import Any
 
 import pytest
-from both_engines import assert_same, differential, plain, raises
-from engine_pair import assert_agree
+from both_engines import assert_agree, assert_same, differential, plain, raises
 
 import retrograd
 

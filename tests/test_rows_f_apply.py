@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import namedtuple
 
 from both_engines import differential, edges, raises, warned
-from function_maker import custom
+from custom_functions import custom
 
 
 def _double(ctx, x, *rest):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import traceback
 
 from both_engines import differential, raises
-from function_maker import custom
+from custom_functions import custom
 
 
 def _returning(torch, make, inputs=1):

@@ -6,7 +6,7 @@ import gc
 import weakref
 
 from both_engines import differential, raises, warned
-from function_maker import custom
+from custom_functions import custom
 
 SECOND = "Trying to backward through the graph a second time"
 

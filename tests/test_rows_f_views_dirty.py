@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from both_engines import differential, edges, graph_of, raises, warned
-from function_maker import custom
+from custom_functions import custom
 
 CUSTOM_VIEW = "created inside a custom Function"
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import linecache
 import threading
 
 import pytest
+from marked_lines import marks_of
 
 from retrograd.inspect import recording
 
@@ -18,15 +18,6 @@ class Failing(torch.optim.SGD):
     def step(self, closure=None):
         """Fail."""
         raise RuntimeError("no step today")
-
-
-def lines_of(shot):
-    """Operator name -> the text after the line's last `#`, read from this file."""
-    return {
-        op: linecache.getline(source.file, source.line).rpartition("#")[2].strip()
-        for op, source in zip(shot.op, shot.source, strict=True)
-        if source is not None
-    }
 
 
 @pytest.mark.parametrize("with_module", [True, False])
@@ -43,7 +34,7 @@ def test_after_a_step_that_failed(with_module):
             layer.weight.sum().backward()
         out = layer(torch.ones(1, 2)) if with_module else layer.weight * 2
         out.exp().sum().backward()  # exponential
-    assert lines_of(recorded.snapshots[-1])["ExpBackward0"] == "exponential"
+    assert marks_of(recorded.snapshots[-1])["ExpBackward0"] == "exponential"
     assert torch.overrides._get_current_function_mode_stack() == before
 
 
@@ -123,7 +114,7 @@ def test_modes_of_the_program_stay_where_they_are():
         assert torch.overrides._get_current_function_mode_stack() == stack
         weight.exp().sum().backward()  # afterwards
     assert seen
-    assert lines_of(recorded.snapshots[-1])["ExpBackward0"] == "afterwards"
+    assert marks_of(recorded.snapshots[-1])["ExpBackward0"] == "afterwards"
 
 
 def test_steps_that_compute_again_are_seen():
@@ -139,7 +130,7 @@ def test_steps_that_compute_again_are_seen():
 
     with recording(level="full") as recorded:
         optimizer.step(closure)
-    assert all(lines_of(shot)["CoshBackward0"] == "closure" for shot in recorded.snapshots)
+    assert all(marks_of(shot)["CoshBackward0"] == "closure" for shot in recorded.snapshots)
 
 
 def test_gradients_set_to_zero_in_place_are_seen():

@@ -11,6 +11,7 @@ import warnings
 import weakref
 
 import pytest
+from marked_lines import marks_of
 
 from retrograd.inspect import recording
 from retrograd.inspect.sources.torch_.watch import WATCHER
@@ -42,17 +43,6 @@ def _nothing_left_behind():
     before = state_of_torch()
     yield
     assert state_of_torch() == before
-
-
-def lines_of(shot):
-    """Operator name -> the text after the line's last `#`, read from this file."""
-    import linecache
-
-    return {
-        op: linecache.getline(source.file, source.line).rpartition("#")[2].strip()
-        for op, source in zip(shot.op, shot.source, strict=True)
-        if source is not None
-    }
 
 
 class Block(torch.nn.Module):
@@ -106,7 +96,7 @@ def test_conv_net():
     assert scopes["AddmmBackward0"] == "model/head"
     assert scopes["AddBackward0"] == "model"
     assert scopes["MeanBackward0"] == ""
-    lines = lines_of(shot)
+    lines = marks_of(shot)
     assert (lines["AddBackward0"], lines["AddmmBackward0"], lines["PowBackward0"]) == ("residual", "head", "loss")
     assert [event.kind for event in record.events] == ["module", "backward", "backward-end"]
 
@@ -133,7 +123,7 @@ def test_custom_function_line():
         y = Twice.apply(x)  # apply
         y.sum().backward()
 
-    assert lines_of(record.snapshots[0])["TwiceBackward"] == "apply"
+    assert marks_of(record.snapshots[0])["TwiceBackward"] == "apply"
 
 
 def test_double_backward():
@@ -142,7 +132,7 @@ def test_double_backward():
         x = torch.ones(3, requires_grad=True)
         (slope,) = torch.autograd.grad(x.sin().sum(), x, create_graph=True)  # slope
         slope.pow(2).sum().backward()  # penalty
-    lines = lines_of(record.snapshots[1])
+    lines = marks_of(record.snapshots[1])
 
     assert lines["CosBackward0"] == "slope"
     assert lines["PowBackward0"] == "penalty"
@@ -244,8 +234,8 @@ def test_threads():
         thread.start()
         thread.join()
 
-    assert lines_of(record.snapshots[0])["MulBackward0"] == "in a thread"
-    assert lines_of(record.snapshots[1])["ExpBackward0"] == "in main"
+    assert marks_of(record.snapshots[0])["MulBackward0"] == "in a thread"
+    assert marks_of(record.snapshots[1])["ExpBackward0"] == "in main"
 
 
 def test_one_thread_only():
@@ -277,7 +267,7 @@ def test_ended_by_another_thread():
 
     assert before.events == []
     assert silent < torch.autograd._get_sequence_nr() - 2
-    assert lines_of(after.snapshots[0])["MulBackward0"] == "watched again"
+    assert marks_of(after.snapshots[0])["MulBackward0"] == "watched again"
 
 
 def test_user_mode():
@@ -302,7 +292,7 @@ def test_user_mode():
         watched = program()
 
     assert alone == watched
-    assert lines_of(record.snapshots[0])["MulBackward0"] == "in mode"
+    assert marks_of(record.snapshots[0])["MulBackward0"] == "in mode"
 
 
 def test_user_mode_left_on():

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import gc
-import linecache
 import threading
 import weakref
 
 import pytest
+from marked_lines import marks_of
 
 import retrograd as rg
 from retrograd.engine import observe
@@ -26,15 +26,6 @@ class Twice(rg.autograd.Function):
     @staticmethod
     def backward(ctx, grad):
         return grad * 2
-
-
-def lines_of(shot):
-    """Operator name -> the text after the line's last `#`, read from this file."""
-    return {
-        op: linecache.getline(source.file, source.line).rpartition("#")[2].strip()
-        for op, source in zip(shot.op, shot.source, strict=True)
-        if source is not None
-    }
 
 
 def program():
@@ -159,9 +150,9 @@ def test_recording():
         slope.sum().backward()
     first, _, third = record.snapshots
 
-    lines = lines_of(first)
+    lines = marks_of(first)
     assert (lines["TwiceBackward"], lines["CopySlices"], lines["SumBackward0"]) == ("apply", "write", "sum")
-    assert lines_of(third)["CosBackward0"] == "slope"
+    assert marks_of(third)["CosBackward0"] == "slope"
     assert (first.root_names, first.name[-1]) == (["loss"], 'w["w1"]')
     assert [event.kind for event in record.events] == ["backward", "backward-end"] * 3
     assert observe.observers == []
@@ -211,7 +202,7 @@ def test_threads():
         thread.join()
 
     assert (len(everything.snapshots), len(here.snapshots)) == (1, 0)
-    assert lines_of(everything.snapshots[0])["MulBackward0"] == "in a thread"
+    assert marks_of(everything.snapshots[0])["MulBackward0"] == "in a thread"
 
 
 def test_nothing_is_kept():

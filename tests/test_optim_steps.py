@@ -7,8 +7,7 @@ import pickle
 from typing import Any
 
 import pytest
-from both_engines import differential, raises
-from engine_pair import assert_agree
+from both_engines import assert_agree, differential, raises
 
 import retrograd
 

@@ -1,45 +1,13 @@
-"""What training loops and tests use beside autograd: clipped gradients, parameters as vectors, ``torch.testing``."""
+"""``torch.testing``: which values are close, what is said of others, and tensors made to try things on."""
 
 from __future__ import annotations
 
-import copy
-import pickle
 from typing import Any
 
 import pytest
 from both_engines import differential, raises
 
 import retrograd
-
-
-@differential
-def test_gradients_are_clipped(torch: Any) -> Any:
-    """The norm over all parameters, its bound, and the bound of entries."""
-    a, b = torch.ones(3, requires_grad=True), torch.ones(2, 2, requires_grad=True)
-    ((a * 3).sum() + (b * b * 2).sum()).backward()
-    clip = torch.nn.utils
-    norms = [
-        clip.clip_grad_norm_([a, b], 1.0), clip.clip_grad_norm_(a, 100.0, norm_type=float("inf")),
-        clip.get_total_norm([a.grad, b.grad], 1), clip.clip_grad_norm_([], 1.0),
-    ]  # fmt: skip
-    first = [a.grad.clone(), b.grad.clone()]
-    clip.clip_grad_value_((p for p in (a, b)), 0.3)
-    a.grad[0] = float("nan")
-    return [
-        norms, first, a.grad, b.grad, clip.get_total_norm([a.grad]),
-        raises("is non-finite, so it cannot be clipped", clip.clip_grad_norm_, [a], 1.0, error_if_nonfinite=True),
-    ]  # fmt: skip
-
-
-@differential
-def test_parameters_as_a_vector(torch: Any) -> Any:
-    """The vector is recorded, and parameters may be set from one."""
-    a, b = torch.ones(3, requires_grad=True), torch.zeros(2, 2, requires_grad=True)
-    vector = torch.nn.utils.parameters_to_vector([a, b])
-    (vector**2).sum().backward()
-    torch.nn.utils.vector_to_parameters(torch.arange(7.0), [a, b])
-    return [vector, a.grad, a, b, raises("expected torch.Tensor", torch.nn.utils.vector_to_parameters, 3, [a])]
-
 
 CLOSE = [
     lambda t: (t.tensor([1.0, 2.0]), t.tensor([1.0, 2.5])),
@@ -105,25 +73,4 @@ def test_made_tensors(torch: Any) -> Any:
         found, bool(((low >= 1) & (low < 2)).all()), low.requires_grad, sorted(set(whole.tolist())),
         raises("requires_grad=True", make, 2, dtype=torch.int64, device="cpu", requires_grad=True),
         raises("`low` must be less than `high`", make, 2, dtype=torch.float32, device="cpu", low=2, high=1),
-    ]  # fmt: skip
-
-
-@differential
-def test_states_of_generators(torch: Any) -> Any:
-    """A state is a tensor of bytes; set again, or on a clone, it gives the same numbers."""
-    torch.manual_seed(3)
-    state = torch.get_rng_state()
-    a = torch.rand(3)
-    torch.set_rng_state(state)
-    with torch.random.fork_rng(devices=[]):
-        torch.rand(5)
-    g = torch.Generator().manual_seed(1)
-    h = g.clone_state()
-    return [
-        state.dtype, state.dim(), torch.equal(a, torch.rand(3)), str(g.device), h.initial_seed(),
-        torch.equal(torch.rand(2, generator=g), torch.rand(2, generator=h)),
-        torch.equal(torch.rand(2, generator=pickle.loads(pickle.dumps(g))), torch.rand(2, generator=copy.deepcopy(g))),
-        raises("", g.set_state, torch.ones(3)),
-        raises("the input RNG state size to be 3", g.set_state, torch.ones(3, dtype=torch.uint8)),
-        torch.default_generator.initial_seed(),
     ]  # fmt: skip
