@@ -130,7 +130,7 @@ def resize_(self: Any, *size: Any, memory_format: Any = None) -> Any:
     return self
 
 
-@public("resize_as_", function=False)
+@public("resize_as_")
 def resize_as_(self: Any, other: Any, memory_format: Any = None) -> Any:
     """``self.resize_(other.size())``."""
     return resize_(self, tuple(other.shape))

@@ -94,3 +94,9 @@ def get_device(self: Any) -> int:
 def type_(self: Any, dtype: Any = None) -> Any:
     """The old type string, or a conversion."""
     return tensor_type_name(self._sig) if dtype is None else self.to(convert.dtype_of_type(dtype))
+
+
+@public("ndimension", function=False)
+def ndimension(self: Any) -> int:
+    """Number of dimensions."""
+    return len(self.shape)

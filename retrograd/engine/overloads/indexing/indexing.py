@@ -256,7 +256,7 @@ def zero_(self: Any) -> Any:
     return call_inplace(OPS["_zero"], (self,), {})
 
 
-@public("index_put_", function=False)
+@public("index_put_")
 def index_put_(self: Any, indices: Any, values: Any, accumulate: bool = False) -> Any:
     """Write (or add) ``values`` at index tensors."""
     return call_inplace(OPS["_index_put"], (self, _index_tensors(indices), values, accumulate), {})
@@ -284,3 +284,12 @@ def nonzero(input: Any, *, as_tuple: bool = False) -> Any:  # noqa: A002
     if not input.ndim:
         return wrap(np.zeros((len(found[0]), 0), np.int64))
     return wrap(np.stack(found, 1) if found else np.zeros((0, 0), np.int64))
+
+
+@public("nonzero_static", out=True)
+def nonzero_static(input: Any, *, size: int, fill_value: int = -1) -> Any:  # noqa: A002
+    """Indices of the first ``size`` elements that are not zero, filled up where there are fewer."""
+    found = np.argwhere(input._array)[:size]
+    out = np.full((size, input.ndim), fill_value, np.int64)
+    out[: len(found)] = found
+    return wrap(out)

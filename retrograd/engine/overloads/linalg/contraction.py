@@ -14,7 +14,7 @@ from ...table.registry import OPS, F
 from ...tensors.base import TensorBase, type_name_of
 from ...tensors.dtypes import scalar_name
 from ..shapes.rearranging import ints_of
-from .linear_algebra import matmul
+from .products import matmul
 
 # -- sums with something added
 

@@ -7,7 +7,7 @@ from typing import Any
 from ...table.public import NN, check_tensor, public
 from ...table.registry import OPS, F
 from ...tensors.dtypes import result_dtype
-from ..shapes.shaping_of_pairs import broadcast_pair
+from ..shapes.broadcasting import broadcast_pair
 from .lower_bounds import at_least
 
 _OLD_NORM = OPS["_vector_norm"].with_node("NormBackward1")

@@ -9,7 +9,7 @@ from ...table.public import NN, check_tensor, public
 from ...table.registry import F
 from ...tensors.base import TensorBase
 from ...warning import warn
-from ..shapes.shaping_of_pairs import broadcast_pair
+from ..shapes.broadcasting import broadcast_pair
 from .losses import reduced, reduction_of
 from .lower_bounds import at_least
 

@@ -1,4 +1,4 @@
-"""Reductions of segments, a fixed number of non-zero elements, and in-place functions that are methods elsewhere."""
+"""Reductions of consecutive segments of a dimension."""
 
 from __future__ import annotations
 
@@ -9,16 +9,10 @@ from typing import Any
 import numpy as np
 
 from ...calls.refusals import refuse_kind
-from ...table.public import FUNCTIONS, METHODS, check_tensor, public
+from ...table.public import check_tensor, public
 from ...table.registry import F
 from ...tensors.base import wrap
-from ..attributes import memory
-from ..indexing import indexing
-from ..shapes import shaping
 
-assert indexing
-assert memory
-assert shaping
 _EMPTY = {"sum": 0.0, "prod": 1.0, "mean": math.nan, "max": -math.inf, "min": math.inf}
 
 
@@ -71,28 +65,3 @@ def _reduced(data: Any, reduce: str, start: int, end: int, initial: Any) -> Any:
         return F._prod_dim(part, 0, False, None)
     total = F._sum_dim(part, 0)
     return total / (end - start) if reduce == "mean" and end > start else total
-
-
-@public("nonzero_static", out=True)
-def nonzero_static(input: Any, *, size: int, fill_value: int = -1) -> Any:  # noqa: A002
-    """Indices of the first ``size`` elements that are not zero, filled up where there are fewer."""
-    found = np.argwhere(input._array)[:size]
-    out = np.full((size, input.ndim), fill_value, np.int64)
-    out[: len(found)] = found
-    return wrap(out)
-
-
-@public("view_as_real_copy", method=False, out=True)
-def view_as_real_copy(input: Any) -> Any:  # noqa: A002
-    """A copy of the parts of complex numbers in a new last dimension."""
-    return F.clone(FUNCTIONS["view_as_real"](input))
-
-
-@public("view_as_complex_copy", method=False, out=True)
-def view_as_complex_copy(input: Any) -> Any:  # noqa: A002
-    """A copy of pairs in the last dimension as complex numbers."""
-    return F.clone(FUNCTIONS["view_as_complex"](input))
-
-
-for _name in ("index_put_", "as_strided_", "resize_as_"):
-    FUNCTIONS.setdefault(_name, METHODS[_name])

@@ -11,7 +11,7 @@ from ...aliasing.strided import storage_offset as offset_of
 from ...aliasing.views import check_inplace, gradient_edge, requires_grad, set_history
 from ...forward_mode.forward_ad import keep_tangent, tangent_of
 from ...ops.shape import can_view, checked_size
-from ...table.public import check_tensor, property_, public
+from ...table.public import check_tensor, public
 from ...table.registry import COMPOSITES, OPS, F
 from ...tensors.base import TensorBase, set_array, storage_of, type_name_of
 from ...tensors.convert import checked_dim
@@ -237,25 +237,6 @@ def tensor_split(input: Any, indices_or_sections: Any, dim: int = 0) -> Any:  # 
     return tuple(F._slice(input, axis, a, b, 1) for a, b in itertools.pairwise(points))
 
 
-# -- properties
-
-
-@property_("T")
-def transposed(self: Any) -> Any:
-    """All dimensions reversed."""
-    return F._permute(self, tuple(reversed(range(self.ndim))))
-
-
-@property_("mT")
-def matrix_transposed(self: Any) -> Any:
-    """The last two dimensions exchanged; a number is its own transpose."""
-    if not self.ndim:
-        return self
-    if self.ndim < 2:
-        raise RuntimeError(f"tensor.mT is only supported on matrices or batches of matrices. Got {self.ndim}-D tensor.")
-    return F.transpose(self, -2, -1)
-
-
 # -- contiguous
 
 
@@ -349,7 +330,7 @@ def unsqueeze_(self: Any, dim: int) -> Any:
     return _reshape_in_place(self, "unsqueeze", dim)
 
 
-@public("as_strided_", function=False)
+@public("as_strided_")
 def as_strided_(self: Any, size: Any, stride: Any, storage_offset: int | None = None) -> Any:
     """In-place as_strided."""
     own = offset_of(self)

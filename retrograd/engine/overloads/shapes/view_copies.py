@@ -1,11 +1,10 @@
-"""Copies of views with torch's overloads, and other small conversions of shape."""
+"""Copies of views with torch's overloads."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from ...ops.elementwise import conj
-from ...table.public import FUNCTIONS, function_of, property_, public
+from ...table.public import FUNCTIONS, function_of, public
 from ...table.registry import OPS, F
 from ...tensors.dtypes import dtype
 from .rearranging import ints_of
@@ -83,35 +82,17 @@ def as_strided_copy(input: Any, size: Any, stride: Any, storage_offset: int | No
     return F.clone(input.as_strided(size, stride, storage_offset))
 
 
+@public("view_as_real_copy", method=False, out=True)
+def view_as_real_copy(input: Any) -> Any:  # noqa: A002
+    """A copy of the parts of complex numbers in a new last dimension."""
+    return F.clone(FUNCTIONS["view_as_real"](input))
+
+
+@public("view_as_complex_copy", method=False, out=True)
+def view_as_complex_copy(input: Any) -> Any:  # noqa: A002
+    """A copy of pairs in the last dimension as complex numbers."""
+    return F.clone(FUNCTIONS["view_as_complex"](input))
+
+
 for _name in ("alias", "select", "slice", "transpose", "t", "unsqueeze", "unfold", "diagonal"):
     FUNCTIONS[f"{_name}_copy"] = function_of(OPS[f"{_name}_copy"])
-
-
-@public("adjoint")
-def adjoint(input: Any) -> Any:  # noqa: A002
-    """The conjugate transpose of matrices."""
-    if input.ndim == 1:
-        raise RuntimeError(
-            f"tensor.adjoint() is only supported on matrices or batches of matrices. Got {input.ndim}-D tensor."
-        )
-    return conj(F.transpose(input, -2, -1) if input.ndim else input)
-
-
-@property_("mH")
-def matrix_adjoint(self: Any) -> Any:
-    """The conjugate transpose of matrices."""
-    return adjoint(self)
-
-
-@property_("H")
-def hermitian_transpose(self: Any) -> Any:
-    """The conjugate transpose of a matrix."""
-    if self.ndim not in (0, 2):
-        raise RuntimeError(f"tensor.H is only supported on matrices (2-D tensors). Got {self.ndim}-D tensor.")
-    return adjoint(self)
-
-
-@public("ndimension", function=False)
-def ndimension(self: Any) -> int:
-    """Number of dimensions."""
-    return len(self.shape)

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ..kernels.alignments import backward_scores, by_class, forward_scores, label_rows, log_likelihoods
+from ..kernels.ctc import backward_scores, by_class, forward_scores, label_rows, log_likelihoods
 from ..table.op import function, no_forward_mode, underivable
 from ..table.registry import F
 
