@@ -116,8 +116,8 @@ def test_infinite_values_stay_where_they_are(mode: str, bad: float) -> None:
 
 @pytest.mark.parametrize("dtype", ["f2", "f4", "f8"])
 @pytest.mark.parametrize("shape", [(), (0, 3), (5,), (64, 256), (3, 8192), (8191,), (8193,), (129, 200)])
-def test_relu_beside_rows_of_zeros(shape: Any, dtype: str) -> None:
-    """Sizes around the block of zeros, contiguous or not, with NaN, infinities and zeros of both signs."""
+def test_relu(shape: Any, dtype: str) -> None:
+    """Small and large, contiguous or not, with NaN, infinities and zeros of both signs."""
     x = np.resize(np.array([1.5, -2, np.nan, 0, -0.0, np.inf, -np.inf, 3], dtype), shape)
     g = np.resize(np.array([1, np.inf, np.nan, 2, -1, 0.5, np.nan, -np.inf, 4], dtype), shape)
     for turned in (False, True):
@@ -165,6 +165,28 @@ def test_sums_and_maxima_of_rows(shape: Any, bad: Any) -> None:
             for ours, theirs in zip(*found, strict=True):
                 assert ours.shape == theirs.shape
                 np.testing.assert_allclose(ours, theirs, rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize("reduction", ["mean", "sum", "none"])
+@pytest.mark.parametrize(("dtype", "target"), [("f4", "int64"), ("f8", "uint8")])
+def test_losses_of_rows(reduction: str, dtype: str, target: str) -> None:
+    """Few, many and no rows, by rows or columns in memory; a loss of nothing is no negative zero."""
+    random = np.random.default_rng(5)
+    for rows, columns in ((0, 3), (1, 1), (7, 3), (1025, 4)):
+        x = np.log(random.dirichlet(np.ones(columns), rows).astype(dtype)) * (columns > 1)
+        classes = random.integers(0, columns, rows).astype(target)
+        for turned in (False, True):
+            found = []
+            for engine in (retrograd, torch):
+                leaf = engine.from_numpy(x.T.copy() if turned else x.copy()).requires_grad_()
+                logs = leaf.t() if turned else leaf
+                loss = engine.nn.functional.nll_loss(logs, engine.from_numpy(classes), reduction=reduction)
+                loss.backward(engine.full_like(loss, 0.7))
+                found.append((loss.detach().numpy(), leaf.grad.numpy()))
+            for ours, theirs in zip(*found, strict=True):
+                np.testing.assert_allclose(ours, theirs, rtol=1e-5 if dtype == "f4" else 1e-12)
+            if reduction == "sum":
+                assert np.signbit(found[0][0]) == np.signbit(found[1][0])
 
 
 @pytest.mark.parametrize("wrong", [-1, 4, -(2**63), 2**63 - 1])

@@ -38,8 +38,11 @@ def fast_write(op: OpDef, general: Callable[..., Any]) -> Callable[..., Any]:
             array, source, meta = self._array, other._array, self._meta
             # without a base, arrays share memory neither with each other nor within
             whole = array.base is None and source.base is None and self._sig.differentiable
-            free = not STATE.grad_enabled or (self._fn is None and other._fn is None)
-            rare = STATE.inference or state.FORWARD_LEVELS or state.DISPATCH_MODES or before_write
+            enabled = STATE.grad_enabled
+            free = not enabled or (self._fn is None and other._fn is None)
+            rare = state.MODE != (not enabled) and (  # something is on besides this thread's ``no_grad``
+                STATE.inference or state.FORWARD_LEVELS or state.DISPATCH_MODES or before_write
+            )
             if whole and free and not rare and (meta is None or (meta.view is None and not meta.inference)):
                 rest = () if not scaled else (1,) if alpha is _ABSENT else (alpha,)
                 if observe.observers:

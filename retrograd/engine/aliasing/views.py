@@ -88,13 +88,15 @@ _making = threading.RLock()
 
 def accumulator(t: TensorBase) -> GraphNode:
     """The AccumulateGrad node of a leaf, made when first needed and held weakly."""
-    meta = t._meta
-    assert meta is not None
-    with _making:  # another thread may be at it
+    meta: Any = t._meta
+    _making.acquire()  # another thread may be at it (``with`` takes twice as long)
+    try:
         node: GraphNode | None = meta.accumulator() if meta.accumulator is not None else None
         if node is None:
             node = NODE_CLASSES["AccumulateGrad"](t)  # type: ignore[call-arg, arg-type]
             meta.accumulator = weakref.ref(node)
+    finally:
+        _making.release()
     return node
 
 

@@ -25,7 +25,7 @@ def kind_check(name: str, *, spread: bool = False) -> Check:
 
     def check(args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         values = (*args, *kwargs.values()) if kwargs else args
-        types = (*map(type, values), *kwargs)
+        types = (*map(type, values), *kwargs) if kwargs else tuple(map(type, args))
         if types in fitting:
             return
         key = types

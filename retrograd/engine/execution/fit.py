@@ -45,9 +45,10 @@ def fit_one(node: GraphNode, i: int, g: Any, target: Any) -> Any:
         return g
     shape = sig.shape
     if g.__class__ is np.ndarray and g.dtype is sig.numpy and 0 < len(shape) < g.ndim and target._sigs is sig.alone:
-        lead = g.ndim - len(shape)
-        if g.shape[lead:] == shape:  # the gradient of a bias
-            return column_sum(g) if g.ndim == 2 and shape > (1,) and g.dtype.char in "fd" else sum_to(g, shape)
+        if g.ndim == 2 and g.shape[1:] == shape > (1,) and g.dtype.char in "fd":  # the gradient of a bias
+            return column_sum(g)
+        if g.shape[g.ndim - len(shape) :] == shape:
+            return sum_to(g, shape)
     return _fit_array(node, i, g, _expected(target, sig))
 
 

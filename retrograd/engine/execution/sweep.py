@@ -44,17 +44,18 @@ def possible() -> bool:
 class Sweep:
     """One run; also the task that nodes see."""
 
-    restricted = False
+    restricted = create_graph = tensors = False
+    failed: Any = None
+    """The node that raised."""
 
     def __init__(self, keep_graph: bool, create_graph: bool = False) -> None:
         self.keep_graph = keep_graph
-        self.create_graph = self.tensors = create_graph
         self.frees = not keep_graph
+        if create_graph:
+            self.create_graph = self.tensors = True
         self.heap: Heap = []
         self.leaves: list[Any] = []
         """Accumulators that a gradient has reached."""
-        self.failed: Any = None
-        """The node that raised."""
 
     def wants(self, edge: Any) -> bool:
         """Everything is wanted."""
@@ -172,7 +173,8 @@ def sweep_loss(t: Any, keep_graph: bool) -> bool:
     """
     fn, sig = t._fn, t._sig
     number = fn is not None and fn is not LAZY and not sig.shape and sig.floats is not None
-    if not number or QUIET is None or not possible() or not _busy.acquire(blocking=False):
+    special = watchers.LIVE or (state.MODE and not possible())  # whatever ``possible`` asks for is counted in the mode
+    if not number or special or QUIET is None or not _busy.acquire(False):
         return False
     watched = bool(observe.observers)
     token = set_quiet(QUIET)

@@ -12,10 +12,13 @@ import numpy as np
 
 from .readable import readable
 
+try:
+    from numpy._core.umath import clip as _clip  # type: ignore[attr-defined, unused-ignore]
+except ImportError:  # another NumPy
+    _clip = None
+
 _BITS = {size: np.dtype(f"i{size}") for size in (1, 2, 4, 8)}
-_BLOCK = 8192
-"""Elements of NumPy's buffer: of shorter rows of zeros it would make copies."""
-_zeros: dict[Any, Any] = {}
+_BOUNDS = {char: (np.array(0, char), np.array(np.inf, char)) for char in "fd"}
 
 
 @readable
@@ -30,16 +33,6 @@ def kept(values: Any, mask: Any, when: bool = True) -> Any:
 
 @readable
 def positive(x: Any) -> Any:
-    """``np.maximum(x, 0)``; NumPy takes three times as long beside one number as beside an array (16 and 5 µs)."""
-    zeros = _zeros.get(x.dtype)
-    if zeros is None:
-        zeros = _zeros[x.dtype] = np.zeros(_BLOCK, x.dtype)
-    if x.size < _BLOCK or not x.flags.c_contiguous:
-        return np.maximum(x, zeros[0])
-    out = np.empty(x.shape, x.dtype)
-    rest = x.size % _BLOCK
-    source, target = (x, out) if not rest else (x.reshape(-1)[:-rest], out.reshape(-1)[:-rest])
-    np.maximum(source.reshape(-1, _BLOCK), zeros, out=target.reshape(-1, _BLOCK))
-    if rest:
-        np.maximum(x.reshape(-1)[-rest:], zeros[:rest], out=out.reshape(-1)[-rest:])
-    return out
+    """``np.maximum(x, 0)``, for which NumPy takes twice as long as for cutting off on both sides."""
+    bounds = _BOUNDS.get(x.dtype.char)
+    return np.maximum(x, x.dtype.type(0)) if bounds is None or _clip is None else _clip(x, *bounds)

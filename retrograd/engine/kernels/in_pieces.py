@@ -29,7 +29,7 @@ def scaled_into(write: Callable[..., Any], target: Any, other: Any, alpha: Any) 
     """``write(target, alpha * other, out=target)`` for ``write`` an element-wise function such as ``np.subtract``."""
     if alpha == 1:
         write(target, other, target)
-    elif target.size <= PIECE or alpha.__class__ not in (int, float) or not _side_by_side((target, other)):
+    elif target.size <= 2 * PIECE or alpha.__class__ not in (int, float) or not _side_by_side((target, other)):
         write(target, other * alpha, target)
     else:
         rows, slopes, scaled = target.reshape(-1), other.reshape(-1), np.empty(2 * PIECE, target.dtype)

@@ -28,7 +28,15 @@ def column_sum(rows: Any, keepdim: bool = False) -> Any:
     ones = _ones.get((rows.shape[0], rows.dtype.char))
     if ones is None:
         ones = _make_ones(rows.shape[0], rows.dtype)
-    return (ones[None] if keepdim else ones) @ rows
+    return ones[None] @ rows if keepdim else ones.dot(rows)
+
+
+def total(x: Any) -> Any:
+    """The sum of everything; of at most 1024 numbers in a row as a product with ones."""
+    if x.ndim != 1 or x.dtype.char not in "fd" or not 0 < x.size <= 1024:
+        return np.add.reduce(x, axis=None)
+    ones = _ones.get((x.size, x.dtype.char))
+    return x.dot(_make_ones(x.size, x.dtype) if ones is None else ones)
 
 
 def sums_along(x: Any, axis: int) -> Any:
@@ -37,7 +45,11 @@ def sums_along(x: Any, axis: int) -> Any:
     if axis not in (-1, x.ndim - 1) or x.dtype.char not in "fd" or width > 1024:
         return np.add.reduce(x, axis=axis, keepdims=True)
     ones = _ones.get((width, x.dtype.char))
-    return (x @ (_make_ones(width, x.dtype) if ones is None else ones))[..., None]
+    if ones is None:
+        ones = _make_ones(width, x.dtype)
+    return (
+        x.dot(ones)[:, None] if x.ndim == 2 else (x @ ones)[..., None]
+    )  # (``dot`` has less to find out: 14 for 17 µs)
 
 
 def maxima_along(x: Any, axis: int) -> Any:

@@ -13,6 +13,7 @@ from ..kernels.choosing import kept, positive
 from ..kernels.in_pieces import scaled_into
 from ..table.op import elementwise, linear, nondifferentiable, underivable
 from ..table.registry import F
+from ..tensors.base import TensorBase
 from ..tensors.dtypes import scalar_name
 
 # -- arithmetic
@@ -317,11 +318,15 @@ elementwise(
     grad_output=lambda g, output: F._sigmoid_backward(g, conj(output)),
     output=lambda g, grad_output, output: g * conj(grad_output * (1 - 2 * output)),
 )  # fmt: skip
-elementwise(
-    "relu", lambda self: positive(self), inplace=True,
-    self=lambda g, result: F._threshold_backward(g, result, 0),
-    kinds="fiu",
-)  # fmt: skip
+
+
+def _relu_grad(g: Any, result: Any) -> Any:
+    if isinstance(g, TensorBase):
+        return F._threshold_backward(g, result, 0)
+    return kept(g, result != 0)  # it is positive, 0 or NaN: a mask that need not be turned round (31 for 51 µs)
+
+
+elementwise("relu", lambda self: positive(self), inplace=True, self=_relu_grad, kinds="fiu")
 elementwise(
     "_threshold_backward", lambda grad_output, self, threshold: kept(grad_output, self <= threshold, False),
     node="ThresholdBackwardBackward0", tensors="grad_output self", promote="",

@@ -7,17 +7,16 @@ from typing import Any
 import numpy as np
 
 from ..kernels.choosing import kept
+from ..kernels.classes import are_classes, picked, placed
+from ..kernels.rows import total
 from ..table.op import function
 from ..table.registry import F
-
-_UNSIGNED = {size: np.dtype(f"u{size}") for size in (1, 2, 4, 8)}
 
 
 def _nll_weights(self_sizes: Any, numpy: Any, target: Any, weight: Any, ignore_index: int) -> tuple[Any, Any]:
     """Class of each row (0 for ignored ones) and its weight (0 for ignored ones; ``None`` where all count as 1)."""
     plain = ignore_index < 0 and weight is None and target.dtype.kind == "i" and target.size
-    # what nearly all programs do; read as numbers without a sign, negative ones are large: one look instead of two
-    if plain and np.maximum.reduce(target.view(_UNSIGNED[target.itemsize]), axis=None) < self_sizes[-1]:
+    if plain and are_classes(target, self_sizes[-1]):  # what nearly all programs do
         return target, None
     counted = target != ignore_index
     all_counted = bool(np.logical_and.reduce(counted, axis=None))
@@ -32,28 +31,19 @@ def _nll_weights(self_sizes: Any, numpy: Any, target: Any, weight: Any, ignore_i
     return safe, np.where(counted, rows, numpy.type(0))
 
 
-def _places(safe: Any) -> Any:
-    """The index of one element per row: the class of the row."""
-    if safe.ndim == 1:
-        return (np.arange(safe.size), safe)
-    if not safe.ndim:
-        return (safe,)
-    return (*np.ogrid[tuple(slice(n) for n in safe.shape)], safe)
-
-
 def _nll_loss(
     self: Any, target: Any, weight: Any = None, reduction: str = "mean", ignore_index: int = -100
 ) -> tuple[Any, float]:
     """The loss, and the sum of the rows' weights (0 where nothing is summed up)."""
     safe, rows = _nll_weights(self.shape, self.dtype, target, weight, ignore_index)
-    picked = -self[_places(safe)]
+    logs = picked(self, safe)
     if rows is not None:
-        picked = kept(picked * rows, target != ignore_index)  # an ignored row may hold an infinity
+        logs = kept(logs * rows, target != ignore_index)  # an ignored row may hold an infinity
     if reduction == "none":
-        return picked, 0.0
-    total = np.add.reduce(picked, axis=None)
-    total_weight = float(safe.size if rows is None else np.add.reduce(rows, axis=None))
-    return total if reduction == "sum" else total / self.dtype.type(total_weight), total_weight
+        return -logs, 0.0
+    weight_of_all = float(safe.size if rows is None else np.add.reduce(rows, axis=None))
+    loss = 0 - total(logs)  # (a negative zero it is not)
+    return loss if reduction == "sum" else loss / self.dtype.type(weight_of_all), weight_of_all
 
 
 def _nll_grad(
@@ -69,14 +59,14 @@ def _nll_backward(
     ignore_index: int = -100, total_weight: float = 0.0,
 ) -> Any:  # fmt: skip
     # where every target is ignored nothing depends on the input
-    slopes = grad_output / numpy.type(-total_weight or -1) if reduction == "mean" else -grad_output
+    rows_of_one = (total_weight or 1) if reduction == "mean" else 1
+    # one number for all rows is cheaper as Python's, which divides just as exactly (2 for 9 µs)
+    slopes = -grad_output if grad_output.ndim else float(grad_output) / -rows_of_one
     safe = target
     if weight is not None or target.size != total_weight:  # not all rows count, or the forward did not find out
         safe, rows = _nll_weights(sizes, numpy, target, weight, ignore_index)
         slopes = slopes if rows is None else kept(slopes * rows, target != ignore_index)
-    out = np.zeros(sizes, numpy)
-    out[_places(safe)] = slopes
-    return out
+    return placed(sizes, numpy, safe, slopes)
 
 
 def _nll_backward_grad(

@@ -200,8 +200,31 @@ def to_bool(t: Any) -> bool:
 # -- copies
 
 
-def assign_grad(t: Any, value: Any) -> None:
-    """``t.grad = value``."""
+_NON_LEAF_GRAD = (
+    "The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. Its .grad attribute won't be "
+    "populated during autograd.backward(). If you indeed want the .grad field to be populated for a non-leaf Tensor, "
+    "use .retain_grad() on the non-leaf Tensor. If you access the non-leaf Tensor by mistake, make sure you access "
+    "the leaf Tensor instead."
+)
+
+
+def read_grad(t: Any) -> Any:
+    """``t.grad``: the accumulated gradient, or ``None``."""
+    meta, fn = t._meta, t._fn
+    if observe.observers:
+        observe.tell("read", t)
+    if fn is LAZY:
+        if meta.view is None:
+            return meta.grad
+        fn = meta.view.fn  # as it is: reading .grad does not bring a stale view up to date
+    if fn is not None and fn is not LAZY and (meta is None or (not meta.retains_grad and meta.grad is None)):
+        warn(_NON_LEAF_GRAD)
+        return None
+    return None if meta is None else meta.grad
+
+
+def assign_grad(t: Any, value: Any = None) -> None:
+    """``t.grad = value``, or ``del t.grad``."""
     if value is not None:
         check_assigned_grad(t, value)
     if observe.observers:

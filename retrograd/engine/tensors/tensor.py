@@ -30,13 +30,6 @@ from .base import (
 from .dtypes import CPU, Size, device, dtype
 from .printing import tensor_repr
 
-_NON_LEAF_GRAD = (
-    "The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. Its .grad attribute won't be "
-    "populated during autograd.backward(). If you indeed want the .grad field to be populated for a non-leaf Tensor, "
-    "use .retain_grad() on the non-leaf Tensor. If you access the non-leaf Tensor by mistake, make sure you access "
-    "the leaf Tensor instead."
-)
-
 
 class Tensor(TensorBase):
     """An n-dimensional array that remembers how it was computed.
@@ -178,26 +171,7 @@ class Tensor(TensorBase):
         fn = self._fn if self._fn is not LAZY else view_edge(self) if self._is_view() else None
         return fn.nr if fn.__class__ is Port else 0
 
-    @property
-    def grad(self) -> Any:
-        """The accumulated gradient, or ``None``."""
-        meta, fn = self._meta, self._fn
-        if observe.observers:
-            observe.tell("read", self)
-        if fn is LAZY and meta is not None and meta.view is not None:
-            fn = meta.view.fn  # as it is: reading .grad does not bring a stale view up to date
-        if fn is not None and fn is not LAZY and (meta is None or (not meta.retains_grad and meta.grad is None)):
-            warn(_NON_LEAF_GRAD)
-            return None
-        return None if meta is None else meta.grad
-
-    @grad.setter
-    def grad(self, value: Any) -> None:
-        convert.assign_grad(self, value)
-
-    @grad.deleter
-    def grad(self) -> None:
-        convert.assign_grad(self, None)
+    grad = property(convert.read_grad, convert.assign_grad, convert.assign_grad)
 
     @property
     def grad_dtype(self) -> Any:

