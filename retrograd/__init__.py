@@ -32,6 +32,7 @@ _LAZY_MODULES = (
     "overrides",
     "profiler",
     "random",
+    "return_types",
     "testing",
     "catalogue",
     "amp",

@@ -1,7 +1,7 @@
 """Nested containers as trees: flatten to a list of leaves plus a description, and put together again.
 
-Containers are tuples (also named ones), lists, dictionaries, ordered and default dictionaries, deques and whatever
-``register_pytree_node`` adds; everything else, ``None`` included, is a leaf.
+Containers are tuples (also named ones and named results), lists, dictionaries, ordered and default dictionaries,
+deques and whatever ``register_pytree_node`` adds; everything else, ``None`` included, is a leaf.
 """
 
 from __future__ import annotations
@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections import OrderedDict, defaultdict, deque
 from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
+
+from .return_types import RETURN_TYPES
 
 Flatten = Callable[[Any], tuple[list[Any], Any]]
 """Container to (children, context)."""
@@ -80,6 +82,9 @@ _REGISTRY: dict[type, NodeDef] = {
     defaultdict: NodeDef(lambda t: (list(t.values()), (t.default_factory, list(t))), _unflatten_defaultdict),
     deque: NodeDef(lambda t: (list(t), t.maxlen), lambda c, maxlen: deque(c, maxlen)),
 }
+_REGISTRY.update(
+    {kind: NodeDef(lambda t: (list(t), type(t)), lambda c, kind: kind(c)) for kind in RETURN_TYPES.values()}
+)
 _NAMED_TUPLE = NodeDef(lambda t: (list(t), type(t)), lambda c, cls: cls(*c))
 
 

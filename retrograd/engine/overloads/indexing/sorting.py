@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-from collections import namedtuple
 from typing import Any
 
 import numpy as np
 
 from ...calls.refusals import refuse_kind
 from ...ops.reduce import refuse_complex
+from ...return_types import named
 from ...table.public import check_tensor, public
 from ...table.registry import F
 from ...tensors.base import TensorBase, wrap
-from ..reductions.reducing import Extreme
-
-Histogram = namedtuple("Histogram", ["hist", "bin_edges"])
-"""What ``histogram`` returns."""
 
 
 def _arguments(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[int, bool, Any]:
@@ -34,7 +30,7 @@ def sort(input: Any, *args: Any, **kwargs: Any) -> Any:  # noqa: A002
     check_tensor("sort", input)
     dim, descending, stable = _arguments(args, kwargs)
     row = F._sort if stable is None else F._sort_stable
-    return Extreme(*row(input, dim, descending))
+    return named("sort", *row(input, dim, descending))
 
 
 @public("argsort", out=True)
@@ -54,14 +50,14 @@ def msort(input: Any) -> Any:  # noqa: A002
 def topk(input: Any, k: int, dim: int = -1, largest: bool = True, sorted: bool = True) -> Any:  # noqa: A002
     """The ``k`` largest (or smallest) elements along ``dim``, and where they are."""
     check_tensor("topk", input)
-    return Extreme(*F._topk(input, int(k), dim, largest))
+    return named("topk", *F._topk(input, int(k), dim, largest))
 
 
 @public("kthvalue", out=True)
 def kthvalue(input: Any, k: int, dim: int = -1, keepdim: bool = False) -> Any:  # noqa: A002
     """The ``k``-th smallest elements along ``dim``, and where they are."""
     check_tensor("kthvalue", input)
-    return Extreme(*F._kthvalue(input, int(k), dim, keepdim))
+    return named("kthvalue", *F._kthvalue(input, int(k), dim, keepdim))
 
 
 # -- distinct values
@@ -209,11 +205,7 @@ def histogram(input: Any, bins: Any = 100, *, range: Any = None, weight: Any = N
         edges = np.linspace(*_limits(array, low, high, "torch.histogram"), bins + 1).astype(array.dtype)
     weights = None if weight is None else weight._array.reshape(-1)
     counts, edges = np.histogram(array.reshape(-1), edges, weights=weights, density=density)
-    return Histogram(wrap(counts.astype(array.dtype)), wrap(edges.astype(array.dtype)))
-
-
-HistogramGrid = namedtuple("HistogramGrid", ["hist", "bin_edges"])
-"""What ``histogramdd`` returns."""
+    return named("histogram", wrap(counts.astype(array.dtype)), wrap(edges.astype(array.dtype)))
 
 
 @public("histogramdd", method=False)
@@ -238,7 +230,7 @@ def histogramdd(input: Any, bins: Any, range: Any = None, weight: Any = None, de
     ]  # fmt: skip
     weights = None if weight is None else weight._array.reshape(-1)
     counts, _ = np.histogramdd(points, edges, weights=weights, density=density)
-    return HistogramGrid(wrap(counts.astype(points.dtype)), tuple(wrap(e) for e in edges))
+    return named("histogramdd", wrap(counts.astype(points.dtype)), tuple(wrap(e) for e in edges))
 
 
 @public("bincount")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import namedtuple
 from typing import Any
 
 import numpy as np
@@ -10,22 +9,18 @@ import numpy as np
 from ...calls.refusals import refuse_kind
 from ...ops.lu import permutation_of
 from ...ops.products import adjoint as adjoint_of
+from ...return_types import named
 from ...table.public import public
 from ...table.registry import F
 from ...tensors.base import wrap
 from ...tensors.dtypes import scalar_name
 from .linalg import no_errors
 
-LU = namedtuple("LU", ["P", "L", "U"])
-Packed = namedtuple("Packed", ["LU", "pivots"])
-Checked = namedtuple("Checked", ["LU", "pivots", "info"])
-Reflections = namedtuple("Reflections", ["a", "tau"])
-
 
 @public("lu", namespace="linalg", out=True)
 def linalg_lu(A: Any, *, pivot: bool = True) -> Any:  # noqa: N803
     """``P``, ``L`` and ``U`` with ``A = P L U``."""
-    return LU(*F._lu(A, pivot))
+    return named("linalg_lu", *F._lu(A, pivot))
 
 
 def _check_pivoting(pivot: bool) -> None:
@@ -37,7 +32,7 @@ def _check_pivoting(pivot: bool) -> None:
 def lu_factor(A: Any, *, pivot: bool = True) -> Any:  # noqa: N803
     """Both factors in one matrix, and the row exchanges."""
     _check_pivoting(pivot)
-    return Packed(*F._lu_factor(A, pivot))
+    return named("linalg_lu_factor", *F._lu_factor(A, pivot))
 
 
 @public("lu_factor_ex", namespace="linalg", out=True)
@@ -45,7 +40,7 @@ def lu_factor_ex(A: Any, *, pivot: bool = True, check_errors: bool = False) -> A
     """``lu_factor``, and zeros that say that it went well."""
     _check_pivoting(pivot)
     both, pivots = F._lu_factor(A, pivot)
-    return Checked(both, pivots, no_errors(A))
+    return named("linalg_lu_factor_ex", both, pivots, no_errors(A))
 
 
 @public("lu", out=True)
@@ -60,9 +55,9 @@ def lu_unpack(LU_data: Any, LU_pivots: Any, unpack_data: bool = True, unpack_piv
     """``P``, ``L`` and ``U`` from ``lu_factor``'s results."""
     if not unpack_data:
         turn = permutation_of(LU_pivots._array, LU_data.shape[-2], LU_data._sig.numpy)
-        return LU(wrap(turn), *(wrap(np.zeros(0, turn.dtype)) for _ in range(2)))
+        return named("lu_unpack", wrap(turn), *(wrap(np.zeros(0, turn.dtype)) for _ in range(2)))
     p, lower, upper = F._lu_unpack(LU_data, LU_pivots)
-    return LU(p if unpack_pivots else wrap(np.zeros(0, LU_data._sig.numpy)), lower, upper)
+    return named("lu_unpack", p if unpack_pivots else wrap(np.zeros(0, LU_data._sig.numpy)), lower, upper)
 
 
 @public("lu_solve", namespace="linalg", out=True)
@@ -168,4 +163,4 @@ def ormqr(input: Any, tau: Any, other: Any, left: bool = True, transpose: bool =
 @public("geqrf", out=True)
 def geqrf(input: Any) -> Any:  # noqa: A002
     """Householder reflections of a QR decomposition, without gradient."""
-    return Reflections(*F._geqrf(input))
+    return named("geqrf", *F._geqrf(input))

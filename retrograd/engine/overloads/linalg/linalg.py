@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-from collections import namedtuple
 from collections.abc import Callable
 from typing import Any
 
@@ -11,20 +10,10 @@ import numpy as np
 
 from ...ops.products import adjoint
 from ...ops.solving import LinAlgError, bad_minor, is_positive_definite
+from ...return_types import named
 from ...table.public import NAMESPACES, public
 from ...table.registry import F
 from ...tensors.base import TensorBase, wrap
-
-QR = namedtuple("QR", ["Q", "R"])
-SVD = namedtuple("SVD", ["U", "S", "Vh"])
-OldSVD = namedtuple("OldSVD", ["U", "S", "V"])
-Eigen = namedtuple("Eigen", ["eigenvalues", "eigenvectors"])
-SlogDet = namedtuple("SlogDet", ["sign", "logabsdet"])
-LeastSquares = namedtuple("LeastSquares", ["solution", "residuals", "rank", "singular_values"])
-Checked = namedtuple("Checked", ["L", "info"])
-CheckedInverse = namedtuple("CheckedInverse", ["inverse", "info"])
-CheckedSolution = namedtuple("CheckedSolution", ["result", "info"])
-OldSolution = namedtuple("OldSolution", ["solution", "cloned_coefficient"])
 
 
 def _number(value: Any) -> Any:
@@ -55,11 +44,11 @@ def solve(A: Any, B: Any, *, left: bool = True) -> Any:  # noqa: N803
 def solve_ex(A: Any, B: Any, *, left: bool = True, check_errors: bool = False) -> Any:  # noqa: N803
     """``solve``, and zeros that say that it went well."""
     try:
-        return CheckedSolution(F._solve(A, B, left), no_errors(A))
+        return named("linalg_solve_ex", F._solve(A, B, left), no_errors(A))
     except LinAlgError:
         if check_errors:
             raise
-    return CheckedSolution(wrap(np.full(B.shape, np.nan, B._sig.numpy)), _first_zero_pivot(A))
+    return named("linalg_solve_ex", wrap(np.full(B.shape, np.nan, B._sig.numpy)), _first_zero_pivot(A))
 
 
 @public("solve_triangular", namespace="linalg", out=True)
@@ -75,7 +64,7 @@ def triangular_solve(
     """``solve_triangular`` under its old name."""
     matrix = F.transpose(A, -2, -1) if transpose else A
     found = F._triangular_solve(matrix, input, upper != transpose, True, unitriangular)
-    return OldSolution(found, F.expand(A, (*found.shape[:-2], *A.shape[-2:])).clone())
+    return named("triangular_solve", found, F.expand(A, (*found.shape[:-2], *A.shape[-2:])).clone())
 
 
 @public("inv", namespace="linalg", out=True)
@@ -88,11 +77,11 @@ def inv(A: Any) -> Any:  # noqa: N803
 def inv_ex(A: Any, *, check_errors: bool = False) -> Any:  # noqa: N803
     """The inverse, and zeros that say that it went well."""
     try:
-        return CheckedInverse(F._inv(A), no_errors(A))
+        return named("linalg_inv_ex", F._inv(A), no_errors(A))
     except LinAlgError:
         if check_errors:
             raise
-    return CheckedInverse(wrap(np.full(A.shape, np.nan, A._sig.numpy)), _first_zero_pivot(A))
+    return named("linalg_inv_ex", wrap(np.full(A.shape, np.nan, A._sig.numpy)), _first_zero_pivot(A))
 
 
 @public("pinv", namespace="linalg", out=True)
@@ -129,7 +118,7 @@ def lstsq(A: Any, B: Any, rcond: Any = None, *, driver: str | None = None) -> An
         empty = wrap(np.asarray(ranks, np.int64))
     if driver in ("gelsd", "gelss"):
         values = wrap(np.linalg.svd(A._array, compute_uv=False))
-    return LeastSquares(F._squeeze_dim(found, -1) if vector else found, residuals, empty, values)
+    return named("linalg_lstsq", F._squeeze_dim(found, -1) if vector else found, residuals, empty, values)
 
 
 @public("tensorsolve", namespace="linalg", out=True)
@@ -174,7 +163,13 @@ def det(A: Any) -> Any:  # noqa: N803
 @public("slogdet", namespace="linalg", out=True)
 def slogdet(A: Any) -> Any:  # noqa: N803
     """Sign and logarithm of the determinant's size."""
-    return SlogDet(*F._slogdet(A))
+    return named("linalg_slogdet", *F._slogdet(A))
+
+
+@public("slogdet")
+def old_slogdet(input: Any) -> Any:  # noqa: A002
+    """``linalg.slogdet`` under its old name."""
+    return named("slogdet", *F._slogdet(input))
 
 
 @public("logdet")
@@ -199,13 +194,13 @@ def cholesky(A: Any, *, upper: bool = False) -> Any:  # noqa: N803
 def cholesky_ex(A: Any, *, upper: bool = False, check_errors: bool = False) -> Any:  # noqa: N803
     """The triangular factor, and zeros that say that it went well (otherwise the order of the bad leading minor)."""
     try:
-        return Checked(F._cholesky_ex(A, upper), no_errors(A))
+        return named("linalg_cholesky_ex", F._cholesky_ex(A, upper), no_errors(A))
     except LinAlgError:
         if check_errors:
             raise
     orders = [0 if is_positive_definite(m) else bad_minor(m) for m in A._array.reshape(-1, *A.shape[-2:])]
     nan = wrap(np.full(A.shape, np.nan, A._sig.numpy))
-    return Checked(nan, wrap(np.reshape(orders, A.shape[:-2]).astype(np.int32)))
+    return named("linalg_cholesky_ex", nan, wrap(np.reshape(orders, A.shape[:-2]).astype(np.int32)))
 
 
 @public("cholesky", out=True)
@@ -231,19 +226,19 @@ def cholesky_solve(input: Any, input2: Any, upper: bool = False) -> Any:  # noqa
 @public("qr", namespace="linalg", out=True)
 def qr(A: Any, mode: str = "reduced") -> Any:  # noqa: N803
     """Orthogonal and triangular factors."""
-    return QR(*F._qr(A, mode))
+    return named("linalg_qr", *F._qr(A, mode))
 
 
 @public("qr", out=True)
 def old_qr(input: Any, some: bool = True) -> Any:  # noqa: A002
     """``linalg.qr`` under its old name."""
-    return QR(*F._qr(input, "reduced" if some else "complete"))
+    return named("qr", *F._qr(input, "reduced" if some else "complete"))
 
 
 @public("svd", namespace="linalg", out=True)
 def svd(A: Any, full_matrices: bool = True, *, driver: str | None = None) -> Any:  # noqa: N803
     """Singular vectors and values."""
-    return SVD(*F._svd(A, full_matrices))
+    return named("linalg_svd", *F._svd(A, full_matrices))
 
 
 @public("svd", out=True)
@@ -253,10 +248,10 @@ def old_svd(input: Any, some: bool = True, compute_uv: bool = True) -> Any:  # n
     if not compute_uv:
         m, n = input.shape[-2:]
         kind = input._sig.numpy
-        return OldSVD(
-            wrap(np.zeros((*input.shape[:-2], m, m), kind)), s, wrap(np.zeros((*input.shape[:-2], n, n), kind))
+        return named(
+            "svd", wrap(np.zeros((*input.shape[:-2], m, m), kind)), s, wrap(np.zeros((*input.shape[:-2], n, n), kind))
         )
-    return OldSVD(u, s, adjoint(vh))
+    return named("svd", u, s, adjoint(vh))
 
 
 @public("svdvals", namespace="linalg", out=True)
@@ -268,7 +263,7 @@ def svdvals(A: Any, *, driver: str | None = None) -> Any:  # noqa: N803
 @public("eigh", namespace="linalg", out=True)
 def eigh(A: Any, UPLO: str = "L") -> Any:  # noqa: N803
     """Eigenvalues and eigenvectors of hermitian matrices."""
-    return Eigen(*F._eigh(A, UPLO))
+    return named("linalg_eigh", *F._eigh(A, UPLO))
 
 
 @public("eigvalsh", namespace="linalg", out=True)
@@ -280,7 +275,7 @@ def eigvalsh(A: Any, UPLO: str = "L") -> Any:  # noqa: N803
 @public("eig", namespace="linalg", out=True)
 def eig(A: Any) -> Any:  # noqa: N803
     """Eigenvalues and eigenvectors of square matrices, complex."""
-    return Eigen(*F._eig(A))
+    return named("linalg_eig", *F._eig(A))
 
 
 @public("eigvals", namespace="linalg", out=True)
@@ -335,7 +330,7 @@ def _taking_input(function: Callable[..., Any]) -> Callable[..., Any]:
 def _older_names() -> None:
     """Functions and methods that torch has outside of ``linalg``, too."""
     space = NAMESPACES["linalg"]
-    for name in ("det", "slogdet", "matrix_exp", "matrix_power"):
+    for name in ("det", "matrix_exp", "matrix_power"):
         public(name)(_taking_input(space[name]))
     public("inverse")(_taking_input(space["inv"]))
 

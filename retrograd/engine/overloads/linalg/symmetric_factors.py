@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-from collections import namedtuple
 from typing import Any
 
 from ...ops.solving import LinAlgError
+from ...return_types import named
 from ...table.public import check_tensor, public
 from ...table.registry import F
 
-SymmetricFactors = namedtuple("SymmetricFactors", ["LD", "pivots"])
-CheckedFactors = namedtuple("CheckedFactors", ["LD", "pivots", "info"])
-
 
 @public("ldl_factor_ex", namespace="linalg", out=True)
-def ldl_factor_ex(A: Any, *, hermitian: bool = False, check_errors: bool = False) -> CheckedFactors:  # noqa: N803
+def ldl_factor_ex(A: Any, *, hermitian: bool = False, check_errors: bool = False) -> Any:  # noqa: N803
     """``A = L D L^T`` (with ``hermitian`` ``L D L^H``) of symmetric matrices, and which block of ``D`` is singular."""
     check_tensor("linalg_ldl_factor_ex", A)
-    found = CheckedFactors(*F._linalg_ldl_factor_ex(A, hermitian))
+    found: Any = named("linalg_ldl_factor_ex", *F._linalg_ldl_factor_ex(A, hermitian))
     if check_errors and found.info.any():
         raise LinAlgError(
             f"linalg.ldl_factor_ex: The factorization completed, but the block D({int(found.info.max())}) is exactly "
@@ -27,9 +24,9 @@ def ldl_factor_ex(A: Any, *, hermitian: bool = False, check_errors: bool = False
 
 
 @public("ldl_factor", namespace="linalg", out=True)
-def ldl_factor(A: Any, *, hermitian: bool = False) -> SymmetricFactors:  # noqa: N803
+def ldl_factor(A: Any, *, hermitian: bool = False) -> Any:  # noqa: N803
     """``A = L D L^T`` of symmetric (or Hermitian) matrices, in the compact form of LAPACK."""
-    return SymmetricFactors(*ldl_factor_ex(A, hermitian=hermitian, check_errors=True)[:2])
+    return named("linalg_ldl_factor", *ldl_factor_ex(A, hermitian=hermitian, check_errors=True)[:2])
 
 
 @public("ldl_solve", namespace="linalg", out=True)

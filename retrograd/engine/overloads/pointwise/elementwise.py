@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from ...aliasing.inplace import call_inplace
+from ...return_types import named
 from ...table.public import METHODS, check_tensor, public
 from ...table.registry import OPS, F
 from ...tensors.base import TensorBase
@@ -235,21 +236,13 @@ public("round", out=True, namespace="special")(_special_round)
 public("round_")(round_)
 
 
-class Frexp(tuple[Any, Any]):
-    """Mantissa and exponent; also by name."""
-
-    __slots__ = ()
-    mantissa = property(lambda self: self[0])
-    exponent = property(lambda self: self[1])
-
-
 @public("frexp", out=True)
-def frexp(input: Any) -> Frexp:  # noqa: A002
+def frexp(input: Any) -> Any:  # noqa: A002
     """Mantissa in ``[0.5, 1)`` and int32 exponent with ``input = mantissa * 2 ** exponent``."""
     check_tensor("frexp", input)
     if input._sig.numpy.kind != "f":
         raise RuntimeError("torch.frexp() only supports floating-point dtypes")
-    return Frexp(F._frexp(input))
+    return named("frexp", *F._frexp(input))
 
 
 @public("complex", method=False, out=True)

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from collections import namedtuple
 from typing import Any
 
+from ...return_types import named
 from ...table.public import as_tensor_operand, check_dim, check_tensor, public
 from ...table.registry import F
 from ...tensors.base import TensorBase
-
-Extreme = namedtuple("Extreme", ["values", "indices"])
-"""What ``max(dim)`` and its like return."""
 
 
 @public("sum", out=True, row="sum")
@@ -41,7 +38,7 @@ def _extreme(name: str, pairwise: str) -> Any:
         check_dim(name, dim)
         if dim is None:
             return getattr(F, f"_{name}_all")(input)
-        return Extreme(*getattr(F, f"_{name}_dim")(input, dim, keepdim))
+        return named(name, *getattr(F, f"_{name}_dim")(input, dim, keepdim))
 
     reduce.__name__ = reduce.__qualname__ = name
     reduce.__doc__ = f"The {name}imum of all elements, along ``dim`` (with indices), or of two tensors."

@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-from collections import namedtuple
 from typing import Any
 
 import numpy as np
 
+from ...return_types import named
 from ...table.public import check_dim, check_tensor, public
 from ...table.registry import OPS, F
 from ...tensors.base import TensorBase, wrap
 from ...tensors.convert import checked_dim
 from ...tensors.dtypes import to_numpy_dtype
 from ..linalg.matrix_norms import nuclear_norm
-from .reducing import Extreme
-
-MinMax = namedtuple("MinMax", ["min", "max"])
-"""What ``aminmax`` returns."""
 
 
 @public("prod", out=True)
@@ -70,7 +66,7 @@ def aminmax(input: Any, *, dim: Any = None, keepdim: bool = False) -> Any:  # no
     """The smallest and the largest elements."""
     check_tensor("aminmax", input)
     check_dim("aminmax", dim)
-    return MinMax(*F._aminmax(input, dim, keepdim))
+    return named("aminmax", *F._aminmax(input, dim, keepdim))
 
 
 def _picked(name: str) -> None:
@@ -79,7 +75,7 @@ def _picked(name: str) -> None:
         check_dim(name, dim)
         if dim is None:
             return OPS[f"_{name}_all"](input)
-        return Extreme(*OPS[f"_{name}"](input, dim, keepdim))
+        return named(name, *OPS[f"_{name}"](input, dim, keepdim))
 
     call.__name__ = call.__qualname__ = name
     call.__doc__ = f"The {name} of all elements, or along ``dim`` with its indices."
@@ -95,7 +91,7 @@ def mode(input: Any, dim: int = -1, keepdim: bool = False) -> Any:  # noqa: A002
     """The most frequent values along ``dim``, and where they are."""
     check_tensor("mode", input)
     check_dim("mode", dim, optional=False)
-    return Extreme(*F._mode(input, dim, keepdim))
+    return named("mode", *F._mode(input, dim, keepdim))
 
 
 @public("nansum", out=True)
@@ -236,7 +232,7 @@ def _running(name: str) -> None:
     def call(input: Any, dim: int) -> Any:  # noqa: A002
         check_tensor(name, input)
         check_dim(name, dim, optional=False)
-        return Extreme(*OPS[f"_{name}"](input, dim))
+        return named(name, *OPS[f"_{name}"](input, dim))
 
     call.__name__ = call.__qualname__ = name
     call.__doc__ = f"Running {name[3:]}imum along ``dim``, and where it was reached."
