@@ -13,7 +13,7 @@ from recording_samples import HOSTILE, chain, diamond, graph, hostile, recording
 
 from retrograd.errors import NoGraphError, UsageError
 from retrograd.inspect.render import RenderOptions, renderer_for
-from retrograd.inspect.render.labels import card
+from retrograd.inspect.render.labels import node_text
 from retrograd.inspect.snapshot import GraphSnapshot
 
 DOT = shutil.which("dot")
@@ -62,7 +62,7 @@ def test_hostile_words_are_only_words() -> None:
     assert len(nodes) == len(HOSTILE)
     assert len(edges) == len(HOSTILE) - 1
     for node in range(len(made)):
-        expected = [line if len(line) <= 120 else line[:119] + "…" for line in card(made, node).lines()]
+        expected = [line if len(line) <= 120 else line[:119] + "…" for line in node_text(made, node).lines()]
         assert shown(nodes[f"n{node}"]) == expected
 
 
@@ -80,7 +80,7 @@ def test_graphviz_reads_the_same() -> None:
 
     assert len(read["edges"]) == made.edge_count
     for node in range(len(made)):
-        expected = [line if len(line) <= 120 else line[:119] + "…" for line in card(made, node).lines()]
+        expected = [line if len(line) <= 120 else line[:119] + "…" for line in node_text(made, node).lines()]
         assert drawn[f"n{node}"] == expected
 
 

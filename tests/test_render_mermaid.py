@@ -8,7 +8,7 @@ import pytest
 from recording_samples import HOSTILE, chain, diamond, graph, hostile, recording
 
 from retrograd.inspect.render import RenderOptions, renderer_for
-from retrograd.inspect.render.labels import card
+from retrograd.inspect.render.labels import node_text
 from retrograd.inspect.snapshot import GraphSnapshot
 
 NODE = re.compile(r'  ((?:s\d+_)?n\d+)(\["|\(\[")(.*?)("\]|"\]\))(:::\w+)?')
@@ -56,7 +56,7 @@ def test_hostile_words_are_only_words() -> None:
     assert len(labels) == len(HOSTILE)
     for node, label in enumerate(labels.values()):
         assert re.fullmatch(r"(?:<br/>|#\d+;|[\w .,/()×·…-])*", label)
-        expected = [line if len(line) <= 80 else line[:79] + "…" for line in card(made, node).lines()]
+        expected = [line if len(line) <= 80 else line[:79] + "…" for line in node_text(made, node).lines()]
         assert shown(label) == expected
     assert "%%{" not in text
     assert "</script" not in text

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from retrograd.errors import NoGraphError, UnknownFormatError, UsageError
 from retrograd.inspect.events import Recording
 from retrograd.inspect.render import RenderOptions, capped, chosen_snapshots, renderer_for, renderers
-from retrograd.inspect.render.labels import bytes_text, card, clean, headline, source_text, tensor_text
+from retrograd.inspect.render.labels import bytes_text, clean, headline, node_text, source_text, tensor_text
 from retrograd.inspect.snapshot import GraphSnapshot, SourceLine
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -248,10 +248,10 @@ def test_formats_are_found_by_name_suffix_and_file() -> None:
 
 def test_labels() -> None:
     """The words of a card: short title, tensor, source, sizes, all on one line each."""
-    words_of_node = card(small(), 1)
+    words_of_node = node_text(small(), 1)
 
     assert (words_of_node.title, words_of_node.op, words_of_node.tensor) == ("Mul", "MulBackward0", "2×3 float32")
-    assert card(small(), 4).title == "w"
+    assert node_text(small(), 4).title == "w"
     assert source_text(SourceLine("C:\\a\\b.py", 7, "f")) == "b.py:7"
     assert tensor_text((), "float64") == "scalar float64"
     assert tensor_text(None, None) == ""

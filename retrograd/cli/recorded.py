@@ -23,7 +23,7 @@ INTERRUPTED = 130
 
 
 @dataclass(frozen=True, slots=True)
-class Recorded:
+class RecordingOptions:
     """How a program is recorded."""
 
     level: str = "graph"
@@ -40,22 +40,26 @@ class Recorded:
     """Whether every figure of a gradient is taken in every backward run."""
 
 
-def run_recorded(target: Target, how: Recorded) -> tuple[Recording, Ending]:
+def run_recorded(target: Target, options: RecordingOptions) -> tuple[Recording, Ending]:
     """Run the program to its end and return its recording and how it ended.
 
     The recording also notes the error that ended it, which has been shown by then.
     """
     recorded, ending = Recording(), Ending()
-    flushes = _Flushes(how) if how.every else None
+    flushes = _Flushes(options) if options.every else None
     try:
         with recording(
-            script=target.label, level=how.level, check=how.check, all_figures=how.all_figures, after_run=flushes
+            script=target.label,
+            level=options.level,
+            check=options.check,
+            all_figures=options.all_figures,
+            after_run=flushes,
         ) as recorded:
             recorded.complete = False
-            if how.launch is not None:
-                recorded.rank, recorded.world_size = how.launch.rank, how.launch.world_size
-            with lifeline(partial(_stopped, recorded, how)) if how.launch is not None else nullcontext():
-                ending = run(target, partial(_failed, recorded, how) if how.launch is not None else None)
+            if options.launch is not None:
+                recorded.rank, recorded.world_size = options.launch.rank, options.launch.world_size
+            with lifeline(partial(_stopped, recorded, options)) if options.launch is not None else nullcontext():
+                ending = run(target, partial(_failed, recorded, options) if options.launch is not None else None)
             if ending.error is not None:
                 raise ending.error
     except BaseException as error:
@@ -68,36 +72,38 @@ def run_recorded(target: Target, how: Recorded) -> tuple[Recording, Ending]:
 class _Flushes:
     """Saves after every so many backward runs of this process."""
 
-    def __init__(self, how: Recorded) -> None:
-        self._how = how
+    def __init__(self, options: RecordingOptions) -> None:
+        self._options = options
         self._process = os.getpid()
         self._runs = 0
 
     def __call__(self, recorded: Recording) -> None:
         self._runs += 1
-        if self._how.every and self._runs % self._how.every == 0 and os.getpid() == self._process:
-            self._how.save(recorded)
+        if self._options.every and self._runs % self._options.every == 0 and os.getpid() == self._process:
+            self._options.save(recorded)
 
 
-def _failed(recorded: Recording, how: Recorded, error: BaseException) -> None:
+def _failed(recorded: Recording, options: RecordingOptions, error: BaseException) -> None:
     """Save what there is while this rank is certain to live."""
-    how.save(replace(recorded, events=[*recorded.events, error_event(error)]))
+    options.save(replace(recorded, events=[*recorded.events, error_event(error)]))
 
 
-def _stopped(recorded: Recording, how: Recorded, name: str) -> None:
+def _stopped(recorded: Recording, options: RecordingOptions, name: str) -> None:
     """Save what there is, with the line at which a signal found the program."""
     line = source_line(user_frame(main_frame()))
     recorded.events.append(Event("error", source=line, data={"type": name, "message": "stopped by the signal"}))
-    how.save(recorded)
+    options.save(recorded)
 
 
-def run_and_report(target: Target, report: Callable[[Recording, Ending], int], how: Recorded | None = None) -> NoReturn:
+def run_and_report(
+    target: Target, report: Callable[[Recording, Ending], int], options: RecordingOptions | None = None
+) -> NoReturn:
     """Run the program, let ``report`` write its results, and end the process as the program ended.
 
     ``report`` returns our exit code, which counts if the program went well; what it raises is said in one line.
     A child that the program forked leaves the results to its parent.
     """
-    recorded, ending = run_recorded(target, how or Recorded())
+    recorded, ending = run_recorded(target, options or RecordingOptions())
     failure = 0
     if not ending.forked:
         with restored_environment():

@@ -56,7 +56,7 @@ def nothing_recorded(target: Target, ending: Ending, files: str) -> str:
     return f"{what}, so there is no graph to draw" + (f" and {files} was not written." if files else ".")
 
 
-def spare(outputs: list[Output], program: str) -> None:
+def refuse_overwriting(outputs: list[Output], program: str) -> None:
     """Raise ``UsageError`` if an output would overwrite the program's own file."""
     for output in outputs:
         if os.path.exists(output.path) and os.path.samefile(output.path, program):

@@ -76,11 +76,11 @@ def _imported(name: str) -> ModuleType:
 
 def _picture(build: FunctionType, label: str) -> GraphSnapshot:
     """Call ``build`` and walk the graph at its return, while the variables that name the tensors still live."""
-    pictures: list[GraphSnapshot] = []
+    snapshots: list[GraphSnapshot] = []
 
     def watch(frame: FrameType, event: str, result: Any) -> None:
         if event == "return" and frame.f_code is build.__code__ and result is not None:
-            pictures.append(walk(result, label=label, depth=2))
+            snapshots.append(walk(result, label=label, depth=2))
 
     before = sys.getprofile()
     sys.setprofile(watch)
@@ -88,4 +88,4 @@ def _picture(build: FunctionType, label: str) -> GraphSnapshot:
         root = build()
     finally:
         sys.setprofile(before)
-    return pictures[-1] if pictures else walk(root, label=label)
+    return snapshots[-1] if snapshots else walk(root, label=label)

@@ -1,4 +1,4 @@
-"""The inspector: pictures, logs, records and explains backward graphs of retrograd and of PyTorch.
+"""The inspector: walks, logs, records, draws and explains backward graphs of retrograd and of PyTorch.
 
 Everything is loaded when first used.
 """

@@ -22,7 +22,7 @@ from ...inspect.render.reports import Outcome, Report, report_for, reports
 from ...inspect.render.reports.panels import print_findings
 from .. import results
 from ..options import ScriptCommand, check_option, output_options, program_options
-from ..recorded import Recorded, run_and_report
+from ..recorded import RecordingOptions, run_and_report
 from ..runner import Ending
 from ..target import Target, choose
 from ..twice import recorded_twice
@@ -94,12 +94,12 @@ def _run(target: Target, wanted: Asked, *, check: bool) -> NoReturn:
     """Run a program and report what was found."""
     target.check()
     if wanted.output not in (None, STDOUT) and target.kind == "script":
-        results.spare([results.Output(wanted.shown, str(wanted.output), wanted.form.name)], target.text)
+        results.refuse_overwriting([results.Output(wanted.shown, str(wanted.output), wanted.form.name)], target.text)
 
     def report(recorded: Recording, _ending: Ending) -> int:
         return _report(recorded, diagnose(recorded), wanted, to_stderr=True)
 
-    run_and_report(target, report, Recorded("full", check=check))
+    run_and_report(target, report, RecordingOptions("full", check=check))
 
 
 def _read(paths: tuple[str, ...], wanted: Asked, *, twice: bool) -> int:

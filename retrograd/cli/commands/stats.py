@@ -18,7 +18,7 @@ from ...inspect.render.stats_tables import chosen_statistics, stats_json, stats_
 from ...inspect.stats import ROWS
 from .. import results
 from ..options import ScriptCommand, StepType, output_options, program_options
-from ..recorded import Recorded, run_and_report
+from ..recorded import RecordingOptions, run_and_report
 from ..runner import Ending
 from ..target import Target, choose
 
@@ -58,7 +58,7 @@ def _run(target: Target, asked: dict[str, Any]) -> NoReturn:
     output = asked["output"]
     path = output if output in (None, STDOUT) else os.path.abspath(output)  # the program may change folder
     if path not in (None, STDOUT) and target.kind == "script":
-        results.spare([results.Output(output, path, "stats")], target.text)
+        results.refuse_overwriting([results.Output(output, path, "stats")], target.text)
 
     def report(recorded: Recording, ending: Ending) -> int:
         try:
@@ -67,7 +67,7 @@ def _run(target: Target, asked: dict[str, Any]) -> NoReturn:
             results.say(results.nothing_recorded(target, ending, output or ""))
         return 0
 
-    run_and_report(target, report, Recorded("backward", all_figures=True))
+    run_and_report(target, report, RecordingOptions("backward", all_figures=True))
 
 
 def _show(recording: Recording, asked: dict[str, Any], *, to_stderr: bool = False) -> None:

@@ -21,7 +21,7 @@ from ..options import (
     program_options,
     render_options,
 )
-from ..recorded import Recorded, run_and_report
+from ..recorded import RecordingOptions, run_and_report
 from ..runner import Ending
 from ..target import choose
 
@@ -74,7 +74,7 @@ def command(ctx: click.Context, /, words: tuple[str, ...], **asked: Any) -> None
     options = render_options(asked)
     target.check()
     if target.kind == "script":
-        results.spare(outputs, target.text)
+        results.refuse_overwriting(outputs, target.text)
 
     def report(recorded: Recording, ending: Ending) -> int:
         # The recording of a rank says where it stopped, also when that was before its first graph.
@@ -89,5 +89,5 @@ def command(ctx: click.Context, /, words: tuple[str, ...], **asked: Any) -> None
 
     watched, every = (launch, asked["flush_every"]) if outputs else (None, None)
     whole = asked["all_figures"] or asked["color_by"] is not None
-    how = Recorded(asked["level"], watched, every, keep, check=asked["check"], all_figures=whole)
-    run_and_report(target, report, how)
+    recording = RecordingOptions(asked["level"], watched, every, keep, check=asked["check"], all_figures=whole)
+    run_and_report(target, report, recording)

@@ -9,12 +9,12 @@ from ..snapshot import GraphSnapshot
 from . import bands as bands_
 from .base import Layout, Size
 from .coordinates import place
-from .frame import Placed, frame, layer_extents
 from .layers import Layered, build
 from .net import Net, net_of
 from .ordering import reduce_crossings
 from .pages import SCREEN, cut_into_pages
 from .routes import lane_users, routes
+from .sheet import Placed, lay_out_pages, layer_extents
 
 
 def layout(snapshot: GraphSnapshot, sizes: Sequence[Size], label_widths: Sequence[float] | None = None) -> Layout:
@@ -23,9 +23,9 @@ def layout(snapshot: GraphSnapshot, sizes: Sequence[Size], label_widths: Sequenc
 
 
 def layout_net(
-    net: Net, sizes: Sequence[Size], label_widths: Sequence[float] | None = None, sheet: Size = SCREEN
+    net: Net, sizes: Sequence[Size], label_widths: Sequence[float] | None = None, screen: Size = SCREEN
 ) -> Layout:
-    """Place and route a net, in columns where it is too tall for the ``sheet``; ports have boxes without height."""
+    """Place and route a net, in columns where it is too tall for the ``screen``; ports have boxes without height."""
     if not len(net):
         return Layout([], [], 0.0, 0.0)
     tick()
@@ -41,12 +41,12 @@ def layout_net(
     bands = bands_.stack(layered, sizes, anchors, centres, grids)
     placed = Placed(layered, sizes, anchors, centres)
     extents = layer_extents(placed, bands)
-    cuts = cut_into_pages(bands, extents, _passing(layered, net), sheet, (int(layered.tops), int(layered.bottoms)))
-    framed = frame(placed, bands, extents, lane_users(layered, net, bands.pages))
+    cuts = cut_into_pages(bands, extents, _passing(layered, net), screen, (int(layered.tops), int(layered.bottoms)))
+    sheet = lay_out_pages(placed, bands, extents, lane_users(layered, net, bands.pages))
     tick()
     labels = label_widths if label_widths is not None else [0.0] * net.edge_count
-    edges = routes(net, framed, labels)
-    return Layout([framed.box(node) for node in range(layered.nodes)], edges, framed.width, framed.height, cuts)
+    edges = routes(net, sheet, labels)
+    return Layout([sheet.box(node) for node in range(layered.nodes)], edges, sheet.width, sheet.height, cuts)
 
 
 def _passing(layered: Layered, net: Net) -> list[float]:

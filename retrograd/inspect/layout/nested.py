@@ -23,7 +23,7 @@ HEADER = 26.0
 """Room for the title of a frame."""
 _ENDLESS = Size(float("inf"), float("inf"))
 _WITHIN = 1400.0
-"""Width of the sheet that a frame should fit in a drawing that is too tall,"""
+"""Width of the screen that a frame should fit in a drawing that is too tall,"""
 _HEIGHTS = (750.0, 600.0, 900.0)
 """and its heights that are tried (in large drawings only the first); the best one counts."""
 _FEW = 1000
@@ -166,14 +166,14 @@ class _Nested:
             inner.tops = {port: number for number, port in enumerate(ordered)}
 
     def placed(self, within: Size, around: Size) -> _Placing:
-        """Lay out all frames; inner ones fit the sheet ``within`` if they can, the whole drawing the one ``around``."""
+        """Lay out all frames: inner ones fit the screen ``within`` if they can, the whole drawing ``around``."""
         count = len(self.parts)
         placing = _Placing([Layout([], [], 0.0, 0.0)] * count, [0.0] * count, [Size(0.0, 0.0)] * count)
         for number in range(count - 1, -1, -1):  # parents come before their children
             self._lay_out(placing, number, within if number else around)
         return placing
 
-    def _lay_out(self, placing: _Placing, number: int, sheet: Size) -> None:
+    def _lay_out(self, placing: _Placing, number: int, screen: Size) -> None:
         """Lay out one frame, whose inner frames have been laid out."""
         part = self.parts[number]
         sizes = [self.sizes[inner] if kind == "box" else placing.sizes[inner] for kind, inner in part.members]
@@ -188,7 +188,7 @@ class _Nested:
                 net.leaves_at[edge] = self._port(placing, piece.start.number, "bottom", piece.start.port)
             if piece.end.kind == "frame":
                 net.enters_at[edge] = self._port(placing, piece.end.number, "top", piece.end.port)
-        made = layout_net(net, sizes + [Size(0.0, 0.0)] * (net.tops + net.bottoms), part.labels, sheet)
+        made = layout_net(net, sizes + [Size(0.0, 0.0)] * (net.tops + net.bottoms), part.labels, screen)
         placing.layouts[number] = made
         # Lines come in right of the title.
         entry = min((made.boxes[len(part.members) + port].x for port in part.tops.values()), default=float("inf"))

@@ -1,4 +1,4 @@
-"""Columns ("pages") of a drawing that is too tall for its sheet: as many as make it fit, cut where few lines pass."""
+"""Columns ("pages") of a drawing that is too tall for its screen: as many as make it fit, cut where few lines pass."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ SCREEN = Size(1500.0, 840.0)
 ALMOST = 1.12
 """Sheets that a drawing may be tall without being cut: scrolling a little is easier than following a turn."""
 _TURN = 0.15
-"""What a cut costs, in sheets,"""
+"""What a cut costs, in screens,"""
 _LINE = 0.25
 """and what twice as many lines through it cost."""
 _MOST = 12
@@ -29,16 +29,16 @@ _HEADROOM = 60.0
 
 
 def cut_into_pages(
-    bands: Bands, extents: Sequence[tuple[float, float]], passing: Sequence[float], sheet: Size, ports: tuple[int, int]
+    bands: Bands, extents: Sequence[tuple[float, float]], passing: Sequence[float], screen: Size, ports: tuple[int, int]
 ) -> float:
     """Move the layers of a tall drawing into pages side by side, each starting at the top.
 
     ``extents`` says how far each layer reaches to the left and right, ``passing`` counts the lines below each, and
     ``ports`` are the layers at the top and bottom that hold nothing but ports, which no page is made of.
-    Returns what the cuts cost a reader, in sheets.
+    Returns what the cuts cost a reader, in screens.
     """
     costs = _cut_costs(passing, ports)
-    last_layers = _best_ends(bands, extents, costs, sheet)
+    last_layers = _best_ends(bands, extents, costs, screen)
     start, page = 0.0, 0
     for number, bottom in enumerate(bands.bottoms):
         if page < len(last_layers) and number > last_layers[page]:
@@ -48,19 +48,19 @@ def cut_into_pages(
     return sum(costs[end] for end in last_layers)
 
 
-def _best_ends(bands: Bands, extents: Sequence[tuple[float, float]], costs: Sequence[float], sheet: Size) -> list[int]:
+def _best_ends(bands: Bands, extents: Sequence[tuple[float, float]], costs: Sequence[float], screen: Size) -> list[int]:
     """Return the last layer of every page but the last, for the pages that are the easiest to read."""
     height = bands.bottoms[-1] if bands.bottoms else 0.0
-    if height <= ALMOST * sheet.height:
+    if height <= ALMOST * screen.height:
         return []
     width = _width(extents, 0, len(extents)) + _BETWEEN
-    ideal = math.sqrt(height * sheet.width / (sheet.height * width))
+    ideal = math.sqrt(height * screen.width / (screen.height * width))
     numbers = range(2, math.ceil(ideal) + 2) if ideal < _MOST else [round(ideal)]
     limits = [height / number * slack for number in numbers for slack in _SLACKS]
     if ideal < _MOST:
-        limits += [sheet.height * slack - _HEADROOM for slack in (1.0, *_SLACKS)]
+        limits += [screen.height * slack - _HEADROOM for slack in (1.0, *_SLACKS)]
     tried = [[], *(_cheapest_ends(bands, limit, costs) for limit in limits)]
-    return min(tried, key=lambda ends: _cost(bands, extents, costs, sheet, ends))
+    return min(tried, key=lambda ends: _cost(bands, extents, costs, screen, ends))
 
 
 def _cut_costs(passing: Sequence[float], ports: tuple[int, int]) -> list[float]:
@@ -98,19 +98,19 @@ def _cheapest_ends(bands: Bands, limit: float, costs: Sequence[float]) -> list[i
 
 
 def _cost(
-    bands: Bands, extents: Sequence[tuple[float, float]], costs: Sequence[float], sheet: Size, ends: list[int]
+    bands: Bands, extents: Sequence[tuple[float, float]], costs: Sequence[float], screen: Size, ends: list[int]
 ) -> tuple[float, float]:
-    """Return how many sheets a drawing cut like this fills the longer way with what its cuts cost; then its height."""
+    """Return how many screens a drawing cut like this fills the longer way with what its cuts cost; then its height."""
     firsts, lasts = [0, *(end + 1 for end in ends)], [*ends, len(bands.tops) - 1]
     pages = list(zip(firsts, lasts, strict=True))
     tall = max(bands.bottoms[last] - bands.tops[first] for first, last in pages) + (_HEADROOM if ends else 0.0)
     wide = sum(_width(extents, first, last + 1) for first, last in pages) + _BETWEEN * len(ends)
-    return fill(wide, tall, sheet) + sum(costs[end] for end in ends), tall
+    return fill(wide, tall, screen) + sum(costs[end] for end in ends), tall
 
 
-def fill(width: float, height: float, sheet: Size) -> float:
-    """Return how many sheets a drawing fills in its longer direction; all that fit count the same."""
-    return max(width / sheet.width, height / sheet.height, 1.0)
+def fill(width: float, height: float, screen: Size) -> float:
+    """Return how many screens a drawing fills in its longer direction; all that fit count the same."""
+    return max(width / screen.width, height / screen.height, 1.0)
 
 
 def _width(extents: Sequence[tuple[float, float]], first: int, end: int) -> float:

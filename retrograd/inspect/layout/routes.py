@@ -8,10 +8,10 @@ from itertools import pairwise
 from ..progress import followed
 from .base import Point, straight, vertical
 from .curves import curve
-from .frame import Frame, Lane
 from .layers import Layered
 from .net import Net
 from .ports import ports
+from .sheet import Lane, Sheet
 
 _IN_GAP = 16.0
 """Distance between arrow heads on one box."""
@@ -45,37 +45,37 @@ def _numbers(layered: Layered, net: Net) -> dict[int, list[int]]:
     return {node: sorted(numbers, reverse=True) for node, numbers in found.items()}
 
 
-def routes(net: Net, frame: Frame, label_widths: Sequence[float]) -> list[list[Point]]:
+def routes(net: Net, sheet: Sheet, label_widths: Sequence[float]) -> list[list[Point]]:
     """Return the Bezier points of all edges."""
-    layered, in_lane = frame.layered, set(frame.layered.lanes)
+    layered, in_lane = sheet.layered, set(sheet.layered.lanes)
     paths = [
         [source, target] if bundle is None or edge in in_lane else layered.path(edge, source, target)
         for edge, (source, target, bundle) in enumerate(
             zip(net.edge_source, net.edge_target, layered.bundles, strict=True)
         )
     ]
-    starts = _out_ports(net, frame, paths, label_widths)
-    ends = _in_ports(net, frame, paths, starts, in_lane)
-    ranks, pages, rows = layered.ranks, frame.bands.pages, frame.bands.rows
+    starts = _out_ports(net, sheet, paths, label_widths)
+    ends = _in_ports(net, sheet, paths, starts, in_lane)
+    ranks, pages, rows = layered.ranks, sheet.bands.pages, sheet.bands.rows
     drawn = []
     for edge, path in followed(enumerate(paths)):
         source, target = path[0], path[-1]
         if edge in in_lane:
-            drawn.append(curve(_lane_way(frame, path, net.edge_output_nr[edge], starts[edge], ends[edge])))
+            drawn.append(curve(_lane_way(sheet, path, net.edge_output_nr[edge], starts[edge], ends[edge])))
         elif len(path) > 2 or source in rows or target in rows or pages[ranks[source]] != pages[ranks[target]]:
-            drawn.append(curve(_layer_way(frame, path, net.edge_output_nr[edge], starts[edge], ends[edge])))
+            drawn.append(curve(_layer_way(sheet, path, net.edge_output_nr[edge], starts[edge], ends[edge])))
         else:
-            drawn.append(_next_layer(frame, source, target, starts[edge], ends[edge]))
+            drawn.append(_next_layer(sheet, source, target, starts[edge], ends[edge]))
     return drawn
 
 
-def _next_layer(frame: Frame, source: int, target: int, start: float, end: float) -> list[Point]:
+def _next_layer(sheet: Sheet, source: int, target: int, start: float, end: float) -> list[Point]:
     """Return the curve of an edge from one layer to the next: straight down past its layer, then over.
 
     This is what ``curve`` makes of that way; most edges of a drawing are such.
     """
-    bands, ranks = frame.bands, frame.layered.ranks
-    own = round(bands.tops[ranks[source]] + frame.sizes[source].height, 1)
+    bands, ranks = sheet.bands, sheet.layered.ranks
+    own = round(bands.tops[ranks[source]] + sheet.sizes[source].height, 1)
     below, top = round(bands.bottoms[ranks[source]], 1), round(bands.tops[ranks[target]], 1)
     x0, x1 = round(start, 1), round(end, 1)
     if x0 == x1:
@@ -86,12 +86,12 @@ def _next_layer(frame: Frame, source: int, target: int, start: float, end: float
     return bezier + vertical((x0, below), (x1, top))
 
 
-def _out_ports(net: Net, frame: Frame, paths: list[list[int]], label_widths: Sequence[float]) -> list[float]:
+def _out_ports(net: Net, sheet: Sheet, paths: list[list[int]], label_widths: Sequence[float]) -> list[float]:
     """Return where every edge leaves its source: toward its next vertex, with room for its label."""
-    wishes = [frame.centres[path[1]] for path in paths]
+    wishes = [sheet.centres[path[1]] for path in paths]
     places = [0.0] * len(paths)
     for node, edges in followed(_grouped(net.edge_source).items()):
-        middle, width = frame.middle(node), frame.sizes[node].width
+        middle, width = sheet.middle(node), sheet.sizes[node].width
         if len(edges) == 1:
             (places[edges[0]],) = ports(middle, width, [wishes[edges[0]]], ())
             continue
@@ -100,7 +100,7 @@ def _out_ports(net: Net, frame: Frame, paths: list[list[int]], label_widths: Seq
         for edge, place in zip(edges, ports(middle, width, [wishes[edge] for edge in edges], gaps), strict=True):
             places[edge] = place
     for edge, distance in net.leaves_at.items():
-        places[edge] = frame.left(net.edge_source[edge]) + distance
+        places[edge] = sheet.left(net.edge_source[edge]) + distance
     return places
 
 
@@ -110,25 +110,25 @@ def _out_gap(net: Net, one: int, other: int, labels: float) -> float:
     return max(_IN_GAP, labels * (0.5 if together else 0.375) + 4)
 
 
-def _in_ports(net: Net, frame: Frame, paths: list[list[int]], starts: list[float], in_lane: set[int]) -> list[float]:
+def _in_ports(net: Net, sheet: Sheet, paths: list[list[int]], starts: list[float], in_lane: set[int]) -> list[float]:
     """Return where every edge enters its target: edges that share their last way point or lane share the port."""
     places = [0.0] * len(paths)
     for node, edges in followed(_grouped(net.edge_target).items()):
-        centre = frame.middle(node)
+        centre = sheet.middle(node)
         if len(edges) == 1:
             places[edges[0]] = centre
             continue
-        keys = [_arrival(net, frame, paths[edge], edge, edge in in_lane) for edge in edges]
-        wishes = {key: _coming_from(frame, key, starts) for key in keys}
+        keys = [_arrival(net, sheet, paths[edge], edge, edge in in_lane) for edge in edges]
+        wishes = {key: _coming_from(sheet, key, starts) for key in keys}
         ordered = sorted(wishes, key=lambda key: (wishes[key], key))
         gaps = [_in_gap(net, starts, one, other) for one, other in pairwise(ordered)]
-        width = min(frame.sizes[node].width, 2 * sum(gaps) + 20)
+        width = min(sheet.sizes[node].width, 2 * sum(gaps) + 20)
         found = ports(centre, width, [wishes[key] for key in ordered], gaps)
         by_key = dict(zip(ordered, found, strict=True))
         for edge, key in zip(edges, keys, strict=True):
             places[edge] = by_key[key]
     for edge, distance in net.enters_at.items():
-        places[edge] = frame.left(net.edge_target[edge]) + distance
+        places[edge] = sheet.left(net.edge_target[edge]) + distance
     return places
 
 
@@ -139,19 +139,19 @@ def _in_gap(net: Net, starts: list[float], one: tuple[str, int], other: tuple[st
     return max(_IN_GAP, starts[twin] - starts[edge]) if beside else _IN_GAP
 
 
-def _arrival(net: Net, frame: Frame, path: list[int], edge: int, laned: bool) -> tuple[str, int]:
+def _arrival(net: Net, sheet: Sheet, path: list[int], edge: int, laned: bool) -> tuple[str, int]:
     """Return what an edge shares its port with: nothing ("edge"), its last way point, or its lane."""
     if laned:
         return "lane", net.edge_output_nr[edge]
-    return ("point", path[-2]) if path[-2] >= frame.layered.nodes else ("edge", edge)
+    return ("point", path[-2]) if path[-2] >= sheet.layered.nodes else ("edge", edge)
 
 
-def _coming_from(frame: Frame, key: tuple[str, int], starts: list[float]) -> float:
+def _coming_from(sheet: Sheet, key: tuple[str, int], starts: list[float]) -> float:
     """Return from where the line of a port comes: its way point, its port above, or the right (lanes)."""
     kind, number = key
     if kind == "lane":
-        return frame.width
-    return frame.centres[number] if kind == "point" else starts[number]
+        return sheet.width
+    return sheet.centres[number] if kind == "point" else starts[number]
 
 
 def _grouped(ends: list[int]) -> dict[int, list[int]]:
@@ -162,49 +162,49 @@ def _grouped(ends: list[int]) -> dict[int, list[int]]:
     return groups
 
 
-def _layer_way(frame: Frame, path: list[int], number: int, start: float, end: float) -> list[Point]:
+def _layer_way(sheet: Sheet, path: list[int], number: int, start: float, end: float) -> list[Point]:
     """Return the way points of an edge that runs from layer to layer."""
-    bands, ranks, centres = frame.bands, frame.layered.ranks, frame.centres
-    way = frame.exit(path[0], start)
+    bands, ranks, centres = sheet.bands, sheet.layered.ranks, sheet.centres
+    way = sheet.exit(path[0], start)
     page = bands.pages[ranks[path[0]]]
     for index in range(1, len(path)):
         vertex = path[index]
         rank = ranks[vertex]
         if bands.pages[rank] != page:
             page = bands.pages[rank]
-            key = ("next", vertex, number if vertex < frame.layered.nodes else 0)
-            way += _page_turn(frame, path[index - 1], key)
+            key = ("next", vertex, number if vertex < sheet.layered.nodes else 0)
+            way += _page_turn(sheet, path[index - 1], key)
         if index == len(path) - 1:
-            return way + frame.entry(vertex, end)
+            return way + sheet.entry(vertex, end)
         way.append((centres[vertex], bands.tops[rank]))
         way.append((centres[vertex], bands.bottoms[rank]))
     return way
 
 
-def _page_turn(frame: Frame, upper: int, key: tuple[str, int, int]) -> list[Point]:
+def _page_turn(sheet: Sheet, upper: int, key: tuple[str, int, int]) -> list[Point]:
     """Return the way up the corridor between two pages, from the bottom of one to the top of the next."""
-    lane = frame.lane(frame.page(upper), key)
-    bands, ranks = frame.bands, frame.layered.ranks
+    lane = sheet.lane(sheet.page(upper), key)
+    bands, ranks = sheet.bands, sheet.layered.ranks
     return [(lane, bands.bottoms[ranks[upper]]), (lane, bands.tops[ranks[key[1]]])]
 
 
-def _lane_way(frame: Frame, path: list[int], number: int, start: float, end: float) -> list[Point]:
+def _lane_way(sheet: Sheet, path: list[int], number: int, start: float, end: float) -> list[Point]:
     """Return the way points of an edge that runs beside the drawing."""
     source, target = path
-    bands, ranks = frame.bands, frame.layered.ranks
+    bands, ranks = sheet.bands, sheet.layered.ranks
     bottom, top = bands.bottoms[ranks[source]], bands.tops[ranks[target]]
-    page, end_page = frame.page(source), frame.page(target)
-    way = frame.exit(source, start)
+    page, end_page = sheet.page(source), sheet.page(target)
+    way = sheet.exit(source, start)
     if page == end_page:
-        lane = frame.lane(page, ("lane", target, number))
+        lane = sheet.lane(page, ("lane", target, number))
         if top > bottom:
             turns = [(lane, min(bottom + 30, (top + bottom) / 2)), (lane, max(top - 30, (top + bottom) / 2))]
         else:
             turns = [(lane, bottom), (lane, top)]
     else:
-        up = frame.lane(page, ("up", target, number))
-        turns = [(up, bottom), (up, frame.headroom)]
-        if top > frame.headroom:
-            down = frame.lane(max(end_page - 1, 0), ("down", target, number))
-            turns += [(down, frame.headroom), (down, top - 30)]
-    return way + turns + frame.entry(target, end)
+        up = sheet.lane(page, ("up", target, number))
+        turns = [(up, bottom), (up, sheet.headroom)]
+        if top > sheet.headroom:
+            down = sheet.lane(max(end_page - 1, 0), ("down", target, number))
+            turns += [(down, sheet.headroom), (down, top - 30)]
+    return way + turns + sheet.entry(target, end)

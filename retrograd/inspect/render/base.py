@@ -48,7 +48,7 @@ MOST_CARDS = 20_000
 
 
 class Renderer(Protocol):
-    """One output format: one file in this folder whose ``RENDERER`` is an object of this shape."""
+    """One output format: one file in ``formats`` whose ``RENDERER`` is an object of this shape."""
 
     @property
     def name(self) -> str:

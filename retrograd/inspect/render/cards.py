@@ -10,8 +10,9 @@ from ..layout import Size
 from ..layout.text_size import shortened, text_width
 from ..progress import followed
 from . import labels
+from .marks import GHOST, Note
 from .scale import Scale
-from .scene import GHOST, Note, Scene
+from .scene import Scene
 from .theme import KINDS
 
 TITLE_SIZE = 13.0
@@ -39,7 +40,7 @@ class Line(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Picture:
+class Card:
     """One card to be drawn: a bold title with a muted ending, and lines below."""
 
     title: str
@@ -57,18 +58,18 @@ class Picture:
         return self.css.split()[1]
 
 
-def pictures(scene: Scene, colours: Scale, label_widths: list[float]) -> list[Picture]:
+def make_cards(scene: Scene, colours: Scale, label_widths: list[float]) -> list[Card]:
     """Return the cards of all boxes, each wide enough for its text and for the labels of the edges it sends."""
     below = [0.0] * len(scene.seen)
     for source, width in zip(scene.seen.edge_source, label_widths, strict=True):
         below[source] += 0.8 * width + 8
-    made: dict[tuple[object, ...], Picture] = {}
+    made: dict[tuple[object, ...], Card] = {}
     found = []
     for box in followed(range(len(scene.seen))):
         key = _same_card(scene, box, colours, below[box])
         card = made.get(key) if key else None
         if card is None:
-            card = _picture(scene, box, colours, below[box], scene.root_names)
+            card = _make_card(scene, box, colours, below[box], scene.root_names)
             if key:
                 made[key] = card
         found.append(card)
@@ -87,7 +88,7 @@ def _same_card(scene: Scene, box: int, colours: Scale, below: float) -> tuple[ob
     return (*words, seen.source[box], place.frame, below, colours.values[box] if colours.values else None)
 
 
-def _picture(scene: Scene, box: int, colours: Scale, below: float, roots: dict[int, str]) -> Picture:
+def _make_card(scene: Scene, box: int, colours: Scale, below: float, roots: dict[int, str]) -> Card:
     """Return the card of one box."""
     closed = scene.view.boxes[box].scope >= 0
     title, ending, lines = box_words(scene, box, roots.get(box, ""))
@@ -105,7 +106,7 @@ def _picture(scene: Scene, box: int, colours: Scale, below: float, roots: dict[i
     if many:
         width, height = width + PILE, height + PILE
     css = " ".join(part for part in ("node", _kind(scene, box, roots), colours.css(box), _severity(scene, box)) if part)
-    return Picture(title, ending, fitting, css, Size(math.ceil(width), height), stacked=many)
+    return Card(title, ending, fitting, css, Size(math.ceil(width), height), stacked=many)
 
 
 def box_words(scene: Scene, box: int, root_name: str = "") -> tuple[str, str, list[Line]]:
@@ -117,7 +118,7 @@ def box_words(scene: Scene, box: int, root_name: str = "") -> tuple[str, str, li
 
 def full_title(scene: Scene, box: int) -> str:
     """Return a box's name where it is looked for by it: an operator's as the engine spells it."""
-    card = labels.card(scene.seen, box)
+    card = labels.node_text(scene.seen, box)
     return card.title if scene.view.boxes[box].scope >= 0 or card.title == card.name else card.op
 
 
@@ -154,7 +155,7 @@ def _severity(scene: Scene, box: int) -> str:
 def _atom_words(scene: Scene, box: int, root_name: str) -> tuple[str, str, list[Line]]:
     """Return title, ending and lines of an operator or leaf."""
     seen, frame = scene.seen, scene.view.boxes[box].frame
-    card = labels.card(seen, box)
+    card = labels.node_text(seen, box)
     named_by_title = card.title == card.name
     inner = _below(card.scope, _frame_path(scene, frame))
     ending = card.op[len(card.title) :] if card.op.startswith(card.title) else ""

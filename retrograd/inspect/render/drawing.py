@@ -12,9 +12,10 @@ from ..layout.text_size import shortened, text_width
 from ..progress import followed
 from . import labels
 from .base import RenderOptions
-from .cards import LABEL_SIZE, Picture, pictures
+from .cards import LABEL_SIZE, Card, make_cards
+from .marks import GHOST
 from .scale import Scale, scale
-from .scene import GHOST, Scene
+from .scene import Scene
 from .svg_groups import Links, card_markup, edge_group, frame_group, node_group, number, path_data, text, tip, tip_name
 
 __all__ = ["Drawing", "draw", "number", "path_data", "text"]
@@ -44,7 +45,7 @@ def draw(scene: Scene, options: RenderOptions, prefix: str = "") -> Drawing:
     colours = scale(scene.seen, options.color_by)
     words = _edge_labels(scene)
     widths = [text_width(label, LABEL_SIZE) for label in words]
-    cards = pictures(scene, colours, widths)
+    cards = make_cards(scene, colours, widths)
     titles = _frame_titles(scene)
     layout, note = _layout(scene, [card.size for card in cards], widths, titles, options.layout)
     statuses = {scene.edge_status(edge) for edge in range(len(words))} if scene.differences else set()
@@ -67,7 +68,7 @@ def _edge_labels(scene: Scene) -> list[str]:
         fan[source] += 1
     return [
         shortened(label, LABEL_SIZE, _LABEL_ROOM) if fan[source] <= _MOST_LABELS else ""
-        for label, source in zip(scene.labels, scene.seen.edge_source, strict=True)
+        for label, source in zip(scene.edge_labels, scene.seen.edge_source, strict=True)
     ]
 
 
@@ -119,7 +120,7 @@ def _frames(scene: Scene, layout: nested.NestedLayout, titles: list[tuple[str, s
     return found
 
 
-def _edges(scene: Scene, layout: nested.NestedLayout, words: list[str], cards: list[Picture], prefix: str) -> list[str]:
+def _edges(scene: Scene, layout: nested.NestedLayout, words: list[str], cards: list[Card], prefix: str) -> list[str]:
     """Return the groups of all edges."""
     ids, seen = scene.ids, scene.seen
     found = []
@@ -137,13 +138,13 @@ def _edges(scene: Scene, layout: nested.NestedLayout, words: list[str], cards: l
     return found
 
 
-def _nodes(scene: Scene, layout: nested.NestedLayout, cards: list[Picture], prefix: str) -> list[str]:
+def _nodes(scene: Scene, layout: nested.NestedLayout, cards: list[Card], prefix: str) -> list[str]:
     """Return the groups of all cards; a leaf's title leads to the operator that uses it."""
     users: dict[int, int] = {}
     for source, target in zip(scene.seen.edge_source, scene.seen.edge_target, strict=True):
         users.setdefault(target, source)
     links = Links(prefix, scene.row_counts())
-    made: dict[tuple[int, int | None, int], str] = {}  # equal cards are one picture, and written once
+    made: dict[tuple[int, int | None, int], str] = {}  # equal cards are one object, and written once
     found = []
     for box, card in followed(enumerate(cards)):
         link = f"{prefix}{scene.ids[users[box]]}" if card.kind == "leaf" and box in users else ""

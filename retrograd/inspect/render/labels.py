@@ -16,8 +16,8 @@ _TIMES = "×"
 
 
 @dataclass(frozen=True, slots=True)
-class Card:
-    """What a node's card says, cleaned of control characters; an unknown part is ``""``."""
+class NodeText:
+    """What drawings say of a node, cleaned of control characters; an unknown part is ``""``."""
 
     title: str
     """The headline: ``weight`` for a named leaf, else the short operator name ``Mul``."""
@@ -31,16 +31,16 @@ class Card:
     """``train.py:12``."""
 
     def lines(self) -> list[str]:
-        """Return the card's lines that are not empty: engine's name, variable name, scope, tensor, source."""
+        """Return the lines that are not empty: engine's name, variable name, scope, tensor, source."""
         return [text for text in (self.op, self.name, self.scope, self.tensor, self.source) if text]
 
 
-def card(snapshot: GraphSnapshot, node: int) -> Card:
-    """Return the card of one node."""
+def node_text(snapshot: GraphSnapshot, node: int) -> NodeText:
+    """Return the words for one node."""
     op = clean(snapshot.op[node])
     name = clean(snapshot.name[node] or "")
     leaf = snapshot.kind[node] == "leaf"
-    return Card(
+    return NodeText(
         title=name if leaf and name else short_op(op),
         op=op,
         name=name,

@@ -2,39 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterator
+from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import islice
 
 import numpy as np
 
-from ..findings import SEVERITIES, Finding, Severity
+from ..findings import SEVERITIES
 from ..fold import Opening, View, everything, expand, first_opening, fold, view
 from ..fold.seen import seen_snapshot
 from ..graph_diff import Differences
-from ..snapshot import NODE_COLUMNS, GraphSnapshot
+from ..snapshot import GraphSnapshot
 from . import labels
 from .base import MOST_CARDS, RenderOptions, capped
 from .labels import shape_text
+from .marks import Note, with_ghosts
 
-GHOST = "ghost"
-"""Kind of a node that is not in the graph: what an edge led to before something cut it."""
 _MOST_MERGED = 8
 """Nodes merged into one edge that are named."""
-
-
-@dataclass(frozen=True, slots=True)
-class Note:
-    """What a finding says about one box."""
-
-    severity: Severity
-    text: str
-
-    @property
-    def sign(self) -> str:
-        """The sign before it."""
-        return "•" if self.severity == "note" else "⚠"
 
 
 @dataclass
@@ -66,7 +52,7 @@ class Scene:
         return found
 
     @cached_property
-    def labels(self) -> list[str]:
+    def edge_labels(self) -> list[str]:
         """Return every edge's label: the shape of the gradient that flows there, its output number, how many."""
         folded, original = self.view.folded, self.view.folded.original
         found = []
@@ -145,7 +131,7 @@ class Scene:
     def tooltip(self, box: int) -> list[str]:
         """Return what a pointer resting on a box shows: all of it unshortened, the whole path, the saved bytes."""
         seen, found = self.seen, self.view.boxes[box]
-        card, source = labels.card(seen, box), seen.source[box]
+        card, source = labels.node_text(seen, box), seen.source[box]
         saved = labels.bytes_text(seen.saved_bytes[box])
         where = f"{source.file}:{source.line} in {source.function}" if source else ""
         lines = [card.op, card.name, card.tensor, card.scope, where, f"{saved} saved for backward" if saved else ""]
@@ -213,47 +199,3 @@ def _folded(snapshot: GraphSnapshot, options: RenderOptions) -> Scene:
     expand(folded, chosen, options.expand)
     seen = view(folded, chosen.opened, chosen.unrolled)
     return Scene(seen, seen_snapshot(seen), snapshot, plain=options.fold == ())
-
-
-def unplaced(findings: Iterable[Finding], drawn: Mapping[int, int]) -> list[Note]:
-    """Return what findings say that point at nothing that is drawn, such as unused parameters: most severe first.
-
-    ``drawn`` says how many nodes of which graphs are.
-    """
-    notes = [
-        Note(finding.severity, finding.message)
-        for finding in findings
-        if not any(0 <= mark.node < drawn.get(mark.snapshot, 0) for mark in finding.marks)
-    ]
-    return sorted(notes, key=lambda note: SEVERITIES.index(note.severity))
-
-
-def with_ghosts(
-    snapshot: GraphSnapshot, findings: Iterable[Finding], step: int
-) -> tuple[GraphSnapshot, list[tuple[int, Note]]]:
-    """Return the graph with a node for every edge that something cut, and the notes that belong to nodes."""
-    notes: list[tuple[int, Note]] = []
-    ghosts: list[tuple[int, str]] = []
-    for finding in findings:
-        for mark in finding.marks:
-            if mark.snapshot == step and 0 <= mark.node < len(snapshot):
-                notes.append((mark.node, Note(finding.severity, mark.text or finding.message)))
-                ghosts += [(mark.node, mark.ghost)] if mark.ghost else []
-    if not ghosts:
-        return snapshot, notes
-    made = replace(snapshot)
-    extra = {"op": "", "kind": GHOST, "scope": ""}
-    for column in NODE_COLUMNS:
-        setattr(made, column, getattr(snapshot, column) + [extra.get(column)] * len(ghosts))
-    made.measures = {name: values + [None] * len(ghosts) for name, values in snapshot.measures.items()}
-    used = {node: 0 for node, _ in ghosts}
-    for source, number in zip(snapshot.edge_source, snapshot.edge_input_nr, strict=True):
-        if source in used:
-            used[source] = max(used[source], number + 1)
-    start = len(snapshot)
-    made.op[start:] = [text for _, text in ghosts]
-    made.edge_source = snapshot.edge_source + [node for node, _ in ghosts]
-    made.edge_target = snapshot.edge_target + list(range(start, len(made)))
-    made.edge_input_nr = snapshot.edge_input_nr + [used[node] for node, _ in ghosts]
-    made.edge_output_nr = snapshot.edge_output_nr + [0] * len(ghosts)
-    return made, notes

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 from ..layout import Box, Point
 from . import labels
-from .cards import PAD, PILE, TEXT_SIZE, Line, Picture
+from .cards import PAD, PILE, TEXT_SIZE, Card, Line
 
 
 @dataclass(slots=True)
@@ -60,12 +60,12 @@ def tip(prefix: str, status: str = "") -> str:
     )
 
 
-def node_group(name: str, box: Box, card: Picture, inside: str) -> str:
+def node_group(name: str, box: Box, card: Card, inside: str) -> str:
     """Return the group of one card around what ``card_markup`` made."""
     return f'<g class="{card.css}" id="{name}" transform="translate({number(box.x)} {number(box.y)})">{inside}</g>'
 
 
-def card_markup(card: Picture, tooltip: str, links: Links, link: str = "") -> str:
+def card_markup(card: Card, tooltip: str, links: Links, link: str = "") -> str:
     """Return what stands in the group of a card; ``link`` is the id that its title leads to."""
     shift = PILE if card.stacked else 0.0
     wide, high = number(card.size.width - shift), number(card.size.height - shift)
@@ -95,7 +95,7 @@ def _ending(words: str) -> str:
     return f'<tspan class="m"{gap}>{text(words)}</tspan>'
 
 
-def _rows(card: Picture, links: Links) -> Iterator[str]:
+def _rows(card: Card, links: Links) -> Iterator[str]:
     """Yield the lines of a card below its title."""
     for row, line in enumerate(card.lines):
         y = 37 + 15 * row

@@ -9,8 +9,9 @@ from ..snapshot import GraphSnapshot
 from . import labels
 from .base import RenderOptions
 from .cards import box_words, full_title
+from .marks import GHOST, Note
 from .scale import Scale, scale
-from .scene import GHOST, Note, Scene, outline, scene
+from .scene import Scene, outline, scene
 
 if TYPE_CHECKING:
     from rich.text import Text

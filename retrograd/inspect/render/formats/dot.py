@@ -16,8 +16,9 @@ from ...snapshot import GraphSnapshot
 from ..base import RenderOptions, capped, chosen_steps
 from ..cards import plain_words
 from ..labels import clean, edge_text, headline, source_text, tensor_text
+from ..marks import GHOST
 from ..scale import scale
-from ..scene import GHOST, Scene, outline, scene
+from ..scene import Scene, outline, scene
 from ..theme import KINDS, LIGHT
 
 _LONGEST = 120
@@ -106,7 +107,7 @@ def _joining_lines(scene: Scene, prefix: str) -> Iterator[str]:
     """Yield a statement for each edge between boxes."""
     seen = scene.seen
     for edge, (source, target) in enumerate(zip(seen.edge_source, seen.edge_target, strict=True)):
-        text = _line(scene.labels[edge])
+        text = _line(scene.edge_labels[edge])
         look = ' style="dashed"' if seen.kind[target] == GHOST else _EDGE_LOOKS[scene.edge_status(edge)]
         attributes = f' [label="{text}"{look}]' if text or look else ""
         yield f"\t{prefix}{_id(scene, source)} -> {prefix}{_id(scene, target)}{attributes}\n"

@@ -13,12 +13,13 @@ from ...snapshot import GraphSnapshot
 from .. import labels, theme
 from ..base import RenderOptions, capped, chosen_steps
 from ..drawing import draw, number, text
+from ..marks import unplaced, with_ghosts
 from ..page.account import findings_data, sources_data
 from ..page.hooks import hooks_data
 from ..page.measures import measure_data
 from ..page.packing import Packed, Packing, Plain
 from ..page.structure import same_structure, structure_data
-from ..scene import scene, unplaced, with_ghosts
+from ..scene import scene
 
 _SLOT = re.compile(r"\{\{([\w.]+)\}\}")
 _MOST_NODES = 1_000_000
@@ -73,20 +74,17 @@ def _data(recording: Recording, numbers: list[int], title: str, options: RenderO
     marked = [
         with_ghosts(snapshot, options.findings, number)[0] for number, snapshot in zip(numbers, shown, strict=True)
     ]
-    structures: list[dict[str, Any]] = []
-    steps = []
-    for at, (snapshot, whole) in enumerate(zip(marked, wholes, strict=True)):
-        if at == 0 or not same_structure(snapshot, marked[at - 1]):
-            structures.append(structure_data(snapshot, options, packing))
-        steps.append(
-            {
-                "structure": len(structures) - 1,
-                "label": labels.clean(whole.label),
-                "headline": labels.headline(whole) + _rest(shown[at], whole),
-                "measures": measure_data(snapshot, packing),
-                "hooks": hooks_data(recording, shown[at]),
-            }
-        )
+    structures, structure_of = _structures(marked, options, packing)
+    steps = [
+        {
+            "structure": structure,
+            "label": labels.clean(whole.label),
+            "headline": labels.headline(whole) + _rest(part, whole),
+            "measures": measure_data(snapshot, packing),
+            "hooks": hooks_data(recording, part),
+        }
+        for structure, snapshot, part, whole in zip(structure_of, marked, shown, wholes, strict=True)
+    ]
     return packing.text(
         {
             "title": title,
@@ -99,6 +97,19 @@ def _data(recording: Recording, numbers: list[int], title: str, options: RenderO
             "sources": sources_data(recording, options.findings, shown),
         }
     )
+
+
+def _structures(
+    snapshots: list[GraphSnapshot], options: RenderOptions, packing: Packing
+) -> tuple[list[dict[str, Any]], list[int]]:
+    """Return the structures that the steps have, and which one each has; steps of one structure share it."""
+    structures: list[dict[str, Any]] = []
+    structure_of = []
+    for at, snapshot in enumerate(snapshots):
+        if at == 0 or not same_structure(snapshot, snapshots[at - 1]):
+            structures.append(structure_data(snapshot, options, packing))
+        structure_of.append(len(structures) - 1)
+    return structures, structure_of
 
 
 def _rest(shown: GraphSnapshot, whole: GraphSnapshot) -> str:

@@ -10,9 +10,10 @@ from ...events import Recording
 from ...snapshot import GraphSnapshot
 from ..base import RenderOptions, chosen_steps
 from ..cards import plain_words
-from ..labels import card, clean, headline
+from ..labels import clean, headline, node_text
+from ..marks import GHOST
 from ..scale import scale
-from ..scene import GHOST, Scene, outline, scene
+from ..scene import Scene, outline, scene
 from ..theme import KINDS, LIGHT
 
 MAX_EDGES = 500
@@ -93,7 +94,7 @@ def _graph_lines(made: Scene, prefix: str, options: RenderOptions, room: int) ->
             yield f"  {ids[number]}{shape}{styles[number]}\n"
     for edge, (source, target, _, _) in enumerate(seen.edges()):
         if source < keep and target < keep:
-            text = _escape(made.labels[edge])
+            text = _escape(made.edge_labels[edge])
             label = f'|"{text}"|' if text else ""
             arrow = "-.->" if seen.kind[target] == GHOST else "-->"
             yield f"  {ids[source]} {arrow}{label} {ids[target]}\n"
@@ -104,7 +105,7 @@ def _graph_lines(made: Scene, prefix: str, options: RenderOptions, room: int) ->
 
 def _lines(made: Scene, box: int) -> list[str]:
     """Return the lines of one box."""
-    return card(made.seen, box).lines() if made.plain else plain_words(made, box)
+    return node_text(made.seen, box).lines() if made.plain else plain_words(made, box)
 
 
 def _styles(snapshot: GraphSnapshot, options: RenderOptions) -> list[str]:

@@ -14,7 +14,7 @@ from ...events import Recording
 from ...progress import followed
 from ...snapshot import GraphSnapshot
 from ..base import RenderOptions, capped, chosen_snapshots
-from ..labels import bytes_text, card, clean, headline, node_id, shape_text
+from ..labels import bytes_text, clean, headline, node_id, node_text, shape_text
 
 
 class ModelExplorerRenderer:
@@ -54,7 +54,7 @@ def _graph(snapshot: GraphSnapshot, number: int) -> dict[str, Any]:
 
 def _node(snapshot: GraphSnapshot, node: int, incoming: list[dict[str, str]], sent: dict[str, int]) -> dict[str, Any]:
     """Return one node with the edges that enter it and, by output, the nodes to which it sends gradients."""
-    words = card(snapshot, node)
+    words = node_text(snapshot, node)
     facts = {
         "operator": words.op,
         **_tensor(snapshot, node),

@@ -9,7 +9,8 @@ from .. import labels, theme
 from ..base import RenderOptions, chosen_steps
 from ..drawing import draw, number, text
 from ..legend import legend
-from ..scene import Note, Scene, scene, unplaced
+from ..marks import Note, unplaced
+from ..scene import Scene, scene
 
 _SIDE = 24.0
 _LINE = 16.0

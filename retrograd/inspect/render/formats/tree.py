@@ -9,8 +9,8 @@ from ...events import Recording
 from ...snapshot import GraphSnapshot
 from ..base import RenderOptions, chosen_steps
 from ..console_page import FILE_WIDTH, page_text, print_page
-from ..labels import bytes_text, card, clean, headline, node_id
-from ..scene import GHOST, unplaced, with_ghosts
+from ..labels import bytes_text, clean, headline, node_id, node_text
+from ..marks import GHOST, unplaced, with_ghosts
 from ..tree_folded import folded_tree, note_text, one_line
 from ..tree_rows import Outline, Row
 
@@ -85,7 +85,7 @@ def _row_text(snapshot: GraphSnapshot, row: Row, options: RenderOptions) -> Text
     """Return the words of one row; names stand in ``Text``, so that no markup in them is obeyed."""
     from rich.text import Text
 
-    here = card(snapshot, row.node)
+    here = node_text(snapshot, row.node)
     if snapshot.kind[row.node] == GHOST:
         return one_line(Text(f"cut: {clean(snapshot.op[row.node])}", style="dim"))
     text = Text("↓ " if row.continues else "", style="dim")
@@ -106,7 +106,7 @@ def _row_text(snapshot: GraphSnapshot, row: Row, options: RenderOptions) -> Text
 
 def _details(snapshot: GraphSnapshot, node: int, options: RenderOptions) -> list[tuple[str, str]]:
     """Return what a row says after the operator, each with its style."""
-    here = card(snapshot, node)
+    here = node_text(snapshot, node)
     name = "" if snapshot.kind[node] == "leaf" else here.name
     measure = _measure_text(snapshot, node, options.color_by)
     return [

@@ -18,7 +18,7 @@ _TURN_ROOM = 30.0
 
 
 @dataclass(slots=True)
-class Frame:
+class Sheet:
     """Everything that routing asks for."""
 
     layered: Layered
@@ -102,13 +102,13 @@ class Placed:
     centres: list[float]
 
 
-def frame(placed: Placed, bands: Bands, extents: Sequence[Extent], users: list[Lane]) -> Frame:
+def lay_out_pages(placed: Placed, bands: Bands, extents: Sequence[Extent], users: list[Lane]) -> Sheet:
     """Move pages side by side with room for the lanes between them, and everything to positive places."""
     count = bands.pages[-1] + 1 if bands.pages else 1
     lanes: list[dict[tuple[str, int, int], int]] = [{} for _ in range(count)]
     for page, key in users:
         lanes[page].setdefault(key, len(lanes[page]))
-    made = Frame(placed.layered, placed.sizes, placed.centres, bands, placed.anchors, lanes)
+    made = Sheet(placed.layered, placed.sizes, placed.centres, bands, placed.anchors, lanes)
     made.headroom = MARGIN + (_TURN_ROOM if any(lanes) else 0.0)
     _set_side_by_side(made, _page_extents(extents, bands.pages))
     for tops in (bands.tops, bands.bottoms):
@@ -153,7 +153,7 @@ def _page_extents(extents: Sequence[Extent], pages: Sequence[int]) -> list[Exten
     return found or [(0.0, 0.0)]
 
 
-def _set_side_by_side(made: Frame, extents: list[Extent]) -> None:
+def _set_side_by_side(made: Sheet, extents: list[Extent]) -> None:
     """Set the pages' edges and shift all centres onto the sheet."""
     x = MARGIN
     shifts = []
