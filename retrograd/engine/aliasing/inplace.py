@@ -9,7 +9,7 @@ from .. import observe
 from ..calls.dispatch import arrays_of, compute, split_aux, tensors_in
 from ..calls.promotion import promoted, same_dtype
 from ..calls.quiet import quietly
-from ..calls.record import edges_of, pack_saved, record, saved_for
+from ..calls.record import edges_of, pack_saved, record
 from ..calls.refusals import check_kinds, size_mismatch
 from ..execution.fit import is_expandable_to
 from ..forward_mode.forward_ad import _set_fwd_grad_enabled, carries_tangent, keep_for_node, keep_tangent, tangent_of
@@ -89,7 +89,7 @@ def _written(op: OpDef, args: tuple[Any, ...]) -> Any:
 
 def _kept(op: OpDef, args: tuple[Any, ...], edges: Any) -> tuple[Any, ...]:
     """The operands as rules will see them: the first one with its old value where somebody needs that."""
-    needed = edges is not None and "self" in saved_for(op, edges)
+    needed = edges is not None and "self" in op.saved_for(edges)
     if needed or (STATE.dispatch_modes and state.FORWARD_LEVELS):
         return (_clone_of_old_value(args[0]), *args[1:])
     return args

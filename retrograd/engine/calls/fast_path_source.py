@@ -212,7 +212,7 @@ class CallSource:
     def _saved(self, name: str) -> str:
         """The expression for a saved value: ``None`` unless an operand with an edge has a rule that names it."""
         op, linked = self.op, self._linked()
-        if op.joint is not None or len(op.diff_names) == 1:
+        if op.joint is not None or len(op.diff_names) == 1 or name in op.always_saved:
             return self._value(name)
         place = op.saved_names.index(name)
         askers = [k for k, diff in enumerate(op.diff_names) if place in op.rule_args[diff] and k in linked]

@@ -47,24 +47,13 @@ def record(
         sigs = sigs[0].alone
     real = sigs[0] is None or sigs[0].floats is not None
     node: OpNode = (op.node_class if real else op.general_node_class).made(edges, sigs)
-    wanted = saved_for(op, edges)
+    wanted = op.saved_for(edges)
     if op.results:  # an output without gradient refers to no node: the tensor itself is kept, and its version with it
         outputs = tuple([a if sig is not None else t for a, sig, t in zip(outputs, sigs, results, strict=True)])
     node.saved = tuple(
         [_saved_value(op, args, name, outputs, aux) if name in wanted else None for name in op.saved_names]
     )
     return node
-
-
-def saved_for(op: OpDef, edges: tuple[Any, ...]) -> set[str]:
-    """Names asked for by the rules of operands that take a gradient."""
-    if op.joint is not None or op.lists or len(op.diff_names) == 1:
-        return set(op.saved_names)
-    wanted: set[str] = set()
-    for name, edge in zip(op.diff_names, edges, strict=True):
-        if edge is not None:
-            wanted.update(op.saved_names[i] for i in op.rule_args[name])
-    return wanted
 
 
 def _saved_value(op: OpDef, args: tuple[Any, ...], name: str, outputs: tuple[Any, ...], aux: Any) -> Any:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any, Protocol
 
 import numpy as np
@@ -11,16 +10,21 @@ from ..aliasing import storage
 from ..aliasing.storage import Storage
 from ..overriding import overrides
 from ..tensors.base import TensorBase, wrap
-from .derived import parts
 from .node import GraphNode
 from .saved import SECOND_TIME, SavedTensor, check_input, check_output, unpack_output
-from .saved_display import shown_parameter
-from .shown_names import SHOWN
 
 _AS_THEY_ARE = frozenset({int, float, bool, str, type(None)})
 """Types of parameters that rules get as they were given."""
-_SHOWN = ("", "_sizes")
-"""Kinds of saved values that PyTorch shows, too."""
+
+
+class _Freed:
+    """The content of slots of saved tensors after release."""
+
+    def __repr__(self) -> str:
+        return "FREED"
+
+
+FREED = _Freed()
 
 
 class RunContext(Protocol):
@@ -44,7 +48,7 @@ class OpNode(GraphNode):
 
     ``saved`` runs parallel to ``op.saved_names``: an input as the tensor itself, the node's own output as bare
     array(s), a ``SavedTensor`` where hooks packed it, parameters as they are.  ``None`` once released.
-    The classes of rows have the slots.
+    The classes of rows have a slot for each, ``kept_<name>``, and ``saved`` reads and sets all of them.
     """
 
     __slots__ = _NONE
@@ -152,8 +156,8 @@ class OpNode(GraphNode):
             return None if t is None else t._array
         if name == "result" or name in self.op.results:
             return self._read_result(name, value, False)
-        if name in self.op.lists and isinstance(value, list):
-            return [self._read_array("", v) for v in value]
+        if isinstance(value, (list, tuple)) and name in self.op.tensor_saved:
+            return type(value)([self._read_array("", v) for v in value])
         return value
 
     def _read_tensor(self, name: str, value: Any) -> Any:
@@ -165,8 +169,8 @@ class OpNode(GraphNode):
             return value.value(self)
         if name == "result" or name in self.op.results:
             return self._read_result(name, value, True)
-        if name in self.op.lists and isinstance(value, list):
-            return [self._read_tensor("", v) for v in value]
+        if isinstance(value, (list, tuple)) and name in self.op.tensor_saved:
+            return type(value)([self._read_tensor("", v) for v in value])
         if name in self.op.aux and isinstance(value, np.ndarray):
             return wrap(value)
         return value
@@ -208,81 +212,11 @@ class OpNode(GraphNode):
     """``execute.call_node``, put here by the engine."""
 
     def _release(self) -> None:
-        saved = self.saved
-        if saved is None or not self.op.tensor_saved:
-            return
-        for value in saved:
-            if isinstance(value, SavedTensor):
-                value.release()
-        self.saved = None
-
-    # -- what PyTorch shows of saved values
-    def _shown_value(self, name: str) -> Any:
-        i = self.op.saved_names.index(name)
-        if self.saved is None:
-            raise RuntimeError(SECOND_TIME)
-        value = self._read_tensor(name, self.saved[i])
-        if isinstance(value, (bool, int, float, complex)):
-            if name in self.op.tensor_names:
-                return wrapped_number(value)
-            if name in self.op.aux and self._sigs[0] is not None:
-                return wrap(np.asarray(value, self._sigs[0].numpy))
-        return value if name in self.op.tensor_saved else shown_parameter(type(self).__name__, name, value)
-
-    def _shown_handle(self, name: str) -> Any:
-        i = self.op.saved_names.index(name)
-        if self.saved is None:
-            handle = SavedTensor(None)
-            handle.release()
-            return handle
-        value = self.saved[i]
-        if isinstance(value, (SavedTensor, tuple, list)):
-            return value
-        handle = self._as_handle(name, value)
-        self.saved = (*self.saved[:i], handle, *self.saved[i + 1 :])
-        return handle
-
-    def _as_handle(self, name: str, value: Any) -> SavedTensor:
-        """Turn a plainly kept value into a handle whose hooks can be set after the fact."""
-        if isinstance(value, TensorBase):
-            check_input(value, self._number)
-            edge = value._fn if isinstance(value._fn, GraphNode) or hasattr(value._fn, "nr") else None
-            return SavedTensor(value, edge=edge)
-        if (name == "result" or name in self.op.results) and value is not None:
-            nr = 0 if name == "result" else self.op.results.index(name)
-            return SavedTensor(unpack_output(value, self, nr, self._need_storages()), is_output=True, nr=nr)
-        return SavedTensor(None if value is None else wrapped_number(value))
-
-
-def show_saved_values(cls: type[OpNode]) -> None:
-    """Give a row's node class ``_saved_<name>`` and, for tensors, ``_raw_saved_<name>``.
-
-    They are properties and not a ``__getattr__``: with one, CPython cannot specialize any attribute of a node, and
-    a backward of small operations takes twice as long.
-    """
-    hidden, instead = SHOWN.get(cls.op.node_name, ("", {}))
-    for name in cls.op.saved_names:
-        if parts(name)[1] not in _SHOWN or name in hidden.split():
-            continue
-        setattr(cls, "_saved_" + name.replace("_sizes", "_sym_sizes"), _shown(OpNode._shown_value, name))
-        if name in cls.op.tensor_saved:
-            setattr(cls, "_raw_saved_" + name, _shown(OpNode._shown_handle, name))
-    for name, read in instead.items():
-        asked = read.__code__.co_varnames[: read.__code__.co_argcount]
-        if set(asked) <= set(cls.op.saved_names):  # (rows of other overloads may show the same node)
-            setattr(cls, "_saved_" + name, _shown_instead(read, asked))
-
-
-def _shown(show: Callable[[OpNode, str], Any], name: str) -> property:
-    return property(lambda node: show(node, name))
-
-
-def _shown_instead(read: Callable[..., Any], asked: tuple[str, ...]) -> property:
-    return property(lambda node: read(*[node._shown_value(name) for name in asked]))
-
-
-def wrapped_number(value: Any) -> Any:
-    """A Python number as a 0-d tensor that counts as a number in promotions."""
-    t = wrap(np.asarray(value))
-    t.need_meta().wrapped_number = True
-    return t
+        for place, slot in enumerate(self.op.freed_slots):
+            value = getattr(self, slot)
+            if value is None and place > 0:
+                continue  # a tensor that was not given, which users may go on asking for
+            for part in value if isinstance(value, (list, tuple)) else (value,):
+                if isinstance(part, SavedTensor):
+                    part.release()
+            setattr(self, slot, FREED)

@@ -23,19 +23,9 @@ from ..frames import ENGINE
 from ..tensors.base import TensorBase, parameter_class, tensor_class
 from ..tensors.numbers_ import Number
 from .node import NOTHING
-from .opnode import OpNode
+from .opnode import FREED, OpNode
 from .row_node_source import NodeClassSource
 from .saved import SECOND_TIME, SavedTensor
-
-
-class _Freed:
-    """The content of saved-value slots after release."""
-
-    def __repr__(self) -> str:
-        return "FREED"
-
-
-FREED = _Freed()
 
 
 def shown(value: Any) -> Any:
@@ -57,8 +47,6 @@ def by_rule(node: Any, i: int, g: Any) -> Any:
 
 def slot_values(op: Any, values: Any) -> Any:
     """Saved values as slots keep them: numbers among the operands as ``Number``."""
-    if values is None:
-        return [FREED] * len(op.saved_names)
     found = []
     for name, value in zip(op.saved_names, values, strict=True):
         if value.__class__ is SavedTensor:
@@ -69,7 +57,7 @@ def slot_values(op: Any, values: Any) -> Any:
 
 
 def is_plain(op: Any) -> bool:
-    """Whether a row's nodes can be generated: no lists, no names that the generated code uses, one output (or several
+    """Whether the sweep of a row's nodes can be generated: no lists, no names that the generated code uses, one output (or several
     of which none is saved)."""
     names = {*op.params, *op.aux}
     return (op.outputs == 1 or not op.saves_result) and not op.lists and bool(op.diff_names) and not names & _TAKEN
@@ -87,16 +75,14 @@ _TAKEN = frozenset({
 
 def make_node_class(op: Any) -> type[OpNode]:
     """The node class of a row."""
-    name = op.node_name
-    if not is_plain(op) or not name.isidentifier():
-        slots = ("_edges", "saved", *result_slots(op))
-        return type(name, (OpNode,), {"__slots__": slots, "op": op, "__module__": __name__})
     namespace = dict(_NAMES, Tensor=tensor_class(), Parameter=parameter_class(), row=op, joint=op.joint)
-    text = NodeClassSource(op, namespace, result_slots(op))
+    inlined = is_plain(op)
+    text = NodeClassSource(op, namespace, result_slots(op), inlined)
     execute(_joined(text.lines()), f"<node of {op.name}>", namespace)
-    made: type[OpNode] = namespace[name]
+    made: type[OpNode] = namespace[op.node_name]
     made.__module__ = __name__
-    _generate_observed_later(made, text)
+    if inlined:
+        _generate_observed_later(made, text)
     return made
 
 

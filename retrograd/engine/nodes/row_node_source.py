@@ -72,29 +72,26 @@ _PASSING_ON_OBSERVED = (*_ARRIVING, *_ADDING, "if gi is not NOTHING: _passed.app
 class NodeClassSource:
     """Writes the source of a node class; what it refers to is put into ``namespace``."""
 
-    def __init__(self, op: Any, namespace: dict[str, Any], result: tuple[str, ...]) -> None:
-        self.op, self.namespace, self.result = op, namespace, result
+    def __init__(self, op: Any, namespace: dict[str, Any], result: tuple[str, ...], inlined: bool) -> None:
+        self.op, self.namespace, self.result, self.inlined = op, namespace, result, inlined
         self.slots = [f"kept_{name}" for name in op.saved_names]
+        self.freed = op.freed_slots
         self.edges = [f"edge_{i}" for i in range(len(op.diff_names))]
 
     def lines(self) -> list[str]:
         """The lines of the class."""
-        slots = [*self.edges, *self.slots, *self.result]
+        slots = [*(self.edges if self.inlined else ["_edges"]), *self.slots, *self.result]
         return [
             f"class {self.op.node_name}(OpNode):",
             f"    __slots__ = {tuple(slots)!r}",
             "    op = row",
-            *self._properties(),
-            *self._sweep(),
+            *(self._edge_property() if self.inlined else []),
+            *self._saved_property(),
+            *(self._sweep() if self.inlined else []),
         ]
 
-    def _properties(self) -> list[str]:
+    def _edge_property(self) -> list[str]:
         edges = "".join(f"self.{e}, " for e in self.edges)
-        operands = {f"kept_{name}" for name in self.op.tensor_names}  # what a number may stand for
-        number = "self.{0}.value if self.{0}.__class__ is Number else self.{0}, "
-        saved = "".join((number if s in operands else "self.{0}, ").format(s) for s in self.slots)
-        freed = [f"        if self.{self.slots[0]} is FREED: return None"] if self.slots else []
-        keep = f"{''.join(f'self.{s}, ' for s in self.slots)} = slot_values(row, values)" if self.slots else "pass"
         return [
             "    @property",
             "    def _edges(self):",
@@ -102,6 +99,15 @@ class NodeClassSource:
             "    @_edges.setter",
             "    def _edges(self, edges):",
             f"        {edges} = edges",
+        ]
+
+    def _saved_property(self) -> list[str]:
+        operands = {f"kept_{name}" for name in self.op.tensor_names}  # what a number may stand for
+        number = "self.{0}.value if self.{0}.__class__ is Number else self.{0}, "
+        saved = "".join((number if s in operands else "self.{0}, ").format(s) for s in self.slots)
+        freed = [f"        if self.{self.freed[0]} is FREED: return None"] if self.freed else []
+        keep = f"{''.join(f'self.{s}, ' for s in self.slots)} = slot_values(row, values)" if self.slots else "pass"
+        return [
             "    @property",
             "    def saved(self):",
             *freed,
@@ -128,9 +134,7 @@ class NodeClassSource:
         return ["def _sweep_observed(_node, g, heap, task):", *["    " + line for line in (*self._checking(), *lines)]]
 
     def _checking(self) -> list[str]:
-        if not (self.slots and self.op.tensor_saved):
-            return []
-        return [f"if _node.{self.slots[0]} is FREED: raise RuntimeError(SECOND_TIME)"]
+        return [f"if _node.{self.freed[0]} is FREED: raise RuntimeError(SECOND_TIME)"] if self.freed else []
 
     def _gathering(self) -> list[str]:
         """The statements before the rules of the operands."""
@@ -143,9 +147,12 @@ class NodeClassSource:
         return [f"_n = _node.{self.edges[i]}", "if _n is not None:", *lines]
 
     def _freeing(self) -> list[str]:
-        if not (self.slots and self.op.tensor_saved):
+        if not self.freed:
             return []
-        return [f"if task.frees: {' = '.join(f'_node.{s}' for s in self.slots)} = FREED"]
+        maybe_none = [s for s in self.freed[1:] if s in self.op.optional_slots]
+        plain = " = ".join(f"_node.{s}" for s in self.freed if s not in maybe_none)
+        optional = [f"    if _node.{s} is not None: _node.{s} = FREED" for s in maybe_none]
+        return ["if task.frees:", f"    {plain} = FREED", *optional]
 
     def _joint(self) -> list[str]:
         needs = "".join(f"_node.{e} is not None, " for e in self.edges)

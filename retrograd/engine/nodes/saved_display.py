@@ -1,14 +1,24 @@
-"""How saved parameters look to a user: as PyTorch shows them, where our rows keep them in a handier form."""
+"""Gives nodes ``_saved_<name>`` and ``_raw_saved_<name>``: what they keep, as PyTorch shows it."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from ..tensors.base import wrap
+from ..aliasing import storage
+from ..tensors.base import TensorBase, wrap
 from ..tensors.dtypes import Size
+from ..tensors.numbers_ import Number
+from .derived import parts
+from .node import GraphNode
+from .opnode import FREED, OpNode
+from .saved import SECOND_TIME, SavedTensor, check_input, unpack_output
+from .shown_names import SHOWN
 
+_KINDS = ("", "_sizes")
+"""Kinds of saved values that PyTorch shows, too."""
 _LISTS = frozenset({
     "SumBackward1", "MeanBackward1", "NansumBackward0", "VarBackward0", "StdBackward0", "VarMeanBackward0",
     "StdMeanBackward0", "AmaxBackward0", "AminBackward0", "LogsumexpBackward0", "LinalgVectorNormBackward0",
@@ -16,10 +26,106 @@ _LISTS = frozenset({
 })  # fmt: skip
 """Nodes whose dimensions are a list in PyTorch, also when there is one."""
 _REDUCTIONS = {"none": 0, "mean": 1, "sum": 2}
+_WHOLE = frozenset("dim dims dim0 dim1 dim2 shifts ignore_index padding_idx offset pad".split())
+"""Parameters that are whole numbers in PyTorch and never a ``Scalar``."""
+
+
+def show_saved_values(cls: type[OpNode]) -> None:
+    """Give a row's node class a property for each name under which PyTorch shows something that the node keeps.
+
+    They are properties and not a ``__getattr__``: with one, CPython cannot specialize any attribute of a node, and
+    a backward of small operations takes twice as long.
+    """
+    op = cls.op
+    hidden, instead = SHOWN.get(op.node_name, ("", {}))
+    for name in op.saved_names:
+        if parts(name)[1] in _KINDS and name not in hidden.split():
+            _show(cls, name.replace("_sizes", "_sym_sizes"), name, None)
+    for name, source in {**instead, **op.shown}.items():
+        if isinstance(source, str):
+            saved, _, part = source.rstrip("]").partition("[")
+            if saved in op.saved_names:
+                _show(cls, name, saved, int(part) if part else None)
+            continue
+        asked = source.__code__.co_varnames[: source.__code__.co_argcount]
+        if set(asked) <= set(op.saved_names):  # (rows of other overloads may show the same node)
+            setattr(cls, "_saved_" + name, _read_by(source, asked))
+
+
+def _show(cls: type[OpNode], name: str, saved: str, part: int | None) -> None:
+    """Show a saved value, or one part of several results."""
+    setattr(cls, "_saved_" + name, property(lambda node: _part(shown_value(node, saved), part)))
+    if saved in cls.op.tensor_saved:
+        setattr(cls, "_raw_saved_" + name, property(lambda node: shown_handle(node, saved, part)))
+
+
+def _part(value: Any, part: int | None) -> Any:
+    return value if part is None else value[part]
+
+
+def _read_by(read: Callable[..., Any], asked: tuple[str, ...]) -> property:
+    return property(lambda node: read(*[shown_value(node, name) for name in asked]))
+
+
+def shown_value(node: OpNode, name: str) -> Any:
+    """The saved value as PyTorch shows it; ``RuntimeError`` for a tensor that backward has freed."""
+    value = _kept(node, name)
+    op = node.op
+    if value is FREED:
+        if name not in op.saved_for(node._edges):
+            return None
+        raise RuntimeError(SECOND_TIME)
+    value = node._read_tensor(name, value)
+    if name in op.tensor_saved and isinstance(value, (bool, int, float, complex)):
+        if name in op.aux and node._sigs[0] is not None:
+            return wrap(np.asarray(value, node._sigs[0].numpy))
+        return wrapped_number(value)
+    if name in op.tensor_saved and name not in op.arrays:
+        return value
+    return shown_parameter(op.node_name, name, value)
+
+
+def _kept(node: OpNode, name: str) -> Any:
+    """What is in the slot of a saved value; a number among the operands as it was given."""
+    value = getattr(node, "kept_" + name)
+    return value.value if value.__class__ is Number else value
+
+
+def shown_handle(node: OpNode, name: str, part: int | None = None) -> Any:
+    """The record of a saved tensor, on which hooks can be set after the fact; of a list of tensors a tuple of them."""
+    value = _kept(node, name)
+    if value is FREED:
+        handle = SavedTensor(None)
+        handle.release()
+        return handle
+    several = isinstance(value, (list, tuple))
+    handles = [_as_handle(node, name, v, nr) for nr, v in enumerate(value if several else (value,))]
+    setattr(node, "kept_" + name, type(value)(handles) if several else handles[0])
+    storage.stamp_write()  # only ``_run`` reads handles: it is asked from now on
+    return (tuple(handles) if part is None else handles[part]) if several else handles[0]
+
+
+def _as_handle(node: OpNode, name: str, value: Any, nr: int) -> Any:
+    """Turn a plainly kept value into a record."""
+    if isinstance(value, SavedTensor):
+        return value
+    if isinstance(value, TensorBase):
+        check_input(value, node._number)
+        edge = value._fn if isinstance(value._fn, GraphNode) or hasattr(value._fn, "nr") else None
+        return SavedTensor(value, edge=edge)
+    results = node.op.results
+    if (name == "result" or name in results) and value is not None:
+        nr = nr if name == "result" else results.index(name)
+        if node._sigs[nr] is None:
+            return SavedTensor(wrap(value))
+        return SavedTensor(unpack_output(value, node, nr, node._need_storages()), is_output=True, nr=nr)
+    if name in node.op.arrays and not isinstance(value, (np.ndarray, list)):
+        return value
+    return SavedTensor(None if value is None else wrapped_number(value))
 
 
 def shown_parameter(node_name: str, name: str, value: Any) -> Any:
-    """A saved parameter as ``_saved_<name>`` gives it: sizes and indices as tuples, negative numbers wrapped around.
+    """A saved parameter: sizes and indices as tuples, negative numbers wrapped around.
 
     PyTorch reads dimensions and ``ignore_index`` as unsigned numbers of 64 bits: -1 is 18446744073709551615.
     """
@@ -29,7 +135,7 @@ def shown_parameter(node_name: str, name: str, value: Any) -> Any:
         return _REDUCTIONS.get(value, value)
     if isinstance(value, Size):
         return tuple(value)
-    if name in ("dim", "dims", "dim0", "dim1", "dim2", "shifts", "ignore_index"):
+    if name in _WHOLE:
         if node_name in _LISTS and isinstance(value, int):
             value = (value,)
         return tuple([_unsigned(v) for v in value]) if isinstance(value, (tuple, list)) else _unsigned(value)
@@ -43,4 +149,17 @@ def _unsigned(value: Any) -> Any:
 def shown_indices(value: Any) -> tuple[Any, ...]:
     """The tensors among the indices of ``x[...]``, ``None`` for whole dimensions."""
     parts = value if isinstance(value, tuple) else (value,)
-    return tuple([wrap(np.asarray(p)) if isinstance(p, (np.ndarray, list, np.generic)) else None for p in parts])
+    return tuple([_index_tensor(p) for p in parts])
+
+
+def _index_tensor(index: Any) -> Any:
+    if isinstance(index, TensorBase):
+        return index
+    return wrap(np.asarray(index)) if isinstance(index, (np.ndarray, list, np.generic)) else None
+
+
+def wrapped_number(value: Any) -> Any:
+    """A Python number as a 0-d tensor that counts as a number in promotions."""
+    t = wrap(np.asarray(value))
+    t.need_meta().wrapped_number = True
+    return t

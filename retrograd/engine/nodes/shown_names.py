@@ -10,22 +10,23 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-Reader = Callable[..., Any]
+from ..tensors.base import wrap
+
+Source = Callable[..., Any] | str
+"""Computes what is shown from saved values, which its arguments name; or the name of a saved value that is shown under
+another name, ``result[i]`` for one of several results."""
+Shown = tuple[str, dict[str, Source]]
 
 
-def _results(names: str) -> tuple[str, dict[str, Reader]]:
+def _results(names: str) -> Shown:
     """Several results under a name each."""
-
-    def reader(i: int) -> Reader:
-        return lambda result: result[i]
-
-    return "result", {name: reader(i) for i, name in enumerate(names.split()) if name != "-"}
+    return "result", {name: f"result[{i}]" for i, name in enumerate(names.split()) if name != "-"}
 
 
-def _resized(axes: str, hidden: str = "scales") -> tuple[str, dict[str, Reader]]:
+def _resized(axes: str, hidden: str = "scales") -> Shown:
     """The factors of a resampling, one name a dimension."""
 
-    def reader(i: int) -> Reader:
+    def reader(i: int) -> Source:
         return lambda scales: None if scales is None else scales[i]
 
     return hidden, {f"scales_{axis}": reader(i) for i, axis in enumerate(axes)}
@@ -33,7 +34,7 @@ def _resized(axes: str, hidden: str = "scales") -> tuple[str, dict[str, Reader]]
 
 _MODES = ("bilinear", "nearest", "bicubic")
 _PADDINGS = ("zeros", "border", "reflection")
-_SAMPLED: tuple[str, dict[str, Reader]] = (
+_SAMPLED: Shown = (
     "how",
     {
         "interpolation_mode": lambda how: _MODES.index(how[0]),
@@ -41,45 +42,64 @@ _SAMPLED: tuple[str, dict[str, Reader]] = (
         "align_corners": lambda how: how[2],
     },
 )
-_NUMEL: tuple[str, dict[str, Reader]] = ("", {"self_sym_numel": lambda self_sizes: math.prod(self_sizes)})
-_AVERAGED: tuple[str, dict[str, Reader]] = (
-    "how",
+_NUMEL: Shown = ("", {"self_sym_numel": lambda self_sizes: math.prod(self_sizes)})
+_AVERAGED: Shown = (
+    "how asked",
     {
         "kernel_size": lambda how: how[0],
-        "stride": lambda how: how[1],
+        "stride": lambda asked: asked[0],
         "padding": lambda how: how[2],
+        "ceil_mode": lambda asked: asked[1],
         "count_include_pad": lambda how: how[4],
         "divisor_override": lambda how: how[5],
     },
 )
-_MAXIMA: tuple[str, dict[str, Reader]] = (
-    "how positions",
+_MAXIMA: Shown = (
+    "how positions asked",
     {
         "kernel_size": lambda how: how[0],
-        "stride": lambda how: how[1],
+        "stride": lambda asked: asked[0],
         "padding": lambda how: how[2],
         "dilation": lambda how: how[3],
+        "ceil_mode": lambda asked: asked[1],
     },
 )
 
-_PIECES: tuple[str, dict[str, Reader]] = ("split_size", {"split_sizes": lambda split_size: tuple(split_size)})
+_SOURCE_DIM: Shown = ("source_sizes", {"source_dim": lambda source_sizes: len(source_sizes)})
+_PIECES: Shown = ("split_size", {"split_sizes": lambda split_size: tuple(split_size)})
 
 
-SHOWN: dict[str, tuple[str, dict[str, Reader]]] = {
+SHOWN: dict[str, Shown] = {
     "AdaptiveAvgPool2DBackward0": ("align_corners scales output_size", {}),
     "AdaptiveAvgPool3DBackward0": ("align_corners scales output_size", {}),
-    "AffineGridGeneratorBackward0": ("align", {"align_corners": lambda align: align}),
+    "AdaptiveMaxPool2DBackward0": ("how positions asked indices output_size", {"result1": "indices"}),
+    "AdaptiveMaxPool3DBackward0": ("how positions asked indices output_size", {"result1": "indices"}),
+    "AddbmmBackward0": (
+        "batch1_sizes batch2_sizes",
+        {
+            "batch1_sym_argsize_0": lambda batch1_sizes: batch1_sizes[0],
+            "batch1_sym_argsize_1": lambda batch1_sizes: batch1_sizes[1],
+            "batch2_sym_argsize_2": lambda batch2_sizes: batch2_sizes[2],
+        },
+    ),
+    "AffineGridGeneratorBackward0": ("align", {"align_corners": "align"}),
     "AminmaxBackward0": _results("min max"),
-    "AsStridedScatterBackward0": ("offset", {"storage_offset": lambda offset: offset}),
     "AsStridedBackward0": ("self_geometry", {}),
+    "AsStridedScatterBackward0": ("offset", {"storage_offset": "offset"}),
     "AvgPool2DBackward0": _AVERAGED,
     "AvgPool3DBackward0": _AVERAGED,
     "BernoulliBackward1": ("p_sizes", {}),
     "BlockDiagBackward0": ("tensors_sizes", {}),
     "CatBackward0": ("tensors_sizes", {}),
     "ChannelShuffleBackward0": ("self_sizes", {}),
+    "CholeskySolveBackward0": ("self_sizes", {}),
     "ConvolutionBackward0": ("bias_sizes", {"bias_sym_sizes_opt": lambda bias_sizes: bias_sizes or (0,)}),
-    "EmbeddingBackward0": ("weight_sizes", {"weight_sym_argsize_0": lambda weight_sizes: weight_sizes[0]}),
+    "EmbeddingBackward0": (
+        "weight_sizes",
+        {"weight_sym_argsize_0": lambda weight_sizes: weight_sizes[0], "sparse": lambda: False},
+    ),
+    "FractionalMaxPool2DBackward0": ("indices", {"result1": "indices"}),
+    "FractionalMaxPool3DBackward0": ("indices", {"result1": "indices"}),
     "FrexpBackward0": _results("- exponent"),
     "GridSampler2DBackward0": _SAMPLED,
     "GridSampler3DBackward0": _SAMPLED,
@@ -90,20 +110,26 @@ SHOWN: dict[str, tuple[str, dict[str, Reader]]] = {
             "self_sym_argsize_minus_2": lambda self_sizes: self_sizes[-2],
         },
     ),
+    "IndexAddBackward0": _SOURCE_DIM,
+    "IndexCopyBackward0": _SOURCE_DIM,
     "IndexPutBackward0": ("values_sizes", {}),
+    "LinalgCholeskyExBackward0": ("result", {"L": "result"}),
     "LinalgCrossBackward0": ("self_sizes other_sizes", {}),
-    "LinalgCholeskyExBackward0": ("result", {"L": lambda result: result}),
-    "LinalgDetBackward0": ("self", {"A": lambda self: self}),
+    "LinalgDetBackward0": ("self", {"A": "self"}),
     "LinalgEigBackward0": _results("eigenvalues eigenvectors"),
     "LinalgEighBackward0": _results("eigenvalues eigenvectors"),
-    "LinalgInvExBackward0": ("result", {"inverse": lambda result: result}),
+    "LinalgInvExBackward0": ("result", {"inverse": "result"}),
+    "LinalgLstsqBackward0": ("other result rcond", {"b": "other", "solution": "result"}),
     "LinalgLuBackward0": _results("P L U"),
     "LinalgLuFactorExBackward0": _results("LU pivots"),
     "LinalgQrBackward0": ("result self", _results("Q R")[1]),
-    "LinalgSlogdetBackward0": ("result self", {"A": lambda self: self, "sign": lambda result: result[0]}),
+    "LinalgSlogdetBackward0": ("result self", {"A": "self", "sign": "result[0]"}),
+    "LinalgSolveExBackward0": ("self other", {"A": "self"}),
     "LinalgSolveTriangularBackward0": ("other_sizes", {}),
-    "LinalgSolveExBackward0": ("self other", {"A": lambda self: self}),
-    "LinalgSvdBackward0": ("result self", _results("U S Vh")[1]),
+    "LinalgSvdBackward0": (
+        "result self self_sizes",
+        {**_results("U S Vh")[1], "S_sym_argsize_minus_1": lambda self_sizes: min(self_sizes[-2:])},
+    ),
     "LuUnpackBackward0": (
         "self_sizes",
         {
@@ -117,13 +143,35 @@ SHOWN: dict[str, tuple[str, dict[str, Reader]]] = {
     "MaxUnpool3DBackward0": ("dims", {}),
     "MeanBackward0": _NUMEL,
     "MeanBackward1": _NUMEL,
-    "NormBackward1": ("ord", {"p": lambda ord: ord}),  # noqa: A006
+    "NativeBatchNormBackward0": (
+        "stats",
+        {
+            "result1": lambda stats, training: wrap(stats[0] if training else stats[0][:0]),
+            "result2": lambda stats, training: wrap(stats[1] if training else stats[1][:0]),
+        },
+    ),
+    "NativeGroupNormBackward0": (
+        "input_sizes",
+        {
+            "N": lambda input_sizes: input_sizes[0],
+            "C": lambda input_sizes: input_sizes[1],
+            "HxW": lambda input_sizes: math.prod(input_sizes[2:]),
+        },
+    ),
+    "NativeLayerNormBackward0": ("eps", {}),
+    "NormBackward1": ("ord", {"p": "ord"}),  # noqa: A006
     "PolarBackward0": ("angle", {}),
+    "PackPaddedSequenceBackward0": ("self_sizes steps entries", {"input_sym_sizes": "self_sizes"}),
+    "ScaledDotProductFlashAttentionForCpuBackward0": (
+        "weights mask result",
+        {"attn_mask": "mask", "output": "result", "dropout_p": lambda: 0.0},
+    ),
     "ScatterAddBackward0": ("src_sizes", {}),
     "ScatterBackward0": ("src_sizes", {}),
     "SplitWithSizesBackward0": _PIECES,
     "SplitWithSizesBackward0_copy": _PIECES,
     "StdMeanBackward0": _results("result0"),
+    "TriangularSolveBackward0": ("self result other_sizes left", {"A": "self", "solution": "result"}),
     "UnsafeSplitWithSizesBackward0": _PIECES,
     "UpsampleBicubic2DAaBackward0": _resized("hw"),
     "UpsampleBicubic2DBackward0": _resized("hw"),

@@ -20,10 +20,23 @@ GELU_CUBE = 0.044715
 
 # -- piecewise linear
 
+_NEGATIVE_SLOPE = (
+    "In-place {} backward calculation is triggered with a negative slope which is not supported. This is caused by "
+    "calling in-place forward function with a negative slope, please call out-of-place version instead."
+)
+
+
+def _leaky_slope_by_result(g: Any, result: Any, negative_slope: float) -> Any:
+    if negative_slope < 0:  # the sign of the result does not tell that of what was overwritten
+        raise RuntimeError(_NEGATIVE_SLOPE.format("leakyReLu"))
+    return F._where(result > 0, g, g * negative_slope)
+
+
 elementwise(
     "leaky_relu", lambda self, negative_slope=0.01: np.where(self > 0, self, self * self.dtype.type(negative_slope)),
     tensors="self", public=False, in_place_node="LeakyReluBackward1",
     self=lambda g, self, negative_slope: F._where(self > 0, g, g * negative_slope),
+    in_place_rules={"self": _leaky_slope_by_result},
     kinds="f",
 )  # fmt: skip
 
@@ -78,12 +91,25 @@ elementwise(
     "_prelu_backward", _prelu_backward, node="PreluKernelBackwardBackward0", tensors="grad_output self weight",
     outputs=2, promote="", joint=_prelu_second_order, jvp=_prelu_backward_jvp,
 )  # fmt: skip
+
+
+def _rrelu(self: Any, noise: Any, lower: float, upper: float, training: bool) -> Any:
+    """Below 0 times ``noise``, which was drawn between ``lower`` and ``upper``."""
+    return np.where(self > 0, self, self * noise).astype(self.dtype)
+
+
+def _rrelu_slope_by_result(g: Any, result: Any, noise: Any, lower: float, upper: float, training: bool) -> Any:
+    if not training and lower + upper < 0:
+        raise RuntimeError(_NEGATIVE_SLOPE.format("leakyReLu"))
+    return F._where(result > 0, g, g * noise)
+
+
 elementwise(
-    "_rrelu", lambda self, noise: np.where(self > 0, self, self * noise).astype(self.dtype),
-    tensors="self noise", promote="",
+    "_rrelu", _rrelu, tensors="self noise", promote="",
     node="RreluWithNoiseBackward0", in_place_node="RreluWithNoiseBackward1",
     self=lambda g, self, noise: F._where(self > 0, g, g * noise),
-    kinds="f",
+    in_place_rules={"self": _rrelu_slope_by_result},
+    keeps="lower upper training", kinds="f",
 )  # fmt: skip
 
 
@@ -145,7 +171,7 @@ elementwise("hardshrink", _hardshrink, tensors="self",
 # -- exponential
 
 
-def _elu(self: Any, alpha: float = 1.0, scale: float = 1.0, input_scale: float = 1.0) -> Any:
+def _elu(self: Any, alpha: float = 1.0, scale: float = 1, input_scale: float = 1) -> Any:
     low = np.expm1(np.minimum(self, 0) * real_number(input_scale)) * real_number(alpha * scale)
     return np.where(self > 0, self * real_number(scale), low).astype(self.dtype)
 
@@ -155,7 +181,14 @@ def _elu_slope(g: Any, self: Any, alpha: float, scale: float, input_scale: float
     return F._where(self <= 0, g * (F.exp(low * input_scale) * (alpha * scale * input_scale)), g * scale)
 
 
-elementwise("elu", _elu, tensors="self", public=False, in_place_node="EluBackward1", self=_elu_slope, kinds="f")
+def _elu_slope_by_result(g: Any, result: Any, alpha: float, scale: float, input_scale: float) -> Any:
+    if alpha < 0:
+        raise RuntimeError(_NEGATIVE_SLOPE.format("elu"))
+    return F._where(result <= 0, g * ((result + alpha * scale) * input_scale), g * scale)
+
+
+elementwise("elu", _elu, tensors="self", public=False, in_place_node="EluBackward1", self=_elu_slope,
+            in_place_rules={"self": _elu_slope_by_result}, kinds="f")  # fmt: skip
 
 
 def _celu(self: Any, alpha: float = 1.0) -> Any:
@@ -166,7 +199,9 @@ def _celu(self: Any, alpha: float = 1.0) -> Any:
 
 
 elementwise("celu", _celu, tensors="self", inplace=True, public=False, in_place_node="CeluBackward1",
-            self=lambda g, self, alpha: _elu_slope(g, self, alpha, 1.0, 1.0 / alpha), kinds="f")  # fmt: skip
+            self=lambda g, self, alpha: _elu_slope(g, self, alpha, 1.0, 1.0 / alpha), kinds="f",
+            in_place_rules={"self": lambda g, result, alpha: _elu_slope_by_result(g, result, alpha, 1.0, 1.0 / alpha)},
+)  # fmt: skip
 
 
 def _gelu(self: Any, approximate: str = "none") -> Any:

@@ -88,5 +88,5 @@ def _attention_formula(g: Any, needs: Any, operands: Any, mask: Any, scale: floa
 
 function(
     "_attention", _attention, node="ScaledDotProductFlashAttentionForCpuBackward0", tensors="query key value",
-    joint=_attention_grads, aux=("weights",),
+    joint=_attention_grads, aux=("weights",), arrays="mask", keeps="result",
 )  # fmt: skip

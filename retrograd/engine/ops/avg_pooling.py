@@ -33,7 +33,7 @@ def _divisor(spatial: Sizes, how: AvgHow, dtype: Any) -> Any:
     return np.asarray(whole).astype(dtype)
 
 
-def _avg_pool(self: Any, how: AvgHow) -> Any:
+def _avg_pool(self: Any, how: AvgHow, asked: Any = None) -> Any:
     """The mean of each window."""
     kernel, stride, padding, count, *_ = how
     spatial = self.shape[self.ndim - len(kernel) :]
@@ -57,7 +57,7 @@ def _avg_pool_back(grad: Any, spatial: Sizes, how: AvgHow) -> Any:
 
 for _dims in (2, 3):
     linear(
-        f"_avg_pool{_dims}d", _avg_pool, node=f"AvgPool{_dims}DBackward0",
+        f"_avg_pool{_dims}d", _avg_pool, node=f"AvgPool{_dims}DBackward0", keeps="asked",
         self=lambda g, self, how: F._avg_pool_back(g, tuple(self.shape[-len(how[0]) :]), how),
         kinds="fi" if _dims == 2 else "wi",
     )  # fmt: skip

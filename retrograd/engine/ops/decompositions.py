@@ -124,7 +124,7 @@ def _check_phase(gu: Any, gvh: Any, u: Any, vh: Any) -> None:
         )
 
 
-function("_svd", _svd, node="LinalgSvdBackward0", outputs=3, self=_svd_back)
+function("_svd", _svd, node="LinalgSvdBackward0", outputs=3, self=_svd_back, keeps="full_matrices self_sizes")
 
 
 # -- eigenvalues
@@ -247,7 +247,7 @@ def _lstsq_back(g: Any, needs: Any, self: Any, other: Any, rcond: Any) -> Any:
     return mine, theirs
 
 
-function("_lstsq", _lstsq, node="LinalgLstsqBackward0", tensors="self other", joint=_lstsq_back)
+function("_lstsq", _lstsq, node="LinalgLstsqBackward0", tensors="self other", joint=_lstsq_back, keeps="result")
 
 
 # -- exponential

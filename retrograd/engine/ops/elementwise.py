@@ -198,7 +198,8 @@ def _square(self: Any) -> Any:
     return np.square(self, dtype=np.int64) if self.dtype.kind == "b" else np.square(self)
 
 
-elementwise("square", _square, node="PowBackward0", self=lambda g, self: g * (2 * conj(self)), inplace=True)
+elementwise("square", _square, node="PowBackward0", self=lambda g, self: g * (2 * conj(self)), inplace=True,
+            shown={"exponent": lambda: 2})  # fmt: skip
 elementwise(
     "reciprocal", lambda self: np.reciprocal(self), promote="float",
     self=lambda g, result: -g * conj(result * result), inplace=True,
@@ -385,7 +386,7 @@ def _where(condition: Any, self: Any, other: Any) -> Any:
 
 
 elementwise(
-    "_where", _where, node="WhereBackward0", tensors="self other",
+    "_where", _where, node="WhereBackward0", tensors="self other", arrays="condition",
     self=lambda g, condition: F._kept(g, condition),
     other=lambda g, condition: F._kept(g, condition, False),
 )  # fmt: skip

@@ -104,6 +104,7 @@ def _into_samples(g: Any, weight: Any, indices: Any, how: Any) -> Any:
 
 multilinear(
     "_embedding_bag", _bags, node="EmbeddingBagBackward0", tensors="weight per_sample indices", promote="",
+    arrays="how rarity",
     weight=lambda g, weight_sizes, per_sample, indices, how, rarity: _bags_backward(
         g, per_sample, indices, how, rarity, weight_sizes[0]
     ),

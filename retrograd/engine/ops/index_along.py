@@ -89,6 +89,7 @@ def _slices_back(g: Any, dim: int, index: Any, source: Any) -> Any:
 linear(
     "_index_add", _index_add, node="IndexAddBackward0", tensors="self index source", self=lambda g: g,
     source=lambda g, dim, index, source, alpha: _slices_back(g, dim, index, source) * alpha,
+    keeps="source_sizes",
 )  # fmt: skip
 
 
@@ -99,7 +100,8 @@ def _index_copy(self: Any, dim: int, index: Any, source: Any) -> Any:
 
 
 linear("index_copy", _index_copy, tensors="self index source", inplace=True,
-       self=lambda g, dim, index: F._index_fill_number(g, dim, index, 0), source=_slices_back)  # fmt: skip
+       self=lambda g, dim, index: F._index_fill_number(g, dim, index, 0), source=_slices_back,
+       keeps="source_sizes")  # fmt: skip
 
 
 def _index_fill(self: Any, dim: int, index: Any, value: Any) -> Any:

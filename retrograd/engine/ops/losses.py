@@ -279,7 +279,7 @@ def _cdist_slope(g: Any, x1: Any, x2: Any, p: float) -> Any:
 
 
 function(
-    "_cdist", _cdist, node="CdistBackward0", promote="",
+    "_cdist", _cdist, node="CdistBackward0", promote="", keeps="result",
     x1=lambda g, x1, x2, p: F.sum_to_size(F._sum_dim(_cdist_slope(g, x1, x2, p), -2), tuple(x1.shape)),
     x2=lambda g, x1, x2, p: F.sum_to_size(F._sum_dim(-_cdist_slope(g, x1, x2, p), -3), tuple(x2.shape)),
     kinds="w",
@@ -302,7 +302,7 @@ def _pdist_slope(g: Any, self: Any, p: float) -> Any:
     return F._index_backward(slope, sizes, (first,)) - F._index_backward(slope, sizes, (second,))
 
 
-function("_pdist", _pdist, node="PdistBackward0", tensors="self", self=_pdist_slope, kinds="w")
+function("_pdist", _pdist, node="PdistBackward0", tensors="self", self=_pdist_slope, keeps="result", kinds="w")
 
 
 # -- squared differences

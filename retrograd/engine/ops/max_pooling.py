@@ -82,11 +82,12 @@ def _flat_indices(positions: Any, spatial: Sizes, how: MaxHow) -> Any:
     return flat
 
 
-def _max_pool(self: Any, how: MaxHow) -> Any:
+def _max_pool(self: Any, how: MaxHow, asked: Any = None) -> Any:
+    """``asked`` is (stride, whether sizes are rounded up) as the caller gave them, which PyTorch's node shows."""
     return _max_windows(self, how)
 
 
-def _max_pool_with_indices(self: Any, how: MaxHow) -> Any:
+def _max_pool_with_indices(self: Any, how: MaxHow, asked: Any = None) -> Any:
     values, positions = _max_windows(self, how)
     return values, _flat_indices(positions, self.shape[self.ndim - len(how[0]) :], how), positions
 
@@ -99,13 +100,18 @@ def _max_pool_rule(g: Any, positions: Any, self: Any, how: MaxHow) -> Any:
     return F._flat_add(g, wrap(indices) if isinstance(positions, TensorBase) else indices, sizes, dims)
 
 
+def _shown_indices(positions: Any, self: Any, how: MaxHow) -> Any:
+    return wrap(_flat_indices(raw(positions), self.shape[self.ndim - len(how[0]) :], how))
+
+
 for _name in ("MaxPool2DWithIndices", "MaxPool3DWithIndices", "AdaptiveMaxPool2D", "AdaptiveMaxPool3D"):
     function(
-        f"_{_name}", _max_pool, node=f"{_name}Backward0", aux=("positions",), self=_max_pool_rule,
+        f"_{_name}", _max_pool, node=f"{_name}Backward0", aux=("positions",), self=_max_pool_rule, keeps="asked",
+        shown={"result1": _shown_indices},
     )  # fmt: skip
     function(
         f"_{_name}_and_indices", _max_pool_with_indices, node=f"{_name}Backward0", outputs=2, nondiff=(1,),
-        aux=("positions",), self=_max_pool_rule,
+        aux=("positions",), self=_max_pool_rule, keeps="asked", shown={"result1": _shown_indices},
     )  # fmt: skip
 
 
@@ -204,5 +210,5 @@ for _dims in (2, 3):
     )  # fmt: skip
     function(
         f"_fractional_max_pool{_dims}d", _fractional_max_pool, node=f"FractionalMaxPool{_dims}DBackward0",
-        results="values indices", nondiff=(1,), self=_by_index,
+        results="values indices", nondiff=(1,), self=_by_index, keeps="kernel_size",
     )  # fmt: skip

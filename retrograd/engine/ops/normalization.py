@@ -122,7 +122,7 @@ def _sum_lead(x: Any, axes: Sizes) -> Any:
 
 function(
     "_layer_norm", _layer_norm, node="NativeLayerNormBackward0", tensors="input weight bias",
-    joint=_layer_norm_grads, aux=("result1", "result2"),
+    joint=_layer_norm_grads, aux=("result1", "result2"), keeps="bias",
     kinds="f",
 )  # fmt: skip
 
@@ -179,7 +179,7 @@ def _group_norm_formula(g: Any, needs: Any, x: Any, weight: Any, group: int, eps
 
 function(
     "_group_norm", _group_norm, node="NativeGroupNormBackward0", tensors="input weight bias",
-    joint=_group_norm_grads, aux=("result1", "result2"),
+    joint=_group_norm_grads, aux=("result1", "result2"), keeps="input_sizes",
     kinds="f",
 )  # fmt: skip
 
@@ -254,5 +254,7 @@ function(
     node="NativeBatchNormBackward0",
     tensors="input weight bias",
     joint=_batch_norm_grads,
+    keeps="running_mean running_var",
+    arrays="running_mean running_var stats",
     kinds="f",
 )

@@ -21,11 +21,11 @@ def _unpack(self: Any, steps: Any, entries: Any, shape: tuple[int, ...], value: 
 
 
 linear(
-    "_pack_padded", _pack, node="PackPaddedSequenceBackward0",
+    "_pack_padded", _pack, node="PackPaddedSequenceBackward0", arrays="steps entries",
     self=lambda g, self_sizes, steps, entries: F._pad_packed(g, steps, entries, tuple(self_sizes[:2]), 0.0),
 )  # fmt: skip
 linear(
-    "_pad_packed", _unpack, node="CopySlices",
+    "_pad_packed", _unpack, node="CopySlices", arrays="steps entries",
     self=lambda g, steps, entries: F._pack_padded(g, steps, entries),
     jvp=lambda primal, tangents, results: F._pad_packed(tangents[0], *primal[1:4], 0.0),
 )  # fmt: skip

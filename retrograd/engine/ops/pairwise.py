@@ -196,10 +196,10 @@ def _inside(g: Any, keep: Any) -> Any:
     return F._where(keep, g, F.zeros_like(g))
 
 
-elementwise("_clamp_min", lambda self, min: np.maximum(self, min), node="ClampMinBackward0", tensors="self min",
+elementwise("_clamp_min", lambda self, min: np.maximum(self, min), node="ClampMinBackward0", tensors="self min", scalars="min",
             promote="common", self=lambda g, self, min: _inside(g, self >= min), kinds="fiub")  # fmt: skip
 elementwise("_clamp_max", lambda self, max: np.minimum(self, max), node="ClampMaxBackward0", tensors="self max",
-            promote="common", self=lambda g, self, max: _inside(g, self <= max))  # fmt: skip
+            scalars="max", promote="common", self=lambda g, self, max: _inside(g, self <= max))  # fmt: skip
 elementwise(
     "_clamp_min_tensor", lambda self, min: np.maximum(self, min), node="ClampMinBackward1", tensors="self min",
     self=lambda g, self, min: _inside(g, self >= min), min=lambda g, self, min: _inside(g, self < min),

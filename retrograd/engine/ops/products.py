@@ -72,6 +72,7 @@ multilinear(
     "addbmm", lambda self, batch1, batch2, beta=1, alpha=1: _plus(
         self, bmm(batch1, batch2).sum(0, dtype=batch1.dtype), beta, alpha),
     promote="", public=False, inplace=True, jvp=product_added_jvp(lambda a, b: F._sum_dim(F.bmm(a, b), 0)), self=_bias,
+    keeps="batch1_sizes batch2_sizes",
     batch1=lambda g, batch2, alpha: scaled(F.bmm(_spread_batch(g, batch2), adjoint(batch2)), conj(alpha)),
     batch2=lambda g, batch1, alpha: scaled(F.bmm(adjoint(batch1), _spread_batch(g, batch1)), conj(alpha)),
     kinds="fciu",

@@ -283,7 +283,7 @@ def _cholesky_solve_back(g: Any, needs: Any, input2: Any, upper: bool, result: A
     return F.sum_to_size(side, tuple(self_sizes)), F.sum_to_size(factor, tuple(input2.shape))
 
 
-function("cholesky_solve", _cholesky_solve, tensors="self input2", joint=_cholesky_solve_back, kinds="fc")
+function("cholesky_solve", _cholesky_solve, tensors="self input2", joint=_cholesky_solve_back, keeps="self", kinds="fc")
 
 
 def _cholesky_inverse(self: Any, upper: bool = False) -> Any:

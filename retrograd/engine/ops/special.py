@@ -33,7 +33,7 @@ def _row(name: str, kernel: Any, slope: Any, *, node: str | None = None, doc: st
 
 _row("erf", error_function.erf, lambda g, self: g * TWO_OVER_SQRT_PI * F.exp(-self * self), inplace=True)
 _row("erfc", error_function.erfc, lambda g, self: g * -TWO_OVER_SQRT_PI * F.exp(-self * self), inplace=True)
-_row("erfinv", error_function.erfinv, lambda g, result: g * (0.5 * math.sqrt(math.pi)) * F.exp(result * result),
+_row("erfinv", error_function.erfinv, lambda g, self: g * (0.5 * math.sqrt(math.pi)) * F.exp(F.erfinv(self) ** 2),
      inplace=True)  # fmt: skip
 _row("erfcx", error_function.erfcx, lambda g, self, result: g * (2.0 * self * result - TWO_OVER_SQRT_PI),
      node="SpecialErfcxBackward0", public=False, kinds="wiub")  # fmt: skip
@@ -43,7 +43,7 @@ _row("ndtri", error_function.ndtri, lambda g, result: g * SQRT_2PI * F.exp(resul
      node="SpecialNdtriBackward0", public=False, kinds="wiub")  # fmt: skip
 _row("log_ndtr", error_function.log_ndtr,
      lambda g, self: g / F.erfcx(self * -math.sqrt(0.5)) * math.sqrt(2.0 / math.pi),
-     node="SpecialLogNdtrBackward0", public=False, kinds="wiub")  # fmt: skip
+     node="SpecialLogNdtrBackward0", public=False, keeps="result", kinds="wiub")  # fmt: skip
 
 # -- the gamma family
 

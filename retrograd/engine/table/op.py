@@ -19,8 +19,9 @@ import numpy as np
 
 from ..nodes.derived import parts
 from ..nodes.node import NODE_CLASSES
-from ..nodes.opnode import OpNode, show_saved_values
+from ..nodes.opnode import OpNode
 from ..nodes.row_node import make_node_class
+from ..nodes.saved_display import show_saved_values
 from .registry import OPS
 
 Rule = Callable[..., Any]
@@ -102,6 +103,12 @@ class OpDef:
         """Name of the node that the in-place form records, where it differs."""
         self.public: bool = facts.pop("public", not name.startswith("_"))
         """The row is a public function as it stands; otherwise a function in ``overloads`` calls it."""
+        self.arrays = frozenset(str(facts.pop("arrays", "")).split())
+        """Saved parameters that hold arrays, such as indices: they are freed as tensors are."""
+        self.scalars = frozenset(str(facts.pop("scalars", "")).split())
+        """Operands that are always numbers, which PyTorch does not turn into tensors."""
+        self.keeps: tuple[str, ...] = tuple(facts.pop("keeps", "").split())
+        """What PyTorch's node keeps, and shows, beyond what the rules here ask for."""
         self.numbers: bool = facts.pop("numbers", True)
         """Python numbers may be among the operands."""
         self.truth: bool = facts.pop("truth", True)
@@ -111,6 +118,10 @@ class OpDef:
         self.kinds: str = facts.pop("kinds", "")
         """NumPy's letters for the kinds of dtype that torch's kernel takes, of ``fciub``; ``w`` for floats but half;
         empty: all of them."""
+        self.shown: dict[str, Any] = facts.pop("shown", {})
+        """What this row's nodes show beyond ``nodes.shown_names``."""
+        self.in_place_rules: dict[str, Rule] = facts.pop("in_place_rules", {})
+        """Rules of the in-place form by its result, where PyTorch does not keep the value that was overwritten."""
         if facts:
             raise RowError(f"row {name!r}: neither arguments nor facts: {', '.join(sorted(facts))}")
         self._read_tensors(tensors)
@@ -160,17 +171,41 @@ class OpDef:
                 if name not in self.saved_names:
                     self.saved_names.append(name)
             self.rule_args[arg] = tuple(self.saved_names.index(n) for n in asked)
+        for name in self.keeps:
+            self._check_asked("keeps", name)
+            self.saved_names.append(name)
         own = {"result", *self.results, *self.aux}
         self.saved_places = tuple(k for k, name in enumerate(self.saved_names) if name in own)
         """Which of what a node keeps are no operands and no parameters."""
         self.saves_result = not {"result", *self.results}.isdisjoint(self.saved_names)
-        whole = {*self.tensor_names, "result", *self.results, *self.aux}
+        whole = {*self.tensor_names, "result", *self.results, *self.aux, *self.arrays} - self.scalars
         self.tensor_saved = frozenset(n for n in self.saved_names if n in whole)
+        self._read_slots()
+
+    def _read_slots(self) -> None:
+        """Which slots of a node are always filled, and which of them backward frees."""
+        others = [n for n in self.saved_names if n not in self.tensor_saved and parts(n)[1] != "_by_columns"]
+        self.always_saved = frozenset([*others, *self.keeps])
+        optional = [n for n, v in zip(self.params[self.required :], self.defaults, strict=True) if v is None]
+        freed = sorted([n for n in self.saved_names if n in self.tensor_saved], key=optional.__contains__)
+        self.freed_slots = tuple([f"kept_{n}" for n in freed])
+        """Slots that backward frees, the first one for certain; numbers, sizes and tensors that are ``None`` stay."""
+        self.optional_slots = frozenset(f"kept_{n}" for n in optional)
 
     def _check_asked(self, arg: str, name: str) -> None:
         known = {*self.params, *self.aux, *self.results, "result"}
         if name not in known and parts(name)[0] not in self.tensor_names:
             raise RowError(f"row {self.name!r}: the rule for {arg!r} asks for {name!r}, which the operator has not")
+
+    def saved_for(self, edges: Sequence[Any]) -> set[str]:
+        """Names of what a node with these edges keeps: rules of operands without one are never asked."""
+        if self.joint is not None or self.lists or len(self.diff_names) == 1:
+            return set(self.saved_names)
+        wanted = set(self.always_saved)
+        for name, edge in zip(self.diff_names, edges, strict=True):
+            if edge is not None:
+                wanted.update([self.saved_names[i] for i in self.rule_args[name]])
+        return wanted
 
     @functools.cached_property
     def node_class(self) -> type[OpNode]:
@@ -190,7 +225,13 @@ class OpDef:
     @functools.cached_property
     def in_place(self) -> OpDef:
         """The row with the node name of its in-place form."""
-        return self if self.in_place_node is None else self.with_node(self.in_place_node)
+        if self.in_place_node is None:
+            return self
+        twin = self.with_node(self.in_place_node)
+        if self.in_place_rules:
+            twin.rules = self.in_place_rules
+            twin._read_rules()
+        return twin
 
     def with_node(self, node_name: str) -> OpDef:
         """The same operator under another node name (torch's in-place changes of shape have their own)."""

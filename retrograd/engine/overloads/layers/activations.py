@@ -169,7 +169,8 @@ def rrelu(
     """``x`` above 0, ``a * x`` below, with ``a`` drawn from ``[lower, upper)``, or its mean when not training."""
     check_tensor("rrelu", input)
     slopes = _slopes(input, lower, upper, training)
-    return call_inplace(OPS["_rrelu"].in_place, (input, slopes), {}) if inplace else F._rrelu(input, slopes)
+    args = input, slopes, lower, upper, training
+    return call_inplace(OPS["_rrelu"].in_place, args, {}) if inplace else F._rrelu(*args)
 
 
 def rrelu_(input: Any, lower: float = 1 / 8, upper: float = 1 / 3, training: bool = False) -> Any:  # noqa: A002

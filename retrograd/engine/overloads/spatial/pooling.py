@@ -52,6 +52,11 @@ def pooled_sizes(spatial: Any, kernel: Sizes, stride: Sizes, padding: Sizes, dil
     return tuple(sizes)
 
 
+def _asked(stride: Any, dims: int, ceil: bool) -> tuple[Sizes, bool]:
+    """Stride, empty where none is given, and rounding, as PyTorch's nodes keep them."""
+    return () if stride in (None, [], ()) else sizes_of(stride, dims, "stride"), ceil
+
+
 def _max_how(x: Any, dims: int, kernel: Any, stride: Any, padding: Any, dilation: Any, ceil: bool) -> Any:
     kernel = sizes_of(kernel, dims, "kernel_size")
     stride = kernel if stride in (None, [], ()) else sizes_of(stride, dims, "stride")
@@ -60,8 +65,8 @@ def _max_how(x: Any, dims: int, kernel: Any, stride: Any, padding: Any, dilation
     return kernel, stride, padding, dilation, count
 
 
-def _max_pool(x: Any, how: Any, row: str, indices: bool) -> Any:
-    return getattr(F, f"{row}_and_indices")(x, how) if indices else getattr(F, row)(x, how)
+def _max_pool(x: Any, how: Any, row: str, indices: bool, asked: Any = None) -> Any:
+    return getattr(F, f"{row}_and_indices")(x, how, asked) if indices else getattr(F, row)(x, how, asked)
 
 
 def _max_pool_of(dims: int) -> Any:
@@ -72,10 +77,12 @@ def _max_pool_of(dims: int) -> Any:
         """The largest element of each window; with ``return_indices`` also where it stands."""
         _check_input(input, dims, f"max_pool{dims}d")
         how = _max_how(input, dims, kernel_size, stride, padding, dilation, ceil_mode)
+        given, ceil = asked = _asked(stride, dims, ceil_mode)
         if dims > 1:
-            return _max_pool(input, how, f"_MaxPool{dims}DWithIndices", return_indices)
+            return _max_pool(input, how, f"_MaxPool{dims}DWithIndices", return_indices, asked)
         flat = tuple((lone, *sizes) for lone, sizes in zip((1, 1, 0, 1, 1), how, strict=True))
-        found = _max_pool(F.unsqueeze(input, -2), flat, "_MaxPool2DWithIndices", return_indices)
+        asked = (1, *given) if given else (), ceil
+        found = _max_pool(F.unsqueeze(input, -2), flat, "_MaxPool2DWithIndices", return_indices, asked)
         return _without(found, -2)
 
     return max_pool
@@ -103,14 +110,16 @@ def _avg_pool(x: Any, dims: int, how: tuple[Any, ...]) -> Any:
     kernel, stride, padding, ceil, include_pad, override = how
     _check_input(x, dims, f"avg_pool{dims}d")
     kernel = sizes_of(kernel, dims, "kernel_size")
-    stride = kernel if stride in (None, [], ()) else sizes_of(stride, dims, "stride")
+    asked = _asked(stride, dims, ceil)
+    stride = asked[0] or kernel
     padding = sizes_of(padding, dims, "padding")
     refuse(override == 0, "divisor must be not zero")
     count = pooled_sizes(x.shape[-dims:], kernel, stride, padding, (1,) * dims, ceil=ceil)
     if dims == 1:
         flat = ((1, *kernel), (1, *stride), (0, *padding), (1, *count), include_pad, override)
-        return F._squeeze_dim(F._avg_pool2d(F.unsqueeze(x, -2), flat), -2)
-    return getattr(F, f"_avg_pool{dims}d")(x, (kernel, stride, padding, count, include_pad, override))
+        asked = (1, *asked[0]) if asked[0] else (), ceil
+        return F._squeeze_dim(F._avg_pool2d(F.unsqueeze(x, -2), flat, asked), -2)
+    return getattr(F, f"_avg_pool{dims}d")(x, (kernel, stride, padding, count, include_pad, override), asked)
 
 
 def avg_pool1d(
