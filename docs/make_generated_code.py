@@ -19,7 +19,8 @@ def examples() -> dict[str, list[str]]:
     """Return what is generated for the example row, by the name that its block has on the page."""
     rg.zeros(1)  # the engine attaches its operators on first use
     op = OPS[ROW]
-    return {"call": CallSource(op, {}, "operator").lines(), "node": NodeClassSource(op, {}, result_slots(op)).lines()}
+    node = NodeClassSource(op, {}, result_slots(op), inlined=True)
+    return {"call": CallSource(op, {}, "operator").lines(), "node": node.lines()}
 
 
 def page(text: str) -> str:

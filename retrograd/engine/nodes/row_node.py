@@ -57,8 +57,8 @@ def slot_values(op: Any, values: Any) -> Any:
 
 
 def is_plain(op: Any) -> bool:
-    """Whether the sweep of a row's nodes can be generated: no lists, no names that the generated code uses, one output (or several
-    of which none is saved)."""
+    """Whether the sweep of a row's nodes can be generated: no lists, no names that the generated code uses, one output
+    (or several of which none is saved)."""
     names = {*op.params, *op.aux}
     return (op.outputs == 1 or not op.saves_result) and not op.lists and bool(op.diff_names) and not names & _TAKEN
 

@@ -26,7 +26,10 @@ _LISTS = frozenset({
 })  # fmt: skip
 """Nodes whose dimensions are a list in PyTorch, also when there is one."""
 _REDUCTIONS = {"none": 0, "mean": 1, "sum": 2}
-_WHOLE = frozenset("dim dims dim0 dim1 dim2 shifts ignore_index padding_idx offset pad".split())
+_WHOLE = frozenset({
+    "dim", "dims", "dim0", "dim1", "dim2", "dimension", "shifts", "ignore_index", "padding_idx", "offset", "pad",
+    "index", "diagonal", "k", "input_lengths", "target_lengths",
+})  # fmt: skip
 """Parameters that are whole numbers in PyTorch and never a ``Scalar``."""
 
 
@@ -82,6 +85,8 @@ def shown_value(node: OpNode, name: str) -> Any:
         return wrapped_number(value)
     if name in op.tensor_saved and name not in op.arrays:
         return value
+    if name in op.arrays and isinstance(value, np.ndarray):
+        return wrap(value)
     return shown_parameter(op.node_name, name, value)
 
 
@@ -95,12 +100,16 @@ def shown_handle(node: OpNode, name: str, part: int | None = None) -> Any:
     """The record of a saved tensor, on which hooks can be set after the fact; of a list of tensors a tuple of them."""
     value = _kept(node, name)
     if value is FREED:
+        if name in node.op.lists or name in node.op.array_lists:
+            raise RuntimeError(SECOND_TIME)
         handle = SavedTensor(None)
         handle.release()
         return handle
     several = isinstance(value, (list, tuple))
-    handles = [_as_handle(node, name, v, nr) for nr, v in enumerate(value if several else (value,))]
-    setattr(node, "kept_" + name, type(value)(handles) if several else handles[0])
+    values = value if several else (value,)
+    handles = [_as_handle(node, name, v, nr) for nr, v in enumerate(values)]
+    kept = [v if v is None or isinstance(v, slice) else handle for v, handle in zip(values, handles, strict=True)]
+    setattr(node, "kept_" + name, type(value)(kept) if several else kept[0])
     storage.stamp_write()  # only ``_run`` reads handles: it is asked from now on
     return (tuple(handles) if part is None else handles[part]) if several else handles[0]
 
@@ -119,9 +128,8 @@ def _as_handle(node: OpNode, name: str, value: Any, nr: int) -> Any:
         if node._sigs[nr] is None:
             return SavedTensor(wrap(value))
         return SavedTensor(unpack_output(value, node, nr, node._need_storages()), is_output=True, nr=nr)
-    if name in node.op.arrays and not isinstance(value, (np.ndarray, list)):
-        return value
-    return SavedTensor(None if value is None else wrapped_number(value))
+    missing = value is None or isinstance(value, slice)  # among indices, a slice stands where PyTorch has no tensor
+    return SavedTensor(None if missing else wrapped_number(value))
 
 
 def shown_parameter(node_name: str, name: str, value: Any) -> Any:
@@ -131,6 +139,8 @@ def shown_parameter(node_name: str, name: str, value: Any) -> Any:
     """
     if name == "indices" and not isinstance(value, np.ndarray):
         return shown_indices(value)
+    if name == "ord" and isinstance(value, int):
+        return float(value)
     if name == "reduction":
         return _REDUCTIONS.get(value, value)
     if isinstance(value, Size):
@@ -138,12 +148,13 @@ def shown_parameter(node_name: str, name: str, value: Any) -> Any:
     if name in _WHOLE:
         if node_name in _LISTS and isinstance(value, int):
             value = (value,)
-        return tuple([_unsigned(v) for v in value]) if isinstance(value, (tuple, list)) else _unsigned(value)
+        several = isinstance(value, (tuple, list, np.ndarray))
+        return tuple([_unsigned(v) for v in value]) if several else _unsigned(value)
     return value
 
 
 def _unsigned(value: Any) -> Any:
-    return value + 2**64 if isinstance(value, int) and value < 0 else value
+    return int(value) % 2**64 if isinstance(value, (int, np.integer)) else value
 
 
 def shown_indices(value: Any) -> tuple[Any, ...]:

@@ -65,6 +65,7 @@ _MAXIMA: Shown = (
     },
 )
 
+_FACTOR: dict[str, Source] = {"scales": lambda scales: None if scales is None else scales[0]}
 _SOURCE_DIM: Shown = ("source_sizes", {"source_dim": lambda source_sizes: len(source_sizes)})
 _PIECES: Shown = ("split_size", {"split_sizes": lambda split_size: tuple(split_size)})
 
@@ -94,6 +95,14 @@ SHOWN: dict[str, Shown] = {
     "ChannelShuffleBackward0": ("self_sizes", {}),
     "CholeskySolveBackward0": ("self_sizes", {}),
     "ConvolutionBackward0": ("bias_sizes", {"bias_sym_sizes_opt": lambda bias_sizes: bias_sizes or (0,)}),
+    "EmbeddingBagBackward0": (
+        "weight_sizes per_sample how rarity winners",
+        {
+            "per_sample_weights": "per_sample",
+            "weight_sym_argsize_0": lambda weight_sizes: weight_sizes[0],
+            "sparse": lambda: False,
+        },
+    ),
     "EmbeddingBackward0": (
         "weight_sizes",
         {"weight_sym_argsize_0": lambda weight_sizes: weight_sizes[0], "sparse": lambda: False},
@@ -171,16 +180,21 @@ SHOWN: dict[str, Shown] = {
     "SplitWithSizesBackward0": _PIECES,
     "SplitWithSizesBackward0_copy": _PIECES,
     "StdMeanBackward0": _results("result0"),
-    "TriangularSolveBackward0": ("self result other_sizes left", {"A": "self", "solution": "result"}),
+    "TriangularSolveBackward0": (
+        "self result other other_sizes left",
+        {"A": "self", "self": "other", "solution": "result"},
+    ),
+    "TrilinearBackward0": ("input1 input2 weight", {"i1": "input1", "i2": "weight", "i3": "input2"}),
     "UnsafeSplitWithSizesBackward0": _PIECES,
     "UpsampleBicubic2DAaBackward0": _resized("hw"),
     "UpsampleBicubic2DBackward0": _resized("hw"),
     "UpsampleBilinear2DAaBackward0": _resized("hw"),
     "UpsampleBilinear2DBackward0": _resized("hw"),
-    "UpsampleNearest1DBackward0": ("align_corners", {}),
+    "UpsampleLinear1DBackward0": ("", _FACTOR),
+    "UpsampleNearest1DBackward0": ("align_corners", _FACTOR),
     "UpsampleNearest2DBackward0": _resized("hw", "scales align_corners"),
     "UpsampleNearest3DBackward0": _resized("dhw", "scales align_corners"),
-    "UpsampleNearestExact1DBackward0": ("align_corners", {}),
+    "UpsampleNearestExact1DBackward0": ("align_corners", _FACTOR),
     "UpsampleNearestExact2DBackward0": _resized("hw", "scales align_corners"),
     "UpsampleNearestExact3DBackward0": _resized("dhw", "scales align_corners"),
     "UpsampleTrilinear3DBackward0": _resized("dhw"),

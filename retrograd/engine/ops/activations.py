@@ -124,7 +124,7 @@ elementwise("threshold", _threshold, tensors="self", inplace=True, public=False,
             self=lambda g, self, threshold: F._kept(g, self <= threshold, False), kinds="fiu")  # fmt: skip
 
 
-def _hardtanh(self: Any, min_val: float = -1.0, max_val: float = 1.0) -> Any:
+def _hardtanh(self: Any, min_val: float = -1, max_val: float = 1) -> Any:
     if min_val > max_val:
         raise ValueError(f"min_val cannot be greater than max_val, but they are {min_val} and {max_val}")
     return np.minimum(np.maximum(self, self.dtype.type(min_val)), self.dtype.type(max_val))
@@ -274,7 +274,7 @@ def _mish_slope(g: Any, self: Any) -> Any:
     return g * (t + self * F.sigmoid(self) * (1 - t * t))
 
 
-def _softplus(self: Any, beta: float = 1.0, threshold: float = 20.0) -> Any:
+def _softplus(self: Any, beta: float = 1, threshold: float = 20) -> Any:
     scaled = self * self.dtype.type(beta)
     return np.where(scaled > real_number(threshold), self, _log_one_plus_exp(scaled) / beta).astype(self.dtype)
 

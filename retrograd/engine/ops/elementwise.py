@@ -128,11 +128,15 @@ def whole_divisor(self: Any, other: Any) -> Any:
     return other
 
 
-def _div_floor(self: Any, other: Any) -> Any:
+def _floor_divide(self: Any, other: Any) -> Any:
+    """Division rounded down."""
     return np.floor_divide(self, whole_divisor(self, other))
 
 
-def _div_trunc(self: Any, other: Any) -> Any:
+def _div_rounded(self: Any, other: Any, rounding_mode: str) -> Any:
+    """Division rounded down (``"floor"``) or towards zero (``"trunc"``)."""
+    if rounding_mode == "floor":
+        return _floor_divide(self, other)
     whole_divisor(self, other)
     if np.result_type(self, other).kind in "iu":
         quotient = np.floor_divide(self, other)
@@ -146,15 +150,10 @@ def zero_gradient(g: Any) -> Any:
 
 
 elementwise(
-    "_div_floor",
-    _div_floor,
-    node="DivBackward2",
-    promote="common",
-    self=zero_gradient,
-    other=zero_gradient,
-    kinds="fiu",
-)
-elementwise("_div_trunc", _div_trunc, node="DivBackward2", promote="common", self=zero_gradient, other=zero_gradient)
+    "_div_rounded", _div_rounded, node="DivBackward2", tensors="self other", promote="common", kinds="fiu",
+    self=lambda g, other, rounding_mode: zero_gradient(g), other=lambda g, self, other: zero_gradient(g),
+)  # fmt: skip
+underivable("floor_divide", _floor_divide, tensors="self other", promote="common", inplace=True, kinds="fiu")
 elementwise("neg", np.negative, self=lambda g: -g, inplace=True)
 
 
@@ -450,14 +449,8 @@ for _name, _round in {"floor": np.floor, "ceil": np.ceil, "trunc": np.trunc}.ite
     elementwise(_name, _round, self=zero_gradient, inplace=True, kinds="fiu")
 
 
-def _floor_divide(self: Any, other: Any) -> Any:
-    """Division rounded down."""
-    return np.floor_divide(self, whole_divisor(self, other))
-
-
-underivable("floor_divide", _floor_divide, tensors="self other", promote="common", inplace=True, kinds="fiu")
 elementwise(
     "remainder", lambda self, other: np.remainder(self, whole_divisor(self, other)), node="RemainderBackward1",
-    self=lambda g: g, other=lambda g, self, other: -g * F._div_floor(self, other), inplace=True,
+    self=lambda g: g, other=lambda g, self, other: -g * F._div_rounded(self, other, "floor"), inplace=True,
     kinds="fiu",
 )  # fmt: skip

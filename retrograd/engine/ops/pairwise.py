@@ -126,7 +126,7 @@ def _remainder(self: Any, other: Any) -> Any:
 
 elementwise(
     "_fmod_tensor", _fmod, node="FmodBackward1", promote="common",
-    self=lambda g: g, other=lambda g, self, other: -g * F._div_trunc(self, other),
+    self=lambda g: g, other=lambda g, self, other: -g * F._div_rounded(self, other, "trunc"),
     kinds="fiu",
 )  # fmt: skip
 elementwise("_fmod_number", _fmod, node="FmodBackward0", tensors="self other", promote="common", self=lambda g: g)
@@ -196,7 +196,8 @@ def _inside(g: Any, keep: Any) -> Any:
     return F._where(keep, g, F.zeros_like(g))
 
 
-elementwise("_clamp_min", lambda self, min: np.maximum(self, min), node="ClampMinBackward0", tensors="self min", scalars="min",
+elementwise("_clamp_min", lambda self, min: np.maximum(self, min), node="ClampMinBackward0", tensors="self min",
+            scalars="min",
             promote="common", self=lambda g, self, min: _inside(g, self >= min), kinds="fiub")  # fmt: skip
 elementwise("_clamp_max", lambda self, max: np.minimum(self, max), node="ClampMaxBackward0", tensors="self max",
             scalars="max", promote="common", self=lambda g, self, max: _inside(g, self <= max))  # fmt: skip

@@ -148,7 +148,8 @@ for _name, _node in (
     ("_solve_triangular", "LinalgSolveTriangularBackward0"),
     ("_triangular_solve", "TriangularSolveBackward0"),
 ):
-    function(_name, _solve_triangular, node=_node, self=_triangular_self, other=_triangular_other)
+    _kept = "other" if _name == "_triangular_solve" else ""
+    function(_name, _solve_triangular, node=_node, self=_triangular_self, other=_triangular_other, keeps=_kept)
 
 
 # -- inverse and determinants

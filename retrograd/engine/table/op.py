@@ -103,8 +103,10 @@ class OpDef:
         """Name of the node that the in-place form records, where it differs."""
         self.public: bool = facts.pop("public", not name.startswith("_"))
         """The row is a public function as it stands; otherwise a function in ``overloads`` calls it."""
-        self.arrays = frozenset(str(facts.pop("arrays", "")).split())
-        """Saved parameters that hold arrays, such as indices: they are freed as tensors are."""
+        arrays = str(facts.pop("arrays", "")).split()
+        self.arrays = frozenset(name.rstrip("*") for name in arrays)
+        """Saved parameters that hold arrays (``name*``: a tuple of them and others): they are freed as tensors are."""
+        self.array_lists = frozenset(name.rstrip("*") for name in arrays if name.endswith("*"))
         self.scalars = frozenset(str(facts.pop("scalars", "")).split())
         """Operands that are always numbers, which PyTorch does not turn into tensors."""
         self.keeps: tuple[str, ...] = tuple(facts.pop("keeps", "").split())
@@ -186,11 +188,20 @@ class OpDef:
         """Which slots of a node are always filled, and which of them backward frees."""
         others = [n for n in self.saved_names if n not in self.tensor_saved and parts(n)[1] != "_by_columns"]
         self.always_saved = frozenset([*others, *self.keeps])
-        optional = [n for n, v in zip(self.params[self.required :], self.defaults, strict=True) if v is None]
-        freed = sorted([n for n in self.saved_names if n in self.tensor_saved], key=optional.__contains__)
+        freed = [n for n in self.saved_names if n in self.tensor_saved]
+        optional = self._may_be_none(freed)
+        freed.sort(key=optional.__contains__)
         self.freed_slots = tuple([f"kept_{n}" for n in freed])
         """Slots that backward frees, the first one for certain; numbers, sizes and tensors that are ``None`` stay."""
         self.optional_slots = frozenset(f"kept_{n}" for n in optional)
+
+    def _may_be_none(self, names: list[str]) -> list[str]:
+        """Which tensors a caller can leave out: in rows of one formula only those that are ``None`` by default."""
+        own = {*self.tensor_names[:1], "result", *self.results, *self.aux}
+        if self.kind == "function" or self.joint is not None:
+            return [n for n in names if n not in own]
+        none = [n for n, v in zip(self.params[self.required :], self.defaults, strict=True) if v is None]
+        return [n for n in names if n in none]
 
     def _check_asked(self, arg: str, name: str) -> None:
         known = {*self.params, *self.aux, *self.results, "result"}

@@ -76,10 +76,10 @@ def activation(
 
 activation("relu", twin=True)
 activation("leaky_relu", twin=True)
-activation("relu6", row="hardtanh", fixed=(0.0, 6.0))
+activation("relu6", row="hardtanh", fixed=(0, 6))
 activation("hardtanh", twin=True)
 activation("elu", parameters=("alpha",), twin=True)
-activation("selu", row="elu", fixed=(SELU_ALPHA, SELU_SCALE, 1.0), top=True, twin=True)
+activation("selu", row="elu", fixed=(SELU_ALPHA, SELU_SCALE, 1), top=True, twin=True)
 activation("celu", top=True, twin=True)
 activation("threshold", top=True, twin=True)
 activation("hardsigmoid")

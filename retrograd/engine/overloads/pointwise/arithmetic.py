@@ -30,22 +30,25 @@ def div(input: Any, other: Any, *, rounding_mode: str | None = None) -> Any:  # 
     if isinstance(input, Number):
         input = as_tensor_operand(input)  # noqa: A001
     check_tensor("div", input)
-    return _rounded(rounding_mode)(input, operand_of(other))
+    row, args = _division(input, other, rounding_mode)
+    return row(*args)
 
 
-def _rounded(rounding_mode: str | None) -> Any:
-    rows = {None: "div", "floor": "_div_floor", "trunc": "_div_trunc"}
-    if rounding_mode not in rows:
+def _division(self: Any, other: Any, rounding_mode: str | None) -> tuple[Any, tuple[Any, ...]]:
+    """The row that divides, and its arguments."""
+    if rounding_mode is None:
+        return OPS["div"], (self, operand_of(other))
+    if rounding_mode not in ("floor", "trunc"):
         raise RuntimeError(
             f"div expected rounding_mode to be one of None, 'trunc', or 'floor' but found '{rounding_mode}'"
         )
-    return OPS[rows[rounding_mode]]
+    return OPS["_div_rounded"], (self, operand_of(other), rounding_mode)
 
 
 @public("div_", function=False)
 def div_(self: Any, other: Any, *, rounding_mode: str | None = None) -> Any:
     """In-place division."""
-    return call_inplace(_rounded(rounding_mode), (self, operand_of(other)), {})
+    return call_inplace(*_division(self, other, rounding_mode), {})
 
 
 public("divide_", function=False)(div_)

@@ -27,8 +27,9 @@ for _name, _node in {
     "random_from": "RandomBackward0",
 }.items():  # fmt: skip
     linear(f"_overwrite_{_name}", lambda self, values: values, tensors="self", self=zero_gradient, node=_node)
-for _name, _node in {"poisson": "PoissonBackward0", "mean": "NormalBackward1", "std": "NormalBackward2"}.items():
-    linear(f"_drawn_{_name}", lambda self, values: values, tensors="self", self=zero_gradient, node=_node)
+linear("_drawn_poisson", lambda self, values: values, tensors="self", self=zero_gradient, node="PoissonBackward0")
+linear("_drawn_mean", lambda mean, values: values, mean=lambda g, mean_sizes: zero_gradient(g), node="NormalBackward1")
+linear("_drawn_std", lambda std, values: values, std=lambda g, std_sizes: zero_gradient(g), node="NormalBackward2")
 linear(
     "_drawn_mean_std", lambda mean, std, values: values, node="NormalBackward3", tensors="mean std",
     mean=lambda g, mean_sizes: F.sum_to_size(F.zeros_like(g), tuple(mean_sizes)),

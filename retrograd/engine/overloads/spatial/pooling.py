@@ -77,11 +77,11 @@ def _max_pool_of(dims: int) -> Any:
         """The largest element of each window; with ``return_indices`` also where it stands."""
         _check_input(input, dims, f"max_pool{dims}d")
         how = _max_how(input, dims, kernel_size, stride, padding, dilation, ceil_mode)
-        given, ceil = asked = _asked(stride, dims, ceil_mode)
+        asked = _asked(stride, dims, ceil_mode)
         if dims > 1:
             return _max_pool(input, how, f"_MaxPool{dims}DWithIndices", return_indices, asked)
         flat = tuple((lone, *sizes) for lone, sizes in zip((1, 1, 0, 1, 1), how, strict=True))
-        asked = (1, *given) if given else (), ceil
+        asked = flat[1], ceil_mode
         found = _max_pool(F.unsqueeze(input, -2), flat, "_MaxPool2DWithIndices", return_indices, asked)
         return _without(found, -2)
 
@@ -117,8 +117,7 @@ def _avg_pool(x: Any, dims: int, how: tuple[Any, ...]) -> Any:
     count = pooled_sizes(x.shape[-dims:], kernel, stride, padding, (1,) * dims, ceil=ceil)
     if dims == 1:
         flat = ((1, *kernel), (1, *stride), (0, *padding), (1, *count), include_pad, override)
-        asked = (1, *asked[0]) if asked[0] else (), ceil
-        return F._squeeze_dim(F._avg_pool2d(F.unsqueeze(x, -2), flat, asked), -2)
+        return F._squeeze_dim(F._avg_pool2d(F.unsqueeze(x, -2), flat, (flat[1], ceil)), -2)
     return getattr(F, f"_avg_pool{dims}d")(x, (kernel, stride, padding, count, include_pad, override), asked)
 
 
