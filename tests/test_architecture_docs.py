@@ -105,6 +105,47 @@ def test_links_in_the_docs_lead_somewhere() -> None:
     assert broken == []
 
 
+FOLDERS = ("", "retrograd", "retrograd/inspect", "retrograd/inspect/sources", "retrograd/inspect/render",
+           "retrograd/inspect/diagnose", "retrograd/engine", "tests", "docs", "benchmarks")  # fmt: skip
+"""Where paths in the documents may begin."""
+NOT_IN_THE_TREE = ("retrograd/_samples/", ".venv/", "graphs.py")
+"""Paths that an installation makes, and a file that whoever runs a benchmark brings."""
+
+
+def is_in_the_tree(name: str) -> bool:
+    """Whether a path, from one of the folders, or a bare file name, from any of them, is that of a file or folder."""
+    parts = ("retrograd", "tests", "docs", "benchmarks", "sample_graphs")
+    if "/" not in name:
+        return any(any((ROOT / part).rglob(name)) for part in parts)
+    name = re.sub(r"\.[A-Z]\w*$", "", name)  # a class in a module: `tensors/dtypes.Sig`
+    return any(any((ROOT / folder).glob(name.rstrip("/") + end)) for folder in FOLDERS for end in ("", ".py"))
+
+
+def test_files_named_in_the_docs_exist() -> None:
+    """Every path and file name that stands in backticks is there; `x/y` may leave out where it begins, and `.py`."""
+    named = re.compile(r"`([\w.*-]+/[\w./*-]*|[\w*-]+\.(?:py|md|js|json|txt|tsv))`")
+    documents = [ROOT / "CONTRIBUTING.md", ROOT / "benchmarks" / "README.md"]
+    documents += [ROOT / "docs" / f"{name}.md" for name in ("architecture", "engine", "decisions", "generated_code")]
+    gone = [
+        f"{path.name}: {name}"
+        for path in documents
+        for name in named.findall(re.sub(r"```.*?```", "", path.read_text(encoding="utf-8"), flags=re.DOTALL))
+        if not name.startswith(NOT_IN_THE_TREE) and not is_in_the_tree(name)
+    ]
+
+    assert gone == []
+
+
+def test_map_of_the_inspector_is_whole() -> None:
+    """docs/architecture.md names every file of the inspector's rooms that are explained file by file."""
+    words = re.findall(r"`([\w./]+)`", (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8"))
+    known = {word.rpartition("/")[2].removesuffix(".py") for word in words}
+    rooms = ("inspect", "inspect/sources", "inspect/sources/torch_", "inspect/program")
+    files = [path for room in rooms for path in (ROOT / "retrograd" / room).glob("*.py") if path.name != "__init__.py"]
+
+    assert sorted(path.stem for path in files if path.stem not in known) == []
+
+
 def test_example_of_the_engine_runs() -> None:
     """The first example in docs/engine.md is a program that runs, and its comment on the graph is true."""
     text = (ROOT / "docs" / "engine.md").read_text(encoding="utf-8")

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import math
+import re
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -12,6 +14,7 @@ import retrograd as rg
 from retrograd.inspect.figure_schedule import AT_FIRST, EVERY, FigureSchedule
 from retrograd.inspect.sources import array_values
 
+ROOT = Path(__file__).resolve().parent.parent
 SAMPLED = ("grad_min", "grad_max", "grad_mean", "zero_share", "out_zero_share")
 ALWAYS = ("grad_norm", "nan_count", "inf_count", "out_norm", "out_nan_count", "out_inf_count", "out_tiny_share")
 RUNS = 2 * EVERY + 1
@@ -44,6 +47,14 @@ def test_schedule():
 
     assert [run for run in range(40) if schedule.takes_all(run)] == [0, 1, 17, 34]
     assert all(FigureSchedule(always=True).takes_all(run) for run in range(40))
+
+
+def test_the_documents_tell_the_schedule() -> None:
+    """docs/usage.md names the runs in which every figure is taken, wherever it speaks of them."""
+    told = re.findall(r"first (\d+) and every\s(\d+)th", (ROOT / "docs" / "usage.md").read_text(encoding="utf-8"))
+
+    assert len(told) == 2
+    assert set(told) == {(str(AT_FIRST), str(EVERY))}
 
 
 @pytest.mark.parametrize("several", [2, 3, 4, 6])
