@@ -43,8 +43,8 @@ class Taken(NamedTuple):
 
     sequence: list[int]
     """Rows of the nodes that ran, in that order."""
-    runs: Array
-    """For each hook before a node the row, and when our looking began and ended."""
+    runs: list[int]
+    """For each hook before a node the row, and when our looking began and ended, by turns."""
     ends: dict[int, int]
     """Row -> when the hook after it began, where there is one."""
     started: int
@@ -81,24 +81,25 @@ def measured_columns(taken: Taken) -> Columns:
 
 
 def live_columns(
-    size: int, runs: Sequence[tuple[int, int, int]], before: dict[int, tuple[int, ...]], saved_bytes: Column | None
+    size: int, runs: Sequence[int], before: dict[int, tuple[int, ...]], saved_bytes: Column | None
 ) -> Columns:
     """Return order and times of the nodes that have run so far; the last one is still running."""
     order: Column = [None] * size
     times: Column = [None] * size
     seen, count = list(runs), 0
-    for place, (row, _, ran) in enumerate(seen):
+    for place in range(0, len(seen) - 2, 3):
+        row, _, ran = seen[place : place + 3]
         for one in (*before.get(row, ()), row):
             order[one], count = count, count + 1
-        if place + 1 < len(seen):
-            times[row] = (seen[place + 1][1] - ran) / 1e3
+        if place + 4 < len(seen):
+            times[row] = (seen[place + 4] - ran) / 1e3
     columns = {"order": order, "time_us": times}
     return columns if saved_bytes is None else {**columns, "saved_bytes": saved_bytes}
 
 
 def _put_times(columns: Columns, taken: Taken) -> None:
     """Write when each node ran; its time ends with our hook after it, else where the next node's begins."""
-    rows, begins, ran = taken.runs.T
+    rows, begins, ran = np.array(taken.runs, np.int64).reshape(-1, 3).T
     following = np.append(begins[1:], taken.finished)[: len(rows)]
     if taken.ends:
         own = np.full(len(columns["order"]), taken.finished)

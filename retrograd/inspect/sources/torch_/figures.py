@@ -90,10 +90,6 @@ def _nothing() -> None:
     """Stand for a reference to what is gone."""
 
 
-def _taken_no_more(key: int, place: Place, address: int) -> None:
-    """Stand for what takes gradients down, which refers to what it takes them for."""
-
-
 class GradientFigures:
     """Takes gradients down, each under a key that its layout may have a place for."""
 
@@ -103,8 +99,8 @@ class GradientFigures:
         self._room = memory.take(layout.size) if whole else np.empty(0, np.uint8)
         self._waiting: list[dict[int, int]] = [{} for _ in layout.groups]
         """For each group of places the keys of the gradients that lie there, by place."""
-        self._norms: list[tuple[int, float, int]] = []
-        """Key, sum of squares and length of the gradients of which no more is taken."""
+        self._norms: list[float] = []
+        """Key, sum of squares and length, by turns, of the gradients of which no more is taken."""
         self._keys: list[int] = []
         """Of the gradients that were worked out, in the order of ``_done``."""
         self._done: list[Array] = []
@@ -113,51 +109,53 @@ class GradientFigures:
         self._found: Worked | None = None
         self._rows: dict[int, int] | None = None
         """Key -> row of what was found, once somebody asks for one."""
-        self._note = self._copier() if whole else self._multiplier()
-        """Takes down a gradient that is what its place expects, by its address."""
 
     def taker(self) -> Callable[[int, Place | None, Any], None]:
         """Return what takes a gradient down; most are plain, and of the length that is known."""
-        address_of, note, add = self._readable.address_of, self._note, self._add
+        return self._copier() if self._whole else self._multiplier()
+
+    def _copier(self) -> Callable[[int, Place | None, Any], None]:
+        """Return what copies a gradient to its place."""
+        address_of, add, flush = self._readable.address_of, self._add, self._flush
+        waiting, base, copy = self._waiting, self._room.ctypes.data, ctypes.memmove
 
         def take(key: int, place: Place | None, gradient: Any) -> None:
             try:
                 address = 0 if place is None else address_of(gradient, place.size)
-                if place is not None and address:
-                    note(key, place, address)
-                else:
+                if place is None or not address:
                     add(key, gradient)
+                    return
+                there = waiting[place.group]
+                if place.slot in there:
+                    flush(place.group)
+                copy(base + place.offset, address, place.size)
+                there[place.slot] = key
             except Exception as problem:  # what goes wrong is no business of the program
                 note_problem(problem)
 
         return take
 
-    def _copier(self) -> Callable[[int, Place, int], None]:
-        """Return what copies a gradient to its place."""
-        waiting, base, copy, flush = self._waiting, self._room.ctypes.data, ctypes.memmove, self._flush
+    def _multiplier(self) -> Callable[[int, Place | None, Any], None]:
+        """Return what adds up the squares of a gradient; if they are no ordinary number, every figure is taken."""
+        address_of, add = self._readable.address_of, self._add
+        array, product, norms = np.ndarray, np.vdot, self._norms
 
-        def note(key: int, place: Place, address: int) -> None:
-            there = waiting[place.group]
-            if place.slot in there:
-                flush(place.group)
-            copy(base + place.offset, address, place.size)
-            there[place.slot] = key
+        def take(key: int, place: Place | None, gradient: Any) -> None:
+            try:
+                address = 0 if place is None else address_of(gradient, place.size)
+                if place is None or not address:
+                    add(key, gradient)
+                    return
+                flat = array(place.length, place.dtype, place.memory(address))
+                squares = float(product(flat, flat)) if place.length <= _QUICK else sum_of_squares(flat, _QUICK)
+                if LEAST < squares < MOST:
+                    norms.extend((key, squares, place.length))
+                else:
+                    add(key, gradient)
+            except Exception as problem:
+                note_problem(problem)
 
-        return note
-
-    def _multiplier(self) -> Callable[[int, Place, int], None]:
-        """Return what adds up the squares of a gradient; if they are no ordinary number, it takes every figure."""
-        array, norms = np.ndarray, self._norms.append
-
-        def note(key: int, place: Place, address: int) -> None:
-            flat = array(place.length, place.dtype, place.memory(address))
-            squares = sum_of_squares(flat, _QUICK)
-            if LEAST < squares < MOST:
-                norms((key, squares, place.length))
-            else:
-                self._take_all(key, flat, place.dtype.name)
-
-        return note
+        return take
 
     def _add(self, key: int, gradient: Any) -> None:
         """Take a gradient of any sort down, unless it has no entries that can be read."""
@@ -168,7 +166,7 @@ class GradientFigures:
         flat, wide = found.ravel(order="K"), gradient.dtype in readable.wide
         squares = 0.0 if self._whole or not wide else sum_of_squares(flat, _QUICK)
         if LEAST < squares < MOST:
-            self._norms.append((key, squares, flat.size))
+            self._norms.extend((key, squares, flat.size))
         else:
             self._take_all(key, flat, str(gradient.dtype).rpartition(".")[2])
 
@@ -199,11 +197,8 @@ class GradientFigures:
 
     def end(self) -> None:
         """The run is over: what was copied may wait, and is gone at once when nobody can read it any more."""
-        self._note = _taken_no_more
         if self._whole:
             self._memory.keep(self)
-        else:
-            self.close()
 
     def close(self) -> Worked:
         """Work out what waits, and return everything."""
@@ -217,9 +212,10 @@ class GradientFigures:
             self._flush(number)
         if self._whole:
             self._memory.give_back(self._room)
-        keys, squares, lengths = zip(*self._norms, strict=True) if self._norms else ((), (), ())
-        norms = np.zeros((len(keys), FIGURES))
-        norms[:, 0], norms[:, NOT_TAKEN], norms[:, 7] = squares, math.nan, lengths
+        taken = np.array(self._norms).reshape(-1, 3)
+        norms = np.zeros((len(taken), FIGURES))
+        norms[:, 0], norms[:, NOT_TAKEN], norms[:, 7] = taken[:, 1], math.nan, taken[:, 2]
+        keys = taken[:, 0].astype(int).tolist()
         found = Worked([*self._keys, *keys], np.concatenate([*self._done, norms]))
         self._room, self._norms, self._done = self._room[:0].copy(), [], []
         return found

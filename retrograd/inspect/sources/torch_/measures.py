@@ -16,8 +16,6 @@ from functools import partial
 from time import perf_counter_ns
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from ...garbage import collector_paused
 from ...snapshot import GraphSnapshot
 from ..base import Node
@@ -74,8 +72,8 @@ class Measures:
         self._passing, self._places = looking.known, looking.layout.places
         self._ways: list[Way] = looking.ways if self._reads else [False] * len(shot)
         self._saved = shot.measures.get("saved_bytes")
-        self._begins: list[tuple[int, int, int]] = []
-        """Row, begin and end of the looking."""
+        self._begins: list[int] = []
+        """Row, begin and end of the looking, by turns."""
         self._ends: dict[int, int] = {}
         self._met: dict[int, Arrival] = {}
         """What hooks at leaves saw, by row."""
@@ -140,7 +138,7 @@ class Measures:
 
     def _before(self) -> Callable[[int, Way, Any], None]:
         """Return the hook that runs before each node; it touches as little as possible, for all of that is cold."""
-        look, note, now = self._look, self._begins.append, perf_counter_ns
+        look, note, now = self._look, self._begins.extend, perf_counter_ns
 
         def before(row: int, way: Way, gradients: Any) -> None:
             began = now()
@@ -157,7 +155,7 @@ class Measures:
             if way is not False and gradients[0] is not None:
                 self._look(row, way, gradients[0])
             self._arrives(row, leaf)
-        self._begins.append((row, began, perf_counter_ns()))
+        self._begins.extend((row, began, perf_counter_ns()))
 
     def _after(self, row: int, positions: list[tuple[int, int]], results: Any, grads: Any) -> None:
         """The hook that runs after a node some of whose results must be looked at."""
@@ -190,7 +188,7 @@ class Measures:
     @property
     def last(self) -> int | None:
         """Row of the node with a hook that began last."""
-        return self._begins[-1][0] if self._begins else None
+        return self._begins[-3] if self._begins else None
 
     def finish(self, shot: GraphSnapshot) -> None:
         """Work the figures out, and let the measures of the snapshot be made of them."""
@@ -200,7 +198,7 @@ class Measures:
         self._figures.end()
         taken = Taken(
             sequence=sequence,
-            runs=np.array(self._begins, np.int64).reshape(-1, 3),
+            runs=self._begins,
             ends=self._ends,
             started=self._started,
             finished=finished,
@@ -216,7 +214,7 @@ class Measures:
         """Return the rows of the nodes that ran in the order in which they did, and look at the leaves that waited."""
         before, later, met, look = self._passing.before, self._later, self._met, self._look
         found: list[int] = []
-        for row, _, _ in self._begins:
+        for row in self._begins[::3]:
             found += before.get(row, ())
             found.append(row)
             if row in met:
