@@ -159,8 +159,9 @@ class Recorder:
 
     def _keep(self, event: Event, snapshot: GraphSnapshot) -> None:
         """Add a snapshot, sharing what is the same as in the one before; steps of a training loop mostly are."""
-        _number_from_zero(snapshot)
         kept = self.recording.snapshots
+        if not (kept and snapshot.seq is kept[-1].seq):
+            _number_from_zero(snapshot)
         fresh = not (kept and _share(snapshot, kept[-1]))
         if not kept or snapshot.source is not kept[-1].source:
             for line in {line for line in snapshot.source if line is not None}:

@@ -67,6 +67,9 @@ class Origins(Protocol):
     def find(self, numbers: list[int | None]) -> tuple[list[SourceLine | None], list[str]]:
         """Return source line and scope for each sequence number; ``None`` and ``""`` where unknown."""
 
+    def pattern(self, first: int, last: int) -> Any:
+        """Return what is equal for two ranges of numbers only if the n-th of both have one line and scope, or None."""
+
 
 class Facts(Protocol):
     """What the walk asks an engine about its nodes; nothing here may unpack a saved value."""

@@ -112,6 +112,13 @@ class Marks:
             for n in numbers
         ]
 
+    def pattern(self, first: int, last: int) -> tuple[Any, ...] | None:
+        """Return what the lines and scopes of a range of numbers depend on, counted from the first one."""
+        if not self.first <= first <= last < self.end:
+            return None
+        begin, end = bisect_right(self.starts, first), bisect_right(self.starts, last)
+        return self._texts, self.entries[begin - 1 : end], [start - first for start in self.starts[begin:end]]
+
     def _push(self, start: int, entry: int) -> None:
         if self.entries and self.entries[-1] == entry:
             return
@@ -169,6 +176,10 @@ class OriginTables:
             tables = sorted(self._all, key=lambda marks: marks is not mine)
             found = [_UNKNOWN if number is None else _first_known(tables, number) for number in numbers]
         return [line for line, _ in found], [scope for _, scope in found]
+
+    def pattern(self, first: int, last: int) -> Any:
+        """Return what two ranges with equal lines and scopes have in common; None if several threads number nodes."""
+        return self._all[0].pattern(first, last) if len(self._all) == 1 else None
 
 
 def _first_known(tables: list[Marks], number: int) -> tuple[SourceLine | None, str]:

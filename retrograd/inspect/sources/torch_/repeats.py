@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import chain
 from types import CodeType, FrameType
 from typing import Any, NamedTuple
 
@@ -16,73 +18,150 @@ from ...program.frames import stack_position
 from ...snapshot import GraphSnapshot
 from ...tensor_table import TensorTable
 from ..base import Node, Origins
-from ..collect import LEAF_NUMBER
 from ..naming import add_origins
 
 _MAX_NODES = 20_000
 """Larger graphs are walked as if they were new, which takes little beside what their nodes take."""
 _MAX_PLACES = 8
 """Places of which a picture is remembered."""
-_NONE, _NEXT = -1, -2
 _SAME = (
     *("engine", "op", "kind", "name", "shape", "dtype", "saved_bytes", "roots", "root_names"),
     *("edge_source", "edge_target", "edge_input_nr", "edge_output_nr"),
 )
 """What two graphs with one outline have in common."""
-
-
-class Outline(NamedTuple):
-    """What tells two graphs apart, and the nodes in the order of a walk."""
-
-    order: list[Node]
-    classes: list[int]
-    """Their identities, so that a class of the user's may go."""
-    edges: list[int]
-    """For each node the places of those it leads to and the numbers of the inputs there."""
-
+_DETERMINED = frozenset(
+    f"{name}Backward0"
+    for name in ("Add", "Sub", "Mul", "Addmm", "Mm", "Bmm", "T", "NativeLayerNorm", "Relu", "Tanh", "Sigmoid", "Clone")
+)
+"""Nodes of operators whose result has the shape and dtype that those of all operands determine."""
 
 Place = list[tuple[CodeType, int]]
 """Where the user's program stands, innermost frame first."""
 
 
-class _Seen(NamedTuple):
+class _Outline(NamedTuple):
+    """Nodes and edges of a graph, so that another one can be held against it in few steps."""
+
+    roots: list[int]
+    met: list[tuple[int, ...]]
+    """For each node at which of its edges a walk meets nodes for the first time."""
+    classes: list[int]
+    """Identities of the nodes' classes, so that a class of the user's may go."""
+    lengths: list[int]
+    """How many edges each node has."""
+    targets: list[int]
+    """Where edges lead to, -1 for nowhere."""
+    inputs: list[int]
+    """The numbers of the inputs there."""
+
+    def follow(self, roots: Sequence[Node]) -> list[Node] | None:
+        """Walk a graph, and return its nodes in the order of ``collect`` if it is like this one."""
+        places = {root: place for place, root in enumerate(dict.fromkeys(roots))}
+        order, edges = list(places), []
+        meet, note = order.append, edges.append
+        try:
+            for row, met in enumerate(self.met):
+                following = order[row].next_functions
+                note(following)
+                for position in met:
+                    meet(following[position][0])
+        except (IndexError, AttributeError):
+            return None
+        ends = list(chain.from_iterable(edges))
+        expected = [*order, None]
+        alike = (
+            [places[root] for root in roots] == self.roots
+            and list(map(id, map(type, order))) == self.classes
+            and list(map(len, edges)) == self.lengths
+            and [number for _, number in ends] == self.inputs
+            and [node for node, _ in ends] == [expected[target] for target in self.targets]
+            and len(set(order)) == len(order)
+        )
+        return order if alike else None
+
+
+def _outline(order: list[Node], roots: list[int]) -> _Outline:
+    """Describe a graph whose nodes stand in the order of a walk."""
+    places: dict[Node | None, int] = {None: -1, **{node: place for place, node in enumerate(order)}}
+    edges = [node.next_functions for node in order]
+    known, met = {-1, *roots}, []
+    for following in edges:
+        here: list[int] = []
+        for position, (node, _) in enumerate(following):
+            if places[node] not in known:
+                known.add(places[node])
+                here.append(position)
+        met.append(tuple(here))
+    ends = list(chain.from_iterable(edges))
+    classes, lengths = list(map(id, map(type, order))), list(map(len, edges))
+    return _Outline(roots, met, classes, lengths, [places[node] for node, _ in ends], [number for _, number in ends])
+
+
+@dataclass(slots=True)
+class _Seen:
     """The picture of an earlier step."""
 
-    outline: Outline
-    """Without its nodes."""
+    outline: _Outline
+    shot: GraphSnapshot
+    """Its columns, without what was measured."""
     leaves: list[tuple[int, weakref.ref[Any]]]
-    others: list[int]
-    """Rows of all other nodes."""
+    asked: list[int]
+    """Rows of the other nodes whose shapes do not follow from those of their operands."""
+    numbered: list[int]
+    """Rows of the nodes with sequence numbers."""
+    numbers: list[int]
+    """These numbers, from the smallest one on."""
     classes: list[weakref.ref[Any]]
     """Those whose identities are in the outline, as long as they live."""
     dtypes: list[Any]
     """PyTorch's dtype of each node."""
-    shot: GraphSnapshot
-    """Its columns, without what was measured."""
+    pattern: Any = None
+    """Of the lines and scopes, the last time that they were those of the picture."""
+
+    def is_like(self, order: list[Node]) -> bool:
+        """Whether the nodes of a graph with this outline have these leaves, shapes and dtypes."""
+        if any(cls() is None for cls in self.classes):
+            return False
+        shapes, dtypes = self.shot.shape, self.dtypes
+        for row, reference in self.leaves:
+            leaf = reference()
+            if leaf is not order[row].variable or leaf.dtype is not dtypes[row] or leaf.shape != shapes[row]:
+                return False
+        for row in self.asked:
+            first = order[row]._input_metadata[0]
+            if first.dtype is not dtypes[row] or tuple(first.shape) != shapes[row]:
+                return False
+        return True
+
+    def number(self, shot: GraphSnapshot, order: list[Node], origins: Origins | None) -> None:
+        """Fill in sequence numbers, lines and scopes; what is as it was is the same object."""
+        found, mine = [order[row]._sequence_nr() for row in self.numbered], self.shot
+        first = min(found, default=0)
+        pattern = None if origins is None or not found else origins.pattern(first, max(found))
+        if [number - first for number in found] == self.numbers:
+            shot.seq = mine.seq
+        else:
+            shot.seq = _spread(found, self.numbered, len(order), first)
+        shot.first_seq = first
+        if pattern is not None and pattern == self.pattern and shot.seq is mine.seq:
+            shot.source, shot.scope = mine.source, mine.scope
+            return
+        raw = GraphSnapshot(seq=_spread(found, self.numbered, len(order), 0))
+        add_origins(raw, origins)
+        for row, _ in self.leaves:  # a parameter stands in its module, whoever uses it
+            raw.scope[row] = mine.scope[row]
+        shot.source = mine.source if raw.source == mine.source else raw.source
+        shot.scope = mine.scope if raw.scope == mine.scope else raw.scope
+        if shot.source is mine.source and shot.scope is mine.scope and shot.seq is mine.seq:
+            self.pattern = pattern
 
 
-def outline_of(roots: Sequence[Node]) -> Outline | None:
-    """Walk a graph as ``collect`` does; None where it is large."""
-    places: dict[Node, int] = {}
-    for root in roots:
-        places.setdefault(root, len(places))
-    order, edges = list(places), [places[root] for root in roots]
-    enqueue, add, place_of, count = order.append, edges.append, places.setdefault, len(order)
-    for node in order:  # grows while it is read
-        if count > _MAX_NODES:
-            return None
-        for child, number in node.next_functions:
-            if child is None:
-                add(_NONE)
-                continue
-            there = place_of(child, count)
-            if there == count:
-                count += 1
-                enqueue(child)
-            add(there)
-            add(number)
-        add(_NEXT)
-    return Outline(order, list(map(id, map(type, order))), edges)
+def _spread(numbers: list[int], rows: list[int], size: int, first: int) -> list[int | None]:
+    """Return a column with numbers in some rows, counted from the first."""
+    column: list[int | None] = [None] * size
+    for row, number in zip(rows, numbers, strict=True):
+        column[row] = number - first
+    return column
 
 
 class Repeated(NamedTuple):
@@ -111,19 +190,13 @@ class Repeats:
         if seen is None:
             return None
         with collector_paused():
-            outline = outline_of(roots)
-            if outline is None or not _alike(outline, seen):
+            order = seen.outline.follow(roots)
+            if order is None or not seen.is_like(order):
                 return None
-        order, shot = outline.order, GraphSnapshot(label="backward")
+        shot = GraphSnapshot(label="backward")
         for column in _SAME:
             setattr(shot, column, getattr(seen.shot, column))
-        shot.seq = [None if (number := node._sequence_nr()) == LEAF_NUMBER else number for node in order]
-        add_origins(shot, origins)
-        for row, _ in seen.leaves:  # a parameter stands in its module, whoever uses it
-            shot.scope[row] = seen.shot.scope[row]
-        for column in ("source", "scope"):
-            if getattr(shot, column) == getattr(seen.shot, column):
-                setattr(shot, column, getattr(seen.shot, column))
+        seen.number(shot, order, origins)
         return Repeated(shot, order, self._to_name(seen, table))
 
     def _at(self, place: Place) -> _Seen | None:
@@ -138,47 +211,50 @@ class Repeats:
         return {row: reference() for row, reference in seen.leaves}
 
     def learn(
-        self, roots: Sequence[Node], frame: FrameType | None, shot: GraphSnapshot, leaves: dict[int, Any]
+        self, order: list[Node], frame: FrameType | None, shot: GraphSnapshot, leaves: dict[int, Any]
     ) -> None:
         """Remember a picture that was made twice from one place; leaves without a name are looked for each time."""
         place, known = stack_position(frame), self._places
         self._named.clear()
         others = [(one, seen) for one, seen in known if one != place]
-        seen = _learned(roots, shot, leaves) if len(others) < len(known) and len(shot) <= _MAX_NODES else None
+        seen = _learned(order, shot, leaves) if len(others) < len(known) and len(shot) <= _MAX_NODES else None
         self._places = [(place, seen), *others[: _MAX_PLACES - 1]]
 
 
-def _learned(roots: Sequence[Node], shot: GraphSnapshot, leaves: dict[int, Any]) -> _Seen | None:
+def _learned(order: list[Node], shot: GraphSnapshot, leaves: dict[int, Any]) -> _Seen | None:
     """Return what is remembered of a picture, None if it cannot be repeated."""
-    outline = outline_of(roots)
-    if outline is None or None in shot.shape or any(shot.name[row] is None for row in leaves):
+    if None in shot.shape or None in leaves.values() or any(shot.name[row] is None for row in leaves):
         return None
-    named = all(type(node).__name__ == op for node, op in zip(outline.order, shot.op, strict=True))
-    if not named or None in leaves.values():
+    if any(type(node).__name__ != op for node, op in zip(order, shot.op, strict=True)):
         return None
-    dtypes = [_first(node).dtype for node in outline.order]
-    kept = [(row, weakref.ref(leaf)) for row, leaf in leaves.items()]
-    classes = [weakref.ref(cls) for cls in set(map(type, outline.order))]
-    others = [row for row in range(len(shot)) if row not in leaves]
+    outline = _outline(order, shot.roots)
+    determined = _determined(shot.op, outline)
     columns = GraphSnapshot(**{name: getattr(shot, name) for name in (*_SAME, "source", "scope")})
-    return _Seen(outline._replace(order=[]), kept, others, classes, dtypes, columns)
+    numbered = [row for row, number in enumerate(shot.seq) if number is not None]
+    numbers = [number for number in shot.seq if number is not None]
+    first = min(numbers, default=0)
+    columns.seq = _spread(numbers, numbered, len(order), first)
+    return _Seen(
+        outline,
+        columns,
+        leaves=[(row, weakref.ref(leaf)) for row, leaf in leaves.items()],
+        asked=[row for row in range(len(shot)) if row not in leaves and row not in determined],
+        numbered=numbered,
+        numbers=[number - first for number in numbers],
+        classes=[weakref.ref(cls) for cls in set(map(type, order))],
+        dtypes=[_first(node).dtype for node in order],
+    )
 
 
-def _alike(outline: Outline, seen: _Seen) -> bool:
-    """Whether a graph has an outline that was seen, the leaves, shapes and dtypes."""
-    order, known = outline.order, seen.outline
-    if outline.classes != known.classes or outline.edges != known.edges or any(cls() is None for cls in seen.classes):
-        return False
-    shapes, dtypes = seen.shot.shape, seen.dtypes
-    for row, reference in seen.leaves:
-        leaf = reference()
-        if leaf is not order[row].variable or leaf.dtype is not dtypes[row] or leaf.shape != shapes[row]:
-            return False
-    for row in seen.others:
-        first = order[row]._input_metadata[0]
-        if first.dtype is not dtypes[row] or tuple(first.shape) != shapes[row]:
-            return False
-    return True
+def _determined(ops: list[str], outline: _Outline) -> set[int]:
+    """Return the rows whose shapes and dtypes follow from those of their operands, which all are in the graph."""
+    found, end = set(), 0
+    for row, (op, length) in enumerate(zip(ops, outline.lengths, strict=True)):
+        begin, end = end, end + length
+        known = -1 not in outline.targets[begin:end] and not any(outline.inputs[begin:end])
+        if op in _DETERMINED and known:
+            found.add(row)
+    return found
 
 
 def _first(node: Node) -> Any:

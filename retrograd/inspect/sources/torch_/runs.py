@@ -73,7 +73,7 @@ class RunWriter:
                 self._shot, order = self.watch.source.walked(
                     asked.roots, frame, label="backward", table=self._table(), repeats=self.watch.repeats
                 )
-                self._shot.first_seq = -self._marks.begin
+                self._shot.first_seq -= self._marks.begin
             except Exception as failure:
                 event.data["problem"] = f"{type(failure).__name__}: {failure}"
         loud = range(len(order)) if asked.inputs else self._loud(order)
@@ -97,7 +97,8 @@ class RunWriter:
         """Return the rows at which hooks of the program may change what arrives, as far as they are known."""
         if self._shot is None or self.watch.level == "graph":
             return set()
-        hooked = self.watch.hooked.numbers
+        begin = self._shot.first_seq + self._marks.begin
+        hooked = {number - begin for number in self.watch.hooked.numbers}
         found = {row for row, number in enumerate(self._shot.seq) if number in hooked} if hooked else set()
         leaves = (row for row, kind in enumerate(self._shot.kind) if kind == "leaf")
         return found | {row for row in leaves if order[row].variable._backward_hooks}

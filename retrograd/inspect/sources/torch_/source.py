@@ -119,7 +119,7 @@ class TorchSource:
             naming.add_to(shot, order, leaves)
             _name(table, shot, leaves, torch.nn.Parameter)
             if repeats is not None:
-                repeats.learn(starts, frame, shot, leaves)
+                repeats.learn(order, frame, shot, leaves)
         return shot, order
 
     @contextmanager
