@@ -55,6 +55,22 @@ def another_edge():
         (b * (a if first else b)).sum().backward()
 
 
+def another_sharing():
+    """Two results of one operation, then one result that is used twice."""
+    w = torch.ones(3, requires_grad=True)
+    for twice in (False, False, True, True, False):
+        a = w.sin()
+        b = a if twice else w.sin()
+        (a * b).sum().backward()
+
+
+def another_operand():
+    """A product whose shape does not follow from the leaf's alone."""
+    w = torch.ones(3, requires_grad=True)
+    for rows in (2, 2, 4, 4):
+        (torch.ones(rows, 3) * w).relu().add(w).sum().backward()
+
+
 def another_leaf():
     """A leaf that is made anew under the same name, and one whose memory is another's."""
     for size in (3, 3, 3):
@@ -99,7 +115,8 @@ def own_functions():
 
 
 PROGRAMS = [
-    *(equal_steps, another_batch, another_dtype, another_line, another_edge, another_leaf, several_places),
+    *(equal_steps, another_batch, another_dtype, another_line, another_edge, another_sharing, another_operand),
+    *(another_leaf, several_places),
     own_functions,
 ]
 

@@ -129,6 +129,13 @@ class Recorder:
             self._after_run(self.recording)
         return row
 
+    def take(self, events: list[Event]) -> None:
+        """Take events that came of one line, without snapshots, none of which ends a run."""
+        with self._lock:
+            self.recording.events += events
+            if events and events[0].source is not None:
+                self._read_line(events[0].source)
+
     def begin_run(self) -> int:
         """Return the number of a backward run that begins now."""
         with self._lock:

@@ -103,6 +103,11 @@ class Looking(NamedTuple):
     """Its keys are rows, and behind them edges."""
     ways: list[Way]
     """For each row how what arrives there is looked at."""
+    measured_by: list[int]
+    """As in ``Passing``."""
+    hooked: list[int]
+    """Rows of the nodes with hooks that are no leaves."""
+    leaves: list[int]
 
 
 def _looking(known: Passing, shot: GraphSnapshot) -> Looking:
@@ -110,7 +115,9 @@ def _looking(known: Passing, shot: GraphSnapshot) -> Looking:
     layout = Layout(_expected(known, shot))
     measured_by = known.measured_by.tolist()
     ways: list[Way] = [layout.places.get(row) if source == row else False for row, source in enumerate(measured_by)]
-    return Looking(known, layout, ways)
+    leaves = [row for row, kind in enumerate(shot.kind) if kind == "leaf"]
+    hooked = [row for row, kind in enumerate(shot.kind) if kind != "leaf" and row not in known.quiet]
+    return Looking(known, layout, ways, measured_by, hooked, leaves)
 
 
 def _expected(known: Passing, shot: GraphSnapshot) -> Iterator[tuple[int, Sort]]:

@@ -69,7 +69,7 @@ class Measures:
         self._readable = Readable()
         self._reads = self._readable.now()
         self._figures = GradientFigures(self._readable, looking.layout, memory, whole=how.whole)
-        self._passing, self._places = looking.known, looking.layout.places
+        self._looking, self._passing, self._places = looking, looking.known, looking.layout.places
         self._ways: list[Way] = looking.ways if self._reads else [False] * len(shot)
         self._saved = shot.measures.get("saved_bytes")
         self._begins: list[int] = []
@@ -82,10 +82,10 @@ class Measures:
         self._unseen: Callable[[], AbstractContextManager[None]] | None = None
         if how.listening:
             self._unseen = sys.modules["torch"]._C.DisableTorchFunction
-        self._look = self._looking()
+        self._look = self._looker()
         self._hooks = NodeHooks()
         late = not (how.leaves_only or how.all_leaves) and self._reads
-        self._attach(order, shot, self._passing.following if late else {}, how.leaves_only)
+        self._attach(order, self._passing.following if late else {}, how.leaves_only)
         self._started = perf_counter_ns()
         # In the snapshot from the beginning: a hang is explained from a file that is saved while nodes run.
         shot.measure_later(
@@ -93,19 +93,17 @@ class Measures:
         )
 
     # -- hooks
-    def _attach(self, order: list[Node], shot: GraphSnapshot, following: dict[int, int], leaves_only: bool) -> None:
+    def _attach(self, order: list[Node], following: dict[int, int], leaves_only: bool) -> None:
         """Hook every node that needs it."""
-        hooks, quiet, kinds, ways = self._hooks, self._passing.quiet, shot.kind, self._ways
-        looked_at, before = self._passing.looked_at if self._reads else {}, self._before()
+        hooks, ways, before = self._hooks, self._ways, self._before()
         try:
             with collector_paused():
-                for row, node in enumerate(order):
-                    if kinds[row] == "leaf":
-                        self._attach_leaf(row, node, following.get(row))
-                    elif not leaves_only and row not in quiet:
-                        hooks.before(node, partial(before, row, ways[row]))
-                        if row in looked_at:
-                            hooks.after(node, partial(self._after, row, looked_at[row]))
+                for row in self._looking.leaves:
+                    self._attach_leaf(row, order[row], following.get(row))
+                if not leaves_only:
+                    hooks.before((order[row], partial(before, row, ways[row])) for row in self._looking.hooked)
+                    for row, results in (self._passing.looked_at if self._reads else {}).items():
+                        hooks.after(order[row], partial(self._after, row, results))
         except BaseException:
             hooks.remove()
             raise
@@ -118,13 +116,13 @@ class Measures:
         if last is not None and plain and tensor.grad is None and not tensor._post_accumulate_grad_hooks:
             self._later.setdefault(last, []).append((row, leaf, way))
         else:
-            self._hooks.before(node, partial(self._before_leaf, row, leaf, way))
+            self._hooks.before([(node, partial(self._before_leaf, row, leaf, way))])
 
     def detach(self) -> None:
         """Take all hooks off."""
         self._hooks.remove()
 
-    def _looking(self) -> Callable[[int, Place | None, Any], None]:
+    def _looker(self) -> Callable[[int, Place | None, Any], None]:
         """Return what takes a gradient down."""
         take, hidden = self._figures.taker(), self._unseen
         if hidden is None:
@@ -230,6 +228,7 @@ class Measures:
                     found.append(leaf_row)
         return found
 
-    def figures_at(self, row: int) -> tuple[GradientFigures, int]:
-        """Return what knows the figures of what arrived in a row, and by which key."""
-        return self._figures, int(self._passing.measured_by[row])
+    def figures_of(self, arrivals: list[Arrival]) -> tuple[GradientFigures, list[int]]:
+        """Return what knows the figures of what arrived in leaves, and by which keys."""
+        keys = self._looking.measured_by
+        return self._figures, [keys[arrival.row] for arrival in arrivals]

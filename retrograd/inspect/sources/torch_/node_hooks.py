@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from ..base import Node
@@ -14,9 +14,11 @@ class NodeHooks:
     def __init__(self) -> None:
         self._handles: list[Any] = []
 
-    def before(self, node: Node, hook: Callable[[Any], None]) -> None:
-        """Let a hook be called with all that arrives before a node runs."""
-        self._handles.append(node.register_prehook(hook))
+    def before(self, hooks: Iterable[tuple[Node, Callable[[Any], None]]]) -> None:
+        """Let hooks be called with all that arrives before their nodes run."""
+        note = self._handles.append
+        for node, hook in hooks:
+            note(node.register_prehook(hook))
 
     def after(self, node: Node, hook: Callable[[Any, Any], None]) -> None:
         """Let a hook be called with what a node gave and got."""

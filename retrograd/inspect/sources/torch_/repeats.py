@@ -57,7 +57,7 @@ class _Outline(NamedTuple):
     def follow(self, roots: Sequence[Node]) -> list[Node] | None:
         """Walk a graph, and return its nodes in the order of ``collect`` if it is like this one."""
         places = {root: place for place, root in enumerate(dict.fromkeys(roots))}
-        order, edges = list(places), []
+        order, edges = list(places), list[tuple[tuple[Node | None, int], ...]]()
         meet, note = order.append, edges.append
         try:
             for row, met in enumerate(self.met):
@@ -210,9 +210,7 @@ class Repeats:
         self._named[table] = seen
         return {row: reference() for row, reference in seen.leaves}
 
-    def learn(
-        self, order: list[Node], frame: FrameType | None, shot: GraphSnapshot, leaves: dict[int, Any]
-    ) -> None:
+    def learn(self, order: list[Node], frame: FrameType | None, shot: GraphSnapshot, leaves: dict[int, Any]) -> None:
         """Remember a picture that was made twice from one place; leaves without a name are looked for each time."""
         place, known = stack_position(frame), self._places
         self._named.clear()

@@ -165,28 +165,39 @@ class RunWriter:
     def _accumulated(self, frame: FrameType | None) -> dict[str, float]:
         """Send an event for each leaf that got a gradient; of ranks, return the norms of what is there now."""
         assert self.measures is not None
-        line, table = source_line(frame), self.watch.sink.tensors
-        readable, ranks, kept = Readable(), self.watch.sink.among_ranks(), {}
-        for arrival in self.measures.arrivals:
-            leaf = arrival.leaf()
+        line, table, run = source_line(frame), self.watch.sink.tensors, self.number
+        looks, kept = self._looks_at_leaves(), dict[str, float]()
+        arrivals = self.measures.arrivals
+        figures, keys = self.measures.figures_of(arrivals)
+        leaves = [arrival.leaf() for arrival in arrivals]
+        events: list[Event] = []
+        for arrival, leaf, known, key in zip(arrivals, leaves, table.numbers(leaves), keys, strict=True):
             if leaf is None:
                 continue
-            number = number_of(table, leaf)
-            figures, key = self.measures.figures_at(arrival.row)
-            bad = not figures.is_finite(key)
-            grad = leaf.grad if bad or ranks or self.watch.forward is not None else None
-            values: Values | None = None
-            if grad is not None:
-                self._number_gradient(table, number, grad)
-                array = readable.array(grad) if bad or ranks else None
-                if array is not None and bad:
-                    values = summary(array)
-                norms = gradient_figures(array) if array is not None and ranks else None
-                if norms is not None:
-                    kept[str(number)] = norms[0]
-            facts = (number, self.number, arrival.before, leaf._version, leaf.numel(), figures, key, values)
-            self._send(Event.later("accumulate", "", line, _accumulation, facts), None)
+            number = number_of(table, leaf) if known is None else known
+            bad, values = not figures.is_finite(key), None
+            if bad or looks:
+                values = self._held_by(leaf, number, bad, kept)
+            facts = (number, run, arrival.before, leaf._version, leaf.numel(), figures, key, values)
+            events.append(Event.later("accumulate", "", line, _accumulation, facts))
+        self.watch.sink.take(events)
         return kept
+
+    def _looks_at_leaves(self) -> bool:
+        """Whether what leaves have now is looked at in any case."""
+        return self.watch.forward is not None or self.watch.sink.among_ranks()
+
+    def _held_by(self, leaf: Any, number: int, bad: bool, kept: dict[str, float]) -> Values | None:
+        """Look at the gradient that a leaf has now: number it, summarize a bad one, and of ranks keep its norm."""
+        grad, readable, ranks = leaf.grad, Readable(), self.watch.sink.among_ranks()
+        if grad is None:
+            return None
+        self._number_gradient(self.watch.sink.tensors, number, grad)
+        array = readable.array(grad) if bad or ranks else None
+        norms = gradient_figures(array) if array is not None and ranks else None
+        if norms is not None:
+            kept[str(number)] = norms[0]
+        return summary(array) if array is not None and bad else None
 
     def _number_gradient(self, table: TensorTable, leaf: int, grad: Any) -> None:
         """Let those who listen to calls know whose gradient this is."""
