@@ -11,6 +11,8 @@ from ..engine.execution.introspection import execution_order as _current_graph_t
 from ..engine.execution.introspection import will_execute as _will_engine_execute_node
 from ..engine.forward_mode.forward_ad import _is_fwd_grad_enabled, _set_fwd_grad_enabled
 from ..engine.graph.internals import _set_grad_enabled, _WeakTensorRef
+from ..engine.overriding.dispatch_classes import DisableTorchDispatch as _DisableTorchDispatch
+from ..engine.overriding.dispatch_classes import disabled_torch_dispatch_impl as _disabled_torch_dispatch_impl
 from ..engine.overriding.overrides import DisableTorchFunction, DisableTorchFunctionSubclass
 from ..engine.overriding.overrides import disabled_torch_function_impl as _disabled_torch_function_impl
 from ..engine.switches.engine_switches import is_grad_layout_enforced as _is_grad_layout_enforcement_enabled
@@ -28,7 +30,8 @@ def __getattr__(name: str) -> Any:
 
 
 __all__ = [
-    "DisableTorchFunction", "DisableTorchFunctionSubclass", "TensorBase", "_disabled_torch_function_impl",
+    "DisableTorchFunction", "DisableTorchFunctionSubclass", "TensorBase",
+    "_DisableTorchDispatch", "_disabled_torch_dispatch_impl", "_disabled_torch_function_impl",
     "_WeakTensorRef", "_current_autograd_node", "_current_graph_task_execution_order", "_current_graph_task_id",
     "_is_fwd_grad_enabled", "_is_grad_layout_enforcement_enabled", "_is_multithreading_enabled",
     "_set_fwd_grad_enabled", "_set_grad_enabled", "_will_engine_execute_node", "is_grad_enabled",

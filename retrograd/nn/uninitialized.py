@@ -55,7 +55,7 @@ class _Unknown:
         self.__class__ = self.cls_to_become
         self.data = FUNCTIONS["empty"](*shape, dtype=dtype)
 
-    def __repr__(self) -> str:
+    def __repr__(self, *, tensor_contents: str | None = None) -> str:
         return f"<{type(self).__name__}>"
 
     def __deepcopy__(self: Any, memo: dict[int, Any]) -> Any:

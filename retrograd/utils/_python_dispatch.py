@@ -1,5 +1,21 @@
-"""``torch.utils._python_dispatch``-shaped face of ``retrograd.engine.overriding.dispatch_modes``."""
+"""``torch.utils._python_dispatch``-shaped face of ``retrograd.engine.overriding``."""
 
-from ..engine.overriding.dispatch_modes import TorchDispatchMode
+from ..engine.overriding.dispatch_modes import (
+    TorchDispatchMode,
+    _disable_current_modes,
+    _get_current_dispatch_mode,
+    _get_current_dispatch_mode_stack,
+    _pop_mode_temporarily,
+)
+from ..engine.overriding.inner_tensors import (
+    is_traceable_wrapper_subclass,
+    is_traceable_wrapper_subclass_type,
+    return_and_correct_aliasing,
+    transform_subclass,
+)
 
-__all__ = ["TorchDispatchMode"]
+__all__ = [
+    "TorchDispatchMode", "_disable_current_modes", "_get_current_dispatch_mode", "_get_current_dispatch_mode_stack",
+    "_pop_mode_temporarily", "is_traceable_wrapper_subclass", "is_traceable_wrapper_subclass_type",
+    "return_and_correct_aliasing", "transform_subclass",
+]  # fmt: skip

@@ -11,16 +11,20 @@ from ..calls.promotion import promoted, same_dtype
 from ..calls.quiet import quietly
 from ..calls.record import edges_of, pack_saved, record
 from ..calls.refusals import check_kinds, size_mismatch
+from ..execution import watchers
 from ..execution.fit import is_expandable_to
 from ..forward_mode.forward_ad import _set_fwd_grad_enabled, carries_tangent, keep_for_node, keep_tangent, tangent_of
 from ..forward_mode.forward_rules import output_tangents
 from ..nodes.saved import SavedTensor
+from ..overriding.aten import overload_of
+from ..overriding.dispatch_classes import ask, asked_of, beneath_autograd, dispatches, is_dispatching
 from ..overriding.dispatch_modes import write_beneath
+from ..overriding.spelling import spelled
 from ..switches import state
 from ..switches.state import STATE
 from ..table.op import OpDef
 from ..table.registry import F
-from ..tensors.base import TensorBase, storage_of, wrap
+from ..tensors.base import TensorBase, storage_of, version_of, wrap
 from ..tensors.dtypes import scalar_name
 from .overlapping import TOLERATED, check_overlap, last_written
 from .strided import address
@@ -58,15 +62,24 @@ def _written(op: OpDef, args: tuple[Any, ...]) -> Any:
     check_kinds(op, operands)
     records = _records(op, operands)
     check_inplace(t, records)
+    if watchers.DISPATCHING and asked_of(operands):
+        return _recorded(op, args, args, operands, records)
     if not _may_overlap(op, args):
         check_overlap(t._array, operands)
     cast_args = _of_one_dtype(op, args)
     if not records and cast_args[0] is t and _fits_in_place(op, cast_args):
         return _computed_in_place(op, args, cast_args, operands)
+    return _recorded(op, args, cast_args, operands, records)
+
+
+def _recorded(op: OpDef, args: tuple[Any, ...], cast_args: tuple[Any, ...], operands: list[Any], records: bool) -> Any:
+    """Write, or ask dispatch handlers to, and rewrite the history of what was written."""
+    t = args[0]
+    asking = bool(STATE.dispatch_modes) or (watchers.DISPATCHING > 0 and bool(asked_of(operands)))
     edges = edges_of(op, (t, *cast_args[1:]), operands) if records else None
     kept = _kept(op, (t, *cast_args[1:]), edges)
     early = _saved_before_write(t, kept) if edges is not None else {}
-    tangents, aux = (_asked if STATE.dispatch_modes else _overwritten)(op, args, cast_args, kept)
+    tangents, aux = (_asked if asking else _overwritten)(op, args, cast_args, kept)
     node = None
     if edges is not None:
         node = record(op, kept, edges, [t], (t._array,), aux)
@@ -76,7 +89,7 @@ def _written(op: OpDef, args: tuple[Any, ...]) -> Any:
             if op.saves_result:
                 node.output_storages = {0: storage_of(t)}
             rebase_history(t, node)
-            if STATE.saved_hooks:
+            if STATE.saved_hooks or (asking and dispatches(t)):
                 pack_saved(op, node, [t])
     if tangents is not None:
         _set_new_tangent(t, tangents)
@@ -112,7 +125,14 @@ def _overwritten(op: OpDef, args: tuple[Any, ...], cast_args: tuple[Any, ...], k
 def _asked(op: OpDef, args: tuple[Any, ...], cast_args: tuple[Any, ...], kept: tuple[Any, ...]) -> Written:
     """The same through the dispatch modes, if there are any."""
     aux = split_aux(op, compute(op, cast_args))[1] if op.aux else ()
-    write_beneath(op, args, _written_beneath)
+    found = asked_of(tensors_in(op, args))
+    if found:
+        before = version_of(args[0])
+        ask(overload_of(op, args, "_"), found, *spelled(op, args))
+        if version_of(args[0]) == before:
+            bump_version(args[0])
+    else:
+        write_beneath(op, args, _written_beneath)
     return _new_tangent(op, kept, args[0], args[0]._array, aux, tensors_in(op, args)), aux
 
 
@@ -230,7 +250,12 @@ def _fitting(op: OpDef, t: Any, new: Any) -> Any:
 
 def _clone_of_old_value(t: TensorBase) -> Any:
     """A copy of the value about to be overwritten, at the old place in the graph."""
-    old = wrap(t._array.copy(), gradient_edge(t))
+    if is_dispatching(t):
+        with beneath_autograd():
+            old = F.clone(t)
+        old._fn = gradient_edge(t)
+    else:
+        old = wrap(t._array.copy(), gradient_edge(t))
     tangent = tangent_of(t)
     if tangent is not None:
         keep_tangent(old, tangent.clone())

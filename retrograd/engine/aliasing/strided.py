@@ -6,6 +6,7 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
+from ..tensors.absent import AbsentMemory
 from ..tensors.base import Array, TensorBase, storage_of
 
 
@@ -74,6 +75,8 @@ def root_array(t: TensorBase) -> Any:
 
 def storage_offset(t: TensorBase) -> int:
     """Offset of a tensor's first element in its storage, in elements."""
+    if t._array.__class__ is AbsentMemory:
+        return t._array.offset
     root = root_array(t)
     return (address(t._array) - address(root)) // (t._array.itemsize or 1)
 

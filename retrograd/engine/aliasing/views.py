@@ -14,6 +14,8 @@ from typing import Any
 from ..nodes.node import NODE_CLASSES, GraphNode, Port, edge_parts
 from ..nodes.opnode import RunContext
 from ..nodes.saved import SECOND_TIME, set_edge_finder
+from ..overriding.dispatch_classes import is_dispatching
+from ..switches.modes import enable_grad
 from ..switches.state import STATE
 from ..table.registry import OPS
 from ..tensors.base import LAZY, CreationTag, TensorBase, View, is_inference, wrap
@@ -120,7 +122,7 @@ def view_edge(t: TensorBase) -> Any:
 def _regenerate(t: TensorBase, view: View, now: int) -> None:
     old = view.fn
     base_edge = gradient_edge(view.base)
-    if STATE.view_replay or t._sig.numpy != view.base._sig.numpy:
+    if STATE.view_replay or t._sig.numpy != view.base._sig.numpy or is_dispatching(view.base):
         view.fn = replay_edge(view, base_edge)
     else:
         view.fn = _as_strided_node(t, view.base, base_edge)
@@ -147,6 +149,9 @@ def _as_strided_node(t: TensorBase, base: TensorBase, base_edge: Any) -> GraphNo
 
 def replay_edge(view: View, base_edge: Any) -> Any:
     """Run the recorded view steps on an alias of the base and take the resulting node."""
+    if is_dispatching(view.base):  # its class makes the view
+        with enable_grad():
+            return gradient_edge(replay(view.replay, view.base))
     alias = wrap(view.base._array, base_edge)
     return gradient_edge(replay(view.replay, alias))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from time import perf_counter_ns as now
 from typing import Any
 
@@ -9,11 +10,15 @@ import numpy as np
 
 from .. import observe
 from ..aliasing.new_views import make_views
+from ..execution import watchers
 from ..forward_mode.forward_ad import carries_tangent
 from ..forward_mode.forward_rules import propagate
 from ..nodes.node import edge_to
-from ..overriding import overrides
+from ..overriding import aten, overrides
+from ..overriding.aten import overload_of
+from ..overriding.dispatch_classes import ask, asked_of, dispatches
 from ..overriding.dispatch_modes import beneath
+from ..overriding.spelling import spelled
 from ..switches import state
 from ..switches.state import STATE
 from ..table.op import OpDef, set_dispatcher
@@ -26,8 +31,11 @@ from .record import edges_of, pack_saved, record
 from .refusals import check_kinds, kernel_refusal, size_mismatch
 
 
-def dispatch(op: OpDef, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """Call an operator row: on tensors it records, on bare arrays it only computes."""
+def dispatch(op: OpDef, args: tuple[Any, ...], kwargs: dict[str, Any], with_aux: bool = False) -> Any:
+    """Call an operator row: on tensors it records, on bare arrays it only computes.
+
+    ``with_aux``: return, as tensors, also what the row computes beside its results.
+    """
     if kwargs or len(args) != len(op.params):
         args = op.bind(args, kwargs)
     operands = tensors_in(op, args)
@@ -36,19 +44,29 @@ def dispatch(op: OpDef, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         return out[: -len(op.aux)] if op.aux and len(out) > 1 + len(op.aux) else (out[0] if op.aux else out)
     if op.kinds:
         check_kinds(op, operands)
-    if op.promote and not same_dtype(op, args):
+    found = asked_of(operands) if watchers.DISPATCHING else None
+    if op.promote and not found and not same_dtype(op, args):
         args = promoted(op, args)
         operands = tensors_in(op, args)
-    return _recorded(op, args, operands)
+    return _recorded(op, args, operands, found, with_aux)
 
 
-def _recorded(op: OpDef, args: tuple[Any, ...], operands: list[Any]) -> Any:
-    """Compute and, where a gradient is asked for, make the node."""
+def _recorded(op: OpDef, args: tuple[Any, ...], operands: list[Any], found: Any, with_aux: bool) -> Any:
+    """Compute, or ask the classes of ``found``, and where a gradient is asked for make the node."""
     began = now() if observe.observers else 0
     edges = edges_of(op, args, operands) if STATE.grad_enabled and not STATE.inference else None
-    computed = beneath(op, args, compute) if state.MODE and STATE.dispatch_modes else compute(op, args)
+    if found:
+        computed = asked_result(op, args, found)
+    else:
+        computed = beneath(op, args, compute) if state.MODE and STATE.dispatch_modes else compute(op, args)
+    if computed is None:
+        return None
     outputs, aux = split_aux(op, computed)
-    results = [wrap(a) for a in outputs]
+    results = (
+        [a if isinstance(a, TensorBase) else wrap(a) for a in outputs]
+        if watchers.DISPATCHING
+        else [wrap(a) for a in outputs]
+    )
     node = None
     if edges is not None:
         node = record(op, args, edges, results, outputs, aux)
@@ -58,13 +76,25 @@ def _recorded(op: OpDef, args: tuple[Any, ...], operands: list[Any]) -> Any:
         for nr, t in enumerate(results):
             if node._sigs[nr] is not None:
                 t._fn = edge_to(node, nr)
+    if node is not None and (STATE.saved_hooks or (watchers.DISPATCHING and any(map(dispatches, results)))):
+        pack_saved(op, node, results)
     if state.MODE:
-        if node is not None and STATE.saved_hooks:
-            pack_saved(op, node, results)
         _under_modes(op, args, operands, results, aux)
         if observe.observers:
             observe.tell("operation", op, args, node, operands, results, now() - began)
+    if with_aux:
+        return (*results, *[a if isinstance(a, TensorBase) else wrap(a) for a in aux])
     return results[0] if op.outputs == 1 else tuple(results)
+
+
+def asked_result(op: OpDef, args: tuple[Any, ...], found: list[Any]) -> Any:
+    """What the classes of some operands make of a call: tensors in place of the arrays that ``compute`` gives."""
+    result = ask(overload_of(op, args), found, *spelled(op, args))
+    one = op.outputs == 1 and not op.aux
+    for t in (result,) if one else result:
+        if t is not None and not isinstance(t, TensorBase):
+            raise RuntimeError(f"Unable to cast {t} to Tensor: __torch_dispatch__ of {op.name} must return tensors")
+    return result if one else tuple(result)
 
 
 def _under_modes(op: OpDef, args: tuple[Any, ...], operands: list[Any], results: list[Any], aux: Any) -> None:
@@ -156,3 +186,4 @@ def _row_call(op: OpDef) -> Any:
 
 
 set_dispatcher(_row_call)
+aten.with_aux = functools.partial(dispatch, with_aux=True)

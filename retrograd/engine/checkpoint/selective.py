@@ -14,7 +14,8 @@ import numpy as np
 
 from ..custom_op.registry import OpOverload
 from ..overriding.aten import RowOverload, RowPacket, overload_of
-from ..overriding.dispatch_modes import Compute, Interceptor, beneath, shown
+from ..overriding.dispatch_modes import Compute, Interceptor, beneath
+from ..overriding.spelling import spelled
 from ..tensors.base import storage_of, wrap
 
 SAC_IGNORED_OPS: Final[frozenset[Any]] = frozenset()
@@ -85,7 +86,8 @@ class _Keeping(Interceptor):
         index = self.counts[func]
         self.counts[func] += 1
         context = SelectiveCheckpointContext(is_recompute=False, op_output=_shown_result(op, values))
-        choice = self.policy(context, func, *shown(op, args))
+        given, named = spelled(op, args)
+        choice = self.policy(context, func, *given, **named)
         if isinstance(choice, bool):
             choice = CheckpointPolicy.MUST_SAVE if choice else CheckpointPolicy.PREFER_RECOMPUTE
         self.newest = _Entry(values) if choice in _KEPT else None

@@ -11,7 +11,10 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from ..aliasing.inplace import prepare_write
+from ..execution import watchers
+from ..overriding.dispatch_classes import ask, asked_of
 from ..overriding.dispatch_modes import asked
+from ..overriding.overrides import with_elements
 from ..switches.state import STATE
 from ..tensors.tensor import Tensor
 from .fake_mode import is_fake_mode
@@ -106,6 +109,9 @@ class OpOverload:
 
     def below_autograd(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Run the kernel for bound arguments and check what it returns; dispatch modes are asked first."""
+        found = asked_of(with_elements((*args, *kwargs.values()))) if watchers.DISPATCHING else None
+        if found:
+            return ask(self, found, args, kwargs)
         if STATE.dispatch_modes:
             return asked(self, args, kwargs)
         if self.bumps_versions:

@@ -14,6 +14,7 @@ from ..nodes.node import edge_parts
 from ..switches import state
 from ..switches.state import STATE
 from ..tensors.base import wrap
+from . import watchers
 from .graph_task import GraphTask, as_tensor
 from .sweep import Sweep, sweep
 from .sweep import capture as sweep_for
@@ -54,7 +55,7 @@ def _run(
     roots: list[Any], grads: list[Any], keep_graph: bool, create_graph: bool, inputs: list[Any] | None, capture: bool
 ) -> list[Any]:
     """Run by a sweep where that is allowed, else by a task."""
-    tensors = create_graph or state.FORWARD_LEVELS > 0 or bool(STATE.dispatch_modes)
+    tensors = create_graph or state.FORWARD_LEVELS > 0 or bool(STATE.dispatch_modes) or watchers.DISPATCHING > 0
     values = [g if tensors or g is None else g._array for g in grads]
     if sweep_possible():
         if inputs is None:

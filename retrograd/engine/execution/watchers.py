@@ -12,6 +12,8 @@ from typing import Any
 
 _lock = threading.RLock()  # re-entered when the garbage collector runs inside
 LIVE = 0
+DISPATCHING = 0
+"""How many tensors live whose class has a ``__torch_dispatch__``; gradients are tensors then, as they may be such."""
 
 
 def appear() -> None:
@@ -26,6 +28,22 @@ def vanish() -> None:
     global LIVE
     with _lock:
         LIVE -= 1
+
+
+def appear_dispatching() -> None:
+    """Count a tensor whose class is asked about operators."""
+    global LIVE, DISPATCHING
+    with _lock:
+        LIVE += 1
+        DISPATCHING += 1
+
+
+def vanish_dispatching() -> None:
+    """Stop counting it."""
+    global LIVE, DISPATCHING
+    with _lock:
+        LIVE -= 1
+        DISPATCHING -= 1
 
 
 class HookDict(OrderedDict[int, Any]):

@@ -13,6 +13,8 @@ from .. import observe
 from ..aliasing.inplace import prepare_write
 from ..aliasing.strided import Geometry, is_dense, zeros_like_layout
 from ..aliasing.views import grad_fn_of
+from ..overriding.asked_functions import detached
+from ..overriding.dispatch_classes import is_dispatching
 from ..switches.state import STATE
 from ..tensors.base import LAZY, TensorBase, storage_of, tensor_class, wrap
 from .hooks import call_hook
@@ -170,6 +172,8 @@ def _store(variable: TensorBase, g: Any, task: Any) -> None:
 
 
 def _stored_tensor(have: Any, g: Any, create_graph: bool) -> Any:
+    if have is None and is_dispatching(g):
+        return g.clone() if create_graph else detached(g)
     if have is None:
         return wrap(np.empty_like(g._array)).copy_(g)
     if create_graph:

@@ -12,6 +12,8 @@ from typing import Any
 
 from ..aliasing.storage import Storage
 from ..execution import watchers
+from ..overriding.asked_functions import detached
+from ..overriding.dispatch_classes import is_dispatching
 from ..switches import state
 from ..tensors.base import LAZY, Meta, TensorBase, is_inference, storage_of, version_of, wrap
 from ..tensors.dtypes import Sig
@@ -131,6 +133,11 @@ def unpack_output(array: Any, node: GraphNode, nr: int, storages: dict[int, Stor
     return t
 
 
+def _alias(t: TensorBase) -> Any:
+    """The same value as a fresh tensor."""
+    return detached(t, shares_version=False) if is_dispatching(t) else wrap(t._array)
+
+
 class SavedTensor:
     """One value kept for backward, with its version, and hooks that pack and unpack it."""
 
@@ -166,10 +173,10 @@ class SavedTensor:
         hooks = state.STATE.saved_hooks
         if hooks and not (t._meta is not None and t._meta.wrapped_number):
             self._pack(t, *hooks[-1])
-        elif is_output:
+        elif is_output and not (is_dispatching(t)):
             self._array = t._array
         else:
-            self._tensor = t
+            self._tensor = detached(t) if is_output else t
 
     def _pack(self, t: TensorBase, pack: Callable[[Any], Any], unpack: Callable[[Any], Any]) -> None:
         before = version_of(t)
@@ -226,7 +233,7 @@ class SavedTensor:
         source = self._tensor if self._tensor is not None else wrap(self._array)
         if self._tensor is not None and not self._is_output:
             self._edge = self._edge if self._edge is not None else find_edge(source)
-        alias = wrap(source._array)
+        alias = _alias(source)
         alias.need_meta().storage = self._meta_storage
         self._pack(alias, pack_hook, unpack_hook)
 
@@ -247,6 +254,8 @@ class SavedTensor:
         if self._tensor is not None and self._tensor._meta is not None and self._tensor._meta.view is not None:
             find_edge(self._tensor)  # raises if this view has lost its history
         self._check_version(node)
+        if self._tensor is not None and self._is_output:
+            return self._connected(detached(self._tensor), node)
         if self._tensor is not None:
             if node is None or not node.takes_attributes:  # a custom Function gets what it saved, history or not
                 self._check_not_detached(self._tensor)
@@ -279,7 +288,7 @@ class SavedTensor:
             )
         if self._edge is None and not self._is_output:
             return result
-        return self._connected(wrap(result._array), node, own_counter=True)
+        return self._connected(_alias(result), node, own_counter=True)
 
     def _connected(self, t: Any, node: GraphNode | None, own_counter: bool = False) -> Any:
         """Give a rebuilt tensor the original's place in the graph."""

@@ -9,6 +9,7 @@ from typing import Any, Final
 from ..table.registry import OPS
 from ..tensors.base import TensorBase
 from .aten_names import names_of
+from .spelling import unspelled
 
 _ALWAYS_TENSOR: Final = frozenset({"add", "sub", "mul", "div"})
 """Operators that meet numbers as tensors."""
@@ -40,14 +41,20 @@ class RowOverload:
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         meanwhile = None if interceptor is None else interceptor(self)
-        return (meanwhile or self.row.call)(*args, **kwargs)
+        if meanwhile is not None:
+            return meanwhile(*args, **kwargs)
+        args, kwargs = unspelled(self.row, args, kwargs)
+        return with_aux(self.row, args, kwargs) if self.row.aux else self.row.call(*args, **kwargs)
 
 
 class FunctionOverload(RowOverload):
     """One overload of an operator that is no row but a function."""
 
     def __init__(self, opname: str, overload: str, function: Callable[..., Any]) -> None:
-        super().__init__(opname, overload, types.SimpleNamespace(call=function))
+        super().__init__(opname, overload, types.SimpleNamespace(call=function, name=opname, aux=(), params=()))
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return self.row.call(*args, **kwargs)
 
 
 class WritingOverload(RowOverload):
@@ -61,6 +68,15 @@ class WritingOverload(RowOverload):
 
 interceptor: Callable[[RowOverload], Callable[..., Any] | None] | None = None
 """What a call of an overload is while a mode is asked (``dispatch_modes`` sets it); None: what it always is."""
+
+
+def _alone(row: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Replaced by the dispatcher."""
+    return row.call(*args, **kwargs)
+
+
+with_aux: Callable[[Any, tuple[Any, ...], dict[str, Any]], Any] = _alone
+"""Calls a row that computes more than its result (as ``native_layer_norm`` does), and returns that as well."""
 
 
 class RowPacket:

@@ -9,14 +9,19 @@ result.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
+from ..execution import watchers
 from ..switches import state
 from ..switches.modes import no_grad
 from ..switches.state import STATE, enter_mode, leave_mode
 from ..tensors.base import TensorBase, wrap
 from . import aten, creation_calls
+from .dispatch_classes import dispatches
+from .overrides import with_elements
+from .spelling import spelled, unspelled
 
 Compute = Callable[[Any, tuple[Any, ...]], Any]
 Write = Callable[[Any, tuple[Any, ...]], None]
@@ -31,32 +36,32 @@ class _Call:
 
     def run(self, *args: Any, **kwargs: Any) -> Any:
         """What ``func(*args)`` is meanwhile: modes further out are asked, or it computes."""
+        args, kwargs = unspelled(self.op, args, kwargs)
+        if watchers.DISPATCHING and any(dispatches(v) for v in with_elements(args)):
+            return aten.with_aux(self.op, args, kwargs) if self.op.aux else self.op.call(*args, **kwargs)
         bound = self.op.bind(args, kwargs)
         values = beneath(self.op, bound, self.compute)
-        outputs = tuple(wrap(a) for a in _outputs(self.op, values))
+        outputs = tuple([wrap(a) for a in _all_of(self.op, values)])
         self.computed.append((outputs, values))
-        return outputs[0] if self.op.outputs == 1 else outputs
+        return outputs[0] if len(outputs) == 1 else outputs
 
-    def values(self, result: Any, args: tuple[Any, ...]) -> Any:
+    def values(self, result: Any) -> Any:
         """The arrays for what the mode returned, with what the row's rules need besides."""
-        outputs = (result,) if self.op.outputs == 1 else tuple(result)
+        one = self.op.outputs == 1 and not self.op.aux
+        outputs = (result,) if one else tuple(result)
         for t in outputs:
             if not isinstance(t, TensorBase):
                 raise TypeError(f"__torch_dispatch__ of {self.op.name} must return tensors, but got {type(t).__name__}")
         for made, values in self.computed:
             if all(t is m for t, m in zip(outputs, made, strict=True)):
                 return values
-        arrays = tuple(t._array for t in outputs)
-        if self.op.aux:
-            values = self.computed[-1][1] if self.computed else self.compute(self.op, args)
-            return (*arrays, *values[len(arrays) :])
-        return arrays[0] if self.op.outputs == 1 else arrays
+        values = tuple([t if dispatches(t) else t._array for t in outputs])
+        return values[0] if one else values
 
 
-def _outputs(op: Any, values: Any) -> tuple[Any, ...]:
-    if op.aux:
-        return tuple(values[: len(values) - len(op.aux)])
-    return (values,) if op.outputs == 1 else tuple(values)
+def _all_of(op: Any, values: Any) -> tuple[Any, ...]:
+    """Results, and what is computed besides."""
+    return (values,) if op.outputs == 1 and not op.aux else tuple(values)
 
 
 class _Write:
@@ -67,6 +72,9 @@ class _Write:
 
     def run(self, *args: Any, **kwargs: Any) -> Any:
         """What ``func(*args)`` is meanwhile: modes further out are asked, or it writes."""
+        args, kwargs = unspelled(self.op, args, kwargs)
+        if watchers.DISPATCHING and any(dispatches(v) for v in with_elements(args)):
+            return getattr(args[0], self.func.opname)(*args[1:], **kwargs)
         bound = self.op.bind(args, kwargs)
         write_beneath(self.op, bound, self.write)
         return bound[0]
@@ -136,8 +144,10 @@ class Interceptor:
         """Do ``write(op, args)``, which writes to the first of them."""
         write(op, args)
 
-    def _intercept_call(self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """``func(*args, **kwargs)``."""
+    def _intercept_call(
+        self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any], types: tuple[type, ...] = ()
+    ) -> Any:
+        """``func(*args, **kwargs)``; ``types`` are the classes among the operands that are to be asked as well."""
         return func(*args, **kwargs)
 
     def _made(self, results: list[Any]) -> None:
@@ -167,14 +177,16 @@ class TorchDispatchMode(Interceptor):
     def _intercept(self, op: Any, args: tuple[Any, ...], compute: Compute) -> Any:
         func = aten.overload_of(op, args)
         call = _Call(op, func, compute)
-        return call.values(self._asked(call, func, args), args)
+        return call.values(self._asked(call, func, args))
 
     def __enter__(self) -> Any:
         creation_calls.install(asked)
         return super().__enter__()
 
-    def _intercept_call(self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        return self.__torch_dispatch__(func, (), args, kwargs)
+    def _intercept_call(
+        self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any], types: tuple[type, ...] = ()
+    ) -> Any:
+        return self.__torch_dispatch__(func, types, args, kwargs)
 
     def _intercept_write(self, op: Any, args: tuple[Any, ...], write: Write) -> None:
         func = aten.overload_of(op, args, "_")
@@ -184,14 +196,36 @@ class TorchDispatchMode(Interceptor):
         """What the mode returns for a call."""
         _CALLS.open.append(call)
         try:
-            return self.__torch_dispatch__(func, (), shown(call.op, args), {})
+            return self.__torch_dispatch__(func, (), *spelled(call.op, args))
         finally:
             _CALLS.open.pop()
 
 
-def shown(op: Any, args: tuple[Any, ...]) -> tuple[Any, ...]:
-    """The arguments without those at the end that are as if not given."""
-    given = list(args)
-    while len(given) > op.required and given[-1] is op.defaults[len(given) - op.required - 1]:
-        given.pop()
-    return tuple(given)
+def _get_current_dispatch_mode() -> Any:
+    """The innermost mode of this thread, or ``None``."""
+    return STATE.dispatch_modes[-1] if STATE.dispatch_modes else None
+
+
+def _get_current_dispatch_mode_stack() -> list[Any]:
+    """The modes of this thread, outermost first."""
+    return list(STATE.dispatch_modes)
+
+
+@contextmanager
+def _disable_current_modes() -> Iterator[list[Any]]:
+    """Within this block no mode is asked; gives those that would be."""
+    before, STATE.dispatch_modes = STATE.dispatch_modes, []
+    try:
+        yield before
+    finally:
+        STATE.dispatch_modes = before
+
+
+@contextmanager
+def _pop_mode_temporarily() -> Iterator[Any]:
+    """Within this block the innermost mode, which it gives, is not asked."""
+    mode = STATE.dispatch_modes.pop()
+    try:
+        yield mode
+    finally:
+        STATE.dispatch_modes.append(mode)

@@ -33,6 +33,15 @@ INSTALLED = False
 _NUMBERS_AND_TEXT = frozenset({int, float, bool, str, complex, type(None), slice})
 
 
+def with_elements(values: Iterable[Any]) -> Iterator[Any]:
+    """Arguments, and the elements of those that are lists."""
+    for value in values:
+        if value.__class__ is list or value.__class__ is tuple:
+            yield from value
+        else:
+            yield value
+
+
 class _Disabled:
     """A context in which ``__torch_function__`` is not asked; each has its own switch."""
 

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from ..table.registry import OPS
-from ..tensors.base import TensorBase, tensor_class
+from ..tensors.absent import absent
+from ..tensors.base import TensorBase, tensor_class, with_array
+from ..tensors.dtypes import dtype as dtype_type
+from ..tensors.dtypes import get_default_dtype
+from .dispatch_classes import count, has_dispatch
 
 _NO_TENSOR = (
     "Creating a Tensor subclass from a class that does not inherit from Tensor is not possible. Make sure your class "
@@ -17,6 +22,8 @@ def as_class(t: Any, cls: type) -> Any:
     """A fresh tensor as an instance of ``cls``."""
     if cls is not tensor_class():
         t.__class__ = cls
+        if has_dispatch(cls):
+            count(t)
     return t
 
 
@@ -27,15 +34,32 @@ def as_subclass(self: Any, cls: type) -> Any:
     return as_class(OPS["alias"](self), cls)
 
 
-def no_wrapper(cls: type, *args: Any, **kwargs: Any) -> Any:
-    """Refused: tensors without memory of their own need ``__torch_dispatch__``, which classes are not asked here."""
-    raise NotImplementedError(
-        f"{cls.__name__} cannot be made: _make_wrapper_subclass needs __torch_dispatch__, which classes are not asked "
-        "here; keep the data with Tensor._make_subclass and write __torch_function__"
-    )
+def make_wrapper_subclass(
+    cls: type, size: Sequence[int], *, strides: Sequence[int] | None = None, storage_offset: int | None = None,
+    memory_format: Any = None, dtype: Any = None, layout: Any = None, device: Any = None, pin_memory: bool = False,
+    requires_grad: bool = False, dispatch_sizes_strides_policy: str | None = None, dispatch_device: bool = False,
+    dispatch_layout: bool = False, storage_size: Any = None,
+) -> Any:  # fmt: skip
+    """A tensor of class ``cls`` that says it has this shape and dtype, but has no data: its class answers for it.
+
+    ``TypeError`` for a class without ``__torch_dispatch__``.
+    """
+    if not (isinstance(cls, type) and issubclass(cls, tensor_class())):
+        raise TypeError(_NO_TENSOR)
+    if not has_dispatch(cls):
+        raise TypeError(f"{cls.__name__} must define __torch_dispatch__")
+    if dispatch_sizes_strides_policy is not None:
+        raise NotImplementedError(
+            f"dispatch_sizes_strides_policy={dispatch_sizes_strides_policy!r}: sizes and strides are not asked of the "
+            "class here; give the ones that hold when the tensor is made, and leave the policy out"
+        )
+    kind: dtype_type = get_default_dtype() if dtype is None else dtype
+    made = with_array(cls, absent(tuple(size), kind.numpy, strides, storage_offset))
+    count(made)
+    return made.requires_grad_() if requires_grad else made
 
 
-def make_subclass(cls: type, data: Any, require_grad: bool = False) -> Any:
+def make_subclass(cls: type, data: Any, require_grad: bool = False, **layout: Any) -> Any:
     """A leaf of class ``cls`` that shares the memory of ``data``."""
     if not (isinstance(cls, type) and issubclass(cls, tensor_class())):
         raise TypeError(_NO_TENSOR)

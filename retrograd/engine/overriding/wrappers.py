@@ -2,20 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from ..tensors.base import tensor_class
 from . import overrides
-
-
-def _with_elements(values: Iterable[Any]) -> Iterator[Any]:
-    """Arguments, and the elements of those that are lists."""
-    for value in values:
-        if value.__class__ is list or value.__class__ is tuple:
-            yield from value
-        else:
-            yield value
+from .overrides import with_elements
 
 
 def overridable_call(function: Callable[..., Any], public_api: Callable[[], Any]) -> Callable[..., Any]:
@@ -25,7 +17,7 @@ def overridable_call(function: Callable[..., Any], public_api: Callable[[], Any]
         here = overrides.HERE
         if here.all_off or (here.subclasses_off and not here.modes):
             return function(*args, **kwargs)
-        values = [*_with_elements(args), *_with_elements(kwargs.values())]
+        values = [*with_elements(args), *with_elements(kwargs.values())]
         if not here.modes and not any(overrides.overrides_functions(v) for v in values):
             return function(*args, **kwargs)
         return overrides.handle_torch_function(public_api(), values, *args, **kwargs)
@@ -94,7 +86,8 @@ _OPERATORS = {
 """Operators that torch has under the name of a method."""
 _NOT_OVERRIDABLE = frozenset(
     (
-        "__new__", "__init_subclass__", "__torch_function__", "__hash__", "__iter__", "__reduce_ex__", "as_subclass",
+        "__new__", "__init_subclass__", "__torch_function__", "__torch_dispatch__", "__hash__", "__iter__",
+        "__reduce_ex__", "as_subclass",
         "_make_subclass", "_make_wrapper_subclass",
         "__class__", "__doc__", "__dict__", "__weakref__", "__getattr__", "__setattr__", "need_meta",
     )
@@ -152,10 +145,5 @@ def overridable() -> list[Any]:
 def subclass_defined(cls: type, /, **kwargs: Any) -> None:
     """Wrap the public functions as soon as a subclass of Tensor overrides them."""
     super(tensor_class(), cls).__init_subclass__(**kwargs)
-    if "__torch_dispatch__" in vars(cls):
-        raise NotImplementedError(
-            f"{cls.__name__} defines __torch_dispatch__, which classes are not asked here; write __torch_function__, "
-            "or enter a TorchDispatchMode, which is asked about every operator beneath autograd"
-        )
     if overrides.answers(cls):
         install()

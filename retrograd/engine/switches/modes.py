@@ -14,7 +14,7 @@ from .state import STATE, enter_mode, leave_mode, set_grad_enabled_here
 
 def is_grad_enabled() -> bool:
     """Whether operations are recorded in this thread."""
-    return STATE.grad_enabled
+    return STATE.grad_enabled or STATE.grad_enabled_above
 
 
 def is_inference_mode_enabled() -> bool:

@@ -43,6 +43,8 @@ class ThreadState(threading.local):
     """What one thread has switched on; the class attributes are a new thread's defaults."""
 
     grad_enabled: bool = True
+    grad_enabled_above: bool = False
+    """While a dispatch handler runs, beneath autograd: what ``grad_enabled`` was, which is what it is told."""
     inference: bool = False
     forward_grad_enabled: bool = True
     multithreading: bool = True

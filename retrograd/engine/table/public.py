@@ -15,6 +15,8 @@ from ..calls.fast_path import with_fast_path
 from ..calls.kinds import kind_check
 from ..calls.out_argument import write_out
 from ..calls.signatures import wants_exact_out
+from ..overriding.asked_functions import asking
+from ..overriding.aten import functions as OVERLOADED
 from ..tensors.base import TensorBase, type_name_of, wrap
 from .op import OpDef
 from .registry import OPS
@@ -158,11 +160,13 @@ def public(
     namespace: str | None = None,
     row: str | None = None,
     also: Mapping[str, str] = NO_NAMES,
+    aten: str = "",
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Publish a hand-written function under torch's name (default: its own), as function and/or method.
 
     With ``namespace`` (``"nn.functional"``, ``"linalg"``, ``"special"``, ``"fft"``) it is published only there.
     ``also`` maps further names of arguments, those of torch's other overloads, to the function's own.
+    ``aten`` is what dispatch handlers know it as, for functions that look at arrays themselves.
     ``row`` names the row that it is when called with just the row's required arguments; those calls are the row's own.
     """
 
@@ -171,8 +175,11 @@ def public(
         if isinstance(f, type):
             FUNCTIONS[key] = f
             return f
+        f = asking(aten, f) if aten else f
         made = called(f, key if namespace is None else f"{namespace}.{key}", out, also)
         made = made if row is None else with_fast_path(OPS[row], made, "function")
+        if aten:
+            OVERLOADED[aten.partition(".")[0]] = made
         if namespace is not None:
             NAMESPACES.setdefault(namespace, {})[key] = made
             return made

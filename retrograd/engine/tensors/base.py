@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 import numpy as np
 
 from ..aliasing.storage import Storage
+from .absent import AbsentMemory, refusal
 from .dtypes import Sig, sig_of
 
 if TYPE_CHECKING:
@@ -148,12 +149,22 @@ def parameter_class() -> type[Any]:
 def wrap(array: Any, fn: Any = None) -> Any:
     """A new tensor around an array (a NumPy scalar becomes a 0-d array)."""
     if array.__class__ is not np.ndarray:
+        if array.__class__ is AbsentMemory:
+            raise refusal("a value")
         array = np.asarray(array)
     t = _new(_tensor_class)
     t._array = array
     t._fn = fn
     t._meta = None
     t._sig = sig_of(array)
+    return t
+
+
+def with_array(cls: type[Any], array: Any) -> Any:
+    """A new tensor of a class around an array of any kind."""
+    t = _new(cls)
+    t._array, t._sig = array, sig_of(array)
+    t._fn = t._meta = None
     return t
 
 

@@ -10,6 +10,9 @@ import numpy as np
 from .. import observe
 from ..aliasing.strided import element_strides, root_array, storage_offset, strided
 from ..aliasing.views import grad_fn_of, requires_grad
+from ..overriding.asked_functions import scalar_of
+from ..overriding.dispatch_classes import is_dispatching
+from ..switches.modes import no_grad
 from ..tensors.base import share_storage
 from ..warning import warn
 from .base import LAZY, PLAIN_CLASSES, TensorBase, parameter_class, storage_of, wrap
@@ -111,6 +114,8 @@ def _refusal(name: str, t: TensorBase, text: str) -> RuntimeError:
 
 def to_numpy(t: Any, *, force: bool = False) -> Any:
     """The array itself, sharing memory; ``RuntimeError`` for a tensor that requires grad."""
+    if is_dispatching(t):
+        raise RuntimeError(".numpy() is not supported for tensor subclasses.")
     if t._fn is not None and requires_grad(t) and not force:
         raise _refusal(
             "numpy", t, "Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead."
@@ -126,11 +131,15 @@ def array_protocol(t: Any, dtype: Any = None, copy: Any = None) -> Any:  # noqa:
 
 def tolist(t: Any) -> Any:
     """Nested lists of Python numbers."""
+    if is_dispatching(t):
+        raise RuntimeError(f".tolist() is not supported for tensor subclasses, got {type(t).__name__}")
     return _told("tolist", t, t._array.tolist())
 
 
 def item(t: Any) -> Any:
     """The only element as a Python number."""
+    if is_dispatching(t):
+        return scalar_of(t)
     if t._array.size != 1:
         raise RuntimeError(f"a Tensor with {t._array.size} elements cannot be converted to Scalar")
     return _told("item", t, t._array.item())
@@ -194,6 +203,8 @@ def to_bool(t: Any) -> bool:
         raise RuntimeError("Boolean value of Tensor with more than one value is ambiguous")
     if not t._array.size:
         raise RuntimeError("Boolean value of Tensor with no values is ambiguous")
+    if is_dispatching(t):
+        return bool(scalar_of(t))
     return bool(t._array.any())
 
 
@@ -268,8 +279,11 @@ def deepcopy(t: Any, memo: dict[int, Any]) -> Any:
             "Only Tensors created explicitly by the user (graph leaves) support the deepcopy protocol at the moment. "
             "Copy tensor.detach() instead.",
         )
-    made = wrap(_copied_array(t, memo))
-    made.__class__ = t.__class__
+    if is_dispatching(t):
+        made = _cloned(t)
+    else:
+        made = wrap(_copied_array(t, memo))
+        made.__class__ = t.__class__
     memo[id(t)] = made
     trained = issubclass(t.__class__, parameter_class())
     if not trained:
@@ -279,6 +293,19 @@ def deepcopy(t: Any, memo: dict[int, Any]) -> Any:
     if t._meta is not None:
         _copy_record(made, t._meta, None if trained else memo)
     return _told("deepcopy", t, made)
+
+
+def _cloned(t: Any) -> Any:
+    """What the class of a tensor makes of ``clone``; ``RuntimeError`` if that is of another class."""
+    with no_grad():
+        made = t.clone()
+    if type(made) is not type(t):
+        raise RuntimeError(
+            "The default implementation of __deepcopy__() for wrapper subclasses only works for subclass types that "
+            "properly implement clone() and for which cloning returns another instance of the same subclass. You "
+            "should either properly implement clone() for your subclass or override __deepcopy__()."
+        )
+    return made
 
 
 def _copied_array(t: Any, memo: dict[int, Any]) -> Any:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from .. import observe
+from ..overriding.dispatch_classes import is_dispatching
 from ..overriding.overrides import disabled_torch_function_impl
 from ..switches.state import STATE
 from .base import LAZY, is_inference, set_parameter_class, tensor_class, wrap
@@ -42,9 +43,12 @@ class Parameter(Tensor, metaclass=_ParameterMeta):
                 "Setting requires_grad=True on inference tensor outside InferenceMode is not allowed. Make a clone "
                 "first."
             )
-        made = wrap(source._array)
+        if is_dispatching(source):
+            made = _detached(source)
+        else:
+            made = wrap(source._array)
+            made.__class__ = cls if type(source) in (tensor_class(), Parameter) else type(source)
         meta = made.need_meta()
-        made.__class__ = cls if type(source) in (tensor_class(), Parameter) else type(source)
         meta.is_parameter = True
         meta.requires_grad = requires_grad
         if requires_grad:
@@ -52,6 +56,18 @@ class Parameter(Tensor, metaclass=_ParameterMeta):
         if observe.observers:
             observe.tell("copied", source, made)
         return made
+
+
+def _detached(source: Any) -> Any:
+    """What the class of a tensor makes of ``detach``; ``RuntimeError`` if that is of another class."""
+    made = source.detach()
+    if type(made) is not type(source):
+        raise RuntimeError(
+            f"Creating a Parameter from an instance of type {type(source).__name__} requires that detach() returns an "
+            f"instance of the same type, but return type {type(made).__name__} was found instead. To use the type as "
+            "a Parameter, please correct the detach() semantics defined by its __torch_dispatch__() implementation."
+        )
+    return made
 
 
 set_parameter_class(Parameter)

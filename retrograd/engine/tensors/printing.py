@@ -10,6 +10,7 @@ import numpy as np
 
 from ..aliasing.views import grad_fn_of, requires_grad
 from ..forward_mode.forward_ad import tangent_of
+from .absent import AbsentMemory
 from .base import PLAIN_CLASSES, TensorBase, parameter_class
 from .dtypes import get_default_dtype
 
@@ -48,15 +49,17 @@ def set_printoptions(
     options.sci_mode = sci_mode
 
 
-def tensor_repr(t: Any) -> str:
-    """``tensor([1., 2.], grad_fn=<MulBackward0>)``."""
+def tensor_repr(t: Any, *, tensor_contents: str | None = None) -> str:
+    """``tensor([1., 2.], grad_fn=<MulBackward0>)``; ``tensor_contents`` instead of the values, for classes."""
     is_parameter = t._meta is not None and t._meta.is_parameter
     plain = t.__class__ in PLAIN_CLASSES
     name = "tensor" if plain else t.__class__.__name__
     before, after = ("Parameter(", ")") if is_parameter and not plain else ("", "")
     if issubclass(t.__class__, parameter_class()):
         before = "Parameter containing:\n" + before
-    text = f"{before}{name}(" + _body(t._array, len(name) + 1)
+    if tensor_contents is None and t._array.__class__ is AbsentMemory:
+        tensor_contents = f"..., size={tuple(t._sig.shape)}"
+    text = f"{before}{name}(" + (_body(t._array, len(name) + 1) if tensor_contents is None else tensor_contents)
     return text + ", ".join(["", *_suffixes(t)]) + ")" + after
 
 

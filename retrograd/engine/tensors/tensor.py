@@ -5,27 +5,23 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from .. import observe
-from ..aliasing.storage import stamp_write
 from ..aliasing.views import grad_fn_of, gradient_edge, has_history, requires_grad, retain_on, view_edge
 from ..execution.backward import backward as run_backward_from
 from ..execution.watchers import HookDict
 from ..nodes.accumulate import expect_dtype
 from ..nodes.hooks import Hook, RemovableHandle, register
 from ..nodes.node import Port, edge_parts
-from ..overriding import overrides, subclasses, wrappers
+from ..overriding import dispatch_classes, overrides, subclasses, wrappers
 from ..switches.state import STATE
 from ..warning import warn
-from . import convert
+from . import convert, detaching
 from .base import (
     LAZY,
     TensorBase,
     is_inference,
     set_array,
     set_tensor_class,
-    share_storage,
-    storage_of,
     version_of,
-    wrap,
 )
 from .dtypes import CPU, Size, device, dtype
 from .printing import tensor_repr
@@ -67,7 +63,9 @@ class Tensor(TensorBase):
 
     __init_subclass__: Any = classmethod(wrappers.subclass_defined)
     __torch_function__: Any = classmethod(overrides.default_torch_function)
-    _make_subclass, _make_wrapper_subclass = map(staticmethod, (subclasses.make_subclass, subclasses.no_wrapper))
+    __torch_dispatch__: Any = staticmethod(dispatch_classes.disabled_torch_dispatch_impl)
+    _make_subclass = staticmethod(subclasses.make_subclass)
+    _make_wrapper_subclass = staticmethod(subclasses.make_wrapper_subclass)
     as_subclass = subclasses.as_subclass
 
     # -- shape and type
@@ -285,42 +283,13 @@ class Tensor(TensorBase):
         return register(meta.post_accumulate_hooks, hook)
 
     # -- leaving the graph
-    def detach(self) -> Tensor:
-        """A leaf that shares this tensor's memory and version, without history."""
-        alias: Tensor = wrap(self._array)
-        share_storage(alias, self)
-        if is_inference(self):
-            alias.need_meta().inference = True
-        if observe.observers:
-            observe.tell("cut", "detach", self, alias)
-        return alias
-
-    def detach_(self) -> Tensor:
-        """Make this tensor a leaf without history; ``RuntimeError`` on views."""
-        if self._is_view():
-            raise RuntimeError(
-                "Can't detach views in-place. Use detach() instead. If you are using "
-                "DistributedDataParallel (DDP) for training, set gradient_as_bucket_view=False or use another way to "
-                "free the gradients."
-            )
-        if observe.observers:
-            observe.tell("cut", "detach_", self, self)
-        storage_of(self)
-        meta = self.need_meta()
-        if self._fn is not None and self._fn is not LAZY:
-            meta.detached_at = stamp_write()
-        self._fn = None
-        meta.requires_grad, meta.retains_grad, meta.hooks, meta.tangent = False, False, None, None
-        return self
+    detach = detaching.detach
+    detach_ = detaching.detach_
 
     @property
     def data(self) -> Tensor:
         """A leaf that shares memory but neither history nor version."""
-        alias: Tensor = wrap(self._array)
-        if is_inference(self):
-            alias.need_meta().inference = True
-        if observe.observers:
-            observe.tell("cut", "data", self, alias)
+        alias: Tensor = detaching.data(self)
         return alias
 
     @data.setter
@@ -360,7 +329,7 @@ class Tensor(TensorBase):
     __contains__ = convert.contains
     __len__ = convert.length
     __format__ = convert.formatted
-    __repr__ = tensor_repr
+    __repr__: Any = tensor_repr
 
     def __hash__(self) -> int:
         return id(self)

@@ -9,6 +9,7 @@ from ...aliasing.strided import storage_offset as offset_of
 from ...nodes.hooks import tensor_type_name
 from ...table.public import METHODS, property_, public
 from ...tensors import convert
+from ...tensors.absent import AbsentMemory
 
 
 @public(function=False)
@@ -48,7 +49,7 @@ def storage_offset(self: Any) -> int:
 @public(function=False)
 def data_ptr(self: Any) -> int:
     """Address of the first element."""
-    return address(self._array)
+    return 0 if self._array.__class__ is AbsentMemory else address(self._array)
 
 
 @public(function=False)

@@ -148,13 +148,13 @@ def _like(make: Any) -> Any:
     return create
 
 
-zeros_like = public("zeros_like", method=False)(_like(np.zeros_like))
-ones_like = public("ones_like", method=False)(_like(np.ones_like))
-empty_like = public("empty_like", method=False)(_like(np.empty_like))
+zeros_like = public("zeros_like", method=False, aten="zeros_like.default")(_like(np.zeros_like))
+ones_like = public("ones_like", method=False, aten="ones_like.default")(_like(np.ones_like))
+empty_like = public("empty_like", method=False, aten="empty_like.default")(_like(np.empty_like))
 _filled_like = _like(np.full_like)
 
 
-@public("full_like", method=False)
+@public("full_like", method=False, aten="full_like.default")
 def full_like(input: Any, fill_value: Any, **how: Any) -> Any:  # noqa: A002
     """A tensor of one value, shaped like ``input``."""
     value = fill_value.item() if isinstance(fill_value, TensorBase) else fill_value
@@ -172,12 +172,12 @@ def _new(make: Any) -> Any:
     return create
 
 
-public("new_zeros", function=False)(_new(np.zeros))
-public("new_ones", function=False)(_new(np.ones))
-public("new_empty", function=False)(_new(np.empty))
+public("new_zeros", function=False, aten="new_zeros.default")(_new(np.zeros))
+public("new_ones", function=False, aten="new_ones.default")(_new(np.ones))
+public("new_empty", function=False, aten="new_empty.default")(_new(np.empty))
 
 
-@public("new_full", function=False)
+@public("new_full", function=False, aten="new_full.default")
 def new_full(
     self: Any, size: Any, fill_value: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False
 ) -> Any:  # noqa: A002
@@ -274,7 +274,7 @@ def detach(input: Any) -> Any:  # noqa: A002
     return input.detach()
 
 
-@public("allclose")
+@public("allclose", aten="allclose.default")
 def allclose(input: Any, other: Any, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False) -> bool:  # noqa: A002
     """Whether all elements agree within ``atol + rtol * |other|``."""
     _check_alike("allclose", input, other)
@@ -282,7 +282,7 @@ def allclose(input: Any, other: Any, rtol: float = 1e-05, atol: float = 1e-08, e
     return bool(np.allclose(input._array, other._array, rtol, atol, equal_nan))
 
 
-@public("equal")
+@public("equal", aten="equal.default")
 def equal(input: Any, other: Any) -> bool:  # noqa: A002
     """Whether shape and all elements are equal."""
     check_tensor("equal", input)
@@ -290,7 +290,7 @@ def equal(input: Any, other: Any) -> bool:  # noqa: A002
     return input._sig.shape == other._sig.shape and bool(np.array_equal(input._array, other._array))
 
 
-@public("isclose")
+@public("isclose", aten="isclose.default")
 def isclose(input: Any, other: Any, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False) -> Any:  # noqa: A002
     """Element-wise ``allclose``."""
     _check_alike("isclose", input, other)

@@ -275,7 +275,7 @@ def index_put(input: Any, indices: Any, values: Any, accumulate: bool = False) -
     return F._index_put(input, _index_tensors(indices), values, accumulate)
 
 
-@public("nonzero", out=True)
+@public("nonzero", out=True, aten="nonzero.default")
 def nonzero(input: Any, *, as_tuple: bool = False) -> Any:  # noqa: A002
     """Indices of the elements that are not zero."""
     found = np.nonzero(input._array) if input.ndim else (np.arange(1 if input._array else 0),)

@@ -189,7 +189,7 @@ def multinomial(input: Any, num_samples: int, replacement: bool = False, *, gene
     return finish((drawn if input.ndim == 2 else drawn[0]).astype(np.int64))
 
 
-@public("randint_like", method=False)
+@public("randint_like", method=False, aten="randint_like.default")
 def randint_like(
     input: Any, low: Any, high: Any = None, *, dtype: Any = None, layout: Any = None, device: Any = None,  # noqa: A002
     requires_grad: bool = False, memory_format: Any = None,

@@ -68,13 +68,13 @@ rand = public("rand", method=False)(_drawn(rand_))
 randn = public("randn", method=False)(_drawn(randn_))
 
 
-@public("rand_like", method=False)
+@public("rand_like", method=False, aten="rand_like.default")
 def rand_like(input: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False, **kwargs: Any) -> Any:  # noqa: A002
     """Uniform, shaped like ``input``."""
     return finish(_draw(rand_, tuple(input.shape), numpy_of(dtype, input._sig.numpy), None), requires_grad)
 
 
-@public("randn_like", method=False)
+@public("randn_like", method=False, aten="randn_like.default")
 def randn_like(input: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False, **kwargs: Any) -> Any:  # noqa: A002
     """Standard normal, shaped like ``input``."""
     return finish(_draw(randn_, tuple(input.shape), numpy_of(dtype, input._sig.numpy), None), requires_grad)

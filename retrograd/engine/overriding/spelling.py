@@ -1,0 +1,61 @@
+"""How dispatch handlers see the arguments of a row: some by keyword, dtypes as ``torch.dtype``; and back again."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import numpy as np
+
+from ..aliasing.strided import Geometry, storage_offset
+from ..tensors.dtypes import dtype, from_numpy_dtype
+
+_FACTORS: Final = ("add", "sub", "rsub", "_rsub_number", "addmm", "addmv", "baddbmm", "addbmm", "addr", "_index_add")
+_NAMED: Final[dict[str, tuple[str, ...]]] = {
+    **dict.fromkeys(_FACTORS, ("alpha", "beta")),
+    **dict.fromkeys(("_var", "_std", "_var_mean", "_std_mean"), ("correction", "keepdim")),
+    **dict.fromkeys(("_addcmul", "_addcdiv"), ("value",)),
+    **dict.fromkeys(("sum", "_sum_dim", "mean", "_mean_dim", "_prod", "_prod_dim", "_nansum"), ("dtype",)),
+    **dict.fromkeys(("cumsum", "cumprod", "_vector_norm"), ("dtype",)),
+    "gelu": ("approximate",),
+}
+"""Row -> its parameters that PyTorch takes by keyword only."""
+_HALVED: Final = ("_softmax", "_log_softmax")
+"""Rows that in PyTorch have a third argument, for half precision on GPUs."""
+
+
+def spelled(op: Any, args: tuple[Any, ...]) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """Positional and keyword arguments as PyTorch's dispatcher shows them, without defaults at the end."""
+    given = list(args)
+    while len(given) > op.required and given[-1] is op.defaults[len(given) - op.required - 1]:
+        given.pop()
+    if op.name == "_to_copy":
+        return (given[0],), {"dtype": from_numpy_dtype(given[1])}
+    if op.name == "as_strided":
+        return tuple(given[:4]), {}
+    if op.name in _HALVED:
+        return (*given[:2], False), {}
+    names = _NAMED.get(op.name)
+    if names is None:
+        return tuple(given), {}
+    named = {n: v for n, v in zip(op.params, given, strict=False) if n in names and v is not _default(op, n)}
+    kept = [v for n, v in zip(op.params, given, strict=False) if n not in names]
+    return tuple(kept), {n: from_numpy_dtype(v) if isinstance(v, np.dtype) else v for n, v in named.items()}
+
+
+def _default(op: Any, name: str) -> Any:
+    place = op.params.index(name) - op.required
+    return op.defaults[place] if place >= 0 else ...
+
+
+def unspelled(op: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """The same as the row takes them."""
+    if op.name == "as_strided" and len(args) == 4:
+        return (*args, Geometry.of(args[0]._array, storage_offset(args[0]))), kwargs
+    if op.name in _HALVED:
+        return args[:2], kwargs
+    if not kwargs:
+        return args, kwargs
+    named = {n: v.numpy if isinstance(v, dtype) else v for n, v in kwargs.items()}
+    if op.name == "_to_copy":
+        return (*args, named.get("dtype", args[0]._sig.numpy)), {}
+    return args, {n: v for n, v in named.items() if n in op.params}

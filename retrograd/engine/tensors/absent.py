@@ -1,0 +1,46 @@
+"""Arrays without data: shape, dtype and strides of tensors whose values their class keeps elsewhere."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NoReturn
+
+import numpy as np
+
+_REFUSAL = (
+    "Cannot access data pointer of Tensor that doesn't have storage: {what} was asked of a tensor that was made by "
+    "_make_wrapper_subclass and has no data. Let its class answer in "
+    "__torch_dispatch__, or ask the tensor that it holds."
+)
+
+
+class AbsentMemory(np.ndarray[Any, np.dtype[Any]]):
+    """Refuses to be computed with; nothing writes to its memory, so that pages of it are never made."""
+
+    offset = 0
+    """Where the tensor says that its storage begins, in elements."""
+
+    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> NoReturn:
+        raise refusal(ufunc.__name__)
+
+    def __array_function__(self, function: Any, types: Any, args: Any, kwargs: Any) -> NoReturn:
+        raise refusal(function.__name__)
+
+
+def refusal(what: str) -> RuntimeError:
+    """The error for looking at data that are not there."""
+    return RuntimeError(_REFUSAL.format(what=what))
+
+
+def absent(
+    shape: Sequence[int], dtype: np.dtype[Any], strides: Sequence[int] | None = None, offset: int | None = None
+) -> AbsentMemory:
+    """An array without data; ``strides`` and ``offset`` count elements."""
+    if strides is None:
+        made = AbsentMemory(tuple(shape), dtype)
+    else:
+        size = 1 + sum((n - 1) * abs(s) for n, s in zip(shape, strides, strict=True)) if 0 not in shape else 0
+        memory = np.empty(size, dtype)
+        made = AbsentMemory(tuple(shape), dtype, memory.data, 0, tuple([s * dtype.itemsize for s in strides]))
+    made.offset = offset or 0
+    return made

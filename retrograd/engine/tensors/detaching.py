@@ -1,0 +1,58 @@
+"""Leaving the graph: tensors that share memory with another one but not its history."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .. import observe
+from ..aliasing.storage import stamp_write
+from ..overriding.asked_functions import detached
+from ..overriding.dispatch_classes import is_dispatching
+from .base import LAZY, TensorBase, is_inference, share_storage, storage_of, wrap
+
+
+def _alias(t: TensorBase) -> Any:
+    alias = wrap(t._array)
+    if is_inference(t):
+        alias.need_meta().inference = True
+    return alias
+
+
+def detach(self: Any) -> Any:
+    """A leaf that shares this tensor's memory and version, without history."""
+    if is_dispatching(self):
+        return detached(self)
+    alias = _alias(self)
+    share_storage(alias, self)
+    if observe.observers:
+        observe.tell("cut", "detach", self, alias)
+    return alias
+
+
+def detach_(self: Any) -> Any:
+    """Make this tensor a leaf without history; ``RuntimeError`` on views."""
+    if self._is_view():
+        raise RuntimeError(
+            "Can't detach views in-place. Use detach() instead. If you are using "
+            "DistributedDataParallel (DDP) for training, set gradient_as_bucket_view=False or use another way to "
+            "free the gradients."
+        )
+    if observe.observers:
+        observe.tell("cut", "detach_", self, self)
+    storage_of(self)
+    meta = self.need_meta()
+    if self._fn is not None and self._fn is not LAZY:
+        meta.detached_at = stamp_write()
+    self._fn = None
+    meta.requires_grad, meta.retains_grad, meta.hooks, meta.tangent = False, False, None, None
+    return self
+
+
+def data(self: Any) -> Any:
+    """A leaf that shares memory but neither history nor version."""
+    if is_dispatching(self):
+        return detached(self, shares_version=False)
+    alias = _alias(self)
+    if observe.observers:
+        observe.tell("cut", "data", self, alias)
+    return alias
