@@ -133,7 +133,7 @@ def _asked(op: OpDef, args: tuple[Any, ...], cast_args: tuple[Any, ...], kept: t
             bump_version(args[0])
     else:
         write_beneath(op, args, _written_beneath)
-    return _new_tangent(op, kept, args[0], args[0]._array, aux, tensors_in(op, args)), aux
+    return _new_tangent(op, kept, args[0], None, aux, tensors_in(op, args)), aux
 
 
 def _written_beneath(op: OpDef, args: tuple[Any, ...]) -> None:
@@ -267,7 +267,11 @@ def _new_tangent(
 ) -> list[Any] | None:
     if not (state.MODE and STATE.forward_grad_enabled) or STATE.inference or not carries_tangent(operands):
         return None
-    return output_tangents(op, kept, [wrap(new)], aux)
+    return output_tangents(op, kept, [t.detach() if new is None else wrap(new)], aux)
+
+
+def _zeros_for(t: Any) -> Any:
+    return F.zeros_like(t.detach()) if is_dispatching(t) else wrap(t._array * 0)
 
 
 def _set_new_tangent(t: Any, tangents: list[Any]) -> None:
@@ -275,14 +279,14 @@ def _set_new_tangent(t: Any, tangents: list[Any]) -> None:
     new = tangents[0]
     have = tangent_of(t)
     if new is None:
-        new = wrap(t._array * 0)
+        new = _zeros_for(t)
     if have is None:
         view = t._meta.view if t._meta is not None else None
         if view is None:
             keep_tangent(t, F.expand(new, tuple(t._sig.shape)).clone())
             return
         if tangent_of(view.base) is None:
-            keep_tangent(view.base, wrap(view.base._array * 0))
+            keep_tangent(view.base, _zeros_for(view.base))
         have = replay(view.replay, tangent_of(view.base))
         keep_tangent(t, have)
     have.copy_(new)

@@ -11,6 +11,8 @@ from ..aliasing.strided import element_strides, root_array, storage_offset
 from ..aliasing.views import gradient_edge, replay
 from ..nodes.node import GraphNode, edge_parts
 from ..nodes.saved import set_tangent_restorer
+from ..overriding.asked_functions import detached
+from ..overriding.dispatch_classes import is_dispatching
 from ..switches import state
 from ..switches.modes import ModeContext
 from ..switches.state import STATE
@@ -237,6 +239,10 @@ def stripped(t: Any) -> Any:
     """The same tensor without its tangent, at the same place in the graph."""
     if not isinstance(t, TensorBase) or tangent_of(t) is None:
         return t
+    if is_dispatching(t):
+        plain = detached(t)
+        plain._fn = gradient_edge(t)
+        return plain
     plain = wrap(t._array, gradient_edge(t))
     plain.need_meta().storage = storage_of(t)
     return plain

@@ -160,7 +160,7 @@ def _store(variable: TensorBase, g: Any, task: Any) -> None:
     meta = variable.need_meta()
     have = meta.grad
     if isinstance(g, TensorBase):
-        meta.grad = _stored_tensor(have, g, task.create_graph)
+        meta.grad = _stored_tensor(variable, g, task.create_graph)
     elif have is None:
         meta.grad = wrap(_own(g, variable, 3))
     elif have._sig.shape != variable._sig.shape or have._sig.shape != g.shape:
@@ -171,9 +171,10 @@ def _store(variable: TensorBase, g: Any, task: Any) -> None:
         storage_of(have).bump()
 
 
-def _stored_tensor(have: Any, g: Any, create_graph: bool) -> Any:
+def _stored_tensor(variable: Any, g: Any, create_graph: bool) -> Any:
+    have = variable._meta.grad
     if have is None and is_dispatching(g):
-        return g.clone() if create_graph else detached(g)
+        return g.clone() if create_graph or g._array.strides != variable._array.strides else detached(g)
     if have is None:
         return wrap(np.empty_like(g._array)).copy_(g)
     if create_graph:

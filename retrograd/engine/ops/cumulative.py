@@ -10,7 +10,7 @@ from ..table.op import function, linear
 from ..table.registry import F
 from .elementwise import conj
 from .reduce import axes_of, refuse_complex
-from .statistics import accumulation_dtype, raw
+from .statistics import accumulation_dtype, all_nonzero, raw
 
 
 def _accumulated(name: str, accumulate: Any) -> Any:
@@ -40,7 +40,7 @@ def _cumprod_back(g: Any, self: Any, result: Any, dim: int) -> Any:
     if not values.ndim or not values.size:
         return g
     axis = axes_of(dim, values.ndim)[0]
-    if values.all():
+    if all_nonzero(values):
         return reversed_cumsum(g * conj(result), axis) / conj(self)
     return _cumprod_back_with_zeros(g, self, result, axis)
 

@@ -9,6 +9,7 @@ import numpy as np
 from ..kernels.rows import column_sum
 from ..table.op import function, linear, nondifferentiable
 from ..table.registry import F
+from ..tensors.absent import AbsentMemory
 from ..tensors.base import TensorBase
 from ..tensors.dtypes import to_numpy_dtype
 
@@ -117,7 +118,10 @@ linear(
 def _share(g: Any, self: Any, result: Any) -> Any:
     """The gradient of an extreme value, shared evenly among the elements that reach it."""
     value = result._array if isinstance(result, TensorBase) else result
-    hit = F.isnan(self) if value != value else self == result
+    if value.__class__ is AbsentMemory:  # nobody can look at it
+        hit = F.logical_or(self == result, F.logical_and(F.isnan(self), F.isnan(result)))
+    else:
+        hit = F.isnan(self) if value != value else self == result
     return F._kept(g / F.sum(hit), hit)
 
 

@@ -8,6 +8,7 @@ import numpy as np
 
 from ..table.op import function, linear, nondifferentiable
 from ..table.registry import F
+from ..tensors.absent import AbsentMemory
 from ..tensors.base import TensorBase
 from ..tensors.dtypes import to_numpy_dtype
 from .elementwise import conj
@@ -17,6 +18,11 @@ from .reduce import axes_of, count_of, refuse_complex, scatter_back, selected_ta
 def raw(x: Any) -> Any:
     """The array behind a tensor or array: for questions about values that steer a rule."""
     return x._array if isinstance(x, TensorBase) else np.asarray(x)
+
+
+def all_nonzero(values: Any) -> bool:
+    """Whether an array surely has no zero; of one without data nobody can know."""
+    return values.__class__ is not AbsentMemory and bool(values.all())
 
 
 def restored(value: Any, sizes: Any, dim: Any, keepdim: bool) -> Any:
@@ -59,7 +65,7 @@ def _prod_back(g: Any, self: Any, result: Any) -> Any:
     values = raw(self)
     if values.size == 0:
         return F.zeros_like(self)
-    if values.all():
+    if all_nonzero(values):
         return g * conj(result / self)
     flat = F.reshape(self, (values.size,))
     return F.reshape(g * conj(product_of_others(flat, 0)), tuple(values.shape))
@@ -73,7 +79,7 @@ def _prod_dim_back(g: Any, self: Any, result: Any, dim: int, keepdim: bool) -> A
     g, result = (restored(v, values.shape, axis, keepdim) for v in (g, result))
     if values.size == 0:
         return F.zeros_like(self)
-    if values.all():
+    if all_nonzero(values):
         return g * conj(result / self)
     return g * conj(product_of_others(self, axis))
 

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-import numpy as np
-
 from ..aliasing.strided import Geometry, storage_offset
-from ..tensors.dtypes import dtype, from_numpy_dtype
+from ..tensors.dtypes import from_numpy_dtype
 
 _FACTORS: Final = ("add", "sub", "rsub", "_rsub_number", "addmm", "addmv", "baddbmm", "addbmm", "addr", "_index_add")
 _NAMED: Final[dict[str, tuple[str, ...]]] = {
@@ -39,7 +37,7 @@ def spelled(op: Any, args: tuple[Any, ...]) -> tuple[tuple[Any, ...], dict[str, 
         return tuple(given), {}
     named = {n: v for n, v in zip(op.params, given, strict=False) if n in names and v is not _default(op, n)}
     kept = [v for n, v in zip(op.params, given, strict=False) if n not in names]
-    return tuple(kept), {n: from_numpy_dtype(v) if isinstance(v, np.dtype) else v for n, v in named.items()}
+    return tuple(kept), named
 
 
 def _default(op: Any, name: str) -> Any:
@@ -55,7 +53,7 @@ def unspelled(op: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[t
         return args[:2], kwargs
     if not kwargs:
         return args, kwargs
-    named = {n: v.numpy if isinstance(v, dtype) else v for n, v in kwargs.items()}
     if op.name == "_to_copy":
-        return (*args, named.get("dtype", args[0]._sig.numpy)), {}
-    return args, {n: v for n, v in named.items() if n in op.params}
+        kind = kwargs.get("dtype")
+        return (*args, args[0]._sig.numpy if kind is None else kind.numpy), {}
+    return args, {n: v for n, v in kwargs.items() if n in op.params}

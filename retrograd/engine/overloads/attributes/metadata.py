@@ -49,7 +49,7 @@ def storage_offset(self: Any) -> int:
 @public(function=False)
 def data_ptr(self: Any) -> int:
     """Address of the first element."""
-    return 0 if self._array.__class__ is AbsentMemory else address(self._array)
+    return self._array.offset * self._array.itemsize if self._array.__class__ is AbsentMemory else address(self._array)
 
 
 @public(function=False)
