@@ -39,7 +39,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from .switches.state import enter_mode, leave_mode
+from .switches.state import STATE, enter_mode, leave_mode
 
 observers: list[Any] = []
 COUNT = 0
@@ -83,6 +83,8 @@ def _count() -> None:
 
 def tell(event: str, *args: Any) -> None:
     """Call the method named ``event`` of every observer that has it."""
+    if STATE.in_handler:
+        return
     methods = _told.get(event)
     if methods is None:
         methods = _told[event] = tuple(

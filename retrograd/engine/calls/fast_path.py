@@ -19,6 +19,7 @@ from ..aliasing.new_views import make_view
 from ..aliasing.views import HOLE, accumulator, gradient_edge, requires_grad
 from ..nodes.row_node import execute, is_plain
 from ..switches import state
+from ..switches.state import STATE
 from ..tensors.base import LAZY, TensorBase, parameter_class, tensor_class
 from ..tensors.dtypes import sig_of
 from ..tensors.numbers_ import number_operand
@@ -46,6 +47,8 @@ def leaf_edge(t: Any) -> Any:
 
 def notify(op: Any, args: tuple[Any, ...], operands: list[Any], node: Any, result: Any, began: int) -> None:
     """Notify observers of a call on the fast path."""
+    if STATE.in_handler:
+        return
     took, results = now() - began, [result]
     for hear in observe.OPERATION:
         hear(op, args, node, operands, results, took)

@@ -90,13 +90,13 @@ def asked_of(values: Iterable[Any]) -> list[Any]:
 @contextmanager
 def beneath_autograd() -> Iterator[None]:
     """Within this block nothing records and no tangents flow."""
-    before = STATE.forward_grad_enabled, STATE.grad_enabled_above
-    STATE.forward_grad_enabled, STATE.grad_enabled_above = False, is_grad_enabled()
+    before = STATE.forward_grad_enabled, STATE.grad_enabled_above, STATE.in_handler
+    STATE.forward_grad_enabled, STATE.grad_enabled_above, STATE.in_handler = False, is_grad_enabled(), True
     try:
         with no_grad():
             yield
     finally:
-        STATE.forward_grad_enabled, STATE.grad_enabled_above = before
+        STATE.forward_grad_enabled, STATE.grad_enabled_above, STATE.in_handler = before
 
 
 def ask(func: Any, found: Sequence[Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

@@ -43,8 +43,10 @@ class ThreadState(threading.local):
     """What one thread has switched on; the class attributes are a new thread's defaults."""
 
     grad_enabled: bool = True
+    in_handler: bool = False
+    """Whether a ``__torch_dispatch__`` is running: what it does is how one operator computes, and is not observed."""
     grad_enabled_above: bool = False
-    """While a dispatch handler runs, beneath autograd: what ``grad_enabled`` was, which is what it is told."""
+    """What ``grad_enabled`` was where the handler was asked, which is what it is told."""
     inference: bool = False
     forward_grad_enabled: bool = True
     multithreading: bool = True

@@ -20,10 +20,9 @@ def _alias(t: TensorBase) -> Any:
 
 def detach(self: Any) -> Any:
     """A leaf that shares this tensor's memory and version, without history."""
-    if is_dispatching(self):
-        return detached(self)
-    alias = _alias(self)
-    share_storage(alias, self)
+    alias = detached(self) if is_dispatching(self) else _alias(self)
+    if alias is not self:
+        share_storage(alias, self)
     if observe.observers:
         observe.tell("cut", "detach", self, alias)
     return alias
@@ -50,9 +49,7 @@ def detach_(self: Any) -> Any:
 
 def data(self: Any) -> Any:
     """A leaf that shares memory but neither history nor version."""
-    if is_dispatching(self):
-        return detached(self, shares_version=False)
-    alias = _alias(self)
+    alias = detached(self, shares_version=False) if is_dispatching(self) else _alias(self)
     if observe.observers:
         observe.tell("cut", "data", self, alias)
     return alias
