@@ -17,6 +17,8 @@ _REFUSAL = (
 class AbsentMemory(np.ndarray[Any, np.dtype[Any]]):
     """Refuses to be computed with; nothing writes to its memory, so that pages of it are never made."""
 
+    size = 0
+    """How many values there are to look at."""
     offset = 0
     """Where the tensor says that its storage begins, in elements."""
 

@@ -12,6 +12,7 @@ from ...program.frames import source_line
 from ...program.stacks import stack_of
 from .caller import caller_of
 from .names import Names
+from .nodes import any_nonzero
 from .watching import Observer, Watching, guarded
 
 
@@ -35,7 +36,7 @@ class Leaves(Observer):
         """``.grad`` was assigned to, or deleted."""
         change = "grad-cleared" if value is None else "grad-set"
         data = {"change": change, "value": value is not None}
-        if value is not None and not value._array.any():
+        if value is not None and not any_nonzero(value._array):
             data["change"] = "grad-zeroed"
         self._send("leaf", "grad", t, data)
         if value is not None:

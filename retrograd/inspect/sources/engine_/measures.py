@@ -156,6 +156,8 @@ class Measures:
 
 def figures_of(array: Any, *, whole: bool) -> Figures | None:
     """The figures of an array, or those that are taken in any run; None for one without real or complex entries."""
+    if not array.size:
+        return None
     norm = None if whole else values.ordinary_norm(array)
     if norm is not None:
         return Figures((norm, None, None, None, None, 0, 0), (norm, None, 0, 0, 0.0), array.size)

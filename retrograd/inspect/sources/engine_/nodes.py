@@ -7,6 +7,7 @@ from time import perf_counter_ns
 from typing import Any, NamedTuple
 
 from ....engine.calls.quiet import quietly
+from ....engine.tensors.absent import AbsentMemory
 from ....engine.tensors.base import TensorBase
 from ...event_data import Values
 from ...events import Event
@@ -66,7 +67,7 @@ class Nodes(Observer):
         """A gradient is about to be added to a leaf's."""
         have = None if leaf._meta is None else leaf._meta.grad
         here = self.watching.here
-        here.before = "none" if have is None else "kept" if _any(have._array) else "zero"
+        here.before = "none" if have is None else "kept" if any_nonzero(have._array) else "zero"
 
     @guarded
     def filled(self, leaves: list[tuple[Node, Any, int, int]]) -> None:
@@ -158,7 +159,9 @@ def kept_norms(filled: dict[int, weakref.ref[TensorBase]]) -> dict[str, float]:
     return found
 
 
-def _any(array: Any) -> bool:
-    """Whether an array has an entry that is not zero; mostly the first few tell."""
+def any_nonzero(array: Any) -> bool:
+    """Whether an array has an entry that is not zero; mostly the first few tell.  One without data may have some."""
+    if array.__class__ is AbsentMemory:
+        return True
     flat = array.ravel(order="K")
     return bool(flat[:1024].any() or flat.any())
