@@ -17,8 +17,7 @@ _REFUSAL = (
 class AbsentMemory(np.ndarray[Any, np.dtype[Any]]):
     """Refuses to be computed with; nothing writes to its memory, so that pages of it are never made."""
 
-    size = 0
-    """How many values there are to look at."""
+    has_data = False
     offset = 0
     """Where the tensor says that its storage begins, in elements."""
 

@@ -29,9 +29,14 @@ _FEW = 32
 """Up to so many entries are read quicker as Python numbers than by NumPy."""
 
 
+def has_data(array: Array) -> bool:
+    """Whether an array may be looked at: those of tensors that only wrap others say that it may not."""
+    return array.__class__ is np.ndarray or getattr(array, "has_data", True)
+
+
 def range_and_sum(array: Array) -> tuple[tuple[float, float] | None, float | None]:
     """``(min, max)`` (NaN if there is one) and the sum of a real floating array; None for what there is not."""
-    if array.dtype.kind != "f":
+    if array.dtype.kind != "f" or not has_data(array):
         return None, None
     if not array.size:
         return None, 0.0
@@ -64,7 +69,7 @@ def row_range_and_sum(row: Array) -> tuple[tuple[float, float], float] | None:
 
 def value_range(array: Array) -> list[float] | None:
     """``[min, max]`` of a real floating array, NaN if there is one; None for other arrays and empty ones."""
-    if array.dtype.kind != "f" or not array.size:
+    if array.dtype.kind != "f" or not array.size or not has_data(array):
         return None
     return [float(_MIN(array, None)), float(_MAX(array, None))]
 
@@ -77,7 +82,7 @@ def is_finite(limits: Sequence[float] | None) -> bool:
 def summary(array: Array) -> Values:
     """Summarize a floating array."""
     found: Values = {"size": int(array.size)}
-    if array.dtype.kind not in "fc" or not array.size:
+    if array.dtype.kind not in "fc" or not array.size or not has_data(array):
         return found
     nan, inf = np.isnan(array), np.isinf(array)
     found["nan"], found["inf"] = int(np.count_nonzero(nan)), int(np.count_nonzero(inf))
@@ -177,7 +182,7 @@ def gradient_figures(array: Array) -> tuple[float, ...] | None:
     Of complex numbers the magnitudes count, and there is no minimum below zero.
     """
     size = array.size
-    if not size or array.dtype.kind not in "fc":
+    if not size or array.dtype.kind not in "fc" or not has_data(array):
         return None
     if array.dtype.kind == "c":
         array = np.abs(array)

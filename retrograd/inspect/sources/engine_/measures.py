@@ -156,7 +156,7 @@ class Measures:
 
 def figures_of(array: Any, *, whole: bool) -> Figures | None:
     """The figures of an array, or those that are taken in any run; None for one without real or complex entries."""
-    if not array.size:
+    if not values.has_data(array):
         return None
     norm = None if whole else values.ordinary_norm(array)
     if norm is not None:

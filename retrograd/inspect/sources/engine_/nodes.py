@@ -7,7 +7,6 @@ from time import perf_counter_ns
 from typing import Any, NamedTuple
 
 from ....engine.calls.quiet import quietly
-from ....engine.tensors.absent import AbsentMemory
 from ....engine.tensors.base import TensorBase
 from ...event_data import Values
 from ...events import Event
@@ -161,7 +160,7 @@ def kept_norms(filled: dict[int, weakref.ref[TensorBase]]) -> dict[str, float]:
 
 def any_nonzero(array: Any) -> bool:
     """Whether an array has an entry that is not zero; mostly the first few tell.  One without data may have some."""
-    if array.__class__ is AbsentMemory:
+    if not values.has_data(array):
         return True
     flat = array.ravel(order="K")
     return bool(flat[:1024].any() or flat.any())
