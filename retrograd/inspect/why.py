@@ -114,6 +114,7 @@ class _Seen:
         return Answer(state, text, path, finding)
 
     def _none(self, gradient: Gradient) -> tuple[str, tuple[str, ...]]:
+        """The answer for a gradient that is None: the sentence, and the calls from the tensor to where its way ends."""
         head = f"The gradient of {self.name} is None"
         rows, reached = self._way_forward()
         path = tuple(_event_text(self.flow.events[row]) for row in rows)

@@ -65,6 +65,7 @@ class BackwardHooks:
 
     # -- in backward
     def _outputs_known(self, grads: _Gradients) -> Any:
+        """Run the pre-hooks on the gradients of the outputs; where no input takes a gradient, the hooks as well."""
         self.grad_outputs = _spread(grads, self.output_places, self.outputs)
         for hook in self.pre_hooks:
             changed = hook(self.module, self.grad_outputs)
@@ -87,6 +88,7 @@ class BackwardHooks:
         return tuple([found[i] for i in self.input_places])
 
     def _run(self, grad_inputs: _Gradients, may_replace: bool) -> _Gradients:
+        """Run the hooks on the gradients of inputs and outputs; what one returns replaces the former."""
         for hook in self.hooks:
             changed = hook(self.module, grad_inputs, self.grad_outputs)
             if changed is None:

@@ -149,6 +149,7 @@ def _call(self: Any, *args: Any, **kwargs: Any) -> Any:
 
 
 def _hooked_call(self: Any, args: Any, kwargs: dict[str, Any], called: set[int]) -> Any:
+    """Call ``forward`` with all hooks around it; ``called`` gets the numbers of the forward hooks that have run."""
     for number, hook in hooks_of(self, "_forward_pre_hooks"):
         args, kwargs = _before_forward(self, number, hook, args, kwargs)
     around = None
@@ -172,6 +173,7 @@ def _hooked_call(self: Any, args: Any, kwargs: dict[str, Any], called: set[int])
 def _before_forward(
     self: Any, number: int, hook: Hook, args: Any, kwargs: dict[str, Any]
 ) -> tuple[Any, dict[str, Any]]:
+    """Run one forward pre-hook and return the arguments, which it may have replaced."""
     if number in self._with_kwargs:
         changed = hook(self, args, kwargs)
         if changed is None:

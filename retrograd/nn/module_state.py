@@ -140,6 +140,7 @@ def _load(
     module: Any, given: Any, prefix: str, versions: Any, options: dict[str, Any],
     found: tuple[_IncompatibleKeys, list[str]],
 ) -> None:  # fmt: skip
+    """Load one module and its children; ``found`` gets missing and unexpected names, and faults as sentences."""
     report, faults = found
     own = {**versions.get(prefix[:-1], {}), **options}
     module._load_from_state_dict(given, prefix, own, True, report.missing_keys, report.unexpected_keys, faults)

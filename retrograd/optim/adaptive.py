@@ -84,6 +84,7 @@ class RMSprop(Declared, settings=True, positive={"momentum": "momentum value", "
     differentiable: bool = False
 
     def _update(self, p: Any, g: Any, group: dict[str, Any]) -> None:
+        """RMSprop for one parameter: its gradient over the root of a running mean of squares."""
         state, alpha, lr = self.state[p], group["alpha"], float(group["lr"])
         kept = ["square_avg", *(["momentum_buffer"] if group["momentum"] > 0 else [])]
         kept += ["grad_avg"] if group["centered"] else []

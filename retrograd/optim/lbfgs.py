@@ -53,6 +53,7 @@ class LBFGS(Optimizer):
         return loss
 
     def _iterate(self, state: dict[str, Any], g: Any, first: Any, closure: Callable[[], Any]) -> None:
+        """Up to ``max_iter`` steps along quasi-Newton directions, as long as line search or ``lr`` says."""
         group, loss, evaluations = self.param_groups[0], _number(first), 1
         for done in range(1, group["max_iter"] + 1):
             state["n_iter"] += 1

@@ -297,6 +297,7 @@ class CopySlices(GraphNode):
         return (result if context.base_wanted else None, *rest)
 
     def _run_arrays(self, g: Any, task: _FirstOperand) -> tuple[Any, ...]:
+        """Backward of a write into a view: the region's gradient goes through the writing node, the rest passes."""
         result = zeros_like_layout(self.geometry, g.dtype)
         result[...] = g
         region = replay(self.steps, result)

@@ -170,6 +170,7 @@ def _mark_inference(op: OpDef, results: list[Any]) -> None:
 
 
 def _row_call(op: OpDef) -> Any:
+    """What calls a row: its fast path, with ``dispatch`` for all that it leaves."""
     forward, first_only, listed = op.forward, op.tensor_positions == (0,) and not op.aux, bool(op.lists)
 
     def general(*args: Any, **kwargs: Any) -> Any:

@@ -134,6 +134,7 @@ class CallSource:
         return [i for i, name in enumerate(self.op.diff_names) if name in self._operands()]
 
     def _edges(self) -> list[str]:
+        """Lines that find where each operand's gradient goes; operands made for inference leave the fast path."""
         lines = []
         for i in self._linked():
             name = self.op.diff_names[i]
@@ -254,6 +255,7 @@ class ViewCallSource(CallSource):
         return ["_t = new(Tensor)", "_t._array = _d", "_t._sig = sig = sig_of(_d)"]
 
     def _node(self) -> list[str]:
+        """Lines that make the node of a view and return the view."""
         slots = {"edge_0": "_e0", **{f"kept_{name}": self._saved(name) for name in self.op.saved_names}}
         node = [
             "_n = Node()",

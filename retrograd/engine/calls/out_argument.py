@@ -62,6 +62,7 @@ _C_NAMES = {**C_NAMES, "int64": "long int"}
 
 
 def _write_result(out: Any, value: Any, operands: list[Any]) -> None:
+    """Write a result into ``out=``; raises for a dtype that cannot hold it, warns where ``out`` changes its shape."""
     have, want = value._sig.numpy, out._sig.numpy
     if _KINDS.index(have.kind.replace("u", "i")) > _KINDS.index(want.kind.replace("u", "i")):
         raise RuntimeError(

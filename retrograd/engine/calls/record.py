@@ -57,6 +57,7 @@ def record(
 
 
 def _saved_value(op: OpDef, args: tuple[Any, ...], name: str, outputs: tuple[Any, ...], aux: Any) -> Any:
+    """What a rule's argument name means for a call: a result, an argument, or something derived from one."""
     if name == "result":
         return outputs if op.outputs != 1 else outputs[0]
     if name in op.results:

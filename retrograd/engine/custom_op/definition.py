@@ -87,6 +87,7 @@ class CustomOpDef:
         return register if fn is None else register(fn)
 
     def _register_backend(self, device: str | None, fn: Kernel) -> None:
+        """Register the kernel of a device, or of all (None)."""
         if device is not None and device.partition(":")[0] not in _KNOWN_DEVICES:
             raise RuntimeError(
                 f"Expected one of {', '.join(_KNOWN_DEVICES)} device type at start of device string: {device}"

@@ -136,6 +136,7 @@ class CustomOp:
         return register
 
     def _without_context(self, func: Kernel, location: str) -> Kernel:
+        """A meta kernel in which ``get_ctx()`` is refused."""
         message = (
             f"Attempted to call get_ctx() for the meta implementation for {self._qualname}. You have presumably called "
             "get_ctx() because the operator has a data-dependent output shape; if so, there is no such meta "
@@ -150,6 +151,7 @@ class CustomOp:
         return meta_kernel
 
     def _missing_kernel(self, kind: str | None) -> Exception:
+        """The error for a call for which no kernel was registered."""
         if kind is None:
             return NotImplementedError(
                 f"{self}: There were no Tensor inputs to this operator (e.g. you passed an empty list of Tensors). If "

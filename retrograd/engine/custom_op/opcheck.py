@@ -133,6 +133,7 @@ def _aliases(result: Any, arguments: Any) -> bool:
 
 
 def _compare_metadata(op: OpOverload, fake: Any, real: Any) -> None:
+    """``RuntimeError`` where a fake kernel's results differ in number, kind, shape or dtype from the real ones."""
     prefix = f"When comparing the output of {op} on FakeTensor and concrete Tensors, found mismatched"
     fake_leaves, real_leaves = pytree.tree_leaves(fake), pytree.tree_leaves(real)
     if len(fake_leaves) != len(real_leaves):

@@ -246,6 +246,7 @@ class _Parser:
         return Argument(name, kind, alias, value, text, keyword_only)
 
     def type(self) -> tuple[SchemaType, AliasInfo | None]:
+        """A type with its alias mark: ``Tensor(a!)?[]``."""
         if self.kind() == "ident" and self.peek() not in BASE_TYPES:
             self._unknown_type()
         base = self.take("ident")
@@ -287,6 +288,7 @@ class _Parser:
         return value, self.text[start : last[2] + len(last[1])]
 
     def constant(self) -> Any:
+        """A default value: a number, string, word or list of them."""
         if self.accept("["):
             items: list[Any] = []
             while not self.accept("]"):
@@ -302,6 +304,7 @@ class _Parser:
         return _CONSTANTS.get(word, word)
 
     def returns(self) -> tuple[tuple[Argument, ...], bool]:
+        """What stands behind the arrow (``Tensor``, ``(Tensor, int)``), and whether it is a tuple of one."""
         if not self.accept("("):
             return (self.returned(),), False
         if self.accept("("):

@@ -121,6 +121,7 @@ class _Inference:
         return name in self.mutates
 
     def parameter(self, index: int, parameter: inspect.Parameter) -> str:
+        """One parameter as the schema spells it, with its default and the mark of an argument that is written."""
         if parameter.kind not in (parameter.POSITIONAL_OR_KEYWORD, parameter.KEYWORD_ONLY):
             self.fail("We do not support positional-only args, varargs, or varkwargs.")
         if parameter.annotation is inspect.Parameter.empty:
@@ -152,6 +153,7 @@ class _Inference:
         self.fail(f"Parameter {name} has unsupported type {annotation}.{hint} The valid types are: {_PARAMETER_TYPES}.")
 
     def default(self, parameter: inspect.Parameter) -> str:
+        """A default value as the schema spells it, from ``=`` on; empty where there is none."""
         value = parameter.default
         if value is inspect.Parameter.empty:
             return ""
@@ -166,6 +168,7 @@ class _Inference:
         return self.fail(f"Parameter {parameter.name} has an unsupported default value type {type(value)}.")
 
     def returned(self) -> str:
+        """What the schema says behind its arrow."""
         annotation = self.signature.return_annotation
         if annotation is inspect.Signature.empty:
             self.fail("No return type annotation was provided. Please add one.")

@@ -59,6 +59,7 @@ def backward(
 
 
 def _backward(tensors: Any, grad_tensors: Any, keep: bool, create_graph: bool, inputs: Any) -> None:
+    """The run of ``backward``: by the shortest way for one plain scalar, else with all arguments checked."""
     plain = grad_tensors is None and inputs is None and not create_graph and isinstance(tensors, TensorBase)
     if plain and not is_wanted() and sweep_loss(tensors, keep):
         return
@@ -197,6 +198,7 @@ def _inputs_of_grad(inputs: Any) -> tuple[list[Any] | None, list[Any]]:
 
 
 def _split_inputs(inputs: Any) -> tuple[list[Any] | None, list[Any]]:
+    """The keys (of a dict) and a list of the tensors and edges that ``inputs=`` names; raises for anything else."""
     keys = None
     if inputs.__class__ is list or inputs.__class__ is tuple:  # what nearly all programs give
         pass

@@ -80,6 +80,7 @@ def _run_at_depth(task: GraphTask, roots: list[Any], values: list[Any]) -> list[
 
 
 def _run_on_fresh_thread(task: GraphTask, roots: list[Any], values: list[Any]) -> list[Any]:
+    """Run a task on a new thread with this one's modes and context, for nested runs that would exhaust the stack."""
     outcome: list[Any] = []
     inherited = state.snapshot()
 

@@ -62,6 +62,7 @@ def _expected(target: GraphNode, sig: Sig) -> tuple[tuple[int, ...], Any]:
 
 
 def _fit_array(node: GraphNode, i: int, g: Any, expected: tuple[tuple[int, ...], Any]) -> Any:
+    """An array in the shape and dtype of its receiver: summed over broadcast dimensions, imaginary parts dropped."""
     shape, numpy = expected
     if g.__class__ is not np.ndarray:
         g = np.asarray(g)
@@ -83,6 +84,7 @@ def fit_tensor(node: GraphNode, i: int, g: Any, edge: Any) -> Any:
 
 
 def _fit_tensor(node: GraphNode, i: int, g: TensorBase, expected: tuple[tuple[int, ...], Any]) -> Any:
+    """As ``_fit_array``, by differentiable operators."""
     shape, numpy = expected
     have = g._array.shape
     if have != shape:

@@ -81,6 +81,7 @@ def execution_order() -> list[GraphNode]:
 
 
 def _simulated_order(task: GraphTask) -> list[GraphNode]:
+    """The nodes that a task is still going to run, in order, found by counting dependencies down without running."""
     left = dict(task.dependencies)
     counter = itertools.count().__next__
     running = current_node()

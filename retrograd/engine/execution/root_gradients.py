@@ -81,6 +81,7 @@ def _implicit_grad(t: Any, sig: Sig) -> Any:
 
 
 def _checked_grad(i: int, t: Any, g: Any, batched: bool) -> Any:
+    """The gradient given for output ``i``; raises unless it has the output's shape and kind of dtype."""
     sig = _output_sig(t)
     if batched and not g._sig.shape:
         raise IndexError(f"invalid index of a 0-dim tensor: grad_output[{i}] has no batch dimension.")

@@ -189,6 +189,7 @@ def _check_flags(cls: Any) -> None:
 
 
 def _run_forward(cls: Any, node: BackwardCFunction, args: tuple[Any, ...], separate_context: bool) -> Any:
+    """Call the user's ``forward`` (and ``setup_context``) without recording and without forward mode."""
     forward_ad = STATE.forward_grad_enabled
     STATE.forward_grad_enabled = False
     try:

@@ -107,6 +107,7 @@ def _viewed(raw: Any, old: Any, inputs: Iterable[tuple[Any, Any]]) -> list[Any]:
 
 
 def _check_view(name: str, sources: list[Any], tangent: Any) -> None:
+    """``RuntimeError`` unless the tangent of an output that is a view of an input is the same view of its tangent."""
     if not sources:
         return
     if not tangent._is_view():

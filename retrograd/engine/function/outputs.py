@@ -69,6 +69,7 @@ class Outputs:
             )
 
     def _one(self, i: int, t: Any) -> Any:
+        """Output ``i`` as the caller gets it: constant, a view of the input it is, rebased, or attached to the node."""
         is_input, is_dirty = id(t) in self.inputs, id(t) in self.dirty
         if not self.is_differentiable(t):
             return self._constant_output(t, is_input, is_dirty)
@@ -116,6 +117,7 @@ class Outputs:
             meta.requires_grad = False
 
     def _rebase(self, t: Any, edge: Any) -> None:
+        """Let a tensor that forward wrote in place go on at this node; raises where PyTorch forbids the write."""
         meta = t._meta
         if t._fn is LAZY and meta is not None and meta.requires_grad:
             raise RuntimeError("a leaf Variable that requires grad has been used in an in-place operation.")

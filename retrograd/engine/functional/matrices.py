@@ -144,6 +144,7 @@ def _check_row_entry(output: int, position: int, entry: Tensor | None, create_gr
 
 
 def _blocks_in_one_batch(outputs: Tensors, inputs: Tensors, create_graph: bool) -> list[Tensors]:
+    """The Jacobian of each output with respect to each input, shape ``(*output, *input)``, by one batched backward."""
     numels = tuple(output.numel() for output in outputs)
     rows = grad_where_possible(
         tuple(output.reshape(-1) for output in outputs),
@@ -175,6 +176,7 @@ def _refusal(option: str, other: str) -> str:
 
 
 def _forward_jacobian(func: Callable[..., Any], inputs: Any, vectorize: bool) -> Any:
+    """The Jacobian column by column in forward mode, one column for each input element."""
     inputs_in_tuple, points = as_tuple(inputs, "inputs", "jacobian")
     if not vectorize:
         raise NotImplementedError(

@@ -132,6 +132,7 @@ class _ScalarCall:
 def _differentiate_scalar(
     caller: str, func: Callable[..., Any], inputs: Any, v: Any, *, create_graph: bool, strict: bool
 ) -> _ScalarCall:
+    """Call ``func``, check that it returns one element, and take its gradient with a graph, for ``vhp`` and ``hvp``."""
     with enable_grad():
         in_tuple, points = as_tuple(inputs, "inputs", caller)
         points = fresh(points, create_graph=create_graph, require_grad=True)

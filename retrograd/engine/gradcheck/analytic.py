@@ -26,6 +26,7 @@ def reverse_direction(case: Case, output: Tensor, v: Array) -> list[Array]:
 
 
 def _reverse_twice(case: Case, output: Tensor, vectors: Callable[[], Iterable[Array]]) -> list[Array]:
+    """The products of vectors with the Jacobian by backward, run twice to see that it gives the same both times."""
     passes = Reverse(case.varied, output, vectors())
     again = Reverse(case.varied, output, vectors())
     options = case.options

@@ -73,6 +73,7 @@ def check_undefined_grads(case: Case) -> None:
 
 
 def _check_undefined(outputs: list[Tensor], inputs: list[Tensor]) -> None:
+    """``GradcheckError`` unless backward takes None for the gradient of an output as zero."""
     try:
         gradients = _grad_of_zeros(outputs, inputs)
     except RuntimeError as error:

@@ -144,6 +144,7 @@ def _check(func: Callable[..., Any], inputs: tuple[Any, ...], options: Options, 
 
 
 def _check_inputs(inputs: tuple[Any, ...]) -> None:
+    """``ValueError`` unless an input requires grad; warns of single precision, refuses expanded inputs."""
     varied = [(index, x) for index, x in enumerate(inputs) if isinstance(x, Tensor) and x.requires_grad]
     if not varied:
         raise ValueError(
@@ -164,6 +165,7 @@ def _check_inputs(inputs: tuple[Any, ...]) -> None:
 
 
 def _run_checks(case: Case) -> None:
+    """Run the checks that the options ask for; the first that fails raises."""
     # Everything that runs backward comes before check_zero_grads, which frees the graph.
     options = case.options
     compare = compare_directions if options.fast_mode else compare_jacobians

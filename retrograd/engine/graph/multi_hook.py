@@ -65,6 +65,7 @@ def _node_finder(t: Any) -> Callable[[], Any]:
 
 
 def _register_all(tensors: Sequence[Any], fn: Callable[[list[Any]], Any]) -> RemovableHandle:
+    """Call ``fn`` with all gradients of a run once the last one that it computes has arrived."""
     finders = [_node_finder(t) for t in tensors]
     lock = threading.Lock()
     gatherings: weakref.WeakKeyDictionary[GraphTask, _Gathering] = weakref.WeakKeyDictionary()
@@ -87,6 +88,7 @@ def _register_all(tensors: Sequence[Any], fn: Callable[[list[Any]], Any]) -> Rem
 
 
 def _register_any(tensors: Sequence[Any], fn: Callable[[Any], Any]) -> RemovableHandle:
+    """Call ``fn`` with the first gradient of a run."""
     lock = threading.Lock()
     done: weakref.WeakSet[GraphTask] = weakref.WeakSet()
 

@@ -216,6 +216,7 @@ def _upper_fraction(a: Any, x: Any) -> Any:
 
 
 def _incomplete(a: Any, x: Any, lower: bool) -> Any:
+    """The regularised incomplete gamma function P (``lower``) or Q: a series below ``a + 1``, else a fraction."""
     out = np.full_like(a, np.nan)
     start, end = (0.0, 1.0) if lower else (1.0, 0.0)
     valid = (a >= 0) & (x >= 0) & ~((a == 0) & (x == 0))

@@ -113,6 +113,7 @@ class AccumulateGrad(GraphNode):
         return call_node(self, grads, kwargs)
 
     def _run(self, grads: list[Any], task: Any) -> tuple[Any, ...]:
+        """Take the gradient into the leaf, then run the leaf's post-accumulate hooks."""
         g = grads[0]
         variable = self.variable
         grads[0] = None  # so that nobody but `g` holds the array when it is taken over
@@ -157,6 +158,7 @@ def _check_still_leaf(variable: TensorBase) -> None:
 
 
 def _store(variable: TensorBase, g: Any, task: Any) -> None:
+    """Add a gradient to ``.grad``, in place where there is one already."""
     meta = variable.need_meta()
     have = meta.grad
     if isinstance(g, TensorBase):

@@ -50,6 +50,7 @@ def _attention(query: Any, key: Any, value: Any, mask: Any, scale: float) -> Any
 def _attention_grads(
     g: Any, needs: Any, query: Any, key: Any, value: Any, mask: Any, scale: float, weights: Any
 ) -> Any:  # fmt: skip
+    """Gradients of query, key and value; ``weights`` is the softmax that forward computed."""
     if isinstance(g, TensorBase):
         return _attention_formula(g, needs, (query, key, value), mask, scale)
     into_query = into_key = into_value = None

@@ -59,6 +59,7 @@ def _convolution_grads(
     g: Any, needs: Any, input: Any, weight: Any, stride: Sizes, padding: Sizes, dilation: Sizes,  # noqa: A002
     transposed: bool, groups: int, output_padding: Sizes, bias_sizes: Any,
 ) -> Any:  # fmt: skip
+    """Gradients of input, weight and bias, each of them a convolution (or a sum) itself."""
     how = (stride, padding, dilation, groups)
     into_input = into_weight = into_bias = None
     if needs[0] and transposed:

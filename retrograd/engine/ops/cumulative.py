@@ -64,6 +64,8 @@ function("cumprod", _accumulated("cumprod", np.multiply.accumulate), inplace=Tru
 
 
 def _running(compare: Any) -> Any:
+    """The forward of ``cummax`` or ``cummin``: the extremes so far, and where each was last reached."""
+
     def forward(self: Any, dim: int) -> Any:
         refuse_complex("cummax or cummin", self)
         if not self.ndim:

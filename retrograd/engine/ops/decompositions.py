@@ -40,6 +40,7 @@ def _qr_square(gq: Any, gr: Any, q: Any, r: Any) -> Any:
 
 
 def _qr_back(g: Any, result: Any, mode: str) -> Any:
+    """The gradient of QR for ``A`` ``(..., m, n)``; where m < n, the columns behind the first m follow from Q."""
     (gq, gr), (q, r) = g, result
     m, n = q.shape[-2], r.shape[-1]
     if mode == "r":
@@ -89,6 +90,7 @@ def _skew(x: Any) -> Any:
 
 
 def _svd_back(g: Any, self: Any, result: Any) -> Any:
+    """The gradient of ``A = U diag(S) Vh``; U and Vh count up to a phase that they share, which is checked."""
     (gu, gs, gvh), (u, s, vh) = g, result
     m, n = self.shape[-2:]
     k = min(m, n)
@@ -198,6 +200,7 @@ def cutoffs(largest: Any, side: int, atol: Any, rtol: Any) -> Any:
 
 
 def _pinv(self: Any, atol: Any = None, rtol: Any = None, hermitian: bool = False) -> Any:
+    """The pseudo-inverse ``(..., n, m)``: singular (or eigen-) values up to a tolerance count as 0."""
     check_dtype("linalg.pinv", self)
     if not self.size:
         return np.zeros(self.shape[:-2] + self.shape[:-3:-1], self.dtype)

@@ -167,6 +167,7 @@ def _grid_sample(input: Any, grid: Any, how: tuple[str, str, bool]) -> Any:  # n
 
 
 def _grid_sample_grads(g: Any, needs: Any, input: Any, grid: Any, how: tuple[str, str, bool]) -> Any:  # noqa: A002
+    """Gradients of input and grid, summed over the taps that each point reads."""
     spatial = tuple(input.shape[2:])
     n, c = input.shape[:2]
     flat = F.reshape(g, (n, c, int(np.prod(grid.shape[1:-1]))))

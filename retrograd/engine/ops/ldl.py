@@ -65,6 +65,7 @@ def _divided(block: Any, rows: Any) -> Any:
 
 
 def _factor(matrix: Any, hermitian: bool) -> tuple[Any, Any, int]:
+    """L and D of one symmetric or hermitian matrix in one array, LAPACK's pivots, and the first that is 0."""
     a, n, k, info = np.tril(matrix), len(matrix), 0, 0
     if hermitian:
         np.fill_diagonal(a, a.diagonal().real)

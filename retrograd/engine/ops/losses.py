@@ -169,6 +169,7 @@ def _one_hot(target: Any, classes: int, like: Any) -> Any:
 
 
 def _multi_margin_slope(g: Any, self: Any, target: Any, p: int, margin: float, weight: Any, reduction: str) -> Any:
+    """The gradient of ``multi_margin_loss`` with respect to the scores ``(N, C)`` or ``(C,)``."""
     flat = len(self.shape) == 1
     x = F.reshape(self, (1, -1)) if flat else self
     rows, classes = x.shape

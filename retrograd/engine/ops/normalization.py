@@ -64,6 +64,7 @@ def _through_norm(g: Any, normal: Any, rstd: Any, axes: Sizes) -> Any:
 
 
 def _layer_norm(input: Any, normalized_shape: Sizes, weight: Any, bias: Any, eps: float) -> Any:  # noqa: A002
+    """Rows of mean 0 and variance 1, scaled and shifted; then their means and ``1 / sqrt(var + eps)``."""
     x = _single(input)
     width = math.prod(normalized_shape)
     rows = x.reshape(math.prod(x.shape[: x.ndim - len(normalized_shape)]), width)
@@ -82,6 +83,7 @@ def _layer_norm_grads(
     g: Any, needs: Any, input: Any, normalized_shape: Sizes, weight: Any, eps: float, result1: Any,  # noqa: A002
     result2: Any,
 ) -> Any:  # fmt: skip
+    """Gradients of input, weight and bias from the kept means and reciprocal deviations."""
     if not isinstance(g, np.ndarray):
         return _layer_norm_formula(g, needs, input, normalized_shape, weight, eps)
     width = math.prod(normalized_shape)
@@ -146,6 +148,7 @@ def _group_norm(input: Any, weight: Any, bias: Any, group: int, eps: float) -> A
 def _group_norm_grads(
     g: Any, needs: Any, input: Any, weight: Any, group: int, eps: float, result1: Any, result2: Any  # noqa: A002
 ) -> Any:  # fmt: skip
+    """Gradients of input ``(N, C, ...)``, weight and bias ``(C,)``."""
     if not isinstance(g, np.ndarray):
         return _group_norm_formula(g, needs, input, weight, group, eps)
     n = len(input)
@@ -214,6 +217,7 @@ def _batch_norm(
 def _batch_norm_grads(
     g: Any, needs: Any, input: Any, weight: Any, training: bool, eps: float, stats: Any  # noqa: A002
 ) -> Any:  # fmt: skip
+    """Gradients of input ``(N, C, ...)``, weight and bias ``(C,)``; in evaluation statistics are constants."""
     if not isinstance(g, np.ndarray):
         return _batch_norm_formula(g, needs, input, weight, training, eps, stats)
     mean, invstd = (s[:, None] for s in stats)
@@ -233,6 +237,7 @@ def _batch_norm_grads(
 
 
 def _batch_norm_formula(g: Any, needs: Any, x: Any, weight: Any, training: bool, eps: float, stats: Any) -> Any:
+    """As ``_batch_norm_grads``, by differentiable operators."""
     axes = (0, *range(2, x.ndim))
     column = (-1, *(1,) * (x.ndim - 2))
     if training:

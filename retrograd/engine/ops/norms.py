@@ -15,6 +15,7 @@ from .statistics import restored
 
 
 def _vector_norm(self: Any, ord: Any = 2, dim: Any = None, keepdim: bool = False, dtype: Any = None) -> Any:  # noqa: A002
+    """The ``ord``-norm of all elements or along dimensions; of an empty one only where it has an identity."""
     if isinstance(ord, complex):
         raise RuntimeError("linalg.vector_norm: Expected a non-complex scalar as the order of norm.")
     if self.dtype.kind not in "fc":

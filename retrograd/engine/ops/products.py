@@ -30,6 +30,7 @@ multilinear(
 
 
 def _plus(bias: Any, product: Any, beta: Any, alpha: Any) -> Any:
+    """``beta * bias + alpha * product``; a bias times 0 is not read, so NaN in it does not count."""
     if alpha != 1:
         product = product * product.dtype.type(alpha)
     if beta == 0:

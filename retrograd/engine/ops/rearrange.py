@@ -238,6 +238,7 @@ linear("_strided_spread", _strided_spread, tensors="g",
 
 
 def _block_diag(tensors: Any) -> Any:
+    """Matrices along the diagonal of one matrix, zeros elsewhere; vectors and numbers are rows."""
     blocks = [a.reshape(1, -1) if a.ndim < 2 else a for a in tensors]
     for i, a in enumerate(blocks):
         if a.ndim != 2:

@@ -143,6 +143,8 @@ function("_min_all", _extreme_all("min", np.minimum.reduce), node="MinBackward1"
 
 
 def _extreme(choose: Any) -> Any:
+    """The forward of ``max`` or ``min`` along a dimension: values and indices."""
+
     def forward(self: Any, dim: int, keepdim: bool = False) -> Any:
         refuse_complex(choose.__name__[3:], self)
         if self.ndim == 0:
@@ -211,6 +213,8 @@ function("_min_dim", _extreme(np.argmin), node="MinBackward0", results="values i
 
 
 def _arg(choose: Any) -> Any:
+    """The forward of ``argmax`` or ``argmin``."""
+
     def forward(self: Any, dim: Any = None, keepdim: bool = False) -> Any:
         if self.dtype.kind in "cb":
             kind = "complex" if self.dtype.kind == "c" else "bool"

@@ -219,6 +219,7 @@ def _product_shares(g: Any, self: Any, src: Any, result: Any, ops: Any) -> Any:
 def _scatter_reduce_back(
     g: Any, needs: Any, self: Any, dim: int, index: Any, src: Any, reduce: str, include_self: bool, result: Any
 ) -> Any:
+    """Gradients of ``self`` and ``src``, shared among equal elements for ``amax`` and ``amin``."""
     sizes = tuple(src.shape)
     reached = tuple(raw(index).shape)
     if sizes != reached:

@@ -122,6 +122,7 @@ def can_view(a: Any, size: tuple[int, ...]) -> bool:
 
 
 def _view(self: Any, size: Any) -> Any:
+    """The same memory in another shape; ``RuntimeError`` where strides forbid it."""
     if size.__class__ is tuple and -1 not in size and self.flags.c_contiguous:
         try:
             return self.reshape(size)  # a third of the time

@@ -48,6 +48,7 @@ def is_vector(a: Any, b: Any) -> bool:
 
 
 def _solve(self: Any, other: Any, left: bool = True) -> Any:
+    """Solve ``AX = B`` (or ``XA = B``); B ``(..., n)`` counts as a batch of vectors where shapes say so."""
     check_square("linalg.solve", self)
     if self.dtype != other.dtype:
         raise RuntimeError(
@@ -114,6 +115,7 @@ def _triangle(a: Any, upper: bool, unitriangular: bool) -> Any:
 
 
 def _solve_triangular(self: Any, other: Any, upper: bool, left: bool = True, unitriangular: bool = False) -> Any:
+    """Solve ``AX = B`` (or ``XA = B``) with a triangular A, by substitution where it is small or singular."""
     check_square("linalg.solve_triangular", self)
     if other.ndim < 2:
         raise RuntimeError("linalg.solve_triangular: The input tensor B must have at least 2 dimensions.")

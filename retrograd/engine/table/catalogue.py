@@ -54,6 +54,7 @@ def _place(item: tuple[str, OpDef]) -> tuple[str, bool]:
 
 
 def _facts(op: OpDef, dtypes: Iterable[str]) -> Operator:
+    """What the catalogue says of one row."""
     known = set(dtypes)
     return Operator(
         name=op.name,

@@ -58,6 +58,7 @@ def check_dim(function: str, dim: Any, *, optional: bool = True) -> None:
 
 
 def _check_row_arguments(op: OpDef, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+    """``TypeError`` unless the first argument of a row is a tensor, or a list of tensors where it takes one."""
     first = args[0] if args else kwargs.get(op.params[0])
     if op.list_positions and op.tensor_positions[0] in op.list_positions:
         if isinstance(first, TensorBase) or not isinstance(first, (list, tuple)):

@@ -41,6 +41,7 @@ def array_from(data: Any, numpy: np.dtype[Any] | None = None) -> Any:
 
 
 def _from_sequence(data: Any, numpy: np.dtype[Any] | None) -> Any:
+    """Nested sequences of numbers and tensors as an array; floats get the default dtype, integers int64."""
     plain = _without_tensors(data)
     try:
         array = np.array(plain)

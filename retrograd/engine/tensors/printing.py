@@ -64,6 +64,7 @@ def tensor_repr(t: Any, *, tensor_contents: str | None = None) -> str:
 
 
 def _body(array: Any, indent: int) -> str:
+    """The elements as torch prints them, further lines indented."""
     if array.size == 0:
         return "[]" if array.shape == (0,) else f"[], size={tuple(array.shape)}"
     if array.dtype.kind in "f":
@@ -88,6 +89,7 @@ def _bool_format(array: Any) -> Any:
 
 
 def _float_format(array: Any) -> Any:
+    """The format that all numbers of an array share: whole, with decimals, or scientific, and as wide as the widest."""
     finite = np.abs(array[np.isfinite(array) & (array != 0)].astype(np.float64))
     if finite.size == 0:
         return lambda v: f"{v:.0f}." if np.isfinite(v) else str(v)
@@ -103,6 +105,7 @@ def _float_format(array: Any) -> Any:
 
 
 def _suffixes(t: Any) -> list[str]:
+    """What stands behind the elements: an unusual dtype, ``requires_grad`` or ``grad_fn``, tangent."""
     found = []
     default = get_default_dtype().numpy
     numpy = t._sig.numpy

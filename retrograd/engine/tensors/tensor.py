@@ -108,6 +108,7 @@ class Tensor(TensorBase):
         self._set_requires_grad(value)
 
     def _set_requires_grad(self, value: bool) -> None:
+        """Set ``requires_grad``; ``RuntimeError`` for integers, and for inference tensors outside of inference mode."""
         if value and not self._sig.differentiable:
             raise RuntimeError("only Tensors of floating point and complex dtype can require gradients")
         if value and is_inference(self) and not STATE.inference:

@@ -70,6 +70,7 @@ def _reaches_others(t: Any, own: set[int]) -> bool:
 
 
 def _chosen(args: tuple[Any, ...], argnums: ArgNums) -> Any:
+    """The arguments that ``argnums`` names: one, or a tuple; ``RuntimeError`` where it names none, or one twice."""
     numbers = (argnums,) if isinstance(argnums, int) else argnums
     if not isinstance(numbers, tuple) or not all(isinstance(n, int) for n in numbers):
         raise RuntimeError(f"argnums should be int or Tuple[int, ...]. Got type: {type(argnums)}")

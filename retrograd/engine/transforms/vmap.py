@@ -80,6 +80,7 @@ class _Batch:
         self.size = self._size()
 
     def _checked(self, leaf: Any, dim: Any) -> int | None:
+        """A leaf's batch dimension, or None; ``ValueError`` for one that the leaf cannot have."""
         if dim is None:
             return None
         if not isinstance(dim, int):
@@ -99,6 +100,7 @@ class _Batch:
         return dim
 
     def _size(self) -> int:
+        """The size that all batch dimensions have; ``ValueError`` where they differ, there is none, or it is 0."""
         pairs = [*zip(self.leaves, self.dims, strict=True), *zip(self.keywords, self.keyword_dims, strict=True)]
         sizes = [int(leaf.shape[dim]) for leaf, dim in pairs if dim is not None]
         if not sizes:

@@ -71,6 +71,7 @@ class AdaptiveLogSoftmaxWithLoss(Module):
         return _ASMoutput(output.squeeze(0) if single else output, (-output).mean())
 
     def _check_target(self, x: Any, target: Any) -> None:
+        """``RuntimeError`` unless targets ``(N,)`` or ``()`` are class numbers for an input ``(N, C)`` or ``(C,)``."""
         if target.ndim > 1:
             raise RuntimeError("0D or 1D target tensor expected, multi-target not supported")
         if target.ndim and x.shape[0] != target.shape[0]:

@@ -43,6 +43,7 @@ class MultiheadAttention(Module):
         self._reset_parameters()
 
     def _projections(self, bias: bool, add_bias_kv: bool, place: dict[str, Any]) -> None:
+        """Register weights and biases of the projections: one weight ``(3 * E, E)``, or three where sizes differ."""
         size, same = self.embed_dim, self._qkv_same_embed_dim
 
         def weight(*shape: int) -> Any:

@@ -26,6 +26,7 @@ class _Convolution(Module):
         self, channels: tuple[int, int], kernel_size: Any, stride: Any, padding: Any, dilation: Any,
         output_padding: Any, groups: int, bias: bool, padding_mode: str, place: dict[str, Any],
     ) -> None:  # fmt: skip
+        """Take the settings; make weight ``(out, in / groups, *kernel)`` (transposed: in first) and bias."""
         super().__init__()
         _check(channels, stride, padding, groups, padding_mode)
         self.in_channels, self.out_channels = channels
@@ -59,6 +60,7 @@ class _Convolution(Module):
 
 
 def _check(channels: tuple[int, int], stride: Any, padding: Any, groups: int, padding_mode: str) -> None:
+    """``ValueError`` for groups, padding or a padding mode that a convolution cannot have."""
     if groups <= 0:
         raise ValueError("groups must be a positive integer")
     for name, count in zip(("in_channels", "out_channels"), channels, strict=True):

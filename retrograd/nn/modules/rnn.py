@@ -35,6 +35,7 @@ class RNNBase(Module):
         self.reset_parameters()
 
     def _check(self) -> None:
+        """Warn of dropout without effect; raise ``TypeError`` or ``ValueError`` for sizes that cannot be."""
         if self.dropout > 0 and self.num_layers == 1:
             warnings.warn(
                 "dropout option adds dropout after all but last recurrent layer, so non-zero dropout expects "

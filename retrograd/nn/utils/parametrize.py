@@ -154,6 +154,8 @@ def _change_class(module: Module) -> None:
 
 
 def _inject(cls: Any, name: str) -> None:
+    """Let attribute ``name`` of a class be computed by its parametrizations, once while ``cached()`` is on."""
+
     def read(self: Any) -> Any:
         steps = self.parametrizations[name]
         if _cache is None:

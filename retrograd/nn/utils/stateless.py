@@ -37,6 +37,7 @@ def functional_call(
 
 @contextmanager
 def _replaced(module: Module, given: Tensors, tie_weights: bool, strict: bool) -> Iterator[None]:
+    """Put the given tensors in the place of parameters and buffers until the block ends."""
     places = dict(_places(module))
     unknown, missing = sorted(given.keys() - places.keys()), sorted(places.keys() - given.keys())
     if strict and (unknown or missing):

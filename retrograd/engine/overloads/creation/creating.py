@@ -95,6 +95,8 @@ def from_numpy(ndarray: Any) -> Any:
 
 
 def _filled(make: Any) -> Any:
+    """The public function that makes a tensor as NumPy's ``make`` makes an array."""
+
     def create(
         *size: Any,
         out: Any = None,

@@ -135,6 +135,7 @@ def _dimensions(part: Any) -> int:
 
 
 def _position(part: Any, t: Any, dim: int) -> int:
+    """An index of one entry as an ``int``; ``IndexError`` for what is none or lies outside of the dimension."""
     value = _checked(part)
     try:
         i = int(value.item()) if isinstance(value, np.ndarray) else value.__index__()

@@ -130,6 +130,7 @@ def prelu(input: Any, weight: Any) -> Any:  # noqa: A002
 
 
 def _per_channel(input: Any, weight: Any) -> Any:  # noqa: A002
+    """The weight of ``prelu`` in a shape that broadcasts along dimension 1 of the input."""
     if weight.ndim > 1:
         raise RuntimeError(
             f"prelu: Expected `weight` to be a scalar or 1D tensor, but got: ndim = {weight.ndim}. Flatten it first"

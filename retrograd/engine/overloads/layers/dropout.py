@@ -43,6 +43,7 @@ def _drop(x: Any, p: float, training: bool, *, inplace: bool = False, features: 
 
 
 def _alpha_drop(x: Any, p: float, training: bool, *, inplace: bool = False, features: bool = False) -> Any:
+    """Dropout that keeps mean and variance under SELU: dropped elements get SELU's lowest value."""
     _check_probability(p)
     if not training or p == 0 or not x.numel():
         return x
@@ -79,6 +80,8 @@ def feature_alpha_dropout(input: Any, p: float = 0.5, training: bool = False, in
 
 
 def _channels(dims: int) -> Any:
+    """The public function ``dropout1d`` to ``dropout3d``."""
+
     def drop(input: Any, p: float = 0.5, training: bool = True, inplace: bool = False) -> Any:  # noqa: A002
         check_tensor(f"dropout{dims}d", input)
         _check_probability(p)

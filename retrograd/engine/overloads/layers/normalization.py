@@ -38,6 +38,7 @@ def _update(running: Any, fresh: Any, momentum: float) -> None:
 
 
 def _batch_norm(x: Any, weight: Any, bias: Any, running: tuple[Any, Any], how: tuple[bool, float, float]) -> Any:
+    """Normalise ``(N, C, ...)`` by the batch's statistics, which update the running ones, or by the running ones."""
     running_mean, running_var = running
     training, momentum, eps = how
     _check_channels(x, running_mean=running_mean, running_var=running_var, weight=weight, bias=bias)
@@ -116,6 +117,7 @@ public("instance_norm", method=False)(_torch_instance_norm)
 
 
 def _normalized_shape(x: Any, shape: Any, **tensors: Any) -> tuple[int, ...]:
+    """The trailing shape to normalise over; ``RuntimeError`` unless input, weight and bias have it."""
     wanted = (int(shape),) if isinstance(shape, (int, np.integer)) else tuple(int(n) for n in shape)
     refuse(
         len(wanted) < 1,

@@ -22,6 +22,7 @@ def _chunks(gates: Any, count: int) -> list[Any]:
 
 
 def _check_cell(x: Any, hidden: Any, weights: tuple[Any, Any], factor: int) -> None:
+    """``RuntimeError`` unless ``(N, in)``, ``(N, h)`` and weights ``(factor * h, in)``, ``(factor * h, h)`` fit."""
     w_ih, w_hh = weights
     refuse(x.ndim not in (1, 2), f"Expected input to be 1D or 2D, got {x.ndim}D instead")
     refuse(
@@ -143,6 +144,7 @@ def _layers(
 def _layered(
     name: str, step: Step, x: Any, states: Any, params: Any, how: tuple[Any, ...], batch_sizes: Any = None
 ) -> Any:
+    """Run all layers and directions over a sequence: outputs, then the last states."""
     has_biases, num_layers, drop, train, bidirectional, batch_first = how
     check_tensor(name, x)
     projected = len(states) == 2 and states[0].shape[2] != states[1].shape[2]
@@ -175,6 +177,8 @@ def lstm(
 
 
 def _network(name: str, step: Step) -> None:
+    """Publish a recurrent network made of one kind of step."""
+
     def network(
         input: Any, hx: Any, params: Any, has_biases: bool, num_layers: int, dropout: float, train: bool,  # noqa: A002
         bidirectional: bool, batch_first: bool,

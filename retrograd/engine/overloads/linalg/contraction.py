@@ -20,6 +20,7 @@ from .products import matmul
 
 
 def _added(name: str, doc: str) -> None:
+    """Publish ``name`` and ``name_``: a product added to the first argument, with factors ``beta`` and ``alpha``."""
     names = OPS[name].params
 
     def call(input: Any, *factors: Any, beta: Any = 1, alpha: Any = 1, **named: Any) -> Any:  # noqa: A002

@@ -100,6 +100,7 @@ def _reflected(A: Any, tau: Any, q: Any) -> Any:  # noqa: N803
 
 
 def _check_reflections(name: str, A: Any, tau: Any) -> None:  # noqa: N803
+    """``RuntimeError`` unless ``A`` ``(..., m, n)`` and ``tau`` ``(..., k)`` can be Householder reflections."""
     if A.ndim < 2:
         raise RuntimeError(f"{name}: input must have at least 2 dimensions.")
     if tau.ndim != A.ndim - 1:

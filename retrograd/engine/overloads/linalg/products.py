@@ -44,6 +44,7 @@ def _fold_left(input: Any, other: Any) -> Any:  # noqa: A002
 
 
 def _batched(input: Any, other: Any) -> Any:  # noqa: A002
+    """``(*batch, n, k)`` times ``(*batch, k, p)``, batches broadcast, as one ``bmm``; vectors count as matrices."""
     left = F.unsqueeze(input, 0) if input.ndim == 1 else input
     right = F.unsqueeze(other, -1) if other.ndim == 1 else other
     *left_batch, n, k = left._sig.shape

@@ -31,6 +31,7 @@ def _lengths(name: str, values: Any, batch: int, most: int | None = None) -> Any
 
 
 def _check_labels(targets: Any, lengths: Any, blank: int, classes: int) -> None:
+    """``RuntimeError`` unless the blank is a class and the targets are as long as their lengths say."""
     if not 0 <= blank < classes:
         raise RuntimeError(f"blank must be in label range, 0 to {classes - 1}, but got {blank}")
     if targets.ndim == 1:

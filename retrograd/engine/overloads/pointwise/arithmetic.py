@@ -207,6 +207,7 @@ def binary_method(function: Callable[[Any, Any], Any]) -> Callable[[Any, Any], A
 
 
 def _operators() -> dict[str, Callable[..., Any]]:
+    """The operators of ``Tensor`` (``__add__``, ``__radd__``, ``__iadd__``, ...) by name."""
     found: dict[str, Callable[..., Any]] = {}
     for symbol, name in {"add": "add", "sub": "sub", "mul": "mul", "truediv": "div", "floordiv": "floor_divide",
                          "and": "bitwise_and", "or": "bitwise_or",

@@ -283,6 +283,8 @@ def block_diag(*tensors: Any) -> Any:
 
 
 def _split_along(name: str, dim: int, least: int) -> Any:
+    """The public function ``hsplit``, ``vsplit`` or ``dsplit``."""
+
     def call(input: Any, indices_or_sections: Any) -> Any:  # noqa: A002
         if input.ndim < least:
             raise RuntimeError(

@@ -36,6 +36,7 @@ def _chunks(form: str, split: str, tensor: Any, chunks: int, dim: int) -> Any:
 
 
 def _publish(unsafe: str, note: str) -> None:
+    """Publish ``split``, ``split_with_sizes`` and ``chunk``, or their ``unsafe_`` forms."""
     form, equal = f"_{unsafe}{{}}", f"_{unsafe}split"
 
     def split(tensor: Any, split_size_or_sections: Any, dim: int = 0) -> Any:

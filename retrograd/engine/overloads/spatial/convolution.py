@@ -36,6 +36,7 @@ def _check_numbers(stride: Sizes, padding: Sizes, dilation: Sizes, groups: int) 
 
 
 def _check_operands(x: Any, weight: Any, bias: Any, groups: int, transposed: bool) -> None:
+    """``RuntimeError`` unless input ``(N, C, *spatial)``, weight and bias fit each other and ``groups``."""
     refuse(
         x.dtype != weight.dtype,
         f"Input type ({x.dtype}) and weight type ({weight.dtype}) should be the same",
@@ -89,6 +90,7 @@ def _same_padding(x: Any, kernel: Sizes, stride: Sizes, dilation: Sizes) -> tupl
 
 
 def _conv(dims: int, x: Any, weight: Any, bias: Any, stride: Any, padding: Any, dilation: Any, groups: int) -> Any:
+    """``conv1d`` to ``conv3d``: arguments checked and spelled out, one image made a batch, then the row."""
     name = f"conv{dims}d"
     check_tensor(name, x)
     check_tensor(name, weight, 2, "weight")
@@ -124,6 +126,7 @@ def _transposed(
     dims: int, x: Any, weight: Any, bias: Any, stride: Any, padding: Any, output_padding: Any, groups: int,
     dilation: Any,
 ) -> Any:  # fmt: skip
+    """``conv_transpose1d`` to ``conv_transpose3d``: arguments checked and spelled out, then the row."""
     name = f"conv_transpose{dims}d"
     check_tensor(name, x)
     check_tensor(name, weight, 2, "weight")

@@ -14,6 +14,7 @@ _PADDINGS = ("zeros", "border", "reflection")
 
 
 def _sample(x: Any, grid: Any, how: tuple[str, str, bool]) -> Any:
+    """Sample ``(N, C, *spatial)`` at the points of a grid ``(N, *out, dims)``; raises where the two do not fit."""
     dims = x.ndim - 2
     refuse(
         x.ndim not in (4, 5) or x.ndim != grid.ndim,
@@ -84,6 +85,7 @@ for _name in ("grid_sampler", "grid_sampler_2d", "grid_sampler_3d"):
 
 
 def _affine(theta: Any, size: Any, align: bool) -> Any:
+    """The grid ``(N, *spatial, dims)`` of affine maps ``(N, dims, dims + 1)``; raises for other shapes."""
     wanted = tuple(int(n) for n in size)
     refuse(
         len(wanted) not in (4, 5),

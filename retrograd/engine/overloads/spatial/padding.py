@@ -36,6 +36,7 @@ def pad(input: Any, pad: Any, mode: str = "constant", value: Any = None) -> Any:
 
 
 def _check_repeated(x: Any, amounts: tuple[int, ...], mode: str) -> None:
+    """``RuntimeError`` for padding that reflects or wraps around further than the dimension is long."""
     for i in range(len(amounts) // 2):
         n = x.shape[-1 - i]
         for amount in amounts[2 * i : 2 * i + 2]:

@@ -70,6 +70,8 @@ def _max_pool(x: Any, how: Any, row: str, indices: bool, asked: Any = None) -> A
 
 
 def _max_pool_of(dims: int) -> Any:
+    """The public function ``max_pool1d`` to ``max_pool3d``."""
+
     def max_pool(
         input: Any, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1,  # noqa: A002
         ceil_mode: bool = False, return_indices: bool = False,
@@ -107,6 +109,7 @@ def _with_indices(pool: Any) -> Any:
 
 
 def _avg_pool(x: Any, dims: int, how: tuple[Any, ...]) -> Any:
+    """The mean of each window; one dimension is pooled as two."""
     kernel, stride, padding, ceil, include_pad, override = how
     _check_input(x, dims, f"avg_pool{dims}d")
     kernel = sizes_of(kernel, dims, "kernel_size")
@@ -211,6 +214,8 @@ def _unpooled_size(x: Any, dims: int, kernel: Any, stride: Any, padding: Any, ou
 
 
 def _max_unpool_of(dims: int) -> Any:
+    """The public function ``max_unpool1d`` to ``max_unpool3d``."""
+
     def max_unpool(
         input: Any, indices: Any, kernel_size: Any, stride: Any = None, padding: Any = 0,  # noqa: A002
         output_size: Any = None,
@@ -247,6 +252,8 @@ def _starts(sample: float, n: int, kernel: int, count: int) -> Any:
 
 
 def _fractional_of(dims: int) -> Any:
+    """The public function ``fractional_max_pool2d`` or ``fractional_max_pool3d`` (B. Graham 2014)."""
+
     def fractional_max_pool(
         input: Any, kernel_size: Any, output_size: Any = None, output_ratio: Any = None,  # noqa: A002
         return_indices: bool = False, _random_samples: Any = None,

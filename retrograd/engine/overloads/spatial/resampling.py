@@ -48,6 +48,7 @@ def _wanted_size(x: Any, size: Any, factor: Any, recompute: Any) -> tuple[tuple[
 
 
 def _check_mode(x: Any, mode: str, align: Any, antialias: bool) -> None:
+    """``ValueError`` or ``NotImplementedError`` for a mode that does not go with the input or the options."""
     if mode not in _ALIGNABLE and align is not None:
         raise ValueError(
             "align_corners option can only be set with the interpolating modes: linear | bilinear | bicubic | trilinear"

@@ -85,6 +85,7 @@ _old("kaiser_window", _kaiser, {"beta": 12.0})
 
 
 def _check_shape(values: dict[str, Any], sym: bool) -> None:
+    """Raise for the parameters of a window that cannot be, in torch's words."""
     if values.get("center") is not None and sym:
         raise ValueError("Center must be None for symmetric windows")
     if values.get("tau", 1) <= 0:
