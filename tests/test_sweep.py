@@ -273,3 +273,26 @@ def test_recorded_sweep_names_the_node_that_failed() -> None:
     assert ended.kind == "backward-end"
     assert shot.op[failed] == "MulBackward0"
     assert [e.kind for e in trace.recording.events].count("accumulate") == (late.grad is not None)
+
+
+def test_gradients_that_somebody_holds_are_not_added_to_in_place() -> None:
+    """Products, views and broadcast sums meet at a leaf and at a node, in either order; gradients are the caller's."""
+    values = np.random.default_rng(8).standard_normal((4, 4))
+    ways: list[Any] = [
+        lambda x: x.t(), lambda x: x + 0, lambda x: x.t() @ x.detach(), lambda x: x @ x.t().detach(),
+        lambda x: x.sum().expand(4, 4), lambda x: x.sum(0, keepdim=True).expand(4, 4), lambda x: x.t().t(),
+    ]  # fmt: skip
+    for first in ways:
+        for second in ways:
+            found = []
+            for engine in (nullcontext, full_engine):
+                x = torch.from_numpy(values.copy()).requires_grad_()
+                inner = x * 1
+                outs = [way(t) for t in (x, inner) for way in (first, second)]
+                given = [torch.from_numpy(values + i) for i in range(4)]
+                with engine():
+                    torch.autograd.backward([*outs, x.sum()], [*given, None])
+                found.append(x.grad.numpy())
+                for i, g in enumerate(given):
+                    np.testing.assert_array_equal(g.numpy(), values + i)
+            np.testing.assert_allclose(*found, rtol=1e-13)

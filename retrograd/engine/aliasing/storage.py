@@ -28,39 +28,35 @@ def stamp_write() -> int:
 class Storage:
     """Version counter of one block of memory; class attributes are what one starts with (0.3 µs less for each view)."""
 
+    version = 0
+    """How many writes there were."""
     _stamps: list[int] | tuple[()] = ()
-    _dropped = 0
     root: Any = None
     """Array at the start of the memory, set when an offset is first asked for."""
-
-    @property
-    def version(self) -> int:
-        """How many writes there were."""
-        return self._dropped + len(self._stamps)
 
     def bump(self) -> None:
         """Record a write."""
         global LAST_WRITE
         LAST_WRITE = stamp = state.next_number()  # 0.4 µs less than to peek at the number
+        self.version += 1
         stamps = self._stamps
-        if not isinstance(stamps, list):
+        if stamps.__class__ is tuple:
             self._stamps = [stamp]
             return
-        stamps.append(stamp)
+        stamps.append(stamp)  # type: ignore[union-attr]
         if len(stamps) > 2 * _KEEP:  # a counter that lives long needs only its recent past
-            del stamps[:_KEEP]
-            self._dropped += _KEEP
+            del stamps[:_KEEP]  # type: ignore[union-attr]
 
     def version_at(self, number: int) -> int:
         """The version when the node with this number was made."""
-        return self._dropped + bisect_right(self._stamps, number)
+        return self.version - len(self._stamps) + bisect_right(self._stamps, number)
 
     def set_version(self, version: int) -> None:
         """Force the counter to ``version`` (used to hide or to imitate writes)."""
         have = self.version
         if version < have:
-            self._stamps = list(self._stamps[: max(0, version - self._dropped)])
-            self._dropped = version - len(self._stamps)
+            self._stamps = list(self._stamps[: max(0, len(self._stamps) - (have - version))])
+            self.version = version
         else:
             for _ in range(version - have):
                 self.bump()

@@ -49,7 +49,10 @@ def gradient_edge(t: TensorBase) -> Any:
             return fn
         if not meta.requires_grad and meta.view.tag in _OPEN_TAGS and requires_grad(t):
             warn(_LATE_REQUIRES_GRAD)
-    return accumulator(t) if meta.requires_grad else None
+    if not meta.requires_grad:
+        return None
+    known = None if meta.accumulator is None else meta.accumulator()
+    return accumulator(t) if known is None else known
 
 
 def grad_fn_of(t: TensorBase) -> GraphNode | None:

@@ -16,6 +16,10 @@ from .formula import Formula, formula_of
 
 WHOLE = ("dim", "dim0", "dim1", "index", "p")
 """Parameters that are whole numbers in every row; what else is given for them, the general way looks at."""
+_SIG_OF_RESULT = (
+    "_known = sig.by_shape.get(_d.shape) if _d.dtype is sig.numpy else None",
+    "sig = sig_of(_d) if _known is None else _known",
+)
 
 
 class CallSource:
@@ -176,7 +180,7 @@ class CallSource:
     def _result(self) -> list[str]:
         lines = ["_t = new(Tensor)", "_t._array = _d", "_t._meta = None"]
         if self.formula is None:
-            lines.append("sig = sig_of(_d)")
+            lines += _SIG_OF_RESULT
         elif self.pair and not self.number:
             lines.append(f"if {self.given[1]}._sig is not sig: sig = sig_of(_d)")
         none = " and ".join(f"_e{i} is None" for i in self._linked())
@@ -252,7 +256,7 @@ class ViewCallSource(CallSource):
         ]
 
     def _result(self) -> list[str]:
-        return ["_t = new(Tensor)", "_t._array = _d", "_t._sig = sig = sig_of(_d)"]
+        return ["_t = new(Tensor)", "_t._array = _d", *_SIG_OF_RESULT, "_t._sig = sig"]
 
     def _node(self) -> list[str]:
         """Lines that make the node of a view and return the view."""

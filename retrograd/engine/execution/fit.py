@@ -79,6 +79,11 @@ def _fit_array(node: GraphNode, i: int, g: Any, expected: tuple[tuple[int, ...],
 
 def fit_tensor(node: GraphNode, i: int, g: Any, edge: Any) -> Any:
     """One tensor, made to fit the input that receives it along an edge."""
+    sig, have = edge._sigs[0], g._array.shape
+    lead = len(have) - len(sig.shape)
+    if lead > 0 and have[lead:] == sig.shape and g._sig.numpy is sig.numpy and edge._sigs is sig.alone:
+        # the gradient of a bias: no need to look which dimensions differ
+        return F._view(F._sum_dim(g, tuple(range(lead)), True), tuple(sig.shape))
     target = edge.node if edge.__class__ is Port else edge
     return _fit_tensor(node, i, g, _expected(target, edge._sigs[0]))
 
@@ -88,12 +93,8 @@ def _fit_tensor(node: GraphNode, i: int, g: TensorBase, expected: tuple[tuple[in
     shape, numpy = expected
     have = g._array.shape
     if have != shape:
-        lead = len(have) - len(shape)
-        if lead > 0 and have[lead:] == shape:  # the gradient of a bias: no need to look which dimensions differ
-            g = F._view(F._sum_dim(g, tuple(range(lead)), True), tuple(shape))
-        else:
-            _check_expandable(node, i, shape, have)
-            g = _sum_tensor_to(g, tuple(shape))
+        _check_expandable(node, i, shape, have)
+        g = _sum_tensor_to(g, tuple(shape))
     if numpy is not None and g._sig.numpy != numpy:
         if g._sig.numpy.kind == "c" and numpy.kind != "c":
             _check_real(node, g._sig.numpy)

@@ -22,7 +22,8 @@ def run_on_tensors(node: Any, g: Any, heap: Heap, task: Any) -> Any:
     if op.saved_places:  # its own output, and what its forward computed besides
         values = list(values)
         for k in op.saved_places:
-            values[k] = node._read_tensor(op.saved_names[k], values[k])
+            name, value = op.saved_names[k], values[k]
+            values[k] = node._read_one_result(value, 0, True) if name == "result" else node._read_tensor(name, value)
     edges = node._edges
     if op.joint is not None:
         needs = tuple([edge is not None for edge in edges])

@@ -194,15 +194,7 @@ class OpNode(GraphNode):
             check_output(storages.get(nr), self, nr)
         if not tensors:
             return value
-        if self._sigs[nr] is None:
-            return wrap(value)
-        return unpack_output(value, self, nr, self._need_storages())
-
-    def _need_storages(self) -> dict[int, Storage]:
-        """The version counters of outputs that are saved, by output number."""
-        if self.output_storages is None:
-            self.output_storages = {}
-        return self.output_storages
+        return wrap(value) if self._sigs[nr] is None else unpack_output(value, self, nr)
 
     def __call__(self, *grads: Any, **kwargs: Any) -> Any:
         """Run just this node: one gradient (or ``None``) per input; a tensor, or a tuple of several."""

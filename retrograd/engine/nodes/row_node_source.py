@@ -61,11 +61,10 @@ _ARRIVING = (
     "    elif _n.accumulates: task.leaves.append(_n)",
     "    else: heappush(heap, (-_n._number, _n))",
 )
-_ADDING = ("else:", "    _n._pending = _p + gi")
 _IN_PLACE = ("elif getrefcount(_p) == 3 and _p.base is None:", "    _p += gi", "    _n._pending = _p")
-_PASSING_ON = (*_ARRIVING, *_IN_PLACE, *_ADDING)
+_PASSING_ON = (*_ARRIVING, *_IN_PLACE, "else:", "    _n._pending = added(_p, gi)")
 """Add ``gi`` to what waits at the receiver; an array that nobody else holds is added to in place."""
-_PASSING_ON_OBSERVED = (*_ARRIVING, *_ADDING, "if gi is not NOTHING: _passed.append(gi)")
+_PASSING_ON_OBSERVED = (*_ARRIVING, "else:", "    _n._pending = _p + gi", "if gi is not NOTHING: _passed.append(gi)")
 """The same where observers have seen what waits: it stays as they saw it."""
 
 
@@ -92,13 +91,13 @@ class NodeClassSource:
 
     def _edge_property(self) -> list[str]:
         edges = "".join(f"self.{e}, " for e in self.edges)
+        reading = f"lambda self: ({edges})"
+        if len(self.edges) > 1:  # read in C: 0.3 µs less for each node that a walk over the graph comes by
+            reading = f"attrgetter({', '.join(map(repr, self.edges))})"
         return [
-            "    @property",
-            "    def _edges(self):",
-            f"        return ({edges})",
-            "    @_edges.setter",
-            "    def _edges(self, edges):",
+            "    def _set_edges(self, edges):",
             f"        {edges} = edges",
+            f"    _edges = property({reading}, _set_edges)",
         ]
 
     def _saved_property(self) -> list[str]:

@@ -120,9 +120,12 @@ def set_edge_finder(find: Callable[[TensorBase], Any]) -> None:
     find_edge = find
 
 
-def unpack_output(array: Any, node: GraphNode, nr: int, storages: dict[int, Storage]) -> Any:
+def unpack_output(array: Any, node: Any, nr: int) -> Any:
     """A fresh tensor for a node's own output, sharing its version counter."""
-    t = wrap(array, edge_to(node, nr))
+    t = wrap(array, node if len(node._sigs) == 1 else edge_to(node, nr))
+    storages = node.output_storages
+    if storages is None:
+        storages = node.output_storages = {}
     storage = storages.get(nr)
     if storage is None:
         storage = storages[nr] = Storage()

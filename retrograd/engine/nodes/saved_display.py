@@ -127,7 +127,7 @@ def _as_handle(node: OpNode, name: str, value: Any, nr: int) -> Any:
         nr = nr if name == "result" else results.index(name)
         if node._sigs[nr] is None:
             return SavedTensor(wrap(value))
-        return SavedTensor(unpack_output(value, node, nr, node._need_storages()), is_output=True, nr=nr)
+        return SavedTensor(unpack_output(value, node, nr), is_output=True, nr=nr)
     missing = value is None or isinstance(value, slice)  # among indices, a slice stands where PyTorch has no tensor
     return SavedTensor(None if missing else wrapped_number(value))
 

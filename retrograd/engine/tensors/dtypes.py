@@ -253,10 +253,12 @@ CPU: Final = device("cpu")
 class Sig:
     """An interned (shape, dtype) pair, so that "same shape and dtype" is an identity test."""
 
-    __slots__ = ("alone", "differentiable", "floats", "ints", "numpy", "shape")
+    __slots__ = ("alone", "by_shape", "differentiable", "floats", "ints", "numpy", "shape")
 
-    def __init__(self, shape: tuple[int, ...], numpy: np.dtype[Any]) -> None:
+    def __init__(self, shape: tuple[int, ...], numpy: np.dtype[Any], by_shape: dict[tuple[int, ...], Sig]) -> None:
         self.shape = Size(shape)
+        self.by_shape = by_shape
+        """The known ones of this dtype; looked up here, that of a result takes 0.1 µs instead of 0.3."""
         self.numpy = numpy
         self.differentiable = numpy.kind in "fc"
         self.alone = (self,)
@@ -278,26 +280,27 @@ def _numbers_of(numpy: np.dtype[Any]) -> tuple[Numbers | None, Numbers | None]:
     return _numbers.setdefault(numpy, ({}, {})) if numpy.kind == "f" else (None, None)
 
 
-_sigs: dict[tuple[tuple[int, ...], np.dtype[Any]], Sig] = {}
+_sigs: dict[np.dtype[Any], dict[tuple[int, ...], Sig]] = {}
 _MAX_SIGS: Final = 100_000
 
 
 def sig_of(array: np.ndarray[Any, Any]) -> Sig:
     """The interned signature of an array."""
-    key = (array.shape, array.dtype)
     try:
-        return _sigs[key]
+        return _sigs[array.dtype][array.shape]
     except KeyError:
-        return intern_sig(*key)
+        return intern_sig(array.shape, array.dtype)
 
 
 def intern_sig(shape: tuple[int, ...], numpy: np.dtype[Any]) -> Sig:
     """The signature for a shape and dtype; forgetting old ones only costs speed, never correctness."""
-    key = (shape, numpy)
-    found = _sigs.get(key)
-    if found is None:
-        if len(_sigs) >= _MAX_SIGS:
-            _sigs.clear()
+    known = _sigs.get(numpy)
+    if known is None:
         from_numpy_dtype(numpy)
-        found = _sigs[key] = Sig(shape, numpy)
+        known = _sigs.setdefault(numpy, {})
+    found = known.get(shape)
+    if found is None:
+        if len(known) >= _MAX_SIGS:
+            known.clear()
+        found = known[shape] = Sig(shape, numpy, known)
     return found
