@@ -23,6 +23,7 @@ DATA = (
     "tensor_facts",
     "tensor_table",
     "events",
+    "journal",
     "event_data",
     "figure_schedule",
     "findings",

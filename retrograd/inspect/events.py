@@ -116,6 +116,29 @@ class Recording:
     sources: dict[str, dict[int, str]] = field(default_factory=dict)
     """File -> line number -> text, for the lines that snapshots and events mention and those beside them."""
     schema: int = SCHEMA
+    _read: Callable[[], tuple[list[Event], list[TensorFacts]]] | None = field(
+        default=None, init=False, repr=False, compare=False
+    )
+    """What returns events and tensors, of which the latest are made when they are read."""
+    _ended: bool = field(default=False, init=False, repr=False, compare=False)
+
+    def read_by(self, read: Callable[[], tuple[list[Event], list[TensorFacts]]]) -> None:
+        """Let ``events`` and ``tensors`` be what ``read`` returns whenever one of them is read, until ``end``."""
+        self._read = read
+        del self.events, self.tensors
+
+    def end(self) -> None:
+        """Nothing more is recorded: what is read next stays."""
+        self._ended = True
+
+    def __getattr__(self, name: str) -> Any:  # asked only for what is not there
+        read = self._read if name in ("events", "tensors") else None
+        if read is None:
+            return object.__getattribute__(self, name)
+        events, tensors = read()
+        if self._ended:
+            self.events, self.tensors, self._read = events, tensors, None
+        return tensors if name == "tensors" else events
 
     def to_plain(self) -> dict[str, Plain]:
         """Return the recording as JSON values; ``from_plain`` gives an equal recording back."""

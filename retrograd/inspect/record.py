@@ -15,6 +15,7 @@ from .event_data import LEVELS
 from .events import Event, Recording
 from .figure_schedule import FigureSchedule
 from .finite_differences.check import check_functions
+from .journal import Journal, Note
 from .program.frames import is_foreign, strip_own_frames
 from .snapshot import EDGE_COLUMNS, NODE_COLUMNS, GraphSnapshot, SourceLine
 from .sources import sources
@@ -77,6 +78,7 @@ def recorded(recorder: Recorder, *, every_thread: bool = True) -> Iterator[None]
         finally:
             stack.close()
             recorder.check_functions(sys.exception())
+            recorder.recording.end()
 
 
 class Recorder:
@@ -97,7 +99,9 @@ class Recorder:
             raise UsageError(f"There is no level {level!r} of recording.", f"Choose one of {', '.join(LEVELS)}.")
         created = datetime.now(UTC).isoformat(timespec="seconds")
         self.recording = Recording(script=script, created=created, level=level)
-        self.tensors = TensorTable(self.recording.tensors)
+        self._journal = Journal()
+        self.recording.read_by(self._journal.read)
+        self.tensors = TensorTable(self._journal.rows, self._journal.settle)
         self.specimens = Specimens() if check and level == "full" else None
         self.figures = FigureSchedule(always=all_figures)
         self._after_run = after_run
@@ -119,11 +123,11 @@ class Recorder:
                 self._graphs += 1
                 snapshot.label = f"backward {self._graphs}"
                 self._keep(event, snapshot)
-            row = len(self.recording.events)
-            self.recording.events.append(event)
+            row = len(self._journal.entries)
+            self._journal.entries.append(event)
             if event.source is not self._latest_line:
                 self._latest_line = event.source
-                if event.source is not None and event.source not in self._lines_read:
+                if event.source is not None:
                     self._read_line(event.source)
         if self._after_run is not None and event.kind == "backward-end":
             self._after_run(self.recording)
@@ -132,9 +136,22 @@ class Recorder:
     def take(self, events: list[Event]) -> None:
         """Take events that came of one line, without snapshots, none of which ends a run."""
         with self._lock:
-            self.recording.events += events
+            self._journal.entries += events
             if events and events[0].source is not None:
                 self._read_line(events[0].source)
+
+    def note(self, note: Note) -> int:
+        """Take a note of an event, and return its row; its line was mentioned."""
+        entries = self._journal.entries
+        with self._lock:
+            entries.append(note)
+            return len(entries) - 1
+
+    def mention(self, line: SourceLine | None) -> None:
+        """Keep the text of a user's line, if that was not done."""
+        if line is not None:
+            with self._lock:
+                self._read_line(line)
 
     def begin_run(self) -> int:
         """Return the number of a backward run that begins now."""
@@ -148,7 +165,7 @@ class Recorder:
 
     def wants(self) -> bool:
         """Whether events of level ``full`` are still taken."""
-        return len(self.recording.events) < self._max_events
+        return len(self._journal.entries) < self._max_events
 
     def explain(self, error: BaseException, line: SourceLine | None = None) -> None:
         """Let an exception say what led to it, if that was asked for; ``line`` is the user's that raised it."""

@@ -71,12 +71,17 @@ class _Reference(weakref.ref[Any]):
     storage: Hashable
 
 
+def _nothing() -> None:
+    pass
+
+
 class TensorTable:
     """The rows of ``Recording.tensors`` in the making."""
 
-    def __init__(self, rows: list[TensorFacts]) -> None:
-        self.rows = rows
-        """By number; read only."""
+    def __init__(self, rows: list[Any], settle: Callable[[], None] = _nothing) -> None:
+        """``settle`` is called before rows are read, and fills those that were only reserved."""
+        self._rows = rows
+        self._settle = settle
         self._lock = threading.Lock()
         self._known = _Living()
         self._memories = _Living()
@@ -90,7 +95,13 @@ class TensorTable:
         self._forget = self._forgetter()
 
     def __len__(self) -> int:
-        return len(self.rows)
+        return len(self._rows)
+
+    @property
+    def rows(self) -> list[TensorFacts]:
+        """What is known of each tensor, by number; read only."""
+        self._settle()
+        return self._rows
 
     def __getitem__(self, number: int) -> TensorFacts:
         return self.rows[number]
@@ -115,19 +126,40 @@ class TensorTable:
         Its memory is told by the object that owns it, ``memory``, or by the engine's key of it; None for none.
         """
         with self._lock:
-            number = len(self.rows)
+            number = len(self._rows)
             if memory is not None:
-                facts.storage = self._memories.enter(memory, self._next_storage)
-                if facts.storage == self._next_storage:
-                    self._next_storage += 1
-            known, key = self._known, id(tensor)
+                facts.storage = self._memory_number(memory)
             reference = weakref.ref(tensor) if storage is None else self._counted(tensor, facts, storage)
-            self.rows.append(facts)
-            known.numbers[key] = number
-            known.references[key] = reference
-            if len(known.numbers) > self._most:
-                self._throw_out()
+            self._enter(tensor, number, facts, reference)
         return number
+
+    def reserve(self, tensor: Any, memory: Any) -> tuple[int, int]:
+        """Number a tensor that is not known yet, and its memory; a note must follow that fills its row."""
+        with self._lock:
+            number = len(self._rows)
+            self._enter(tensor, number, None, weakref.ref(tensor))
+            return number, self._memory_number(memory)
+
+    def fill(self) -> None:
+        """Fill the rows that were reserved for notes which could not be taken."""
+        with self._lock:
+            self._rows[:] = [TensorFacts() if row is None else row for row in self.rows]
+
+    def _memory_number(self, memory: Any) -> int:
+        """Return the number of memory by its owner, the next one if it is new."""
+        number = self._memories.enter(memory, self._next_storage)
+        if number == self._next_storage:
+            self._next_storage += 1
+        return number
+
+    def _enter(self, tensor: Any, number: int, facts: TensorFacts | None, reference: weakref.ref[Any]) -> None:
+        """Enter a tensor."""
+        self._rows.append(facts)
+        known, key = self._known, id(tensor)
+        known.numbers[key] = number
+        known.references[key] = reference
+        if len(known.numbers) > self._most:
+            self._throw_out()
 
     def _counted(self, tensor: Any, facts: TensorFacts, storage: Hashable) -> _Reference:
         """Count a tensor to the memory that a key stands for."""

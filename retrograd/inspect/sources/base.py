@@ -9,6 +9,7 @@ from typing import Any, NamedTuple, Protocol
 
 from ..events import Event
 from ..figure_schedule import FigureSchedule
+from ..journal import Note
 from ..snapshot import GraphSnapshot, SourceLine
 from ..tensor_table import TensorTable
 from .specimens import Array, Specimens
@@ -32,6 +33,12 @@ class Sink(Protocol):
 
     def take(self, events: list[Event]) -> None:
         """Take events that came of one line, without snapshots, none of which ends a run."""
+
+    def note(self, note: Note) -> int:
+        """Take what an event is made of when somebody reads, and return its row; ``mention`` its line before."""
+
+    def mention(self, line: SourceLine | None) -> None:
+        """Keep the text of a user's line."""
 
     def begin_run(self) -> int:
         """Return the number of a backward run that begins now; other runs may be under way."""

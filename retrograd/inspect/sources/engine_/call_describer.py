@@ -20,7 +20,7 @@ from .. import array_values as values
 from .call_facts import Measured, Surroundings, around
 from .call_sites import Site, Sites
 from .caller import Caller, caller_of
-from .names import Names
+from .names import Names, matched, worthy
 from .watching import Watching
 
 _MAX_LINES = 50_000
@@ -53,7 +53,7 @@ class CallDescriber:
         self.watching = watching
         self._lines: dict[tuple[int, int], tuple[CodeType, SourceLine | None]] = {}
         self.names = Names(watching)
-        self.sites = Sites(self.names)
+        self.sites = Sites(self.names, watching.sink.mention)
         self._around: Surroundings = (True, False, "", None)
         self.aliases: dict[int, str] = {}
         """Number of a tensor that shares memory behind autograd's back -> how it was got: ``data`` or ``detach``."""
@@ -96,20 +96,14 @@ class CallDescriber:
         numbers = self.numbers(inputs, names, line, more)
         return {"inputs": numbers, "names": names, **around(self.around()), **more}
 
-    def operands(
-        self, site: Site, inputs: Any, made: Collection[int], more: dict[str, Any]
-    ) -> tuple[list[int], Sequence[str]]:
-        """Numbers of the operands of a call, and how its line spells them; ``made`` it has made on its way."""
-        table, texts = self.watching.sink.tensors, site.texts
-        known: list[Any] = table.numbers(inputs)
-        if made or texts is None or len(texts) != len(known) or None in known:
-            names = self.names.of_numbered(texts, known, made)
-            return self.named(inputs, known, names, site.line, more), names
-        for place, name in site.words:
-            facts = table.rows[known[place]]
-            if not facts.name:
-                facts.name = name
-        return known, texts
+    def operands(self, site: Site, inputs: Any, within: Collection[int], more: dict[str, Any]) -> list[int]:
+        """Numbers of the operands of a call; new ones are named by its line."""
+        tensors = self.watching.sink.tensors
+        known: list[Any] = tensors.numbers(inputs)
+        if None in known:
+            names = matched(site.texts, known, within, tensors.rows)
+            return self.named(inputs, known, names, site.line, more)
+        return known
 
     def numbers(self, inputs: Any, names: Sequence[str], line: SourceLine | None, more: dict[str, Any]) -> list[int]:
         """Number the inputs of a call, which may tell their names; ``more`` takes the values of unknown ones."""
@@ -130,10 +124,10 @@ class CallDescriber:
             number = numbers[place]
             if number is None:
                 t = inputs[place]
-                numbers[place] = self.watching.number(t, line, name=self.names.worthy(text))
+                numbers[place] = self.watching.number(t, line, name=worthy(text))
                 self.note_summary(more, t, only_bad=True)  # nobody saw it being made
             elif text and not rows[number].name:
-                rows[number].name = self.names.worthy(text)
+                rows[number].name = worthy(text)
         return numbers
 
     def results(self, data: dict[str, Any], outputs: Any, names: list[str], line: SourceLine | None) -> None:
@@ -144,7 +138,7 @@ class CallDescriber:
 
     def numbers_of_results(self, outputs: Any, names: Sequence[str], line: SourceLine | None) -> list[int]:
         """Number the results of a call."""
-        number, worthy = self.watching.number, self.names.worthy
+        number = self.watching.number
         return [number(t, line, worthy(name)) for t, name in zip(outputs, names, strict=True)]
 
     def measure(self, data: dict[str, Any], outputs: Any) -> None:

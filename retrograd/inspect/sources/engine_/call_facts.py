@@ -1,10 +1,17 @@
-"""The facts of one operator call, as recorded; the data of its event is computed from them on first access."""
+"""The facts of one operator call, as noted; its event and the row of its result are made from them when read."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from ...event_data import Stack
+from ...events import Event
+from ...journal import Maker, Note
+from ...tensor_facts import TensorFacts
+from .call_sites import Site
+from .names import fitting, matched, worthy
+from .watching import Fresh
 
 Measured = tuple[tuple[float, float] | None, float | None]
 """Range and sum of a result."""
@@ -28,29 +35,60 @@ def around(surroundings: Surroundings) -> dict[str, Any]:
 
 
 class CallFacts(NamedTuple):
-    """One call of an operator."""
+    """One call of an operator; as a plain tuple it is a note."""
 
+    make: Maker
+    kind: str
+    site: Site
     around: Surroundings
-    inputs: tuple[int, ...]
-    names: tuple[str, ...]
-    outputs: tuple[int, ...]
-    output_names: tuple[str, ...]
-    measured: tuple[Measured, ...]
+    inputs: Sequence[int]
+    operands: int
+    """How many of the inputs are operands; the rest are index tensors and the like."""
+    within: Sequence[int]
+    """Tensors that the same call of the user has made on its way: the line has no words for them."""
+    outputs: Sequence[int]
+    fresh: Fresh | None
+    """Of the only result, if its row is to be filled."""
+    measured: Sequence[Measured]
     """Of each result."""
     took: int
     """Nanoseconds."""
     node: int | None
     """Number of its node, counted from the beginning of the recording."""
-    saves: tuple[int, ...]
+    saves: Sequence[int]
     stack: list[Stack] | None
     """The user's frames, where they are worth knowing."""
     more: dict[str, Any] | None
     """What few calls have."""
 
-    def data(self) -> dict[str, Any]:
+    def name_operands(self, rows: list[TensorFacts]) -> list[str]:
+        """Return how the line spells the inputs, and name those by it that have no name yet."""
+        operands = self.inputs[: self.operands]
+        names = matched(self.site.texts, operands, self.within, rows)
+        for number, text in zip(operands, names, strict=True):
+            if text and not rows[number].name:
+                rows[number].name = worthy(text)
+        return [*names, *[""] * (len(self.inputs) - self.operands)]
+
+    def enter_results(self, row: int, rows: list[TensorFacts]) -> None:
+        """Say of the results which event made them."""
+        site, fresh = self.site, self.fresh
+        if fresh is not None:
+            name = site.variables[0] if len(site.variables) == 1 else ""
+            recorded = self.node is not None
+            rows[self.outputs[0]] = TensorFacts(
+                *fresh, requires_grad=recorded, leaf=not recorded, name=name, made_by=row, source=site.line
+            )
+            return
+        for number in self.outputs:
+            if rows[number].made_by is None and number not in self.inputs:
+                rows[number].made_by = row
+
+    def data(self, names: list[str]) -> dict[str, Any]:
         """The data of the event."""
-        data: dict[str, Any] = {"inputs": list(self.inputs), "names": list(self.names), **around(self.around)}
-        data["outputs"], data["output_names"] = list(self.outputs), list(self.output_names)
+        targets = fitting(self.site.targets, self.outputs)
+        data: dict[str, Any] = {"inputs": list(self.inputs), "names": names, **around(self.around)}
+        data["outputs"], data["output_names"] = list(self.outputs), list(targets)
         data["range"] = [None if limits is None else list(limits) for limits, _ in self.measured]
         data["checksum"] = [total for _, total in self.measured]
         data["time_us"] = self.took / 1e3
@@ -61,6 +99,14 @@ class CallFacts(NamedTuple):
         return data | self.more if self.more else data
 
 
-def described(facts: tuple[Any, ...]) -> dict[str, Any]:
-    """The data of the event of a call with these parts of ``CallFacts``."""
-    return CallFacts._make(facts).data()
+def event_of_call(note: Note, row: int, rows: list[TensorFacts]) -> Event:
+    """Make the event of a call; ``Maker``."""
+    call = CallFacts._make(note)
+    names = call.name_operands(rows)
+    call.enter_results(row, rows)
+    return Event.later(call.kind, call.site.name, call.site.line, _described, (note, *names))
+
+
+def _described(facts: tuple[Any, ...]) -> dict[str, Any]:
+    note, *names = facts
+    return CallFacts._make(note).data(names)

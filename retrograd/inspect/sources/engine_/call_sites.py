@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from types import CodeType
 from typing import Any
@@ -10,7 +11,7 @@ from ...program.frames import source_line
 from ...snapshot import SourceLine
 from ..function_shapes import FLAT, POLES
 from .caller import Caller, spelled
-from .names import Names
+from .names import Names, worthy
 
 _MAX_SITES = 50_000
 
@@ -28,8 +29,6 @@ class Site:
     """What the user's line calls it."""
     texts: tuple[str, ...] | None
     """How the line spells the tensors that go in, None where it says nothing of them."""
-    words: tuple[tuple[int, str], ...]
-    """Those of the texts that are what a user would call a tensor, with their places."""
     targets: tuple[str, ...]
     """What it assigns the results to."""
     variables: tuple[str, ...]
@@ -51,8 +50,10 @@ class Site:
 class Sites:
     """The places that one watcher has seen."""
 
-    def __init__(self, names: Names) -> None:
+    def __init__(self, names: Names, mention: Callable[[SourceLine | None], None]) -> None:
+        """``mention`` is told of lines."""
         self._names = names
+        self._mention = mention
         self._known: dict[tuple[int, int, int, str, bool], Site] = {}
 
     def at(self, caller: Caller, op: Any) -> Site:
@@ -71,6 +72,7 @@ class Sites:
         frame, names, row = caller.frame, self._names, spelled(op.name)
         assert frame is not None
         line = source_line(frame)
+        self._mention(line)
         texts = names.texts(caller)
         name, targets = names.cast(caller, op.name) or caller.function or row, tuple(names.targets(caller))
         return Site(
@@ -79,9 +81,8 @@ class Sites:
             row=row,
             name=name,
             texts=None if texts is None else tuple(texts),
-            words=tuple((place, text) for place, text in enumerate(texts or ()) if names.worthy(text)),
             targets=targets,
-            variables=tuple(map(names.worthy, targets)),
+            variables=tuple(map(worthy, targets)),
             may_be_flat=name in FLAT,
             may_have_pole=row in POLES,
             nested=line is not None and line.function != "<module>",

@@ -16,7 +16,7 @@ from ....engine.checkpoint.run import _Region
 from ....engine.execution.graph_task import GraphTask
 from ....engine.table.public import FUNCTIONS, METHODS, NAMESPACES, PROPERTIES
 from ....engine.tensors.base import tensor_class
-from ...program.frames import is_foreign
+from ...program.frames import is_foreign, user_frame
 
 _INTERNAL = "<internal>"
 _MODULE = "<module>"
@@ -71,7 +71,7 @@ def caller_of(frame: FrameType | None) -> Caller:
             if kind is _USER:
                 return Caller(frame, function, False, module)
             if kind is _INTERNAL:
-                return Caller(None, "", True, module)
+                return Caller(user_frame(frame), "", True, module)
             if kind is _MODULE:
                 module = True
             else:

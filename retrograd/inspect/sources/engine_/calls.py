@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import sys
 import weakref
-from collections.abc import Sequence
 from itertools import repeat
 from math import isfinite
 from operator import is_
@@ -16,10 +16,11 @@ from ...events import Event
 from ...program.stacks import stack_of
 from .. import array_values as values
 from .call_describer import CallDescriber
-from .call_facts import Measured, described
+from .call_facts import event_of_call
 from .call_sites import Site
-from .caller import Caller
+from .caller import Caller, caller_of
 from .index_tensors import index_tensors
+from .lines import LINES
 from .names import fitting
 from .saved import saved_numbers
 from .shared import SharedMemory
@@ -30,7 +31,6 @@ _PLAIN = frozenset({int, float, bool, str, type(None)})
 _MADE = 64
 """Results after which a call counts as a new one: a loop comes to the same place again and again."""
 _NONE: tuple[int, ...] = ()
-_NOTHING: frozenset[int] = frozenset()
 _SCALARS = ("float", "int", "bool", "complex")
 
 
@@ -45,67 +45,55 @@ class Calls(Observer):
         """Numbers of tensors in memory that nobody had written when they were made: what stands there tells nothing."""
 
     # -- operations
-    @guarded
     def operation(self, op: Any, args: Any, node: Any, inputs: Any, outputs: Any, took: int) -> None:
         """An operator ran."""
+        frame = sys._getframe(2)  # not: this and who tells
+        caller = caller_of(frame)
+        LINES.follow(node, caller.frame, frame)
+        if caller.frame is not None and not caller.internal and self.watching.sink.wants():
+            self._note_call(caller, op, args, node, inputs, outputs, took)
+
+    @guarded
+    def _note_call(self, caller: Caller, op: Any, args: Any, node: Any, inputs: Any, outputs: Any, took: int) -> None:
         describer = self._describer
-        caller = describer.caller()
-        if caller is None:
-            return
         if op.view and caller.function == "setitem":
             describer.pending.whole = describer.pending.whole or weakref.ref(inputs[0])
             return
-        site = describer.sites.at(caller, op)
-        made, line = self._within_call(caller), site.line
+        site, made = describer.sites.at(caller, op), self._within_call(caller)
         more: dict[str, Any] = {}
-        numbers, names = describer.operands(site, inputs, made if site.several else _NOTHING, more)
-        targets = site.targets if len(site.targets) == len(outputs) else fitting((), outputs)
-        out = outputs[0]
-        fresh = node is not None and out._fn is node and out._meta is None and len(outputs) == 1
-        if fresh:
-            results = [self.watching.enter(out, line, site.variables[0] if targets is site.targets else "")]
-        else:
-            results = describer.numbers_of_results(outputs, targets, line)
+        within = tuple(made) if made and site.several else _NONE
+        numbers = describer.operands(site, inputs, within, more)
         if len(args) != len(inputs) or op.lists:  # not all arguments are operands
-            names = self._note_others(site, more, op, args, inputs, numbers, names)
-        if len(outputs) == 1:
-            measured: tuple[Measured, ...] = (values.range_and_sum(out._array),)
-            total = measured[0][1]
-            tells = site.may_tell or (total is not None and not isfinite(total))
+            numbers = [*numbers, *self._note_others(site, more, op, args, inputs, numbers)]
+        out, fresh = outputs[0], None
+        if node is not None and out._fn is node and out._meta is None and len(outputs) == 1:
+            number, fresh = self.watching.reserve(out)
+            results = [number]
         else:
-            measured, tells = tuple([values.range_and_sum(t._array) for t in outputs]), True
-        if tells:
+            results = describer.numbers_of_results(outputs, fitting(site.targets, outputs), site.line)
+        made.update(results)
+        measured = [values.range_and_sum(t._array) for t in outputs]
+        if site.may_tell or len(measured) > 1 or not isfinite(measured[0][1] or 0.0):
             describer.note_values(more, site, op, args, inputs, outputs, measured)
         kind = "operation" if node is not None else self._kind(op, inputs, outputs, more)
         stack = stack_of(caller.frame) if site.nested or kind == "cut" else None
-        number, saves = None, _NONE
+        place, saves = None, []
         if node is not None:
-            number = node._number - self.watching.begin
-            saves = tuple(saved_numbers(node, inputs, numbers, results))
+            place = node._number - self.watching.begin
+            saves = saved_numbers(node, inputs, numbers, results)
             if saves and self._shared.memories:
                 self._shared.keeps(saves, [*inputs, *outputs], caller.frame)
-        facts = (
-            *(describer.around(), tuple(numbers), tuple(names), tuple(results), tuple(targets), measured),
-            *(took, number, saves, stack, more or None),
+        self.watching.sink.note(
+            (
+                *(event_of_call, kind, site, describer.around(), numbers, len(inputs), within),
+                *(results, fresh, measured, took, place, saves, stack, more),
+            )
         )
-        event = Event.later(kind, site.name, line, described, facts)
-        if fresh:
-            self.watching.sink.tensors.rows[results[0]].made_by = self.watching.sink(event)
-        else:
-            describer.send(event, numbers, results)
-        made.update(results)
 
     def _note_others(
-        self,
-        site: Site,
-        more: dict[str, Any],
-        op: Any,
-        args: Any,
-        inputs: Any,
-        numbers: list[int],
-        names: Sequence[str],
-    ) -> Sequence[str]:
-        """Note plain arguments, and add tensors that are no operands to the inputs; returns the names of all."""
+        self, site: Site, more: dict[str, Any], op: Any, args: Any, inputs: Any, numbers: list[int]
+    ) -> list[int]:
+        """Note plain arguments; returns the numbers of tensors among the others that are no operands."""
         rest, (seen, arguments) = args[len(inputs) :], site.others
         operands_first = all(map(is_, args, inputs))
         alone = operands_first and len(rest) == len(seen) and all(map(is_, rest, seen))  # as at the call before
@@ -116,10 +104,8 @@ class Calls(Observer):
         if arguments:
             more["arguments"] = arguments
         if alone:
-            return names
-        others = [n for n in dict.fromkeys(index_tensors(args, self.watching.sink.tensors)) if n not in numbers]
-        numbers += others
-        return [*names, *[""] * len(others)]
+            return []
+        return [n for n in dict.fromkeys(index_tensors(args, self.watching.sink.tensors)) if n not in numbers]
 
     def _within_call(self, caller: Caller) -> set[int]:
         """Numbers of what the call under way at the user's line has made so far: a function may take several rows."""

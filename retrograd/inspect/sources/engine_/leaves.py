@@ -11,7 +11,7 @@ from ...events import Event
 from ...program.frames import source_line
 from ...program.stacks import stack_of
 from .caller import caller_of
-from .names import Names
+from .names import Names, worthy
 from .nodes import any_nonzero
 from .watching import Observer, Watching, guarded
 
@@ -68,7 +68,7 @@ class Leaves(Observer):
             return
         line = source_line(caller.frame)
         names = self._names.of_inputs(caller, [t])
-        number = self.watching.number(t, line, name=self._names.worthy(names[0]))
+        number = self.watching.number(t, line, name=worthy(names[0]))
         facts = {"tensor": number, "names": names, "leaf": not has_history(t), **data}
         if kind == "leaf":
             facts["stack"] = stack_of(caller.frame)

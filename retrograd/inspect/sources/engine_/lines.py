@@ -6,6 +6,7 @@ import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from types import FrameType
 from typing import Any
 
 from ....engine import observe
@@ -51,21 +52,23 @@ class Lines:
                     forget_judgements()
                     forget_callers()
 
-    def operation(self, op: Any, args: Any, node: Node | None, inputs: Any, outputs: Any, took: int) -> None:
-        """Note the user's line of a new node; without one (in a ``forward``) only what was made before it."""
+    def follow(self, node: Node | None, user: FrameType | None, calling: FrameType | None) -> None:
+        """An operator was called: note the user's line of its new node.
+
+        Without one (in a ``forward``) only what was made before it is noted; ``calling`` is the engine's frame.
+        """
         tables = self.tables
         if tables is None:
             return
         marks = tables.here(self._begin)
         number = peek_number() if node is None else node._number
         if number > marks.end:
-            marks.gap(number, applying_frame(sys._getframe(1), _defines_apply))
+            marks.gap(number, applying_frame(calling, _defines_apply))
         if node is not None:
-            frame = user_frame(sys._getframe(3))  # not: this, who tells, and who called that
-            if number == marks.end and frame is not None:
-                marks.follow(frame)
+            if number == marks.end and user is not None:
+                marks.follow(user)
             else:
-                marks.note(number, number + 1, frame)
+                marks.note(number, number + 1, user)
 
     def inplace(self, op: Any, args: Any, node: Node | None, tensor: Any, inputs: Any) -> None:
         """Note the user's line of the nodes of an in-place write, if it made some."""
@@ -92,3 +95,15 @@ class Lines:
 
 
 LINES = Lines()
+
+
+class Follower:
+    """Observes calls for ``LINES``, where nobody else does."""
+
+    def operation(self, op: Any, args: Any, node: Node | None, inputs: Any, outputs: Any, took: int) -> None:
+        """An operator was called."""
+        frame = sys._getframe(2)  # not: this and who tells
+        LINES.follow(node, None if node is None else user_frame(frame), frame)
+
+    def close(self) -> None:
+        """Nothing is left behind."""

@@ -12,6 +12,7 @@ from typing import Any
 from ...event_data import Stack
 from ...program.spelling import Spelling, is_name, spelling_at
 from ...program.stacks import stack_of
+from ...tensor_facts import TensorFacts
 from .caller import Caller
 from .watching import Watching
 
@@ -29,38 +30,14 @@ class Names:
         self._texts: dict[int, tuple[Spelling, list[str], list[str]]] = {}
         """Id of a spelling -> the spelling, kept so that its id stays its own, texts of its operands, and targets."""
 
-    def of_inputs(self, caller: Caller, inputs: Any, within: Collection[int] = ()) -> list[str]:
-        """How the line spells the inputs, ``""`` where that is not known.
-
-        ``within`` are the numbers of tensors that the same call has made on its way: the line has no words for them.
-        """
-        return list(self.matched(self.texts(caller), inputs, within))
+    def of_inputs(self, caller: Caller, inputs: Any) -> list[str]:
+        """How the line spells the inputs, ``""`` where that is not known."""
+        tensors = self._watching.sink.tensors
+        return list(matched(self.texts(caller), tensors.numbers(inputs), (), tensors.rows))
 
     def texts(self, caller: Caller) -> list[str] | None:
         """How the line spells what may be tensors; None where a module of ours stands between."""
         return None if caller.module or caller.frame is None else self._known(caller.frame)[1]
-
-    def matched(self, texts: Sequence[str] | None, inputs: Any, within: Collection[int] = ()) -> Sequence[str]:
-        """Which of these texts belongs to each of the inputs."""
-        return self.of_numbered(texts, self._watching.sink.tensors.numbers(inputs), within)
-
-    def of_numbered(
-        self, texts: Sequence[str] | None, numbers: Sequence[int | None], within: Collection[int] = ()
-    ) -> Sequence[str]:
-        """The same for inputs of which the numbers are known; None for new ones."""
-        count = len(numbers)
-        if texts is None:
-            return [""] * count
-        if len(texts) != count:
-            rows = self._watching.sink.tensors.rows
-            if count == 1 and texts:
-                texts = texts[:1]
-            else:  # those by which tensors are known
-                known = ["" if number is None else rows[number].name for number in numbers]
-                texts = [name if name in texts else "" for name in known]
-        if not within:
-            return texts
-        return ["" if number in within else text for number, text in zip(numbers, texts, strict=True)]
 
     def of_outputs(self, caller: Caller, outputs: Any) -> list[str]:
         """What the line assigns the outputs to."""
@@ -90,13 +67,35 @@ class Names:
         form = self.form(caller) if row == "_to_copy" else ""
         return form if form in _CASTS else ""
 
-    def worthy(self, text: str) -> str:
-        """The text if it is what a user would call a tensor."""
-        return text if text and _is_name(text) else ""
-
     def stack(self, frame: FrameType | None) -> list[Stack]:
         """The user's frames that lead to a call."""
         return stack_of(frame)
+
+
+def matched(
+    texts: Sequence[str] | None, numbers: Sequence[int | None], within: Collection[int], rows: Sequence[TensorFacts]
+) -> Sequence[str]:
+    """Which of the texts of a line belongs to each of the inputs of a call, by their numbers; None for new ones.
+
+    ``within`` are the numbers of tensors that the same call has made on its way: the line has no words for them.
+    """
+    count = len(numbers)
+    if texts is None:
+        return [""] * count
+    if len(texts) != count:
+        if count == 1 and texts:
+            texts = texts[:1]
+        else:  # those by which tensors are known
+            known = ["" if number is None else rows[number].name for number in numbers]
+            texts = [name if name in texts else "" for name in known]
+    if not within:
+        return texts
+    return ["" if number in within else text for number, text in zip(numbers, texts, strict=True)]
+
+
+def worthy(text: str) -> str:
+    """The text if it is what a user would call a tensor."""
+    return text if text and _is_name(text) else ""
 
 
 def fitting(targets: Sequence[str], outputs: Any) -> Sequence[str]:

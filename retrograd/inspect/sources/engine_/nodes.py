@@ -10,10 +10,12 @@ from ....engine.calls.quiet import quietly
 from ....engine.tensors.base import TensorBase
 from ...event_data import Values
 from ...events import Event
+from ...journal import Note
+from ...tensor_facts import TensorFacts
 from .. import array_values as values
 from ..base import Node
 from .measures import Figures, Measures, figures_of
-from .watching import Observer, Pictured, Run, guarded, report_problem, version
+from .watching import Fresh, Observer, Pictured, Run, guarded, report_problem, version
 
 
 class Nodes(Observer):
@@ -77,10 +79,12 @@ class Nodes(Observer):
         numbers = watching.sink.tensors.numbers(tensors)
         for (accumulator, array, began, ended), leaf, known in zip(leaves, tensors, numbers, strict=True):
             number = watching.enter(leaf, None, "") if known is None else known
-            held = leaf._meta.grad
+            held, gradient = leaf._meta.grad, None
             if held is not None:  # another thread may have cleared it
-                watching.gradients[watching.enter(held, None, self._name_of_gradient(number))] = number
-            figures = self._send(run, leaf, number, array)
+                place, fresh = watching.reserve(held)
+                gradient = (place, fresh)
+                watching.gradients[place] = number
+            figures = self._note(run, leaf, number, array, gradient)
             if measures is not None:
                 measures.took(accumulator, figures, began, ended)
 
@@ -90,18 +94,21 @@ class Nodes(Observer):
         watching, array = self.watching, grad._array if isinstance(grad, TensorBase) else grad
         number = watching.number(leaf)
         if leaf._meta is not None and leaf._meta.grad is not None:
-            held = watching.number(leaf._meta.grad, name=self._name_of_gradient(number))
+            name = watching.sink.tensors.rows[number].name
+            held = watching.number(leaf._meta.grad, name=_name_of_gradient(name))
             watching.gradients[held] = number
-        quietly(self._send, (watching.run, leaf, number, array))
+        quietly(self._note, (watching.run, leaf, number, array))
         watching.here.before = "none"
 
-    def _name_of_gradient(self, leaf: int) -> str:
-        """What a leaf's ``.grad`` is called."""
-        name = self.watching.sink.tensors.rows[leaf].name
-        return f"{name}.grad" if name else ""
-
-    def _send(self, run: Run | None, leaf: TensorBase, number: int, array: Any) -> Figures | None:
-        """Send that a leaf got a gradient; returns the figures of that."""
+    def _note(
+        self,
+        run: Run | None,
+        leaf: TensorBase,
+        number: int,
+        array: Any,
+        gradient: tuple[int, Fresh] | None = None,
+    ) -> Figures | None:
+        """Note that a leaf got a gradient, a new tensor with this number if any; returns its figures."""
         watching = self.watching
         found = figures_of(array, whole=True) if run is None or run.measures is None else run.measures.figures(array)
         if run is not None and watching.sink.among_ranks():
@@ -110,8 +117,22 @@ class Nodes(Observer):
         summary = values.summary(array) if figures is not None and (figures[5] or figures[6]) else None
         place, line = (None, None) if run is None else (run.number, run.line)
         facts = (number, watching.here.before, version(leaf), place, figures, array.size, summary)
-        watching.sink(Event.later("accumulate", "", line, _described, facts))
+        watching.sink.note((_event_of_gradient, line, gradient, facts))
         return found
+
+
+def _name_of_gradient(leaf: str) -> str:
+    """What the ``.grad`` of a leaf with this name is called."""
+    return f"{leaf}.grad" if leaf else ""
+
+
+def _event_of_gradient(note: Note, row: int, rows: list[TensorFacts]) -> Event:
+    """Make the event of a gradient that arrived; ``Maker``."""
+    _, line, gradient, facts = note
+    if gradient is not None:
+        number, (shape, dtype, storage) = gradient
+        rows[number] = TensorFacts(shape, dtype, storage, name=_name_of_gradient(rows[facts[0]].name))
+    return Event.later("accumulate", "", line, _described, facts)
 
 
 class _Accumulated(NamedTuple):

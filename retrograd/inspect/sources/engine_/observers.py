@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 from ....engine import observe
@@ -12,7 +12,7 @@ from .checkpoints import Checkpoints
 from .functions import Functions
 from .hooks import Hooks
 from .leaves import Leaves
-from .lines import LINES
+from .lines import LINES, Follower
 from .nodes import Nodes
 from .owners import Owners
 from .runs import Picture, Runs
@@ -21,10 +21,10 @@ from .watching import Observer, Watching
 from .writes import Writes
 
 
-def observers_for(watching: Watching, picture: Picture) -> list[Observer]:
+def observers_for(watching: Watching, picture: Picture) -> list[Observer | Follower]:
     """The observers for a watcher's level, in the order in which they are notified."""
     runs = Runs(watching, picture)
-    found: list[Observer] = [runs, Owners(watching, LINES)]
+    found: list[Observer | Follower] = [runs, Owners(watching, LINES)]
     if watching.wants("full"):
         describer, shared = CallDescriber(watching), SharedMemory(watching)
         runs.look = shared.look
@@ -33,11 +33,11 @@ def observers_for(watching: Watching, picture: Picture) -> list[Observer]:
         nodes = Nodes(watching)
         runs.prepare = nodes.prepare
         found += [Hooks(watching), Functions(watching), Checkpoints(watching), nodes]
-    return found
+    return found if watching.wants("full") else [*found, Follower()]
 
 
 @contextmanager
-def observing(observers: list[Observer]) -> Iterator[None]:
+def observing(observers: Sequence[Observer | Follower]) -> Iterator[None]:
     """Register these observers with the engine until the block ends."""
     for observer in observers:
         observe.add(observer)

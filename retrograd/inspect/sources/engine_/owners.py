@@ -9,9 +9,11 @@ from typing import Any
 
 from ....engine.aliasing.views import requires_grad
 from ...events import Event
+from ...journal import Note
 from ...program.frames import source_line, user_frame
 from ...program.names import unregistered
 from ...snapshot import SourceLine
+from ...tensor_facts import TensorFacts
 from .. import named_scopes
 from ..module_names import Roots, below, variable_of
 from .caller import note_module
@@ -127,7 +129,7 @@ class Owners(Observer):
             for group, row in zip(groups, numbers, strict=True):
                 for leaf, number in zip(group, row, strict=True):
                     if leaf._meta is not None and leaf._meta.grad is not None:
-                        watching.sink(Event.later("leaf", "zero_grad", line, _cleared, (number,)))
+                        watching.sink.note((_clearing, line, number))
         watching.here.quiet = action != "made"
 
     def _numbers(self, parameters: list[Any], line: SourceLine | None) -> tuple[int, ...]:
@@ -150,6 +152,12 @@ class Owners(Observer):
         """It is done."""
         here = self.watching.here
         here.quiet = here.deaf = here.elsewhere
+
+
+def _clearing(note: Note, row: int, rows: list[TensorFacts]) -> Event:
+    """Make the event of a leaf whose gradient an optimizer is about to clear; ``Maker``."""
+    _, line, number = note
+    return Event.later("leaf", "zero_grad", line, _cleared, (number,))
 
 
 def _cleared(facts: tuple[Any, ...]) -> dict[str, Any]:

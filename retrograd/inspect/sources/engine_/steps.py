@@ -10,7 +10,7 @@ from typing import Any
 from ....engine import observe
 from ....engine.tensors.base import TensorBase
 from ..base import Node, Ran
-from .lines import LINES
+from .lines import LINES, Follower
 
 
 class _Steps:
@@ -49,13 +49,15 @@ class _Steps:
 @contextmanager
 def stepping(look: Callable[[Ran], None]) -> Iterator[None]:
     """Call ``look`` for each node that runs on this thread."""
-    steps = _Steps(look)
+    observers = (_Steps(look), Follower())
     with LINES.watch():
-        observe.add(steps)
+        for observer in observers:
+            observe.add(observer)
         try:
             yield
         finally:
-            observe.remove(steps)
+            for observer in observers:
+                observe.remove(observer)
 
 
 def _array(g: Any) -> Any:

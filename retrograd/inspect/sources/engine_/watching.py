@@ -22,6 +22,10 @@ from .facts import memory_of
 F = TypeVar("F", bound=Callable[..., None])
 
 
+Fresh = tuple[tuple[int, ...], str, int]
+"""Shape, dtype and number of the memory of a result that nobody has seen before."""
+
+
 class Pictured(NamedTuple):
     """The picture of a graph that is about to run, and its nodes in the order of the picture."""
 
@@ -125,6 +129,13 @@ class Watching:
         facts = TensorFacts(shape, dtype, None, recorded, not recorded, name, False, None, None, False, source)
         return self.sink.tensors.add(t, facts, memory=memory)
 
+    def reserve(self, t: TensorBase) -> tuple[int, Fresh]:
+        """Number a tensor that is new and nothing but a result; what is noted next fills its row."""
+        memory = t._array
+        number, storage = self.sink.tensors.reserve(t, memory if memory.base is None else memory_of(memory))
+        shape, dtype = _shapes.get(t._sig) or _shape_of(t._sig)
+        return number, (shape, dtype, storage)
+
     def _facts(self, t: TensorBase, source: SourceLine | None, name: str) -> TensorFacts:
         meta, sig = t._meta, t._sig
         assert meta is not None
@@ -194,5 +205,6 @@ def report_problem(watching: Watching, failure: Exception) -> None:
     try:
         data = {"problem": f"{type(failure).__name__}: {failure}", "type": type(failure).__name__}
         watching.send(Event("problem", data=data))
+        watching.sink.tensors.fill()
     except Exception:  # a broken sink must not break the program
         pass
