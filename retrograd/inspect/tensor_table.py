@@ -136,9 +136,16 @@ class TensorTable:
     def reserve(self, tensor: Any, memory: Any) -> tuple[int, int]:
         """Number a tensor that is not known yet, and its memory; a note must follow that fills its row."""
         with self._lock:
-            number = len(self._rows)
-            self._enter(tensor, number, None, weakref.ref(tensor))
-            return number, self._memory_number(memory)
+            number, storage = len(self._rows), self._memories.enter(memory, self._next_storage)
+            if storage == self._next_storage:
+                self._next_storage += 1
+            self._rows.append(None)
+            known, key = self._known, id(tensor)  # as ``_enter``
+            known.numbers[key] = number
+            known.references[key] = weakref.ref(tensor)
+            if len(known.numbers) > self._most:
+                self._throw_out()
+            return number, storage
 
     def fill(self) -> None:
         """Fill the rows that were reserved for notes which could not be taken."""

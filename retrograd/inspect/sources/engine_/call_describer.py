@@ -17,7 +17,7 @@ from ...events import Event
 from ...program.frames import source_line
 from ...snapshot import SourceLine
 from .. import array_values as values
-from .call_facts import Measured, Surroundings, around
+from .call_facts import Surroundings, around
 from .call_sites import Site, Sites
 from .caller import Caller, caller_of
 from .names import Names, matched, worthy
@@ -96,14 +96,12 @@ class CallDescriber:
         numbers = self.numbers(inputs, names, line, more)
         return {"inputs": numbers, "names": names, **around(self.around()), **more}
 
-    def operands(self, site: Site, inputs: Any, within: Collection[int], more: dict[str, Any]) -> list[int]:
-        """Numbers of the operands of a call; new ones are named by its line."""
-        tensors = self.watching.sink.tensors
-        known: list[Any] = tensors.numbers(inputs)
-        if None in known:
-            names = matched(site.texts, known, within, tensors.rows)
-            return self.named(inputs, known, names, site.line, more)
-        return known
+    def number_new(
+        self, site: Site, inputs: Any, numbers: list[Any], within: Collection[int], more: dict[str, Any]
+    ) -> None:
+        """Number the operands of a call where that is None; they are named by its line."""
+        names = matched(site.texts, numbers, within, self.watching.sink.tensors.rows)
+        self.named(inputs, numbers, names, site.line, more)
 
     def numbers(self, inputs: Any, names: Sequence[str], line: SourceLine | None, more: dict[str, Any]) -> list[int]:
         """Number the inputs of a call, which may tell their names; ``more`` takes the values of unknown ones."""
@@ -155,10 +153,9 @@ class CallDescriber:
         args: Any,
         inputs: Any,
         outputs: Any,
-        measured: Sequence[Measured],
+        limits: Sequence[tuple[float, float] | None],
     ) -> None:
-        """Note what the values of a call say."""
-        limits = [limits for limits, _ in measured]
+        """Note what the values of a call say, whose results have these limits."""
         if site.may_be_flat:
             share = values.flat_share(site.name, outputs[0]._array, limits[0])
             if share:

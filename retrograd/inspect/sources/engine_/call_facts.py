@@ -11,7 +11,8 @@ from ...journal import Maker, Note
 from ...tensor_facts import TensorFacts
 from .call_sites import Site
 from .names import fitting, matched, worthy
-from .watching import Fresh
+from .saved import saved_numbers
+from .watching import ShapeAndDtype
 
 Measured = tuple[tuple[float, float] | None, float | None]
 """Range and sum of a result."""
@@ -46,20 +47,31 @@ class CallFacts(NamedTuple):
     """How many of the inputs are operands; the rest are index tensors and the like."""
     within: Sequence[int]
     """Tensors that the same call of the user has made on its way: the line has no words for them."""
-    outputs: Sequence[int]
-    fresh: Fresh | None
-    """Of the only result, if its row is to be filled."""
-    measured: Sequence[Measured]
-    """Of each result."""
+    results: int | Sequence[int]
+    """A result alone is just its number."""
+    fresh: ShapeAndDtype | None
+    """Of a result whose row is to be filled, and ``storage`` the number of its memory."""
+    storage: int
+    limits: tuple[float, float] | None
+    """Range of the first result, and ``total`` its sum."""
+    total: float | None
+    others: Sequence[Measured]
+    """Of further results."""
     took: int
     """Nanoseconds."""
     node: int | None
     """Number of its node, counted from the beginning of the recording."""
-    saves: Sequence[int]
+    saves: tuple[int, ...]
+    """As ``saved_positions``."""
     stack: list[Stack] | None
     """The user's frames, where they are worth knowing."""
     more: dict[str, Any] | None
     """What few calls have."""
+
+    @property
+    def outputs(self) -> list[int]:
+        """The results."""
+        return [self.results] if isinstance(self.results, int) else list(self.results)
 
     def name_operands(self, rows: list[TensorFacts]) -> list[str]:
         """Return how the line spells the inputs, and name those by it that have no name yet."""
@@ -73,27 +85,28 @@ class CallFacts(NamedTuple):
     def enter_results(self, row: int, rows: list[TensorFacts]) -> None:
         """Say of the results which event made them."""
         site, fresh = self.site, self.fresh
-        if fresh is not None:
+        if fresh is None:
+            for number in self.outputs:
+                if rows[number].made_by is None and number not in self.inputs:
+                    rows[number].made_by = row
+        else:
+            shape, dtype = fresh
             name = site.variables[0] if len(site.variables) == 1 else ""
-            recorded = self.node is not None
-            rows[self.outputs[0]] = TensorFacts(
-                *fresh, requires_grad=recorded, leaf=not recorded, name=name, made_by=row, source=site.line
-            )
-            return
-        for number in self.outputs:
-            if rows[number].made_by is None and number not in self.inputs:
-                rows[number].made_by = row
+            facts = TensorFacts(shape, dtype, self.storage, requires_grad=True, leaf=False, name=name, made_by=row)
+            facts.source = site.line
+            rows[self.outputs[0]] = facts
 
     def data(self, names: list[str]) -> dict[str, Any]:
         """The data of the event."""
-        targets = fitting(self.site.targets, self.outputs)
+        outputs, measured = self.outputs, [(self.limits, self.total), *self.others]
         data: dict[str, Any] = {"inputs": list(self.inputs), "names": names, **around(self.around)}
-        data["outputs"], data["output_names"] = list(self.outputs), list(targets)
-        data["range"] = [None if limits is None else list(limits) for limits, _ in self.measured]
-        data["checksum"] = [total for _, total in self.measured]
+        data["outputs"], data["output_names"] = outputs, list(fitting(self.site.targets, outputs))
+        data["range"] = [None if limits is None else list(limits) for limits, _ in measured]
+        data["checksum"] = [total for _, total in measured]
         data["time_us"] = self.took / 1e3
         if self.node is not None:
-            data["nodes"], data["saves"] = [self.node, self.node + 1], list(self.saves)
+            data["nodes"] = [self.node, self.node + 1]
+            data["saves"] = saved_numbers(self.saves, self.inputs, outputs)
         if self.stack is not None:
             data["stack"] = self.stack
         return data | self.more if self.more else data

@@ -22,9 +22,9 @@ from .caller import Caller, caller_of
 from .index_tensors import index_tensors
 from .lines import LINES
 from .names import fitting
-from .saved import saved_numbers
+from .saved import saved_numbers, saved_positions
 from .shared import SharedMemory
-from .watching import Observer, Watching, guarded
+from .watching import Observer, Watching, guarded, report_problem
 
 _PLAIN = frozenset({int, float, bool, str, type(None)})
 """Types of arguments that hold no tensors within."""
@@ -46,49 +46,65 @@ class Calls(Observer):
 
     # -- operations
     def operation(self, op: Any, args: Any, node: Any, inputs: Any, outputs: Any, took: int) -> None:
-        """An operator ran."""
+        """An operator ran; as ``guarded`` as the others, but lines are followed on any thread."""
         frame = sys._getframe(2)  # not: this and who tells
         caller = caller_of(frame)
         LINES.follow(node, caller.frame, frame)
-        if caller.frame is not None and not caller.internal and self.watching.sink.wants():
+        watching = self.watching
+        here = watching.here
+        if here.deaf or caller.frame is None or caller.internal or not watching.sink.wants():
+            return
+        here.deaf = True
+        try:
             self._note_call(caller, op, args, node, inputs, outputs, took)
+        except Exception as failure:  # never the program's business
+            report_problem(watching, failure)
+        finally:
+            here.deaf = here.quiet
 
-    @guarded
     def _note_call(self, caller: Caller, op: Any, args: Any, node: Any, inputs: Any, outputs: Any, took: int) -> None:
-        describer = self._describer
+        """Note what must be seen while the tensors live; ``event_of_call`` makes the event of it."""
+        describer, watching = self._describer, self.watching
         if op.view and caller.function == "setitem":
             describer.pending.whole = describer.pending.whole or weakref.ref(inputs[0])
             return
         site, made = describer.sites.at(caller, op), self._within_call(caller)
-        more: dict[str, Any] = {}
         within = tuple(made) if made and site.several else _NONE
-        numbers = describer.operands(site, inputs, within, more)
+        more: dict[str, Any] | None = None
+        numbers: Any = watching.sink.tensors.numbers(inputs)
+        if None in numbers:
+            more = {}
+            describer.number_new(site, inputs, numbers, within, more)
         if len(args) != len(inputs) or op.lists:  # not all arguments are operands
-            numbers = [*numbers, *self._note_others(site, more, op, args, inputs, numbers)]
-        out, fresh = outputs[0], None
+            more = more or {}
+            numbers += self._note_others(site, more, op, args, inputs, numbers)
+        out, fresh, storage = outputs[0], None, -1
+        results: Any
         if node is not None and out._fn is node and out._meta is None and len(outputs) == 1:
-            number, fresh = self.watching.reserve(out)
-            results = [number]
+            results, storage, fresh = watching.reserve(out)
+            made.add(results)
         else:
             results = describer.numbers_of_results(outputs, fitting(site.targets, outputs), site.line)
-        made.update(results)
-        measured = [values.range_and_sum(t._array) for t in outputs]
-        if site.may_tell or len(measured) > 1 or not isfinite(measured[0][1] or 0.0):
-            describer.note_values(more, site, op, args, inputs, outputs, measured)
-        kind = "operation" if node is not None else self._kind(op, inputs, outputs, more)
-        stack = stack_of(caller.frame) if site.nested or kind == "cut" else None
-        place, saves = None, []
-        if node is not None:
-            place = node._number - self.watching.begin
-            saves = saved_numbers(node, inputs, numbers, results)
+            made.update(results)
+        limits, total = values.range_and_sum(out._array)
+        others: Any = [values.range_and_sum(t._array) for t in outputs[1:]] if len(outputs) > 1 else _NONE
+        if site.may_tell or others or (total is not None and not isfinite(total)):
+            more = more or {}
+            describer.note_values(more, site, op, args, inputs, outputs, [limits, *[limits for limits, _ in others]])
+        kind, place, saves = "operation", None, _NONE
+        if node is None:
+            more = more or {}
+            kind = self._kind(op, inputs, outputs, more)
+        else:
+            place, saves = node._number - watching.begin, saved_positions(node, inputs)
             if saves and self._shared.memories:
-                self._shared.keeps(saves, [*inputs, *outputs], caller.frame)
-        self.watching.sink.note(
-            (
-                *(event_of_call, kind, site, describer.around(), numbers, len(inputs), within),
-                *(results, fresh, measured, took, place, saves, stack, more),
-            )
-        )
+                kept = saved_numbers(saves, numbers, [results] if fresh else results)
+                self._shared.keeps(kept, [*inputs, *outputs], caller.frame)
+        stack = stack_of(caller.frame) if site.nested or kind == "cut" else None
+        watching.sink.note(
+            (event_of_call, kind, site, describer.around(), tuple(numbers), len(inputs), within, results, fresh,
+             storage, limits, total, others, took, place, saves, stack, more)
+        )  # fmt: skip
 
     def _note_others(
         self, site: Site, more: dict[str, Any], op: Any, args: Any, inputs: Any, numbers: list[int]

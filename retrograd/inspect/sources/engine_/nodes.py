@@ -15,7 +15,7 @@ from ...tensor_facts import TensorFacts
 from .. import array_values as values
 from ..base import Node
 from .measures import Figures, Measures, figures_of
-from .watching import Fresh, Observer, Pictured, Run, guarded, report_problem, version
+from .watching import Observer, Pictured, Run, ShapeAndDtype, guarded, report_problem, version
 
 
 class Nodes(Observer):
@@ -81,9 +81,8 @@ class Nodes(Observer):
             number = watching.enter(leaf, None, "") if known is None else known
             held, gradient = leaf._meta.grad, None
             if held is not None:  # another thread may have cleared it
-                place, fresh = watching.reserve(held)
-                gradient = (place, fresh)
-                watching.gradients[place] = number
+                gradient = watching.reserve(held)
+                watching.gradients[gradient[0]] = number
             figures = self._note(run, leaf, number, array, gradient)
             if measures is not None:
                 measures.took(accumulator, figures, began, ended)
@@ -106,7 +105,7 @@ class Nodes(Observer):
         leaf: TensorBase,
         number: int,
         array: Any,
-        gradient: tuple[int, Fresh] | None = None,
+        gradient: tuple[int, int, ShapeAndDtype] | None = None,
     ) -> Figures | None:
         """Note that a leaf got a gradient, a new tensor with this number if any; returns its figures."""
         watching = self.watching
@@ -130,7 +129,7 @@ def _event_of_gradient(note: Note, row: int, rows: list[TensorFacts]) -> Event:
     """Make the event of a gradient that arrived; ``Maker``."""
     _, line, gradient, facts = note
     if gradient is not None:
-        number, (shape, dtype, storage) = gradient
+        number, storage, (shape, dtype) = gradient
         rows[number] = TensorFacts(shape, dtype, storage, name=_name_of_gradient(rows[facts[0]].name))
     return Event.later("accumulate", "", line, _described, facts)
 

@@ -9,8 +9,13 @@ from typing import Any
 from ....engine.nodes.saved import SavedTensor
 
 _NO_TENSORS = frozenset({bool, int, float, str, type(None)})
-_Plan = tuple[tuple[Callable[[Any], Any], bool], ...]
-"""What reads each slot of a node that may keep a tensor, and whether that is its result."""
+_Plan = tuple[Callable[[Any], Any], tuple[bool, ...]]
+"""What reads the slots of a node that may keep a tensor, and which of them are for its result."""
+_RESULT = -1
+"""Stands for the results among the positions of inputs."""
+_Positions = tuple[int, ...]
+_patterns: dict[_Positions, _Positions] = {}
+"""Positions that were found, so that equal ones are one object."""
 _Reader = Callable[[Any], Any]
 readers: dict[type, _Reader] = {}
 """By class of node: what reads all that one keeps, a value perhaps twice."""
@@ -18,39 +23,52 @@ _plans: dict[type, _Plan | None] = {}
 """By class of node, which live as long as the engine; None for those without a slot for each value."""
 
 
-def saved_numbers(node: Any, inputs: Sequence[Any], numbers: Sequence[int], outputs: Sequence[int]) -> list[int]:
-    """Numbers of the inputs and outputs that a node keeps for backward."""
+def saved_positions(node: Any, inputs: Sequence[Any]) -> _Positions:
+    """Say which of the inputs a node keeps for backward, by their positions; -1 for its results."""
     cls = node.__class__
     plan = _plans[cls] if cls in _plans else _plan_of(cls)
     if plan is None:
-        return _looked_for(node, inputs, numbers, outputs)
+        found = _looked_for(node, inputs)
+    else:
+        read, results = plan
+        found = []
+        for value, is_result in zip(read(node), results):  # noqa: B905 - `read` may read the first slot again
+            if value is None:
+                continue
+            if is_result:
+                found.append(_RESULT)
+                continue
+            kept = value._tensor if value.__class__ is SavedTensor else value
+            for place, t in enumerate(inputs):
+                if t is kept:
+                    found.append(place)
+                    break
+    positions = tuple(found)
+    return _patterns.setdefault(positions, positions)
+
+
+def saved_numbers(positions: _Positions, inputs: Sequence[int], outputs: Sequence[int]) -> list[int]:
+    """Return the numbers of the tensors at these positions."""
     found: list[int] = []
-    for read, is_result in plan:
-        value = read(node)
-        if value is None:
-            continue
-        if is_result:
+    for place in positions:
+        if place == _RESULT:
             found += outputs
-            continue
-        kept = value._tensor if value.__class__ is SavedTensor else value
-        for place, t in enumerate(inputs):
-            if t is kept:
-                found.append(numbers[place])
-                break
+        else:
+            found.append(inputs[place])
     return found
 
 
 def reader_of(cls: Any) -> _Reader:
     """What reads all that nodes of a row keep, in whatever form; looked for once a class."""
-    slots = [f"kept_{name}" for name in cls.op.saved_names] if hasattr(cls, "edge_0") else None
-    if slots is None:
-        read: _Reader = attrgetter("saved")
-    elif not slots:
-        read = _nothing
-    else:
-        read = attrgetter(*slots, slots[0])  # with the first one again, since of one alone it would give no tuple
+    read = _reader_of(cls.op.saved_names) if hasattr(cls, "edge_0") else attrgetter("saved")
     readers[cls] = read
     return read
+
+
+def _reader_of(names: Sequence[str]) -> _Reader:
+    """What reads the slots of these names, the first one twice: of one alone ``attrgetter`` would give no tuple."""
+    slots = [f"kept_{name}" for name in names]
+    return attrgetter(*slots, slots[0]) if slots else _nothing
 
 
 def _nothing(node: Any) -> tuple[Any, ...]:
@@ -63,12 +81,12 @@ def _plan_of(cls: type) -> _Plan | None:
     found = None
     if op is not None and hasattr(cls, "edge_0"):
         names = [name for name in op.saved_names if name in op.tensor_names or name == "result"]
-        found = tuple([(attrgetter(f"kept_{name}"), name == "result") for name in names])
+        found = (_reader_of(names), tuple([name == "result" for name in names]))
     _plans[cls] = found
     return found
 
 
-def _looked_for(node: Any, inputs: Sequence[Any], numbers: Sequence[int], outputs: Sequence[int]) -> list[int]:
+def _looked_for(node: Any, inputs: Sequence[Any]) -> list[int]:
     """The same for nodes of any kind: each value is looked for among the inputs."""
     saved = getattr(node, "saved", None)
     found: list[int] = []
@@ -78,12 +96,12 @@ def _looked_for(node: Any, inputs: Sequence[Any], numbers: Sequence[int], output
         if value.__class__ in _NO_TENSORS:
             continue
         if name == "result":
-            found.extend(outputs)
+            found.append(_RESULT)
             continue
         for one in value if isinstance(value, (list, tuple)) else (value,):
             kept = one._tensor if one.__class__ is SavedTensor else one
-            for t, number in zip(inputs, numbers, strict=False):
+            for place, t in enumerate(inputs):
                 if t is kept:
-                    found.append(number)
+                    found.append(place)
                     break
     return found

@@ -22,8 +22,7 @@ from .facts import memory_of
 F = TypeVar("F", bound=Callable[..., None])
 
 
-Fresh = tuple[tuple[int, ...], str, int]
-"""Shape, dtype and number of the memory of a result that nobody has seen before."""
+ShapeAndDtype = tuple[tuple[int, ...], str]
 
 
 class Pictured(NamedTuple):
@@ -129,12 +128,11 @@ class Watching:
         facts = TensorFacts(shape, dtype, None, recorded, not recorded, name, False, None, None, False, source)
         return self.sink.tensors.add(t, facts, memory=memory)
 
-    def reserve(self, t: TensorBase) -> tuple[int, Fresh]:
-        """Number a tensor that is new and nothing but a result; what is noted next fills its row."""
+    def reserve(self, t: TensorBase) -> tuple[int, int, ShapeAndDtype]:
+        """Number a tensor that is new and nothing but a result, and its memory; what is noted next fills its row."""
         memory = t._array
         number, storage = self.sink.tensors.reserve(t, memory if memory.base is None else memory_of(memory))
-        shape, dtype = _shapes.get(t._sig) or _shape_of(t._sig)
-        return number, (shape, dtype, storage)
+        return number, storage, _shapes.get(t._sig) or _shape_of(t._sig)
 
     def _facts(self, t: TensorBase, source: SourceLine | None, name: str) -> TensorFacts:
         meta, sig = t._meta, t._sig
@@ -153,11 +151,11 @@ class Watching:
 
 
 _MAX_SHAPES = 10_000
-_shapes: dict[Any, tuple[tuple[int, ...], str]] = {}
+_shapes: dict[Any, ShapeAndDtype] = {}
 """Shape and name of the dtype by the pair of both that the engine has for each."""
 
 
-def _shape_of(sig: Any) -> tuple[tuple[int, ...], str]:
+def _shape_of(sig: Any) -> ShapeAndDtype:
     """Look at a shape for the first time."""
     if len(_shapes) >= _MAX_SHAPES:
         _shapes.clear()

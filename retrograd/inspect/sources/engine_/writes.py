@@ -13,7 +13,7 @@ from .. import array_values as values
 from .call_describer import CallDescriber
 from .caller import Caller, spelled
 from .facts import memory_of
-from .saved import saved_numbers
+from .saved import saved_numbers, saved_positions
 from .shared import SharedMemory
 from .watching import Observer, Watching, guarded, version
 
@@ -65,7 +65,7 @@ class Writes(Observer):
             begin = self.watching.begin
             data["nodes"] = [node._number - begin, peek_number() - begin]
             given = [t, *[a for a in args[1:] if isinstance(a, TensorBase)]][: len(data["inputs"])]
-            data["saves"] = saved_numbers(node, given, data["inputs"], [data["target"]])
+            data["saves"] = saved_numbers(saved_positions(node, given), data["inputs"], [data["target"]])
         if op.name == "_index_put" and not (len(args) > 3 and args[3]):
             count = values.repeated(args[1], args[0]._array.shape)
             if count:
