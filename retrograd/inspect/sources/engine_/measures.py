@@ -25,18 +25,30 @@ _MANY = 10_000
 Columns = dict[str, list[float | None]]
 
 
-class Figures(NamedTuple):
+class AllFigures(NamedTuple):
     """The figures of one gradient, as they are noted where it arrives and where it is passed on."""
 
-    arrived: tuple[float | None, ...]
-    """Those of ``_GRADIENT``; None: not taken in this run."""
-    passed: tuple[float | None, ...]
+    arrived: tuple[float, ...]
+    """Those of ``_GRADIENT``."""
+    passed: tuple[float, ...]
     """Those of ``_PASSED``."""
     size: int
 
 
-Ran = tuple[int, int | None, int | None, Figures | None, tuple[Figures, ...] | list[Figures]]
+Figures = AllFigures | float
+"""Of a gradient of ordinary numbers in most runs the norm alone."""
+Ran = tuple[int, int | None, int | None, Figures | None, Figures | list[Figures]]
 """A node that ran, or began to: its row, begin and end in ns, figures of what arrived and of what it passed on."""
+
+
+def arrived_figures(figures: Figures) -> tuple[float | None, ...]:
+    """The figures of ``_GRADIENT``; None: not taken in this run."""
+    return (figures, None, None, None, None, 0, 0) if isinstance(figures, float) else figures.arrived
+
+
+def _passed(figures: Figures) -> tuple[float | None, ...]:
+    """The figures of ``_PASSED``."""
+    return (figures, None, 0, 0, 0.0) if isinstance(figures, float) else figures.passed
 
 
 class Measures:
@@ -93,7 +105,7 @@ class Measures:
         if row is not None:
             place = len(self._ran)
             arrived = self.figures(grads[0]) if grads and grads[0] is not None else None
-            self._ran.append((row, perf_counter_ns(), None, arrived, ()))
+            self._ran.append((row, perf_counter_ns(), None, arrived, []))
         self._running.append((node, place))
 
     def ends(self, results: Any, now: int) -> None:
@@ -122,7 +134,7 @@ class Measures:
         """Note what a leaf took, which passes on nothing."""
         row = self._rows.get(id(node))
         if row is not None:
-            self._ran.append((row, began, ended, arrived, ()))
+            self._ran.append((row, began, ended, arrived, []))
 
     def failed(self, node: Node, grads: list[Any]) -> None:
         """Note what the node took at which a sweep ended."""
@@ -130,16 +142,18 @@ class Measures:
         self._running.append((node, None))
         if row is not None:
             arrived = self.figures(grads[0]) if grads and grads[0] is not None else None
-            self._ran.append((row, None, None, arrived, ()))
+            self._ran.append((row, None, None, arrived, []))
 
-    def _all(self, results: Sequence[Any]) -> list[Figures]:
-        found, known = [], self._known
+    def _all(self, results: Sequence[Any]) -> Figures | list[Figures]:
+        """The figures of all that a node passes on; of a single gradient without a list."""
+        known = self._known
+        found: list[Figures] = []
         for g in results:
             entry = known.get(id(g))  # it may be what arrived
             figures = entry[1] if entry is not None and entry[0]() is g else None if g is None else self.figures(g)
             if figures is not None:
                 found.append(figures)
-        return found
+        return found[0] if len(found) == 1 else found
 
     def finish(self, begin: int, *, failed: bool) -> dict[str, Any]:
         """Settle the measures; returns what the event of the run's end is to say, nodes counted from ``begin``."""
@@ -160,7 +174,7 @@ def figures_of(array: Any, *, whole: bool) -> Figures | None:
         return None
     norm = None if whole else values.ordinary_norm(array)
     if norm is not None:
-        return Figures((norm, None, None, None, None, 0, 0), (norm, None, 0, 0, 0.0), array.size)
+        return norm
     found = values.gradient_figures(array)
     if found is None:
         return None
@@ -168,7 +182,7 @@ def figures_of(array: Any, *, whole: bool) -> Figures | None:
     tiny = 0.0
     if array.dtype.kind == "f" and not values.has_no_tiny(array, found):
         tiny = values.tiny_share(array, max(abs(low), abs(high)))
-    return Figures(found, (norm, zero, nan, inf, tiny), array.size)
+    return AllFigures(found, (norm, zero, nan, inf, tiny), array.size)
 
 
 # -- columns
@@ -179,25 +193,25 @@ def _columns(ran: list[Ran], size: int, thread: int, started: int, saved: list[f
     columns: Columns = {name: [None] * size for name in MEASURES}
     columns["saved_bytes"] = saved
     times, begins = columns["time_us"], columns["started_us"]
-    for place, (row, began, ended, arrived, passed) in enumerate(tuple(ran)):
+    for place, (row, began, ended, came, went) in enumerate(tuple(ran)):
         columns["order"][row], columns["thread"][row] = place, thread
         if began is not None and ended is not None:
             times[row], begins[row] = (ended - began) / 1e3, (began - started) / 1e3
-        for names, found in ((_GRADIENT, arrived and arrived.arrived), (_PASSED, passed and _together(passed))):
+        for names, found in ((_GRADIENT, came and arrived_figures(came)), (_PASSED, went and _together(went))):
             for name, figure in zip(names, found or (), strict=False):
                 columns[name][row] = figure
     return columns
 
 
-def _together(passed: Sequence[Figures]) -> tuple[float | None, ...]:
+def _together(figures: Figures | list[Figures]) -> tuple[float | None, ...]:
     """What is noted of all that a node passes on: norm, shares of zeros, numbers of NaN and infinities, tiny ones."""
-    if len(passed) == 1:
-        return passed[0].passed
-    norms, zero_shares, nans, infs, tiny_shares = zip(*[one.passed for one in passed], strict=True)
-    sizes = [one.size for one in passed]
+    if not isinstance(figures, list):
+        return _passed(figures)
+    norms, zero_shares, nans, infs, tiny_shares = zip(*map(_passed, figures), strict=True)
     norm = math.sqrt(sum([one * one for one in norms]))
     if None in zero_shares:  # then no entry that counts is tiny
         return norm, None, sum(nans), sum(infs), max(tiny_shares)
+    sizes = [one.size for one in figures if isinstance(one, AllFigures)]
     zeros = [share * size for share, size in zip(zero_shares, sizes, strict=True)]
     tiny = sum([share * (size - none) for share, size, none in zip(tiny_shares, sizes, zeros, strict=True)])
     nonzero = sum(sizes) - sum(zeros)

@@ -10,11 +10,12 @@ from ....engine.calls.quiet import quietly
 from ....engine.tensors.base import TensorBase
 from ...event_data import Values
 from ...events import Event
-from ...journal import Note
+from ...journal import Maker, Note
+from ...snapshot import SourceLine
 from ...tensor_facts import TensorFacts
 from .. import array_values as values
 from ..base import Node
-from .measures import Figures, Measures, figures_of
+from .measures import AllFigures, Figures, Measures, arrived_figures, figures_of
 from .watching import Observer, Pictured, Run, ShapeAndDtype, guarded, report_problem, version
 
 
@@ -107,42 +108,40 @@ class Nodes(Observer):
         array: Any,
         gradient: tuple[int, int, ShapeAndDtype] | None = None,
     ) -> Figures | None:
-        """Note that a leaf got a gradient, a new tensor with this number if any; returns its figures."""
+        """Note that a leaf got a gradient, a new tensor as ``Watching.reserve`` says; returns its figures."""
         watching = self.watching
         found = figures_of(array, whole=True) if run is None or run.measures is None else run.measures.figures(array)
         if run is not None and watching.sink.among_ranks():
             watching.here.runs[0].filled[number] = weakref.ref(leaf)
-        figures = None if found is None else found.arrived
-        summary = values.summary(array) if figures is not None and (figures[5] or figures[6]) else None
+        bad = isinstance(found, AllFigures) and (found.arrived[5] or found.arrived[6])
+        summary = values.summary(array) if bad else None
         place, line = (None, None) if run is None else (run.number, run.line)
-        facts = (number, watching.here.before, version(leaf), place, figures, array.size, summary)
-        watching.sink.note((_event_of_gradient, line, gradient, facts))
+        fresh = gradient or _KNOWN
+        before = watching.here.before
+        watching.sink.note(
+            (_event_of_gradient, line, *fresh, number, before, version(leaf), place, found, array.size, summary)
+        )
         return found
 
 
-def _name_of_gradient(leaf: str) -> str:
-    """What the ``.grad`` of a leaf with this name is called."""
-    return f"{leaf}.grad" if leaf else ""
-
-
-def _event_of_gradient(note: Note, row: int, rows: list[TensorFacts]) -> Event:
-    """Make the event of a gradient that arrived; ``Maker``."""
-    _, line, gradient, facts = note
-    if gradient is not None:
-        number, storage, (shape, dtype) = gradient
-        rows[number] = TensorFacts(shape, dtype, storage, name=_name_of_gradient(rows[facts[0]].name))
-    return Event.later("accumulate", "", line, _described, facts)
+_KNOWN = (-1, -1, None)
+"""In place of what ``Watching.reserve`` says of a gradient."""
 
 
 class _Accumulated(NamedTuple):
-    """A gradient that was added to a leaf's."""
+    """A gradient that was added to a leaf's; as a plain tuple it is a note."""
 
+    make: Maker
+    line: SourceLine | None
+    held: int
+    """What the leaf has in ``.grad`` now, if its row is to be filled, and the number of its memory."""
+    storage: int
+    fresh: ShapeAndDtype | None
     tensor: int
     before: str
     version: int
     run: int | None
-    figures: tuple[float | None, ...] | None
-    """As ``measures`` has them; None for those that were not taken."""
+    figures: Figures | None
     size: int
     summary: Values | None
     """Of a gradient with entries that are not finite."""
@@ -153,7 +152,7 @@ class _Accumulated(NamedTuple):
         if self.run is not None:
             data["run"] = self.run
         if self.figures is not None:
-            norm, low, high, _, zero, *_ = self.figures
+            norm, low, high, _, zero, *_ = arrived_figures(self.figures)
             data["grad_norm"] = norm
             finite: dict[str, Any] = {"size": self.size, "nan": 0, "inf": 0}
             if zero is not None:
@@ -162,8 +161,22 @@ class _Accumulated(NamedTuple):
         return data
 
 
-def _described(facts: tuple[Any, ...]) -> dict[str, Any]:
-    return _Accumulated._make(facts).data()
+def _name_of_gradient(leaf: str) -> str:
+    """What the ``.grad`` of a leaf with this name is called."""
+    return f"{leaf}.grad" if leaf else ""
+
+
+def _event_of_gradient(note: Note, row: int, rows: list[TensorFacts]) -> Event:
+    """Make the event of a gradient that arrived; ``Maker``."""
+    noted = _Accumulated._make(note)
+    if noted.fresh is not None:
+        shape, dtype = noted.fresh
+        rows[noted.held] = TensorFacts(shape, dtype, noted.storage, name=_name_of_gradient(rows[noted.tensor].name))
+    return Event.later("accumulate", "", noted.line, _described, note)
+
+
+def _described(note: Note) -> dict[str, Any]:
+    return _Accumulated._make(note).data()
 
 
 def kept_norms(filled: dict[int, weakref.ref[TensorBase]]) -> dict[str, float]:
