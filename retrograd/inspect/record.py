@@ -19,7 +19,7 @@ from .journal import Journal, Note
 from .program.frames import is_foreign, strip_own_frames
 from .snapshot import EDGE_COLUMNS, NODE_COLUMNS, GraphSnapshot, SourceLine
 from .sources import sources
-from .sources.specimens import Specimens
+from .sources.kept_calls import KeptCalls
 from .tensor_table import TensorTable
 
 MAX_ROWS = 2_000_000
@@ -102,7 +102,7 @@ class Recorder:
         self._journal = Journal()
         self.recording.read_by(self._journal.read)
         self.tensors = TensorTable(self._journal.rows, self._journal.settle)
-        self.specimens = Specimens() if check and level == "full" else None
+        self.kept_calls = KeptCalls() if check and level == "full" else None
         self.figures = FigureSchedule(always=all_figures)
         self._after_run = after_run
         self._explain = explain
@@ -178,8 +178,8 @@ class Recorder:
 
     def check_functions(self, error: BaseException | None) -> None:
         """Compare the Functions that ran with finite differences, if asked for and the program was not interrupted."""
-        if self.specimens is not None and not isinstance(error, (KeyboardInterrupt, GeneratorExit)):
-            check_functions(self.recording, self.specimens, self)
+        if self.kept_calls is not None and not isinstance(error, (KeyboardInterrupt, GeneratorExit)):
+            check_functions(self.recording, self.kept_calls, self)
 
     def _keep(self, event: Event, snapshot: GraphSnapshot) -> None:
         """Add a snapshot, sharing what is the same as in the one before; steps of a training loop mostly are."""

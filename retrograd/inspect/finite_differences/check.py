@@ -14,7 +14,7 @@ from ..snapshot import SourceLine
 from ..sources import sources
 from ..sources.base import Replay
 from ..sources.function_facts import code_of, definition, gradient_line
-from ..sources.specimens import Array, Specimen, Specimens
+from ..sources.kept_calls import Array, KeptCall, KeptCalls
 from . import intent
 from .isolation import run_isolated
 from .maps import Applied, Backward, Map, drawn_like
@@ -58,58 +58,58 @@ class Undecided(Exception):
     """The comparison says nothing: forward is not repeatable, not smooth, or not finite here."""
 
 
-def check_functions(recording: Recording, specimens: Specimens, note: Callable[[Event], object]) -> None:
+def check_functions(recording: Recording, kept_calls: KeptCalls, note: Callable[[Event], object]) -> None:
     """Compare each Function of which a call was kept with finite differences, and note a ``checked`` event for each.
 
     The program has ended or stands still meanwhile.  Nothing that the Functions do or raise reaches it.
     """
-    if not specimens.same_process() or (recording.world_size or 1) > 1:  # other ranks would be waited for
+    if not kept_calls.same_process() or (recording.world_size or 1) > 1:  # other ranks would be waited for
         return
     found: list[Event] = []
     until = time.monotonic() + SECONDS
     uses = Uses(recording)
 
     def work() -> None:
-        replays = {source.name: source.replay() for source in sources() if source.name in specimens.engines()}
+        replays = {source.name: source.replay() for source in sources() if source.name in kept_calls.engines()}
         with np.errstate(all="ignore"):
-            for specimen in specimens.kept:
-                found.extend(_events(specimen, replays[specimen.engine], uses, until))
+            for kept_call in kept_calls.calls:
+                found.extend(_events(kept_call, replays[kept_call.engine], uses, until))
 
-    if specimens.kept:
+    if kept_calls.calls:
         run_isolated(work, SECONDS + _GRACE)
     for event in tuple(found):  # a thread that comes too late may still add to it
         note(event)
-    specimens.kept.clear()
+    kept_calls.calls.clear()
 
 
-def _events(specimen: Specimen, replay: Replay, uses: Uses, until: float) -> Iterator[Event]:
+def _events(kept_call: KeptCall, replay: Replay, uses: Uses, until: float) -> Iterator[Event]:
     """Yield what is to be noted of one call: of the first derivative, and of the second if it was used."""
-    cls = specimen.function()
+    cls = kept_call.function()
     if cls is None:
         return
     for precision in (DOUBLE, SINGLE):
         used = uses.outputs.get(cls.__name__, ())
-        applied = Applied(replay, specimen, used, double=precision is DOUBLE, until=until)
+        applied = Applied(replay, kept_call, used, double=precision is DOUBLE, until=until)
         try:
             verdict = compare(applied, applied.point(), precision, cls)
         except Deliberate:
             return
         except (Exception, SystemExit):
             continue
-        yield _event(specimen, cls, verdict, 1)
+        yield _event(kept_call, cls, verdict, 1)
         if not verdict.error and cls.__name__ in uses.twice:
-            yield from _second(specimen, cls, applied, replay, precision)
+            yield from _second(kept_call, cls, applied, replay, precision)
         return
 
 
-def _second(specimen: Specimen, cls: Any, applied: Applied, replay: Replay, precision: Precision) -> Iterator[Event]:
+def _second(kept_call: KeptCall, cls: Any, applied: Applied, replay: Replay, precision: Precision) -> Iterator[Event]:
     """Yield what is to be noted of the second derivative."""
     backward = Backward(applied, replay)
     try:
         verdict = compare(backward, backward.point(np.random.default_rng(1)), precision, None)
     except (Exception, SystemExit):
         return
-    yield _event(specimen, cls, verdict, 2)
+    yield _event(kept_call, cls, verdict, 2)
 
 
 def compare(rule: Map, arrays: list[Array], precision: Precision, cls: Any) -> Verdict:
@@ -250,9 +250,9 @@ def _factor(place: Place, argument: int, slope: Slope, numbers: np.random.Genera
     return factor
 
 
-def _event(specimen: Specimen, cls: Any, verdict: Verdict, order: int) -> Event:
+def _event(kept_call: KeptCall, cls: Any, verdict: Verdict, order: int) -> Event:
     """Return the event that notes a verdict."""
-    varied = specimen.varied
+    varied = kept_call.varied
     incoming = verdict.argument >= len(varied)  # of a second derivative: with respect to the gradient that comes in
     argument = varied[0 if incoming else verdict.argument]
     rule = cls.backward if code_of(cls.backward) is not None else None

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from ..sources.function_facts import code_of
-from ..sources.specimens import Array
+from ..sources.kept_calls import Array
 from .maps import Map, drawn_like
 
 _WORDS = frozenset({

@@ -10,7 +10,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from ..sources.base import Replay
-from ..sources.specimens import Array, Held, Specimen
+from ..sources.kept_calls import Array, Held, KeptCall
 from .isolation import same_random_numbers
 
 
@@ -31,19 +31,19 @@ class Applied:
     """One call of a Function, as a map from those arguments that require a gradient to its outputs."""
 
     def __init__(
-        self, replay: Replay, specimen: Specimen, used: Collection[int] = (), *, double: bool, until: float
+        self, replay: Replay, kept_call: KeptCall, used: Collection[int] = (), *, double: bool, until: float
     ) -> None:
         self._replay = replay
         self._until = until
         self._used = used
         """Which of the tensors that come out gradients may come back to; empty for all."""
-        self._specimen = specimen
+        self._kept_call = kept_call
         self._double = double
-        self._varied = specimen.varied
+        self._varied = kept_call.varied
 
     def point(self) -> list[Array]:
         """Return the arguments that are varied, as the program gave them."""
-        return [self._cast(self._specimen.args[place].array) for place in self._varied]
+        return [self._cast(self._kept_call.args[place].array) for place in self._varied]
 
     def values(self, arrays: Sequence[Array]) -> list[Array]:
         """Call forward."""
@@ -60,7 +60,7 @@ class Applied:
 
     def takes_indices(self) -> bool:
         """Whether there are tensors of whole numbers among the other arguments."""
-        return any(isinstance(one, Held) and one.array.dtype.kind in "iu" for one in self._specimen.args)
+        return any(isinstance(one, Held) and one.array.dtype.kind in "iu" for one in self._kept_call.args)
 
     @contextmanager
     def repeatable(self) -> Iterator[None]:
@@ -76,12 +76,14 @@ class Applied:
         """Apply the Function; return the outputs that a gradient can start from; ``TimeoutError`` if it is too late."""
         if time.monotonic() > self._until:
             raise TimeoutError("nobody waits for this any more")
-        cls = self._specimen.function()
+        cls = self._kept_call.function()
         if cls is None:
             raise ReferenceError("the class is gone")
         copies = dict(zip(self._varied, [leaf.clone() for leaf in leaves], strict=True))  # forward may write into it
-        args = [copies[place] if place in copies else self._fresh(one) for place, one in enumerate(self._specimen.args)]
-        result = cls.apply(*args, **{name: self._fresh(one) for name, one in self._specimen.kwargs.items()})
+        args = [
+            copies[place] if place in copies else self._fresh(one) for place, one in enumerate(self._kept_call.args)
+        ]
+        result = cls.apply(*args, **{name: self._fresh(one) for name, one in self._kept_call.kwargs.items()})
         several = result if isinstance(result, (tuple, list)) else (result,)
         tensors = [one for one in several if isinstance(one, self._replay.tensor_type)]
         used = [one for place, one in enumerate(tensors) if not self._used or place in self._used]

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..sources.specimens import Array
+from ..sources.kept_calls import Array
 from .maps import Map, drawn_like
 
 

@@ -12,7 +12,7 @@ from ..figure_schedule import FigureSchedule
 from ..journal import Note
 from ..snapshot import GraphSnapshot, SourceLine
 from ..tensor_table import TensorTable
-from .specimens import Array, Specimens
+from .kept_calls import Array, KeptCalls
 
 Node = Any
 """A node of a live graph, of whichever engine: ``name()``, ``next_functions``, ``_sequence_nr()`` and so on."""
@@ -23,7 +23,7 @@ class Sink(Protocol):
 
     tensors: TensorTable
     """Numbers of the tensors that events mention."""
-    specimens: Specimens | None
+    kept_calls: KeptCalls | None
     """Where calls of Functions are kept for a comparison with finite differences, if there is to be one."""
     figures: FigureSchedule
     """In which backward runs every figure of a gradient is taken."""

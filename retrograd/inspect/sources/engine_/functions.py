@@ -34,9 +34,9 @@ class Functions(Observer):
 
     def _keep(self, cls: Any, args: Any) -> None:
         """Keep the call for a comparison with finite differences, if there is to be one."""
-        specimens, code = self.watching.sink.specimens, code_of(cls.forward)
-        if specimens is not None and self.watching.wants("full") and code is not None and not is_foreign(code):
-            specimens.offer("retrograd", cls, (args, {}), read_tensor)
+        kept_calls, code = self.watching.sink.kept_calls, code_of(cls.forward)
+        if kept_calls is not None and self.watching.wants("full") and code is not None and not is_foreign(code):
+            kept_calls.offer("retrograd", cls, (args, {}), read_tensor)
 
     @guarded
     def function_left(self, node: Any) -> None:

@@ -12,7 +12,7 @@ from ....engine.aliasing.views import requires_grad
 from ....engine.execution.backward import grad
 from ....engine.random import default_generator
 from ....engine.tensors.base import TensorBase, wrap
-from ..specimens import Array, Seen
+from ..kept_calls import Array, Seen
 
 
 def read_tensor(value: Any) -> Seen | None:

@@ -71,11 +71,11 @@ class Functions:
     def _keep(self, cls: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         """Keep the call for the recordings that will compare it with finite differences."""
         for watch in self._watches():
-            specimens, code = watch.sink.specimens, code_of(cls.forward)
-            if specimens is None or watch.level != "full" or code is None or is_foreign(code):
+            kept_calls, code = watch.sink.kept_calls, code_of(cls.forward)
+            if kept_calls is None or watch.level != "full" or code is None or is_foreign(code):
                 continue
             if self._reader.opens():
-                specimens.offer("torch", cls, (args, kwargs), self._reader)
+                kept_calls.offer("torch", cls, (args, kwargs), self._reader)
 
     def _applied(
         self, cls: Any, args: Any, tensors: list[Any], versions: list[int], result: Any, caller: FrameType

@@ -90,7 +90,7 @@ def push_mode(marks: Marks) -> Any:
     return mode
 
 
-def rest(mode: Any) -> bool:
+def pop_mode(mode: Any) -> bool:
     """Take a mode off if it is on top, so that it can be put back where it was; False if it is not."""
     torch: Any = sys.modules["torch"]
     stack = torch.overrides._get_current_function_mode_stack()

@@ -13,16 +13,16 @@ from ...program.frames import source_line, user_frame
 from ...program.names import unregistered
 from ..module_names import variable_of
 from .calls import unseen
-from .resting import Resting
+from .pause import OptimizerPause
 from .tensors import number_of
 
 
 class Owners:
     """Reports to every recording that watches the thread."""
 
-    def __init__(self, watches: Callable[[], Iterable[Any]], rest: Resting) -> None:
+    def __init__(self, watches: Callable[[], Iterable[Any]], pause: OptimizerPause) -> None:
         self._watches = watches
-        self._rest = rest
+        self._pause = pause
         self._modules = 0
         self._optimizers: weakref.WeakKeyDictionary[Any, int] = weakref.WeakKeyDictionary()
 
@@ -63,17 +63,17 @@ class Owners:
         """Make optimizers report that they clear gradients."""
 
         def zero_grad(optimizer: Any, *args: Any, **kwargs: Any) -> None:
-            self._rest.end()  # of a step that raised, or whose closure this is
+            self._pause.end()  # of a step that raised, or whose closure this is
             unseen(self._report_optimizer, "zero_grad", optimizer, sys._getframe(1))
             to_none = args[0] if args else kwargs.get("set_to_none", True)
             if not to_none:  # writes into gradients, which a graph may have saved
                 original(optimizer, *args, **kwargs)
                 return
-            self._rest.begin()
+            self._pause.begin()
             try:
                 original(optimizer, *args, **kwargs)
             finally:
-                self._rest.end()
+                self._pause.end()
 
         return zero_grad
 
@@ -81,11 +81,11 @@ class Owners:
         """An optimizer steps."""
         unseen(self._report_optimizer, "step", optimizer, sys._getframe(1))
         closure = args[1] if len(args) > 1 else kwargs.get("closure")
-        self._rest.begin(computes=closure is not None or bool(optimizer.defaults.get("differentiable")))
+        self._pause.begin(computes=closure is not None or bool(optimizer.defaults.get("differentiable")))
 
     def step_ended(self, optimizer: Any, args: Any, kwargs: Any) -> None:
         """It has stepped; this is not told of one that raised."""
-        self._rest.end()
+        self._pause.end()
 
     def _report_optimizer(self, action: str, optimizer: Any, caller: FrameType) -> None:
         owner = self._optimizers.setdefault(optimizer, len(self._optimizers))

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ..specimens import Array, Seen
+from ..kept_calls import Array, Seen
 from .values import Readable
 
 

@@ -22,7 +22,18 @@ _FUNCTIONS = ("activation", "distance_function")
 class Running:
     """One module that is running, or scope that is open: what it is called, and what to go back to when it ends."""
 
-    __slots__ = ("above", "identity", "inside", "line", "mode", "path", "rests", "scope", "settled", "under_named")
+    __slots__ = (
+        "above",
+        "identity",
+        "inside",
+        "line",
+        "mode",
+        "mode_is_off",
+        "path",
+        "scope",
+        "settled",
+        "under_named",
+    )
 
     def __init__(self, identity: int | str, path: str, marks: Marks, around: Running | None) -> None:
         self.identity = identity
@@ -35,8 +46,8 @@ class Running:
         """Whether a scope of the user's is open."""
         self.scope = marks.scope
         self.line, self.settled = marks.line, marks.settled
-        self.rests: bool = around is not None and around.rests
-        """Whether the mode is off inside."""
+        self.mode_is_off: bool = around is not None and around.mode_is_off
+        """Whether the mode is off while this one runs."""
         self.above: int = 0 if around is None else around.above
         """How many modes of the program stood above it when it was taken off."""
         self.mode: Any = None
@@ -45,7 +56,7 @@ class Running:
     def leave(self, marks: Marks) -> None:
         """Go back to what was in force before."""
         marks.scope, marks.line, marks.settled = self.scope, self.line, self.settled
-        if self.mode is not None and self.rests:
+        if self.mode is not None and self.mode_is_off:
             put_back(self.mode, self.above)
         elif self.mode is not None:
             take_off(self.mode)
@@ -87,15 +98,15 @@ class Scopes:
             marks.line = marks.settled.frame
         elif not closed and marks.settled is not None:
             marks.line = marks.settled = None
-        rests = (closed and not mode.listeners) or (not module.training and isinstance(module, self._fast_paths))
-        if rests and not running.rests:
+        off = (closed and not mode.listeners) or (not module.training and isinstance(module, self._fast_paths))
+        if off and not running.mode_is_off:
             above = take_off(mode)
             if above is not None:
-                running.above, running.rests, running.mode = above, True, mode
+                running.above, running.mode_is_off, running.mode = above, True, mode
                 marks.line = marks.line or user_frame(caller)
-        elif running.rests and not rests:
+        elif running.mode_is_off and not off:
             put_back(mode, running.above)
-            running.rests, running.mode, marks.line = False, mode, None
+            running.mode_is_off, running.mode, marks.line = False, mode, None
 
     def _is_closed(self, module: Any) -> bool:
         """Whether nothing of the user's runs in a module: then all that it calls is called for one line of the user.

@@ -35,8 +35,8 @@ from .layout import Latest
 from .mode import push_mode, put_on, take_off
 from .owners import Owners
 from .parameters import Parameters
+from .pause import OptimizerPause
 from .repeats import Repeats
-from .resting import Resting
 from .runs import Asked, RunWriter
 from .scopes import Running, Scopes
 from .warnings_ import wrap_show
@@ -46,7 +46,7 @@ class _Thread(threading.local):
     """What belongs to one thread."""
 
     mode: Any = None
-    resting = False
+    paused = False
     """Whether the mode is off for a while."""
 
     def __init__(self) -> None:
@@ -93,7 +93,7 @@ class Watcher:
         self._lock = threading.RLock()
         self._watches: list[_Watch] = []
         self._thread = _Thread()
-        self._rest = Resting(self._thread)
+        self._pause = OptimizerPause(self._thread)
         self._patches: Patches | None = None
         self._modes: set[Any] = set()
         """The modes in force, of all threads."""
@@ -163,7 +163,7 @@ class Watcher:
             return
         torch: Any = sys.modules["torch"]
         self._tables, self.memory = OriginTables(), NameMemory()
-        owners = Owners(self._seeing, self._rest)
+        owners = Owners(self._seeing, self._pause)
         self._scopes = Scopes(owners.module)
         module = torch.nn.modules.module
         self._handles = [
@@ -256,7 +256,7 @@ class Watcher:
 
     def _leave_thread(self) -> None:
         """Stop noting the lines of the current thread."""
-        mode, self._thread.mode, self._thread.resting = self._thread.mode, None, False
+        mode, self._thread.mode, self._thread.paused = self._thread.mode, None, False
         if mode is not None:
             mode.active, mode.marks.line, mode.marks.settled = False, None, None
             self._modes.discard(mode)
@@ -280,7 +280,7 @@ class Watcher:
 
     # -- what PyTorch calls
     def _module_begins(self, module: Any, args: Any) -> None:
-        self._rest.end()  # of a step that raised, or whose closure this is in
+        self._pause.end()  # of a step that raised, or whose closure this is in
         if not is_traced():
             mode, tables, scopes = self._thread.mode, self._tables, self._scopes
             if mode is not None and tables is not None and scopes is not None:
@@ -348,7 +348,7 @@ class Watcher:
         here, tables = self._thread, self._tables
         if tables is None:
             return []
-        self._rest.end()
+        self._pause.end()
         marks = tables.here()
         if here.stack and self._scopes is not None:
             self._scopes.forget_stale(frame, marks, here.stack)

@@ -1,6 +1,6 @@
 """Calls of custom Functions kept so that they can be made again when the program is over.
 
-A specimen holds copies: none of the program's tensors, no node, and its class only weakly.  Few are kept, the first
+A kept call holds copies: none of the program's tensors, no node, and its class only weakly.  Few are kept, the first
 calls of each Function, and large inputs are cut down; arguments that could hold a tensor out of sight (modules,
 closures, objects) are reason to keep none.
 """
@@ -22,9 +22,9 @@ Array = np.ndarray[Any, Any]
 PER_FUNCTION = 3
 """Calls of one Function that are kept, each of another signature."""
 MOST = 60
-"""Specimens of one recording."""
+"""Calls kept of one recording."""
 LARGEST = 30_000
-"""Entries of all tensors of one specimen; so 60 of them take at most 15 MB."""
+"""Entries of all tensors of one call; so 60 of them take at most 15 MB."""
 _CAPS = (256, 128, 64, 32, 16, 8, 4, 2, 1)
 _DEPTH = 4
 _ATOMS = (type(None), bool, int, float, complex, str, bytes, slice, range, type(...), type, Enum, np.generic)
@@ -41,7 +41,7 @@ class Seen(NamedTuple):
 
 
 class Held(NamedTuple):
-    """A tensor among the arguments of a specimen."""
+    """A tensor among the arguments of a kept call."""
 
     array: Array
     requires_grad: bool
@@ -53,7 +53,7 @@ class Held(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Specimen:
+class KeptCall:
     """One call of a Function."""
 
     engine: str
@@ -73,10 +73,10 @@ class _Unfit(Exception):
 
 
 @dataclass(slots=True)
-class Specimens:
-    """Those of one recording; belongs to the process that made it."""
+class KeptCalls:
+    """The kept calls of one recording; belongs to the process that made it."""
 
-    kept: list[Specimen] = field(default_factory=list)
+    calls: list[KeptCall] = field(default_factory=list)
     process: int = field(default_factory=os.getpid)
     _signatures: dict[tuple[str, str], set[Any]] = field(default_factory=dict)
 
@@ -86,7 +86,7 @@ class Specimens:
 
     def engines(self) -> set[str]:
         """Return the names of the engines that they are of."""
-        return {specimen.engine for specimen in self.kept}
+        return {kept_call.engine for kept_call in self.calls}
 
     def offer(
         self, engine: str, cls: Any, arguments: tuple[Sequence[Any], Mapping[str, Any]], see: Callable[[Any], Any]
@@ -96,7 +96,7 @@ class Specimens:
         ``see`` returns a ``Seen`` for a tensor, None for other objects, and raises for a tensor that cannot be read.
         """
         known = self._signatures.setdefault((cls.__module__, cls.__qualname__), set())
-        if len(known) >= PER_FUNCTION or len(self.kept) >= MOST:
+        if len(known) >= PER_FUNCTION or len(self.calls) >= MOST:
             return
         args, kwargs = arguments
         try:
@@ -111,7 +111,7 @@ class Specimens:
             by_name = {name: taker.take(one) for name, one in kwargs.items()}
         except (_Unfit, TypeError):
             return
-        self.kept.append(Specimen(engine, weakref.ref(cls), taken, by_name))
+        self.calls.append(KeptCall(engine, weakref.ref(cls), taken, by_name))
 
 
 def _signature(value: Any, see: Callable[[Any], Any], depth: int) -> Any:

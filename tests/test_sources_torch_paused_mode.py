@@ -79,10 +79,10 @@ def test_lines_are_those_with_the_mode_on(name):
     """What runs in a module is the line that called it, what the user wrote is its own line."""
     make, function = MODELS[name]
     model = make()
-    resting, seeing = lines_of(model, "graph"), lines_of(model, "full")
+    paused, seeing = lines_of(model, "graph"), lines_of(model, "full")
 
-    assert resting == seeing
-    assert {line[1] for _, line, _ in resting} == {"lines_of"} | ({function} if function else set())
+    assert paused == seeing
+    assert {line[1] for _, line, _ in paused} == {"lines_of"} | ({function} if function else set())
 
 
 def test_modes_are_as_they_were():
