@@ -26,26 +26,31 @@ def has_fast_writes(op: OpDef) -> bool:
     return QUIET is not None and op.into is not None and op.params[op.required :] in ((), ("alpha",))
 
 
+def _rare() -> bool:
+    return bool(STATE.inference or state.FORWARD_LEVELS or state.DISPATCH_MODES or before_write)
+
+
 def fast_write(op: OpDef, general: Callable[..., Any]) -> Callable[..., Any]:
     """The in-place method of a row, such as ``t.sub_(other, alpha=0.1)``; ``general`` does whatever is rare."""
     into: Any = op.into
     scaled = bool(op.defaults)
 
     def call(self: Any, other: Any = _ABSENT, /, *args: Any, alpha: Any = _ABSENT, **kwargs: Any) -> Any:
-        plain = self.__class__ in PLAIN_CLASSES and other.__class__ in PLAIN_CLASSES
-        alike = plain and other._sig is self._sig
-        if alike and not args and not kwargs and (alpha is _ABSENT or (scaled and alpha.__class__ in _PLAIN)):
+        plain = self.__class__ in PLAIN_CLASSES and other.__class__ in PLAIN_CLASSES and not args and not kwargs
+        if plain and other._sig is self._sig and (alpha is _ABSENT or (scaled and alpha.__class__ in _PLAIN)):
             array, source, meta = self._array, other._array, self._meta
-            # without a base, arrays share memory neither with each other nor within
-            whole = array.base is None and source.base is None and self._sig.differentiable
             enabled = STATE.grad_enabled
-            free = not enabled or (self._fn is None and other._fn is None)
-            rare = state.MODE != (not enabled) and (  # something is on besides this thread's ``no_grad``
-                STATE.inference or state.FORWARD_LEVELS or state.DISPATCH_MODES or before_write
-            )
-            if whole and free and not rare and (meta is None or (meta.view is None and not meta.inference)):
+            if (
+                # without a base, arrays share memory neither with each other nor within
+                array.base is None and source.base is None and self._sig.differentiable
+                and (not enabled or (self._fn is None and other._fn is None))
+                and (meta is None or (meta.view is None and not meta.inference))
+                # nothing is on besides this thread's ``no_grad``, or nothing that would change a write
+                and (state.MODE == (not enabled) or not _rare())
+            ):  # fmt: skip
                 rest = () if not scaled else (1,) if alpha is _ABSENT else (alpha,)
-                if observe.observers:
+                watched = observe.observers
+                if watched:
                     observe.tell("writing", op, (self, other, *rest))
                 token = set_quiet(QUIET)
                 try:
@@ -53,7 +58,7 @@ def fast_write(op: OpDef, general: Callable[..., Any]) -> Callable[..., Any]:
                 finally:
                     reset_quiet(token)
                 (storage_of(self) if meta is None or meta.storage is None else meta.storage).bump()
-                if observe.observers:
+                if watched:
                     observe.tell("inplace", op, (self, other, *rest), None, self, [self, other])
                 return self
         if alpha is not _ABSENT:

@@ -53,18 +53,25 @@ def _is_layout(name: str) -> bool:
     return parts(name)[1] == "_by_columns"
 
 
-_ARRIVING = (
-    "_p = _n._pending",
-    "if _p is None:",
-    "    _n._pending = gi",
+_ARRIVED = ("_p = _n._pending", "if _p is None:", "    _n._pending = gi")
+_FIRST_IS_NEXT = (
+    *_ARRIVED,
     "    if _next is None: _next = _n",
     "    elif _n.accumulates: task.leaves.append(_n)",
     "    else: heappush(heap, (-_n._number, _n))",
 )
+_LEAVES_WAIT = (
+    *_ARRIVED,
+    "    if _n.accumulates: task.leaves.append(_n)",
+    "    elif _next is None: _next = _n",
+    "    else: heappush(heap, (-_n._number, _n))",
+)
+"""The same for rows among whose operands there are weights: the node that runs next is found without the heap (5 µs
+after a large product), but every node asks one question more (0.03 µs)."""
 _IN_PLACE = ("elif getrefcount(_p) == 3 and _p.base is None:", "    _p += gi", "    _n._pending = _p")
-_PASSING_ON = (*_ARRIVING, *_IN_PLACE, "else:", "    _n._pending = added(_p, gi)")
+_ADDING = (*_IN_PLACE, "else:", "    _n._pending = added(_p, gi)")
 """Add ``gi`` to what waits at the receiver; an array that nobody else holds is added to in place."""
-_PASSING_ON_OBSERVED = (*_ARRIVING, "else:", "    _n._pending = _p + gi", "if gi is not NOTHING: _passed.append(gi)")
+_ADDING_OBSERVED = ("else:", "    _n._pending = _p + gi", "if gi is not NOTHING: _passed.append(gi)")
 """The same where observers have seen what waits: it stays as they saw it."""
 
 
@@ -76,6 +83,7 @@ class NodeClassSource:
         self.slots = [f"kept_{name}" for name in op.saved_names]
         self.freed = op.freed_slots
         self.edges = [f"edge_{i}" for i in range(len(op.diff_names))]
+        self.arriving = _FIRST_IS_NEXT if len(self.edges) < 3 and op.ndim is None else _LEAVES_WAIT
 
     def lines(self) -> list[str]:
         """The lines of the class."""
@@ -119,7 +127,7 @@ class NodeClassSource:
     def _sweep(self) -> list[str]:
         lines = ["_next = None", *self._gathering()]
         for i, name in enumerate(self.op.diff_names):
-            lines += self._operand(i, name, _PASSING_ON)
+            lines += self._operand(i, name, _ADDING)
         lines += [*self._freeing(), "return _next"]
         return ["    def _sweep(_node, g, heap, task):", *["        " + line for line in (*self._checking(), *lines)]]
 
@@ -128,7 +136,7 @@ class NodeClassSource:
         arrived = "[g]" if self.op.outputs == 1 else "g if len(_node._sigs) > 1 else [g]"
         lines = ["_began = now()", "_next, _passed = None, []", f"_arrived = {arrived}", *self._gathering()]
         for i, name in enumerate(self.op.diff_names):
-            lines += self._operand(i, name, _PASSING_ON_OBSERVED)
+            lines += self._operand(i, name, _ADDING_OBSERVED)
         lines += [*self._freeing(), 'tell("swept", _node, _arrived, _passed, _began, now())', "return _next"]
         return ["def _sweep_observed(_node, g, heap, task):", *["    " + line for line in (*self._checking(), *lines)]]
 
@@ -141,8 +149,8 @@ class NodeClassSource:
         several = [] if self.op.outputs == 1 else [gathered]
         return several if self.op.joint is None else [*several, *self._joint()]
 
-    def _operand(self, i: int, name: str, passing_on: tuple[str, ...]) -> list[str]:
-        lines = ["    " + line for line in (*self._rule(i, name), *passing_on)]
+    def _operand(self, i: int, name: str, adding: tuple[str, ...]) -> list[str]:
+        lines = ["    " + line for line in (*self._rule(i, name), *self.arriving, *adding)]
         return [f"_n = _node.{self.edges[i]}", "if _n is not None:", *lines]
 
     def _freeing(self) -> list[str]:

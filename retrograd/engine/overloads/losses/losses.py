@@ -72,7 +72,8 @@ def _nll(logs: Any, target: Any, weight: Any, reduction: str, ignore_index: int)
     if not isinstance(target, TensorBase):
         check_tensor("nll_loss", target, 2, "target")
     ndim = logs._array.ndim
-    _check_nll(logs, target, weight)
+    if weight is not None or ndim != 2 or target._array.ndim != 1 or target._array.dtype is not _CLASS_NUMBERS[0]:
+        _check_nll(logs, target, weight)  # (else nothing can be wrong)
     if ndim > 1 and logs._array.shape[0] != target._array.shape[0]:
         raise ValueError(f"Expected input batch_size ({logs.shape[0]}) to match target batch_size ({target.shape[0]}).")
     if ndim <= 2:
