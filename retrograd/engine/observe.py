@@ -45,25 +45,25 @@ observers: list[Any] = []
 COUNT = 0
 """How many there are: while ``state.MODE`` is as much, nothing else is switched on in any thread."""
 HEAR_NODES = False
-"""Whether any of them wants to hear of single nodes before they run, which a sweep does not tell."""
+"""Whether any of them wants to hear of single nodes before they run, which a sweep does not report."""
 HEAR_SWEEPS = False
 """Whether any of them hears of the nodes of a sweep."""
 _NODE_EVENTS = ("node_began", "node_ended", "accumulating", "accumulated", "released")
 OPERATION: tuple[Callable[..., None], ...] = ()
 """The methods ``operation`` of the present observers, which are called most often of all."""
-_told: dict[str, tuple[Callable[..., None], ...]] = {}
+_methods: dict[str, tuple[Callable[..., None], ...]] = {}
 """Event -> the methods of the present observers, as far as they were looked up."""
 
 
 def add(observer: Any) -> None:
-    """Start telling ``observer``."""
+    """Let ``observer`` hear of what happens from now on."""
     observers.append(observer)
     enter_mode()  # before counting: at no moment may the count be the mode while something else is on in some thread
     _count()
 
 
 def remove(observer: Any) -> None:
-    """Stop telling ``observer``; unknown observers are ignored."""
+    """Let ``observer`` hear of nothing any more; unknown observers are ignored."""
     if observer in observers:
         observers.remove(observer)
         _count()
@@ -78,16 +78,16 @@ def _count() -> None:
     HEAR_SWEEPS = bool(content)
     HEAR_NODES = any(hasattr(o, event) for o in observers if o not in content for event in _NODE_EVENTS)
     OPERATION = tuple([observer.operation for observer in observers if hasattr(observer, "operation")])
-    _told.clear()
+    _methods.clear()
 
 
-def tell(event: str, *args: Any) -> None:
+def notify(event: str, *args: Any) -> None:
     """Call the method named ``event`` of every observer that has it."""
     if STATE.in_handler:
         return
-    methods = _told.get(event)
+    methods = _methods.get(event)
     if methods is None:
-        methods = _told[event] = tuple(
+        methods = _methods[event] = tuple(
             [getattr(observer, event) for observer in tuple(observers) if hasattr(observer, event)]
         )
     for method in methods:
@@ -111,7 +111,7 @@ class BackwardCall:
 
     def __exit__(self, kind: Any, error: Any, trace: Any) -> None:
         if self.watched:
-            tell("backward_left", self.results, error)
+            notify("backward_left", self.results, error)
             self.results = None
 
 
@@ -122,7 +122,7 @@ def backward_call(api: str, *arguments: Any) -> BackwardCall:
     """What ``backward`` and ``grad`` do their work in, so that observers also hear of calls that are refused."""
     if not observers:
         return _UNWATCHED
-    tell("backward_called", api, *arguments)
+    notify("backward_called", api, *arguments)
     return BackwardCall(watched=True)
 
 
@@ -137,7 +137,7 @@ class _OptimizerCall:
 
     def __exit__(self, *exc: object) -> None:
         if self.optimizer is not None:
-            tell("optimizer_done", self.optimizer)
+            notify("optimizer_done", self.optimizer)
 
 
 _UNSEEN = _OptimizerCall(None)
@@ -147,5 +147,5 @@ def optimizer_call(action: str, optimizer: Any) -> _OptimizerCall:
     """What optimizers do their work in, so that observers can tell it from the program's own."""
     if not observers:
         return _UNSEEN
-    tell("optimizer", action, optimizer)
+    notify("optimizer", action, optimizer)
     return _OptimizerCall(optimizer)

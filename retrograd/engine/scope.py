@@ -19,7 +19,7 @@ class scope(ModeContext):  # noqa: N801 - written as no_grad is
         if not name.strip("/"):
             raise ValueError(f"scope(): {name!r} is no name; give one letter at least")
         self.name = name.strip("/")
-        self._told: list[bool] = []
+        self._notified: list[bool] = []
 
     def clone(self) -> scope:
         """Return a fresh context with the same name."""
@@ -27,10 +27,10 @@ class scope(ModeContext):  # noqa: N801 - written as no_grad is
 
     def __enter__(self) -> None:
         watched = bool(observe.observers)
-        self._told.append(watched)
+        self._notified.append(watched)
         if watched:
-            observe.tell("scope_began", self.name)
+            observe.notify("scope_began", self.name)
 
     def __exit__(self, *exc: object) -> None:
-        if self._told.pop() and observe.observers:
-            observe.tell("scope_ended", self.name)
+        if self._notified.pop() and observe.observers:
+            observe.notify("scope_ended", self.name)

@@ -127,11 +127,11 @@ def call(self: Any, *args: Any, **kwargs: Any) -> Any:
     """Run ``forward`` with the hooks around it."""
     if not observe.observers:
         return _call(self, *args, **kwargs)
-    observe.tell("module_began", self)
+    observe.notify("module_began", self)
     try:
         return _call(self, *args, **kwargs)
     finally:
-        observe.tell("module_ended", self)
+        observe.notify("module_ended", self)
 
 
 def _call(self: Any, *args: Any, **kwargs: Any) -> Any:

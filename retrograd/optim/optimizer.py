@@ -39,7 +39,7 @@ class Optimizer:
         for group in groups if isinstance(groups[0], dict) else [{"params": groups}]:
             self.add_param_group(group)
         if observe.observers:
-            observe.tell("optimizer", "made", self)
+            observe.notify("optimizer", "made", self)
 
     def _start_hooks(self) -> None:
         self._step_hooks: dict[str, OrderedDict[int, Callable[..., Any]]] = {

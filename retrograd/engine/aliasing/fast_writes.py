@@ -51,7 +51,7 @@ def fast_write(op: OpDef, general: Callable[..., Any]) -> Callable[..., Any]:
                 rest = () if not scaled else (1,) if alpha is _ABSENT else (alpha,)
                 watched = observe.observers
                 if watched:
-                    observe.tell("writing", op, (self, other, *rest))
+                    observe.notify("writing", op, (self, other, *rest))
                 token = set_quiet(QUIET)
                 try:
                     into(array, source, *rest)
@@ -59,7 +59,7 @@ def fast_write(op: OpDef, general: Callable[..., Any]) -> Callable[..., Any]:
                     reset_quiet(token)
                 (storage_of(self) if meta is None or meta.storage is None else meta.storage).bump()
                 if watched:
-                    observe.tell("inplace", op, (self, other, *rest), None, self, [self, other])
+                    observe.notify("inplace", op, (self, other, *rest), None, self, [self, other])
                 return self
         if alpha is not _ABSENT:
             kwargs["alpha"] = alpha

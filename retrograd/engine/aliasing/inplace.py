@@ -46,12 +46,12 @@ def call_inplace(op: OpDef, args: tuple[Any, ...], kwargs: dict[str, Any]) -> An
         args = op.bind(args, kwargs)
     watched = bool(observe.observers)
     if watched:
-        observe.tell("writing", op, args)
+        observe.notify("writing", op, args)
     try:
         return _written(op, args)
     except BaseException as error:
         if watched:
-            observe.tell("refused", op.name + "_", args, error)
+            observe.notify("refused", op.name + "_", args, error)
         raise
 
 
@@ -96,7 +96,7 @@ def _recorded(op: OpDef, args: tuple[Any, ...], cast_args: tuple[Any, ...], oper
         if node is not None and op.saves_result and tangents[0] is not None:
             keep_for_node(node, 0, tangents[0])
     if observe.observers:
-        observe.tell("inplace", op, args, node, t, operands)
+        observe.notify("inplace", op, args, node, t, operands)
     return t
 
 
@@ -168,7 +168,7 @@ def _computed_in_place(op: OpDef, given: tuple[Any, ...], args: tuple[Any, ...],
     quietly(op.into, arrays_of(op, args))
     bump_version(t)
     if observe.observers:
-        observe.tell("inplace", op, given, None, t, operands)
+        observe.notify("inplace", op, given, None, t, operands)
     return t
 
 

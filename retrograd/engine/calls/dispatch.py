@@ -81,7 +81,7 @@ def _recorded(op: OpDef, args: tuple[Any, ...], operands: list[Any], found: Any,
     if state.MODE:
         _under_modes(op, args, operands, results, aux)
         if observe.observers:
-            observe.tell("operation", op, args, node, operands, results, now() - began)
+            observe.notify("operation", op, args, node, operands, results, now() - began)
     if with_aux:
         return (*results, *[a if isinstance(a, TensorBase) else wrap(a) for a in aux])
     return results[0] if op.outputs == 1 else tuple(results)
@@ -122,7 +122,7 @@ def compute(op: OpDef, args: tuple[Any, ...]) -> Any:
         if "broadcast" not in str(error):
             raise
         mismatch = size_mismatch([t._sig.shape for t in tensors_in(op, args)], error)
-        observe.tell("refused", op.name, args, mismatch)
+        observe.notify("refused", op.name, args, mismatch)
         raise mismatch from None
 
 

@@ -45,7 +45,7 @@ def leaf_edge(t: Any) -> Any:
     return view.fn if view.version == meta.storage.version else gradient_edge(t)
 
 
-def notify(op: Any, args: tuple[Any, ...], operands: list[Any], node: Any, result: Any, began: int) -> None:
+def notify_call(op: Any, args: tuple[Any, ...], operands: list[Any], node: Any, result: Any, began: int) -> None:
     """Notify observers of a call on the fast path."""
     if STATE.in_handler:
         return
@@ -55,7 +55,7 @@ def notify(op: Any, args: tuple[Any, ...], operands: list[Any], node: Any, resul
 
 
 _NAMES: dict[str, Any] = {
-    "state": state, "observe": observe, "notify": notify, "now": now, "LAZY": LAZY, "leaf_edge": leaf_edge,
+    "state": state, "observe": observe, "notify_call": notify_call, "now": now, "LAZY": LAZY, "leaf_edge": leaf_edge,
     "accumulator": accumulator, "sig_of": sig_of, "number_operand": number_operand,
     "QUIET": QUIET, "set_quiet": set_quiet, "reset_quiet": reset_quiet, "ndarray": np.ndarray, "asarray": np.asarray,
     "TensorBase": TensorBase, "MISSING": MISSING, "next_number": state.next_number, "new": TensorBase.__new__,

@@ -192,7 +192,7 @@ class CallSource:
         operands = f"[{', '.join(self._operands())}]"
         if not set(self.optional).isdisjoint(self._operands()):
             operands = f"[_o for _o in {operands} if _o is not None]"
-        return f"notify(row, ({', '.join(self.op.params)},), {operands}, {node}, _t, _began)"
+        return f"notify_call(row, ({', '.join(self.op.params)},), {operands}, {node}, _t, _began)"
 
     def _node(self) -> list[str]:
         """The node, with the saved values that the rules of operands with an edge name."""

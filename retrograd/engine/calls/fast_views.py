@@ -62,7 +62,7 @@ def fast_view_call(op: Any, general: Callable[..., Any]) -> Callable[..., Any]:
             node.saved = keep(args)
         make_views(results, x, node, op, args)
         if mode:
-            observe.tell("operation", op, args, node, [x], results, now() - began)
+            observe.notify("operation", op, args, node, [x], results, now() - began)
         return tuple(results)
 
     return call

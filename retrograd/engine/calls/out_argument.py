@@ -97,7 +97,7 @@ def created_into(out: Any, made: Any, dtype: Any) -> Any:
 def _put(out: Any, value: Any) -> None:
     check_inplace(out, False)
     if observe.observers:
-        observe.tell("writing_out", value, out)
+        observe.notify("writing_out", value, out)
     prepare_write(out)
     if out._sig.shape == value._sig.shape:
         out._array[...] = value._array

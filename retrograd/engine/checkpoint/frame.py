@@ -145,7 +145,7 @@ class Frame:
         args = self.saved_inputs()
         hooks = _recomputation_hooks(weakref.ref(self), run)
         if observe.observers:
-            observe.tell("checkpoint", "recompute", self)
+            observe.notify("checkpoint", "recompute", self)
         try:
             with hooks, enable_grad():
                 self.function(*args)
@@ -153,7 +153,7 @@ class Frame:
             pass
         finally:
             if observe.observers:
-                observe.tell("checkpoint", "ended", self)
+                observe.notify("checkpoint", "ended", self)
         state.done = True
         self.check_match(run, state)
 

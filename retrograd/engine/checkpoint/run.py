@@ -129,13 +129,13 @@ class _Region:
         if not frame.save_inputs(switch, (kwargs, *args), lambda value: isinstance(value, Tensor)):
             return self.function(*args, **kwargs)
         if observe.observers:
-            observe.tell("checkpoint", "forward", frame)
+            observe.notify("checkpoint", "forward", frame)
         try:
             with frame.hooks(), forward_context:
                 result = self.function(*args, **kwargs)
         finally:
             if observe.observers:
-                observe.tell("checkpoint", "ended", frame)
+                observe.notify("checkpoint", "ended", frame)
         frame.forward_completed = True
         return result
 

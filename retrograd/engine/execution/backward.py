@@ -47,15 +47,15 @@ def backward(
     keep = bool(retain_graph)
     watched = bool(observe.observers)  # one line runs it in both cases: a watched program fails with equal tracebacks
     if watched:
-        observe.tell("backward_called", "backward", tensors, grad_tensors, inputs, keep, create_graph)
+        observe.notify("backward_called", "backward", tensors, grad_tensors, inputs, keep, create_graph)
     try:
         _backward(tensors, grad_tensors, keep, create_graph, inputs)
     except BaseException as error:
         if watched:
-            observe.tell("backward_left", None, error)
+            observe.notify("backward_left", None, error)
         raise
     if watched:
-        observe.tell("backward_left", None, None)
+        observe.notify("backward_left", None, None)
 
 
 def _backward(tensors: Any, grad_tensors: Any, keep: bool, create_graph: bool, inputs: Any) -> None:

@@ -39,15 +39,15 @@ def run_backward(
     """
     watched = bool(observe.observers)
     if watched:
-        observe.tell("backward_began", [edge_parts(r) for r in roots])
+        observe.notify("backward_began", [edge_parts(r) for r in roots])
     try:
         captured = _run(roots, grads, keep_graph, create_graph, inputs, capture)
     except BaseException as error:  # kept under no other name: with its traceback it holds this frame
         if watched:
-            observe.tell("backward_ended", error)
+            observe.notify("backward_ended", error)
         raise
     if watched:
-        observe.tell("backward_ended", None)
+        observe.notify("backward_ended", None)
     return captured
 
 

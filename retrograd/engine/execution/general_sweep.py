@@ -50,7 +50,7 @@ def run_general(node: Any, g: Any, heap: Heap, task: Any) -> None:
             edge._pending = edge._pending + g
     queue(first, heap)
     if passed is not None:
-        observe.tell("swept", node, grads, passed, began, now())
+        observe.notify("swept", node, grads, passed, began, now())
 
 
 def queue(first: list[Any], heap: Heap) -> None:

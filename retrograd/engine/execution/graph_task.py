@@ -225,15 +225,15 @@ class GraphTask:
         grad_outputs = tuple([as_tensor(g) for g in grads[: node.input_count()]]) if had_post_hooks else ()
         watched = observe.observers
         if watched:
-            observe.tell("node_began", node, grads)
+            observe.notify("node_began", node, grads)
         results = fit_results(node, node._run(grads, self), self.tensors)
         if watched:
-            observe.tell("node_ended", node, grads, results)
+            observe.notify("node_ended", node, grads, results)
         results = self.run_post_hooks_of(node, results, grad_outputs)
         if not self.keep_graph:
             node._release()
             if watched:
-                observe.tell("released", node)
+                observe.notify("released", node)
         if state.ANOMALY:
             check_for_nan(node, results)
         return results

@@ -102,7 +102,7 @@ class Sweep:
         except BaseException:
             self.failed = node
             if observe.HEAR_SWEEPS:
-                observe.tell("sweep_failed", node, g if g.__class__ is list else [None if g is NOTHING else g])
+                observe.notify("sweep_failed", node, g if g.__class__ is list else [None if g is NOTHING else g])
             raise
 
     def start(self, roots: list[Any], grads: list[Any]) -> None:
@@ -180,20 +180,20 @@ def sweep_loss(t: Any, keep_graph: bool) -> bool:
     token = set_quiet(QUIET)
     try:
         if watched:
-            observe.tell("backward_began", [edge_parts(fn)])
+            observe.notify("backward_began", [edge_parts(fn)])
         task = Sweep(keep_graph)
         fn._pending = np.array(1, sig.numpy)
         task.heap.append((-fn._number, fn))
         task.finish()
     except BaseException as error:
         if watched:
-            observe.tell("backward_ended", error)
+            observe.notify("backward_ended", error)
         raise
     finally:
         reset_quiet(token)
         _busy.release()
     if watched:
-        observe.tell("backward_ended", None)
+        observe.notify("backward_ended", None)
     return True
 
 

@@ -126,7 +126,7 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
         node = _prepared_node(cls, args, tensors, executable)
         _check_flags(cls)
         if observe.observers:
-            observe.tell("function_began", node, args)
+            observe.notify("function_began", node, args)
         raw = _run_forward(cls, node, args, separate_context)
         outputs = raw if isinstance(raw, tuple) else (raw,)
         pending = Outputs(node, args, tuple(outputs), executable)
@@ -139,7 +139,7 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
         pending.save(results)
         node.saved_for_forward = None
         if observe.observers:
-            observe.tell("function_ended", node, args, results)
+            observe.notify("function_ended", node, args, results)
         return tuple(results) if isinstance(raw, tuple) else results[0]
 
 
@@ -202,7 +202,7 @@ def _run_forward(cls: Any, node: BackwardCFunction, args: tuple[Any, ...], separ
     finally:
         STATE.forward_grad_enabled = forward_ad
         if observe.observers:
-            observe.tell("function_left", node)
+            observe.notify("function_left", node)
 
 
 # -- arguments

@@ -170,7 +170,7 @@ class BackwardCFunction(GraphNode, FunctionCtx):
         shown = [g if g is None or isinstance(g, TensorBase) else wrap(g) for g in grads]
         given = BackwardCFunction.apply(self, *self._materialized(shown))
         if observe.observers:
-            observe.tell("function_backward", self, shown, given)
+            observe.notify("function_backward", self, shown, given)
         results = self._checked(given)
         return tuple([r if task.tensors or r is None else r._array for r in results])
 

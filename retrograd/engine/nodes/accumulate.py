@@ -93,7 +93,7 @@ class AccumulateGrad(GraphNode):
                 else:
                     late.append(accumulator)
         if filled:
-            observe.tell("filled", filled)
+            observe.notify("filled", filled)
         if not late:
             return
         waiting = [accumulator._pending for accumulator in late]
@@ -106,7 +106,7 @@ class AccumulateGrad(GraphNode):
             began = now() if watched else 0
             accumulator._run(grads, task)
             if watched:
-                observe.tell("swept", accumulator, grads, (), began, now())
+                observe.notify("swept", accumulator, grads, (), began, now())
 
     def __call__(self, *grads: Any, **kwargs: Any) -> Any:
         """Accumulate a gradient directly."""
@@ -121,11 +121,11 @@ class AccumulateGrad(GraphNode):
             _check_still_leaf(variable)
             if variable._fn is LAZY:
                 if observe.observers:
-                    observe.tell("accumulating", variable)
+                    observe.notify("accumulating", variable)
                 with _lock:
                     _store(variable, g, task)
                 if observe.observers:
-                    observe.tell("accumulated", variable, g)
+                    observe.notify("accumulated", variable, g)
         grads[0] = g
         meta = variable._meta
         if meta is not None and meta.post_accumulate_hooks:

@@ -37,7 +37,7 @@ class RemovableHandle:
     def remove(self) -> None:
         """Remove the hook; a second call does nothing."""
         if observe.observers:
-            observe.tell("unhooked", self.id)
+            observe.notify("unhooked", self.id)
         for ref in (self.hooks_dict_ref, *self.extra_dict_ref):
             hooks = ref()
             if hooks is not None:
@@ -85,7 +85,7 @@ def register(hooks: OrderedDict[int, Hook], hook: Hook) -> RemovableHandle:
     handle = RemovableHandle(hooks)
     hooks[handle.id] = hook
     if observe.observers:
-        observe.tell("hooked", handle.id)
+        observe.notify("hooked", handle.id)
     return handle
 
 
@@ -93,10 +93,10 @@ def call_hook(handle: int, hook: Hook, *given: Any) -> Any:
     """Call a hook; observers are notified before and after."""
     watched = bool(observe.observers)
     if watched:
-        observe.tell("hook_began", handle, hook, given)
+        observe.notify("hook_began", handle, hook, given)
     result = hook(*given)
     if watched:
-        observe.tell("hook_ended", handle, hook, given, result)
+        observe.notify("hook_ended", handle, hook, given, result)
     return result
 
 

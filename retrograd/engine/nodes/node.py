@@ -165,7 +165,7 @@ class GraphNode:
         if extra.post_hooks is None:
             extra.post_hooks = OrderedDict()
         if observe.observers:
-            observe.tell("hooking", "node", self, hook)
+            observe.notify("hooking", "node", self, hook)
         return register(extra.post_hooks, hook)
 
     def register_prehook(self, hook: Hook) -> RemovableHandle:
@@ -174,7 +174,7 @@ class GraphNode:
         if extra.pre_hooks is None:
             extra.pre_hooks = OrderedDict()
         if observe.observers:
-            observe.tell("hooking", "node-pre", self, hook)
+            observe.notify("hooking", "node-pre", self, hook)
         return register(extra.pre_hooks, hook)
 
     def _register_hook_dict(self, tensor: Any) -> None:

@@ -86,8 +86,8 @@ _TAKEN = frozenset({
     "g", "gi", "sig", "heap", "task", "row", "joint", "state", "new", "now", "general", "Tensor", "TensorBase", "Node",
     "ComplexNode", "OpNode", "Number", "FREED", "NOTHING", "LAZY", "QUIET", "MISSING", "SECOND_TIME", "added",
     "array_of", "asarray", "attrgetter", "by_rule", "fit_one", "getrefcount", "heappush", "leaf_edge", "ndarray",
-    "next_number", "number_operand", "observe", "reset_quiet", "set_quiet", "shown", "slot_values", "sig_of", "tell",
-    "notify", "HOLE", "make_view", "accumulator",
+    "next_number", "number_operand", "observe", "reset_quiet", "set_quiet", "shown", "slot_values", "sig_of", "notify",
+    "notify_call", "HOLE", "make_view", "accumulator",
 })  # fmt: skip
 """Names that generated code uses itself."""
 
@@ -136,5 +136,5 @@ _NAMES: dict[str, Any] = {
     "OpNode": OpNode, "FREED": FREED, "SECOND_TIME": SECOND_TIME, "Number": Number, "shown": shown,
     "slot_values": slot_values, "array_of": array_of, "by_rule": by_rule, "fit_one": fit_one, "heappush": heappush,
     "getrefcount": getrefcount, "ndarray": np.ndarray, "asarray": np.asarray, "NOTHING": NOTHING,
-    "added": added, "tell": observe.tell, "now": now, "attrgetter": attrgetter,
+    "added": added, "notify": observe.notify, "now": now, "attrgetter": attrgetter,
 }  # fmt: skip

@@ -137,7 +137,7 @@ class NodeClassSource:
         lines = ["_began = now()", "_next, _passed = None, []", f"_arrived = {arrived}", *self._gathering()]
         for i, name in enumerate(self.op.diff_names):
             lines += self._operand(i, name, _ADDING_OBSERVED)
-        lines += [*self._freeing(), 'tell("swept", _node, _arrived, _passed, _began, now())', "return _next"]
+        lines += [*self._freeing(), 'notify("swept", _node, _arrived, _passed, _began, now())', "return _next"]
         return ["def _sweep_observed(_node, g, heap, task):", *["    " + line for line in (*self._checking(), *lines)]]
 
     def _checking(self) -> list[str]:

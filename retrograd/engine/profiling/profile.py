@@ -82,18 +82,18 @@ class record_function(ModeContext):  # noqa: N801 - torch's name
     def __init__(self, name: str, args: str | None = None) -> None:
         self.name = name
         self.args = args
-        self._told: list[bool] = []
+        self._notified: list[bool] = []
 
     def clone(self) -> record_function:
         """A fresh context with the same name."""
         return record_function(self.name, self.args)
 
     def __enter__(self) -> record_function:
-        self._told.append(bool(observe.observers))
+        self._notified.append(bool(observe.observers))
         if observe.observers:
-            observe.tell("scope_began", self.name)
+            observe.notify("scope_began", self.name)
         return self
 
     def __exit__(self, *exc: object) -> None:
-        if self._told.pop() and observe.observers:
-            observe.tell("scope_ended", self.name)
+        if self._notified.pop() and observe.observers:
+            observe.notify("scope_ended", self.name)

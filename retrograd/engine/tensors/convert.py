@@ -103,13 +103,13 @@ def dtype_of_type(kind: Any) -> dtype:
 
 def _told(reason: str, t: TensorBase, result: Any) -> Any:
     if observe.observers:
-        observe.tell("cut", reason, t, result)
+        observe.notify("cut", reason, t, result)
     return result
 
 
 def _refusal(name: str, t: TensorBase, text: str) -> RuntimeError:
     error = RuntimeError(text)
-    observe.tell("refused", name, (t,), error)
+    observe.notify("refused", name, (t,), error)
     return error
 
 
@@ -224,7 +224,7 @@ def read_grad(t: Any) -> Any:
     """``t.grad``: the accumulated gradient, or ``None``."""
     meta, fn = t._meta, t._fn
     if observe.observers:
-        observe.tell("read", t)
+        observe.notify("read", t)
     if fn is LAZY:
         if meta.view is None:
             return meta.grad
@@ -240,7 +240,7 @@ def assign_grad(t: Any, value: Any = None) -> None:
     if value is not None:
         check_assigned_grad(t, value)
     if observe.observers:
-        observe.tell("grad_set", t, value)
+        observe.notify("grad_set", t, value)
     (t._meta or t.need_meta()).grad = value
 
 

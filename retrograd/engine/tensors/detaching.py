@@ -24,7 +24,7 @@ def detach(self: Any) -> Any:
     if alias is not self:
         share_storage(alias, self)
     if observe.observers:
-        observe.tell("cut", "detach", self, alias)
+        observe.notify("cut", "detach", self, alias)
     return alias
 
 
@@ -37,7 +37,7 @@ def detach_(self: Any) -> Any:
             "free the gradients."
         )
     if observe.observers:
-        observe.tell("cut", "detach_", self, self)
+        observe.notify("cut", "detach_", self, self)
     storage_of(self)
     meta = self.need_meta()
     if self._fn is not None and self._fn is not LAZY:
@@ -51,5 +51,5 @@ def data(self: Any) -> Any:
     """A leaf that shares memory but neither history nor version."""
     alias = detached(self, shares_version=False) if is_dispatching(self) else _alias(self)
     if observe.observers:
-        observe.tell("cut", "data", self, alias)
+        observe.notify("cut", "data", self, alias)
     return alias

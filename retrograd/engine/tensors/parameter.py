@@ -54,7 +54,7 @@ class Parameter(Tensor, metaclass=_ParameterMeta):
         if requires_grad:
             made._fn = LAZY
         if observe.observers:
-            observe.tell("copied", source, made)
+            observe.notify("copied", source, made)
         return made
 
 

@@ -123,7 +123,7 @@ class Tensor(TensorBase):
         elif meta.view is None:
             self._fn = None
         if observe.observers:
-            observe.tell("leaf_changed", self, value)
+            observe.notify("leaf_changed", self, value)
 
     def requires_grad_(self, requires_grad: bool = True) -> Tensor:
         """Switch recording for a leaf; on a non-leaf only ``True`` (no effect) is allowed."""
@@ -267,7 +267,7 @@ class Tensor(TensorBase):
                 node, nr = edge_parts(edge)
                 node.add_tensor_hooks(nr, meta.hooks)
         if observe.observers:
-            observe.tell("hooking", "tensor", self, hook)
+            observe.notify("hooking", "tensor", self, hook)
         return register(meta.hooks, hook)
 
     def register_post_accumulate_grad_hook(self, hook: Hook) -> RemovableHandle:
@@ -280,7 +280,7 @@ class Tensor(TensorBase):
         if meta.post_accumulate_hooks is None:
             meta.post_accumulate_hooks = HookDict()
         if observe.observers:
-            observe.tell("hooking", "post-accumulate", self, hook)
+            observe.notify("hooking", "post-accumulate", self, hook)
         return register(meta.post_accumulate_hooks, hook)
 
     # -- leaving the graph
@@ -302,7 +302,7 @@ class Tensor(TensorBase):
         if value._sig.numpy != self._sig.numpy and self._meta is not None:
             self._meta.accumulator = None
         if observe.observers:
-            observe.tell("data_set", self, value)
+            observe.notify("data_set", self, value)
         set_array(self, value._array)
 
     def backward(

@@ -10,7 +10,7 @@ FOLLOWERS: list[Callable[[Sink, str, bool], None]] = []
 """Who wants to know: called with the sink of the watch that heard it, the name, and whether the scope begins."""
 
 
-def tell(sink: Sink, name: str, begins: bool) -> None:
+def notify_followers(sink: Sink, name: str, begins: bool) -> None:
     """Tell all followers that a scope begins or ends on this thread."""
     for follower in tuple(FOLLOWERS):
         follower(sink, name, begins)

@@ -33,7 +33,7 @@ def finish(array: Any, requires_grad: bool = False, *, unwritten: bool = False) 
         t.need_meta().requires_grad = True
         t._fn = LAZY
     if observe.observers:
-        observe.tell("allocated" if unwritten else "created", t)
+        observe.notify("allocated" if unwritten else "created", t)
     return t
 
 
@@ -67,7 +67,7 @@ def tensor(
         )
     made = finish(array_from(data, None if dtype is None else to_numpy_dtype(dtype)), requires_grad)
     if observe.observers:
-        observe.tell("copied", data, made)
+        observe.notify("copied", data, made)
     return made
 
 

@@ -68,13 +68,13 @@ class Owners(Observer):
         scopes = self.watching.here.scopes
         scopes.append(f"{scopes[-1]}/{name}" if scopes else name)
         self._lines.enter(scopes[-1])
-        named_scopes.tell(self.watching.sink, name, True)
+        named_scopes.notify_followers(self.watching.sink, name, True)
 
     @guarded
     def scope_ended(self, name: str) -> None:
         """It is over."""
         self._leave(self.watching.here.scopes)
-        named_scopes.tell(self.watching.sink, name, False)
+        named_scopes.notify_followers(self.watching.sink, name, False)
 
     def _leave(self, scopes: list[str]) -> None:
         """Leave the innermost scope."""
