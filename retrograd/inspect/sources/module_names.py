@@ -40,6 +40,8 @@ class Roots:
 
     def __init__(self, met: Callable[[str, Any, FrameType], None]) -> None:
         self._roots: dict[int, Root] = {}
+        self._named: dict[str, Root] = {}
+        """The same by their names."""
         self._met = met
         """Told the name of an outermost module that was not known, the module, and the frame that called it."""
 
@@ -59,9 +61,8 @@ class Roots:
         if not parent:
             root = self._root(module, caller)
             return root.path(module) or root.name
-        top = parent.partition("/")[0]
-        holder = next((root for root in self._roots.values() if root.name == top), None)
-        known = None if holder is None else holder.path(module)
+        holder = self._named.get(parent.partition("/")[0])
+        known = None if holder is None else holder.paths.get(id(module))
         if known is None and holder is not None:
             holder.refresh()
             known = holder.path(module)
@@ -73,18 +74,17 @@ class Roots:
         if root is not None and root.ref() is module:
             return root
         for identity in [identity for identity, other in self._roots.items() if other.ref() is None]:
-            del self._roots[identity]
+            del self._named[self._roots.pop(identity).name]
         root = Root(module, self._unused(variable_of(module, caller)))
         root.refresh()
-        self._roots[id(module)] = root
+        self._roots[id(module)] = self._named[root.name] = root
         self._met(root.name, module, caller)
         return root
 
     def _unused(self, name: str) -> str:
         """Return a name that no other outermost module has."""
-        taken = {root.name for root in self._roots.values()}
         number, unused = 1, name
-        while unused in taken:
+        while unused in self._named:
             number += 1
             unused = f"{name}_{number}"
         return unused

@@ -16,7 +16,6 @@ from functools import partial
 from time import perf_counter_ns
 from typing import Any, NamedTuple
 
-from ...garbage import collector_paused
 from ...snapshot import GraphSnapshot
 from ..base import Node
 from ..measure_columns import Taken, live_columns, measured_columns
@@ -97,13 +96,12 @@ class Measures:
         """Hook every node that needs it."""
         hooks, ways, before = self._hooks, self._ways, self._before()
         try:
-            with collector_paused():
-                for row in self._looking.leaves:
-                    self._attach_leaf(row, order[row], following.get(row))
-                if not leaves_only:
-                    hooks.before((order[row], partial(before, row, ways[row])) for row in self._looking.hooked)
-                    for row, results in (self._passing.looked_at if self._reads else {}).items():
-                        hooks.after(order[row], partial(self._after, row, results))
+            for row in self._looking.leaves:
+                self._attach_leaf(row, order[row], following.get(row))
+            if not leaves_only:
+                hooks.before((order[row], partial(before, row, ways[row])) for row in self._looking.hooked)
+                for row, results in (self._passing.looked_at if self._reads else {}).items():
+                    hooks.after(order[row], partial(self._after, row, results))
         except BaseException:
             hooks.remove()
             raise

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 import weakref
 from collections.abc import Callable, Iterable
+from itertools import chain
 from types import FrameType
 from typing import Any
 
@@ -14,7 +15,7 @@ from ...program.names import unregistered
 from ..module_names import variable_of
 from .calls import unseen
 from .pause import OptimizerPause
-from .tensors import number_of
+from .tensors import number_of, numbers_of
 
 
 class Owners:
@@ -40,7 +41,8 @@ class Owners:
         strangers = unregistered(module)
         for watch in self._watches():
             table = watch.sink.tensors
-            parameters = {dotted: number_of(table, parameter) for dotted, parameter in named}
+            numbers = numbers_of(table, [parameter for _, parameter in named])
+            parameters = {dotted: number for (dotted, _), number in zip(named, numbers, strict=True)}
             for dotted, parameter in named:
                 table.name(parameter, dotted, parameter=True)
             data: dict[str, Any] = {"name": name, "type": kind, "parameters": parameters, "frozen": frozen}
@@ -91,12 +93,11 @@ class Owners:
         owner = self._optimizers.setdefault(optimizer, len(self._optimizers))
         line, kind = source_line(user_frame(caller)), type(optimizer).__name__
         name = variable_of(optimizer, caller, deep=False)
+        groups = [group["params"] for group in optimizer.param_groups]
+        names = [f"{group}.{place}" for group, held in enumerate(groups) for place in range(len(held))]
+        held = list(chain.from_iterable(groups))
         for watch in self._watches():
             table = watch.sink.tensors
-            parameters = {
-                f"{group}.{place}": number_of(table, parameter, source=line)
-                for group, held in enumerate(optimizer.param_groups)
-                for place, parameter in enumerate(held["params"])
-            }
+            parameters = dict(zip(names, numbers_of(table, held, source=line), strict=True))
             data = {"action": action, "type": kind, "owner": owner, "name": name, "parameters": parameters}
             watch.sink(Event("optimizer", op=kind, source=line, data=data))

@@ -13,7 +13,6 @@ from itertools import chain
 from types import CodeType, FrameType
 from typing import Any, NamedTuple
 
-from ...garbage import collector_paused
 from ...program.frames import stack_position
 from ...snapshot import GraphSnapshot
 from ...tensor_table import TensorTable
@@ -189,10 +188,9 @@ class Repeats:
         seen = self._at(stack_position(frame))
         if seen is None:
             return None
-        with collector_paused():
-            order = seen.outline.follow(roots)
-            if order is None or not seen.is_like(order):
-                return None
+        order = seen.outline.follow(roots)
+        if order is None or not seen.is_like(order):
+            return None
         shot = GraphSnapshot(label="backward")
         for column in _SAME:
             setattr(shot, column, getattr(seen.shot, column))

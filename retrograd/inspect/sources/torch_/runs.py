@@ -21,7 +21,7 @@ from ..base import Node
 from ..origins import Marks
 from .calls import note_problem
 from .measures import MAX_NODES, How, Measures
-from .tensors import number_of
+from .tensors import number_of, numbers_of
 from .values import Readable
 
 _ARGUMENTS = ("gradients", "retain_graph", "create_graph", "inputs")
@@ -166,36 +166,30 @@ class RunWriter:
         """Send an event for each leaf that got a gradient; of ranks, return the norms of what is there now."""
         assert self.measures is not None
         line, table, run = source_line(frame), self.watch.sink.tensors, self.number
-        looks, kept = self._looks_at_leaves(), dict[str, float]()
-        arrivals = self.measures.arrivals
-        figures, keys = self.measures.figures_of(arrivals)
-        leaves = [arrival.leaf() for arrival in arrivals]
+        ranks, kept = self.watch.sink.among_ranks(), dict[str, float]()
+        looks = ranks or self.watch.forward is not None
+        met = [(arrival, leaf) for arrival in self.measures.arrivals if (leaf := arrival.leaf()) is not None]
+        figures, keys = self.measures.figures_of([arrival for arrival, _ in met])
+        numbers = numbers_of(table, [leaf for _, leaf in met])
         events: list[Event] = []
-        for arrival, leaf, known, key in zip(arrivals, leaves, table.numbers(leaves), keys, strict=True):
-            if leaf is None:
-                continue
-            number = number_of(table, leaf) if known is None else known
+        for (arrival, leaf), number, key in zip(met, numbers, keys, strict=True):
             bad, values = not figures.is_finite(key), None
             if bad or looks:
-                values = self._held_by(leaf, number, bad, kept)
+                values = self._held_by(leaf, number, bad, kept if ranks else None)
             facts = (number, run, arrival.before, leaf._version, leaf.numel(), figures, key, values)
             events.append(Event.later("accumulate", "", line, _accumulation, facts))
         self.watch.sink.take(events)
         return kept
 
-    def _looks_at_leaves(self) -> bool:
-        """Whether what leaves have now is looked at in any case."""
-        return self.watch.forward is not None or self.watch.sink.among_ranks()
-
-    def _held_by(self, leaf: Any, number: int, bad: bool, kept: dict[str, float]) -> Values | None:
+    def _held_by(self, leaf: Any, number: int, bad: bool, kept: dict[str, float] | None) -> Values | None:
         """Look at the gradient that a leaf has now: number it, summarize a bad one, and of ranks keep its norm."""
-        grad, readable, ranks = leaf.grad, Readable(), self.watch.sink.among_ranks()
+        grad = leaf.grad
         if grad is None:
             return None
         self._number_gradient(self.watch.sink.tensors, number, grad)
-        array = readable.array(grad) if bad or ranks else None
-        norms = gradient_figures(array) if array is not None and ranks else None
-        if norms is not None:
+        array = Readable().array(grad) if bad or kept is not None else None
+        norms = None if array is None or kept is None else gradient_figures(array)
+        if norms is not None and kept is not None:
             kept[str(number)] = norms[0]
         return summary(array) if array is not None and bad else None
 

@@ -70,6 +70,7 @@ class Scopes:
         torch: Any = sys.modules["torch"]
         self._counter = torch.autograd._get_sequence_nr
         self._call = torch.nn.Module._call_impl.__code__
+        self._of_torch: set[type] = set()
         self._fast_paths = tuple(getattr(torch.nn, name) for name in _FAST_PATHS)
         self._hooks = (torch.nn.modules.module._global_forward_pre_hooks, torch.nn.modules.module._global_forward_hooks)
 
@@ -79,8 +80,9 @@ class Scopes:
 
     def enter(self, module: Any, marks: Marks, stack: list[Running], mode: Any) -> None:
         """A module begins to run on this thread; ``stack`` holds the thread's running modules."""
-        caller = sys._getframe(2)
-        marks.gap(self._counter(), marks.line)
+        caller, made = sys._getframe(2), self._counter()
+        if made > marks.end:
+            marks.gap(made, marks.line)
         outer = stack[-1] if stack else None
         around = "" if outer is None else outer.inside
         path = self._roots.path(module, around, caller)
@@ -113,14 +115,25 @@ class Scopes:
 
         Modules inside are asked for themselves.
         """
-        if not type(module).__module__.startswith(_OF_TORCH):
-            return False
+        cls, own = type(module), module.__dict__
         before, after = self._hooks
-        own = module.__dict__
-        if own["_forward_pre_hooks"] or own["_forward_hooks"] or len(before) + len(after) > 2 or "forward" in own:
+        if (
+            not (cls in self._of_torch or self._is_of_torch(cls))
+            or own["_forward_pre_hooks"]
+            or own["_forward_hooks"]
+            or len(before) + len(after) > 2
+            or "forward" in own
+        ):
             return False
         codes = [getattr(own[name], "__code__", None) for name in _FUNCTIONS if name in own]
-        return all(code is None or is_foreign(code) for code in codes)
+        return not codes or all(code is None or is_foreign(code) for code in codes)
+
+    def _is_of_torch(self, cls: type) -> bool:
+        """Whether a class of modules is one of torch.nn; those are remembered, for they stay."""
+        if cls.__module__.startswith(_OF_TORCH):
+            self._of_torch.add(cls)
+            return True
+        return False
 
     def leave(self, module: Any, marks: Marks, stack: list[Running]) -> None:
         """A module has ended, also by an exception; modules above it that never said so have ended, too."""
@@ -139,7 +152,9 @@ class Scopes:
     def _leave(self, identity: int | str, marks: Marks, stack: list[Running]) -> None:
         if not stack or (stack[-1].identity != identity and all(entry.identity != identity for entry in stack)):
             return
-        marks.gap(self._counter(), marks.line)
+        made = self._counter()
+        if made > marks.end:
+            marks.gap(made, marks.line)
         while stack:
             entry = stack.pop()
             entry.leave(marks)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from ...program.spelling import is_name
@@ -35,6 +36,14 @@ def number_of(
     if base is not None:
         facts.view_of = table.known(base)
     return table.add(tensor, facts, memory_of(tensor))
+
+
+def numbers_of(table: TensorTable, tensors: Sequence[Any], *, source: SourceLine | None = None) -> list[int]:
+    """Return the numbers of several tensors, of which most are known."""
+    return [
+        number_of(table, tensor, source=source) if number is None else number
+        for tensor, number in zip(tensors, table.numbers(tensors), strict=True)
+    ]
 
 
 def memory_of(tensor: Any) -> int | None:

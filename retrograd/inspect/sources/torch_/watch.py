@@ -16,6 +16,7 @@ from contextlib import contextmanager
 from types import FrameType
 from typing import Any
 
+from ...garbage import collector_paused
 from ...program.frames import forget_judgements, user_frame
 from ...program.spelling import forget_places
 from ...program.stacks import forget_stacks
@@ -280,17 +281,18 @@ class Watcher:
 
     # -- what PyTorch calls
     def _module_begins(self, module: Any, args: Any) -> None:
-        self._pause.end()  # of a step that raised, or whose closure this is in
-        if not is_traced():
-            mode, tables, scopes = self._thread.mode, self._tables, self._scopes
-            if mode is not None and tables is not None and scopes is not None:
-                scopes.enter(module, tables.here(), self._thread.stack, mode)
+        here = self._thread
+        if here.paused or here.inside.optimizer:
+            self._pause.end()  # of a step that raised, or whose closure this is in
+        mode, scopes = here.mode, self._scopes
+        if mode is not None and scopes is not None and not is_traced():
+            scopes.enter(module, mode.marks, here.stack, mode)
 
     def _module_ended(self, module: Any, args: Any, output: Any) -> None:
-        if not is_traced():
-            tables, scopes = self._tables, self._scopes
-            if self._thread.stack and tables is not None and scopes is not None:
-                scopes.leave(module, tables.here(), self._thread.stack)
+        here = self._thread
+        mode, scopes, stack = here.mode, self._scopes, here.stack
+        if stack and mode is not None and scopes is not None and not is_traced():
+            scopes.leave(module, mode.marks, stack)
 
     def _wrap_backward(self, original: Callable[..., Any]) -> Callable[..., Any]:
         """Make the gateway of all backward runs report each run before and after."""
@@ -355,8 +357,9 @@ class Watcher:
         marks.gap(sys.modules["torch"].autograd._get_sequence_nr(), marks.line)
         nested = bool(here.outer)
         writers = [RunWriter(watch, asked, marks, nested=nested) for watch in self._seeing()]
-        for writer in writers:
-            unseen(writer.begin, frame)
+        with collector_paused():  # also until what was looked at is gone again
+            for writer in writers:
+                unseen(writer.begin, frame)
         listening = here.mode is not None and bool(here.mode.listeners) and put_on(here.mode)
         here.outer.append((here.inside.run, listening))
         here.inside.run = writers[-1].number if writers else None
@@ -372,8 +375,9 @@ class Watcher:
         if self._tables is not None:
             # Made by the run itself: create_graph, checkpoints.
             self._tables.here().gap(sys.modules["torch"].autograd._get_sequence_nr(), frame)
-        for writer in writers:
-            unseen(writer.end, error, frame)
+        with collector_paused():
+            for writer in writers:
+                unseen(writer.end, error, frame)
 
     def _seeing(self) -> list[_Watch]:
         me = threading.get_ident()
