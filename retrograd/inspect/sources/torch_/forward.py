@@ -246,7 +246,8 @@ class ForwardWriter:
             if not isinstance(found, self._tensor):
                 return
             number = number_of(self.table, tensor, spelled(call, self._spelling(call))[0])
-            self.gradients[number_of(self.table, found)] = number
+            leaf = self.table[number].name
+            self.gradients[number_of(self.table, found, f"{leaf}.grad" if leaf else "")] = number
             if tensor.is_leaf:
                 return
         elif not call.direct:

@@ -15,7 +15,6 @@ from ...program.blocks import loop_variables
 from ...program.frames import source_line, user_frames
 from ...program.names import frame_variables, search
 from ...snapshot import GraphSnapshot
-from ...tensor_table import TensorTable
 from ..array_values import gradient_figures, summary
 from ..base import Node
 from ..origins import Marks
@@ -167,14 +166,13 @@ class RunWriter:
         assert self.measures is not None
         line, table, run = source_line(frame), self.watch.sink.tensors, self.number
         ranks, kept = self.watch.sink.among_ranks(), dict[str, float]()
-        looks = ranks or self.watch.forward is not None
         met = [(arrival, leaf) for arrival in self.measures.arrivals if (leaf := arrival.leaf()) is not None]
         figures, keys = self.measures.figures_of([arrival for arrival, _ in met])
         numbers = numbers_of(table, [leaf for _, leaf in met])
         events: list[Event] = []
         for (arrival, leaf), number, key in zip(met, numbers, keys, strict=True):
             bad, values = not figures.is_finite(key), None
-            if bad or looks:
+            if bad or ranks:
                 values = self._held_by(leaf, number, bad, kept if ranks else None)
             facts = (number, run, arrival.before, leaf._version, leaf.numel(), figures, key, values)
             events.append(Event.later("accumulate", "", line, _accumulation, facts))
@@ -182,22 +180,15 @@ class RunWriter:
         return kept
 
     def _held_by(self, leaf: Any, number: int, bad: bool, kept: dict[str, float] | None) -> Values | None:
-        """Look at the gradient that a leaf has now: number it, summarize a bad one, and of ranks keep its norm."""
+        """Look at the gradient that a leaf has now: summarize a bad one, and of ranks keep its norm."""
         grad = leaf.grad
         if grad is None:
             return None
-        self._number_gradient(self.watch.sink.tensors, number, grad)
-        array = Readable().array(grad) if bad or kept is not None else None
+        array = Readable().array(grad)
         norms = None if array is None or kept is None else gradient_figures(array)
         if norms is not None and kept is not None:
             kept[str(number)] = norms[0]
         return summary(array) if array is not None and bad else None
-
-    def _number_gradient(self, table: TensorTable, leaf: int, grad: Any) -> None:
-        """Let those who listen to calls know whose gradient this is."""
-        if self.watch.forward is not None:
-            held = number_of(table, grad, f"{table[leaf].name}.grad" if table[leaf].name else "")
-            self.watch.forward.gradients[held] = leaf
 
     def _send(self, event: Event, shot: GraphSnapshot | None) -> None:
         try:
