@@ -10,6 +10,7 @@ SQUARE = real(3, 3) + 3 * np.eye(3)
 SAMPLES: list[Sample] = [
     # -- views
     *calls("reshape", (real(2, 6), (3, 4)), (real(2, 6), (-1,)), (real(2, 3).T, (6,)), (real(2, 3), [3, -1]), node=False),
+    *calls("_neg_view", (real(2, 3),), (cplx(2, 3),)),
     *calls("permute", (real(2, 3, 4), (2, 0, 1)), (real(2, 3, 4), [-1, 0, 1])),
     *calls("transpose swapaxes swapdims", (real(2, 3, 4), 0, -1), (real(2, 3), 0, 1)),
     *calls("movedim moveaxis", (real(2, 3, 4), 0, -1), (real(2, 3, 4), (0, 1), (2, 0))),

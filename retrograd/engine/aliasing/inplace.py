@@ -24,7 +24,7 @@ from ..switches import state
 from ..switches.state import STATE
 from ..table.op import OpDef
 from ..table.registry import F
-from ..tensors.base import TensorBase, storage_of, version_of, wrap
+from ..tensors.base import TensorBase, assign, bits_of, storage_of, version_of, wrap
 from ..tensors.dtypes import scalar_name
 from .overlapping import TOLERATED, check_overlap, last_written
 from .strided import address
@@ -174,7 +174,7 @@ def _computed_in_place(op: OpDef, given: tuple[Any, ...], args: tuple[Any, ...],
 
 def _fits_in_place(op: OpDef, args: tuple[Any, ...]) -> bool:
     """Whether a row can write to its first operand at once: the result surely has its shape and dtype."""
-    if op.into is None or state.FORWARD_LEVELS or STATE.dispatch_modes:
+    if op.into is None or state.FORWARD_LEVELS or STATE.dispatch_modes or bits_of(args[0]):
         return False
     t, other = args[:2]
     a = t._sig
@@ -216,7 +216,7 @@ def prepare_write(t: TensorBase) -> None:
 def write(t: Any, new: Any) -> None:
     """Write an array into a tensor's memory and raise the version."""
     prepare_write(t)
-    t._array[...] = new
+    assign(t, new)
     bump_version(t)
 
 

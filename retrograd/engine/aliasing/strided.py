@@ -7,7 +7,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from ..tensors.absent import AbsentMemory
-from ..tensors.base import Array, TensorBase, storage_of
+from ..tensors.base import Array, TensorBase, memory_of, storage_of
 
 
 def element_strides(array: Array) -> tuple[int, ...]:
@@ -69,7 +69,7 @@ def root_array(t: TensorBase) -> Any:
     if root is None:
         meta = t._meta
         base = meta.view.base if meta is not None and meta.view is not None else t
-        root = storage.root = base._array
+        root = storage.root = memory_of(base)
     return root
 
 
@@ -78,7 +78,8 @@ def storage_offset(t: TensorBase) -> int:
     if t._array.__class__ is AbsentMemory:
         return t._array.offset
     root = root_array(t)
-    return (address(t._array) - address(root)) // (t._array.itemsize or 1)
+    array = memory_of(t)
+    return (address(array) - address(root)) // (array.itemsize or 1)
 
 
 class Geometry(NamedTuple):

@@ -18,7 +18,7 @@ from ..overriding.dispatch_classes import is_dispatching
 from ..switches.modes import enable_grad
 from ..switches.state import STATE
 from ..table.registry import OPS
-from ..tensors.base import LAZY, CreationTag, TensorBase, View, is_inference, wrap
+from ..tensors.base import LAZY, CreationTag, TensorBase, View, assign, bits_of, is_inference, wrap
 from ..warning import warn
 from .strided import Geometry, element_strides, storage_offset, zeros_like_layout
 from .view_rules import forbidden_view_message
@@ -125,7 +125,7 @@ def view_edge(t: TensorBase) -> Any:
 def _regenerate(t: TensorBase, view: View, now: int) -> None:
     old = view.fn
     base_edge = gradient_edge(view.base)
-    if STATE.view_replay or t._sig.numpy != view.base._sig.numpy or is_dispatching(view.base):
+    if STATE.view_replay or t._sig.numpy != view.base._sig.numpy or is_dispatching(view.base) or bits_of(t):
         view.fn = replay_edge(view, base_edge)
     else:
         view.fn = _as_strided_node(t, view.base, base_edge)
@@ -173,7 +173,7 @@ def replayed_on(t: TensorBase, new_base: Any) -> Any:
     view = t._meta.view if t._meta is not None else None
     if view is None:
         return None
-    if STATE.view_replay or t._sig.numpy != view.base._sig.numpy:
+    if STATE.view_replay or t._sig.numpy != view.base._sig.numpy or bits_of(t):
         return replay(view.replay, new_base)
     geometry = Geometry.of(new_base._array, storage_offset(new_base))
     return OPS["as_strided"](new_base, tuple(t._sig.shape), element_strides(t._array), storage_offset(t), geometry)
@@ -303,18 +303,24 @@ class CopySlices(GraphNode):
         """Backward of a write into a view: the region's gradient goes through the writing node, the rest passes."""
         result = zeros_like_layout(self.geometry, g.dtype)
         result[...] = g
-        region = replay(self.steps, result)
-        first, *rest = self.fn._run([region.copy()], task)
+        region = self._region(result)
+        first, *rest = self.fn._run([region._array.copy()], task)
         if first is None:
-            region[...] = 0
+            assign(region, 0)
         elif task.base_wanted:  # otherwise it is the gradient of something else, of any shape
             if not _broadcasts(first.shape, region.shape):
                 raise RuntimeError(
                     f"{self.fn.name()} returned a gradient of shape {list(first.shape)} for a view of shape "
                     f"{list(region.shape)} that was written in place; return one of the view's shape."
                 )
-            region[...] = first
+            assign(region, first)
         return (result, *rest)
+
+    def _region(self, result: Any) -> Any:
+        """The written part of the base's gradient, as a tensor."""
+        if any(op.toggles for op, _, _ in self.steps):
+            return replay(self.steps, wrap(result))
+        return wrap(replay(self.steps, result))
 
     def _run_tensors(self, g: Any, task: _FirstOperand) -> tuple[Any, ...]:
         result = g.clone()

@@ -22,7 +22,7 @@ from ..overriding.spelling import spelled
 from ..switches import state
 from ..switches.state import STATE
 from ..table.op import OpDef, set_dispatcher
-from ..tensors.base import CreationTag, TensorBase, is_inference, wrap
+from ..tensors.base import CreationTag, TensorBase, bits_of, is_inference, mark, memory_of, wrap
 from .fast_path import with_fast_path
 from .fast_views import fast_view_call, has_fast_views
 from .promotion import promoted, same_dtype
@@ -55,10 +55,12 @@ def _recorded(op: OpDef, args: tuple[Any, ...], operands: list[Any], found: Any,
     """Compute, or ask the classes of ``found``, and where a gradient is asked for make the node."""
     began = now() if observe.observers else 0
     edges = edges_of(op, args, operands) if STATE.grad_enabled and not STATE.inference else None
+    view = op.view and (op.toggles is not None or not bits_of(operands[0]))
     if found:
         computed = asked_result(op, args, found)
     else:
-        computed = beneath(op, args, compute) if state.MODE and STATE.dispatch_modes else compute(op, args)
+        read = in_memory(op, args) if view else args
+        computed = beneath(op, read, compute) if state.MODE and STATE.dispatch_modes else compute(op, read)
     if computed is None:
         return None
     outputs, aux = split_aux(op, computed)
@@ -70,8 +72,8 @@ def _recorded(op: OpDef, args: tuple[Any, ...], operands: list[Any], found: Any,
     node = None
     if edges is not None:
         node = record(op, args, edges, results, outputs, aux)
-    if op.view:
-        make_views(results, operands[0], node, op, args)
+    if view:
+        _make_views(op, args, results, node)
     elif node is not None:
         for nr, t in enumerate(results):
             if node._sigs[nr] is not None:
@@ -85,6 +87,22 @@ def _recorded(op: OpDef, args: tuple[Any, ...], operands: list[Any], found: Any,
     if with_aux:
         return (*results, *[a if isinstance(a, TensorBase) else wrap(a) for a in aux])
     return results[0] if op.outputs == 1 else tuple(results)
+
+
+def _make_views(op: OpDef, args: tuple[Any, ...], results: list[Any], node: Any) -> None:
+    source = args[op.tensor_positions[0]]
+    make_views(results, source, node, op, args)
+    bits = bits_of(source) ^ (op.toggles or 0)
+    for t in results:
+        mark(t, bits)
+
+
+def in_memory(op: OpDef, args: tuple[Any, ...]) -> tuple[Any, ...]:
+    """The arguments of a view, which is one of the memory, whatever is done to its values when they are read."""
+    place = op.tensor_positions[0]
+    if not bits_of(args[place]):
+        return args
+    return (*args[:place], wrap(memory_of(args[place])), *args[place + 1 :])
 
 
 def asked_result(op: OpDef, args: tuple[Any, ...], found: list[Any]) -> Any:

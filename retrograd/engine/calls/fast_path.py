@@ -66,7 +66,7 @@ _NAMES: dict[str, Any] = {
 def has_fast_path(op: Any) -> bool:
     """Whether a fast path can be generated for a row."""
     usual = op.tensor_positions[:1] < (op.required,) and op.outputs == 1 and not op.nondiff
-    if QUIET is None or not is_plain(op) or not usual:
+    if QUIET is None or not is_plain(op) or not usual or op.toggles:
         return False
     return not op.view or (op.tensor_positions == (0,) and op.joint is None and not op.aux)
 

@@ -13,7 +13,7 @@ from ..aliasing.overlapping import check_overlap
 from ..aliasing.views import check_inplace, requires_grad
 from ..forward_mode.forward_ad import carries_tangent
 from ..switches.state import STATE
-from ..tensors.base import TensorBase, set_array
+from ..tensors.base import TensorBase, assign, set_array
 from ..tensors.dtypes import C_NAMES, scalar_name
 from ..warning import warn
 
@@ -100,7 +100,7 @@ def _put(out: Any, value: Any) -> None:
         observe.notify("writing_out", value, out)
     prepare_write(out)
     if out._sig.shape == value._sig.shape:
-        out._array[...] = value._array
+        assign(out, value._array)
     else:
         set_array(out, np.array(value._array, out._sig.numpy, order="C"))
     bump_version(out)

@@ -16,7 +16,7 @@ from ..aliasing.views import grad_fn_of
 from ..overriding.asked_functions import detached
 from ..overriding.dispatch_classes import is_dispatching
 from ..switches.state import STATE
-from ..tensors.base import LAZY, TensorBase, storage_of, tensor_class, wrap
+from ..tensors.base import LAZY, TensorBase, assign, bits_of, storage_of, tensor_class, wrap
 from .hooks import call_hook
 from .node import LEAF_NUMBER, NODE_CLASSES, NOTHING, GraphNode
 from .node_call import call_node
@@ -169,7 +169,10 @@ def _store(variable: TensorBase, g: Any, task: Any) -> None:
         have.add_(wrap(g))  # an old gradient of another shape: the operator says what does not fit
     else:
         prepare_write(have)
-        np.add(have._array, g, out=have._array, casting="same_kind")
+        if bits_of(have):
+            assign(have, have._array + g)
+        else:
+            np.add(have._array, g, out=have._array, casting="same_kind")
         storage_of(have).bump()
 
 

@@ -76,6 +76,6 @@ def _imag_to_complex(g: Any, self_options: Any) -> Any:
 
 
 function("real", lambda self: self.real, node="RealBackward0", self=_real_to_complex, view=True, public=False,
-         jvp=lambda primal, tangents, results: F.real(tangents[0]))  # fmt: skip
+         toggles=None, jvp=lambda primal, tangents, results: F.real(tangents[0]))  # fmt: skip
 function("imag", lambda self: self.imag, node="ImagBackward0", self=_imag_to_complex, view=True, public=False,
-         jvp=lambda primal, tangents, results: F.imag(tangents[0]))  # fmt: skip
+         toggles=None, jvp=lambda primal, tangents, results: F.imag(tangents[0]))  # fmt: skip

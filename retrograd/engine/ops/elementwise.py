@@ -13,7 +13,7 @@ from ..kernels.choosing import kept, positive
 from ..kernels.in_pieces import scaled_into
 from ..table.op import elementwise, linear, nondifferentiable, underivable
 from ..table.registry import F
-from ..tensors.base import TensorBase
+from ..tensors.base import CONJUGATE, NEGATIVE, TensorBase
 from ..tensors.dtypes import scalar_name
 
 # -- arithmetic
@@ -83,6 +83,8 @@ linear(
     "conj", lambda self: np.conjugate(self) if self.dtype.kind == "c" else self, node="ConjBackward0",
     self=lambda g: F.conj(g),
 )  # fmt: skip
+linear("_conj", lambda self: self[...], node="ConjBackward0", self=lambda g: F.conj(g), view=True, toggles=CONJUGATE)
+linear("_neg_view", lambda self: self[...], node="NegViewBackward0", self=lambda g: -g, view=True, toggles=NEGATIVE)
 elementwise("add", _add, self=lambda g: g, other=lambda g, alpha: _scaled(g, conj(alpha)), inplace=True,
             into=functools.partial(scaled_into, np.add))  # fmt: skip
 elementwise("sub", _sub, self=lambda g: g, other=lambda g, alpha: _scaled(-g, conj(alpha)), inplace=True, truth=False,

@@ -167,8 +167,10 @@ def _view_as_complex(self: Any) -> Any:
     return self.view(f"c{self.dtype.itemsize * 2}")[..., 0]
 
 
-linear("view_as_real", _view_as_real, view=True, self=lambda g: F.view_as_complex(F._dense(g)))
-linear("view_as_complex", _view_as_complex, view=True, self=lambda g: F.view_as_real(g))
+linear(
+    "view_as_real", _view_as_real, view=True, public=False, toggles=None, self=lambda g: F.view_as_complex(F._dense(g))
+)
+linear("view_as_complex", _view_as_complex, view=True, toggles=None, self=lambda g: F.view_as_real(g))
 linear("_dense", lambda self: np.array(self, order="C"), node="CloneBackward0", self=lambda g: g)
 
 

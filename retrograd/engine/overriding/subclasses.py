@@ -7,7 +7,7 @@ from typing import Any
 
 from ..table.registry import OPS
 from ..tensors.absent import absent
-from ..tensors.base import TensorBase, tensor_class, with_array
+from ..tensors.base import TensorBase, bits_of, tensor_class, with_array
 from ..tensors.dtypes import dtype as dtype_type
 from ..tensors.dtypes import get_default_dtype
 from .dispatch_classes import count, has_dispatch
@@ -21,6 +21,8 @@ _NO_TENSOR = (
 def as_class(t: Any, cls: type) -> Any:
     """A fresh tensor as an instance of ``cls``."""
     if cls is not tensor_class():
+        if bits_of(t):
+            t._array = t._array  # memory of its own, which nobody conjugates
         t.__class__ = cls
         if has_dispatch(cls):
             count(t)

@@ -6,6 +6,7 @@ from .. import ops, overloads
 from ..tensors.attributes import guard
 from ..tensors.parameter import Parameter  # generated calls compare with it
 from ..tensors.tensor import Tensor
+from ..tensors.unresolved import Unresolved
 from .public import FUNCTIONS, METHODS, PROPERTIES, SETTERS, publish_rows
 
 publish_rows()
@@ -16,4 +17,4 @@ for _name, _getter in PROPERTIES.items():
     setattr(Tensor, _name, property(_getter, SETTERS.get(_name)))
 guard(Tensor)
 
-__all__ = ["FUNCTIONS", "Parameter", "Tensor", "overloads", "ops"]
+__all__ = ["FUNCTIONS", "Parameter", "Tensor", "Unresolved", "overloads", "ops"]

@@ -81,6 +81,9 @@ class OpDef:
         """One rule that returns the gradients of all arguments."""
         self.view: bool = facts.pop("view", False)
         """The results share memory with the first tensor argument."""
+        self.toggles: int | None = facts.pop("toggles", 0)
+        """Of views: which of ``CONJUGATE`` and ``NEGATIVE`` is done to values when the result is read; ``None``: the
+        operator needs values to which that was done, and makes no view of others."""
         self.inplace: bool = facts.pop("inplace", False)
         """There is a method ``name_`` that writes the result into the first argument."""
         self.promote: str = facts.pop("promote", "common" if kind in ("elementwise", "multilinear") else "")
@@ -103,14 +106,7 @@ class OpDef:
         """Name of the node that the in-place form records, where it differs."""
         self.public: bool = facts.pop("public", not name.startswith("_"))
         """The row is a public function as it stands; otherwise a function in ``overloads`` calls it."""
-        arrays = str(facts.pop("arrays", "")).split()
-        self.arrays = frozenset(name.rstrip("*") for name in arrays)
-        """Saved parameters that hold arrays (``name*``: a tuple of them and others): they are freed as tensors are."""
-        self.array_lists = frozenset(name.rstrip("*") for name in arrays if name.endswith("*"))
-        self.scalars = frozenset(str(facts.pop("scalars", "")).split())
-        """Operands that are always numbers, which PyTorch does not turn into tensors."""
-        self.keeps: tuple[str, ...] = tuple(facts.pop("keeps", "").split())
-        """What PyTorch's node keeps, and shows, beyond what the rules here ask for."""
+        self._read_saving(facts)
         self.numbers: bool = facts.pop("numbers", True)
         """Python numbers may be among the operands."""
         self.truth: bool = facts.pop("truth", True)
@@ -120,10 +116,6 @@ class OpDef:
         self.kinds: str = facts.pop("kinds", "")
         """NumPy's letters for the kinds of dtype that torch's kernel takes, of ``fciub``; ``w`` for floats but half;
         empty: all of them."""
-        self.shown: dict[str, Any] = facts.pop("shown", {})
-        """What this row's nodes show beyond ``nodes.shown_names``."""
-        self.in_place_rules: dict[str, Rule] = facts.pop("in_place_rules", {})
-        """Rules of the in-place form by its result, where PyTorch does not keep the value that was overwritten."""
         if facts:
             raise RowError(f"row {name!r}: neither arguments nor facts: {', '.join(sorted(facts))}")
         self._read_tensors(tensors)
@@ -160,6 +152,21 @@ class OpDef:
         else:
             self.diff_names = tuple(n for n in self.tensor_names if n in self.rules)
         self.diff_positions = tuple(self.params.index(n) for n in self.diff_names)
+
+    def _read_saving(self, facts: dict[str, Any]) -> None:
+        """Facts about what nodes keep and show beyond what follows from the rules."""
+        arrays = str(facts.pop("arrays", "")).split()
+        self.arrays = frozenset(name.rstrip("*") for name in arrays)
+        """Saved parameters that hold arrays (``name*``: a tuple of them and others): they are freed as tensors are."""
+        self.array_lists = frozenset(name.rstrip("*") for name in arrays if name.endswith("*"))
+        self.scalars = frozenset(str(facts.pop("scalars", "")).split())
+        """Operands that are always numbers, which PyTorch does not turn into tensors."""
+        self.keeps: tuple[str, ...] = tuple(facts.pop("keeps", "").split())
+        """What PyTorch's node keeps, and shows, beyond what the rules here ask for."""
+        self.shown: dict[str, Any] = facts.pop("shown", {})
+        """What this row's nodes show beyond ``nodes.shown_names``."""
+        self.in_place_rules: dict[str, Rule] = facts.pop("in_place_rules", {})
+        """Rules of the in-place form by its result, where PyTorch does not keep the value that was overwritten."""
 
     def _read_rules(self) -> None:
         """Which values each rule asks for, in the order in which a node keeps them."""

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import weakref
 from collections import OrderedDict
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import numpy as np
@@ -79,6 +80,8 @@ class Meta:
     tangent: TensorBase | None = None
     tangent_level: Any = None
     inference: bool = False
+    bits: int = 0
+    """``CONJUGATE`` and ``NEGATIVE``: what is done to the memory's values when they are read (see ``unresolved``)."""
     wrapped_number: bool = False
     is_parameter: bool = False
     grad_dtype: Any = ...
@@ -166,6 +169,49 @@ def with_array(cls: type[Any], array: Any) -> Any:
     t._array, t._sig = array, sig_of(array)
     t._fn = t._meta = None
     return t
+
+
+CONJUGATE: Final = 1
+NEGATIVE: Final = 2
+memory_of: Callable[[TensorBase], Array] = TensorBase._array.__get__  # type: ignore[attr-defined]
+"""The array in memory, before it is conjugated or negated."""
+_unresolved_class: type[Any] = _Undefined
+
+
+def set_unresolved_class(cls: type[TensorBase]) -> None:
+    """Register the class of tensors that are conjugated or negated when they are read (called once)."""
+    global _unresolved_class
+    _unresolved_class = cls
+
+
+def bits_of(t: TensorBase) -> int:
+    """What is done to the memory's values when a tensor is read."""
+    return t._meta.bits if t._meta is not None else 0
+
+
+def mark(t: TensorBase, bits: int) -> None:
+    """Let a tensor that was just made be conjugated or negated when it is read."""
+    if bits:
+        t.need_meta().bits = bits
+        t.__class__ = _unresolved_class
+
+
+def class_of(t: TensorBase) -> type[Any]:
+    """The class that a copy of a tensor gets."""
+    return tensor_class() if t.__class__ is _unresolved_class else t.__class__
+
+
+def with_bits(values: Any, bits: int) -> Array:
+    """Values conjugated and negated as ``bits`` say; doing it twice is doing nothing."""
+    if bits & CONJUGATE:
+        values = np.conjugate(values)
+    return np.asarray(np.negative(values) if bits & NEGATIVE else values)
+
+
+def assign(t: TensorBase, values: Any) -> None:
+    """Write values into a tensor's memory so that reading the tensor gives them."""
+    bits = bits_of(t)
+    memory_of(t)[...] = with_bits(values, bits) if bits else values
 
 
 def type_name_of(value: Any) -> str:

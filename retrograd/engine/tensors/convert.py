@@ -15,7 +15,7 @@ from ..overriding.dispatch_classes import is_dispatching
 from ..switches.modes import no_grad
 from ..tensors.base import share_storage
 from ..warning import warn
-from .base import LAZY, PLAIN_CLASSES, TensorBase, parameter_class, storage_of, wrap
+from .base import CONJUGATE, LAZY, PLAIN_CLASSES, TensorBase, bits_of, class_of, parameter_class, storage_of, wrap
 from .dtypes import ALIASES, Size, by_name, dtype, get_default_dtype
 
 
@@ -121,6 +121,11 @@ def to_numpy(t: Any, *, force: bool = False) -> Any:
         raise _refusal(
             "numpy", t, "Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead."
         )
+    bits = bits_of(t)
+    if bits and not force:
+        kind, name = ("conjugate", "conj") if bits & CONJUGATE else ("negative", "neg")
+        text = f"Can't call numpy() on Tensor that has {kind} bit set. Use tensor.resolve_{name}().numpy() instead."
+        raise _refusal("numpy", t, text)
     return _told("numpy", t, t._array) if observe.observers else t._array
 
 
@@ -284,7 +289,7 @@ def deepcopy(t: Any, memo: dict[int, Any]) -> Any:
         made = _cloned(t)
     else:
         made = wrap(_copied_array(t, memo))
-        made.__class__ = t.__class__
+        made.__class__ = class_of(t)
     memo[id(t)] = made
     trained = issubclass(t.__class__, parameter_class())
     if not trained:
@@ -312,7 +317,7 @@ def _cloned(t: Any) -> Any:
 def _copied_array(t: Any, memo: dict[int, Any]) -> Any:
     """A copy of the array; tensors that share memory share the copy as well."""
     meta = t._meta
-    if meta is None or meta.storage is None:
+    if meta is None or meta.storage is None or meta.bits:
         return t._array.copy(order="K")
     root = root_array(t)
     copied = memo.get(id(meta.storage))
@@ -343,7 +348,7 @@ def reduce(t: Any, protocol: int) -> Any:
                 "function with @torch.utils.hooks.unserializable_hook to suppress this warning"
             )
     parameter = meta is not None and meta.is_parameter
-    kind = None if t.__class__ in PLAIN_CLASSES else t.__class__
+    kind = None if class_of(t) in PLAIN_CLASSES else t.__class__
     array, place = _memory(t)
     return (rebuild, (array, requires_grad(t), None, parameter, dict(t.__dict__), kind, place))
 
@@ -354,7 +359,7 @@ Place = tuple[tuple[int, ...], tuple[int, ...], int]
 
 def _memory(t: Any) -> tuple[Any, Place | None]:
     """The array to pickle; of tensors that share memory it is the same one, with the place of each in it."""
-    if t._meta is None or t._meta.storage is None:
+    if t._meta is None or t._meta.storage is None or t._meta.bits:
         return t._array, None
     root = root_array(t)
     if root is t._array or root.dtype != t._array.dtype:

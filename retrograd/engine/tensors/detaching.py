@@ -8,11 +8,12 @@ from .. import observe
 from ..aliasing.storage import stamp_write
 from ..overriding.asked_functions import detached
 from ..overriding.dispatch_classes import is_dispatching
-from .base import LAZY, TensorBase, is_inference, share_storage, storage_of, wrap
+from .base import LAZY, TensorBase, bits_of, is_inference, mark, memory_of, share_storage, storage_of, wrap
 
 
 def _alias(t: TensorBase) -> Any:
-    alias = wrap(t._array)
+    alias = wrap(memory_of(t))
+    mark(alias, bits_of(t))
     if is_inference(t):
         alias.need_meta().inference = True
     return alias

@@ -11,7 +11,7 @@ import numpy as np
 from ..aliasing.views import grad_fn_of, requires_grad
 from ..forward_mode.forward_ad import tangent_of
 from .absent import AbsentMemory
-from .base import PLAIN_CLASSES, TensorBase, parameter_class
+from .base import PLAIN_CLASSES, TensorBase, class_of, parameter_class
 from .dtypes import get_default_dtype
 
 _THRESHOLD = 1000
@@ -52,7 +52,7 @@ def set_printoptions(
 def tensor_repr(t: Any, *, tensor_contents: str | None = None) -> str:
     """``tensor([1., 2.], grad_fn=<MulBackward0>)``; ``tensor_contents`` instead of the values, for classes."""
     is_parameter = t._meta is not None and t._meta.is_parameter
-    plain = t.__class__ in PLAIN_CLASSES
+    plain = class_of(t) in PLAIN_CLASSES
     name = "tensor" if plain else t.__class__.__name__
     before, after = ("Parameter(", ")") if is_parameter and not plain else ("", "")
     if issubclass(t.__class__, parameter_class()):

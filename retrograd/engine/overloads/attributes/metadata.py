@@ -10,6 +10,7 @@ from ...nodes.hooks import tensor_type_name
 from ...table.public import METHODS, property_, public
 from ...tensors import convert
 from ...tensors.absent import AbsentMemory
+from ...tensors.base import memory_of
 
 
 @public(function=False)
@@ -36,7 +37,7 @@ METHODS["nelement"] = numel
 @public(function=False)
 def stride(self: Any, dim: int | None = None) -> Any:
     """Strides in elements."""
-    strides = element_strides(self._array)
+    strides = element_strides(memory_of(self))
     return strides if dim is None else strides[dim]
 
 
@@ -49,7 +50,8 @@ def storage_offset(self: Any) -> int:
 @public(function=False)
 def data_ptr(self: Any) -> int:
     """Address of the first element."""
-    return self._array.offset * self._array.itemsize if self._array.__class__ is AbsentMemory else address(self._array)
+    array = memory_of(self)
+    return array.offset * array.itemsize if array.__class__ is AbsentMemory else address(array)
 
 
 @public(function=False)
@@ -82,7 +84,7 @@ def is_complex(input: Any) -> bool:  # noqa: A002
 @public(function=False)
 def is_contiguous(self: Any, memory_format: Any = None) -> bool:
     """Whether elements lie in row-major order without gaps."""
-    return bool(self._array.flags.c_contiguous)
+    return bool(memory_of(self).flags.c_contiguous)
 
 
 @public(function=False)

@@ -21,20 +21,6 @@ PROPERTIES.setdefault("layout", lambda self: strided)
 
 
 @public()
-def is_conj(input: Any) -> bool:  # noqa: A002
-    """Whether the conjugation is still to be done: never, it is done at once here."""
-    check_tensor("is_conj", input)
-    return False
-
-
-@public()
-def is_neg(input: Any) -> bool:  # noqa: A002
-    """Whether the sign is still to be changed: never, it is changed at once here."""
-    check_tensor("is_neg", input)
-    return False
-
-
-@public()
 def is_nonzero(input: Any) -> bool:  # noqa: A002
     """Whether the only element is not 0; ``RuntimeError`` for any other number of elements."""
     check_tensor("is_nonzero", input)

@@ -12,7 +12,7 @@ from ...aliasing.views import requires_grad
 from ...execution.fit import is_expandable_to
 from ...nodes.hooks import tensor_type_name
 from ...table.public import public
-from ...tensors.base import TensorBase
+from ...tensors.base import TensorBase, assign
 
 
 def _write_each(name: str, self: Any, others: tuple[Any, ...], function: Callable[..., Any]) -> Any:
@@ -28,8 +28,10 @@ def _write_each(name: str, self: Any, others: tuple[Any, ...], function: Callabl
     arrays = [self._array, *(_expanded(other, self._sig.shape) for other in others)]
     prepare_write(self)
     convert = {"b": bool, "i": int, "u": int, "f": float, "c": complex}[self._sig.numpy.kind]
+    written = np.array(arrays[0])
     for at in np.ndindex(*self._sig.shape):
-        self._array[at] = convert(function(*[a[at].item() for a in arrays]))
+        written[at] = convert(function(*[a[at].item() for a in arrays]))
+    assign(self, written)
     return self
 
 

@@ -13,7 +13,7 @@ from ...calls.out_argument import created_into
 from ...switches.state import STATE
 from ...table.public import SETTERS, check_tensor, property_, public
 from ...table.registry import F
-from ...tensors.base import LAZY, TensorBase, wrap
+from ...tensors.base import CONJUGATE, LAZY, TensorBase, bits_of, wrap
 from ...tensors.convert import array_from, dtype_of_type
 from ...tensors.dtypes import Size, device, dtype, get_default_dtype, to_numpy_dtype
 from ...tensors.numbers_ import checked_number
@@ -255,7 +255,7 @@ def clone(input: Any, *, memory_format: Any = None) -> Any:  # noqa: A002
 @property_("real")
 def real(self: Any) -> Any:
     """The real part (a view); a real tensor itself."""
-    return F.select(F.view_as_real(self), -1, 0) if self._sig.numpy.kind == "c" else self
+    return F.select(_parts(self), -1, 0) if self._sig.numpy.kind == "c" else self
 
 
 @property_("imag")
@@ -263,7 +263,12 @@ def imag(self: Any) -> Any:
     """The imaginary part (a view)."""
     if self._sig.numpy.kind != "c":
         raise RuntimeError("imag is not implemented for tensors with non-complex dtypes.")
-    return F.select(F.view_as_real(self), -1, 1)
+    return F.select(F._neg_view(_parts(self)) if bits_of(self) & CONJUGATE else _parts(self), -1, 1)
+
+
+def _parts(self: Any) -> Any:
+    """Real and imaginary parts as they stand in memory."""
+    return F.view_as_real(F._conj(self) if bits_of(self) & CONJUGATE else self)
 
 
 public("real", method=False)(lambda input: real(input))  # noqa: A006

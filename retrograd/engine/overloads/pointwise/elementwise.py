@@ -292,30 +292,6 @@ def positive(input: Any) -> Any:  # noqa: A002
     return input
 
 
-_same("resolve_conj", "The tensor itself: conjugation is never lazy here.")
-_same("resolve_neg", "The tensor itself: negation is never lazy here.")
-
-
-@public("conj")
-def conj(input: Any) -> Any:  # noqa: A002
-    """The complex conjugate; a real tensor itself."""
-    check_tensor("conj", input)
-    return F.conj(input) if input._sig.numpy.kind == "c" else input
-
-
-@public("conj_physical", out=True)
-def conj_physical(input: Any) -> Any:  # noqa: A002
-    """The complex conjugate; a real tensor itself."""
-    check_tensor("conj_physical", input)
-    return F._conj_physical(input) if input._sig.numpy.kind == "c" else input
-
-
-@public("conj_physical_")
-def conj_physical_(self: Any) -> Any:
-    """In-place complex conjugate."""
-    return call_inplace(OPS["_conj_physical"].in_place, (self,), {}) if self._sig.numpy.kind != "b" else self
-
-
 @public("masked_fill")
 def masked_fill(input: Any, mask: Any, value: Any) -> Any:  # noqa: A002
     """``input`` with ``value`` (a number or a 0-d tensor) where ``mask``."""

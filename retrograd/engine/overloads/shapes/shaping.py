@@ -13,7 +13,7 @@ from ...forward_mode.forward_ad import keep_tangent, tangent_of
 from ...ops.shape import can_view, checked_size
 from ...table.public import check_tensor, public
 from ...table.registry import COMPOSITES, OPS, F
-from ...tensors.base import TensorBase, set_array, storage_of, type_name_of
+from ...tensors.base import TensorBase, bits_of, mark, memory_of, set_array, storage_of, type_name_of
 from ...tensors.convert import checked_dim
 from ...tensors.dtypes import Size, scalar_name
 from ...tensors.dtypes import dtype as dtype_class
@@ -250,7 +250,7 @@ def check_memory_format(t: Any, memory_format: Any) -> None:
 def contiguous(self: Any, memory_format: Any = None) -> Any:
     """Row-major; the tensor itself when it is so already."""
     check_memory_format(self, memory_format)
-    if self._array.flags.c_contiguous:
+    if memory_of(self).flags.c_contiguous:
         return self
     return F._contiguous_copy(self)
 
@@ -286,12 +286,13 @@ def _reshape_in_place(self: Any, row: str, *args: Any) -> Any:
     view = self._meta.view if self._meta is not None else None
     edge = gradient_edge(self)
     made = op(self, *args)
-    array = made._array
+    array, bits = memory_of(made), bits_of(made)
     new_edge = gradient_edge(made) if edge is not None else None
     tangent = tangent_of(made)
     if tangent is not None:
         keep_tangent(self, tangent)
     set_array(self, array)
+    mark(self, bits)
     bump_version(self)
     if view is not None:
         version = view.version if new_edge is None else storage_of(self).version

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...ops.elementwise import conj
-from ...table.public import property_, public
+from ...table.public import FUNCTIONS, property_, public
 from ...table.registry import F
 
 
@@ -32,7 +31,7 @@ def adjoint(input: Any) -> Any:  # noqa: A002
         raise RuntimeError(
             f"tensor.adjoint() is only supported on matrices or batches of matrices. Got {input.ndim}-D tensor."
         )
-    return conj(F.transpose(input, -2, -1) if input.ndim else input)
+    return FUNCTIONS["conj"](F.transpose(input, -2, -1) if input.ndim else input)
 
 
 @property_("mH")
