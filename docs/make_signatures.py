@@ -111,7 +111,9 @@ def refused_outs(sample: Any) -> Iterator[bool]:
 
     single = lambda v: v.float() if isinstance(v, torch.Tensor) and v.dtype == torch.float64 else v  # noqa: E731
     args, kwargs = tree_map(single, tensors_for(torch, (sample.args, sample.kwargs), [], grad=False))
-    function, others = function_of(torch, sample), {torch.float32: torch.float64, torch.int64: torch.int32}
+    function, others = function_of(torch, sample), {
+        torch.float32: torch.float64, torch.int64: torch.int32, torch.bool: torch.float32,
+    }  # fmt: skip
     with warnings.catch_warnings(action="ignore"), torch.no_grad():
         try:
             result = function(*args, **kwargs)
@@ -127,7 +129,7 @@ def refused_outs(sample: Any) -> Iterator[bool]:
                     function(*args, **kwargs, out=tuple(outs) if result is not results[0] else outs[0])
                     yield False
                 except RuntimeError as error:
-                    yield "type" in str(error)
+                    yield "type" in str(error) or "bool" in str(error)
 
 
 def _of(torch: Any, space: str, name: str) -> Any:

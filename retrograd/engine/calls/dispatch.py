@@ -42,12 +42,13 @@ def dispatch(op: OpDef, args: tuple[Any, ...], kwargs: dict[str, Any], with_aux:
     if not operands:
         out = op.forward(*args)
         return out[: -len(op.aux)] if op.aux and len(out) > 1 + len(op.aux) else (out[0] if op.aux else out)
-    if op.kinds:
-        check_kinds(op, operands)
+    given = operands
     found = asked_of(operands) if watchers.DISPATCHING else None
     if op.promote and not found and not same_dtype(op, args):
         args = promoted(op, args)
         operands = tensors_in(op, args)
+    if op.kinds:
+        check_kinds(op, given if op.promote == "float" else operands)
     return _recorded(op, args, operands, found, with_aux)
 
 

@@ -30,8 +30,12 @@ def refuse(condition: bool, message: str) -> None:
 
 
 def refuse_kind(kernel: str, numpy: Any, kinds: str) -> None:
-    """``NotImplementedError`` for a dtype of none of the kinds: NumPy's letters, ``w`` for the wide floats alone."""
-    if numpy.kind not in kinds and not ("w" in kinds and numpy.kind == "f" and numpy.itemsize > 2):
+    """``NotImplementedError`` for a dtype of none of the kinds.
+
+    Kinds are NumPy's letters; ``w`` stands for the wide floats alone, ``l`` for 64-bit integers alone.
+    """
+    wide = "w" if numpy.kind == "f" and numpy.itemsize > 2 else "l" if numpy.kind == "i" and numpy.itemsize > 4 else ""
+    if numpy.kind not in kinds and not (wide and wide in kinds):
         raise NotImplementedError(f"\"{kernel}\" not implemented for '{scalar_name(numpy)}'")
 
 

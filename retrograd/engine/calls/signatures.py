@@ -169,6 +169,9 @@ def numbers_for_tensors(
     Where PyTorch declares a function in Python, whole numbers after the first argument count as such.
     """
     overloads = [o for o in signatures(name) if _complaint(o, args, kwargs, 1) is None]
+    overloads.sort(
+        key=lambda o: sum(p.kind.rstrip("?") in _NUMERIC for p in o)
+    )  # tensors stay what they are if they may
     wanted = {p.name for o in overloads[:1] for p in o if p.kind.rstrip("?") in _NUMERIC}
     places = [p.name for p in overloads[0] if not p.keyword_only] if overloads else []
     found = [i for i, v in enumerate(args) if _is_number(v) and (places[i : i + 1] or [""])[0] in wanted]

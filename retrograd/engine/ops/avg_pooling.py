@@ -59,7 +59,7 @@ for _dims in (2, 3):
     linear(
         f"_avg_pool{_dims}d", _avg_pool, node=f"AvgPool{_dims}DBackward0", keeps="asked",
         self=lambda g, self, how: F._avg_pool_back(g, tuple(self.shape[-len(how[0]) :]), how),
-        kinds="fi" if _dims == 2 else "wi",
+        kinds="fl" if _dims == 2 else "wl",
     )  # fmt: skip
 linear(
     "_avg_pool_back", _avg_pool_back, node="AvgPoolBackwardBackward0", tensors="grad",

@@ -31,33 +31,36 @@ def element(value: Any, dtype: Any) -> Any:
         return np.asarray(value).astype(dtype)[()]
 
 
-def _times(x: Any, alpha: Any) -> Any:
+def _times(x: Any, alpha: Any, to: Any) -> Any:
+    """What is added ``to`` something, multiplied."""
     if alpha == 1 and alpha is not True:
         return x
-    if x.__class__ is np.ndarray:
-        _check_factor(alpha, x.dtype.kind)
-        if x.dtype.kind == "b":
+    array = x if x.__class__ is np.ndarray else to
+    if array.__class__ is np.ndarray:
+        check_factor("alpha", alpha, array.dtype.kind)
+        if array is x and x.dtype.kind == "b":
             return x & bool(alpha)
     return x * (element(alpha, x.dtype) if x.__class__ is np.ndarray and x.dtype.kind == "u" else alpha)
 
 
-def _check_factor(alpha: Any, kind: str) -> None:
-    if isinstance(alpha, bool) and kind != "b":
-        raise RuntimeError("Boolean alpha only supported for Boolean results.")
-    if isinstance(alpha, float) and kind in "biu":
-        raise RuntimeError("For integral input tensors, argument alpha must not be a floating point number.")
-    if isinstance(alpha, complex) and kind != "c":
-        raise RuntimeError("For non-complex input tensors, argument alpha must not be a complex number.")
+def check_factor(name: str, factor: Any, kind: str) -> None:
+    """``RuntimeError`` in torch's words for a factor of another kind than the result."""
+    if isinstance(factor, bool) and kind != "b":
+        raise RuntimeError(f"Boolean {name} only supported for Boolean results.")
+    if isinstance(factor, (float, complex)) and kind in "biu":
+        raise RuntimeError(f"For integral input tensors, argument {name} must not be a floating point number.")
+    if isinstance(factor, complex) and kind != "c":
+        raise RuntimeError(f"For non-complex input tensors, argument {name} must not be a complex number.")
 
 
 def _add(self: Any, other: Any, alpha: Any = 1) -> Any:
     """``self + alpha * other``."""
-    return np.add(self, _times(other, alpha))
+    return np.add(self, _times(other, alpha, self))
 
 
 def _sub(self: Any, other: Any, alpha: Any = 1) -> Any:
     """``self - alpha * other``."""
-    return np.subtract(self, _times(other, alpha))
+    return np.subtract(self, _times(other, alpha, self))
 
 
 def _fitting(number: Any, x: Any) -> Any:
@@ -66,7 +69,7 @@ def _fitting(number: Any, x: Any) -> Any:
 
 def _rsub(self: Any, other: Any, alpha: Any = 1) -> Any:
     """``other - alpha * self``."""
-    return np.subtract(_fitting(other, self), _times(self, alpha))
+    return np.subtract(_fitting(other, self), _times(self, alpha, other))
 
 
 def conj(x: Any) -> Any:

@@ -58,19 +58,41 @@ def _slices_of(self: Any, dim: int, index: Any, source: Any, name: str) -> Any:
     if name == "index_copy" and index.dtype != np.int64:
         raise RuntimeError(f"index_copy_(): Expected a long tensor for index, but got {scalar_name(index.dtype)}")
     _same(name, self, source)
+    _check_dimensions(name, self, index, source)
     axis = (*axes_of(dim, self.ndim), 0)[0]
     lines, whole = at_least_1d(source), at_least_1d(self)
     if lines.ndim != whole.ndim or any(n != m for d, (n, m) in enumerate(zip(lines.shape, whole.shape, strict=True))
                                        if d != axis):  # fmt: skip
-        raise RuntimeError(
-            f"{name}(): source tensor shape must match self tensor shape, excluding the specified dimension. Got "
-            f"self.shape = {list(self.shape)} source.shape = {list(source.shape)}"
-        )
+        raise _other_shape(name, self, source)
     if lines.shape[axis] != index.size:
         raise (IndexError if name == "index_copy" else RuntimeError)(
             f"{name}(): Number of indices ({index.size}) should be equal to source.size(dim) ({lines.shape[axis]})"
         )
     return lines
+
+
+def _other_shape(name: str, self: Any, source: Any) -> RuntimeError:
+    return RuntimeError(
+        f"{name}(): source tensor shape must match self tensor shape, excluding the specified dimension. Got "
+        f"self.shape = {list(self.shape)} source.shape = {list(source.shape)}"
+    )
+
+
+def _check_dimensions(name: str, self: Any, index: Any, source: Any) -> None:
+    """A source without dimensions stands for one slice; ``index_copy`` alone takes one slice for no dimension."""
+    if not source.ndim and index.size != 1:
+        raise IndexError(
+            f"index_copy_(): When source is scalar, index should have one element (got {index.size})"
+            if name == "index_copy"
+            else f"{name}(): Dimension specified as 0 but tensor has no dimensions (the source of {index.size} slices)"
+        )
+    if name == "index_copy" and self.ndim != source.ndim and self.ndim and source.ndim:
+        raise IndexError(
+            "index_copy_(): When source and destination are not scalars, their dimensionality must match. Source "
+            f"dimensionality ({source.ndim}), destination dimensionality ({self.ndim})"
+        )
+    if name != "index_copy" and bool(source.ndim) != bool(self.ndim):
+        raise _other_shape(name, self, source)
 
 
 def _index_add(self: Any, dim: int, index: Any, source: Any, alpha: Any = 1) -> Any:
@@ -239,8 +261,13 @@ def _take(self: Any, index: Any) -> Any:
 
 def _put(self: Any, index: Any, source: Any, accumulate: bool = False) -> Any:
     """A copy with ``source`` written (or added) at flat places."""
-    if source.size != index.size:
+    if source.dtype != self.dtype:
         raise RuntimeError(
+            "put_(): self and source expected to have the same dtype, but got self.dtype = "
+            f"{scalar_name(self.dtype)} and source.dtype = {scalar_name(source.dtype)}"
+        )
+    if source.size != index.size:
+        raise IndexError(
             f"put_(): Expected source and index to have the same number of elements, but got source.numel() = "
             f"{source.size}, index.numel() = {index.size}"
         )

@@ -9,7 +9,7 @@ import numpy as np
 from ..execution.fit import is_expandable_to
 from ..table.op import linear, multilinear
 from ..table.registry import F
-from .elementwise import conj
+from .elementwise import check_factor, conj
 from .matrix_products import bmm, mv, outer, product_added_jvp, require, require_vectors, scaled
 from .reduce import axes_of
 
@@ -83,6 +83,8 @@ multilinear(
 def _addr(self: Any, vec1: Any, vec2: Any, beta: Any = 1, alpha: Any = 1) -> Any:
     for name, v in (("vec1", vec1), ("vec2", vec2)):
         require(v.ndim == 1, f"addr: Expected 1-D argument {name}, but got {v.ndim}-D")
+    for name, factor in (("beta", beta), ("alpha", alpha)):
+        check_factor(name, factor, self.dtype.kind)
     return _plus(self, outer(vec1, vec2), beta, alpha)
 
 

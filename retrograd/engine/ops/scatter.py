@@ -30,7 +30,8 @@ def places(self: Any, dim: int, index: Any, name: str) -> Any:
     check_index(name, index)
     axis = (*axes_of(dim, self.ndim), 0)[0]
     if max(self.ndim, 1) != max(index.ndim, 1) and index.size:
-        raise RuntimeError("Index tensor must have the same number of dimensions as input tensor")
+        target = "input" if name == "gather" else "self"
+        raise RuntimeError(f"Index tensor must have the same number of dimensions as {target} tensor")
     whole = self.reshape(1) if not self.ndim else self
     at = index.reshape(1) if not index.ndim else index
     for d in range(whole.ndim):
@@ -70,27 +71,30 @@ linear("_gather_backward", _gather_backward, tensors="g index", g=lambda g, dim,
 # -- scatter
 
 
-def _source(src: Any, index: Any, dtype: Any) -> Any:
-    """The part of a source that the index reaches."""
-    if not isinstance(src, np.ndarray) or src.ndim == 0:
-        return np.asarray(src).astype(dtype, copy=False)
-    for d, (n, m) in enumerate(zip(index.shape, src.shape, strict=False)):
-        if n > m:
-            raise RuntimeError(
-                f"Expected index {list(index.shape)} to be no larger than src {list(src.shape)} at dimension {d}"
-            )
-    return src[tuple(slice(n) for n in index.shape)]
+def _source(self: Any, dim: int, index: Any, src: Any) -> Any:
+    """The part of a source that the index reaches (0-d tensors count as 1-d); an empty index reaches nothing."""
+    if not index.size:
+        return np.zeros((0,), self.dtype)
+    at, whole = at_least_1d(index), at_least_1d(src)
+    if at.ndim != whole.ndim:
+        raise RuntimeError("Index tensor must have the same number of dimensions as src tensor")
+    if any(n > m for n, m in zip(at.shape, whole.shape, strict=True)):
+        raise RuntimeError(
+            f"Expected index {list(index.shape)} to be no larger than self {list(self.shape)} apart from dimension "
+            f"{dim} and to be no larger size than src {list(src.shape)}"
+        )
+    return whole[tuple(slice(n) for n in at.shape)]
 
 
 def _check_source(name: str, self: Any, src: Any) -> None:
-    if isinstance(src, np.ndarray) and src.dtype != self.dtype:
+    if src.dtype != self.dtype:
         raise RuntimeError(f"{name}(): Expected self.dtype to be equal to src.dtype")
 
 
 def _scatter(self: Any, dim: int, index: Any, src: Any) -> Any:
     _check_source("scatter", self, src)
     out = np.array(self)
-    at_least_1d(out)[places(self, dim, index, "scatter")] = _source(src, index, self.dtype)
+    at_least_1d(out)[places(self, dim, index, "scatter")] = _source(self, dim, index, src)
     return out
 
 
@@ -100,6 +104,16 @@ def _scatter_number(self: Any, dim: int, index: Any, value: Any) -> Any:
     return out
 
 
+def _narrowed(src: Any, index: Any) -> Any:
+    """The part of a source that the index reached, in the shape of the index."""
+    have = tuple(raw(index).shape)
+    if tuple(src.shape) == have:
+        return src
+    for d, n in enumerate((have or (1,)) if src.shape else ()):
+        src = F._slice(src, d, 0, n)
+    return F.reshape(src, have)
+
+
 def _widened(g: Any, index: Any, sizes: Any) -> Any:
     """Gradients of the part that the index reached, zeros for the rest of the source."""
     have = tuple(raw(index).shape)
@@ -107,7 +121,9 @@ def _widened(g: Any, index: Any, sizes: Any) -> Any:
         return g
     if not sizes:
         return F.sum(g)
-    return F.constant_pad_nd(g, [p for n, m in zip(sizes[::-1], have[::-1], strict=True) for p in (0, n - m)])
+    have = have or (1,) if 0 not in have else (0,) * len(sizes)
+    padding = [p for n, m in zip(sizes[::-1], have[::-1], strict=True) for p in (0, n - m)]
+    return F.constant_pad_nd(F.reshape(g, have), padding)
 
 
 def _source_back(g: Any, dim: int, index: Any, src_sizes: Any) -> Any:
@@ -125,7 +141,7 @@ def _scatter_add(self: Any, dim: int, index: Any, src: Any) -> Any:
     """A copy with ``src`` added at the places that ``index`` names."""
     _check_source("scatter", self, src)
     out = np.array(self)
-    np.add.at(at_least_1d(out), places(self, dim, index, "scatter_add"), _source(src, index, self.dtype))
+    np.add.at(at_least_1d(out), places(self, dim, index, "scatter_add"), _source(self, dim, index, src))
     return out
 
 
@@ -173,8 +189,7 @@ def _scatter_reduce(self: Any, dim: int, index: Any, src: Any, reduce: str, incl
     out = np.array(self)
     where = places(self, dim, index, "scatter_reduce")
     if index.size:
-        values = np.broadcast_to(_source(src, index, self.dtype), index.shape)
-        reduced_at(at_least_1d(out), where, at_least_1d(values), reduce, include_self)
+        reduced_at(at_least_1d(out), where, _source(self, dim, index, src), reduce, include_self)
     return out
 
 
@@ -220,11 +235,10 @@ def _scatter_reduce_back(
     g: Any, needs: Any, self: Any, dim: int, index: Any, src: Any, reduce: str, include_self: bool, result: Any
 ) -> Any:
     """Gradients of ``self`` and ``src``, shared among equal elements for ``amax`` and ``amin``."""
+    if not raw(index).size:
+        return g, F.zeros_like(src)
     sizes = tuple(src.shape)
-    reached = tuple(raw(index).shape)
-    if sizes != reached:
-        for d, n in enumerate(reached):
-            src = F._slice(src, d, 0, n)
+    src = _narrowed(src, index)
     ops = (
         lambda x: F.gather(x, dim, index),
         lambda x, y: F.scatter_add(x, dim, index, y),
@@ -244,8 +258,8 @@ def _scatter_with(self: Any, dim: int, index: Any, src: Any, reduce: str) -> Any
     out = np.array(self)
     where = places(self, dim, index, "scatter")
     if index.size:
-        values = np.broadcast_to(_source(src, index, self.dtype), index.shape)
-        _REDUCE[reduce].at(at_least_1d(out), where, at_least_1d(values))
+        source = _source(self, dim, index, src) if isinstance(src, np.ndarray) else src
+        _REDUCE[reduce].at(at_least_1d(out), where, source)
     return out
 
 

@@ -191,6 +191,8 @@ linear("t", _t, node="TBackward0", view=True, self=lambda g: F.t(g))
 
 def _unsqueeze(self: Any, dim: int) -> Any:
     axis = axes_of(dim, self.ndim + 1)[0]
+    if axis == self.ndim and not self.flags.c_contiguous:  # where NumPy and PyTorch choose other strides
+        return np.lib.stride_tricks.as_strided(self, (*self.shape, 1), (*self.strides, self.itemsize))
     return np.expand_dims(self, axis)
 
 

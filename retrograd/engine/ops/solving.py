@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from ..calls.refusals import refuse_kind
 from ..table.op import function
 from ..table.registry import F
 from .elementwise import conj
@@ -28,8 +29,23 @@ def check_square(name: str, a: Any) -> None:
     check_dtype(name, a)
 
 
+_KERNELS = {
+    "linalg.lu_factor": "lu_cpu", "linalg.eigh": "linalg_eigh_cpu", "cholesky": "cholesky_cpu", "geqrf": "geqrf_cpu",
+    "cholesky_inverse": "cholesky_inverse_out_cpu", "linalg.solve_triangular": "triangular_solve_cpu",
+}  # fmt: skip
+"""Functions that leave it to their kernels to refuse a dtype."""
+_KERNELS_OF_FLOATS = _KERNELS | {
+    "linalg.det": "lu_cpu", "linalg.solve": "lu_cpu", "linalg.qr": "geqrf_cpu", "linalg.svd": "linalg_svd_cpu",
+    "linalg.eig": "linalg_eig_out_cpu", "linalg.cholesky": "cholesky_cpu",
+}  # fmt: skip
+"""Those that look at integers themselves and leave half precision to their kernels, too."""
+
+
 def check_dtype(name: str, a: Any) -> None:
-    """``RuntimeError`` for dtypes that linear algebra does not take."""
+    """``RuntimeError`` for dtypes that linear algebra does not take, or the kernel's ``NotImplementedError``."""
+    kernel = (_KERNELS_OF_FLOATS if a.dtype.kind == "f" else _KERNELS).get(name)
+    if kernel is not None:
+        refuse_kind(kernel, a.dtype, "wc")
     if a.dtype.kind not in "fc" or a.dtype.itemsize < 4:
         kind = (
             "Low precision dtypes not supported."

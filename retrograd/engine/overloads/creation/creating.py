@@ -10,6 +10,7 @@ import numpy as np
 from ... import observe
 from ...aliasing.strided import Geometry, zeros_like_layout
 from ...calls.out_argument import created_into
+from ...calls.refusals import size_mismatch
 from ...switches.state import STATE
 from ...table.public import SETTERS, check_tensor, property_, public
 from ...table.registry import F
@@ -316,6 +317,10 @@ def _check_alike(name: str, input: Any, other: Any) -> None:  # noqa: A002
     check_tensor(name, other, 2, "other")
     if input._sig.numpy != other._sig.numpy:
         raise RuntimeError(f"{input.dtype} did not match {other.dtype}")
+    try:
+        np.broadcast_shapes(input.shape, other.shape)
+    except ValueError as error:
+        raise size_mismatch([input.shape, other.shape], error) from None
 
 
 def _set_part(part: str) -> Callable[[Any, Any], None]:

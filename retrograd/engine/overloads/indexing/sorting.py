@@ -12,6 +12,8 @@ from ...return_types import named
 from ...table.public import check_tensor, public
 from ...table.registry import F
 from ...tensors.base import TensorBase, wrap
+from ...tensors.convert import checked_dim
+from ...tensors.dtypes import scalar_name
 
 
 def _arguments(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[int, bool, Any]:
@@ -69,12 +71,19 @@ def _chosen(found: Any, return_inverse: bool, return_counts: bool) -> Any:
     return (values, *extras) if extras else values
 
 
+def _check_slices(input: Any, dim: Any) -> None:  # noqa: A002
+    """``RuntimeError`` where ``dim`` counts slices of no elements."""
+    if dim is not None and 0 in (n for d, n in enumerate(input.shape) if d != checked_dim(dim, input.ndim)):
+        raise RuntimeError("There are 0 sized dimensions, and they aren't selected, so unique cannot be applied")
+
+
 @public("unique")
 def unique(
     input: Any, sorted: bool = True, return_inverse: bool = False, return_counts: bool = False, dim: Any = None  # noqa: A002
 ) -> Any:  # fmt: skip
     """Distinct elements (or slices of ``dim``) in order."""
     check_tensor("unique", input)
+    _check_slices(input, dim)
     row = F._unique if dim is None else F._unique_dim
     return _chosen(row(input, dim), return_inverse, return_counts)
 
@@ -85,6 +94,7 @@ def unique_consecutive(
 ) -> Any:  # fmt: skip
     """Elements (or slices of ``dim``) without repetitions of their predecessors."""
     check_tensor("unique_consecutive", input)
+    _check_slices(input, dim)
     return _chosen(F._unique_consecutive(input, dim), return_inverse, return_counts)
 
 
@@ -122,6 +132,11 @@ def searchsorted(
     array = sorted_sequence._array
     refuse_complex("searchsorted", array)
     if sorter is not None:
+        if sorter._sig.numpy != np.int64:
+            raise RuntimeError(
+                "torch.searchsorted(): sorter must be a tensor of long dtype but got dtype "
+                f"{scalar_name(sorter._sig.numpy)}"
+            )
         array = np.take_along_axis(array, sorter._array, -1)
     values = input._array if isinstance(input, TensorBase) else np.asarray(input)
     refuse_complex("searchsorted", values)

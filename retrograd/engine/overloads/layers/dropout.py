@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from ...aliasing.inplace import call_inplace
+from ...calls.refusals import refuse
 from ...random import rng_of
 from ...table.public import NN, check_tensor, public
 from ...table.registry import OPS, F
@@ -102,15 +103,23 @@ for _dims in (1, 2, 3):
     public(f"dropout{_dims}d", namespace=NN)(_channels(_dims))
 
 
+def _check_torch_form(x: Any, p: float, *, features: bool = False) -> None:
+    """Outside of ``nn.functional`` a wrong probability is a ``RuntimeError``, as are channels that there are not."""
+    refuse(not 0 <= p <= 1, f"dropout probability has to be between 0 and 1, but got {p}")
+    refuse(features and x.ndim < 2, "Feature dropout requires at least 2 dimensions in the input")
+
+
 def _torch_form(name: str, drop: Any, **facts: bool) -> None:
     """``torch.dropout(input, p, train)`` and its in-place form."""
 
     def call(input: Any, p: float, train: bool) -> Any:  # noqa: A002
         """Dropout of the given kind."""
+        _check_torch_form(input, p, **facts)
         return drop(input, p, train, **facts)
 
     def call_in_place(input: Any, p: float, train: bool) -> Any:  # noqa: A002
         """In-place dropout of the given kind."""
+        _check_torch_form(input, p, **facts)
         return drop(input, p, train, inplace=True, **facts)
 
     public(name, method=False)(call)

@@ -83,6 +83,7 @@ def _bag_numbers(input: Any, offsets: Any, include_last: bool) -> tuple[Any, Any
         raise ValueError(f"input has to be 1D or 2D Tensor, but got Tensor of dimension {indices.ndim}")
     if offsets is None:
         raise ValueError("offsets has to be a 1D Tensor but got None")
+    refuse(offsets.ndim != 1, f"offsets has to be a 1D Tensor, but got Tensor of dimension {offsets.ndim}")
     starts = offsets._array[:-1] if include_last else offsets._array
     refuse(starts.size > 0 and starts[0] != 0, "offsets[0] has to be 0, i.e., the first sequence in the mini-batch has "
            f"to start from position 0. However, got {int(starts[0]) if starts.size else 0}")  # fmt: skip

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ...aliasing.inplace import bump_version
-from ...calls.refusals import refuse
+from ...calls.refusals import refuse, refuse_kind
 from ...ops.normalization import batch_statistics
 from ...table.public import NAMESPACES, NN, check_tensor, public
 from ...table.registry import F
@@ -174,6 +174,7 @@ def rms_norm(input: Any, normalized_shape: Any, weight: Any = None, eps: Any = N
     """The last dimensions divided by their root mean square, scaled by ``weight``."""
     check_tensor("rms_norm", input)
     shape = _normalized_shape(input, normalized_shape, weight=weight)
+    refuse_kind("rms_norm", input._sig.numpy, "fc")
     epsilon = float(np.finfo(input._sig.numpy).eps) if eps is None else eps
     axes = tuple(range(-len(shape), 0))
     half = input._sig.numpy == np.float16
@@ -183,8 +184,20 @@ def rms_norm(input: Any, normalized_shape: Any, weight: Any = None, eps: Any = N
     return out.type_as(input) if half else out
 
 
-for _norm in (layer_norm, group_norm, rms_norm):
+for _norm in (layer_norm, rms_norm):
     public(_norm.__name__, namespace=NN)(public(_norm.__name__, method=False)(_norm))
+public("group_norm", method=False)(group_norm)
+
+
+@public("group_norm", namespace=NN)
+def group_norm_of_several(
+    input: Any, num_groups: int, weight: Any = None, bias: Any = None, eps: float = 1e-05  # noqa: A002
+) -> Any:  # fmt: skip
+    """Groups of channels of each sample normalised; a group of a single value has no spread (``ValueError``)."""
+    normalised = group_norm(input, num_groups, weight, bias, eps)
+    if input.shape[0] * input.shape[1] // num_groups * math.prod(input.shape[2:]) == 1:
+        raise ValueError(f"Expected more than 1 value per channel when training, got input size {list(input.shape)}")
+    return normalised
 
 
 @public("local_response_norm", namespace=NN)

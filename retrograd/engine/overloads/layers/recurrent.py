@@ -9,6 +9,7 @@ from ...calls.refusals import refuse
 from ...table.public import check_tensor, public
 from ...table.registry import F
 from ...tensors.base import TensorBase
+from ...tensors.dtypes import scalar_name
 from .dropout import dropout
 from .embedding import linear
 from .packed_recurrent import run_packed
@@ -25,6 +26,10 @@ def _check_cell(x: Any, hidden: Any, weights: tuple[Any, Any], factor: int) -> N
     """``RuntimeError`` unless ``(N, in)``, ``(N, h)`` and weights ``(factor * h, in)``, ``(factor * h, h)`` fit."""
     w_ih, w_hh = weights
     refuse(x.ndim not in (1, 2), f"Expected input to be 1D or 2D, got {x.ndim}D instead")
+    refuse(
+        factor > 1 and x._sig.numpy.kind in "iub",
+        f"result type Float can't be cast to the desired output type {scalar_name(x._sig.numpy)}",
+    )
     refuse(
         x.shape[-1] != w_ih.shape[1], f"input has inconsistent input_size: got {x.shape[-1]} expected {w_ih.shape[1]}"
     )

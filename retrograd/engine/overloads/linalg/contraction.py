@@ -79,6 +79,11 @@ def _labels(term: str) -> list[Any]:
 @public("einsum", method=False)
 def einsum(*operands: Any) -> Any:
     """Products of tensors summed over the indices that an equation names."""
+    if len(operands) < 2:
+        raise ValueError(
+            "einsum(): must specify the equation string and at least one operand, or at least one operand and its "
+            "subscripts list"
+        )
     terms, output, tensors = _equation(operands)
     for i, t in enumerate(tensors):
         if not isinstance(t, TensorBase):
@@ -330,7 +335,9 @@ def multi_dot(tensors: Any) -> Any:
 @public("chain_matmul", method=False, out=True)
 def chain_matmul(*matrices: Any) -> Any:
     """``linalg.multi_dot`` under its old name."""
-    for t in matrices:
+    for i, t in enumerate(matrices):
+        if not isinstance(t, TensorBase):
+            raise TypeError(f"expected Tensor as element {i} in argument 0, but got {type_name_of(t)}")
         if t.ndim != 2:
             raise RuntimeError(f"Tensor dimension is {t.ndim}, expected 2 instead.")
     return matrices[0] if len(matrices) == 1 else multi_dot(matrices)
@@ -346,12 +353,15 @@ def cross(input: Any, other: Any, dim: Any = None) -> Any:  # noqa: A002
         dim = next((d for d, n in enumerate(input.shape) if n == 3), None)
         if dim is None:
             raise RuntimeError("no dimension of size 3 in input")
-    return F._cross(input, other, dim)
+    return linalg_cross(input, other, dim=dim)
 
 
 @public("cross", namespace="linalg", out=True)
 def linalg_cross(input: Any, other: Any, *, dim: int = -1) -> Any:  # noqa: A002
     """Cross product along ``dim``."""
+    if input._sig.numpy != other._sig.numpy:
+        found = scalar_name(other._sig.numpy)
+        raise RuntimeError(f"expected scalar type {scalar_name(input._sig.numpy)} but found {found}")
     return F._cross(input, other, dim)
 
 

@@ -154,6 +154,11 @@ def ormqr(input: Any, tau: Any, other: Any, left: bool = True, transpose: bool =
     if tau.shape[-1] != min(other.shape[across], input.shape[-1]):
         raise RuntimeError(f"{name}: tau.shape[-1] must be equal to min(other.shape[{across}], input.shape[-1])")
     _check_reflections(name, input, tau)
+    if other._sig.numpy != input._sig.numpy:
+        raise RuntimeError(
+            f"{name}: Expected input and other to have the same dtype, but input has dtype"
+            f"{scalar_name(input._sig.numpy)} and other has dtype {scalar_name(other._sig.numpy)}"
+        )
     refuse_kind("ormqr_cpu", input._sig.numpy, "wc")
     eye = np.broadcast_to(np.eye(m, dtype=input._sig.numpy), (*input.shape[:-2], m, m))
     q = _reflected(input, tau, wrap(eye.copy()))

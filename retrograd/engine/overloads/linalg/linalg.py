@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -14,6 +15,7 @@ from ...return_types import named
 from ...table.public import NAMESPACES, public
 from ...table.registry import F
 from ...tensors.base import TensorBase, wrap
+from ...tensors.dtypes import scalar_name
 
 
 def _number(value: Any) -> Any:
@@ -29,6 +31,14 @@ def _first_zero_pivot(A: Any) -> Any:  # noqa: N803
     """Which pivot (counted from 1) is zero; 0 for matrices that have an inverse."""
     pivots = np.diagonal(F._lu_factor(A.detach())[0]._array, axis1=-2, axis2=-1) == 0
     return wrap(np.where(pivots.any(-1), pivots.argmax(-1) + 1, 0).astype(np.int32))
+
+
+def _where_it_went_well(info: Any, A: Any, compute: Callable[[Any], Any]) -> Any:  # noqa: N803
+    """What is computed of each matrix; NaN for those that ``info`` complains of."""
+    failed = info != 0
+    eye = wrap(np.eye(A.shape[-1], dtype=A._sig.numpy))
+    found = compute(F._where(failed[..., None, None], eye, A))
+    return F.masked_fill(found, failed.reshape((*failed.shape, *(1,) * (found.ndim - failed.ndim))), math.nan)
 
 
 # -- systems of equations
@@ -48,7 +58,8 @@ def solve_ex(A: Any, B: Any, *, left: bool = True, check_errors: bool = False) -
     except LinAlgError:
         if check_errors:
             raise
-    return named("linalg_solve_ex", wrap(np.full(B.shape, np.nan, B._sig.numpy)), _first_zero_pivot(A))
+    info = _first_zero_pivot(A)
+    return named("linalg_solve_ex", _where_it_went_well(info, A, lambda good: F._solve(good, B, left)), info)
 
 
 @public("solve_triangular", namespace="linalg", out=True)
@@ -81,7 +92,8 @@ def inv_ex(A: Any, *, check_errors: bool = False) -> Any:  # noqa: N803
     except LinAlgError:
         if check_errors:
             raise
-    return named("linalg_inv_ex", wrap(np.full(A.shape, np.nan, A._sig.numpy)), _first_zero_pivot(A))
+    info = _first_zero_pivot(A)
+    return named("linalg_inv_ex", _where_it_went_well(info, A, F._inv), info)
 
 
 @public("pinv", namespace="linalg", out=True)
@@ -107,12 +119,10 @@ def lstsq(A: Any, B: Any, rcond: Any = None, *, driver: str | None = None) -> An
     right = F.unsqueeze(B, -1) if vector else B
     found = F._lstsq(A, right, _number(rcond))
     empty = wrap(np.zeros(0, np.int64))
-    residuals = wrap(np.zeros(0, right._sig.numpy))
+    values = residuals = wrap(np.zeros(0, np.abs(A._array[..., :0]).dtype))
     m, n = A.shape[-2:]
     if m > n and driver not in (None, "gelsy"):
-        rest = np.matmul(A._array, found._array) - right._array
-        residuals = wrap((np.abs(rest) ** 2).sum(-2))
-    values = wrap(np.zeros(0, np.abs(A._array[..., :0]).dtype))
+        residuals = (F._matmul(A, found) - right).abs().pow(2).sum(-2)
     if driver != "gels":
         ranks = np.linalg.matrix_rank(A._array)
         empty = wrap(np.asarray(ranks, np.int64))
@@ -199,8 +209,8 @@ def cholesky_ex(A: Any, *, upper: bool = False, check_errors: bool = False) -> A
         if check_errors:
             raise
     orders = [0 if is_positive_definite(m) else bad_minor(m) for m in A._array.reshape(-1, *A.shape[-2:])]
-    nan = wrap(np.full(A.shape, np.nan, A._sig.numpy))
-    return named("linalg_cholesky_ex", nan, wrap(np.reshape(orders, A.shape[:-2]).astype(np.int32)))
+    info = wrap(np.reshape(orders, A.shape[:-2]).astype(np.int32))
+    return named("linalg_cholesky_ex", _where_it_went_well(info, A, lambda good: F._cholesky_ex(good, upper)), info)
 
 
 @public("cholesky", out=True)
@@ -215,6 +225,11 @@ def cholesky_solve(input: Any, input2: Any, upper: bool = False) -> Any:  # noqa
     for name, t in (("b", input), ("u", input2)):
         if t.ndim < 2:
             raise RuntimeError(f"{name} should have at least 2 dimensions, but has {t.ndim} dimensions instead")
+    if input._sig.numpy != input2._sig.numpy:
+        raise RuntimeError(
+            "Expected b and A to have the same dtype, but found b of type "
+            f"{scalar_name(input._sig.numpy)} and A of type {scalar_name(input2._sig.numpy)} instead."
+        )
     if input2.shape[-1] == input2.shape[-2] != input.shape[-2]:
         raise RuntimeError(
             f"Incompatible matrix sizes for cholesky_solve: each A matrix is {input2.shape[-1]} by {input2.shape[-1]} "

@@ -68,6 +68,8 @@ def matrix_norm(
 
 def nuclear_norm(input: Any, dim: Any = None, keepdim: bool = False) -> Any:  # noqa: A002
     """Sum of the singular values."""
+    if isinstance(dim, bool):  # nuclear_norm(input, keepdim)
+        dim, keepdim = None, dim
     return matrix_norm(input, "nuc", (-2, -1) if dim is None else dim, keepdim)
 
 

@@ -58,7 +58,7 @@ def mse_loss(
     reduction = reduction_of(reduction, size_average, reduce)
     x, y = same_shapes("mse_loss", input, target)
     if weight is not None:
-        return weighted(F._mse_loss(x, y, "none"), weight, reduction)
+        return weighted((x - y).pow(2), weight, reduction)
     return F._mse_loss(x, y, reduction)
 
 

@@ -26,6 +26,7 @@ def hinge_embedding_loss(
     reduction = reduction_of(reduction, size_average, reduce)
     check_tensor("hinge_embedding_loss", input)
     nothing = F.zeros_like(input)
+    margin = int(margin) if input._sig.numpy.kind in "iu" else margin
     apart = F._where(target != 1, _positive(margin - input), nothing)
     return reduced(apart + F._where(target != -1, input, nothing), reduction)
 

@@ -24,10 +24,10 @@ def diff(input: Any, n: int = 1, dim: int = -1, prepend: Any = None, append: Any
     if n < 0:
         raise RuntimeError(f"order must be non-negative but got {n}")
     axis = checked_dim(dim, input.ndim)
+    if n == 0:
+        return F.zeros_like(input).add_(input)
     parts = [t for t in (prepend, input, append) if t is not None]
     t = F.cat(parts, axis) if len(parts) > 1 else input
-    if n == 0:
-        return F.zeros_like(t).add_(t)
     subtract = F.logical_xor if t._sig.numpy.kind == "b" else F.sub
     for _ in range(n):
         size = t.shape[axis]

@@ -222,6 +222,8 @@ def norm(input: Any, p: Any = "fro", dim: Any = None, keepdim: bool = False, dty
 @public("frobenius_norm", method=False, out=True)
 def frobenius_norm(input: Any, dim: Any, keepdim: bool = False) -> Any:  # noqa: A002
     """The square root of the sum of squares."""
+    if not isinstance(dim, int) and len(dim) > 2:
+        raise RuntimeError(f"Expected at most 2 dimensions, but got {len(dim)} dimensions instead.")
     return F._vector_norm(input, 2.0, dim, keepdim)
 
 

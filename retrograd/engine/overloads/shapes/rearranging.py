@@ -79,6 +79,17 @@ def repeat_interleave(
     input: Any = None, repeats: Any = None, dim: Any = None, *, output_size: Any = None  # noqa: A002
 ) -> Any:  # fmt: skip
     """Each element repeated, along ``dim`` or flat; ``repeats`` is a number or a tensor of counts."""
+    found = _repeated(input, repeats, dim)
+    axis = 0 if dim is None or not found.ndim else dim
+    if output_size is not None and output_size != found.shape[axis]:
+        raise RuntimeError(
+            f"repeat_interleave: Invalid output_size, expected {found.shape[axis]} but got {output_size}: allocated "
+            "size does not match required size"
+        )
+    return found
+
+
+def _repeated(input: Any, repeats: Any, dim: Any) -> Any:  # noqa: A002
     if repeats is None or input is None:
         counts = (repeats if input is None else input)._array
         return wrap(np.repeat(np.arange(counts.size), counts))
@@ -333,6 +344,8 @@ def broadcast_shapes(*shapes: Any) -> Any:
 def meshgrid(*tensors: Any, indexing: str | None = None) -> Any:
     """Grids of coordinates; ``indexing`` is ``"ij"`` (the default) or ``"xy"``."""
     listed = _listed(tensors)
+    if not listed:
+        raise RuntimeError("meshgrid expects a non-empty TensorList")
     if indexing not in (None, "ij", "xy"):
         raise RuntimeError(f'torch.meshgrid: indexing must be one of "xy" or "ij", but received: {indexing}')
     if len({t._sig.numpy for t in listed}) > 1:

@@ -188,6 +188,10 @@ def as_strided(input: Any, size: Any, stride: Any, storage_offset_: int | None =
 def _check_window(t: Any, size: tuple[int, ...], stride: tuple[int, ...], offset: int) -> None:
     if len(size) != len(stride):
         raise RuntimeError("mismatch in length of strides and shape")
+    if any(n < 0 for n in size):
+        raise RuntimeError(
+            f"Storage size calculation overflowed with sizes={list(size)} and strides={list(stride)}: negative size"
+        )
     if any(s < 0 for s in stride) or offset < 0:
         raise RuntimeError(f"as_strided: Negative strides are not supported at the moment, got strides: {list(stride)}")
     check_extent(size, stride, offset, Geometry.of(storage_of(t).root, 0).extent())

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from ...calls.refusals import refuse
+from ...calls.refusals import refuse, refuse_kind
 from ...kernels.sliding import Sizes, sizes_of, transposed_size, window_count, window_span
 from ...table.public import NN, check_tensor, public
 from ...table.registry import F
@@ -130,6 +130,7 @@ def _transposed(
     name = f"conv_transpose{dims}d"
     check_tensor(name, x)
     check_tensor(name, weight, 2, "weight")
+    refuse_kind(f"slow_conv_transpose{3 if dims == 3 else 2}d_out_cpu", x._sig.numpy, "fcl")
     x, had_batch = batched(x, dims, name)
     stride, dilation = sizes_of(stride, dims, "stride"), sizes_of(dilation, dims, "dilation")
     padding, extra = sizes_of(padding, dims, "padding"), sizes_of(output_padding, dims, "output_padding")

@@ -54,6 +54,7 @@ def _check_repeated(x: Any, amounts: tuple[int, ...], mode: str) -> None:
 @public("constant_pad_nd", method=False)
 def constant_pad_nd(input: Any, pad: Any, value: Any = 0) -> Any:  # noqa: A002
     """A border of ``value`` around the last dimensions; negative numbers cut off."""
+    refuse(len(pad) % 2 == 1, f"Length of pad must be even but instead it equals {len(pad)}")
     refuse(
         len(pad) > 2 * input.ndim,
         f"Length of pad should be no more than twice the number of dimensions of the input. Pad length is {len(pad)} "

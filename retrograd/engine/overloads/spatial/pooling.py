@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ...calls.refusals import refuse
+from ...calls.refusals import refuse, refuse_kind
 from ...kernels.sliding import Sizes, sizes_of, window_span
 from ...random import rng_of
 from ...table.public import NN, check_tensor, public
@@ -82,6 +82,8 @@ def _max_pool_of(dims: int) -> Any:
         asked = _asked(stride, dims, ceil_mode)
         if dims > 1:
             return _max_pool(input, how, f"_MaxPool{dims}DWithIndices", return_indices, asked)
+        if not return_indices:
+            refuse_kind("max_pool1d_impl", input._sig.numpy, "f")
         flat = tuple((lone, *sizes) for lone, sizes in zip((1, 1, 0, 1, 1), how, strict=True))
         asked = flat[1], ceil_mode
         found = _max_pool(F.unsqueeze(input, -2), flat, "_MaxPool2DWithIndices", return_indices, asked)
@@ -169,6 +171,7 @@ def _adaptive_avg_of(dims: int) -> Any:
 def _adaptive_max(x: Any, size: Sizes, indices: bool) -> Any:
     """Even divisions are ordinary pools, which are much faster."""
     dims, spatial = len(size), x.shape[-len(size) :]
+    refuse_kind("adaptive_max_pool2d" if dims == 2 else "adaptive_max_pool3d_cpu", x._sig.numpy, "f")
     if all(m and n % m == 0 for n, m in zip(spatial, size, strict=True)) and x.numel():
         kernel = tuple(n // m for n, m in zip(spatial, size, strict=True))
         how = (kernel, kernel, (0,) * dims, (1,) * dims, size)

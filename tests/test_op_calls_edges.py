@@ -1,0 +1,126 @@
+"""Single calls at the edge of what operators take: answered, or refused with the same type of error, as by PyTorch."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+import pytest
+
+import retrograd
+
+torch = pytest.importorskip("torch")
+
+CALLS = {
+    "kinds of numbers": """
+        torch.tensor([True]) << 2 | torch.tensor([True]).bitwise_right_shift(1) | a.add(1, alpha=True)
+        a.sub(1, alpha=True) | i.add(1, alpha=.5) | i.add(1, alpha=1j) | torch.addr(m, a, a, alpha=True)
+        torch.addr(im, i, i, beta=.5) | torch.addr(im, i, i, alpha=.5) | F.mse_loss(i, i, weight=i)
+        F.mse_loss(a * 1j, a, weight=a)
+        F.hinge_embedding_loss(i, torch.tensor([1, -1]), margin=1.5, reduction='none') | torch.rms_norm(im, [2])
+        torch.lstm_cell(im, (im, im), im.repeat(4, 1), im.repeat(4, 1))
+        torch.gru_cell(im, im, im.repeat(3, 1), im.repeat(3, 1))
+    """,
+    "matrices of other dtypes": """
+        torch.linalg.det(m.half()) | torch.linalg.solve(m.half(), m.half()) | torch.linalg.lu_factor(im)
+        torch.linalg.lu(im) | torch.linalg.lu_factor(m.half()) | torch.linalg.qr(m.half()) | torch.linalg.qr(im)
+        torch.linalg.svdvals(m.half()) | torch.linalg.svdvals(im) | torch.linalg.eigh(im)
+        torch.linalg.eigvalsh(m.half()) | torch.linalg.eigvals(m.half()) | torch.linalg.eigvals(im)
+        torch.linalg.cholesky(m.half()) | torch.linalg.cholesky(im) | torch.cholesky_inverse(im)
+        torch.linalg.solve_triangular(im, im, upper=True) | torch.triangular_solve(im, im) | torch.geqrf(im)
+        torch.cholesky_solve(m * 1j, m) | torch.ormqr(m, a, im)
+        torch.cross(torch.ones(3), torch.ones(3, dtype=torch.int64))
+    """,
+    "windows of integers": """
+        F.avg_pool1d(im.int(), 2) | F.avg_pool1d(im, 2) | F.avg_pool2d(im[None].int(), 2) | F.avg_pool2d(im[None], 2)
+        F.avg_pool3d(im[None, None].int(), (1, 2, 2)) | F.max_pool1d(im, 2) | F.max_pool1d(im, 2, return_indices=True)
+        F.max_pool2d(im[None].int(), 2) | F.adaptive_max_pool1d(im, 1) | F.adaptive_max_pool2d(im[None], 1)
+        F.adaptive_max_pool3d(im[None, None], 1) | F.conv_transpose2d(im[None, None].int(), im[None, None].int())
+        F.conv_transpose2d(im[None, None], im[None, None])
+    """,
+    "shapes": """
+        torch.isclose(a, torch.ones(3)) | torch.isclose(m, a) | torch.allclose(a, torch.ones(3))
+        a.as_strided((-1,), (1,)) | torch.nuclear_norm(m, True).shape | a.repeat_interleave(2, output_size=5)
+        a.repeat_interleave(2, output_size=4) | torch.repeat_interleave(a, i, output_size=5)
+        torch.ones(2, 0).unique_consecutive(dim=0) | torch.ones(0, 3).unique(dim=1) | torch.ones(0, 3).unique(dim=0)
+        F.group_norm(torch.ones(1, 2), 2) | F.group_norm(torch.ones(1, 2, 1, 1), 2)
+        torch.group_norm(torch.ones(1, 2), 2) | F.group_norm(m, 2) | a.diff(n=0, prepend=a) | a.hash_tensor()
+        m.t().unsqueeze(-1).stride() | torch.atleast_3d(torch.ones(2, 3).t()).stride()
+        torch.frobenius_norm(m[None], [0, 1, 2]) | torch.constant_pad_nd(a, [1]) | torch.meshgrid([], indexing='ij')
+        torch.feature_dropout(a, .5, True) | torch.dropout(a, 2., True) | F.dropout(a, 2., True)
+        torch.embedding_bag(m, i, im) | torch.einsum(a) | torch.chain_matmul([m]) | torch.put(a, i[:1] * 0, i[:1])
+        torch.searchsorted(a, a, sorter=i.int())
+    """,
+    "truth values into out": """
+        torch.any(a, 0, out=e) | torch.all(a, 0, out=e) | torch.any(a, out=e) | torch.isin(a, 2, out=e)
+        torch.isposinf(a, out=e) | torch.isneginf(a, out=e) | torch.signbit(a, out=e) | torch.eq(a, 1, out=e)
+        torch.any(a, 0, out=e.bool())
+    """,
+    "indices that name nothing, or lines without dimensions": """
+        torch.scatter(a, 0, n, m) | torch.scatter_add(a, 0, n, m) | torch.scatter_reduce(a, 0, n, m, 'sum')
+        torch.gather(m, 0, n) | torch.scatter(a, 0, z, a) | torch.scatter(a, 0, i * 0, s)
+        torch.scatter_add(a, 0, i * 0, s) | torch.scatter(a, 0, i, a[:1]) | torch.scatter_reduce(a, 0, z, s, 'prod')
+        torch.scatter_reduce(s, 0, i[:1] * 0, s, 'amax') | torch.scatter(m, 0, i * 0, a) | torch.index_add(a, 0, z, s)
+        torch.index_add(s, 0, z, s) | torch.index_add(s, 0, z, a[:1]) | torch.index_add(a, 0, n, s)
+        torch.index_copy(a, 0, z, s) | torch.index_copy(m, 0, n, s) | torch.index_copy(a, 0, z, m)
+        torch.put(a, z, a)
+    """,
+}
+"""Expressions separated by bars, by what they are about."""
+
+
+def names_of(engine: Any) -> dict[str, Any]:
+    """What the expressions speak of: ``m`` and ``im`` are matrices, ``s`` and ``z`` 0-d, ``e`` and ``n`` empty."""
+    ones = engine.ones
+    return {
+        "torch": engine, "F": engine.nn.functional, "a": ones(2), "m": ones(2, 2), "i": ones(2, dtype=engine.int64),
+        "im": ones(2, 2, dtype=engine.int64), "e": engine.empty(0), "n": engine.empty(0, dtype=engine.int64),
+        "s": engine.tensor(2.0), "z": engine.tensor(0),
+    }  # fmt: skip
+
+
+def answer(engine: Any, call: str) -> Any:
+    with warnings.catch_warnings(action="ignore"):
+        try:
+            found = eval(call, names_of(engine))
+        except Exception as error:
+            return error
+    return [getattr(t, "tolist", lambda t=t: t)() for t in (found if isinstance(found, tuple) else (found,))]
+
+
+@pytest.mark.parametrize("subject", CALLS)
+def test_calls_at_the_edge(subject: str) -> None:
+    for call in (part.strip() for part in CALLS[subject].replace("\n", "|").split("|") if part.strip()):
+        theirs, ours = answer(torch, call), answer(retrograd, call)
+        if isinstance(theirs, Exception):
+            assert type(theirs).__name__ in [kind.__name__ for kind in type(ours).__mro__], (call, theirs, ours)
+        else:
+            assert ours == theirs, call
+
+
+@pytest.mark.parametrize("where", ["inv_ex", "cholesky_ex", "solve_ex"])
+def test_one_bad_matrix_spoils_only_itself(where: str) -> None:
+    """Values, what is wrong and gradients of a batch whose second matrix is singular and not positive-definite."""
+    matrices = np.array([[[2.0, 0.5], [0.5, 1.0]], [[1.0, 2.0], [2.0, 4.0]], [[3.0, -1.0], [-1.0, 2.0]]])
+    found = []
+    for engine in (torch, retrograd):
+        batch = engine.tensor(matrices, requires_grad=True)
+        values, info = getattr(engine.linalg, where)(*((batch, batch) if where == "solve_ex" else (batch,)))
+        (gradient,) = engine.autograd.grad(values[::2].pow(2).sum(), batch)
+        found.append((info.tolist(), values.detach().numpy()[::2], gradient.numpy()[::2]))
+    assert found[0][0] == found[1][0] == [0, 2, 0]
+    for theirs, ours in zip(found[0][1:], found[1][1:], strict=True):
+        np.testing.assert_allclose(ours, theirs, rtol=1e-9, atol=1e-12)
+
+
+def test_residuals_of_least_squares_are_differentiable() -> None:
+    found = []
+    for engine in (torch, retrograd):
+        a = engine.tensor([[1.0, 2.0], [0.5, -1.0], [3.0, 1.0]], dtype=engine.float64, requires_grad=True)
+        b = engine.tensor([[1.0], [2.0], [-1.0]], dtype=engine.float64, requires_grad=True)
+        residuals = engine.linalg.lstsq(a, b, driver="gels").residuals
+        found.append([residuals.detach().numpy(), *(g.numpy() for g in engine.autograd.grad(residuals.sum(), [a, b]))])
+        assert engine.linalg.lstsq(a * 1j, b * 1j).residuals.dtype == engine.float64
+    for theirs, ours in zip(*found, strict=True):
+        np.testing.assert_allclose(ours, theirs, rtol=1e-9)
