@@ -155,24 +155,24 @@ class _Seen:
     def _in_numbers(self, state: str) -> tuple[str, tuple[str, ...]]:
         """Where in the last graph with this leaf its gradient became zero or not finite."""
         head = f"The gradient of {self.name} is {_WORDS[state]}"
-        for shot in reversed(self.trace.graphs):
-            if state != "fine" and self.name in shot.name and shot.measures:
-                order = _way_down(shot, shot.name.index(self.name))
-                path = tuple(_node_text(shot, row) for row in reversed(order))
-                born = next((row for row in order if _born(shot, row, state)), None)
+        for snapshot in reversed(self.trace.graphs):
+            if state != "fine" and self.name in snapshot.name and snapshot.measures:
+                order = _way_down(snapshot, snapshot.name.index(self.name))
+                path = tuple(_node_text(snapshot, row) for row in reversed(order))
+                born = next((row for row in order if _born(snapshot, row, state)), None)
                 if born is not None:
-                    return f"{head}: {_node_text(shot, born)} is the first that passes on such a gradient.", path
+                    return f"{head}: {_node_text(snapshot, born)} is the first that passes on such a gradient.", path
                 return f"{head}: it is so from the start of backward on.", path
         return f"{head}.", ()
 
 
-def _way_down(shot: GraphSnapshot, leaf: int) -> list[int]:
+def _way_down(snapshot: GraphSnapshot, leaf: int) -> list[int]:
     """Rows from a root to a leaf, by a shortest way."""
     below: dict[int, list[int]] = {}
-    for start, end, _, _ in shot.edges():
+    for start, end, _, _ in snapshot.edges():
         below.setdefault(start, []).append(end)
-    came: dict[int, int] = dict.fromkeys(shot.roots, -1)
-    waiting = deque(shot.roots)
+    came: dict[int, int] = dict.fromkeys(snapshot.roots, -1)
+    waiting = deque(snapshot.roots)
     while waiting and leaf not in came:
         row = waiting.popleft()
         for child in below.get(row, ()):
@@ -186,17 +186,18 @@ def _way_down(shot: GraphSnapshot, leaf: int) -> list[int]:
     return rows[::-1]
 
 
-def _born(shot: GraphSnapshot, row: int, state: str) -> bool:
+def _born(snapshot: GraphSnapshot, row: int, state: str) -> bool:
     """Whether a node passes on what it did not get."""
-    value = {name: column[row] for name, column in shot.measures.items()}
+    value = {name: column[row] for name, column in snapshot.measures.items()}
     if state == "zero":
         return value.get("out_zero_share") == 1.0 and (value.get("zero_share") or 0.0) < 1.0
     given = (value.get("nan_count") or 0) + (value.get("inf_count") or 0)
     return not given and bool((value.get("out_nan_count") or 0) + (value.get("out_inf_count") or 0))
 
 
-def _node_text(shot: GraphSnapshot, row: int) -> str:
-    return _at(shot.name[row] or shot.op[row] if shot.kind[row] == "leaf" else shot.op[row], shot.source[row])
+def _node_text(snapshot: GraphSnapshot, row: int) -> str:
+    name = snapshot.name[row] if snapshot.kind[row] == "leaf" else None
+    return _at(name or snapshot.op[row], snapshot.source[row])
 
 
 def _event_text(event: Event) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from ...snapshot import SourceLine
 from ..alike import answers
@@ -51,7 +52,7 @@ def find(flow: Flow) -> Iterator[Case]:
     for leaf, found in answers(flow, _without_gradient(flow, failed), lambda leaf: _cut_of(flow, leaf, failed)):
         if found is not None:
             event = flow.events[found.row]
-            cuts.setdefault((_cause(flow, found.row)[0], event.data.get("reason", "")), found).leaves.append(leaf)
+            cuts.setdefault((_cause(flow, found.row).line, event.data.get("reason", "")), found).leaves.append(leaf)
     for cut in cuts.values():
         yield _case(flow, cut, failed)
 
@@ -118,21 +119,31 @@ def _inside_function(flow: Flow, row: int) -> bool:
     return False
 
 
-def _cause(flow: Flow, row: int) -> tuple[SourceLine | None, str, str]:
-    """Return the line that is to blame, the mode that switched gradients off, and the decorated function."""
+class _Cause(NamedTuple):
+    """What is to blame for a cut."""
+
+    line: SourceLine | None
+    mode: str = ""
+    """The mode that switched gradients off: ``no_grad``, ``inference_mode``."""
+    callee: str = ""
+    """The function that is decorated with it."""
+
+
+def _cause(flow: Flow, row: int) -> _Cause:
+    """Return the innermost frame that switched gradients off, else the checkpoint around the call, else its line."""
     event = flow.events[row]
     for frame in event.data.get("stack", ()):
         if frame.get("grad_off"):
             entered = frame.get("entered") or frame.get("line", 0)
             line = SourceLine(frame.get("file", ""), entered, frame.get("function", ""))
-            return line, frame["grad_off"], frame.get("callee", "")
-    return checkpoint_around(flow, row) or event.source, "", ""
+            return _Cause(line, frame["grad_off"], frame.get("callee", ""))
+    return _Cause(checkpoint_around(flow, row) or event.source)
 
 
 def _case(flow: Flow, cut: _Cut, failed: Run | None) -> Case:
     """Return the case of one line that cuts."""
     event = flow.events[cut.row]
-    source, mode, callee = _cause(flow, cut.row)
+    cause = _cause(flow, cut.row)
     reason = event.data.get("reason") or ("copy" if event.op in COPYING else "")
     reason = reason or ("nondifferentiable" if flow.has_node(cut.row) else "")  # positions that topk or sort gives
     reason = reason or ("no_grad" if event.data.get("grad") is False else "")
@@ -142,9 +153,9 @@ def _case(flow: Flow, cut: _Cut, failed: Run | None) -> Case:
     root = flow.root_name(run)
     return Case(
         kind="nondifferentiable" if reason in _NO_DERIVATIVE else "broken-chain",
-        message=f"{leaves} get{ending} no gradient: {_what_cut(flow, cut, (root, reason, mode, callee))}.",
-        remedy=_remedy(flow, cut.row, reason, callee),
-        source=source,
+        message=f"{leaves} get{ending} no gradient: {_what_cut(flow, cut, cause, root, reason)}.",
+        remedy=_remedy(flow, cut.row, reason, cause.callee),
+        source=cause.line,
         op=event.op,
         subjects=frozenset(cut.leaves),
         explains_error=failed is not None,
@@ -157,33 +168,42 @@ def _ends(flow: Flow, cut: _Cut) -> set[int]:
     return set(flow.outputs(cut.way[-1]))
 
 
-def _what_cut(flow: Flow, cut: _Cut, why: tuple[str, str, str, str]) -> str:
+def _what_cut(flow: Flow, cut: _Cut, cause: _Cause, root: str, reason: str) -> str:
     """Return the second half of the sentence."""
-    root, reason, mode, callee = why
-    run = next((run for run in flow.runs if run.begin > cut.row), None)
-    event = flow.events[cut.row]
-    source = _cause(flow, cut.row)[0]
-    given = event.data.get("names") or [""]
-    name = given[0] or (flow.name(event.data["inputs"][0]) if event.data.get("inputs") else "a tensor")
-    if callee:
-        return f"{callee}, called at {place(source)}, runs under @torch.{mode or reason}(), so {root} has no history"
+    return _without_gradients(flow, cut, cause, root, reason) or _left_the_graph(flow, cut, cause, root, reason)
+
+
+def _without_gradients(flow: Flow, cut: _Cut, cause: _Cause, root: str, reason: str) -> str:
+    """Say what switched gradients off, if something did."""
+    event, source = flow.events[cut.row], cause.line
+    if cause.callee:
+        mode = cause.mode or reason
+        return f"{cause.callee}, called at {place(source)}, runs under @torch.{mode}(), so {root} has no history"
     if checkpoint_around(flow, cut.row):
         return (
             f"the reentrant checkpoint{at(source)} computes its block without gradients, and as no input of it "
             f"requires grad, {root} has no history there"
         )
-    if _drawn(flow, cut.row, mode):
-        made = event.data.get("output_names") or [""]
-        result = made[0] or assigned(flow.spelling.text(event.source)) or "its result"
+    made = (event.data.get("output_names") or [""])[0]
+    if _drawn(flow, cut.row, cause.mode):
+        result = made or assigned(flow.spelling.text(event.source)) or "its result"
         return f"sample(){at(source)} draws {result} without gradients, so {root} has no history there"
-    if mode or reason in ("no_grad", "inference"):
-        what = mode or {"inference": "inference_mode"}.get(reason, reason)
-        made = event.data.get("output_names") or [""]
-        result = made[0] or f"the result of {event.op}"
+    if cause.mode or reason in ("no_grad", "inference"):
+        what = cause.mode or {"inference": "inference_mode"}.get(reason, reason)
+        result = made or f"the result of {event.op}"
         return f"{result}{at(event.source)} is computed under torch.{what}{at(source)}, so {root} has no history there"
+    return ""
+
+
+def _left_the_graph(flow: Flow, cut: _Cut, cause: _Cause, root: str, reason: str) -> str:
+    """Say how values left the graph while gradients were on."""
+    event, source = flow.events[cut.row], cause.line
+    given = event.data.get("names") or [""]
+    name = given[0] or (flow.name(event.data["inputs"][0]) if event.data.get("inputs") else "a tensor")
     if reason in _NO_DERIVATIVE:
         return f"the chain from {root} ends at {event.op}{at(source)}, which has no derivative"
     if reason in ("item", "tolist", "numpy"):
+        run = next((run for run in flow.runs if run.begin > cut.row), None)
         how = f"{event.op}(...)" if event.op in ("float", "int") else f".{event.op}()"
         return f"the value of {name} leaves the graph as a plain number through {how}{at(source)}, " + (
             f"and {root} is a new leaf that is not connected to it"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 
+from ...events import Event
 from ...snapshot import GraphSnapshot
 from ..base import Case, Check, Kind, Stage
 from ..flow import Flow
@@ -90,36 +91,15 @@ def _zero_case(flow: Flow, run: Run, place: tuple[int, int], lost: list[int]) ->
     event = flow.events[row]
     behind = flow.leaves_behind(flow.behind(flow.inputs(row), row))
     leaves = [leaf for leaf in lost if leaf in behind]
-    if not leaves:
+    op, limits = event.op.strip("_"), _limits(flow, row)
+    if not leaves or (op in _RELUS | _CLAMPS and _is_hinge(flow, row, run)):
         return None
-    op, names = event.op.strip("_"), listed(flow.name(leaf) for leaf in leaves)
-    snapshot = flow.recording.snapshots[run.snapshot or 0]
-    marks = flow.marks(run, [row], "the gradient stops here")
-    dtype = snapshot.dtype[node] or ""
-    shown = f"{op}{at(event.source)}"
-    flat = event.data.get("flat_share", 0.0)
-    low, high = _limits(flow, row)
-    if op in _RELUS | _CLAMPS and _is_hinge(flow, row, run):
-        return None
-    if op in _RELUS and flat == 1.0:
-        kind = "dead-relu"
-        message = f"all units of {shown} are off (its input is at most {high:g}): {names} get{_s(leaves)} no gradient."
-        remedy = "a smaller learning rate, another initialisation of the bias, or leaky_relu"
-    elif op in _SATURATING and flat > 0.9:
-        kind = "saturation"
-        message = (
-            f"{shown} is saturated (its input reaches from {low:g} to {high:g}, slope zero for {flat:.0%} of the "
-            f"entries): the gradient vanishes there, and {names} get{_s(leaves)} none."
-        )
-        remedy = f"normalise the input of {op}, or start with smaller weights"
-    elif op in _STEPS or "rounding_mode" in event.data.get("arguments", {}):
-        kind = "zero-gradient"
-        message = f"{shown} has derivative zero everywhere it was used, so {names} get{_s(leaves)} a gradient of zero."
-        remedy = f"a straight-through estimate: x + ({op}(x) - x).detach()"
-    elif dtype in _HALF and not math.isinf(max(-low, high)):  # behind an overflow there is nothing to scale
-        return _underflow(flow, run, place, leaves)
-    else:
-        return None
+    explained = _explained(event, limits, f"{listed(flow.name(leaf) for leaf in leaves)} get{_s(leaves)}")
+    if explained is None:
+        dtype = flow.recording.snapshots[run.snapshot or 0].dtype[node] or ""
+        overflowed = math.isinf(max(-limits[0], limits[1]))  # behind an overflow there is nothing to scale
+        return _underflow(flow, run, place, leaves) if dtype in _HALF and not overflowed else None
+    kind, message, remedy = explained
     return Case(
         kind=kind,
         message=message,
@@ -127,9 +107,28 @@ def _zero_case(flow: Flow, run: Run, place: tuple[int, int], lost: list[int]) ->
         source=event.source,
         op=event.op,
         subjects=frozenset(leaves),
-        marks=marks,
-        evidence={"flat_share": flat, "input": [low, high]},
+        marks=flow.marks(run, [row], "the gradient stops here"),
+        evidence={"flat_share": event.data.get("flat_share", 0.0), "input": list(limits)},
     )
+
+
+def _explained(event: Event, limits: tuple[float, float], they_get: str) -> tuple[str, str, str] | None:
+    """Return kind, message and remedy for an operator that was used where its slope is zero; None for another."""
+    op, flat, (low, high) = event.op.strip("_"), event.data.get("flat_share", 0.0), limits
+    shown = f"{op}{at(event.source)}"
+    if op in _RELUS and flat == 1.0:
+        message = f"all units of {shown} are off (its input is at most {high:g}): {they_get} no gradient."
+        return "dead-relu", message, "a smaller learning rate, another initialisation of the bias, or leaky_relu"
+    if op in _SATURATING and flat > 0.9:
+        message = (
+            f"{shown} is saturated (its input reaches from {low:g} to {high:g}, slope zero for {flat:.0%} of the "
+            f"entries): the gradient vanishes there, and {they_get} none."
+        )
+        return "saturation", message, f"normalise the input of {op}, or start with smaller weights"
+    if op in _STEPS or "rounding_mode" in event.data.get("arguments", {}):
+        message = f"{shown} has derivative zero everywhere it was used, so {they_get} a gradient of zero."
+        return "zero-gradient", message, f"a straight-through estimate: x + ({op}(x) - x).detach()"
+    return None
 
 
 def _nearly_saturated(flow: Flow, run: Run) -> Iterator[Case]:
