@@ -14,7 +14,7 @@ from ..aliasing.views import check_inplace, requires_grad
 from ..forward_mode.forward_ad import carries_tangent
 from ..switches.state import STATE
 from ..tensors.base import TensorBase, assign, set_array
-from ..tensors.dtypes import C_NAMES, scalar_name
+from ..tensors.dtypes import c_name, scalar_name
 from ..warning import warn
 
 _KINDS = "buifc"
@@ -53,13 +53,10 @@ def write_out(
 
 def _check_dtypes(targets: Iterable[Any], results: Iterable[Any]) -> None:
     for target, value in zip(targets, results, strict=True):
-        have, want = [_C_NAMES.get(t._sig.numpy.name, t._sig.numpy.name) for t in (target, value)]
+        have, want = [c_name(t._sig.numpy) for t in (target, value)]
         bytes_for_truth = (target._sig.numpy.name, value._sig.numpy.name) == ("uint8", "bool")
         if have != want and not bytes_for_truth:
             raise RuntimeError(f"Expected out tensor to have dtype {want}, but got {have} instead")
-
-
-_C_NAMES = {**C_NAMES, "int64": "long int"}
 
 
 def _write_result(out: Any, value: Any, operands: list[Any]) -> None:

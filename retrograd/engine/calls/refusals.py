@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from ..table.op import OpDef
@@ -70,6 +71,11 @@ def kernel_refusal(op: OpDef, operands: list[Any], error: Exception) -> Exceptio
         dtypes = dict.fromkeys(f"'{scalar_name(t._sig.numpy)}'" for t in operands)
         return NotImplementedError(f'"{op.name.strip("_")}" not implemented for {", ".join(dtypes)}')
     return error
+
+
+def shapes_in(error: Exception) -> list[tuple[int, ...]]:
+    """The shapes that NumPy names when operands do not broadcast."""
+    return [tuple([int(n) for n in found.split(",") if n]) for found in re.findall(r"\(([\d,]*)\)", str(error))]
 
 
 def size_mismatch(shapes: list[tuple[int, ...]], error: Exception | None) -> Exception:

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from .. import observe
+from ..calls.refusals import shapes_in, size_mismatch
 from ..nodes.hooks import run_post_hooks, run_pre_hooks, run_tensor_hooks
 from ..nodes.node import GraphNode, Port, edge_parts
 from ..switches import state
@@ -170,8 +171,10 @@ class GraphTask:
             for edge, g in zip(node._edges, self.execute(node, grads), strict=True):
                 if edge is not None:
                     self.deliver(edge, g)
-        except BaseException:
+        except BaseException as error:
             explain_failure(node)
+            if error.__class__ is ValueError and "broadcast" in str(error):  # a rule on arrays of other shapes
+                raise size_mismatch(shapes_in(error), error) from error
             raise
         finally:
             running.pop()

@@ -75,10 +75,13 @@ def enter_dual_level() -> int:
 def exit_dual_level(*, level: int | None = None) -> None:
     """Close the open level and drop its tangents."""
     global _current_level
-    if not _levels:
-        raise RuntimeError("Trying to exit a forward AD level but none was entered: no level exists")
     if level is not None and level != _current_level:
-        raise RuntimeError(f"Trying to exit a forward AD level that was not the last one that was created: {level}")
+        raise RuntimeError(
+            f"Trying to exit a forward AD level that was not the last one that was created: {level}. This is not "
+            "supported."
+        )
+    if not _levels:
+        raise RuntimeError("Dual level must be a positive number: no level is open that could be left.")
     _levels.pop().close()
     _current_level = -1
     state.FORWARD_LEVELS = 0
@@ -215,7 +218,7 @@ def unpack_dual(tensor: Any, *, level: int | None = None) -> UnpackedDualTensor:
         raise TypeError(f"unpack_dual(): argument 'dual' (position 1) must be Tensor, not {type(tensor).__name__}")
     if not _levels:
         return UnpackedDualTensor(tensor, None)
-    tangent = None if STATE.inference else tangent_of(tensor)
+    tangent = tangent_of(tensor) if STATE.forward_grad_enabled and not STATE.inference else None
     primal = alias_view(tensor)
     return UnpackedDualTensor(primal, tangent)
 

@@ -61,7 +61,7 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         warn(
-            f"{type(self).__name__} should not be instantiated. Methods on autograd functions are all static, so "
+            f"{type(self)} should not be instantiated. Methods on autograd functions are all static, so "
             "you should "
             "invoke them on the class itself. Instantiating an autograd function will raise an error in a future "
             "version.",

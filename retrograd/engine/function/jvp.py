@@ -64,7 +64,8 @@ def _checked(name: str, returned: Any, expected: int) -> tuple[Any, ...]:
             )
     if len(tangents) != expected:
         raise RuntimeError(
-            f"{name}.jvp returned an invalid number of forward gradients (expected {expected} but got {len(tangents)})"
+            "Function's jvp returned an invalid number of forward gradients (expected "
+            f"{expected} but got {len(tangents)}): return one from {name}.jvp for each output."
         )
     return tangents
 
@@ -85,12 +86,12 @@ def _check_place(name: str, raw: Any, out: Any, tangent: Any, pending: Outputs) 
 def _check_dirty(name: str, old: Any, tangent: Any, version: int) -> None:
     if version_of(tangent) == version:
         raise RuntimeError(
-            f"An inplace custom Function ({name}) is not modifying the forward mode gradients inplace. If the forward "
+            "An inplace custom Function is not modifying the forward mode gradients inplace. If the forward "
             "is modifying an input inplace, then the jvp function must modify the corresponding gradient inplace."
         )
     if tangent is not old:
         raise RuntimeError(
-            f"An inplace custom Function ({name}) is not returning the forward mode gradients as-is: return the very "
+            "An inplace custom Function is not returning the forward mode gradients as-is: return the very "
             "tangent that was modified."
         )
 

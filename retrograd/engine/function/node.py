@@ -53,7 +53,7 @@ class FunctionCtx:
         """Whether missing gradients reach backward as zeros (default) or as ``None``."""
         if not isinstance(value, bool):
             raise TypeError(
-                "set_materialize_grads() received an invalid combination of arguments - got "
+                "set_materialize_grads received an invalid combination of arguments - got "
                 f"({type(value).__name__}), but "
                 "expected a bool"
             )
@@ -119,7 +119,8 @@ class BackwardCFunction(GraphNode, FunctionCtx):
             return tuple(self.saved_for_forward or ())
         if self._saved is None:
             raise RuntimeError(
-                "saved_tensors can only be accessed once (clear_saved_tensors_on_access is set). " + SECOND_TIME
+                "saved_tensors can only be accessed once when clear_saved_tensors_on_access=True is set on the "
+                "autograd.Function. Either access saved_tensors only once, or set clear_saved_tensors_on_access=False."
                 if self._read_once
                 else SECOND_TIME
             )

@@ -131,7 +131,8 @@ def _mismatch(case: Case, output: int, index: int, numerical: Array, analytical:
 
 
 def _shown(array: Array) -> str:
-    return str(wrap(np.asarray(array)))
+    array = np.asarray(array)
+    return str(wrap(array) if array.ndim else array.item())
 
 
 def _slow_report(case: Case, output: int, index: int) -> str:

@@ -95,7 +95,8 @@ class saved_tensors_hooks:  # noqa: N801 - torch's name
             raise RuntimeError(STATE.saved_hooks_disabled)
         if not callable(self.pack_hook) or not callable(self.unpack_hook):
             raise TypeError(
-                "saved_tensors_hooks(): incompatible function arguments: it expects two callables, pack_hook and "
+                "saved_tensors_hooks(): incompatible function arguments. The following argument types are supported: "
+                "two callables, pack_hook and "
                 "unpack_hook"
             )
         STATE.saved_hooks.append((self.pack_hook, self.unpack_hook))

@@ -43,6 +43,8 @@ class DelayedError:
     """``DelayedError(message, n)(*tensors)``: copies of n tensors whose backward raises ``RuntimeError(message)``."""
 
     def __init__(self, msg: str, num_inputs: int) -> None:
+        if not isinstance(msg, str):
+            raise RuntimeError(f"argument 'msg' must be a string, not {type(msg).__name__}")
         self.message = msg
         self.num_inputs = num_inputs
 

@@ -19,7 +19,7 @@ from ..execution import watchers
 from ..frames import outside
 from ..switches import state
 from ..tensors.base import TensorBase
-from ..tensors.dtypes import CPU, Sig, Size, float32
+from ..tensors.dtypes import CPU, Sig, float32
 from .hooks import Hook, RemovableHandle, register
 
 if TYPE_CHECKING:
@@ -60,9 +60,9 @@ class InputMetadata:
         self.sig = sig
 
     @property
-    def shape(self) -> Size:
+    def shape(self) -> list[int]:
         """Shape of the forward output."""
-        return Size() if self.sig is None else self.sig.shape
+        return [] if self.sig is None else list(self.sig.shape)
 
     @property
     def dtype(self) -> dtype:
@@ -296,9 +296,9 @@ def edges_into(node: GraphNode) -> list[Any]:
 
 
 def suffix_free(name: str) -> str:
-    """A node name as messages about views and versions print it: ``MulBackward0`` -> ``Mul``... ``AsStrided``."""
+    """A node name as messages about versions print it: ``MulBackward0`` -> ``Mul``, ``SumBackward1`` -> ``Sum1``."""
     head, sep, tail = name.rpartition("Backward")
-    return head if sep and (not tail or tail.isdigit()) else name
+    return head + tail.removeprefix("0") if sep and (not tail or tail.isdigit()) else name
 
 
 NODE_CLASSES: dict[str, type[GraphNode]] = {}

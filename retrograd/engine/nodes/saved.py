@@ -229,7 +229,8 @@ class SavedTensor:
             raise RuntimeError("Calling register_hooks on a saved tensor whose hooks have already been set.")
         if not callable(pack_hook) or not callable(unpack_hook):
             raise TypeError(
-                "register_hooks(): incompatible function arguments: it expects two callables, pack_hook and unpack_hook"
+                "register_hooks(): incompatible function arguments. The following argument types are supported: two "
+                "callables, pack_hook and unpack_hook"
             )
         if self._sig is None:
             raise RuntimeError("Calling register_hooks on a saved tensor with value None is forbidden")

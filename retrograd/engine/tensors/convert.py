@@ -16,7 +16,7 @@ from ..switches.modes import no_grad
 from ..tensors.base import share_storage
 from ..warning import warn
 from .base import CONJUGATE, LAZY, PLAIN_CLASSES, TensorBase, bits_of, class_of, parameter_class, storage_of, wrap
-from .dtypes import ALIASES, Size, by_name, dtype, get_default_dtype
+from .dtypes import ALIASES, Size, by_name, c_name, dtype, get_default_dtype, scalar_name
 
 
 def checked_dim(dim: int, ndim: int) -> int:
@@ -265,8 +265,8 @@ def check_assigned_grad(t: Any, value: Any) -> None:
     want = t._sig.dtype if wanted is ... else wanted
     if want is not None and value._sig.dtype is not want:
         raise RuntimeError(
-            f"attempting to assign a gradient with dtype '{value._sig.dtype}' to a tensor with grad_dtype "
-            f"'{want}'. The "
+            f"attempting to assign a gradient with dtype '{c_name(value._sig.numpy)}' to a tensor with grad_dtype "
+            f"'{scalar_name(want.numpy)}'. The "
             "gradient must match the tensor's grad_dtype (defaults to the tensor's dtype)."
         )
 

@@ -213,6 +213,11 @@ def scalar_name(dtype: Any) -> str:
     return _SCALAR_NAMES.get(dtype.str[1:], str(dtype))
 
 
+def c_name(numpy: Any) -> str:
+    """What some messages of PyTorch call a NumPy dtype: ``double``, ``long int``."""
+    return {**C_NAMES, "int64": "long int"}.get(numpy.name, str(numpy.name))
+
+
 C_NAMES = {"float32": "float", "float64": "double", "int32": "int"}
 """NumPy's names of dtypes -> the types of C++ that some messages of PyTorch call them by; for others these differ."""
 

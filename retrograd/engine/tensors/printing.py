@@ -59,8 +59,21 @@ def tensor_repr(t: Any, *, tensor_contents: str | None = None) -> str:
         before = "Parameter containing:\n" + before
     if tensor_contents is None and t._array.__class__ is AbsentMemory:
         tensor_contents = f"..., size={tuple(t._sig.shape)}"
-    text = f"{before}{name}(" + (_body(t._array, len(name) + 1) if tensor_contents is None else tensor_contents)
-    return text + ", ".join(["", *_suffixes(t)]) + ")" + after
+    text = f"{name}(" + (_body(t._array, len(name) + 1) if tensor_contents is None else tensor_contents)
+    return before + _with_suffixes(text, _suffixes(t), len(name) + 1) + ")" + after
+
+
+def _with_suffixes(text: str, suffixes: list[str], indent: int) -> str:
+    """The suffixes behind the values, on lines of their own where they do not fit."""
+    width = len(text) - text.rfind("\n") + 1  # as PyTorch counts it
+    for suffix in suffixes:
+        if width + len(suffix) + 2 > options.linewidth:
+            text += f",\n{' ' * indent}{suffix}"
+            width = indent + len(suffix)
+        else:
+            text += f", {suffix}"
+            width += len(suffix) + 2
+    return text
 
 
 def _body(array: Any, indent: int) -> str:

@@ -23,7 +23,7 @@ from .base import (
     set_tensor_class,
     version_of,
 )
-from .dtypes import CPU, Size, device, dtype
+from .dtypes import CPU, Size, c_name, device, dtype, scalar_name
 from .printing import tensor_repr
 
 
@@ -183,14 +183,14 @@ class Tensor(TensorBase):
     @grad_dtype.setter
     def grad_dtype(self, value: Any) -> None:
         if value is not None and not isinstance(value, dtype):
-            raise RuntimeError("grad_dtype must be a torch.dtype or None")
+            raise RuntimeError(f"grad_dtype must be a torch.dtype or None, but got {type(value).__name__}")
         if self.grad_fn is not None:
             raise RuntimeError("grad_dtype can only be set on leaf tensors.")
         meta = self.need_meta()
         if value is not None and meta.grad is not None and meta.grad._sig.dtype is not value:
             raise RuntimeError(
-                f"Cannot set grad_dtype to '{value}' because there is already a gradient with dtype "
-                f"'{meta.grad._sig.dtype}'. Set .grad to None first."
+                f"Cannot set grad_dtype to '{scalar_name(value.numpy)}' because there is already a gradient with dtype "
+                f"'{c_name(meta.grad._sig.numpy)}'. Please clear the gradient (.grad = None) first."
             )
         meta.grad_dtype = value
         expect_dtype(meta)
@@ -339,6 +339,9 @@ class Tensor(TensorBase):
         if not self._sig.shape:
             raise TypeError("iteration over a 0-d tensor")
         return iter(self.unbind(0))
+
+    def __reversed__(self) -> Any:
+        return self.flip(tuple(range(self.ndim)))
 
 
 set_tensor_class(Tensor)

@@ -186,7 +186,8 @@ def _window(t: Any, source: Any, offset: int, size: Any, stride: Any) -> tuple[A
     end = offset + Geometry(shape, strides, 0).extent()
     if end > memory.size:
         raise RuntimeError(
-            f"setStorage: sizes {list(shape)}, strides {list(strides)}, storage offset {offset} require {end} "
-            f"elements, but the storage has {memory.size}"
+            f"setStorage: sizes {list(shape)}, strides {list(strides)}, storage offset {offset}, and itemsize "
+            f"{memory.itemsize} requiring a storage size of {end * memory.itemsize} are out of bounds for storage of "
+            f"size {memory.nbytes}"
         )
     return strided(memory, shape, strides, offset), memory

@@ -184,7 +184,7 @@ def fill_diagonal_(self: Any, fill_value: Any, wrap: bool = False) -> Any:
 def as_strided_scatter(input: Any, src: Any, size: Any, stride: Any, storage_offset: int | None = None) -> Any:  # noqa: A002
     """A copy with ``src`` in a window given by sizes, strides and offset."""
     offset = 0 if storage_offset is None else storage_offset - offset_of(input)
-    check_extent(tuple(size), tuple(stride), offset, input.numel())
+    check_extent(tuple(size), tuple(stride), offset, input.numel(), input._array.itemsize)
     return F._as_strided_scatter(input, src, tuple(size), tuple(stride), offset)
 
 

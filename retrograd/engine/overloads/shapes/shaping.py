@@ -194,17 +194,16 @@ def _check_window(t: Any, size: tuple[int, ...], stride: tuple[int, ...], offset
         )
     if any(s < 0 for s in stride) or offset < 0:
         raise RuntimeError(f"as_strided: Negative strides are not supported at the moment, got strides: {list(stride)}")
-    check_extent(size, stride, offset, Geometry.of(storage_of(t).root, 0).extent())
+    check_extent(size, stride, offset, Geometry.of(storage_of(t).root, 0).extent(), t._array.itemsize)
 
 
-def check_extent(size: tuple[int, ...], stride: tuple[int, ...], offset: int, whole: int) -> None:
-    """``RuntimeError`` for a window that ends beyond the ``whole`` elements that there are."""
+def check_extent(size: tuple[int, ...], stride: tuple[int, ...], offset: int, whole: int, item: int) -> None:
+    """``RuntimeError`` for a window that ends beyond the ``whole`` elements of ``item`` bytes that there are."""
     end = offset + Geometry(size, stride, 0).extent()
     if end > whole:
         raise RuntimeError(
-            f"setStorage: sizes {list(size)}, strides {list(stride)}, storage offset {offset} require {end} "
-            "elements, but the "
-            f"storage has {whole}"
+            f"setStorage: sizes {list(size)}, strides {list(stride)}, storage offset {offset}, and itemsize {item} "
+            f"requiring a storage size of {end * item} are out of bounds for storage of size {whole * item}"
         )
 
 
