@@ -41,6 +41,10 @@ class TreeSpec:
         """Whether this describes a single leaf."""
         return self.type is None
 
+    def unflatten(self, leaves: Iterable[Any]) -> Any:
+        """Put ``leaves`` into this shape."""
+        return tree_unflatten(leaves, self)
+
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, TreeSpec):
             return NotImplemented
