@@ -9,7 +9,7 @@ import runpy
 from functools import cache
 
 import click
-from source_tree import MODULES, ROOT, Module
+from source_tree import MODULES, ROOT, FunctionNode, Module, body_lines
 
 import retrograd
 
@@ -65,6 +65,20 @@ def test_public_definitions_have_docstrings() -> None:
         for module in MODULES.values()
         for node in public_definitions(module)
         if not needs_no_docstring(node) and not ast.get_docstring(node)
+    ]
+
+    assert bare == []
+
+
+def test_long_functions_say_what_they_do() -> None:
+    """So does every function or method of 20 lines or more, also one that is private."""
+    bare = [
+        f"{module.where}:{node.lineno} {node.name}"
+        for module in MODULES.values()
+        for scope in (module.tree, *(node for node in module.tree.body if isinstance(node, ast.ClassDef)))
+        for node in scope.body
+        if isinstance(node, FunctionNode) and body_lines(node) >= 20 and not ast.get_docstring(node)
+        if not node.name.endswith("__") and not needs_no_docstring(node)
     ]
 
     assert bare == []

@@ -53,6 +53,7 @@ class ASGD(Declared, settings=True):
     capturable: bool = False
 
     def _update(self, p: Any, g: Any, group: dict[str, Any]) -> None:
+        """Averaged SGD for one parameter; ``ax`` is the mean of its values from step ``t0`` on."""
         state, lr, lambd = self.state[p], float(group["lr"]), group["lambd"]
         scalar = FUNCTIONS["tensor"]
         step = counted(state, eta=lambda: scalar(lr), mu=lambda: scalar(1.0), ax=zeros_of(p))

@@ -81,6 +81,7 @@ class _Keeping(Interceptor):
         self.newest: _Entry | None = None
 
     def _intercept(self, op: Any, args: tuple[Any, ...], compute: Compute) -> Any:
+        """In forward: compute, and keep the result where the policy says so."""
         values = beneath(op, args, compute)
         func = overload_of(op, args)
         index = self.counts[func]
@@ -113,6 +114,7 @@ class _Using(Interceptor):
         return super().__enter__()
 
     def _intercept(self, op: Any, args: tuple[Any, ...], compute: Compute) -> Any:
+        """In recomputation: hand out the kept result of this invocation, or compute it again."""
         func = overload_of(op, args)
         index = self.counts[func]
         self.counts[func] += 1

@@ -203,6 +203,7 @@ class _Inference:
             )
 
     def check_tagged_arguments(self) -> None:
+        """Refuse arguments that are written otherwise than the tags ``inplace`` and ``out`` say."""
         names, written = list(self.signature.parameters), tuple(self.writes)
         if Tag.inplace in self.tags and written != tuple(names[:1]):
             self.fail(
@@ -218,6 +219,7 @@ class _Inference:
             self.fail("torch.Tag.out requires at least one mutable keyword-only Tensor argument.")
 
     def text(self) -> str:
+        """The schema without the operator's name: ``(Tensor x, *, int k=3) -> Tensor``."""
         parts: list[str] = []
         starred = False
         for index, parameter in enumerate(self.signature.parameters.values()):

@@ -76,6 +76,7 @@ def _apply_linear(op: OpDef, primal: list[Any], tangents: dict[int, Any]) -> lis
 
 
 def _apply_multilinear(op: OpDef, primal: list[Any], tangents: dict[int, Any]) -> list[Any]:
+    """The sum, over the arguments with a tangent, of the operator with the tangent in the argument's place."""
     total: list[Any] | None = None
     for i, tangent in tangents.items():
         if i in op.list_positions:
@@ -111,6 +112,7 @@ def _rule_values(op: OpDef, primal: list[Any], results: list[Any], aux: tuple[An
 
 
 def _apply_elementwise(op: OpDef, tangents: dict[int, Any], values: list[Any], result: Any) -> Any:
+    """The sum of the reverse rules applied to tangents, conjugated where numbers are complex."""
     total = None
     for i, tangent in tangents.items():
         name = op.params[i]

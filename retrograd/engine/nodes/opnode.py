@@ -75,6 +75,7 @@ class OpNode(GraphNode):
         return self._rules_applied(grads, task)
 
     def _rules_applied(self, grads: list[Any], task: RunContext) -> tuple[Any, ...]:
+        """The gradient of each operand that wants one, by the rules of the row; None for the others."""
         op = self.op
         if op.outputs == 1:
             g = grads[0]
@@ -147,6 +148,7 @@ class OpNode(GraphNode):
         ]
 
     def _read_array(self, name: str, value: Any) -> Any:
+        """A kept value as an array, its version checked, hooks undone."""
         if isinstance(value, TensorBase):
             if storage.LAST_WRITE > self._number:
                 check_input(value, self._number)
@@ -161,6 +163,7 @@ class OpNode(GraphNode):
         return value
 
     def _read_tensor(self, name: str, value: Any) -> Any:
+        """A kept value as a tensor, its version checked, hooks undone."""
         if isinstance(value, TensorBase):
             if storage.LAST_WRITE > self._number:
                 check_input(value, self._number)

@@ -109,6 +109,7 @@ class NodeClassSource:
         ]
 
     def _saved_property(self) -> list[str]:
+        """Lines of the property ``saved``: what the node keeps, read from its slots and written into them."""
         operands = {f"kept_{name}" for name in self.op.tensor_names}  # what a number may stand for
         number = "self.{0}.value if self.{0}.__class__ is Number else self.{0}, "
         saved = "".join((number if s in operands else "self.{0}, ").format(s) for s in self.slots)

@@ -182,6 +182,7 @@ class SavedTensor:
             self._tensor = detached(t) if is_output else t
 
     def _pack(self, t: TensorBase, pack: Callable[[Any], Any], unpack: Callable[[Any], Any]) -> None:
+        """Keep what the pack hook makes of a tensor; ``RuntimeError`` if the hook writes into it."""
         before = version_of(t)
         was = state.STATE.grad_enabled
         state.set_grad_enabled_here(False)

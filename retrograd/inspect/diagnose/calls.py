@@ -54,6 +54,7 @@ class CallTable:
                 self._index_call(row, event)
 
     def _index_call(self, row: int, event: Event) -> None:
+        """Enter a call under the tensors that it took and returned, and under the memory that it wrote."""
         for tensor in self.inputs(row):
             self.used_in[tensor].append(row)
         recorded = self.has_node(row)

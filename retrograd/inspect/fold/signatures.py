@@ -45,6 +45,7 @@ class Signatures:
         return self._numbers.setdefault(key, len(self._numbers))
 
     def _atoms(self) -> list[int]:
+        """A number per atom for all that its card shows but names: equal for equal operators."""
         folded, shot = self._folded, self._folded.original
         degrees = np.diff(self._starts).tolist()
         rows = folded.rows

@@ -59,6 +59,7 @@ class Run:
             self.steps = [Step(Event("backward"), snapshot, ended=True) for snapshot in recording.snapshots]
 
     def _take(self, event: Event) -> None:
+        """Take in one event; runs within a run belong to the step around them."""
         nested = bool(event.data.get("nested"))
         if event.kind == "backward" and not nested:
             self.steps.append(Step(event, _snapshot(self.recording, event)))

@@ -69,6 +69,7 @@ def nll_loss(
 
 
 def _nll(logs: Any, target: Any, weight: Any, reduction: str, ignore_index: int) -> Any:
+    """Negative log likelihood for ``(N, C, ...)`` or ``(C,)``; raises for targets that do not fit."""
     if not isinstance(target, TensorBase):
         check_tensor("nll_loss", target, 2, "target")
     ndim = logs._array.ndim

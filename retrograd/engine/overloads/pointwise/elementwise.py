@@ -178,6 +178,7 @@ def lerp_(self: Any, end: Any, weight: Any) -> Any:
 
 
 def _fused(name: str) -> None:
+    """Publish ``addcmul`` or ``addcdiv`` and its in-place form."""
     row = OPS["_" + name]
 
     def call(input: Any, tensor1: Any, tensor2: Any, *, value: Any = 1) -> Any:  # noqa: A002

@@ -51,6 +51,7 @@ def _pieces(y: Any, x: Any, dx: Any, dim: int) -> tuple[Any, Any, int]:
 
 
 def _area(name: str, y: Any, x: Any, dx: Any, dim: int) -> Any:
+    """The area under ``y`` by the trapezoidal rule, whole or running."""
     check_tensor(name, y, name="y")
     if y._sig.numpy.kind == "b":
         raise RuntimeError(f"{name}: received a bool input for `y`, but bool is not supported")
@@ -112,6 +113,7 @@ def cov(input: Any, *, correction: int = 1, fweights: Any = None, aweights: Any 
 
 
 def _check_weights(name: str, kinds: str, weights: Any, count: int) -> None:
+    """``RuntimeError`` unless the weights are a vector of one number for each observation."""
     if weights.ndim > 1:
         raise RuntimeError(
             f"cov(): expected {name} to have one or fewer dimensions but got {name} with {weights.ndim} dimensions"
@@ -190,6 +192,7 @@ def _pieces_along(t: Any, axis: int) -> Callable[[int, int], Any]:
 
 
 def _slope(t: Any, spacing: Any, axis: int, edge_order: int) -> Any:
+    """Differences along an axis over even spacing: central inside, one-sided at both ends."""
     n = t.shape[axis]
     if n < edge_order + 1:
         raise RuntimeError("torch.gradient expected each dimension size to be at least edge_order+1")
@@ -206,6 +209,7 @@ def _slope(t: Any, spacing: Any, axis: int, edge_order: int) -> Any:
 
 
 def _slope_of_places(t: Any, step: Any, axis: int, edge_order: int) -> Any:
+    """As ``_slope``, over uneven spacing: by the parabola through three neighbours."""
     n = t.shape[axis]
     take, at = _pieces_along(t, axis), _pieces_along(step, 0)
     low, high = at(0, n - 2), at(1, n - 1)

@@ -31,6 +31,8 @@ def mean(input: Any, dim: Any = None, keepdim: bool = False, *, dtype: Any = Non
 
 
 def _extreme(name: str, pairwise: str) -> Any:
+    """The public function ``max`` or ``min``."""
+
     def reduce(input: Any, dim: Any = None, keepdim: bool = False, *, other: Any = None) -> Any:  # noqa: A002
         check_tensor(name, input)
         if isinstance(dim, TensorBase) or other is not None:

@@ -127,6 +127,7 @@ def count_nonzero(input: Any, dim: Any = None) -> Any:  # noqa: A002
 
 
 def _quantile(input: Any, q: Any, dim: Any, keepdim: bool, interpolation: str, ignore_nan: bool) -> Any:  # noqa: A002
+    """The quantiles ``q`` along ``dim`` (in front, where ``q`` is a vector); raises for other dtypes and modes."""
     check_tensor("quantile", input)
     if input._sig.numpy.name not in ("float32", "float64"):
         raise RuntimeError("quantile() input tensor must be either float or double dtype")
@@ -160,6 +161,7 @@ def _quantile(input: Any, q: Any, dim: Any, keepdim: bool, interpolation: str, i
 
 
 def _interpolated(ordered: Any, q: Any, interpolation: str, ignore_nan: bool) -> Any:
+    """The quantiles of sorted rows; a row with NaN gives NaN, unless NaN is left out."""
     values = ordered._array
     missing, n = np.isnan(values), values.shape[-1]
     if ignore_nan:

@@ -114,6 +114,7 @@ def normal(
 
 
 def _normal(mean: Any, std: Any, size: Any, how: tuple[Any, ...]) -> Any:
+    """Normal numbers of given means and deviations; gradients go to both as PyTorch's do."""
     generator, dtype, grad = how
     spread = _value(std)
     given = [t for t in (mean, std) if isinstance(t, TensorBase)]

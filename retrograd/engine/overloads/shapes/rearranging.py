@@ -90,6 +90,7 @@ def repeat_interleave(
 
 
 def _repeated(input: Any, repeats: Any, dim: Any) -> Any:  # noqa: A002
+    """Elements repeated one by one; ``repeats`` alone gives the indices that do it."""
     if repeats is None or input is None:
         counts = (repeats if input is None else input)._array
         return wrap(np.repeat(np.arange(counts.size), counts))

@@ -69,6 +69,7 @@ class Sites:
         return known
 
     def _look_at(self, caller: Caller, op: Any) -> Site:
+        """Find out what all calls of an operator from this place have in common."""
         frame, names, row = caller.frame, self._names, spelled(op.name)
         assert frame is not None
         line = source_line(frame)

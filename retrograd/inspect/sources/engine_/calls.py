@@ -167,6 +167,7 @@ class Calls(Observer):
         self._cut(reason.rstrip("_"), t, result)
 
     def _cut(self, reason: str, t: TensorBase, result: Any) -> None:
+        """Send what left the graph, or a plain operation where nothing of a graph was left."""
         caller = self._describer.caller()
         if caller is None or (caller.function and reason != "copy"):  # a function of ours reads a value for itself
             return

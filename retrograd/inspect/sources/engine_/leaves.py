@@ -61,6 +61,7 @@ class Leaves(Observer):
         self._send("read", "grad", t, data)
 
     def _send(self, kind: str, op: str, t: TensorBase, data: dict[str, Any]) -> None:
+        """Send that a leaf or its gradient was changed or read, unless a function of ours did it."""
         if not self.watching.sink.wants():
             return
         caller = caller_of(sys._getframe(2))

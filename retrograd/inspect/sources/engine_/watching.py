@@ -135,6 +135,7 @@ class Watching:
         return number, storage, _shapes.get(t._sig) or _shape_of(t._sig)
 
     def _facts(self, t: TensorBase, source: SourceLine | None, name: str) -> TensorFacts:
+        """What the table of tensors is told of a tensor seen for the first time."""
         meta, sig = t._meta, t._sig
         assert meta is not None
         shape, dtype = _shapes.get(sig) or _shape_of(sig)

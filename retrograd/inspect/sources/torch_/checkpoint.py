@@ -43,6 +43,8 @@ class Checkpoints:
         patches.wrap(module, "_checkpoint_without_reentrant_generator", self._wrap_generator)
 
     def _wrap_generator(self, original: Callable[..., Any]) -> Callable[..., Any]:
+        """Let the generator behind non-reentrant checkpoints say when its block begins, ends and is recomputed."""
+
         def _checkpoint_without_reentrant_generator(function: Any, *args: Any, **kwargs: Any) -> Any:
             block, name = next(self._blocks), str(getattr(function, "__qualname__", type(function).__name__))
 

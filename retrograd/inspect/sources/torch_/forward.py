@@ -91,6 +91,7 @@ class ForwardWriter:
 
     # -- operations
     def _operation(self, call: Call, inside: Inside) -> None:
+        """Write the event of a call that computes, writes in place or leaves the graph."""
         outputs = call.outputs(self._tensor)
         written = call.written()
         reason = self._reason(call, outputs, inside)

@@ -54,6 +54,7 @@ class Functions:
             function.apply = self._original
 
     def _apply(self, cls: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Stand in for ``Function.apply``: keep the call, count how deep Functions are nested, report the outermost."""
         inside = self._inside()
         tensors = [one for one in args if isinstance(one, self._torch.Tensor)]
         versions = [version_of(one) for one in tensors]
@@ -127,6 +128,7 @@ class Functions:
         return apply
 
     def _returned(self, node: Any, returned: Any) -> None:
+        """Report what a backward rule of the user returned."""
         cls = node._forward_cls
         code = code_of(cls.forward)
         if code is None or is_foreign(code):

@@ -34,6 +34,7 @@ class Owners:
         unseen(self._report_module, name, module, caller, number)
 
     def _report_module(self, name: str, module: Any, caller: FrameType, owner: int) -> None:
+        """Tell every recording which parameters an outermost module holds, and under which names."""
         line = source_line(user_frame(caller))
         named = list(module.named_parameters())
         frozen = [dotted for dotted, parameter in named if not parameter.requires_grad]

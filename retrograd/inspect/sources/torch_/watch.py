@@ -160,6 +160,7 @@ class Watcher:
                 self._listen()
 
     def _install(self) -> None:
+        """Put all hooks and patches in place, once."""
         if self._patches is not None:
             return
         torch: Any = sys.modules["torch"]
@@ -207,6 +208,7 @@ class Watcher:
         return self._thread.inside
 
     def _uninstall(self) -> None:
+        """Take all hooks and patches off, and forget what they had learned."""
         if self._user_scope in FOLLOWERS:
             FOLLOWERS.remove(self._user_scope)
         if self._functions is not None:
@@ -366,6 +368,7 @@ class Watcher:
         return writers
 
     def _backward_ended(self, writers: list[RunWriter], error: BaseException | None, frame: FrameType | None) -> None:
+        """A run is over: go back to what was in force around it, and report it."""
         here = self._thread
         if not here.outer:
             return
