@@ -12,10 +12,11 @@ from typing import Any
 from numpy import asarray, ndarray
 
 from .. import observe
-from ..aliasing.new_views import make_views
+from ..aliasing.views import HOLE
 from ..nodes.derived import parts, read
+from ..nodes.node import edges_into
 from ..switches import state
-from ..tensors.base import LAZY, PLAIN_CLASSES, TensorBase, tensor_class
+from ..tensors.base import LAZY, PLAIN_CLASSES, CreationTag, Meta, TensorBase, View, storage_of, tensor_class
 from ..tensors.dtypes import sig_of
 from .fast_path import leaf_edge
 
@@ -28,8 +29,7 @@ def has_fast_views(op: Any) -> bool:
 
 def fast_view_call(op: Any, general: Callable[..., Any]) -> Callable[..., Any]:
     """The row's call: views of a tensor are made here, everything else by ``general``."""
-    tensor, new, forward, count = tensor_class(), TensorBase.__new__, op.forward, len(op.params)
-    keep = _keeper(op)
+    forward, count, keep = op.forward, len(op.params), _keeper(op)
 
     def call(*args: Any, **kwargs: Any) -> Any:
         mode = state.MODE
@@ -39,28 +39,26 @@ def fast_view_call(op: Any, general: Callable[..., Any]) -> Callable[..., Any]:
         if len(args) != count:
             args = op.bind(args, {})
         x = args[0]
-        edge = x._fn
+        edge, meta = x._fn, x._meta or x.need_meta()
         if edge is LAZY:
             edge = leaf_edge(x)
-            if edge is LAZY:
-                return general(*args)
+        if edge is LAZY or meta.inference:
+            return general(*args)
         try:
-            computed = forward(x._array, *args[1:])
+            arrays = forward(x._array, *args[1:])
         except (ValueError, TypeError, OverflowError):
             return general(*args)  # which says what does not fit
-        results = []
-        for a in computed:  # ``wrap``, in place
-            t = new(tensor)
-            t._array = a = a if a.__class__ is ndarray else asarray(a)
-            t._sig = sig_of(a)
-            t._fn = t._meta = None
-            results.append(t)
+        results = _views(arrays, x, meta, (op, (HOLE, *args[1:])))
         node = None
         if edge is not None and x._sig.differentiable and results:
+            node = op.node_class()
+            node._number, node._extra, node._pending = state.next_number(), None, None
             sigs = tuple([t._sig for t in results])
-            node = op.node_class.made((edge,), sigs if len(sigs) > 1 else sigs[0].alone)
-            node.saved = keep(args)
-        make_views(results, x, node, op, args)
+            node._sigs = sigs if len(sigs) > 1 else sigs[0].alone
+            node._edges = (edge,)
+            keep(node, args)
+            for t, port in zip(results, edges_into(node), strict=True):
+                t._meta.view.fn = port
         if mode:
             observe.notify("operation", op, args, node, [x], results, now() - began)
         return tuple(results)
@@ -68,14 +66,36 @@ def fast_view_call(op: Any, general: Callable[..., Any]) -> Callable[..., Any]:
     return call
 
 
-def _keeper(op: Any) -> Callable[[tuple[Any, ...]], tuple[Any, ...]]:
-    """What the rule of a view asks for, from the arguments: parameters, the shape or the kind of the first one."""
+def _views(arrays: Any, x: Any, meta: Any, step: tuple[Any, ...]) -> list[Any]:
+    """What ``wrap`` and ``make_views`` make while no mode is on, in one loop (6 for 9 µs for four views)."""
+    tensor, new, by_shape = tensor_class(), TensorBase.__new__, x._sig.by_shape
+    storage, parent = meta.storage or storage_of(x), meta.view
+    base, steps, tag = (x, (), CreationTag.MULTI_OUTPUT) if parent is None else (parent.base, parent.replay, parent.tag)
+    if tag != CreationTag.INFERENCE:
+        tag = CreationTag.MULTI_OUTPUT
+    version = storage.version
+    results = []
+    for nr, a in enumerate(arrays):
+        t = new(tensor)
+        t._array = a = a if a.__class__ is ndarray else asarray(a)
+        t._sig = by_shape.get(a.shape) or sig_of(a)
+        t._fn, t._meta, view = LAZY, Meta(), View()
+        t._meta.storage, t._meta.view = storage, view
+        view.base, view.fn, view.version, view.tag = base, None, version, tag
+        view.replay = (*steps, (*step, nr))
+        results.append(t)
+    return results
+
+
+def _keeper(op: Any) -> Callable[[Any, tuple[Any, ...]], None]:
+    """A function that gives a node what its rule asks for: parameters, the shape or the kind of the first argument."""
     places = []
     for name in op.saved_names:
         operand, kind = (name, "") if name in op.params else parts(name)
-        places.append((op.params.index(operand), kind))
+        places.append((f"kept_{name}", op.params.index(operand), kind))
 
-    def keep(args: tuple[Any, ...]) -> tuple[Any, ...]:
-        return tuple([args[i] if not kind else read(kind, args[i]) for i, kind in places])
+    def keep(node: Any, args: tuple[Any, ...]) -> None:
+        for slot, i, kind in places:
+            setattr(node, slot, read(kind, args[i]) if kind else args[i])
 
     return keep
