@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ..kernels.rows import column_sum
+from ..kernels.rows import LARGE, column_sum, total
 from ..table.op import function, linear, nondifferentiable
 from ..table.registry import F
 from ..tensors.absent import AbsentMemory
@@ -59,6 +59,8 @@ def _sum_dtype(self: Any, dtype: Any) -> Any:
 
 def _sum(self: Any, dtype: Any = None) -> Any:
     """Sum of all elements."""
+    if self.size > LARGE and dtype is None and self.dtype.char == "f":
+        return total(self)
     return np.add.reduce(self, axis=None, dtype=_sum_dtype(self, dtype))
 
 
