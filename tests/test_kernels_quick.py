@@ -216,11 +216,22 @@ def test_targets_out_of_bounds(wrong: int) -> None:
 def test_large_steps_of_descent(size: int, dtype: str, alpha: Any) -> None:
     """``sub_`` and ``add_`` with a factor go over large arrays piece by piece, also when the last piece is short."""
     rng = np.random.default_rng(3)
-    start, slope = (rng.standard_normal(size).astype(dtype) for _ in range(2))
-    found = []
-    for engine in (retrograd, torch):
-        t, g = engine.from_numpy(start.copy()), engine.from_numpy(slope)
-        found.append(t.sub_(g, alpha=alpha).add_(g, alpha=2 * alpha).numpy())
-    np.testing.assert_allclose(
-        *found, rtol=1e-3 if dtype == "float16" else 1e-6, atol=1e-3 if dtype == "float16" else 1e-6
-    )
+    near = 1e-3 if dtype == "float16" else 1e-6
+    for shape in ((size,), (1, size), (size // 100, 100), (size // 3, 3)):
+        start, slope = (rng.standard_normal(shape).astype(dtype) for _ in range(2))
+        for turned in (False, True):
+            found = []
+            for engine in (retrograd, torch):
+                t, g = engine.from_numpy(start.copy()), engine.from_numpy(slope.T.copy() if turned else slope)
+                g = g.t() if turned and g.ndim == 2 else g
+                found.append(t.sub_(g, alpha=alpha).add_(g, alpha=2 * alpha).numpy())
+            np.testing.assert_allclose(*found, rtol=near, atol=near)
+
+
+def test_large_steps_along_whole_numbers() -> None:
+    """A fraction of whole numbers is not rounded to a whole number first."""
+    found = [
+        engine.zeros(300, 300).add_(engine.arange(90_000).reshape(300, 300), alpha=0.25).numpy()
+        for engine in (retrograd, torch)
+    ]
+    np.testing.assert_array_equal(*found)

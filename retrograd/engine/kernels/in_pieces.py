@@ -27,16 +27,18 @@ def piecewise(compute: Callable[..., None], x: Any, *others: Any) -> Any:
 
 def scaled_into(write: Callable[..., Any], target: Any, other: Any, alpha: Any) -> None:
     """``write(target, alpha * other, out=target)`` for ``write`` an element-wise function such as ``np.subtract``."""
+    alike = other.shape == target.shape and other.dtype == target.dtype
     if alpha == 1:
         write(target, other, target)
-    elif target.size <= 2 * PIECE or alpha.__class__ not in (int, float) or not _side_by_side((target, other)):
+    elif target.size <= 2 * PIECE or alpha.__class__ not in (int, float) or not alike:
         write(target, other * alpha, target)
     else:
-        rows, slopes, scaled = target.reshape(-1), other.reshape(-1), np.empty(PIECE, target.dtype)
+        step = max(1, PIECE * len(target) // target.size)  # rows of a piece
+        scaled = np.empty((step, *target.shape[1:]), target.dtype)
         factor = np.array(alpha, target.dtype)  # NumPy makes one of a number at each call: 1 µs
-        for start in range(0, target.size, PIECE):
-            piece = rows[start : start + PIECE]
-            write(piece, np.multiply(slopes[start : start + PIECE], factor, scaled[: piece.size]), piece)
+        for start in range(0, len(target), step):
+            piece = target[start : start + step]
+            write(piece, np.multiply(other[start : start + step], factor, scaled[: len(piece)]), piece)
 
 
 def _side_by_side(arrays: tuple[Any, ...]) -> bool:
