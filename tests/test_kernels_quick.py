@@ -228,10 +228,8 @@ def test_large_steps_of_descent(size: int, dtype: str, alpha: Any) -> None:
             np.testing.assert_allclose(*found, rtol=near, atol=near)
 
 
-def test_large_steps_along_whole_numbers() -> None:
-    """A fraction of whole numbers is not rounded to a whole number first."""
-    found = [
-        engine.zeros(300, 300).add_(engine.arange(90_000).reshape(300, 300), alpha=0.25).numpy()
-        for engine in (retrograd, torch)
-    ]
-    np.testing.assert_array_equal(*found)
+def test_large_steps_along_numbers_and_whole_numbers() -> None:
+    """A fraction of whole numbers is not rounded to a whole number first; one number or row is for all."""
+    for other in (lambda e: e.arange(90_000).reshape(300, 300), lambda e: 3, lambda e: e.arange(300.0)):
+        found = [e.zeros(300, 300).add_(other(e), alpha=0.25).numpy() for e in (retrograd, torch)]
+        np.testing.assert_array_equal(*found)

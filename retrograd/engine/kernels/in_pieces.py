@@ -27,10 +27,9 @@ def piecewise(compute: Callable[..., None], x: Any, *others: Any) -> Any:
 
 def scaled_into(write: Callable[..., Any], target: Any, other: Any, alpha: Any) -> None:
     """``write(target, alpha * other, out=target)`` for ``write`` an element-wise function such as ``np.subtract``."""
-    alike = other.shape == target.shape and other.dtype == target.dtype
     if alpha == 1:
         write(target, other, target)
-    elif target.size <= 2 * PIECE or alpha.__class__ not in (int, float) or not alike:
+    elif target.size <= 2 * PIECE or alpha.__class__ not in (int, float) or not _alike(target, other):
         write(target, other * alpha, target)
     else:
         step = max(1, PIECE * len(target) // target.size)  # rows of a piece
@@ -39,6 +38,10 @@ def scaled_into(write: Callable[..., Any], target: Any, other: Any, alpha: Any) 
         for start in range(0, len(target), step):
             piece = target[start : start + step]
             write(piece, np.multiply(other[start : start + step], factor, scaled[: len(piece)]), piece)
+
+
+def _alike(a: Any, b: Any) -> bool:
+    return b.__class__ is np.ndarray and b.shape == a.shape and b.dtype == a.dtype
 
 
 def _side_by_side(arrays: tuple[Any, ...]) -> bool:
