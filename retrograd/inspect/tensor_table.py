@@ -14,7 +14,7 @@ from typing import Any
 
 from .tensor_facts import TensorFacts
 
-_DEAD = 1_000
+_DEAD = 250
 """Entries of dead tensors that are kept at most beside as many as live: looking for them costs more than they take."""
 
 

@@ -36,19 +36,25 @@ def has_data(array: Array) -> bool:
 
 def range_and_sum(array: Array) -> tuple[tuple[float, float] | None, float | None]:
     """``(min, max)`` (NaN if there is one) and the sum of a real floating array; None for what there is not."""
+    size = array.size
+    ordinary = array.dtype.char in _ONES and array.__class__ is np.ndarray and array.flags.forc
+    if ordinary and _FEW < size <= _QUICK:
+        found = row_range_and_sum(array.ravel("K"))
+        if found is not None:
+            return found
     if array.dtype.kind != "f" or not has_data(array):
         return None, None
-    if not array.size:
+    if not size:
         return None, 0.0
-    if array.size <= _FEW:
+    if size <= _FEW:
         entries = array.ravel().tolist()
         total = sum(entries)
         if math.isfinite(total):
             return (min(entries), max(entries)), total
-    if array.dtype.char in "fd" and array.flags.forc:
-        flat = array.ravel(order="K")
+    if ordinary:
+        flat = array.ravel("K")
         low, high = flat.item(flat.argmin()), flat.item(flat.argmax())
-        if -_SAFE < low * flat.size and high * flat.size < _SAFE:
+        if -_SAFE < low * size and high * size < _SAFE:
             return (low, high), _total(flat)
     else:
         low, high = float(_MIN(array, None)), float(_MAX(array, None))
@@ -64,7 +70,7 @@ def row_range_and_sum(row: Array) -> tuple[tuple[float, float], float] | None:
     low, high = row.item(row.argmin()), row.item(row.argmax())
     if not (-_SAFE < low * size and high * size < _SAFE):
         return None
-    return (low, high), float(row.dot(_ONES[row.dtype.char][:size]))
+    return (low, high), row.dot(_ONES[row.dtype.char][:size]).item()
 
 
 def value_range(array: Array) -> list[float] | None:
@@ -164,7 +170,8 @@ def ordinary_norm(array: Array) -> float | None:
     """
     if array.dtype.char not in "fd":
         return None
-    squares = sum_of_squares(array.ravel(order="K"))
+    flat = array.ravel("K")
+    squares = np.vdot(flat, flat).item() if flat.size <= _PIECE else sum_of_squares(flat)
     return math.sqrt(squares) if LEAST < squares < MOST else None
 
 

@@ -10,6 +10,8 @@ from collections.abc import Collection, Sequence
 from types import CodeType, FrameType
 from typing import Any
 
+from ....engine import observe
+from ....engine.switches import state
 from ....engine.switches.state import STATE
 from ....engine.tensors.base import TensorBase
 from ....engine.tensors.tensor import Tensor
@@ -25,6 +27,7 @@ from .watching import Watching
 
 _MAX_LINES = 50_000
 _PLAIN = (bool, int, float, str)
+_USUAL: Surroundings = (True, False, "", None)
 _SATURATED = 0.5
 """Share of flat entries from which a summary of the inputs is kept."""
 
@@ -54,7 +57,7 @@ class CallDescriber:
         self._lines: dict[tuple[int, int], tuple[CodeType, SourceLine | None]] = {}
         self.names = Names(watching)
         self.sites = Sites(self.names, watching.sink.mention)
-        self._around: Surroundings = (True, False, "", None)
+        self._around: Surroundings = _USUAL
         self.aliases: dict[int, str] = {}
         """Number of a tensor that shares memory behind autograd's back -> how it was got: ``data`` or ``detach``."""
         self.pending = Pending()
@@ -82,6 +85,8 @@ class CallDescriber:
     def around(self) -> Surroundings:
         """What is in force now."""
         here = self.watching.here
+        if state.MODE == observe.COUNT and not here.scopes and not here.runs:  # no other mode is on in any thread
+            return _USUAL
         inference, scopes, runs = STATE.inference, here.scopes, here.runs
         scope, run = scopes[-1] if scopes else "", runs[-1].number if runs else None
         found = (STATE.grad_enabled and not inference, inference, scope, run)

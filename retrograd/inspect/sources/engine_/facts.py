@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from itertools import repeat
-from operator import is_
 from typing import Any
 
 import numpy as np
@@ -81,12 +79,14 @@ def memory_of(array: Any) -> Any:
 
 def saved_arrays(node: Node) -> list[Any] | None:
     """Return the distinct arrays that a node keeps for backward; None where hooks packed one."""
-    if isinstance(node, CopySlices):
-        node = node.fn
-    if not isinstance(node, OpNode):
-        return _distinct_arrays(getattr(node, "_saved", None) or ())
-    cls = node.__class__
-    kept = (readers.get(cls) or reader_of(cls))(node) or ()
+    read = readers.get(node.__class__)
+    if read is None:
+        if isinstance(node, CopySlices):
+            node = node.fn
+        if not isinstance(node, OpNode):
+            return _distinct_arrays(getattr(node, "_saved", None) or ())
+        read = reader_of(node.__class__)
+    kept = read(node) or ()
     found: list[Any] = []
     for value in kept:  # mostly a few tensors and arrays
         sort = value.__class__
@@ -96,7 +96,10 @@ def saved_arrays(node: Node) -> list[Any] | None:
             if sort in _NO_ARRAYS:
                 continue
             return _distinct_arrays(kept)
-        if not found or not any(map(is_, found, repeat(value))):
+        for known in found:
+            if known is value:
+                break
+        else:
             found.append(value)
     return found
 

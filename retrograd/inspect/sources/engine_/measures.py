@@ -75,12 +75,17 @@ class Measures:
 
         To be called while NumPy is quiet.
         """
-        array = gradient._array if isinstance(gradient, TensorBase) else gradient
-        if isinstance(array, np.generic):  # a rule's arithmetic on arrays without dimensions; no weak reference to it
-            return figures_of(np.asarray(array), whole=self._whole)
-        known = self._known.get(id(array))
-        if known is not None and known[0]() is array:
+        known = self._known.get(id(gradient))
+        if known is not None and known[0]() is gradient:
             return known[1]
+        if gradient.__class__ is np.ndarray:
+            return self._of_new(gradient)
+        if isinstance(gradient, np.generic):  # a rule's arithmetic on arrays without dimensions; no weak reference
+            return figures_of(np.asarray(gradient), whole=self._whole)
+        return self.figures(gradient._array) if isinstance(gradient, TensorBase) else self._of_new(gradient)
+
+    def _of_new(self, array: Any) -> Figures | None:
+        """Figures of an array that was not seen."""
         found = None if array.base is None else self._of_whole_memory(array)
         found = found or figures_of(array, whole=self._whole)
         self._known[id(array)] = (weakref.ref(array), found)
@@ -122,12 +127,7 @@ class Measures:
         row = self._rows.get(id(node))
         if row is None:
             return
-        first = grads[0] if grads else None
-        known = self._known.get(id(first))  # the node before has passed it on
-        if known is not None and known[0]() is first:
-            arrived = known[1]
-        else:
-            arrived = None if first is None else self.figures(first)
+        arrived = self.figures(grads[0]) if grads and grads[0] is not None else None
         self._ran.append((row, began, ended, arrived, self._all(results)))
 
     def took(self, node: Node, arrived: Figures | None, began: int, ended: int) -> None:
@@ -146,11 +146,9 @@ class Measures:
 
     def _all(self, results: Sequence[Any]) -> Figures | list[Figures]:
         """The figures of all that a node passes on; of a single gradient without a list."""
-        known = self._known
         found: list[Figures] = []
         for g in results:
-            entry = known.get(id(g))  # it may be what arrived
-            figures = entry[1] if entry is not None and entry[0]() is g else None if g is None else self.figures(g)
+            figures = None if g is None else self.figures(g)
             if figures is not None:
                 found.append(figures)
         return found[0] if len(found) == 1 else found

@@ -15,7 +15,7 @@ from ....engine.nodes.accumulate import AccumulateGrad
 from ....engine.nodes.node import Port
 from ....engine.nodes.opnode import OpNode
 from ...program.frames import stack_position
-from ...snapshot import GraphSnapshot, SourceLine
+from ...snapshot import GraphSnapshot
 from ..base import Node, Origins
 from .facts import Facts
 from .watching import Pictured
@@ -54,8 +54,6 @@ class _Seen(NamedTuple):
     """By place."""
     place: list[tuple[CodeType, int]]
     shot: GraphSnapshot
-    source: list[SourceLine | None]
-    scope: list[str]
 
 
 def outline_of(roots: list[Node]) -> Outline | None:
@@ -89,6 +87,8 @@ class Repeats:
 
     def __init__(self) -> None:
         self._seen: _Seen | None = None
+        self._pattern: Any = None
+        """What its lines and scopes depend on, once they were compared with those of another one."""
 
     def picture(self, outline: Outline, frame: FrameType | None, origins: Origins | None) -> Pictured | None:
         """The picture of a graph that is like the latest; None if it is not."""
@@ -99,24 +99,38 @@ class Repeats:
             if reference() is not order[row].variable:
                 return None
         shot, facts = GraphSnapshot(label="backward"), Facts()
-        shot.seq = _numbers(order)
-        if origins is not None:
-            shot.source, shot.scope = origins.find(shot.seq)
-        if shot.source != seen.source or shot.scope != seen.scope:
+        numbers = _numbers(order)
+        shot.first_seq = first = min([number for number in numbers if number is not None], default=0)
+        shot.seq = [None if number is None else number - first for number in numbers]
+        if shot.seq == seen.shot.seq:
+            shot.seq = seen.shot.seq
+        if not self._made_alike(shot, numbers, origins):
             return None
         for column in _SAME:
             setattr(shot, column, getattr(seen.shot, column))
         shot.saved_bytes = facts.saved_bytes(order)
         return Pictured(shot, order, facts.saved_once, repeated=True)
 
+    def _made_alike(self, shot: GraphSnapshot, numbers: list[int | None], origins: Origins | None) -> bool:
+        """Whether lines and scopes of nodes are those of the latest picture, which ``shot`` then shares."""
+        seen = self._seen
+        assert seen is not None
+        pattern = _pattern(numbers, origins)
+        if pattern is None or pattern != self._pattern or shot.seq is not seen.shot.seq:
+            source, scope = ([], []) if origins is None else origins.find(numbers)
+            if origins is not None and (source != seen.shot.source or scope != seen.shot.scope):
+                return False
+            self._pattern = pattern
+        return True
+
     def learn(self, outline: Outline | None, frame: FrameType | None, pictured: Pictured) -> None:
         """Remember a picture, unless leaves in it have no name: these are looked for again."""
         shot = pictured.shot
         rows = [row for row, kind in enumerate(shot.kind) if kind == "leaf"]
-        self._seen = None
+        self._seen = self._pattern = None
         if outline is not None and all(shot.name[row] for row in rows):
             leaves = {row: weakref.ref(pictured.order[row].variable) for row in rows}
-            self._seen = _Seen(outline.parts, leaves, stack_position(frame), shot, shot.source, shot.scope)
+            self._seen = _Seen(outline.parts, leaves, stack_position(frame), shot)
 
 
 _SAME = (
@@ -124,6 +138,12 @@ _SAME = (
     *("edge_source", "edge_target", "edge_input_nr", "edge_output_nr"),
 )
 """What two graphs with one outline have in common."""
+
+
+def _pattern(numbers: list[int | None], origins: Origins | None) -> Any:
+    """What lines and scopes of nodes with these numbers depend on; None where that is not known."""
+    known = [number for number in numbers if number is not None]
+    return None if origins is None or not known else origins.pattern(min(known), max(known))
 
 
 def _numbers(order: list[Node]) -> list[int | None]:

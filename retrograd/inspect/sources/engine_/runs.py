@@ -85,7 +85,7 @@ class Runs(Observer):
     def _graph(self, run: Run, roots: list[tuple[Node, int]], frame: FrameType | None) -> GraphSnapshot:
         pictured = self._picture([node for node, _ in roots], frame)
         shot = pictured.shot
-        shot.first_seq = -self.watching.begin
+        shot.first_seq -= self.watching.begin
         if self.watching.wants("backward") and not pictured.repeated:
             self._name_leaves(shot, pictured.order)
         if self.prepare is not None:
