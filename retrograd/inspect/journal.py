@@ -25,13 +25,22 @@ class Journal:
 
     def __init__(self) -> None:
         self.entries: list[Any] = []
-        """Events and notes, in the order in which things happened; who adds one holds the recorder's lock."""
+        """Events and notes, in the order in which things happened."""
         self.rows: list[Any] = []
         """Rows of tensors; None for those that a note is going to fill."""
         self._made = 0
         """Entries that are events, from the beginning."""
         self._lock = threading.RLock()
         self._making = False
+
+    def add(self, event: Event) -> int:
+        """Add an event, and return its row; other threads may add notes meanwhile."""
+        entries = self.entries
+        entries.append(event)
+        row = len(entries) - 1
+        while entries[row] is not event:
+            row -= 1
+        return row
 
     def read(self) -> tuple[list[Event], list[TensorFacts]]:
         """Return all events and the rows of all tensors, made."""

@@ -101,6 +101,8 @@ class Recorder:
         self.recording = Recording(script=script, created=created, level=level)
         self._journal = Journal()
         self.recording.read_by(self._journal.read)
+        self.note: Callable[[Note], None] = self._journal.entries.append
+        """Takes a note; the line of its event was mentioned."""
         self.tensors = TensorTable(self._journal.rows, self._journal.settle)
         self.kept_calls = KeptCalls() if check and level == "full" else None
         self.figures = FigureSchedule(always=all_figures)
@@ -123,8 +125,7 @@ class Recorder:
                 self._graphs += 1
                 snapshot.label = f"backward {self._graphs}"
                 self._keep(event, snapshot)
-            row = len(self._journal.entries)
-            self._journal.entries.append(event)
+            row = self._journal.add(event)
             if event.source is not self._latest_line:
                 self._latest_line = event.source
                 if event.source is not None:
@@ -139,13 +140,6 @@ class Recorder:
             self._journal.entries += events
             if events and events[0].source is not None:
                 self._read_line(events[0].source)
-
-    def note(self, note: Note) -> int:
-        """Take a note of an event, and return its row; its line was mentioned."""
-        entries = self._journal.entries
-        with self._lock:
-            entries.append(note)
-            return len(entries) - 1
 
     def mention(self, line: SourceLine | None) -> None:
         """Keep the text of a user's line, if that was not done."""

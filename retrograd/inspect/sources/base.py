@@ -25,6 +25,8 @@ class Sink(Protocol):
     """Numbers of the tensors that events mention."""
     kept_calls: KeptCalls | None
     """Where calls of Functions are kept for a comparison with finite differences, if there is to be one."""
+    note: Callable[[Note], None]
+    """Takes what an event is made of when somebody reads; ``mention`` its line before."""
     figures: FigureSchedule
     """In which backward runs every figure of a gradient is taken."""
 
@@ -33,9 +35,6 @@ class Sink(Protocol):
 
     def take(self, events: list[Event]) -> None:
         """Take events that came of one line, without snapshots, none of which ends a run."""
-
-    def note(self, note: Note) -> int:
-        """Take what an event is made of when somebody reads, and return its row; ``mention`` its line before."""
 
     def mention(self, line: SourceLine | None) -> None:
         """Keep the text of a user's line."""

@@ -152,14 +152,15 @@ class OriginTables:
     """The marks of all watched threads."""
 
     def __init__(self) -> None:
-        self._local = _Local()
+        self.local = _Local()
+        """Has the marks of the current thread, if there are any."""
         self._all: list[Marks] = []
 
     def here(self, counter: int = 0) -> Marks:
         """Return the current thread's marks; ``counter`` is where its numbers stand when they are new."""
-        marks = self._local.marks
+        marks = self.local.marks
         if marks is None:
-            marks = self._local.marks = Marks(counter)
+            marks = self.local.marks = Marks(counter)
             self._all = [*self._all[-_MAX_TABLES + 1 :], marks]
         return marks
 
@@ -169,7 +170,7 @@ class OriginTables:
         Threads number their nodes independently in PyTorch: where several threads know a line for a number, the
         current thread's word counts.
         """
-        mine = self._local.marks
+        mine = self.local.marks
         if len(self._all) == 1:
             found = self._all[0].find_all(numbers)
         else:

@@ -60,7 +60,7 @@ class Lines:
         tables = self.tables
         if tables is None:
             return
-        marks = tables.here(self._begin)
+        marks = tables.local.marks or tables.here(self._begin)
         number = peek_number() if node is None else node._number
         if number > marks.end:
             marks.gap(number, applying_frame(calling, _defines_apply))

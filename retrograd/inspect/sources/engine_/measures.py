@@ -37,7 +37,7 @@ class AllFigures(NamedTuple):
 
 Figures = AllFigures | float
 """Of a gradient of ordinary numbers in most runs the norm alone."""
-Ran = tuple[int, int | None, int | None, Figures | None, Figures | list[Figures]]
+Ran = tuple[int, int | None, int | None, Figures | None, Figures | list[Figures] | None]
 """A node that ran, or began to: its row, begin and end in ns, figures of what arrived and of what it passed on."""
 
 
@@ -110,7 +110,7 @@ class Measures:
         if row is not None:
             place = len(self._ran)
             arrived = self.figures(grads[0]) if grads and grads[0] is not None else None
-            self._ran.append((row, perf_counter_ns(), None, arrived, []))
+            self._ran.append((row, perf_counter_ns(), None, arrived, None))
         self._running.append((node, place))
 
     def ends(self, results: Any, now: int) -> None:
@@ -134,7 +134,7 @@ class Measures:
         """Note what a leaf took, which passes on nothing."""
         row = self._rows.get(id(node))
         if row is not None:
-            self._ran.append((row, began, ended, arrived, []))
+            self._ran.append((row, began, ended, arrived, None))
 
     def failed(self, node: Node, grads: list[Any]) -> None:
         """Note what the node took at which a sweep ended."""
@@ -142,7 +142,7 @@ class Measures:
         self._running.append((node, None))
         if row is not None:
             arrived = self.figures(grads[0]) if grads and grads[0] is not None else None
-            self._ran.append((row, None, None, arrived, []))
+            self._ran.append((row, None, None, arrived, None))
 
     def _all(self, results: Sequence[Any]) -> Figures | list[Figures]:
         """The figures of all that a node passes on; of a single gradient without a list."""
