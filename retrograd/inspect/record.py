@@ -193,8 +193,9 @@ class Recorder:
             self._rows += len(snapshot)
         event.data["snapshot"] = len(kept)
         kept.append(snapshot)
-        engines = {snapshot.engine, *filter(None, self.recording.engine.split("+"))}
-        self.recording.engine = "+".join(sorted(engines))
+        if snapshot.engine != self.recording.engine:
+            engines = {snapshot.engine, *filter(None, self.recording.engine.split("+"))}
+            self.recording.engine = "+".join(sorted(engines))
 
     def _read_line(self, line: SourceLine) -> None:
         """Keep the text of a user's line that is mentioned, and of its neighbours, which reports show around it."""

@@ -33,6 +33,11 @@ judged: dict[int, tuple[CodeType, bool]] = {}
 """id of a code object -> (the code, kept alive so that its id stays its own, whether it is not the user's)."""
 
 
+_lines: dict[tuple[int, int], tuple[CodeType, SourceLine]] = {}
+"""id of a code object and instruction -> (the code, kept alive as above, the line): it takes long to be looked up."""
+_MAX_LINES = 50_000
+
+
 def is_foreign(code: CodeType) -> bool:
     """Whether a code object is not the user's: of a library named above, of Python itself, or of retrograd."""
     known = judged.get(id(code))
@@ -61,6 +66,7 @@ def _library_folders() -> tuple[str, ...]:
 def forget_judgements() -> None:
     """Judge files anew, since a library was imported; or hold no code objects any longer."""
     judged.clear()
+    _lines.clear()
 
 
 def user_frame(frame: FrameType | None) -> FrameType | None:
@@ -106,7 +112,13 @@ def source_line(frame: FrameType | None) -> SourceLine | None:
     if frame is None:
         return None
     code = frame.f_code
-    return SourceLine(code.co_filename, frame.f_lineno or code.co_firstlineno, code.co_name)
+    known = _lines.get(key := (id(code), frame.f_lasti))
+    if known is None:
+        if len(_lines) >= _MAX_LINES:
+            _lines.clear()
+        line = SourceLine(code.co_filename, frame.f_lineno or code.co_firstlineno, code.co_name)
+        known = _lines[key] = (code, line)
+    return known[1]
 
 
 def last_return(code: CodeType) -> int | None:

@@ -7,7 +7,7 @@ import sys
 import threading
 import weakref
 from collections.abc import Collection, Sequence
-from types import CodeType, FrameType
+from types import FrameType
 from typing import Any
 
 from ....engine import observe
@@ -16,7 +16,6 @@ from ....engine.switches.state import STATE
 from ....engine.tensors.base import TensorBase
 from ....engine.tensors.tensor import Tensor
 from ...events import Event
-from ...program.frames import source_line
 from ...snapshot import SourceLine
 from .. import array_values as values
 from .call_facts import Surroundings, around
@@ -26,10 +25,31 @@ from .names import Names, matched, worthy
 from .watching import Watching
 
 _MAX_LINES = 50_000
+_MADE = 64
+"""Results after which a call counts as a new one: a loop comes to the same place again and again."""
 _PLAIN = (bool, int, float, str)
 _USUAL: Surroundings = (True, False, "", None)
 _SATURATED = 0.5
 """Share of flat entries from which a summary of the inputs is kept."""
+
+
+class UserCall:
+    """The latest call of the user, which may take several operators."""
+
+    __slots__ = ("frame", "instruction", "made")
+
+    def __init__(self) -> None:
+        self.frame = self.instruction = 0
+        """Identity of the user's frame, and where it stands."""
+        self.made: list[int] = []
+        """Numbers of what it has made so far."""
+
+    def goes_on(self, frame: FrameType) -> list[int]:
+        """Return what was made in the call that a frame stands at."""
+        here, instruction = id(frame), frame.f_lasti
+        if here != self.frame or instruction != self.instruction or len(self.made) > _MADE:
+            self.frame, self.instruction, self.made = here, instruction, []
+        return self.made
 
 
 class Pending(threading.local):
@@ -41,12 +61,9 @@ class Pending(threading.local):
     """The tensor of ``t[i] = v``, while the view that is written to is made."""
     began = 0
     """When the write under way began, in ns."""
-    place: tuple[int, int] = (0, 0)
-    """Frame and instruction of the latest call."""
 
     def __init__(self) -> None:
-        self.made: set[int] = set()
-        """Numbers of what it has made."""
+        self.call = UserCall()
 
 
 class CallDescriber:
@@ -54,7 +71,6 @@ class CallDescriber:
 
     def __init__(self, watching: Watching) -> None:
         self.watching = watching
-        self._lines: dict[tuple[int, int], tuple[CodeType, SourceLine | None]] = {}
         self.names = Names(watching)
         self.sites = Sites(self.names, watching.sink.mention)
         self._around: Surroundings = _USUAL
@@ -69,18 +85,6 @@ class CallDescriber:
             return None
         caller = caller_of(sys._getframe(4))  # not: this, who asks and its guard, who told that
         return None if caller.internal or caller.frame is None else caller
-
-    def line(self, frame: FrameType | None) -> SourceLine | None:
-        """The line at which a frame stands."""
-        if frame is None:
-            return None
-        key = (id(frame.f_code), frame.f_lasti)
-        known = self._lines.get(key)
-        if known is None:
-            if len(self._lines) >= _MAX_LINES:
-                self._lines.clear()
-            known = self._lines[key] = (frame.f_code, source_line(frame))
-        return known[1]
 
     def around(self) -> Surroundings:
         """What is in force now."""

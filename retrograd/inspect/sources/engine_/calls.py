@@ -13,6 +13,7 @@ from ....engine.aliasing.views import requires_grad
 from ....engine.switches.state import STATE
 from ....engine.tensors.base import TensorBase
 from ...events import Event
+from ...program.frames import source_line
 from ...program.stacks import stack_of
 from .. import array_values as values
 from .call_describer import CallDescriber
@@ -28,8 +29,6 @@ from .watching import Observer, Watching, guarded, report_problem
 
 _PLAIN = frozenset({int, float, bool, str, type(None)})
 """Types of arguments that hold no tensors within."""
-_MADE = 64
-"""Results after which a call counts as a new one: a loop comes to the same place again and again."""
 _NONE: tuple[int, ...] = ()
 _SCALARS = ("float", "int", "bool", "complex")
 
@@ -68,7 +67,8 @@ class Calls(Observer):
         if op.view and caller.function == "setitem":
             describer.pending.whole = describer.pending.whole or weakref.ref(inputs[0])
             return
-        site, made = describer.sites.at(caller, op), self._within_call(caller)
+        assert caller.frame is not None
+        site, made = describer.sites.at(caller, op), describer.pending.call.goes_on(caller.frame)
         within = tuple(made) if made and site.several else _NONE
         more: dict[str, Any] | None = None
         numbers: Any = watching.sink.tensors.numbers(inputs)
@@ -82,10 +82,10 @@ class Calls(Observer):
         results: Any
         if node is not None and out._fn is node and out._meta is None and len(outputs) == 1:
             results, storage, fresh = watching.reserve(out)
-            made.add(results)
+            made.append(results)
         else:
             results = describer.numbers_of_results(outputs, fitting(site.targets, outputs), site.line)
-            made.update(results)
+            made += results
         limits, total = values.range_and_sum(out._array)
         others: Any = [values.range_and_sum(t._array) for t in outputs[1:]] if len(outputs) > 1 else _NONE
         if site.may_tell or others or (total is not None and not isfinite(total)):
@@ -123,14 +123,6 @@ class Calls(Observer):
             return []
         return [n for n in dict.fromkeys(index_tensors(args, self.watching.sink.tensors)) if n not in numbers]
 
-    def _within_call(self, caller: Caller) -> set[int]:
-        """Numbers of what the call under way at the user's line has made so far: a function may take several rows."""
-        pending, frame = self._describer.pending, caller.frame
-        place = (id(frame), 0 if frame is None else frame.f_lasti)
-        if pending.place != place or len(pending.made) > _MADE:
-            pending.place, pending.made = place, set()
-        return pending.made
-
     @guarded
     def created(self, t: TensorBase) -> None:
         """A tensor was made from nothing, or from numbers."""
@@ -145,7 +137,7 @@ class Calls(Observer):
         caller = self._describer.caller()
         if caller is None:
             return
-        line = self._describer.line(caller.frame)
+        line = source_line(caller.frame)
         data = self._describer.given([], [], line)
         self._results(data, [t], caller, unwritten=unwritten)
         self._describer.judge(data, data["range"], "", [t])
@@ -171,7 +163,7 @@ class Calls(Observer):
         caller = self._describer.caller()
         if caller is None or (caller.function and reason != "copy"):  # a function of ours reads a value for itself
             return
-        line = self._describer.line(caller.frame)
+        line = source_line(caller.frame)
         data = self._describer.given([t], self._describer.names.of_inputs(caller, [t]), line)
         made = [result] if isinstance(result, TensorBase) and result is not t else []
         self._results(data, made, caller, unwritten=data["inputs"][0] in self._unwritten and not t._version)
@@ -193,9 +185,9 @@ class Calls(Observer):
         describer = self._describer
         names = describer.names.of_outputs(caller, made)
         if not unwritten:
-            describer.results(data, made, names, describer.line(caller.frame))
+            describer.results(data, made, names, source_line(caller.frame))
             return
-        data["outputs"] = describer.numbers_of_results(made, names, describer.line(caller.frame))
+        data["outputs"] = describer.numbers_of_results(made, names, source_line(caller.frame))
         data["output_names"] = names
         data["range"], data["checksum"] = [None] * len(made), [None] * len(made)
         self._unwritten.update(data["outputs"])

@@ -7,6 +7,7 @@ made the nodes, and the place in the program from which backward was called.
 from __future__ import annotations
 
 import weakref
+from operator import attrgetter
 from types import CodeType, FrameType
 from typing import Any, NamedTuple
 
@@ -98,7 +99,7 @@ class Repeats:
         for row, reference in seen.leaves.items():
             if reference() is not order[row].variable:
                 return None
-        shot, facts = GraphSnapshot(label="backward"), Facts()
+        shot, facts = GraphSnapshot(**dict(zip(_SAME, _read_same(seen.shot), strict=True))), Facts()
         numbers = _numbers(order)
         shot.first_seq = first = min([number for number in numbers if number is not None], default=0)
         shot.seq = [None if number is None else number - first for number in numbers]
@@ -106,8 +107,6 @@ class Repeats:
             shot.seq = seen.shot.seq
         if not self._made_alike(shot, numbers, origins):
             return None
-        for column in _SAME:
-            setattr(shot, column, getattr(seen.shot, column))
         shot.saved_bytes = facts.saved_bytes(order)
         return Pictured(shot, order, facts.saved_once, repeated=True)
 
@@ -134,10 +133,11 @@ class Repeats:
 
 
 _SAME = (
-    *("engine", "op", "kind", "name", "scope", "shape", "dtype", "source", "roots", "root_names"),
+    *("engine", "label", "op", "kind", "name", "scope", "shape", "dtype", "source", "roots", "root_names"),
     *("edge_source", "edge_target", "edge_input_nr", "edge_output_nr"),
 )
 """What two graphs with one outline have in common."""
+_read_same = attrgetter(*_SAME)
 
 
 def _pattern(numbers: list[int | None], origins: Origins | None) -> Any:

@@ -9,6 +9,7 @@ from ....engine.aliasing.views import requires_grad
 from ....engine.switches.state import peek_number
 from ....engine.tensors.base import TensorBase
 from ...events import Event
+from ...program.frames import source_line
 from .. import array_values as values
 from .call_describer import CallDescriber
 from .caller import Caller, spelled
@@ -33,7 +34,7 @@ class Writes(Observer):
         if caller is None or not isinstance(args[0], TensorBase):
             return
         t = self._written_tensor(args[0], caller)
-        line = self._describer.line(caller.frame)
+        line = source_line(caller.frame)
         inputs = [t, *self._values_written(args, caller)]
         data = self._describer.given(inputs, self._describer.names.of_inputs(caller, inputs), line)
         target = data["inputs"][0]
@@ -81,7 +82,7 @@ class Writes(Observer):
         caller = self._describer.caller()
         if caller is None:
             return
-        line = self._describer.line(caller.frame)
+        line = source_line(caller.frame)
         data = self._describer.given([value, out], ["", ""], line)
         now = version(out)
         data |= {"target": data["inputs"][1], "version": [now, now + 1], "through": "out"}
@@ -100,7 +101,7 @@ class Writes(Observer):
         caller = self._describer.caller()
         if caller is None:
             return
-        line = self._describer.line(caller.frame)
+        line = source_line(caller.frame)
         inputs = [a for a in args if isinstance(a, TensorBase)]
         data = self._describer.given(inputs, self._describer.names.of_inputs(caller, inputs), line)
         name = caller.function or spelled(name)
