@@ -22,6 +22,11 @@ CALLS = {
         torch.lstm_cell(im, (im, im), im.repeat(4, 1), im.repeat(4, 1))
         torch.gru_cell(im, im, im.repeat(3, 1), im.repeat(3, 1))
     """,
+    "beside arrays of NumPy": """
+        m + A | m - A | m * A | i / A[0] | m // A | m % A | m**A | m @ A | m == A | A == m | i + A[0] | a.half() * A[0]
+        A + m | A * m | m < A | m.requires_grad_() + A | m.requires_grad_() @ A | torch.add(m, A) | m.__iadd__(A)
+        a - True | True - a | a.sub(True) | torch.sub(a, True) | m[range(1)] | m[0, range(2)] | m[range(2), :1]
+    """,
     "matrices of other dtypes": """
         torch.linalg.det(m.half()) | torch.linalg.solve(m.half(), m.half()) | torch.linalg.lu_factor(im)
         torch.linalg.lu(im) | torch.linalg.lu_factor(m.half()) | torch.linalg.qr(m.half()) | torch.linalg.qr(im)
@@ -73,8 +78,10 @@ CALLS = {
 def names_of(engine: Any) -> dict[str, Any]:
     """What the expressions speak of: ``m`` and ``im`` are matrices, ``s`` and ``z`` 0-d, ``e`` and ``n`` empty."""
     ones = engine.ones
+    array = np.array([[1.0, 2.0], [0.5, 3.0]])
     return {
-        "torch": engine, "F": engine.nn.functional, "a": ones(2), "m": ones(2, 2), "i": ones(2, dtype=engine.int64),
+        "torch": engine, "F": engine.nn.functional, "A": array,
+        "a": ones(2), "m": ones(2, 2), "i": ones(2, dtype=engine.int64),
         "im": ones(2, 2, dtype=engine.int64), "e": engine.empty(0), "n": engine.empty(0, dtype=engine.int64),
         "s": engine.tensor(2.0), "z": engine.tensor(0),
     }  # fmt: skip

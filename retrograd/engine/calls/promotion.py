@@ -30,7 +30,7 @@ def same_dtype(op: OpDef, args: tuple[Any, ...]) -> bool:
                     return False
             elif numpy is not first:
                 return False
-        elif value is not None and value.__class__ not in (int, float, bool):
+        elif value is not None and value.__class__ not in ((int, float, bool) if op.truth else (int, float)):
             return False
     return True
 

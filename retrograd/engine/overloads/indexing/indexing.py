@@ -15,9 +15,8 @@ from ...tensors.base import TensorBase, wrap
 
 
 def _parts(index: Any) -> list[Any]:
-    if isinstance(index, range):
-        return [list(index)]
-    return list(index) if isinstance(index, tuple) or _stands_for_tuple(index) else [index]
+    parts = index if isinstance(index, tuple) or _stands_for_tuple(index) else [index]
+    return [list(part) if isinstance(part, range) else part for part in parts]
 
 
 def _stands_for_tuple(index: Any) -> bool:

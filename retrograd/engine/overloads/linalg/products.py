@@ -10,6 +10,7 @@ import numpy as np
 from ...table.public import METHODS, check_tensor, public
 from ...table.registry import F
 from ...tensors.base import TensorBase
+from ..pointwise.arithmetic import array_operand
 from ..shapes.shaping import reshape
 
 
@@ -68,6 +69,9 @@ def _at(self: Any, other: Any) -> Any:
     """``self @ other``; two matrices need no look at what ``matmul`` would make of them (1.5 µs)."""
     if isinstance(other, TensorBase) and self._array.ndim == 2 == other._array.ndim:
         return F.mm(self, other)
+    if isinstance(other, np.ndarray):
+        other = array_operand(self, other)
+        self = self.to(other.dtype)
     return matmul(self, other)
 
 

@@ -191,19 +191,48 @@ def rsub(input: Any, other: Any, alpha: Any = 1) -> Any:  # noqa: A002
 # -- operators
 
 
-def binary_method(function: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
-    """A Python operator: gives way (``NotImplemented``) for operands it does not know."""
+Operand = Callable[[Any, Any], Any]
+
+
+def binary_method(function: Operand, array: Operand | None = None) -> Operand:
+    """A Python operator: gives way (``NotImplemented``) for operands it does not know.
+
+    ``array`` makes an operand of a NumPy array.
+    """
 
     def operator(self: Any, other: Any) -> Any:
         if not isinstance(other, (TensorBase, *Number)):
-            if isinstance(other, np.ndarray):
-                raise TypeError(
-                    "unsupported operand type(s): 'Tensor' and 'numpy.ndarray'; use torch.from_numpy(array) first"
-                )
-            return NotImplemented
+            if not isinstance(other, np.ndarray):
+                return NotImplemented
+            other = (array or _no_array)(self, other)
+            if other is NotImplemented:
+                return NotImplemented
         return function(self, operand_of(other))
 
     return operator
+
+
+def _no_array(self: Any, other: Any) -> Any:
+    raise TypeError("unsupported operand type(s): 'Tensor' and 'numpy.ndarray'; use torch.from_numpy(array) first")
+
+
+def array_operand(self: Any, other: Any) -> Any:
+    """A NumPy array as second operand, in the dtype in which NumPy would compute; ``RuntimeError`` beside gradients.
+
+    So does PyTorch, which leaves the operation to the array; an array as first operand is refused there and here.
+    """
+    if self.requires_grad:
+        raise RuntimeError("Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.")
+    return wrap(other.astype(np.result_type(self._array, other)))
+
+
+def _compared_array(self: Any, other: Any) -> Any:
+    return wrap(np.array(other))
+
+
+def written_array(self: Any, other: Any) -> Any:
+    """An array does not fit into the tensor's memory: ``x += array`` makes a new tensor."""
+    return NotImplemented
 
 
 def _operators() -> dict[str, Callable[..., Any]]:
@@ -214,18 +243,20 @@ def _operators() -> dict[str, Callable[..., Any]]:
                          "xor": "bitwise_xor", "lshift": "bitwise_left_shift",
                          "rshift": "bitwise_right_shift"}.items():  # fmt: skip
         row = OPS[name]
-        found[f"__{symbol}__"] = with_fast_path(row, binary_method(lambda a, b, row=row: row(a, b)), "operator")  # type: ignore[misc]
+        plain = binary_method(lambda a, b, row=row: row(a, b), array_operand)  # type: ignore[misc]
+        found[f"__{symbol}__"] = with_fast_path(row, plain, "operator")
         reflected = binary_method(lambda a, b, row=row: _reflected(row, a, b))  # type: ignore[misc]
         found[f"__r{symbol}__"] = with_fast_path(row, reflected, "operator") if name in _COMMUTATIVE else reflected
-        found[f"__i{symbol}__"] = binary_method(lambda a, b, row=row: call_inplace(row, (a, b), {}))  # type: ignore[misc]
+        found[f"__i{symbol}__"] = binary_method(lambda a, b, row=row: call_inplace(row, (a, b), {}), written_array)  # type: ignore[misc]
     found["__rmod__"] = binary_method(lambda a, b: F.remainder(as_tensor_operand(b), a))
     found["__rsub__"] = _subtracted_from
     found["__rtruediv__"] = binary_method(lambda a, b: F.reciprocal(a) * b)
-    found["__pow__"] = binary_method(pow)
+    found["__pow__"] = binary_method(pow, array_operand)
     found["__rpow__"] = binary_method(lambda a, b: pow(b, a))
-    found["__ipow__"] = binary_method(pow_)
+    found["__ipow__"] = binary_method(pow_, written_array)
     for symbol in ("eq", "ne", "lt", "le", "gt", "ge"):
-        found[f"__{symbol}__"] = binary_method(lambda a, b, row=OPS[symbol]: row(a, b))  # type: ignore[misc]
+        array = _compared_array if symbol in ("eq", "ne") else None
+        found[f"__{symbol}__"] = binary_method(lambda a, b, row=OPS[symbol]: row(a, b), array)  # type: ignore[misc]
     found["__neg__"] = with_fast_path(OPS["neg"], lambda self: F.neg(self), "operator")
     found["__pos__"] = lambda self: self
     found["__abs__"] = lambda self: F.abs(self)
