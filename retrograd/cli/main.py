@@ -14,13 +14,8 @@ import click
 
 from ..errors import RetrogradError
 from . import commands
+from .messages import one_line
 from .runner import Interrupted
-
-
-def one_line(text: str) -> str:
-    """Return ``text`` as one printable line: control characters and lone surrogates become escapes."""
-    line = " ".join(text.split())
-    return "".join(char if char.isprintable() else char.encode("unicode_escape").decode() for char in line)
 
 
 class CommandFolder(click.Group):

@@ -12,7 +12,7 @@ from typing import NoReturn
 from ..inspect.events import Event, Recording
 from ..inspect.program.frames import source_line, user_frame
 from ..inspect.record import error_event, recording
-from . import results
+from . import messages
 from .launcher import Launch
 from .lifeline import lifeline, main_frame
 from .runner import Ending, leave, restored_environment, run
@@ -116,10 +116,10 @@ def _reported(report: Callable[[Recording, Ending], int], recorded: Recording, e
     try:
         return report(recorded, ending)
     except KeyboardInterrupt:
-        results.say("interrupted; what was not yet written is lost.")
+        messages.say("interrupted; what was not yet written is lost.")
         return INTERRUPTED
     except BrokenPipeError:
-        results.forget_stdout()
+        messages.forget_stdout()
         return 0
     except Exception as error:
-        return results.explain(error, "the result")
+        return messages.report_failure(error, "the result")

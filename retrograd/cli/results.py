@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import os
 import sys
-import traceback
 from dataclasses import dataclass
 
-from ..errors import OutputError, RetrogradError, UsageError
+from ..errors import UsageError
 from ..inspect.events import Recording
 from ..inspect.output import STDOUT, check_writable, save, with_findings
 from ..inspect.render import RenderOptions, renderer_for
 from ..inspect.render.formats.tree import print_tree
 from .launcher import Launch
-from .main import one_line
+from .messages import forget_stdout, report_failure, say
 from .runner import Ending
 from .target import Target
 
@@ -75,7 +74,7 @@ def write(recording: Recording, outputs: list[Output], options: RenderOptions, *
         except BrokenPipeError:
             forget_stdout()
         except Exception as error:
-            code = explain(error, output.shown)
+            code = report_failure(error, output.shown)
             failure = failure or code
         else:
             if not quiet and output.path != STDOUT:
@@ -83,11 +82,6 @@ def write(recording: Recording, outputs: list[Output], options: RenderOptions, *
     if not outputs:
         failure = _show_tree(recording, options)
     return failure
-
-
-def say(text: str) -> None:
-    """Print one line on the stderr that the process was started with; the program may have replaced ``sys.stderr``."""
-    _write_stderr(f"retrograd: {one_line(text)}\n")
 
 
 def _show_tree(recording: Recording, options: RenderOptions) -> int:
@@ -98,40 +92,11 @@ def _show_tree(recording: Recording, options: RenderOptions) -> int:
     except BrokenPipeError:
         pass
     except Exception as error:
-        return explain(error, "the tree")
+        return report_failure(error, "the tree")
     return 0
-
-
-def explain(error: Exception, shown: str) -> int:
-    """Print why an output was not written and return the exit code; a bug of ours is shown with its traceback."""
-    if isinstance(error, RetrogradError):
-        say(f"error: {error}")
-        return error.exit_code
-    _write_stderr("".join(traceback.format_exception(error)))
-    say(f"error: {shown} could not be written: {type(error).__name__}: {error}. This is a bug of retrograd.")
-    return OutputError.exit_code
 
 
 def _how_many(recording: Recording) -> str:
     """Return what to add when there was more than one graph to choose from."""
     count = len(recording.snapshots)
     return f" ({count} backward runs were recorded; --step chooses)" if count > 1 else ""
-
-
-def _write_stderr(text: str) -> None:
-    """Write to the first stderr, if it still can be written to."""
-    stream = sys.__stderr__
-    if stream is None:
-        return
-    try:
-        stream.write(text)
-        stream.flush()
-    except (OSError, ValueError):
-        pass
-
-
-def forget_stdout() -> None:
-    """Discard what is buffered for a closed stdout; python would otherwise complain at exit."""
-    nowhere = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(nowhere, 1)
-    os.close(nowhere)

@@ -16,7 +16,7 @@ from ...inspect.render.console_page import page_text, print_page
 from ...inspect.render.formats.json_ import load_recording
 from ...inspect.render.stats_tables import chosen_statistics, stats_json, stats_parts
 from ...inspect.stats import ROWS
-from .. import results
+from .. import messages, results
 from ..options import ScriptCommand, StepType, output_options, program_options
 from ..recorded import RecordingOptions, run_and_report
 from ..runner import Ending
@@ -64,7 +64,7 @@ def _run(target: Target, asked: dict[str, Any]) -> NoReturn:
         try:
             _show(recorded, {**asked, "output": path}, to_stderr=True)
         except NoGraphError:
-            results.say(results.nothing_recorded(target, ending, output or ""))
+            messages.say(results.nothing_recorded(target, ending, output or ""))
         return 0
 
     run_and_report(target, report, RecordingOptions("backward", all_figures=True))

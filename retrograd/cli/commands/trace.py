@@ -10,7 +10,7 @@ from click.core import ParameterSource
 from ...errors import UsageError
 from ...inspect.event_data import LEVELS
 from ...inspect.events import Recording
-from .. import results
+from .. import messages, results
 from ..launcher import launched
 from ..options import (
     ScriptCommand,
@@ -81,7 +81,7 @@ def command(ctx: click.Context, /, words: tuple[str, ...], **asked: Any) -> None
         if recorded.snapshots or (launch is not None and outputs):
             return results.write(recorded, outputs, options, quiet=asked["quiet"])
         files = ", ".join(output.shown for output in outputs)
-        results.say(results.nothing_recorded(target, ending, files))
+        messages.say(results.nothing_recorded(target, ending, files))
         return 0
 
     def keep(recorded: Recording) -> None:

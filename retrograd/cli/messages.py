@@ -1,0 +1,49 @@
+"""What the command line itself says, on the stderr that the process was started with."""
+
+from __future__ import annotations
+
+import os
+import sys
+import traceback
+
+from ..errors import OutputError, RetrogradError
+
+
+def one_line(text: str) -> str:
+    """Return ``text`` as one printable line: control characters and lone surrogates become escapes."""
+    line = " ".join(text.split())
+    return "".join(char if char.isprintable() else char.encode("unicode_escape").decode() for char in line)
+
+
+def say(text: str) -> None:
+    """Print one line on the stderr that the process was started with; the program may have replaced ``sys.stderr``."""
+    _write_stderr(f"retrograd: {one_line(text)}\n")
+
+
+def report_failure(error: Exception, shown: str) -> int:
+    """Print why an output was not written and return the exit code; a bug of ours is shown with its traceback."""
+    if isinstance(error, RetrogradError):
+        say(f"error: {error}")
+        return error.exit_code
+    _write_stderr("".join(traceback.format_exception(error)))
+    say(f"error: {shown} could not be written: {type(error).__name__}: {error}. This is a bug of retrograd.")
+    return OutputError.exit_code
+
+
+def forget_stdout() -> None:
+    """Discard what is buffered for a closed stdout; python would otherwise complain at exit."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, 1)
+    os.close(nowhere)
+
+
+def _write_stderr(text: str) -> None:
+    """Write to the first stderr, if it still can be written to."""
+    stream = sys.__stderr__
+    if stream is None:
+        return
+    try:
+        stream.write(text)
+        stream.flush()
+    except (OSError, ValueError):
+        pass
