@@ -135,7 +135,7 @@ def columns(program, level):
 def test_pictures_are_those_of_a_walk(program, level, monkeypatch):
     """Column by column."""
     found = columns(program, level)
-    monkeypatch.setattr(Repeats, "picture", lambda *args: None)
+    monkeypatch.setattr(Repeats, "snapshot", lambda *args: None)
 
     assert found == columns(program, level)
 
@@ -162,7 +162,7 @@ def names_in_tables(level):
 def test_the_latest_walk_names_tensors(level, monkeypatch):
     """Where two pictures name a leaf differently, its name is that of the later one, as if both were walked."""
     found = names_in_tables(level)
-    monkeypatch.setattr(Repeats, "picture", lambda *args: None)
+    monkeypatch.setattr(Repeats, "snapshot", lambda *args: None)
 
     assert found == names_in_tables(level)
 

@@ -1,4 +1,4 @@
-"""``GraphSnapshot``: an engine-free picture of one backward graph, held in columns.
+"""``GraphSnapshot``: an engine-free copy of one backward graph, held in columns.
 
 A snapshot is made once by ``walk`` and then read by statistics, folding, layout, renderers and checks; none
 of them sees a live graph.  Node ``i`` is row ``i`` of every node column and is called ``n{i}`` in every

@@ -15,7 +15,7 @@ from .sources.base import Source
 def walk(
     obj: Any, params: Any = None, *, label: str = "walk", find_names: bool = True, depth: int = 1
 ) -> GraphSnapshot:
-    """Picture the live graph behind ``obj`` breadth first, without unpacking or keeping anything of it.
+    """Take a snapshot of the live graph behind ``obj`` breadth first, without unpacking or keeping anything of it.
 
     ``obj`` is a tensor, a node, a gradient edge, or a list or tuple of these, all of one engine.  ``params``
     names leaves: a module (anything with ``named_parameters``) or a mapping from names to tensors.  With

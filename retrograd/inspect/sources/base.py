@@ -135,7 +135,7 @@ class Source(Protocol):
         params: Mapping[str, Any] | None = None,
         find_names: bool = True,
     ) -> GraphSnapshot:
-        """Picture the graph behind these objects, all of this engine.
+        """Take a snapshot of the graph behind these objects, all of this engine.
 
         Names come from ``params``, from modules that are being watched, and with ``find_names`` from the
         variables of the user's frames, beginning with ``frame``.

@@ -1,7 +1,7 @@
 """The walk itself: from root nodes of a torch-shaped graph into columns, breadth first, in one loop without recursion.
 
 Nothing is asked of a node that could unpack a saved value, so that a graph whose buffers are freed, or with a
-tensor changed in place, is pictured like any other.
+tensor changed in place, is walked like any other.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _lasting: dict[type, tuple[str, str]] = {}
 
 
 class Collected(NamedTuple):
-    """What a walk gives: the picture, the nodes in its order, and the tensor of each leaf by its place."""
+    """What a walk gives: the snapshot, the nodes in its order, and the tensor of each leaf by its place."""
 
     shot: GraphSnapshot
     order: list[Node]
@@ -33,7 +33,7 @@ class Collected(NamedTuple):
 
 
 def collect(roots: Sequence[Node], facts: Facts) -> Collected:
-    """Return the picture of everything behind the roots.
+    """Return a snapshot of everything behind the roots.
 
     Columns that need more than the nodes (names, scopes, sources) are left empty for the caller.
     """

@@ -16,17 +16,17 @@ from ...tensor_facts import TensorFacts
 from .. import array_values as values
 from ..base import Node
 from .measures import AllFigures, Figures, Measures, arrived_figures, figures_of
-from .watching import Observer, Pictured, Run, ShapeAndDtype, guarded, report_problem, version
+from .watching import Observer, Run, ShapeAndDtype, Walked, guarded, report_problem, version
 
 
 class Nodes(Observer):
     """Fills the measures of a run's snapshot, and sends ``accumulate``."""
 
-    def prepare(self, run: Run, pictured: Pictured) -> None:
+    def prepare(self, run: Run, walked: Walked) -> None:
         """A run is about to start over these nodes."""
         whole = self.watching.sink.figures.takes_all(run.number)
-        saved, thread = pictured.saved_once, self.watching.thread()
-        run.measures = Measures(pictured.shot, pictured.order, saved, thread, whole=whole)
+        saved, thread = walked.saved_once, self.watching.thread()
+        run.measures = Measures(walked.shot, walked.order, saved, thread, whole=whole)
 
     # These two are called most often of all, and guard themselves: on a thread that is not watched there is no run.
     def node_began(self, node: Node, grads: list[Any]) -> None:

@@ -15,15 +15,15 @@ from .leaves import Leaves
 from .lines import LINES, Follower
 from .nodes import Nodes
 from .owners import Owners
-from .runs import Picture, Runs
+from .runs import Runs, TakeSnapshot
 from .shared import SharedMemory
 from .watching import Observer, Watching
 from .writes import Writes
 
 
-def observers_for(watching: Watching, picture: Picture) -> list[Observer | Follower]:
+def observers_for(watching: Watching, take_snapshot: TakeSnapshot) -> list[Observer | Follower]:
     """The observers for a watcher's level, in the order in which they are notified."""
-    runs = Runs(watching, picture)
+    runs = Runs(watching, take_snapshot)
     found: list[Observer | Follower] = [runs, Owners(watching, LINES)]
     if watching.wants("full"):
         describer, shared = CallDescriber(watching), SharedMemory(watching)

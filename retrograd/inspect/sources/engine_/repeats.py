@@ -19,7 +19,7 @@ from ...program.frames import stack_position
 from ...snapshot import GraphSnapshot
 from ..base import Node, Origins
 from .facts import Facts
-from .watching import Pictured
+from .watching import Walked
 
 _MAX_NODES = 20_000
 """Larger graphs are walked as if they were new, which takes little beside what their nodes take."""
@@ -48,7 +48,7 @@ class Outline(NamedTuple):
 
 
 class _Seen(NamedTuple):
-    """The picture of an earlier step."""
+    """The snapshot of an earlier step."""
 
     parts: list[Any]
     leaves: dict[int, weakref.ref[Any]]
@@ -84,15 +84,15 @@ def outline_of(roots: list[Node]) -> Outline | None:
 
 
 class Repeats:
-    """The latest picture of one watcher."""
+    """The latest snapshot of one watcher."""
 
     def __init__(self) -> None:
         self._seen: _Seen | None = None
         self._pattern: Any = None
         """What its lines and scopes depend on, once they were compared with those of another one."""
 
-    def picture(self, outline: Outline, frame: FrameType | None, origins: Origins | None) -> Pictured | None:
-        """The picture of a graph that is like the latest; None if it is not."""
+    def snapshot(self, outline: Outline, frame: FrameType | None, origins: Origins | None) -> Walked | None:
+        """The snapshot of a graph that is like the latest; None if it is not."""
         seen, order = self._seen, outline.order
         if seen is None or seen.parts != outline.parts or seen.place != stack_position(frame):
             return None
@@ -108,10 +108,10 @@ class Repeats:
         if not self._made_alike(shot, numbers, origins):
             return None
         shot.saved_bytes = facts.saved_bytes(order)
-        return Pictured(shot, order, facts.saved_once, repeated=True)
+        return Walked(shot, order, facts.saved_once, repeated=True)
 
     def _made_alike(self, shot: GraphSnapshot, numbers: list[int | None], origins: Origins | None) -> bool:
-        """Whether lines and scopes of nodes are those of the latest picture, which ``shot`` then shares."""
+        """Whether lines and scopes of nodes are those of the latest snapshot, which ``shot`` then shares."""
         seen = self._seen
         assert seen is not None
         pattern = _pattern(numbers, origins)
@@ -122,13 +122,13 @@ class Repeats:
             self._pattern = pattern
         return True
 
-    def learn(self, outline: Outline | None, frame: FrameType | None, pictured: Pictured) -> None:
-        """Remember a picture, unless leaves in it have no name: these are looked for again."""
-        shot = pictured.shot
+    def learn(self, outline: Outline | None, frame: FrameType | None, walked: Walked) -> None:
+        """Remember a snapshot, unless leaves in it have no name: these are looked for again."""
+        shot = walked.shot
         rows = [row for row, kind in enumerate(shot.kind) if kind == "leaf"]
         self._seen = self._pattern = None
         if outline is not None and all(shot.name[row] for row in rows):
-            leaves = {row: weakref.ref(pictured.order[row].variable) for row in rows}
+            leaves = {row: weakref.ref(walked.order[row].variable) for row in rows}
             self._seen = _Seen(outline.parts, leaves, stack_position(frame), shot)
 
 

@@ -15,9 +15,9 @@ from ...program.frames import source_line, user_frame
 from ...snapshot import GraphSnapshot
 from ..base import Node
 from .nodes import kept_norms
-from .watching import Observer, Pictured, Run, Watching, guarded
+from .watching import Observer, Run, Walked, Watching, guarded
 
-Picture = Callable[[list[Any], FrameType | None], Pictured]
+TakeSnapshot = Callable[[list[Any], FrameType | None], Walked]
 
 
 class _Call:
@@ -35,11 +35,11 @@ class _Call:
 class Runs(Observer):
     """Sends ``backward`` and ``backward-end``, also for calls that were refused."""
 
-    def __init__(self, watching: Watching, picture: Picture) -> None:
+    def __init__(self, watching: Watching, take_snapshot: TakeSnapshot) -> None:
         super().__init__(watching)
-        self._picture = picture
+        self._take_snapshot = take_snapshot
         self._calls = _Calls()
-        self.prepare: Callable[[Run, Pictured], None] | None = None
+        self.prepare: Callable[[Run, Walked], None] | None = None
         """Called with a run and its graph before it starts."""
         self.look: Callable[[FrameType | None], None] | None = None
         """Called before a run is sent, to send what happened before it."""
@@ -83,13 +83,13 @@ class Runs(Observer):
         run.began = time.perf_counter()
 
     def _graph(self, run: Run, roots: list[tuple[Node, int]], frame: FrameType | None) -> GraphSnapshot:
-        pictured = self._picture([node for node, _ in roots], frame)
-        shot = pictured.shot
+        walked = self._take_snapshot([node for node, _ in roots], frame)
+        shot = walked.shot
         shot.first_seq -= self.watching.begin
-        if self.watching.wants("backward") and not pictured.repeated:
-            self._name_leaves(shot, pictured.order)
+        if self.watching.wants("backward") and not walked.repeated:
+            self._name_leaves(shot, walked.order)
         if self.prepare is not None:
-            self.prepare(run, pictured)
+            self.prepare(run, walked)
         return shot
 
     def _name_leaves(self, shot: GraphSnapshot, order: list[Node]) -> None:

@@ -24,9 +24,9 @@ from .lines import LINES
 from .observers import observers_for, observing
 from .repeats import Repeats, outline_of
 from .replay import EngineReplay
-from .runs import Picture
+from .runs import TakeSnapshot
 from .steps import stepping
-from .watching import Pictured, Watching
+from .watching import Walked, Watching
 
 
 class EngineSource:
@@ -51,10 +51,10 @@ class EngineSource:
         params: Mapping[str, Any] | None = None,
         find_names: bool = True,
     ) -> GraphSnapshot:
-        """Picture the graph behind these objects."""
-        return self._picture(roots, frame, label, params, find_names=find_names).shot
+        """Take a snapshot of the graph behind these objects."""
+        return self._walk(roots, frame, label, params, find_names=find_names).shot
 
-    def _picture(
+    def _walk(
         self,
         roots: list[Any],
         frame: FrameType | None,
@@ -62,7 +62,7 @@ class EngineSource:
         params: Mapping[str, Any] | None = None,
         *,
         find_names: bool = True,
-    ) -> Pictured:
+    ) -> Walked:
         facts = Facts()
         shot, order, leaves = collect([_start(root)[0] for root in roots], facts)
         shot.label = label
@@ -70,20 +70,20 @@ class EngineSource:
         naming = Naming(TensorBase, roots, frame if find_names else None, params)
         naming.memory = LINES.memory
         naming.add_to(shot, order, leaves)
-        return Pictured(shot, order, facts.saved_once)
+        return Walked(shot, order, facts.saved_once)
 
-    def _picturing(self, repeats: Repeats) -> Picture:
-        """How graphs are pictured that run, of which many are alike."""
+    def _taking_snapshots(self, repeats: Repeats) -> TakeSnapshot:
+        """How snapshots are taken of graphs that run, of which many are alike."""
 
-        def picture(roots: list[Node], frame: FrameType | None) -> Pictured:
+        def take_snapshot(roots: list[Node], frame: FrameType | None) -> Walked:
             outline = outline_of(roots)
-            found = None if outline is None else repeats.picture(outline, frame, LINES.tables)
+            found = None if outline is None else repeats.snapshot(outline, frame, LINES.tables)
             if found is None:
-                found = self._picture(roots, frame, "backward")
+                found = self._walk(roots, frame, "backward")
                 repeats.learn(outline, frame, found)
             return found
 
-        return picture
+        return take_snapshot
 
     @contextmanager
     def log_hooks(self, roots: list[Any], log: Callable[[str], None], *, verbose: bool) -> Iterator[None]:
@@ -100,7 +100,7 @@ class EngineSource:
     def watch(self, sink: Sink, *, every_thread: bool = True, level: str = "graph") -> Iterator[None]:
         """Tell the sink what happens, until the block ends."""
         watching = Watching(sink, None if every_thread else threading.get_ident(), level)
-        observers = observers_for(watching, self._picturing(Repeats()))
+        observers = observers_for(watching, self._taking_snapshots(Repeats()))
         with LINES.watch(), observing(observers):
             yield
 

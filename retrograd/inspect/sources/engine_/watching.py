@@ -25,15 +25,15 @@ F = TypeVar("F", bound=Callable[..., None])
 ShapeAndDtype = tuple[tuple[int, ...], str]
 
 
-class Pictured(NamedTuple):
-    """The picture of a graph that is about to run, and its nodes in the order of the picture."""
+class Walked(NamedTuple):
+    """The snapshot of a graph that is about to run, and its nodes in the same order."""
 
     shot: GraphSnapshot
     order: list[Node]
     saved_once: list[float | None]
     """Bytes that each node keeps, memory that several keep counted for the first of them."""
     repeated: bool = False
-    """Whether its leaves are those of the picture before."""
+    """Whether its leaves are those of the snapshot before."""
 
 
 class Run:

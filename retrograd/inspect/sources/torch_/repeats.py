@@ -22,7 +22,7 @@ from ..naming import add_origins
 _MAX_NODES = 20_000
 """Larger graphs are walked as if they were new, which takes little beside what their nodes take."""
 _MAX_PLACES = 8
-"""Places of which a picture is remembered."""
+"""Places of which a snapshot is remembered."""
 _SAME = (
     *("engine", "op", "kind", "name", "shape", "dtype", "saved_bytes", "roots", "root_names"),
     *("edge_source", "edge_target", "edge_input_nr", "edge_output_nr"),
@@ -98,7 +98,7 @@ def _outline(order: list[Node], roots: list[int]) -> _Outline:
 
 @dataclass(slots=True)
 class _Seen:
-    """The picture of an earlier step."""
+    """The snapshot of an earlier step."""
 
     outline: _Outline
     shot: GraphSnapshot
@@ -115,7 +115,7 @@ class _Seen:
     dtypes: list[Any]
     """PyTorch's dtype of each node."""
     pattern: Any = None
-    """Of the lines and scopes, the last time that they were those of the picture."""
+    """Of the lines and scopes, the last time that they were those of the snapshot."""
 
     def is_like(self, order: list[Node]) -> bool:
         """Whether the nodes of a graph with this outline have these leaves, shapes and dtypes."""
@@ -169,22 +169,22 @@ class Repeated(NamedTuple):
     shot: GraphSnapshot
     order: list[Node]
     leaves: dict[int, Any]
-    """Those whose names the table does not have from this picture, by row."""
+    """Those whose names the table does not have from this snapshot, by row."""
 
 
 class Repeats:
-    """The latest picture that was made twice at each of a few places, which the next recording may use, too."""
+    """The latest snapshot that was made twice at each of a few places, which the next recording may use, too."""
 
     def __init__(self) -> None:
         self._places: list[tuple[Place, _Seen | None]] = []
-        """Where graphs were walked last, the latest first; what was not made twice there has no picture yet."""
+        """Where graphs were walked last, the latest first; what was not made twice there has no snapshot yet."""
         self._named: weakref.WeakKeyDictionary[TensorTable, _Seen] = weakref.WeakKeyDictionary()
-        """The tables in which leaves have their names, with the picture that gave them last."""
+        """The tables in which leaves have their names, with the snapshot that gave them last."""
 
-    def picture(
+    def snapshot(
         self, roots: Sequence[Node], frame: FrameType | None, origins: Origins | None, table: TensorTable | None
     ) -> Repeated | None:
-        """The picture of a graph that is like the latest from this place; None if it is not."""
+        """The snapshot of a graph that is like the latest from this place; None if it is not."""
         seen = self._at(stack_position(frame))
         if seen is None:
             return None
@@ -198,18 +198,18 @@ class Repeats:
         return Repeated(shot, order, self._to_name(seen, table))
 
     def _at(self, place: Place) -> _Seen | None:
-        """Return the picture of a place."""
+        """Return the snapshot of a place."""
         return next((seen for known, seen in self._places if known == place), None)
 
     def _to_name(self, seen: _Seen, table: TensorTable | None) -> dict[int, Any]:
-        """Return the leaves of a picture by row for a table whose names are not those of this picture."""
+        """Return the leaves of a snapshot by row for a table whose names are not those of this snapshot."""
         if table is None or self._named.get(table) is seen:
             return {}
         self._named[table] = seen
         return {row: reference() for row, reference in seen.leaves}
 
     def learn(self, order: list[Node], frame: FrameType | None, shot: GraphSnapshot, leaves: dict[int, Any]) -> None:
-        """Remember a picture that was made twice from one place; leaves without a name are looked for each time."""
+        """Remember a snapshot that was made twice from one place; leaves without a name are looked for each time."""
         place, known = stack_position(frame), self._places
         self._named.clear()
         others = [(one, seen) for one, seen in known if one != place]
@@ -218,7 +218,7 @@ class Repeats:
 
 
 def _learned(order: list[Node], shot: GraphSnapshot, leaves: dict[int, Any]) -> _Seen | None:
-    """Return what is remembered of a picture, None if it cannot be repeated."""
+    """Return what is remembered of a snapshot, None if it cannot be repeated."""
     if None in shot.shape or None in leaves.values() or any(shot.name[row] is None for row in leaves):
         return None
     if any(type(node).__name__ != op for node, op in zip(order, shot.op, strict=True)):

@@ -84,7 +84,7 @@ class TorchSource:
         params: Mapping[str, Any] | None = None,
         find_names: bool = True,
     ) -> GraphSnapshot:
-        """Picture the graph behind these objects."""
+        """Take a snapshot of the graph behind these objects."""
         return self.walked(roots, frame, label=label, params=params, find_names=find_names)[0]
 
     def walked(
@@ -98,14 +98,14 @@ class TorchSource:
         table: TensorTable | None = None,
         repeats: Repeats | None = None,
     ) -> tuple[GraphSnapshot, list[Node]]:
-        """Picture a graph, and return its nodes as well; the names that leaves have go into the table, too.
+        """Take a snapshot of a graph, and return its nodes as well; the names that leaves have go into the table, too.
 
         With ``repeats`` one that is like an earlier one is not walked into columns again.
         """
         torch = loaded_torch()
         with torch._C.DisableTorchFunction():
             facts, starts = _Facts(torch), [_start(torch, root)[0] for root in roots]
-            repeated = None if repeats is None else repeats.picture(starts, frame, WATCHER.origins(), table)
+            repeated = None if repeats is None else repeats.snapshot(starts, frame, WATCHER.origins(), table)
             if repeated is not None:
                 protect(repeated.order, repeated.shot)
                 _name(table, repeated.shot, repeated.leaves, torch.nn.Parameter)
