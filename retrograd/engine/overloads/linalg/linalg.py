@@ -176,7 +176,7 @@ def slogdet(A: Any) -> Any:  # noqa: N803
     return named("linalg_slogdet", *F._slogdet(A))
 
 
-@public("slogdet")
+@public("slogdet", out=True)
 def old_slogdet(input: Any) -> Any:  # noqa: A002
     """``linalg.slogdet`` under its old name."""
     return named("slogdet", *F._slogdet(input))
