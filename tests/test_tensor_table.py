@@ -101,6 +101,23 @@ def test_the_dead_are_forgotten():
     assert len(rows) == 25_000
 
 
+def test_memory_that_a_tensor_has_left():
+    """The key of memory that a living tensor no longer has may come again for other memory."""
+    numbers, rows = table()
+    moved, later, view = Thing(), Thing(), Thing()
+    numbers.add(moved, TensorFacts(), storage=1)
+    numbers.moved(moved, 2)
+    numbers.add(later, TensorFacts(), storage=1)
+    numbers.add(view, TensorFacts(), storage=2)
+
+    assert rows[0].storage != rows[1].storage
+    assert rows[2].storage not in (rows[0].storage, rows[1].storage)
+    del moved, view
+    assert numbers.storage(2) is None
+    numbers.moved(later, None)
+    assert numbers.storage(1) is None
+
+
 def test_names():
     """A parameter's name is not overwritten by a variable's."""
     numbers, rows = table()

@@ -129,9 +129,20 @@ class TensorTable:
             number = len(self._rows)
             if memory is not None:
                 facts.storage = self._memory_number(memory)
-            reference = weakref.ref(tensor) if storage is None else self._counted(tensor, facts, storage)
+            reference: weakref.ref[Any] = weakref.ref(tensor)
+            if storage is not None:
+                reference, facts.storage = self._counted(tensor, storage)
             self._enter(tensor, number, facts, reference)
         return number
+
+    def moved(self, tensor: Any, storage: Hashable) -> None:
+        """A known tensor was given other memory: that which it had may be freed, and its key come again."""
+        with self._lock:
+            references = self._known.references
+            known = references.get(id(tensor))
+            if isinstance(known, _Reference) and known() is tensor:
+                references[id(tensor)] = weakref.ref(tensor) if storage is None else self._counted(tensor, storage)[0]
+                self._forget(known)
 
     def reserve(self, tensor: Any, memory: Any) -> tuple[int, int]:
         """Number a tensor that is not known yet, and its memory; a note must follow that fills its row."""
@@ -168,17 +179,16 @@ class TensorTable:
         if len(known.numbers) > self._most:
             self._throw_out()
 
-    def _counted(self, tensor: Any, facts: TensorFacts, storage: Hashable) -> _Reference:
-        """Count a tensor to the memory that a key stands for."""
+    def _counted(self, tensor: Any, storage: Hashable) -> tuple[_Reference, int]:
+        """Count a tensor to the memory that a key stands for, and return the number of that."""
         entry = self._storages.get(storage)
         if entry is None:
             entry = self._storages[storage] = [self._next_storage, 0]
             self._next_storage += 1
-        facts.storage = entry[0]
         entry[1] += 1
         reference = _Reference(tensor, self._forget)
         reference.storage = storage
-        return reference
+        return reference, entry[0]
 
     def _throw_out(self) -> None:
         """Forget who has died."""

@@ -22,7 +22,7 @@ from .ranges import Ranges
 from .rules import COPIED_INDEXED, IN_PLACE_INDEXED, NONDIFFERENTIABLE_CASTS
 from .saved import SavedSizes, saves_of
 from .shared import SharedMemory
-from .tensors import number_of
+from .tensors import memory_of, number_of
 from .values import Readable
 
 
@@ -275,6 +275,8 @@ class ForwardWriter:
                 self.gradients[number_of(self.table, given)] = number_of(self.table, call.inputs[0])
         elif change == "written" and len(call.args) > 1:
             more["given"] = number_of(self.table, call.args[1])
+            if call.error is None:
+                self.table.moved(call.inputs[0], memory_of(call.inputs[0]))
         self._report_leaf("leaf", call, {"change": change, **more})
 
     def _report_leaf(self, kind: str, call: Call, more: dict[str, Any]) -> None:
