@@ -20,6 +20,7 @@ _LAZY_MODULES = (
     "utils",
     "ops",
     "_C",
+    "_ops",
     "_custom_op",
     "special",
     "linalg",

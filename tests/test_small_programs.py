@@ -104,6 +104,14 @@ def test_tangents_are_off_with_the_switch(torch: Any) -> Any:
 
 
 @differential
+def test_groups_of_one_value(torch: Any) -> Any:
+    """A group norm over single values is refused."""
+    norm = torch.nn.functional.group_norm
+    return raises("Expected more than 1 value per channel when training, got input size [1, 3, 1]", norm,
+                  torch.ones(1, 3, 1), 3), norm(torch.ones(2, 3, 1), 3)  # fmt: skip
+
+
+@differential
 def test_rules_with_other_shapes(torch: Any) -> Any:
     """A saved tensor that comes back in another shape is refused as operands that do not fit."""
     with torch.autograd.graph.saved_tensors_hooks(lambda t: t, lambda t: torch.ones(3)):

@@ -12,6 +12,7 @@ from typing import Any
 
 from ..aliasing.inplace import prepare_write
 from ..execution import watchers
+from ..overriding import aten
 from ..overriding.dispatch_classes import ask, asked_of
 from ..overriding.dispatch_modes import asked
 from ..overriding.overrides import with_elements
@@ -42,6 +43,7 @@ def tensors_in(values: Iterable[Any]) -> Iterator[Tensor]:
             yield from tensors_in(value)
 
 
+@aten.OpOverload.register
 class OpOverload:
     """One operator: schema, kernels by device, autograd kernel.  Redefinition keeps the object."""
 
@@ -159,6 +161,7 @@ class OpOverload:
         )
 
 
+@aten.OpOverloadPacket.register
 class OpOverloadPacket:
     """``ops.namespace.name``: all overloads of one operator; calling it runs the first whose schema fits."""
 

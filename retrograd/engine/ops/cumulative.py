@@ -36,11 +36,10 @@ linear("cumsum", _accumulated("cumsum", np.add.accumulate), inplace=True, self=l
 
 
 def _cumprod_back(g: Any, self: Any, result: Any, dim: int) -> Any:
-    values = raw(self)
-    if not values.ndim or not values.size:
+    if not self.ndim or 0 in self.shape:
         return g
-    axis = axes_of(dim, values.ndim)[0]
-    if all_nonzero(values):
+    axis = axes_of(dim, self.ndim)[0]
+    if all_nonzero(self):
         return reversed_cumsum(g * conj(result), axis) / conj(self)
     return _cumprod_back_with_zeros(g, self, result, axis)
 

@@ -15,10 +15,8 @@ from typing import Any
 import numpy as np
 
 from ..kernels.sliding import Sizes, overhang, padded, taps, window_span
-from ..table.op import function, linear
+from ..table.op import function, linear, nondifferentiable
 from ..table.registry import F
-from ..tensors.base import TensorBase, wrap
-from .statistics import raw
 
 MaxHow = tuple[Sizes, Sizes, Sizes, Sizes, Sizes]
 
@@ -96,12 +94,14 @@ def _max_pool_rule(g: Any, positions: Any, self: Any, how: MaxHow) -> Any:
     """Each gradient to the element that won its window."""
     g = g[0] if isinstance(g, tuple) else g
     dims, sizes = len(how[0]), tuple(self.shape)
-    indices = _flat_indices(raw(positions), sizes[-dims:], how)
-    return F._flat_add(g, wrap(indices) if isinstance(positions, TensorBase) else indices, sizes, dims)
+    return F._flat_add(g, F._flat_positions(positions, sizes[-dims:], how), sizes, dims)
 
 
 def _shown_indices(positions: Any, self: Any, how: MaxHow) -> Any:
-    return wrap(_flat_indices(raw(positions), self.shape[self.ndim - len(how[0]) :], how))
+    return F._flat_positions(positions, tuple(self.shape[self.ndim - len(how[0]) :]), how)
+
+
+nondifferentiable("_flat_positions", _flat_indices, tensors="positions")
 
 
 for _name in ("MaxPool2DWithIndices", "MaxPool3DWithIndices", "AdaptiveMaxPool2D", "AdaptiveMaxPool3D"):

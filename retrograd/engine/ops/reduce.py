@@ -117,13 +117,17 @@ linear(
 )  # fmt: skip
 
 
-def _share(g: Any, self: Any, result: Any) -> Any:
-    """The gradient of an extreme value, shared evenly among the elements that reach it."""
+def reached(self: Any, result: Any) -> Any:
+    """Which elements equal one that was chosen of all; if that is NaN, those that are NaN."""
     value = result._array if isinstance(result, TensorBase) else result
     if value.__class__ is AbsentMemory:  # nobody can look at it
-        hit = F.logical_or(self == result, F.logical_and(F.isnan(self), F.isnan(result)))
-    else:
-        hit = F.isnan(self) if value != value else self == result
+        return F.logical_or(self == result, F.logical_and(F.isnan(self), F.isnan(result)))
+    return F.isnan(self) if value != value else self == result
+
+
+def _share(g: Any, self: Any, result: Any) -> Any:
+    """The gradient of an extreme value, shared evenly among the elements that reach it."""
+    hit = reached(self, result)
     return F._kept(g / F.sum(hit), hit)
 
 

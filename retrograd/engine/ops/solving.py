@@ -9,6 +9,7 @@ import numpy as np
 from ..calls.refusals import refuse_kind
 from ..table.op import function
 from ..table.registry import F
+from ..tensors.absent import AbsentMemory
 from .elementwise import conj
 from .products import adjoint
 from .statistics import product_of_others, raw
@@ -198,13 +199,17 @@ def _last_two(g: Any) -> Any:
 
 
 def _det_back(g: Any, self: Any, result: Any) -> Any:
-    values = raw(self)
-    if not values.size:
+    if 0 in self.shape:
         return F.zeros_like(self)
-    sizes = np.abs(values).max((-1, -2)) ** values.shape[-1]
-    if (np.abs(raw(result)) > sizes * np.finfo(values.dtype).eps * 10).all():
+    if getattr(self, "_array", None).__class__ is AbsentMemory or _is_invertible(raw(self), raw(result)):
         return adjoint(F._inv(self)) * _last_two(g * conj(result))
     return _cofactors(self) * _last_two(g)
+
+
+def _is_invertible(values: Any, determinant: Any) -> bool:
+    """Whether determinants are not so small that dividing by them would say nothing."""
+    sizes = np.abs(values).max((-1, -2)) ** values.shape[-1]
+    return bool((np.abs(determinant) > sizes * np.finfo(values.dtype).eps * 10).all())
 
 
 def _cofactors(self: Any) -> Any:

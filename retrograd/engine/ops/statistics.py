@@ -2,27 +2,32 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
 
 from ..table.op import function, linear, nondifferentiable
 from ..table.registry import F
-from ..tensors.absent import AbsentMemory
+from ..tensors.absent import AbsentMemory, refusal
 from ..tensors.base import TensorBase
 from ..tensors.dtypes import to_numpy_dtype
 from .elementwise import conj
-from .reduce import axes_of, count_of, refuse_complex, scatter_back, selected_tangent, spread
+from .reduce import axes_of, count_of, reached, refuse_complex, scatter_back, selected_tangent, spread
 
 
 def raw(x: Any) -> Any:
     """The array behind a tensor or array: for questions about values that steer a rule."""
-    return x._array if isinstance(x, TensorBase) else np.asarray(x)
+    if not isinstance(x, TensorBase):
+        return np.asarray(x)
+    if x._array.__class__ is AbsentMemory:
+        raise refusal("a value")
+    return x._array
 
 
-def all_nonzero(values: Any) -> bool:
-    """Whether an array surely has no zero; of one without data nobody can know."""
-    return values.__class__ is not AbsentMemory and bool(values.all())
+def all_nonzero(x: Any) -> bool:
+    """Whether a tensor or array surely has no zero; of one without data nobody can know."""
+    return getattr(x, "_array", x).__class__ is not AbsentMemory and bool(raw(x).all())
 
 
 def restored(value: Any, sizes: Any, dim: Any, keepdim: bool) -> Any:
@@ -62,24 +67,24 @@ def product_of_others(self: Any, dim: int) -> Any:
 
 
 def _prod_back(g: Any, self: Any, result: Any) -> Any:
-    values = raw(self)
-    if values.size == 0:
+    shape = tuple(self.shape)
+    if 0 in shape:
         return F.zeros_like(self)
-    if all_nonzero(values):
+    if all_nonzero(self):
         return g * conj(result / self)
-    flat = F.reshape(self, (values.size,))
-    return F.reshape(g * conj(product_of_others(flat, 0)), tuple(values.shape))
+    flat = F.reshape(self, (math.prod(shape),))
+    return F.reshape(g * conj(product_of_others(flat, 0)), shape)
 
 
 def _prod_dim_back(g: Any, self: Any, result: Any, dim: int, keepdim: bool) -> Any:
-    values = raw(self)
-    if not values.ndim:
+    shape = tuple(self.shape)
+    if not shape:
         return g
-    axis = axes_of(dim, values.ndim)[0]
-    g, result = (restored(v, values.shape, axis, keepdim) for v in (g, result))
-    if values.size == 0:
+    axis = axes_of(dim, len(shape))[0]
+    g, result = (restored(v, shape, axis, keepdim) for v in (g, result))
+    if 0 in shape:
         return F.zeros_like(self)
-    if all_nonzero(values):
+    if all_nonzero(self):
         return g * conj(result / self)
     return g * conj(product_of_others(self, axis))
 
@@ -239,8 +244,7 @@ def _median_all(ignore_nan: bool) -> Any:
 
 
 def _share_all(g: Any, self: Any, result: Any) -> Any:
-    value = raw(result)
-    hit = F.isnan(self) if value.dtype.kind == "f" and np.isnan(value) else self == result
+    hit = reached(self, result)
     return g * hit / F.sum(hit)
 
 

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import types
-from collections.abc import Callable
-from typing import Any, Final
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable
+from typing import Any, Final, NamedTuple
 
+from ..custom_op.tags import Tag
 from ..table.registry import OPS
 from ..tensors.base import TensorBase
 from .aten_names import names_of
@@ -15,10 +17,42 @@ _ALWAYS_TENSOR: Final = frozenset({"add", "sub", "mul", "div"})
 """Operators that meet numbers as tensors."""
 
 
+class Named(NamedTuple):
+    """An argument of an operator."""
+
+    name: str
+
+
+class OverloadSchema:
+    """What is declared of an overload: names, and whether it writes to its first argument."""
+
+    def __init__(self, name: str, overload_name: str, arguments: Iterable[str], is_mutable: bool) -> None:
+        self.name, self.overload_name, self.is_mutable = name, overload_name, is_mutable
+        self.arguments = [Named(argument) for argument in arguments]
+
+
+class OpOverload(ABC):
+    """One overload of an operator, built in or custom."""
+
+    @abstractmethod
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Call the operator."""
+
+
+class OpOverloadPacket(ABC):
+    """All overloads of an operator, built in or custom."""
+
+    @abstractmethod
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Call the operator."""
+
+
+@OpOverload.register
 class RowOverload:
     """One overload of an operator, such as ``ops.aten.mm.default``; a call is a call of its row."""
 
     namespace = "aten"
+    writes = False
 
     def __init__(self, opname: str, overload: str, row: Any) -> None:
         self.opname, self.overload, self.row = opname, overload, row
@@ -27,6 +61,30 @@ class RowOverload:
     def name(self) -> str:
         """``aten::mm``, with the overload if it is not the default one."""
         return f"aten::{self.opname}" + ("" if self.overload == "default" else f".{self.overload}")
+
+    @property
+    def _opname(self) -> str:
+        return self.opname
+
+    @property
+    def _overloadname(self) -> str:
+        return self.overload
+
+    @property
+    def _schema(self) -> OverloadSchema:
+        return OverloadSchema(
+            f"aten::{self.opname}", self.overload.replace("default", ""), self.row.params, self.writes
+        )
+
+    @property
+    def is_view(self) -> bool:
+        """Whether results share memory with the first operand."""
+        return bool(getattr(self.row, "view", False)) and not self.writes
+
+    @property
+    def tags(self) -> list[Any]:
+        """Marks: here only that an operator changes the shape of what it writes."""
+        return [Tag.inplace_view] if self.writes and getattr(self.row, "view", False) else []
 
     @property
     def overloadpacket(self) -> RowPacket:
@@ -60,6 +118,8 @@ class FunctionOverload(RowOverload):
 class WritingOverload(RowOverload):
     """One overload of an operator that writes to its first argument, such as ``ops.aten.mul_.Tensor``."""
 
+    writes = True
+
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         meanwhile = None if interceptor is None else interceptor(self)
         method = getattr(args[0], self.opname) if meanwhile is None else None
@@ -79,6 +139,7 @@ with_aux: Callable[[Any, tuple[Any, ...], dict[str, Any]], Any] = _alone
 """Calls a row that computes more than its result (as ``native_layer_norm`` does), and returns that as well."""
 
 
+@OpOverloadPacket.register
 class RowPacket:
     """``ops.aten.mm``: all overloads of an operator as attributes; a call is a call of the first."""
 

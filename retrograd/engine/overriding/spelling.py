@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from typing import Any, Final
 
+import numpy as np
+
 from ..aliasing.strided import Geometry, storage_offset
+from ..tensors.base import TensorBase, wrap
 from ..tensors.dtypes import from_numpy_dtype
 
 _FACTORS: Final = ("add", "sub", "rsub", "_rsub_number", "addmm", "addmv", "baddbmm", "addbmm", "addr", "_index_add")
@@ -21,6 +24,22 @@ _HALVED: Final = ("_softmax", "_log_softmax")
 """Rows that in PyTorch have a third argument, for half precision on GPUs."""
 
 
+_INDEXED: Final = ("_index", "_index_put")
+"""Rows whose second argument has arrays, where PyTorch has tensors, and whole dimensions."""
+
+
+def _as_index(part: Any) -> Any:
+    if isinstance(part, np.ndarray):
+        return wrap(part)
+    return None if isinstance(part, slice) else part
+
+
+def _as_part(index: Any) -> Any:
+    if isinstance(index, TensorBase):
+        return index._array
+    return slice(None) if index is None else index
+
+
 def spelled(op: Any, args: tuple[Any, ...]) -> tuple[tuple[Any, ...], dict[str, Any]]:
     """Positional and keyword arguments as PyTorch's dispatcher shows them, without defaults at the end."""
     given = list(args)
@@ -30,6 +49,8 @@ def spelled(op: Any, args: tuple[Any, ...]) -> tuple[tuple[Any, ...], dict[str, 
         return (given[0],), {"dtype": from_numpy_dtype(given[1])}
     if op.name == "as_strided":
         return tuple(given[:4]), {}
+    if op.name in _INDEXED:
+        return (given[0], [_as_index(part) for part in given[1]], *given[2:]), {}
     if op.name in _HALVED:
         return (*given[:2], False), {}
     names = _NAMED.get(op.name)
@@ -51,6 +72,8 @@ def unspelled(op: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[t
         return (*args, Geometry.of(args[0]._array, storage_offset(args[0]))), kwargs
     if op.name in _HALVED:
         return args[:2], kwargs
+    if op.name in _INDEXED:
+        return (args[0], tuple([_as_part(index) for index in args[1]]), *args[2:]), kwargs
     if not kwargs:
         return args, kwargs
     if op.name == "_to_copy":

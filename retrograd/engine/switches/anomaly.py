@@ -10,6 +10,7 @@ import numpy as np
 
 from ..nodes.node import GraphNode
 from ..nodes.saved import set_anomaly_hint
+from ..overriding.dispatch_classes import is_dispatching
 from ..tensors.base import TensorBase
 from ..warning import warn
 from . import state
@@ -83,6 +84,13 @@ class set_detect_anomaly:  # noqa: N801
         _set(*self._before)
 
 
+def _has_nan(value: Any) -> bool:
+    if is_dispatching(value):
+        return bool(value.isnan().any())
+    array = value._array if isinstance(value, TensorBase) else np.asarray(value)
+    return array.dtype.kind in "fc" and bool(np.isnan(array).any())
+
+
 def check_for_nan(node: GraphNode, results: tuple[Any, ...]) -> None:
     """Under anomaly mode, refuse a NaN among a node's results."""
     if not (state.ANOMALY and state.CHECK_NAN):
@@ -90,8 +98,7 @@ def check_for_nan(node: GraphNode, results: tuple[Any, ...]) -> None:
     for i, value in enumerate(results):
         if value is None:
             continue
-        array = value._array if isinstance(value, TensorBase) else np.asarray(value)
-        if array.dtype.kind in "fc" and np.isnan(array).any():
+        if _has_nan(value):
             raise RuntimeError(f"Function '{node.name()}' returned nan values in its {i}th output.")
 
 

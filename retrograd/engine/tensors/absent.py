@@ -28,6 +28,29 @@ class AbsentMemory(np.ndarray[Any, np.dtype[Any]]):
         raise refusal(function.__name__)
 
 
+def _refusing(name: str) -> Any:
+    def method(self: Any, *args: Any, **kwargs: Any) -> NoReturn:
+        """Refused: there are no data."""
+        raise refusal(name)
+
+    return method
+
+
+for _name in (
+    "__getitem__",
+    "__setitem__",
+    "__iter__",
+    "astype",
+    "item",
+    "tolist",
+    "take",
+    "argmax",
+    "argmin",
+    "argsort",
+):
+    setattr(AbsentMemory, _name, _refusing(_name))
+
+
 def refusal(what: str) -> RuntimeError:
     """The error for looking at data that are not there."""
     return RuntimeError(_REFUSAL.format(what=what))

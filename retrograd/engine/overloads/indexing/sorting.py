@@ -98,7 +98,13 @@ def unique_consecutive(
     return _chosen(F._unique_consecutive(input, dim), return_inverse, return_counts)
 
 
-@public("isin", method=False, out=True, also={"element": "elements", "test_element": "test_elements"})
+@public(
+    "isin",
+    method=False,
+    out=True,
+    aten="isin.Tensor_Tensor",
+    also={"element": "elements", "test_element": "test_elements"},
+)
 def isin(elements: Any, test_elements: Any, *, assume_unique: bool = False, invert: bool = False) -> Any:
     """Which elements are among ``test_elements``."""
     for v in (elements, test_elements):
@@ -113,7 +119,7 @@ def isin(elements: Any, test_elements: Any, *, assume_unique: bool = False, inve
 # -- searching
 
 
-@public("searchsorted", method=False, out=True)
+@public("searchsorted", method=False, out=True, aten="searchsorted.Tensor")
 def searchsorted(
     sorted_sequence: Any,
     input: Any,  # noqa: A002
@@ -159,7 +165,7 @@ def _searched(array: Any, values: Any, side: Any) -> Any:
     return np.asarray(found, np.int64).reshape(values.shape)
 
 
-@public("bucketize", method=False, out=True)
+@public("bucketize", method=False, out=True, aten="bucketize.Tensor")
 def bucketize(input: Any, boundaries: Any, *, out_int32: bool = False, right: bool = False) -> Any:  # noqa: A002
     """Between which boundaries values lie."""
     if boundaries.ndim != 1:
@@ -248,7 +254,7 @@ def histogramdd(input: Any, bins: Any, range: Any = None, weight: Any = None, de
     return named("histogramdd", wrap(counts.astype(points.dtype)), tuple(wrap(e) for e in edges))
 
 
-@public("bincount")
+@public("bincount", aten="bincount.default")
 def bincount(input: Any, weights: Any = None, minlength: int = 0) -> Any:  # noqa: A002
     """How often each non-negative integer occurs."""
     check_tensor("bincount", input)

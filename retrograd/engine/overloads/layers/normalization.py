@@ -9,17 +9,19 @@ import numpy as np
 
 from ...aliasing.inplace import bump_version
 from ...calls.refusals import refuse, refuse_kind
+from ...execution import watchers
 from ...ops.normalization import batch_statistics
+from ...overriding.dispatch_classes import asked_of
+from ...switches.modes import no_grad
 from ...table.public import NAMESPACES, NN, check_tensor, public
 from ...table.registry import F
 
 
 def _check_enough(shape: Any) -> None:
+    """``ValueError`` for a single value per channel."""
     count = shape[0] * math.prod(shape[2:]) if len(shape) > 1 else 0
     if count == 1:
-        raise ValueError(
-            f"Expected more than 1 value per channel when training, got input size torch.Size({list(shape)})"
-        )
+        raise ValueError(f"Expected more than 1 value per channel when training, got input size {shape}")
 
 
 def _check_channels(x: Any, **tensors: Any) -> None:
@@ -42,6 +44,8 @@ def _batch_norm(x: Any, weight: Any, bias: Any, running: tuple[Any, Any], how: t
     running_mean, running_var = running
     training, momentum, eps = how
     _check_channels(x, running_mean=running_mean, running_var=running_var, weight=weight, bias=bias)
+    if watchers.DISPATCHING and asked_of((x, weight, bias, running_mean, running_var)):
+        return _batch_norm_of_operators(x, weight, bias, running, how)
     if training:
         mean, variance = batch_statistics(x._array)
         count = x.numel() // max(x.shape[1], 1)
@@ -55,6 +59,28 @@ def _batch_norm(x: Any, weight: Any, bias: Any, running: tuple[Any, Any], how: t
         mean, variance = running_mean._array.copy(), running_var._array
     stats = (mean, (1 / np.sqrt(variance + variance.dtype.type(eps))).astype(variance.dtype))
     return F._batch_norm(x, weight, bias, running_mean, running_var, training, eps, stats)
+
+
+def _batch_norm_of_operators(
+    x: Any, weight: Any, bias: Any, running: tuple[Any, Any], how: tuple[bool, float, float]
+) -> Any:
+    """The same composed of operators, for tensors whose values only their class knows."""
+    mean: Any
+    variance: Any
+    training, momentum, eps = how
+    channels = (1, x.shape[1], *[1] * (x.ndim - 2))
+    mean, variance = (t if t is None else t.view(channels) for t in running)
+    if training:
+        dims = (0, *range(2, x.ndim))
+        mean, variance = x.mean(dims, True), x.var(dims, correction=0, keepdim=True)
+        count = x.numel() // x.shape[1]
+        for old, fresh in zip(running, (mean, variance * (count / max(count - 1, 1))), strict=True):
+            if old is not None:
+                with no_grad():
+                    old.mul_(1 - momentum).add_(fresh.view(-1) * momentum)
+    out = (x - mean) * (variance + eps).rsqrt()
+    out = out if weight is None else out * weight.view(channels)
+    return out if bias is None else out + bias.view(channels)
 
 
 @public("batch_norm", namespace=NN)
@@ -167,6 +193,7 @@ def group_norm(
             f"Expected {name} to be a vector of size equal to the number of channels in input, but got {name} of shape "
             f"{list(t.shape) if t is not None else None} and input of shape {list(input.shape)}",
         )
+    _check_enough([input.shape[0] * input.shape[1] // num_groups, num_groups, *input.shape[2:]])
     return F._group_norm(input, weight, bias, num_groups, eps)
 
 

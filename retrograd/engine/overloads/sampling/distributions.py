@@ -156,7 +156,7 @@ def binomial(count: Any, prob: Any, generator: Any = None) -> Any:
     return finish(np.asarray(drawn).astype(count._sig.numpy))
 
 
-@public("multinomial")
+@public("multinomial", aten="multinomial.default")
 def multinomial(input: Any, num_samples: int, replacement: bool = False, *, generator: Any = None) -> Any:  # noqa: A002
     """Indices drawn with the elements (of each row) as weights."""
     check_tensor("multinomial", input)

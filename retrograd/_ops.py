@@ -1,0 +1,5 @@
+"""``torch._ops``-shaped face: the classes of operators and their overloads."""
+
+from .engine.overriding.aten import OpOverload, OpOverloadPacket
+
+__all__ = ["OpOverload", "OpOverloadPacket"]
