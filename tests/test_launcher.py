@@ -71,26 +71,26 @@ def test_names_of_files() -> None:
     assert Launch(0, 1).own("run.json", (".json",)) == "run.json"
 
 
-def start(place: Path, mode: str, *options: str, rank: int = 1) -> subprocess.Popen[str]:
-    """Start one rank of two and wait until its backward runs are done."""
+def start(place: Path, mode: str, *options: str, rank: int = 1) -> subprocess.Popen[bytes]:
+    """Start one rank of two and wait until its backward runs are done; nothing of its output waits in a buffer here."""
     (place / "train.py").write_text(PROGRAM)
     environment = {**os.environ, "RANK": str(rank), "WORLD_SIZE": "2"}
     command = [sys.executable, "-m", "retrograd", "trace", "train.py", "-o", "run.json", *options, "--", mode]
     started = subprocess.Popen(
-        command, cwd=place, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        command, cwd=place, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, bufsize=0
     )
     assert started.stdout is not None
-    assert started.stdout.readline() == "ready\n"
+    assert started.stdout.readline() == b"ready\n"
     return started
 
 
-def ended(started: subprocess.Popen[str]) -> tuple[int, str, str]:
+def ended(started: subprocess.Popen[bytes]) -> tuple[int, str, str]:
     """Wait for a process, and leave none behind."""
     try:
         out, err = started.communicate(timeout=300)
     finally:
         started.kill()
-    return started.returncode, out, err
+    return started.returncode, out.decode(), err.decode()
 
 
 @pytest.mark.parametrize("mode", ["sleep", "stuck"])
