@@ -8,6 +8,7 @@ from typing import Any
 from ..table.op import OpDef
 from ..tensors.base import TensorBase
 from ..tensors.dtypes import scalar_name
+from ..tensors.numbers_ import c_name
 
 _ORDER = "buifc"
 """Kinds of dtype, each of which the later ones take in."""
@@ -66,7 +67,8 @@ def kernel_refusal(op: OpDef, operands: list[Any], error: Exception) -> Exceptio
     """What PyTorch says where NumPy has no such operation for a dtype, or a number does not fit into it."""
     text = str(error)
     if isinstance(error, OverflowError) or "must be a string or a real number" in text:
-        return RuntimeError(f"{op.name}(): value cannot be converted to the tensor's dtype without overflow: {text}")
+        name = "float" if not operands else c_name(operands[0]._sig.numpy)
+        return RuntimeError(f"value cannot be converted to type {name} without overflow")
     if any(phrase in text for phrase in _NO_SUCH_KERNEL):
         dtypes = dict.fromkeys(f"'{scalar_name(t._sig.numpy)}'" for t in operands)
         return NotImplementedError(f'"{op.name.strip("_")}" not implemented for {", ".join(dtypes)}')

@@ -56,9 +56,7 @@ def checked_number(value: Any, numpy: Any) -> Any:
     if isinstance(value, (complex, np.complexfloating)):
         value = value.real if value.imag == 0 else None
     if value is None or not _fits(value, numpy):
-        raise RuntimeError(
-            f"value cannot be converted to type {_C_NAMES.get(numpy.name, numpy.name + '_t')} without overflow"
-        )
+        raise RuntimeError(f"value cannot be converted to type {c_name(numpy)} without overflow")
     if numpy.kind == "f":
         return value
     return int(value) % (1 << 8 * numpy.itemsize) if numpy.kind == "u" else int(value)
@@ -71,8 +69,20 @@ def real_number(value: Any) -> Any:
     return value
 
 
+def real_argument(function: str, name: str, position: int, value: Any) -> Any:
+    """A number that PyTorch's function takes as float; ``TypeError`` in torch's words for a complex one."""
+    if isinstance(value, (complex, np.complexfloating)):
+        raise TypeError(f"{function}(): argument '{name}' (position {position}) must be float, not complex")
+    return value
+
+
 _DOUBLE = np.dtype(np.float64)
 _C_NAMES = {"float16": "c10::Half", **C_NAMES}
+
+
+def c_name(numpy: Any) -> str:
+    """What messages call a dtype that a number does not fit into: ``float``, ``int64_t``."""
+    return _C_NAMES.get(str(numpy.name), f"{numpy.name}_t")
 
 
 def _fits(value: Any, numpy: Any) -> bool:

@@ -14,6 +14,7 @@ from ...tensors.base import TensorBase
 from ...tensors.convert import array_from
 from ...tensors.dtypes import dtype as Dtype  # noqa: N812
 from ...tensors.dtypes import from_numpy_dtype, get_default_dtype, result_dtype, to_numpy_dtype
+from ...tensors.numbers_ import real_number
 from .creating import as_tensor, finish, numpy_of
 
 
@@ -49,7 +50,7 @@ def arange(
 ) -> Any:  # fmt: skip
     """Evenly spaced values in ``[start, end)``."""
     start, end = (0, start) if end is None else (start, end)
-    start, end, step = (_number(v) for v in (start, end, step))
+    start, end, step = (real_number(_number(v)) for v in (start, end, step))
     _check_range(start, end, step)
     floating = any(isinstance(v, float) for v in (start, end, step))
     numpy = numpy_of(dtype, get_default_dtype().numpy if floating else np.dtype(np.int64))

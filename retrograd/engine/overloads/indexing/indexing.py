@@ -12,6 +12,7 @@ from ...nodes.hooks import tensor_type_name
 from ...table.public import METHODS, public
 from ...table.registry import OPS, F
 from ...tensors.base import TensorBase, wrap
+from ...tensors.numbers_ import checked_number
 
 
 def _parts(index: Any) -> list[Any]:
@@ -174,7 +175,7 @@ def setitem(self: Any, index: Any, value: Any) -> None:
     elif isinstance(value, (list, tuple, np.ndarray)):
         copy_(target, _value(value, self))
     elif isinstance(value, (int, float, complex, np.generic)):
-        _fill_place(target, wrap(np.asarray(value).astype(self._sig.numpy)))
+        _fill_place(target, wrap(np.asarray(checked_number(value, self._sig.numpy)).astype(self._sig.numpy)))
     else:
         raise TypeError(f"can't assign a {type(value).__name__} to a {tensor_type_name(self._sig)}")
 

@@ -14,6 +14,7 @@ from ...table.registry import F
 from ...tensors.base import TensorBase, wrap
 from ...tensors.convert import checked_dim
 from ...tensors.dtypes import scalar_name
+from ...tensors.numbers_ import real_number
 
 
 def _arguments(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[int, bool, Any]:
@@ -112,6 +113,8 @@ def isin(elements: Any, test_elements: Any, *, assume_unique: bool = False, inve
             refuse_complex("isin", v._array)
             if v._sig.numpy.kind == "b":
                 raise RuntimeError("Unsupported input type encountered for isin(): Bool")
+        elif isinstance(v, complex):
+            raise RuntimeError("Unsupported input type encountered for isin(): ComplexDouble")
     pair = [v._array if isinstance(v, TensorBase) else v for v in (elements, test_elements)]
     return wrap(np.isin(pair[0], pair[1], invert=invert))
 
@@ -185,6 +188,7 @@ def argwhere(input: Any) -> Any:  # noqa: A002
 def _limits(array: Any, low: Any, high: Any, name: str) -> tuple[Any, Any]:
     """The outer edges: those given, or of ``histc`` also the data's where they are equal, and wider where those are."""
     refuse_complex(name, array)
+    low, high = real_number(low), real_number(high)
     counting = name == "torch.histc"
     if array.size and (low is None or (counting and low == high)):
         low, high = array.min(), array.max()

@@ -12,6 +12,7 @@ from ...random import rng_of
 from ...table.public import NN, check_tensor, public
 from ...table.registry import OPS, F
 from ...tensors.base import wrap
+from ...tensors.numbers_ import real_number
 from ..losses.losses import softmax
 from ..sampling.draw_checks import check_continuous
 
@@ -150,7 +151,7 @@ public("prelu", namespace=NN)(prelu)
 
 
 def _slopes(input: Any, lower: float, upper: float, training: bool) -> Any:  # noqa: A002
-    if lower > upper:
+    if real_number(lower) > real_number(upper):
         raise RuntimeError(
             f"Lower bound should be less than or equal to the upper bound, got lower={lower} and upper={upper}"
         )

@@ -11,6 +11,7 @@ from ...calls.refusals import refuse
 from ...table.public import NN, check_tensor, public
 from ...table.registry import F
 from ...tensors.base import wrap
+from ...tensors.numbers_ import real_argument
 
 
 def _padding_row(padding_idx: int | None, count: int) -> int:
@@ -32,6 +33,7 @@ def _check_indices(indices: Any, name: str) -> None:
 
 def _shorten_rows(weight: Any, indices: Any, max_norm: float, norm_type: float) -> None:
     """Scale the rows that are used down to ``max_norm``, in place and outside the graph."""
+    real_argument("embedding_renorm_", "max_norm", 3, max_norm)
     used = np.unique(indices._array)
     rows = weight._array[used]
     norms = np.linalg.norm(rows.astype(np.float64), norm_type, axis=1)

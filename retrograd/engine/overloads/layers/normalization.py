@@ -15,6 +15,7 @@ from ...overriding.dispatch_classes import asked_of
 from ...switches.modes import no_grad
 from ...table.public import NAMESPACES, NN, check_tensor, public
 from ...table.registry import F
+from ...tensors.numbers_ import real_argument
 
 
 def _check_enough(shape: Any) -> None:
@@ -43,6 +44,8 @@ def _batch_norm(x: Any, weight: Any, bias: Any, running: tuple[Any, Any], how: t
     """Normalise ``(N, C, ...)`` by the batch's statistics, which update the running ones, or by the running ones."""
     running_mean, running_var = running
     training, momentum, eps = how
+    real_argument("batch_norm", "momentum", 7, momentum)
+    real_argument("batch_norm", "eps", 8, eps)
     _check_channels(x, running_mean=running_mean, running_var=running_var, weight=weight, bias=bias)
     if watchers.DISPATCHING and asked_of((x, weight, bias, running_mean, running_var)):
         return _batch_norm_of_operators(x, weight, bias, running, how)
@@ -113,6 +116,8 @@ def instance_norm(
 ) -> Any:  # fmt: skip
     """Each channel of each sample normalised by itself: a batch norm with all samples' channels side by side."""
     check_tensor("instance_norm", input)
+    real_argument("instance_norm", "momentum", 7, momentum)
+    real_argument("instance_norm", "eps", 8, eps)
     n, c = input.shape[:2]
     if use_input_stats and math.prod(input.shape[2:]) == 1:
         raise ValueError(
@@ -171,7 +176,7 @@ def layer_norm(
     """The last dimensions normalised, scaled by ``weight`` and shifted by ``bias``."""
     check_tensor("layer_norm", input)
     shape = _normalized_shape(input, normalized_shape, weight=weight, bias=bias)
-    return F._layer_norm(input, shape, weight, bias, eps)
+    return F._layer_norm(input, shape, weight, bias, real_argument("layer_norm", "eps", 5, eps))
 
 
 def group_norm(
@@ -193,6 +198,7 @@ def group_norm(
             f"Expected {name} to be a vector of size equal to the number of channels in input, but got {name} of shape "
             f"{list(t.shape) if t is not None else None} and input of shape {list(input.shape)}",
         )
+    real_argument("group_norm", "eps", 5, eps)
     _check_enough([input.shape[0] * input.shape[1] // num_groups, num_groups, *input.shape[2:]])
     return F._group_norm(input, weight, bias, num_groups, eps)
 
@@ -202,7 +208,7 @@ def rms_norm(input: Any, normalized_shape: Any, weight: Any = None, eps: Any = N
     check_tensor("rms_norm", input)
     shape = _normalized_shape(input, normalized_shape, weight=weight)
     refuse_kind("rms_norm", input._sig.numpy, "fc")
-    epsilon = float(np.finfo(input._sig.numpy).eps) if eps is None else eps
+    epsilon = float(np.finfo(input._sig.numpy).eps) if eps is None else real_argument("rms_norm", "eps", 4, eps)
     axes = tuple(range(-len(shape), 0))
     half = input._sig.numpy == np.float16
     x = input.float() if half else input

@@ -46,6 +46,8 @@ def matrix_norm(
     """The norm of matrices: ``"fro"``, ``"nuc"``, 1, 2, inf and their negatives."""
     if A.ndim < 2:
         raise RuntimeError("linalg.matrix_norm: The input tensor A must have at least 2 dimensions.")
+    if isinstance(ord, complex):
+        raise RuntimeError("linalg.matrix_norm: Expected a non-complex scalar as the order of norm.")
     if dtype is not None:
         A = A.to(dtype)  # noqa: N806
     if ord == "fro":

@@ -7,6 +7,7 @@ from typing import Any
 from ...table.public import NN, check_tensor, public
 from ...table.registry import OPS, F
 from ...tensors.dtypes import result_dtype
+from ...tensors.numbers_ import real_argument
 from ..shapes.broadcasting import broadcast_pair
 from .lower_bounds import at_least
 
@@ -69,7 +70,7 @@ def cdist(x1: Any, x2: Any, p: float = 2.0, compute_mode: str = "use_mm_for_eucl
         raise RuntimeError(f"cdist only supports at least 2D tensors, X1 got: {x1.ndim}D, X2 got: {x2.ndim}D")
     if x1.shape[-1] != x2.shape[-1]:
         raise RuntimeError(f"X1 and X2 must have the same number of columns. X1: {x1.shape[-1]} X2: {x2.shape[-1]}")
-    if p < 0:
+    if real_argument("cdist", "p", 3, p) < 0:
         raise RuntimeError(f"cdist only supports non-negative p values, got {p}")
     return F._cdist(x1, x2, float(p))
 

@@ -8,6 +8,7 @@ from typing import Any
 from ...table.public import NN, check_tensor, public
 from ...table.registry import F
 from ...tensors.base import TensorBase
+from ...tensors.numbers_ import real_argument
 from ...warning import warn
 from ..shapes.broadcasting import broadcast_pair
 from .losses import reduced, reduction_of
@@ -70,7 +71,7 @@ def smooth_l1_loss(
     """Squared difference (over ``2 beta``) up to ``beta``, absolute difference beyond."""
     reduction = reduction_of(reduction, size_average, reduce)
     x, y = same_shapes("smooth_l1_loss", input, target)
-    if beta < 0:
+    if real_argument("smooth_l1_loss", "beta", 4, beta) < 0:
         raise RuntimeError(f"smooth_l1_loss does not support negative values for beta, got {beta}.")
     if beta == 0.0:
         return l1_loss(x, y, reduction=reduction)
@@ -84,7 +85,7 @@ def huber_loss(
     """Half the squared difference up to ``delta``, ``delta`` times the absolute one beyond."""
     reduction = reduction_of(reduction, None, None)
     x, y = same_shapes("huber_loss", input, target)
-    if delta <= 0:
+    if real_argument("huber_loss", "delta", 4, delta) <= 0:
         raise RuntimeError(f"huber_loss does not support non-positive values for delta, got {delta}.")
     if weight is not None:
         return reduced(F._huber_loss(x, y, "none", delta) * weight, reduction)
@@ -171,6 +172,7 @@ def poisson_nll_loss(
     """Negative log likelihood of counts under a Poisson distribution of rate ``input`` (or its exponential)."""
     reduction = reduction_of(reduction, size_average, reduce)
     check_tensor("poisson_nll_loss", input)
+    real_argument("poisson_nll_loss", "eps", 5, eps)
     loss = F.exp(input) - target * input if log_input else input - target * F.log(input + eps)
     if full:
         many = target > 1

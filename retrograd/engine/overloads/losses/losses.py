@@ -12,6 +12,7 @@ from ...table.registry import F
 from ...tensors.base import TensorBase
 from ...tensors.convert import checked_dim
 from ...tensors.dtypes import scalar_name
+from ...tensors.numbers_ import real_argument
 from ...warning import warn
 
 _REDUCTIONS = ("none", "mean", "sum")
@@ -116,7 +117,7 @@ def cross_entropy(
         check_tensor("cross_entropy", input)
     if size_average is not None or reduce is not None or reduction not in _REDUCTIONS:
         reduction = reduction_of(reduction, size_average, reduce)
-    if not 0 <= label_smoothing <= 1:
+    if not 0 <= real_argument("cross_entropy_loss", "label_smoothing", 6, label_smoothing) <= 1:
         raise RuntimeError(f"label_smoothing must be between 0.0 and 1.0. Got: {label_smoothing}")
     classes = 0 if input._array.ndim == 1 else 1
     logs = F._log_softmax(input, classes)

@@ -7,6 +7,7 @@ from typing import Any
 
 from ...table.public import NN, check_tensor, public
 from ...table.registry import F
+from ...tensors.numbers_ import real_argument
 from .distances import pairwise_distance
 from .losses import reduced, reduction_of
 
@@ -26,6 +27,7 @@ def hinge_embedding_loss(
     reduction = reduction_of(reduction, size_average, reduce)
     check_tensor("hinge_embedding_loss", input)
     nothing = F.zeros_like(input)
+    real_argument("hinge_embedding_loss", "margin", 3, margin)
     margin = int(margin) if input._sig.numpy.kind in "iu" else margin
     apart = F._where(target != 1, _positive(margin - input), nothing)
     return reduced(apart + F._where(target != -1, input, nothing), reduction)
@@ -39,6 +41,7 @@ def margin_ranking_loss(
     """``max(0, -target * (input1 - input2) + margin)``."""
     reduction = reduction_of(reduction, size_average, reduce)
     check_tensor("margin_ranking_loss", input1, name="input1")
+    real_argument("margin_ranking_loss", "margin", 4, margin)
     if input1.ndim != input2.ndim or input1.ndim != target.ndim:
         raise RuntimeError(
             "margin_ranking_loss : All input tensors should have same dimension but got sizes: "

@@ -14,6 +14,7 @@ from ...table.public import METHODS, as_tensor_operand, check_tensor, public
 from ...table.registry import OPS, F
 from ...tensors.base import TensorBase, tensor_class, wrap
 from ...tensors.dtypes import get_default_dtype, result_dtype
+from ...tensors.numbers_ import real_number
 from ...warning import warn
 
 Number = (bool, int, float, complex, np.number, np.bool_)
@@ -106,7 +107,8 @@ def clamp(input: Any, min: Any = None, max: Any = None) -> Any:  # noqa: A002
 
 def _refuse_complex_bounds(*values: Any) -> None:
     for v in values:
-        if isinstance(v, complex) or (isinstance(v, TensorBase) and v._sig.numpy.kind == "c"):
+        real_number(v)
+        if isinstance(v, TensorBase) and v._sig.numpy.kind == "c":
             raise NotImplementedError("clamp is not supported for complex types")
 
 

@@ -55,6 +55,8 @@ def _area(name: str, y: Any, x: Any, dx: Any, dim: int) -> Any:
     check_tensor(name, y, name="y")
     if y._sig.numpy.kind == "b":
         raise RuntimeError(f"{name}: received a bool input for `y`, but bool is not supported")
+    if isinstance(dx, complex):
+        raise RuntimeError(f"{name}: Currently, we only support dx as a real number.")
     (right, left), step, axis = _pieces(y, x, dx, dim)
     if name == "cumulative_trapezoid":
         if x is None:
@@ -75,10 +77,7 @@ def trapezoid(y: Any, x: Any = None, *, dx: Any = 1, dim: int = -1) -> Any:
     return _area("trapezoid", y, x, dx, dim)
 
 
-@public("trapz", method=False)
-def trapz(y: Any, x: Any = None, *, dx: Any = 1, dim: int = -1) -> Any:
-    """The area under samples by the trapezoidal rule."""
-    return _area("trapezoid", y, x, dx, dim)
+public("trapz", method=False)(trapezoid)
 
 
 @public("cumulative_trapezoid", method=False)

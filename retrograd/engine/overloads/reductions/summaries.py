@@ -12,6 +12,7 @@ from ...table.registry import OPS, F
 from ...tensors.base import TensorBase, wrap
 from ...tensors.convert import checked_dim
 from ...tensors.dtypes import to_numpy_dtype
+from ...tensors.numbers_ import real_number
 from ..linalg.matrix_norms import nuclear_norm
 
 
@@ -39,7 +40,7 @@ def _spread_arguments(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[An
         raise TypeError(f"got an unexpected keyword argument '{next(iter(given))}'")
     if isinstance(dim, list):
         dim = tuple(dim)
-    return dim, 1 if correction is None else correction, keepdim
+    return dim, 1 if correction is None else real_number(correction), keepdim
 
 
 def _spread(name: str, doc: str) -> None:
@@ -207,7 +208,8 @@ def vector_norm(x: Any, ord: Any = 2, dim: Any = None, keepdim: bool = False, *,
 
 
 def _number(order: Any) -> Any:
-    return order.item() if isinstance(order, TensorBase) else order
+    order = order.item() if isinstance(order, TensorBase) else order
+    return order if isinstance(order, complex) else float(order)  # which the row refuses
 
 
 @public("norm", out=True)
@@ -217,7 +219,7 @@ def norm(input: Any, p: Any = "fro", dim: Any = None, keepdim: bool = False, dty
     dim = tuple(dim) if isinstance(dim, (list, tuple)) else dim
     if p == "nuc":
         return nuclear_norm(input, dim, keepdim)
-    order = 2.0 if p in ("fro", None) else float(_number(p))
+    order = 2.0 if p in ("fro", None) else _number(p)
     return F._vector_norm(input, order, dim, keepdim, dtype)
 
 

@@ -153,10 +153,10 @@ def broadcast_to(input: Any, size: Any) -> Any:  # noqa: A002
 
 
 @public("squeeze")
-def squeeze(input: Any, dim: Any = None) -> Any:  # noqa: A002
+def squeeze(input: Any, *dim: Any) -> Any:  # noqa: A002
     """Without dimensions of size one (all of them, or those given)."""
     check_tensor("squeeze", input)
-    return OPS[_squeeze_row(dim)](input, *(() if dim is None else (dim,)))
+    return OPS[_squeeze_row(dim)](input, *_squeezed(dim))
 
 
 @public("narrow")
@@ -275,11 +275,16 @@ _IN_PLACE = {
 }
 
 
-def _squeeze_row(dim: Any) -> str:
+def _squeeze_row(dim: tuple[Any, ...]) -> str:
     """Torch has three squeezes: of all dimensions, of one, of several."""
-    if dim is None:
+    if not dim:
         return "_squeeze"
-    return "_squeeze_dim" if isinstance(dim, int) else "_squeeze_dims"
+    return "_squeeze_dim" if len(dim) == 1 and isinstance(dim[0], int) else "_squeeze_dims"
+
+
+def _squeezed(dim: tuple[Any, ...]) -> tuple[Any, ...]:
+    """The argument of that row: several dimensions are given one by one or as one list."""
+    return dim if len(dim) < 2 else (dim,)
 
 
 def _reshape_in_place(self: Any, row: str, *args: Any) -> Any:
@@ -323,9 +328,9 @@ def t_(self: Any) -> Any:
 
 
 @public("squeeze_", function=False)
-def squeeze_(self: Any, dim: Any = None) -> Any:
+def squeeze_(self: Any, *dim: Any) -> Any:
     """In-place squeeze."""
-    return _reshape_in_place(self, _squeeze_row(dim), *(() if dim is None else (dim,)))
+    return _reshape_in_place(self, _squeeze_row(dim), *_squeezed(dim))
 
 
 @public("unsqueeze_", function=False)

@@ -7,6 +7,7 @@ from typing import Any
 from ...calls.refusals import refuse
 from ...table.public import NN, check_tensor, public
 from ...table.registry import F
+from ...tensors.numbers_ import real_argument
 
 _ROWS = {"reflect": "_reflection_pad{}d", "replicate": "_replication_pad{}d", "circular": "_circular_pad"}
 
@@ -16,6 +17,7 @@ def pad(input: Any, pad: Any, mode: str = "constant", value: Any = None) -> Any:
     """Pad the last dimensions; ``pad`` gives before and after for the last dimension first."""
     check_tensor("pad", input)
     amounts = tuple(int(p) for p in pad)
+    real_argument("pad", "value", 4, value)
     refuse(len(amounts) % 2 != 0, f"Padding length must be divisible by 2, but got {len(amounts)}")
     if mode == "constant":
         return constant_pad_nd(input, amounts, 0 if value is None else value)
