@@ -13,7 +13,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from retrograd.engine.calls.signatures import TABLE
+import retrograd
+from retrograd.engine.calls.signatures import TABLE, fitting
 from retrograd.engine.table.methods import FUNCTIONS
 from retrograd.engine.table.public import METHODS, NAMESPACES
 
@@ -64,14 +65,17 @@ def lines() -> Iterator[str]:
     for space, prefix in PREFIXES.items():
         builtin = [n for n in NAMESPACES.get(space, ()) if type(_of(torch, space, n)).__name__.startswith("builtin")]
         names |= {f"{space}.{name}": prefix + name for name in builtin}
-    exact = exact_results()
+    refusals = sampled_refusals()
     for public, aten in sorted(names.items()):
         found = schemas.get(aten, [])
         plain = [s for s in found if not any(a.is_out for a in s.arguments)]
         written = {given(s) for s in found if any(a.is_out for a in s.arguments) and not is_generated(s)}
-        for s in plain:
-            text = ", ".join([*parameters(s), *PYTHON.get(public, ())])
-            yield f"{public}({text}){(' exact out' if public in exact else ' out') if given(s) in written else ''}"
+        texts = [", ".join([*parameters(s), *PYTHON.get(public, ())]) for s in plain]
+        writing = [text for s, text in zip(plain, texts, strict=True) if given(s) in written]
+        exact = {writing[i] for i in exact_overloads(writing, refusals[public])}
+        for text in texts:
+            mark = (" exact out" if text in exact else " out") if text in writing else ""
+            yield f"{public}({text}){mark}"
 
 
 def given(schema: Any) -> tuple[Any, ...]:
@@ -91,16 +95,30 @@ def is_generated(schema: Any) -> bool:
     return not taken and torch.Tag.generated in getattr(overloads, schema.overload_name or "default").tags
 
 
-def exact_results() -> set[str]:
-    """The functions that refuse an ``out=`` of another dtype of the same kind in all sample calls of the tests."""
-    sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
-    from op_samples import all_samples
+Refusals = list[tuple[tuple[Any, ...], dict[str, Any], list[bool]]]
+"""Arguments of sample calls of one function, and whether each refused an ``out=`` of another dtype of the same kind."""
 
-    refusals: dict[str, list[bool]] = defaultdict(list)
+
+def sampled_refusals() -> dict[str, Refusals]:
+    """By function, what the sample calls of the tests tell."""
+    sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
+    from op_samples import all_samples, tensors_for
+
+    refusals: dict[str, Refusals] = defaultdict(list)
     for sample in all_samples():
         if sample.call is None and "out" not in sample.kwargs:
-            refusals[sample.name] += refused_outs(sample)
-    return {name for name, found in refusals.items() if found and all(found)}
+            args, kwargs = tensors_for(retrograd, (sample.args, sample.kwargs), [], grad=False)
+            refusals[sample.name].append((args, kwargs, list(refused_outs(sample))))
+    return refusals
+
+
+def exact_overloads(overloads: list[str], refusals: Refusals) -> set[int]:
+    """The overloads of which all sample calls were refused; without samples of its own one goes as all together."""
+    own: dict[int | None, list[bool]] = defaultdict(list)
+    for args, kwargs, found in refusals:
+        own[fitting(overloads, args, kwargs)] += found
+    together = [one for found in own.values() for one in found]
+    return {i for i in range(len(overloads)) if (own[i] or together) and all(own[i] or together)}
 
 
 def refused_outs(sample: Any) -> Iterator[bool]:

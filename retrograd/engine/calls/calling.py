@@ -6,7 +6,7 @@ import functools
 import inspect
 import sys
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -36,7 +36,9 @@ def renamed(kwargs: dict[str, Any], names: tuple[str, ...]) -> dict[str, Any]:
     return kwargs
 
 
-_PUBLISHED: dict[Any, tuple[Callable[..., Any], bool, Mapping[str, str]]] = {}
+Out = bool | Literal["exact"]
+"""Whether a function takes ``out=``; ``"exact"``: of the result's dtype alone, which the signatures do not tell."""
+_PUBLISHED: dict[Any, tuple[Callable[..., Any], Out, Mapping[str, str]]] = {}
 """Made by ``called`` -> what of, for functions that are published under several names."""
 
 
@@ -46,7 +48,7 @@ def is_variadic(f: Callable[..., Any]) -> bool:
 
 
 def called(
-    f: Callable[..., Any], name: str, out: bool, also: Mapping[str, str], *, spread: bool = False
+    f: Callable[..., Any], name: str, out: Out, also: Mapping[str, str], *, spread: bool = False
 ) -> Callable[..., Any]:
     """A hand-written function as users call it: with ``out=``, and with torch's sentence for arguments that misfit.
 
@@ -55,7 +57,7 @@ def called(
     f, out, also = _PUBLISHED.get(f, (f, out, also))
     names, rest = _parameters(f)
     check = kind_check(name, spread=spread)
-    special = {*also, rest, "pin_memory"} - {""}
+    special, exact = {*also, rest, "pin_memory"} - {""}, out == "exact"
 
     def respelled(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
         named = {also.get(key, key): value for key, value in kwargs.items() if key != "pin_memory"}
@@ -85,7 +87,7 @@ def called(
             if out is None:
                 return f(*given, **named)
             check_out(name)
-            return write_out(f, out, given, named, exact=wants_exact_out(name))
+            return write_out(f, out, given, named, exact=exact or wants_exact_out(name, args, kwargs))
         except Exception:
             args, kwargs = with_numbers(name, args, kwargs)
         return call_with_out(*args, out=out, **kwargs)

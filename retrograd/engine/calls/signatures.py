@@ -100,7 +100,7 @@ def signatures(name: str, *, out: bool = False) -> tuple[Signature, ...]:
     lines = [line for line in _lines().get(name, ()) if line.endswith("out") or not out]
     if name in _NUMBERS_AS_TENSORS:
         lines = [line.replace("Tensor ", "Operand ") for line in lines]
-    return tuple(tuple(_parsed(line.rpartition(")")[0])) for line in lines)
+    return tuple(tuple(_parsed(_arguments(line))) for line in lines)
 
 
 def _parsed(text: str) -> Iterator[Parameter]:
@@ -118,9 +118,25 @@ def takes_out(name: str) -> bool:
     return name not in _lines() or any(line.endswith("out") for line in _lines()[name])
 
 
-def wants_exact_out(name: str) -> bool:
-    """Whether PyTorch takes an ``out=`` of the result's own dtype alone."""
-    return any(line.endswith("exact out") for line in _lines().get(name, ()))
+def wants_exact_out(name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
+    """Whether PyTorch takes an ``out=`` of the result's own dtype alone in a call of a function."""
+    lines = [line for line in _lines().get(name, ()) if line.endswith("out")]
+    exact = [line.endswith("exact out") for line in lines]
+    if len(set(exact)) < 2:
+        return any(exact)
+    fit = fitting([_arguments(line) for line in lines], args, kwargs)
+    return fit is not None and exact[fit]
+
+
+def fitting(overloads: list[str], args: tuple[Any, ...], kwargs: dict[str, Any]) -> int | None:
+    """Which overload takes a call, by the texts of their arguments: of several the one with the most tensors, since a
+    tensor of one element fits a number as well."""
+    fit = [i for i, text in enumerate(overloads) if _complaint(tuple(_parsed(text)), args, kwargs, 1) is None]
+    return max(fit, key=lambda i: overloads[i].count("Tensor"), default=None)
+
+
+def _arguments(line: str) -> str:
+    return line.rpartition(")")[0]
 
 
 def misfit(name: str, args: tuple[Any, ...], kwargs: dict[str, Any], *, spread: bool = True) -> TypeError | None:

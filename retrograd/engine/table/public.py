@@ -10,7 +10,7 @@ import numpy as np
 
 from ..aliasing.fast_writes import fast_write, has_fast_writes
 from ..aliasing.inplace import call_inplace
-from ..calls.calling import NO_NAMES, called, check_out, is_variadic, renamed, with_numbers
+from ..calls.calling import NO_NAMES, Out, called, check_out, is_variadic, renamed, with_numbers
 from ..calls.fast_path import with_fast_path
 from ..calls.kinds import kind_check
 from ..calls.out_argument import write_out
@@ -117,7 +117,7 @@ def function_of(op: OpDef) -> Callable[..., Any]:
         try:
             if out is not None:
                 check_out(op.name)
-                return write_out(op, out, args, named, exact=wants_exact_out(op.name))
+                return write_out(op, out, args, named, exact=wants_exact_out(op.name, args, named))
             _check_row_arguments(op, args, named)
             return op(*args, **named)
         except Exception:
@@ -157,7 +157,7 @@ def public(
     *,
     method: bool = True,
     function: bool = True,
-    out: bool = False,
+    out: Out = False,
     namespace: str | None = None,
     row: str | None = None,
     also: Mapping[str, str] = NO_NAMES,
@@ -166,6 +166,7 @@ def public(
     """Publish a hand-written function under torch's name (default: its own), as function and/or method.
 
     With ``namespace`` (``"nn.functional"``, ``"linalg"``, ``"special"``, ``"fft"``) it is published only there.
+    With ``out`` it takes ``out=``; ``"exact"``: where the table of signatures does not say so, of no other dtype.
     ``also`` maps further names of arguments, those of torch's other overloads, to the function's own.
     ``aten`` is what dispatch handlers know it as, for functions that look at arrays themselves.
     ``row`` names the row that it is when called with just the row's required arguments; those calls are the row's own.

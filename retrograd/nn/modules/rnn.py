@@ -98,6 +98,11 @@ class RNNBase(Module):
         widths = [self.proj_size or self.hidden_size, self.hidden_size][: 2 if self.mode == "LSTM" else 1]
         return [FUNCTIONS["zeros"](layers, batch, width, dtype=like.dtype) for width in widths]
 
+    def forward(self, input: Any, hx: Any = None) -> Any:  # noqa: A002
+        """Outputs and last states; without ``hx`` they start from zeros."""
+        out, (final,) = self._run(input, () if hx is None else (hx,))
+        return out, final
+
     def _run(self, sequence: Any, states: tuple[Any, ...]) -> tuple[Any, tuple[Any, ...]]:
         """Outputs and last states of a padded, an unbatched or a packed sequence; no states: zeros."""
         if isinstance(sequence, PackedSequence):
@@ -157,11 +162,6 @@ class RNN(RNNBase):
         super().__init__(f"RNN_{nonlinearity.upper()}", input_size, hidden_size, num_layers, *args, **options)
         self.nonlinearity = nonlinearity
 
-    def forward(self, input: Any, hx: Any = None) -> Any:  # noqa: A002
-        """Apply the layers; without ``hx`` they start from zeros."""
-        out, (final,) = self._run(input, () if hx is None else (hx,))
-        return out, final
-
 
 class LSTM(RNNBase):
     """Long short-term memory (Hochreiter and Schmidhuber 1997)."""
@@ -181,8 +181,3 @@ class GRU(RNNBase):
         if options.get("proj_size", 0) > 0:
             raise ValueError("proj_size argument is only supported for LSTM, not RNN or GRU")
         super().__init__("GRU", *args, **options)
-
-    def forward(self, input: Any, hx: Any = None) -> Any:  # noqa: A002
-        """Outputs and last states; without ``hx`` they start from zeros."""
-        out, (final,) = self._run(input, () if hx is None else (hx,))
-        return out, final

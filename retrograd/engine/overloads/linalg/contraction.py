@@ -222,7 +222,7 @@ def _pair(left: Any, right: Any, summed: list[int]) -> Any:
 # -- other products
 
 
-@public("tensordot", method=False, out=True)
+@public("tensordot", method=False, out="exact")
 def tensordot(a: Any, b: Any, dims: Any = 2) -> Any:
     """Products summed over the given dimensions of two tensors."""
     if isinstance(dims, (int, np.integer)):
@@ -256,7 +256,7 @@ def tensordot(a: Any, b: Any, dims: Any = 2) -> Any:
     return F._view(F.mm(a.reshape(rows, inner), b.reshape(inner, columns)), shape)
 
 
-@public("inner", out=True)
+@public("inner", out="exact")
 def inner(input: Any, other: Any) -> Any:  # noqa: A002
     """Products summed over the last dimensions."""
     check_tensor("inner", input)

@@ -212,7 +212,7 @@ def _number(order: Any) -> Any:
     return order if isinstance(order, complex) else float(order)  # which the row refuses
 
 
-@public("norm", out=True)
+@public("norm", out="exact")
 def norm(input: Any, p: Any = "fro", dim: Any = None, keepdim: bool = False, dtype: Any = None) -> Any:  # noqa: A002
     """The ``p``-norm of all elements or along ``dim``; ``"nuc"`` sums singular values."""
     check_tensor("norm", input)
