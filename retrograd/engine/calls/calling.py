@@ -99,7 +99,7 @@ def called(
 
 def _parameters(f: Callable[..., Any]) -> tuple[tuple[str, ...], str]:
     """The names of a function's arguments, and of the one that takes the rest: ``x.permute(dims=(1, 0))``."""
-    code: Any = getattr(f, "__code__", None)
+    code: Any = getattr(inspect.unwrap(f), "__code__", None)
     if code is None:
         return (), ""
     count = code.co_argcount + code.co_kwonlyargcount
