@@ -199,7 +199,6 @@ def group_norm(
             f"{list(t.shape) if t is not None else None} and input of shape {list(input.shape)}",
         )
     real_argument("group_norm", "eps", 5, eps)
-    _check_enough([input.shape[0] * input.shape[1] // num_groups, num_groups, *input.shape[2:]])
     return F._group_norm(input, weight, bias, num_groups, eps)
 
 
@@ -228,8 +227,7 @@ def group_norm_of_several(
 ) -> Any:  # fmt: skip
     """Groups of channels of each sample normalised; a group of a single value has no spread (``ValueError``)."""
     normalised = group_norm(input, num_groups, weight, bias, eps)
-    if input.shape[0] * input.shape[1] // num_groups * math.prod(input.shape[2:]) == 1:
-        raise ValueError(f"Expected more than 1 value per channel when training, got input size {list(input.shape)}")
+    _check_enough([input.shape[0] * input.shape[1] // num_groups, num_groups, *input.shape[2:]])
     return normalised
 
 
