@@ -30,6 +30,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import NoReturn
 
+from ..inspect.program.texts import keep_text
 from .target import Target
 from .uncaught import show_exit, show_ignored, show_uncaught
 
@@ -199,6 +200,7 @@ def _start_code(target: Target, main: types.ModuleType) -> None:
     """Run code from the command line; from 3.13 on python's tracebacks show its lines."""
     _put_first("")
     text = target.text + "\n"
+    keep_text("<string>", text.encode("utf-8", "surrogatepass"))
     if sys.version_info >= (3, 13):
         linecache.cache["<string>"] = (len(text), None, text.splitlines(keepends=True), "<string>")
     code = compile(text, "<string>", "exec", dont_inherit=True)
@@ -209,7 +211,9 @@ def _start_stdin(_target: Target, main: types.ModuleType) -> None:
     """Run what standard input holds, read to its end first."""
     _put_first("")
     _name_file(main, "<stdin>")
-    code = compile(sys.stdin.buffer.read(), "<stdin>", "exec", dont_inherit=True)
+    source = sys.stdin.buffer.read()
+    keep_text("<stdin>", source)
+    code = compile(source, "<stdin>", "exec", dont_inherit=True)
     exec(code, main.__dict__)
 
 

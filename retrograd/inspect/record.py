@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import linecache
 import sys
 import threading
 from collections.abc import Callable, Iterator
@@ -17,6 +16,7 @@ from .figure_schedule import FigureSchedule
 from .finite_differences.check import check_functions
 from .journal import Journal, Note
 from .program.frames import is_foreign, strip_own_frames
+from .program.texts import lines_of
 from .snapshot import EDGE_COLUMNS, NODE_COLUMNS, GraphSnapshot, SourceLine
 from .sources import sources
 from .sources.kept_calls import KeptCalls
@@ -202,7 +202,7 @@ class Recorder:
         if line in self._lines_read:
             return
         self._lines_read.add(line)
-        known = linecache.getlines(line.file)
+        known = lines_of(line.file)
         texts = self.recording.sources.setdefault(line.file, {})
         texts.setdefault(line.line, "")
         for number in range(max(line.line - _AROUND, 1), min(line.line + _AROUND, len(known)) + 1):

@@ -53,9 +53,22 @@ def described(flow: Flow, found: tuple[int, int, int], run: Run) -> Carried:
     twins = [row for row in flow.made_at(flow.events[maker].source, flow.events[maker].op) if row != maker]
     lived = living_line(flow, maker, run)
     again = any(flow.has_node(row) and living_line(flow, row, run) == lived for row in twins)
+    if not again and made_at is not None:
+        made_at = _once(flow, maker, user, made_at)
     if not flow.spelling.has_name(tensor):
         name = passed_on(flow.spelling.text(used_at)) or name
     return Carried(tensor, name, maker, user, made_at, used_at, again)
+
+
+def _once(flow: Flow, maker: int, user: int, line: SourceLine) -> SourceLine:
+    """Return the line that made a tensor as its function holds it, or the one further in that did so but once.
+
+    A property or a method that keeps what it computes is called in each iteration and computes in the first.
+    """
+    lines = flow.lines(maker)
+    again = {one for row in range(user, len(flow.events)) for one in flow.lines(row)}
+    inner = lines[: lines.index(line) + 1] if line in lines else [line]
+    return next((one for one in reversed(inner) if one not in again), line)
 
 
 def _hidden(flow: Flow, maker: int, user: int, line: SourceLine | None) -> bool:

@@ -49,3 +49,12 @@ def _used_for_gradients(flow: Flow, tensor: int) -> bool:
     copied = storage is not None and any(row > first_run for row in flow.writes_to.get(storage, ()))
     used = flow.used_in.get(tensor, ())
     return not copied and any(flow.has_node(row) or checkpoint_around(flow, row) is not None for row in used)
+
+
+def born(flow: Flow, leaf: int) -> int:
+    """Return the row at which a leaf came to be, as far as known: made, or first filled."""
+    made = flow.facts(leaf).made_by
+    if made is not None:
+        return made
+    first = min(flow.used_in.get(leaf, (-1,)))
+    return first if first >= 0 and not flow.has_node(first) else -1

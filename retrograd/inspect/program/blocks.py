@@ -7,11 +7,12 @@ So a file is parsed once a process, only its statements are looked at, and what 
 from __future__ import annotations
 
 import ast
-import linecache
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from types import CodeType
+
+from .texts import lines_of
 
 _MODES = ("no_grad", "inference_mode", "set_grad_enabled", "enable_grad")
 _INNER = ("body", "orelse", "finalbody", "handlers", "cases")
@@ -23,7 +24,7 @@ class _Outline:
     """The blocks of one file, each kind read when first asked for."""
 
     lines: list[str]
-    """The source, as ``linecache`` holds it: another list when the file has changed."""
+    """The source, as ``lines_of`` gives it: another list when the file has changed."""
 
     @cached_property
     def switches(self) -> list[tuple[int, int, str]]:
@@ -67,7 +68,7 @@ def loop_variables(file: str) -> frozenset[str]:
 
 def _outline(name: str) -> _Outline:
     """Return the blocks of a file as it is now."""
-    lines = linecache.getlines(name)
+    lines = lines_of(name)
     known = _files.get(name)
     if known is None or (known.lines is not lines and known.lines != lines):
         known = _files[name] = _Outline(lines)

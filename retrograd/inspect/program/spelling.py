@@ -7,12 +7,13 @@ written, and the syntax tree of the file what stands there.  Each place is looke
 from __future__ import annotations
 
 import ast
-import linecache
 from collections import deque
 from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import islice
 from types import CodeType, FrameType
+
+from .texts import lines_of
 
 _LONGEST = 80
 """Longer texts of operands are cut."""
@@ -67,7 +68,7 @@ class _Index:
 def _parsed(name: str) -> list[ast.AST]:
     """Return the syntax tree of a file, nothing if it cannot be read."""
     try:
-        return [ast.parse("".join(linecache.getlines(name)))]
+        return [ast.parse("".join(lines_of(name)))]
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return []
 

@@ -7,7 +7,6 @@ NumPy tells nobody of its writes, so the lines are read: arrays that ``from_nump
 from __future__ import annotations
 
 import ast
-import linecache
 import zlib
 from collections.abc import Iterator
 from types import FrameType
@@ -16,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from ..events import Event
+from ..program.texts import lines_of
 from ..snapshot import SourceLine
 
 MOST = 100
@@ -47,7 +47,7 @@ def write_event(number: int, name: str, frame: FrameType | None, version: int) -
 def array_write(file: str, tensor: str = "") -> SourceLine | None:
     """Return the first line that writes into an array shared with a tensor, best with the one of that name."""
     try:
-        tree = ast.parse("".join(linecache.getlines(file)))
+        tree = ast.parse("".join(lines_of(file)))
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return None
     shared: dict[str, str] = {}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ..base import Case, Check, Kind, Stage
-from ..flow import Flow
+from ..flow import Behind, Flow
 from ..runs import Run
 from ..wanted import optimized
 from ..words import at, listed
@@ -24,7 +24,24 @@ _ANY = LINEAR | {"pow", "square", "abs", "mse_loss", "l1_loss", "smooth_l1_loss"
 
 
 def find(flow: Flow) -> Iterator[Case]:
-    """Yield a case for each line whose gradients enter a loss only as a constant."""
+    """Yield a case for each line whose gradients enter a loss only as a constant.
+
+    Where some of them depend on what the program trains, only theirs: the others are constants by right.
+    """
+    cases = list(_cases(flow))
+    trained = {*optimized(flow), *flow.accumulated}
+    depending = [case for case, row in cases if trained & flow.leaves_behind(_taken_through(flow, row))]
+    yield from depending or [case for case, _ in cases]
+
+
+def _taken_through(flow: Flow, row: int) -> Behind:
+    """Return what a gradient that a call took has gone through."""
+    run = next((run for run in reversed(flow.runs) if run.begin < row), None)
+    return flow.reached_by(run) if run is not None else Behind()
+
+
+def _cases(flow: Flow) -> Iterator[tuple[Case, int]]:
+    """Yield each case with the row of its gradient."""
     reported = set()
     for row, outputs in _gradients(flow):
         source = flow.events[row].source
@@ -35,7 +52,8 @@ def find(flow: Flow) -> Iterator[Case]:
             updated = _first_order_update(flow, tensor, row) if run is None else None
             if run is not None or updated is not None:
                 reported.add(source)
-                yield _case(flow, tensor, row, run) if run is not None else _update_case(flow, tensor, row, updated)
+                one = _case(flow, tensor, row, run) if run is not None else _update_case(flow, tensor, row, updated)
+                yield one, row
                 break
 
 

@@ -49,12 +49,32 @@ def grown(flow: Flow, run: Run, snapshot: GraphSnapshot) -> Iterator[Case]:
         if line is not None and line.gain < -math.log(1e4):
             yield _depth_case(flow, run, line, [leaf for leaf in norms if norms[leaf] < largest / _SPAN])
     else:  # what is used at each depth, or gets as little at every depth, does not show it in its own gradient
-        faded = [line for line in lines if _ends(snapshot, line)[1] < _ends(snapshot, line)[0] * _FADED]
+        yield from _faded(flow, run, lines, norms)
+
+
+def _faded(flow: Flow, run: Run, lines: list[_Line], norms: dict[int, float]) -> Iterator[Case]:
+    """Yield the case of a depth at whose far end next to nothing is left, however small all gradients are."""
+    snapshot = flow.recording.snapshots[run.snapshot or 0]
+    for share in (_FADED, 1 / _SPAN):
+        faded = [line for line in lines if _ends(snapshot, line)[1] < _ends(snapshot, line)[0] * share]
         line = _first_of_a_depth(snapshot, sorted(faded, key=lambda one: one.gain))
         row = None if line is None else call_of(flow, snapshot, line.nodes[-1])
-        if line is not None and row is not None:
-            behind = flow.leaves_behind(flow.behind(flow.inputs(row), row))
-            yield _depth_case(flow, run, line, sorted(behind.intersection(norms)))
+        if line is None or row is None:
+            continue
+        behind = flow.leaves_behind(flow.behind(flow.inputs(row), row)).intersection(norms)
+        if share != _FADED:  # only what nothing but the far end teaches
+            behind = {leaf for leaf in behind if norms[leaf] < _ends(snapshot, line)[0] / _SPAN}
+            behind -= {leaf for node in line.nodes for leaf in _taken(flow, snapshot, node)}
+        if behind:
+            yield _depth_case(flow, run, line, sorted(behind))
+            return
+
+
+def _taken(flow: Flow, snapshot: GraphSnapshot, node: int) -> list[int]:
+    """Return what the call of a node took, and the call that made each of these."""
+    row = call_of(flow, snapshot, node)
+    given = [] if row is None else flow.inputs(row)
+    return given
 
 
 def _first_of_a_depth(snapshot: GraphSnapshot, lines: list[_Line]) -> _Line | None:

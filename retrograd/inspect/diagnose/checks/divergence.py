@@ -48,7 +48,13 @@ def _parted(flow: Flow, runs: tuple[Run, Run], one: set[int], other: set[int]) -
     """Whether two steps, each with a forward of its own, train other leaves: each some, or one less as a rank."""
     if one == other or flow.reached_by(runs[0]).calls & flow.reached_by(runs[1]).calls:
         return False
+    if not one & other and _shapes(flow, one) == _shapes(flow, other):  # each rank has a copy of its own
+        return False
     return bool((one - other and other - one and one & other) or _plays_ranks(flow, runs[0]))
+
+
+def _shapes(flow: Flow, leaves: set[int]) -> list[tuple[int, ...]]:
+    return sorted(flow.facts(leaf).shape for leaf in leaves)
 
 
 def _plays_ranks(flow: Flow, run: Run) -> bool:
@@ -89,7 +95,7 @@ def _updated(flow: Flow, leaves: set[int], first: Run, second: Run) -> bool:
 
 def _rank_case(flow: Flow, runs: tuple[Run, Run], one: set[int], other: set[int]) -> Case:
     """Return the case of two runs."""
-    source, op = _fork(flow, *runs)
+    source, op = _fork(flow, *runs) or _first_taking(flow, runs, one | other)
     first, second = (listed(flow.name(leaf) for leaf in sorted(leaves)) for leaves in (one, other))
     sides_of = ((first, one, "one"), (second, other, "other"))
     sides = [
@@ -111,8 +117,17 @@ def _rank_case(flow: Flow, runs: tuple[Run, Run], one: set[int], other: set[int]
     )
 
 
-def _fork(flow: Flow, first: Run, second: Run) -> tuple[SourceLine | None, str]:
-    """Return the line at which two runs part: the value that decided, or else the first call that differs."""
+def _first_taking(flow: Flow, runs: tuple[Run, Run], leaves: set[int]) -> tuple[SourceLine | None, str]:
+    """Return the first call of two runs that takes one of some leaves."""
+    rows = sorted(row for run in runs for row in flow.reached_by(run).calls if leaves.intersection(flow.inputs(row)))
+    return (flow.events[rows[0]].source, flow.events[rows[0]].op) if rows else (runs[1].source, "backward")
+
+
+def _fork(flow: Flow, first: Run, second: Run) -> tuple[SourceLine | None, str] | None:
+    """Return the line at which two runs part: the value that decided, or else the first call that differs.
+
+    None where one of them does all that the other does, and something before it.
+    """
     before = max((run.end for run in flow.runs if run.end < first.begin), default=-1)
     mine = calls_between(flow, before + 1, first.begin)
     theirs = calls_between(flow, first.end + 1, second.begin)
@@ -126,7 +141,7 @@ def _fork(flow: Flow, first: Run, second: Run) -> tuple[SourceLine | None, str]:
             decided = last is not None and last.op in _BRANCHING and _near(last.source, here.source)
             return (last.source, last.op) if decided and last is not None else (here.source, here.op)
         last = event
-    return second.source, "backward"
+    return None
 
 
 def _trained_in(flow: Flow, event: Event | None, since: int) -> set[int | SourceLine | None]:

@@ -83,8 +83,8 @@ def _carried(flow: Flow, carried: Carried, freeing: Run, failed: Run) -> Case:
         remedy = f"{name} = {name}.detach() at the start of each iteration"
     else:
         message = (
-            f"{name} was computed only once{at(made)}, outside the loop; the first backward{at(freeing.source)} freed "
-            f"its graph, and{at(used)} it is used again."
+            f"{name} was computed only once{at(made)}, not in each iteration; the first backward{at(freeing.source)} "
+            f"freed its graph, and{at(used)} it is used again."
         )
         remedy = f"compute {name} anew in each iteration, or use {name}.detach() if it needs no gradient"
     return Case(

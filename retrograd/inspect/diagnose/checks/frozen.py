@@ -12,7 +12,7 @@ from ..base import Case, Check, Kind, Stage
 from ..flow import Flow
 from ..phrases import NO_GRAPH
 from ..runs import Run
-from ..wanted import optimized
+from ..wanted import born, optimized
 from ..words import at, counted, listed
 
 KINDS = {"frozen-parameter": Kind("`requires_grad` was switched off", "error", Stage.STATEMENT)}
@@ -31,6 +31,7 @@ def find(flow: Flow) -> Iterator[Case]:
     for source, leaves in by_line.items():
         yield _case(flow, leaves, source, failed if everything or failed else None)
     yield from _given_in_vain(flow)
+    yield from _taken_in_again(flow)
     yield from _caught_by_prefix(flow)
 
 
@@ -80,7 +81,8 @@ def _frozen_amid_training(flow: Flow) -> dict[int, int]:
         if row is not None and following is not None and arrivals[0] < row and _goes_on(flow, leaf, following.begin):
             found[leaf] = row
     never = [leaf for leaf in held if leaf not in flow.accumulated]
-    if never and len(never) == len(held) and last_run > 0:  # the optimizer has nothing at all to do
+    late = any(leaf not in held and born(flow, leaf) > min(held.values()) for leaf in flow.accumulated if held)
+    if never and len(never) == len(held) and last_run > 0 and not late:  # the optimizer has nothing at all to do
         found |= _frozen(flow, never, last_run)
     return found
 
@@ -161,6 +163,37 @@ def _vain_case(flow: Flow, leaves: list[int], optimizer: SourceLine | None) -> C
         remedy=f"{remedy}, or {flow.name(leaves[0])}.requires_grad_(True) before training",
         source=source,
         op="Parameter",
+        subjects=frozenset(leaves),
+        evidence={"frozen": [flow.name(leaf) for leaf in leaves]},
+    )
+
+
+def _taken_in_again(flow: Flow) -> Iterator[Case]:
+    """Yield a case for each optimizer that takes in, beside what an earlier one had, what was frozen for that one."""
+    made = list(flow.of_kind("optimizer", action="made"))
+    sets = [set(event.data.get("parameters", {}).values()) for _, event in made]
+    for number, (row, event) in enumerate(made):
+        for (before, _), earlier in zip(made[:number], sets, strict=False):
+            added = sets[number] - earlier if earlier < sets[number] else set()
+            off = {leaf: flow.switched_off(leaf, before) for leaf in added if flow.used_in.get(leaf)}
+            still = [leaf for leaf, since in off.items() if since is not None and not flow.requires_grad(leaf, row)]
+            if still and len(still) == len(off) and any(run.begin > row for run in flow.runs):
+                yield _again_case(flow, sorted(still), event.source)
+                return
+
+
+def _again_case(flow: Flow, leaves: list[int], optimizer: SourceLine | None) -> Case:
+    """Return the case of parameters that a second phase means to train and nobody switched on again."""
+    row = flow.switched_off(leaves[0], len(flow.events))
+    source = flow.events[row].source if row is not None else optimizer
+    return Case(
+        kind="frozen-parameter",
+        message=f"{listed(flow.name(leaf) for leaf in leaves)} were frozen (requires_grad switched off){at(source)} "
+        f"for an earlier phase; the optimizer made{at(optimizer)} takes them in, but nothing switched them on again, so "
+        "they get no gradient.",
+        remedy="p.requires_grad_(True) for these parameters before the optimizer is made",
+        source=source,
+        op="requires_grad_",
         subjects=frozenset(leaves),
         evidence={"frozen": [flow.name(leaf) for leaf in leaves]},
     )

@@ -23,8 +23,13 @@ KINDS = {
 _SUMS = frozenset({"add", "sub", "radd", "rsub", "lerp"})
 _CLEARING = ("grad-cleared", "grad-set", "zero_grad")
 """What takes the old gradient, with its history, out of ``.grad``."""
+_NUMBERS = ((), (1,))
+"""Shapes of a single number, as metrics are."""
 LINKS = 5
-"""Links of one line before a running sum without backward in between counts as growing."""
+"""Links of one line before a running sum without backward in between counts as growing.
+
+Of anything but a single number: backward runs in between, for within one step a sum is an ordinary computation.
+"""
 
 
 def find(flow: Flow) -> Iterator[Case]:
@@ -92,6 +97,9 @@ def _running_sums(flow: Flow, kept: set[int]) -> Iterator[Case]:
     for source, rows in by_line.items():
         links = _links(flow, sorted(rows))
         between = sum(1 for run in flow.runs if links and links[0] < run.begin < links[-1])
+        number = bool(links) and flow.facts(flow.outputs(links[0])[0]).shape in _NUMBERS
+        if not number and between < LINKS:
+            continue
         if not between and sum(not kept.isdisjoint(flow.inputs(row)) for row in links) >= 2:
             continue
         if len(links) >= LINKS or (between >= 2 and len(links) >= 2):
@@ -99,12 +107,12 @@ def _running_sums(flow: Flow, kept: set[int]) -> Iterator[Case]:
 
 
 def _links(flow: Flow, rows: list[int]) -> list[int]:
-    """Return the sums of one line, each of a single number that the line made of the sum before, scaled perhaps."""
+    """Return the sums of one line, each of what the line made of the sum before, scaled perhaps."""
     links: list[int] = []
     made: set[int] = set()
     for row in rows:
         out = flow.outputs(row)
-        if not out or flow.facts(out[0]).shape not in ((), (1,)):
+        if not out:
             continue
         carried = bool(made & set(flow.inputs(row)))
         if flow.events[row].op.strip("_") in _SUMS and (carried or not links):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from ..base import Case, Check, Kind, Stage
@@ -53,12 +53,15 @@ class _Clash:
     """The tensor that they saved."""
 
 
-def _clashes(flow: Flow, run: Run, savers: set[int]) -> Iterator[_Clash]:
-    """Yield each write, before a run, into memory that calls of its graph had saved, last write first."""
+def _clashes(flow: Flow, run: Run, savers: set[int], kept: str = "saves") -> Iterator[_Clash]:
+    """Yield each write, before a run, into memory that calls of its graph had saved, last write first.
+
+    Of a call whose node does not tell what it saved it may be any of what it took: ``kept`` is ``"inputs"`` then.
+    """
     found: dict[int, tuple[list[int], int]] = {}
     stepped = _stepped(flow, run)
     for row in sorted(savers):
-        for tensor in flow.events[row].data.get("saves", ()):
+        for tensor in flow.events[row].data.get(kept, ()):
             storage = flow.facts(tensor).storage
             writes = flow.writes_to.get(storage, []) if storage is not None else []
             for rows_of in (writes, stepped.get(tensor, [])):
@@ -83,10 +86,20 @@ def _modified(flow: Flow, run: Run) -> Iterator[Case]:
     """Yield the case of the write that the version counter caught."""
     failed = flow.call_of_node(run.ended.get("failed_node"))
     calls = flow.reached_by(run).calls
-    seen = [clash for clash in _clashes(flow, run, calls) if not _is_silent(flow, clash.write)]
-    exact = [clash for clash in seen if failed in clash.savers]
-    for clash in (exact or seen)[:1]:
-        yield _written(flow, clash, run)
+    for kept in ("saves", "inputs"):
+        seen = [clash for clash in _clashes(flow, run, calls, kept) if not _is_silent(flow, clash.write)]
+        exact = [clash for clash in seen if failed in clash.savers]
+        for clash in (exact or seen)[:1]:
+            yield _inside_function(flow, clash) or _written(flow, clash, run)
+            return
+
+
+def _inside_function(flow: Flow, clash: _Clash) -> Case | None:
+    """Return the case of the custom Function in whose forward an input was written to, if that is where it was."""
+    for case in _mutating_functions(flow):
+        if case.source == flow.events[clash.write].source:
+            return replace(case, explains_error=True, subjects=case.subjects | {clash.saved})
+    return None
 
 
 def _written(flow: Flow, clash: _Clash, run: Run) -> Case:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from ...snapshot import SourceLine
 from ..base import Case, Check, Kind, Stage
 from ..flow import Flow
-from ..wanted import optimized
-from ..words import at, counted, listed
+from ..phrases import EMPTY_OPTIMIZER
+from ..wanted import born, optimized
+from ..words import at, counted, listed, place
 
 KINDS = {
     "optimizer-mismatch": Kind("optimizer and graph hold different parameters", "error", Stage.OMISSION),
@@ -17,6 +19,8 @@ KINDS = {
 
 def find(flow: Flow) -> Iterator[Case]:
     """Yield a case when leaves get gradients that no optimizer uses, while optimizers hold what gets none."""
+    if EMPTY_OPTIMIZER in flow.error_text:
+        yield _empty_case(flow)
     held = optimized(flow)
     stepped = any(True for _ in flow.of_kind("optimizer", action="step"))
     if not held or not stepped or not flow.accumulated:
@@ -25,7 +29,7 @@ def find(flow: Flow) -> Iterator[Case]:
     strangers = _unregistered(flow, held)
     missing = [leaf for leaf in flow.accumulated if leaf not in held and _meant_to_train(flow, leaf, strangers)]
     made = max(held.values())
-    later = [leaf for leaf in missing if _born(flow, leaf) > min(held.values())]
+    later = [leaf for leaf in missing if born(flow, leaf) > min(held.values())]
     if missing and (stale or later or strangers & set(missing) or _share_a_module(flow, missing, held)):
         yield _case(flow, missing, stale, made, strangers)
     elif missing and (idle := _idle(flow, set(missing))) is not None:
@@ -60,17 +64,12 @@ def _meant_to_train(flow: Flow, leaf: int, strangers: set[int]) -> bool:
 
 
 def _goes_on(flow: Flow, leaf: int) -> bool:
-    """Whether a leaf that is no module's takes part in step after step, as only what is to be trained does."""
-    return bool(flow.facts(leaf).name) and len(flow.accumulated[leaf]) > 1
+    """Whether a leaf that is no module's takes part in step after step, as only what is to be trained does.
 
-
-def _born(flow: Flow, leaf: int) -> int:
-    """Return the row at which a leaf came to be, as far as known: made, or first filled."""
-    made = flow.facts(leaf).made_by
-    if made is not None:
-        return made
-    first = min(flow.used_in.get(leaf, (-1,)))
-    return first if first >= 0 and not flow.has_node(first) else -1
+    What derivatives are taken by within the loss, as by the coordinates of a differential equation, is data.
+    """
+    coordinate = any(leaf in run.inputs and run.began.get("create_graph") for run in flow.runs)
+    return bool(flow.facts(leaf).name) and len(flow.accumulated[leaf]) > 1 and not coordinate
 
 
 def _share_a_module(flow: Flow, missing: list[int], held: dict[int, int]) -> bool:
@@ -147,3 +146,52 @@ def _case(flow: Flow, missing: list[int], stale: list[int], made: int, strangers
 def _line_of(flow: Flow, leaves: list[int]) -> SourceLine | None:
     """Return the line that made the leaves."""
     return next((flow.facts(leaf).source for leaf in leaves if flow.facts(leaf).source), None)
+
+
+def _empty_case(flow: Flow) -> Case:
+    """Return the case of an optimizer that was given nothing: most often a generator that had been read to its end."""
+    source = flow.error.source if flow.error else None
+    text = flow.spelling.text(source)
+    given = re.search(r"\b[A-Z]\w*\(\s*(?:params\s*=\s*)?([A-Za-z_][\w.]*)\s*[,)]", text)
+    name = given[1] if given else ""
+    made, used = _generator(flow, name, source)
+    frozen = [leaf for leaf in range(len(flow.tensors)) if flow.switched_off(leaf, len(flow.events)) is not None]
+    why, remedy = f"{name or 'what it is given'} yields nothing", "give it list(model.parameters())"
+    why += "; a generator that was read before has nothing left"
+    kind, cause = "optimizer-mismatch", source
+    if made is not None:
+        why, remedy = f"{name}{at(made)} is a generator, which can be read only once", f"{name} = list({name})"
+        remedy = re.sub(r"=\s*(.+)$", r"= list(\1)", flow.spelling.text(made)) or remedy
+        if used is not None:
+            cause = used
+            why += f", and {place(used)} had read it to its end"
+    elif frozen:
+        cause = flow.events[flow.switched_off(frozen[0], len(flow.events)) or 0].source
+        why = f"requires_grad was switched off{at(cause)} for {counted(len(frozen), 'parameter')}"
+        kind = "frozen-parameter"
+        remedy = "switch on what is to be trained: p.requires_grad_(True)"
+    return Case(
+        kind=kind,
+        message=f"the optimizer{at(source)} gets an empty parameter list: {why}.",
+        remedy=remedy,
+        source=cause,
+        op="Optimizer",
+        explains_error=True,
+    )
+
+
+def _generator(flow: Flow, name: str, source: SourceLine | None) -> tuple[SourceLine | None, SourceLine | None]:
+    """Return the line that sets a name to a generator of parameters, and the first after it that reads it to its end.
+
+    As far as the text above the optimizer's line was kept.
+    """
+    lines = flow.recording.sources.get(source.file, {}) if source and name else {}
+    upto = source.line if source else 0
+    sets = re.compile(rf"^\s*{re.escape(name)}\s*=\s*(.*(parameters|named_parameters)\(.*\)|filter\(.*|\(.* for .*)")
+    reads = re.compile(rf"\b(in|list|tuple|sum|len|map|sorted|set|enumerate)\b[ (]+{re.escape(name)}\b")
+    made = max((number for number, text in lines.items() if number < upto and sets.match(text)), default=0)
+    if not made or source is None or re.match(r"^[^=]*=\s*(list|tuple|\[)", lines[made]):
+        return None, None
+    used = [number for number, text in sorted(lines.items()) if made < number < upto and reads.search(text)]
+    spots = [SourceLine(source.file, number, source.function) for number in (made, *used[:1])]
+    return spots[0], spots[1] if used else None

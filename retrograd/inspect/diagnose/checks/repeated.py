@@ -148,8 +148,41 @@ def _first_difference(flow: Flow, one: list[Event], other: list[Event]) -> tuple
         if _figures(mine) != _figures(theirs) and "empty" not in mine.op:
             drawn = draws(mine) or (_brought_in(flow, mine) and _draws_elsewhere(flow, mine))
             same = mine.data.get("arguments") == theirs.data.get("arguments")
-            return (mine, theirs) if drawn and same else None
+            if drawn and (same or not draws(mine)):
+                return mine, theirs
+            return _drawn_before(flow, mine, theirs) or _chosen_before(flow, mine, theirs)
     return None
+
+
+def _drawn_before(flow: Flow, mine: Event, theirs: Event) -> tuple[Event, Event] | None:
+    """Return the calls that drew, before either stretch, the weights that two equal calls take."""
+    for one, other in zip(mine.data.get("inputs", ()), theirs.data.get("inputs", ()), strict=False):
+        pair = [_drew(flow, leaf) for leaf in (one, other)] if one != other and flow.is_leaf(one) else [None, None]
+        if pair[0] and pair[1] and same_call(pair[0], pair[1]) and _figures(pair[0]) != _figures(pair[1]):
+            return pair[0], pair[1]
+    return None
+
+
+def _chosen_before(flow: Flow, mine: Event, theirs: Event) -> tuple[Event, Event] | None:
+    """Return the calls that made, of numbers drawn elsewhere, the indices that two equal calls take."""
+    for one, other in zip(mine.data.get("inputs", ()), theirs.data.get("inputs", ()), strict=False):
+        rows = [next(iter(flow.made_in.get(tensor, ())), None) for tensor in (one, other)]
+        if one == other or rows[0] is None or rows[1] is None:
+            continue
+        pair = flow.events[rows[0]], flow.events[rows[1]]
+        if same_call(*pair) and _brought_in(flow, pair[0]) and _draws_elsewhere(flow, pair[0]):
+            return pair
+    return None
+
+
+def _drew(flow: Flow, leaf: int) -> Event | None:
+    """Return the call that last filled a leaf with random numbers before it was used in a graph."""
+    storage = flow.facts(leaf).storage
+    first = next((row for row in flow.used_in.get(leaf, ()) if flow.has_node(row)), len(flow.events))
+    rows = [*flow.made_in.get(leaf, ()), *(flow.writes_to.get(storage, ()) if storage is not None else ())]
+    return next(
+        (flow.events[row] for row in sorted(rows, reverse=True) if row < first and draws(flow.events[row])), None
+    )
 
 
 def _shapes(flow: Flow, event: Event) -> list[tuple[int, ...]]:
@@ -179,10 +212,15 @@ def _case(flow: Flow, one: Event, other: Event) -> Case:
     ]
     random = draws(one)
     how = "it draws" if random else "it takes"
+    differ = (
+        "its values are other ones in the second"
+        if sums == ["?", "?"]
+        else (f"its sum is {sums[0]} in the first and {sums[1]} in the second")
+    )
     return Case(
         kind="nondeterminism",
-        message=f"two equal runs of this code differ, first in {what}{at(one.source)}: its sum is {sums[0]} in the "
-        f"first and {sums[1]} in the second, because {how} random numbers that nothing seeds alike before both.",
+        message=f"two equal runs of this code differ, first in {what}{at(one.source)}: {differ}, because {how} random "
+        "numbers that nothing seeds alike before both.",
         remedy=_SEED_ENGINE if random else _SEED_OTHERS,
         source=one.source,
         op=one.op,

@@ -8,7 +8,7 @@ from math import prod
 from ..base import Case, Check, Kind, Stage
 from ..flow import Flow
 from ..phrases import NOT_SCALAR
-from ..spelling import receiver
+from ..spelling import argument, receiver
 from ..words import at, listed, shape_text
 
 KINDS = {
@@ -22,6 +22,7 @@ _ELEMENTWISE = _DIFFERENCES | frozenset(
     | {"binary_cross_entropy", "binary_cross_entropy_with_logits", "gaussian_nll_loss", "poisson_nll_loss", "kl_div"}
 )
 _COLUMN_MAKERS = frozenset({"unsqueeze", "reshape", "view", "getitem", "expand", "expand_dims"})
+_GRAD = frozenset({"grad"})
 _REDUCTIONS = frozenset(
     {"sum", "mean", "amax", "amin", "max", "min", "norm", "logsumexp", "prod", "nansum", "std", "var"}
 )
@@ -58,7 +59,8 @@ def _accident(flow: Flow, row: int) -> tuple[int, int] | None:
     for column, vector in (inputs, inputs[::-1]):
         tall, flat = flow.facts(column).shape, flow.facts(vector).shape
         if len(flat) and tall == (*flat, 1) and flat[-1] > 1 and prod(flat) * flat[-1] > max(prod(tall), prod(flat)):
-            return None if _meant(flow, row, column) else (column, vector)
+            meant = _meant(flow, row, column) or _meets_a_square(flow, row, column, vector)
+            return None if meant else (column, vector)
     return None
 
 
@@ -69,6 +71,35 @@ def _meant(flow: Flow, row: int, column: int) -> bool:
         return False
     event = flow.events[row]
     return event.op.strip("_") not in _DIFFERENCES or flow.events[made].source == event.source
+
+
+def _meets_a_square(flow: Flow, row: int, *operands: int) -> bool:
+    """Whether what a broadcast made meets, entry by entry, a square that was there without its operands.
+
+    Distances or weights of pairs are one, and tell that pairs were meant.
+    """
+    made = [out for out in flow.outputs(row) if flow.facts(out).shape]
+    square = flow.facts(made[0]).shape if made else ()
+    todo, seen = [(out, row) for out in made], {row}
+    while todo:
+        tensor, since = todo.pop()
+        for call in flow.used_in.get(tensor, ()):
+            outputs = flow.outputs(call)
+            if call <= since or call in seen or not outputs or flow.facts(outputs[0]).shape != square:
+                continue
+            seen.add(call)
+            for other in flow.inputs(call):
+                if flow.facts(other).shape == square and other != tensor and _without(flow, other, call, operands):
+                    return True
+            todo.extend((out, call) for out in outputs)
+    return False
+
+
+def _without(flow: Flow, tensor: int, row: int, operands: tuple[int, ...]) -> bool:
+    """Whether a tensor was computed from none of these, nor from what they were computed from."""
+    mine = flow.behind([tensor], row, gradients=False).tensors
+    theirs = flow.behind(operands, row, gradients=False).tensors
+    return mine.isdisjoint(theirs)
 
 
 def _in_a_loss(flow: Flow, row: int) -> bool:
@@ -103,22 +134,28 @@ def _vector(flow: Flow) -> Case:
     """Return the case of a loss that is no scalar."""
     failed = next((run for run in flow.runs if NOT_SCALAR in run.error), None)
     line = failed.source if failed else flow.error.source if flow.error else None
+    text = flow.spelling.text(line)
     function = line.function if line else None
-    root = failed.roots[0] if failed and failed.roots else _named(flow, receiver(flow.spelling.text(line), "backward"))
+    asked = bool(failed and not failed.accumulates) or (not failed and bool(argument(text, _GRAD)))
+    spelled = argument(text, _GRAD) if asked else receiver(text, "backward")
+    root = failed.roots[0] if failed and failed.roots else _named(flow, spelled)
     root = _last_result(flow) if root is None else root
-    name = receiver(flow.spelling.text(line), "backward") or "loss"
+    name = spelled or ("outputs" if asked else "loss")
     name = flow.name(root, function) if root is not None and flow.spelling.has_name(root) else name
     shape = f"shape {shape_text(flow.facts(root).shape)}" if root is not None else "more than one entry"
     row = _last_reduction(flow, root) if root is not None else None
-    source = flow.events[row].source if row is not None else line
     op = flow.events[row].op if row is not None else ""
+    source = flow.events[row].source if row is not None else line
     left = f": {op}{at(source)} left one number a row, and no reduction follows" if op in _REDUCTIONS else ""
     left = left or (f": {op}{at(source)} made it, and no reduction follows" if op else "")
+    call = f"autograd.grad({name}, ...)" if asked else f"{name}.backward()"
     return Case(
         kind="nonscalar-backward",
-        message=f"{name}.backward(){at(line)} needs a scalar, but {name} has {shape}{left}.",
-        remedy=f"{name}.mean().backward(), or {name}.sum().backward()",
-        source=source,
+        message=f"{call}{at(line)} needs a scalar, but {name} has {shape}{left}.",
+        remedy=f"torch.autograd.grad({name}.sum(), ...), or grad_outputs=torch.ones_like({name})"
+        if asked
+        else f"{name}.mean().backward(), or {name}.sum().backward()",
+        source=line if asked and op not in _REDUCTIONS else source,
         op=op or "backward",
         subjects=frozenset({root} if root is not None else ()),
         explains_error=True,

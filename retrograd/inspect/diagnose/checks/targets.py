@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ..base import Case, Check, Kind, Stage
+from ..dependence import Dependence
 from ..distance import ARRANGEMENTS, PRODUCTS, REGRESSIONS, counts_by_size
 from ..flow import Behind, Flow
 from ..runs import Run
@@ -16,12 +17,18 @@ _MATCHING = PRODUCTS | {"cosine_similarity"}
 """Calls that measure how alike two results are, among other uses."""
 _SUBTRACTING = frozenset({"sub", "rsub"})
 _SCALING = _SUBTRACTING | {"add", "mul"}
+_TRAINED, _OTHER = 1, 2
+"""Sorts of leaves."""
+_EXTREMES = frozenset({"min", "max", "minimum", "maximum"})
 _COMPARING = _SUBTRACTING | REGRESSIONS | {"kl_div"}
 
 
 def find(flow: Flow) -> Iterator[Case]:
     """Yield a case for each line that compares a prediction with a target which gradients flow into."""
     reported = set()
+    held = _trained(flow)
+    depends = Dependence(flow, lambda leaf: _TRAINED if leaf in held else _OTHER)
+    known = bool(optimized(flow))  # of what is trained; a look at some .grad tells less
     for run in flow.runs:
         if not run.accumulates or run.error:
             continue
@@ -29,7 +36,7 @@ def find(flow: Flow) -> Iterator[Case]:
             event = flow.events[row]
             if event.op.strip("_") not in _COMPARING | _MATCHING or event.source in reported:
                 continue
-            target = _target(flow, row)
+            target = _target(flow, row, depends, known=known)
             if target is not None:
                 reported.add(event.source)
                 yield _case(flow, row, target, run)
@@ -38,14 +45,13 @@ def find(flow: Flow) -> Iterator[Case]:
 CHECK = Check("mode", KINDS, find)
 
 
-def _target(flow: Flow, row: int) -> int | None:
+def _target(flow: Flow, row: int, depends: Dependence, *, known: bool) -> int | None:
     """Return the operand of a comparison that is a target and has a history."""
     operands = flow.inputs(row)[:2]
     if len(operands) < 2 or not all(flow.has_history(given, row) for given in operands):
         return None
     for target, prediction in (operands[::-1], operands):
-        known = bool(optimized(flow))  # of what is trained; a look at some .grad tells less
-        other = _of_another_network(flow, target, prediction, row)
+        other = _of_another_network(depends, target, prediction, row)
         if flow.events[row].op.strip("_") in _MATCHING:
             found = known and other and _has_a_twin(flow, target, row)
         else:
@@ -63,13 +69,22 @@ def _bootstraps(flow: Flow, target: int, prediction: int, row: int) -> bool:
         return False
     mine, theirs = flow.behind([prediction], row), flow.behind([value], row)
     leaves = flow.leaves_behind(mine)
-    if not leaves or flow.leaves_behind(theirs) != leaves or mine.calls & theirs.calls:
+    same = (
+        leaves < flow.leaves_behind(theirs) if _of_several(flow, value, row) else leaves == flow.leaves_behind(theirs)
+    )
+    if not leaves or not same or mine.calls & theirs.calls:
         return False
     places = [{_place(flow, call) for call in part.calls} for part in (mine, theirs)]
     if added is not None and _place(flow, added) in places[0]:
         return False  # the prediction is made by the same addition: that is how outputs are scaled
     alike = bool(places[0] & places[1]) or _uses(flow, mine, leaves) == _uses(flow, theirs, leaves)
     return alike and (flow.events[row].op.strip("_") not in _SUBTRACTING or counts_by_size(flow, row))
+
+
+def _of_several(flow: Flow, value: int, row: int) -> bool:
+    """Whether a value is the smaller, or the larger, of those of several networks."""
+    made = flow.last_producer(value, row, gradients=True)
+    return made is not None and flow.events[made].op in _EXTREMES and len(flow.inputs(made)) > 1
 
 
 def _uses(flow: Flow, part: Behind, leaves: set[int]) -> set[tuple[str, frozenset[int]]]:
@@ -121,14 +136,9 @@ def _adds_another_number(flow: Flow, row: int, value: int) -> bool:
     return others(calls[0]) != others(calls[-1])
 
 
-def _of_another_network(flow: Flow, target: int, prediction: int, row: int) -> bool:
+def _of_another_network(depends: Dependence, target: int, prediction: int, row: int) -> bool:
     """Whether a target depends on parameters only that no optimizer trains, and the prediction on some it does."""
-    held = _trained(flow)
-    if not held:
-        return False
-    leaves = flow.leaves_behind(flow.behind([target], row))
-    others = flow.leaves_behind(flow.behind([prediction], row))
-    return bool(leaves) and not leaves & held and bool(others & held)
+    return depends.of(target, row) == _OTHER and bool(depends.of(prediction, row) & _TRAINED)
 
 
 def _has_a_twin(flow: Flow, target: int, row: int) -> bool:

@@ -41,12 +41,34 @@ def _original(flow: Flow, leaf: int, leaves: set[int]) -> int | None:
     while True:
         rows = [row for row in flow.made_in.get(tensor, ()) if flow.events[row].op in _COPYING and flow.inputs(row)]
         deep = deep or any(flow.events[row].op == "deepcopy" for row in rows[:1])
-        tensor = flow.inputs(rows[0])[0] if rows else (flow.facts(tensor).view_of if tensor != leaf else None) or -1
+        given = _given(flow, tensor) if tensor == leaf else None
+        deep = deep or given is not None
+        tensor = given if given is not None else _copied_from(flow, tensor, leaf, rows)
         if tensor < 0 or tensor in seen:
             return None
         if tensor in leaves:
             return tensor if not deep or _apart(flow, tensor, leaf) else None
         seen.add(tensor)
+
+
+def _copied_from(flow: Flow, tensor: int, leaf: int, rows: list[int]) -> int:
+    """Return what a tensor was copied from, or what it is a view of; -1 for nothing."""
+    if rows:
+        return flow.inputs(rows[0])[0]
+    base = flow.facts(tensor).view_of if tensor != leaf else None
+    return -1 if base is None else base
+
+
+def _given(flow: Flow, leaf: int) -> int | None:
+    """Return the tensor whose values a leaf was given before its first use in a graph: by ``.data =`` or ``copy_``."""
+    first = next((row for row in flow.used_in.get(leaf, ()) if flow.has_node(row)), len(flow.events))
+    written = flow.of_kind("leaf", tensor=leaf, change="written")
+    given = [(row, event.data["given"]) for row, event in written if row < first and "given" in event.data]
+    storage = flow.facts(leaf).storage
+    for row in flow.writes_to.get(storage, ()) if storage is not None else ():
+        if row < first and flow.events[row].op == "copy_":
+            given += [(row, other) for other in flow.inputs(row)[1:2]]
+    return max(given)[1] if given else None
 
 
 def _apart(flow: Flow, *leaves: int) -> bool:

@@ -188,6 +188,8 @@ def _place_of(name: str, node: Any, call: Call, edges: Edges, last: bool) -> int
         made = edges[position + adding][0]
         if made is not None and _is_inside(made, call) and not type(made).__name__.startswith(_VIEWS):
             return None
+    if call.rule.op == "einsum":  # its first argument is the equation
+        return position if position < len(call.inputs) else None
     position += adding if call.rule.op.startswith("add") or call.rule.op == "baddbmm" else 0
     for place, where in enumerate(call.places):
         if where == (position, -1):
