@@ -155,6 +155,14 @@ def repeated(places: Any, shape: tuple[int, ...]) -> int:
     return int(flat.size - np.unique(flat).size)
 
 
+def scattered_twice(index: Any, dim: int) -> int:
+    """How many entries of its source a ``scatter`` loses, because an index repeats along the dimension it is for."""
+    places = np.asarray(getattr(index, "_array", index))
+    if not places.ndim:
+        return 0
+    return int(np.count_nonzero(np.diff(np.sort(places, axis=dim), axis=dim) == 0))
+
+
 # -- gradients
 
 

@@ -147,9 +147,9 @@ def expand_as(self: Any, other: Any) -> Any:
 
 
 @public("broadcast_to")
-def broadcast_to(input: Any, size: Any) -> Any:  # noqa: A002
+def broadcast_to(input: Any, *size: Any) -> Any:  # noqa: A002
     """``input.expand(size)``."""
-    return F.expand(input, tuple(size))
+    return F.expand(input, _sizes(size))
 
 
 @public("squeeze")

@@ -71,10 +71,9 @@ def _faded(flow: Flow, run: Run, lines: list[_Line], norms: dict[int, float]) ->
 
 
 def _taken(flow: Flow, snapshot: GraphSnapshot, node: int) -> list[int]:
-    """Return what the call of a node took, and the call that made each of these."""
+    """Return what the call of a node took."""
     row = call_of(flow, snapshot, node)
-    given = [] if row is None else flow.inputs(row)
-    return given
+    return [] if row is None else flow.inputs(row)
 
 
 def _first_of_a_depth(snapshot: GraphSnapshot, lines: list[_Line]) -> _Line | None:

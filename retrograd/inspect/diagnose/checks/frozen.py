@@ -189,8 +189,8 @@ def _again_case(flow: Flow, leaves: list[int], optimizer: SourceLine | None) -> 
     return Case(
         kind="frozen-parameter",
         message=f"{listed(flow.name(leaf) for leaf in leaves)} were frozen (requires_grad switched off){at(source)} "
-        f"for an earlier phase; the optimizer made{at(optimizer)} takes them in, but nothing switched them on again, so "
-        "they get no gradient.",
+        f"for an earlier phase; the optimizer made{at(optimizer)} takes them in, but nothing switched them on again, "
+        "so they get no gradient.",
         remedy="p.requires_grad_(True) for these parameters before the optimizer is made",
         source=source,
         op="requires_grad_",

@@ -13,6 +13,7 @@ from ..runs import Run
 from ..spelling import is_name
 from ..words import at, operator_word, place
 from .bad_data import FILLING, came_with_data, from_bad_data, has_infinity, has_nan, in_data
+from .depth import grown
 
 KINDS = {
     "nan-origin": Kind("the operation where the first NaN or Inf is born", "error", Stage.VALUES),
@@ -21,6 +22,8 @@ KINDS = {
 }
 _LARGEST = {"float16": 65504.0, "bfloat16": 3.39e38}
 _HIDING = frozenset({"where", "masked_fill", "nan_to_num", "max", "min", "maximum", "minimum", "clamp", "getitem"})
+_BLOWN_UP = 1e6
+"""Inputs of a call that overflows because something else had grown already."""
 _GROWING = frozenset(
     {"add", "mul", "sum", "cumsum", "prod", "cumprod", "pow", "square", "exp", "norm", "mean", "var", "std"}
     | {"matmul", "mm", "bmm", "mv", "dot", "einsum", "linear", "addmm", "baddbmm", "to", "half", "bfloat16"}
@@ -44,8 +47,22 @@ def find(flow: Flow) -> Iterator[Case]:
         case = _in_forward(flow, states, row, run)
     case = case or in_data(flow, states, behind, has_nan) or in_data(flow, states, behind, has_infinity)
     case = case or _in_backward(flow, run)
-    if case is not None:
+    if case is not None and not (row is not None and _blown_up(flow, states, row, run)):
         yield case
+
+
+def _blown_up(flow: Flow, states: Finiteness, row: int, run: Run) -> bool:
+    """Whether a call overflows after a step whose gradients had exploded, which is reported as such."""
+    grew = states.made[row].inf and _largest_input(flow, row) >= _BLOWN_UP
+    if states.made[row].nan or not grew:
+        return False
+    earlier = (one for one in flow.runs if one.end < run.begin and one.snapshot is not None and not one.nested)
+    return any(
+        case.kind == "exploding"
+        for one in earlier
+        if {"order", "grad_norm", "out_norm"} <= set(flow.recording.snapshots[one.snapshot or 0].measures)
+        for case in grown(flow, one, flow.recording.snapshots[one.snapshot or 0])
+    )
 
 
 CHECK = Check("nonfinite", KINDS, find)

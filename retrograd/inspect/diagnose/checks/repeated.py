@@ -180,9 +180,8 @@ def _drew(flow: Flow, leaf: int) -> Event | None:
     storage = flow.facts(leaf).storage
     first = next((row for row in flow.used_in.get(leaf, ()) if flow.has_node(row)), len(flow.events))
     rows = [*flow.made_in.get(leaf, ()), *(flow.writes_to.get(storage, ()) if storage is not None else ())]
-    return next(
-        (flow.events[row] for row in sorted(rows, reverse=True) if row < first and draws(flow.events[row])), None
-    )
+    drawn = [row for row in rows if row < first and draws(flow.events[row])]
+    return flow.events[max(drawn)] if drawn else None
 
 
 def _shapes(flow: Flow, event: Event) -> list[tuple[int, ...]]:

@@ -22,7 +22,7 @@ def find(flow: Flow) -> Iterator[Case]:
     for run in flow.runs:
         leaves = sorted(leaf for leaf in flow.leaves_behind(flow.reached_by(run)) if leaf in flow.accumulated)
         for leaf in leaves:
-            original = _original(flow, leaf, set(leaves))
+            original = _original(flow, leaf, set(leaves), flow.reached_by(run).calls)
             if original is not None:
                 yield _case(flow, original, leaf)
         if leaves:
@@ -32,7 +32,7 @@ def find(flow: Flow) -> Iterator[Case]:
 CHECK = Check("unused", KINDS, find)
 
 
-def _original(flow: Flow, leaf: int, leaves: set[int]) -> int | None:
+def _original(flow: Flow, leaf: int, leaves: set[int], calls: set[int]) -> int | None:
     """Return the leaf of the same graph that another one was copied from, or lies in the memory of."""
     sharing = [other for other in _sharing(flow, leaf) if other in leaves and other < leaf]
     if sharing:
@@ -41,13 +41,13 @@ def _original(flow: Flow, leaf: int, leaves: set[int]) -> int | None:
     while True:
         rows = [row for row in flow.made_in.get(tensor, ()) if flow.events[row].op in _COPYING and flow.inputs(row)]
         deep = deep or any(flow.events[row].op == "deepcopy" for row in rows[:1])
-        given = _given(flow, tensor) if tensor == leaf else None
+        given = (_given(flow, tensor) or (0, None))[1] if tensor == leaf else None
         deep = deep or given is not None
         tensor = given if given is not None else _copied_from(flow, tensor, leaf, rows)
         if tensor < 0 or tensor in seen:
             return None
         if tensor in leaves:
-            return tensor if not deep or _apart(flow, tensor, leaf) else None
+            return tensor if not deep or _apart(flow, calls, tensor, leaf) else None
         seen.add(tensor)
 
 
@@ -59,8 +59,11 @@ def _copied_from(flow: Flow, tensor: int, leaf: int, rows: list[int]) -> int:
     return -1 if base is None else base
 
 
-def _given(flow: Flow, leaf: int) -> int | None:
-    """Return the tensor whose values a leaf was given before its first use in a graph: by ``.data =`` or ``copy_``."""
+def _given(flow: Flow, leaf: int) -> tuple[int, int] | None:
+    """Return the row that gave a leaf, before its first use in a graph, the values of a tensor; and that tensor.
+
+    By ``.data =`` or ``copy_``.
+    """
     first = next((row for row in flow.used_in.get(leaf, ()) if flow.has_node(row)), len(flow.events))
     written = flow.of_kind("leaf", tensor=leaf, change="written")
     given = [(row, event.data["given"]) for row, event in written if row < first and "given" in event.data]
@@ -68,14 +71,12 @@ def _given(flow: Flow, leaf: int) -> int | None:
     for row in flow.writes_to.get(storage, ()) if storage is not None else ():
         if row < first and flow.events[row].op == "copy_":
             given += [(row, other) for other in flow.inputs(row)[1:2]]
-    return max(given)[1] if given else None
+    return max(given, default=None)
 
 
-def _apart(flow: Flow, *leaves: int) -> bool:
-    """Whether two leaves are used by other operators: one of copied layers is used as the layer is that it copies."""
-    first, second = (
-        {flow.events[row].op for row in flow.used_in.get(leaf, ()) if flow.has_node(row)} for leaf in leaves
-    )
+def _apart(flow: Flow, calls: set[int], *leaves: int) -> bool:
+    """Whether calls use two leaves with other operators: one of copied layers is used as the layer that it copies."""
+    first, second = ({flow.events[row].op for row in flow.used_in.get(leaf, ()) if row in calls} for leaf in leaves)
     return first.isdisjoint(second)
 
 
@@ -95,7 +96,9 @@ def _case(flow: Flow, original: int, copy: int) -> Case:
     """Return the case of one pair."""
     first, second = flow.name(original), flow.name(copy)
     shared = original in _sharing(flow, copy)
-    source = _place(flow, copy) if shared else flow.facts(copy).source
+    given = _given(flow, copy)
+    source = flow.events[given[0]].source if given else flow.facts(copy).source
+    source = _place(flow, copy) if shared else source
     how = "lies in the memory of" if shared else "began as a copy of"
     why = "each gets only its part of the gradient" if shared else "from the first step on they drift apart"
     return Case(

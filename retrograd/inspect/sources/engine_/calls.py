@@ -110,6 +110,8 @@ class Calls(Observer):
         self, site: Site, more: dict[str, Any], op: Any, args: Any, inputs: Any, numbers: list[int]
     ) -> list[int]:
         """Note plain arguments; returns the numbers of tensors among the others that are no operands."""
+        if op.name == "_scatter" and (count := values.scattered_twice(args[2], args[1])):
+            more["duplicates"] = count
         rest, (seen, arguments) = args[len(inputs) :], site.others
         operands_first = all(map(is_, args, inputs))
         alone = operands_first and len(rest) == len(seen) and all(map(is_, rest, seen))  # as at the call before

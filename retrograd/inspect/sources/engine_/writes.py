@@ -71,6 +71,8 @@ class Writes(Observer):
             count = values.repeated(args[1], args[0]._array.shape)
             if count:
                 data["duplicates"] = count
+        if op.name == "_scatter":
+            data |= {"duplicates": count} if (count := values.scattered_twice(args[2], args[1])) else {}
         self._describer.measure(data, [t])
         self._describer.judge(data, data["range"], op.name, [*inputs, t])
         self._note_gradient(event, t)
