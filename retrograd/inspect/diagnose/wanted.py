@@ -58,3 +58,12 @@ def born(flow: Flow, leaf: int) -> int:
         return made
     first = min(flow.used_in.get(leaf, (-1,)))
     return first if first >= 0 and not flow.has_node(first) else -1
+
+
+def by_hand(flow: Flow, leaf: int) -> bool:
+    """Whether a leaf that gets gradients is updated by the program itself, or its ``.grad`` is read."""
+    storage = flow.facts(leaf).storage
+    first = flow.accumulated[leaf][0]
+    written = storage is not None and any(row > first for row in flow.writes_to.get(storage, ()))
+    written = written or any(row > first for row in flow.leaf_events.get((leaf, "written"), ()))
+    return written or any(event.data.get("tensor") == leaf for _, event in flow.of_kind("read"))

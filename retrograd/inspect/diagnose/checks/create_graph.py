@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ..base import Case, Check, Kind, Stage
-from ..flow import Behind, Flow
+from ..flow import Flow
 from ..runs import Run
-from ..wanted import optimized
+from ..wanted import by_hand, optimized
 from ..words import at, listed
 
 KINDS = {
@@ -26,18 +26,14 @@ _ANY = LINEAR | {"pow", "square", "abs", "mse_loss", "l1_loss", "smooth_l1_loss"
 def find(flow: Flow) -> Iterator[Case]:
     """Yield a case for each line whose gradients enter a loss only as a constant.
 
-    Where some of them depend on what the program trains, only theirs: the others are constants by right.
+    A gradient that depends on nothing that is trained is one by right: that of real data, which others are matched to.
     """
-    cases = list(_cases(flow))
-    trained = {*optimized(flow), *flow.accumulated}
-    depending = [case for case, row in cases if trained & flow.leaves_behind(_taken_through(flow, row))]
-    yield from depending or [case for case, _ in cases]
-
-
-def _taken_through(flow: Flow, row: int) -> Behind:
-    """Return what a gradient that a call took has gone through."""
-    run = next((run for run in reversed(flow.runs) if run.begin < row), None)
-    return flow.reached_by(run) if run is not None else Behind()
+    trained = {*optimized(flow), *filter(lambda leaf: by_hand(flow, leaf), flow.accumulated)} or set(flow.accumulated)
+    for case, row in _cases(flow):
+        run = next((run for run in reversed(flow.runs) if run.begin < row), None)
+        leaves = flow.leaves_behind(flow.reached_by(run)) if run is not None else set()
+        if case.explains_error or run is None or leaves & trained or leaves - set(run.inputs):
+            yield case
 
 
 def _cases(flow: Flow) -> Iterator[tuple[Case, int]]:

@@ -9,7 +9,7 @@ from ...snapshot import SourceLine
 from ..base import Case, Check, Kind, Stage
 from ..flow import Flow
 from ..phrases import EMPTY_OPTIMIZER
-from ..wanted import born, optimized
+from ..wanted import born, by_hand, optimized
 from ..words import at, counted, listed, place
 
 KINDS = {
@@ -55,12 +55,7 @@ def _unregistered(flow: Flow, held: dict[int, int]) -> set[int]:
 
 def _meant_to_train(flow: Flow, leaf: int, strangers: set[int]) -> bool:
     """Whether a leaf that gets gradients is a parameter, or a module's own, that nobody updates by hand."""
-    storage = flow.facts(leaf).storage
-    first = flow.accumulated[leaf][0]
-    by_hand = storage is not None and any(row > first for row in flow.writes_to.get(storage, ()))
-    by_hand = by_hand or any(row > first for row, _ in flow.of_kind("leaf", tensor=leaf, change="written"))
-    by_hand = by_hand or any(event.data.get("tensor") == leaf for _, event in flow.of_kind("read"))
-    return (flow.facts(leaf).parameter or leaf in strangers or _goes_on(flow, leaf)) and not by_hand
+    return (flow.facts(leaf).parameter or leaf in strangers or _goes_on(flow, leaf)) and not by_hand(flow, leaf)
 
 
 def _goes_on(flow: Flow, leaf: int) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from ...events import Event
 from ...snapshot import SourceLine
 from ..base import Case, Check, Kind, Stage
 from ..flow import Flow
@@ -65,8 +66,7 @@ def _given(flow: Flow, leaf: int) -> tuple[int, int] | None:
     By ``.data =`` or ``copy_``.
     """
     first = next((row for row in flow.used_in.get(leaf, ()) if flow.has_node(row)), len(flow.events))
-    written = flow.of_kind("leaf", tensor=leaf, change="written")
-    given = [(row, event.data["given"]) for row, event in written if row < first and "given" in event.data]
+    given = [(row, event.data["given"]) for row, event in _written(flow, leaf) if row < first]
     storage = flow.facts(leaf).storage
     for row in flow.writes_to.get(storage, ()) if storage is not None else ():
         if row < first and flow.events[row].op == "copy_":
@@ -82,14 +82,19 @@ def _apart(flow: Flow, calls: set[int], *leaves: int) -> bool:
 
 def _sharing(flow: Flow, leaf: int) -> list[int]:
     """Return the tensors that lie in the memory of a leaf, or of what its ``.data`` was set to."""
-    given = [event.data.get("given", -1) for _, event in flow.of_kind("leaf", tensor=leaf, change="written")]
-    return [other for tensor in [leaf, *given] if tensor >= 0 for other in flow.same_memory(tensor)]
+    given = [event.data["given"] for _, event in _written(flow, leaf)]
+    return [other for tensor in [leaf, *given] for other in flow.same_memory(tensor)]
+
+
+def _written(flow: Flow, leaf: int) -> list[tuple[int, Event]]:
+    """Return (row, event) of each time a leaf was given the memory of another tensor."""
+    rows = flow.leaf_events.get((leaf, "written"), ())
+    return [(row, flow.events[row]) for row in rows if "given" in flow.events[row].data]
 
 
 def _place(flow: Flow, leaf: int) -> SourceLine | None:
     """Return the line that gave a leaf its memory."""
-    written = flow.of_kind("leaf", tensor=leaf, change="written")
-    return next((event.source for _, event in written if "given" in event.data), flow.facts(leaf).source)
+    return next((event.source for _, event in _written(flow, leaf)), flow.facts(leaf).source)
 
 
 def _case(flow: Flow, original: int, copy: int) -> Case:
