@@ -57,6 +57,11 @@ CALLS = {
         torch.embedding_bag(m, i, im) | torch.einsum(a) | torch.chain_matmul([m]) | torch.put(a, i[:1] * 0, i[:1])
         torch.searchsorted(a, a, sorter=i.int())
     """,
+    "what is not looked at": """
+        torch.feature_dropout(a, .5, False) | torch.feature_dropout(a, 0., True) | torch.feature_dropout(e, .5, True)
+        torch.linalg.cholesky_ex(torch.tensor([[1., 3.], [0., 1.]]), upper=True).info
+        torch.linalg.cholesky_ex(torch.tensor([[1., 3.], [0., 1.]])).info
+    """,
     "truth values into out": """
         torch.any(a, 0, out=e) | torch.all(a, 0, out=e) | torch.any(a, out=e) | torch.isin(a, 2, out=e)
         torch.isposinf(a, out=e) | torch.isneginf(a, out=e) | torch.signbit(a, out=e) | torch.eq(a, 1, out=e)

@@ -103,10 +103,11 @@ for _dims in (1, 2, 3):
     public(f"dropout{_dims}d", namespace=NN)(_channels(_dims))
 
 
-def _check_torch_form(x: Any, p: float, *, features: bool = False) -> None:
+def _check_torch_form(x: Any, p: float, train: bool, *, features: bool = False) -> None:
     """Outside of ``nn.functional`` a wrong probability is a ``RuntimeError``, as are channels that there are not."""
     refuse(not 0 <= p <= 1, f"dropout probability has to be between 0 and 1, but got {p}")
-    refuse(features and x.ndim < 2, "Feature dropout requires at least 2 dimensions in the input")
+    drops = train and p > 0 and x.numel() > 0
+    refuse(features and drops and x.ndim < 2, "Feature dropout requires at least 2 dimensions in the input")
 
 
 def _torch_form(name: str, drop: Any, **facts: bool) -> None:
@@ -114,12 +115,12 @@ def _torch_form(name: str, drop: Any, **facts: bool) -> None:
 
     def call(input: Any, p: float, train: bool) -> Any:  # noqa: A002
         """Dropout of the given kind."""
-        _check_torch_form(input, p, **facts)
+        _check_torch_form(input, p, train, **facts)
         return drop(input, p, train, **facts)
 
     def call_in_place(input: Any, p: float, train: bool) -> Any:  # noqa: A002
         """In-place dropout of the given kind."""
-        _check_torch_form(input, p, **facts)
+        _check_torch_form(input, p, train, **facts)
         return drop(input, p, train, inplace=True, **facts)
 
     public(name, method=False)(call)

@@ -208,7 +208,8 @@ def cholesky_ex(A: Any, *, upper: bool = False, check_errors: bool = False) -> A
     except LinAlgError:
         if check_errors:
             raise
-    orders = [0 if is_positive_definite(m) else bad_minor(m) for m in A._array.reshape(-1, *A.shape[-2:])]
+    half = A._array.mT.conj() if upper else A._array
+    orders = [0 if is_positive_definite(m) else bad_minor(m) for m in half.reshape(-1, *A.shape[-2:])]
     info = wrap(np.reshape(orders, A.shape[:-2]).astype(np.int32))
     return named("linalg_cholesky_ex", _where_it_went_well(info, A, lambda good: F._cholesky_ex(good, upper)), info)
 
