@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-from sys import getrefcount
 from time import perf_counter_ns as now
 from typing import Any
 
@@ -20,6 +19,7 @@ from ..tensors.base import LAZY, TensorBase, assign, bits_of, storage_of, tensor
 from .hooks import call_hook
 from .node import LEAF_NUMBER, NODE_CLASSES, NOTHING, GraphNode
 from .node_call import call_node
+from .references import getrefcount
 
 _lock = threading.RLock()
 

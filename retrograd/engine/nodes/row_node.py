@@ -11,7 +11,6 @@ from __future__ import annotations
 import linecache
 from heapq import heappush
 from operator import attrgetter
-from sys import getrefcount
 from time import perf_counter_ns as now
 from typing import Any
 
@@ -25,6 +24,7 @@ from ..tensors.base import TensorBase, parameter_class, tensor_class
 from ..tensors.numbers_ import Number
 from .node import NOTHING
 from .opnode import FREED, OpNode
+from .references import getrefcount
 from .row_node_source import NodeClassSource
 from .saved import SECOND_TIME, SavedTensor
 

@@ -18,6 +18,7 @@ import atexit
 import ctypes
 import sys
 import threading
+from collections.abc import Sequence
 from types import ModuleType
 
 from ...snapshot import GraphSnapshot
@@ -41,7 +42,6 @@ _STRIDE = 250
 _INTERVAL = 0.05
 _PATIENCE = 30.0
 """Longest wait at the end of the process, in seconds, for the release that is under way."""
-_OWN_REFERENCES = 3  # the list, the variable, the argument of getrefcount: nothing else holds the node
 
 
 def protect(order: list[Node], shot: GraphSnapshot) -> None:
@@ -147,9 +147,18 @@ def let_go() -> None:
 def _let_go_of(batch: list[Node | None]) -> None:
     """Go through one graph's held nodes, root first."""
     for place in range(len(batch)):  # no enumerate: it would hold a reference of its own
-        node = batch[place]
-        if node is not None and sys.getrefcount(node) <= _OWN_REFERENCES:
+        if batch[place] is not None and _references(batch, place) <= _OWN_REFERENCES:
             batch[place] = None
+
+
+def _references(batch: Sequence[object], place: int) -> int:
+    """How many references there are to what stands at this place: other people's, the list's and this look's own."""
+    node = batch[place]
+    return sys.getrefcount(node)
+
+
+_OWN_REFERENCES = _references([object()], 0)
+"""The list's and the look's own; how many the look takes differs between versions of Python."""
 
 
 def _keep() -> None:
