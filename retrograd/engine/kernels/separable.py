@@ -6,6 +6,9 @@ from typing import Any
 
 import numpy as np
 
+NO_ELEMENT = -1
+"""The index of a tap that some elements of a result have and this one has not; its weight is 0."""
+
 
 def take_along(x: Any, index: Any, axis: int) -> Any:
     """The elements ``index`` of one dimension."""
@@ -28,6 +31,15 @@ def add_at(g: Any, index: Any, axis: int, size: int) -> Any:
     place[axis] = index[starts]
     out[tuple(place)] = add.reduceat(g, starts, axis=axis)
     return out
+
+
+def _weighted(x: Any, index: Any, weights: Any, axis: int) -> Any:
+    """One tap's share; where there is no tap it is nothing, whatever lies there (0 times infinity is NaN)."""
+    share = x * _along(weights, axis, x.ndim, x.dtype)
+    nothing = np.flatnonzero(index == NO_ELEMENT)
+    if len(nothing):
+        share[(slice(None),) * axis + (nothing,)] = 0
+    return share
 
 
 def _along(weights: Any, axis: int, ndim: int, dtype: Any) -> Any:
@@ -78,9 +90,7 @@ def blend(x: Any, maps: Any) -> Any:
         elif products:
             x = _product(_matrix(indices, weights, x.shape[axis], x.dtype), x, axis)
         else:
-            x = sum(
-                take_along(x, i, axis) * _along(w, axis, x.ndim, x.dtype) for i, w in zip(indices, weights, strict=True)
-            )
+            x = sum(_weighted(take_along(x, i, axis), i, w, axis) for i, w in zip(indices, weights, strict=True))
     return x
 
 
@@ -94,8 +104,6 @@ def blend_back(g: Any, maps: Any, sizes: tuple[int, ...]) -> Any:
         elif weights is None:
             g = add_at(g, indices[0], axis, n)
         else:
-            terms = [
-                add_at(g * _along(w, axis, g.ndim, g.dtype), i, axis, n) for i, w in zip(indices, weights, strict=True)
-            ]
-            g = sum(terms)
+            taps = zip(indices, weights, strict=True)
+            g = sum(add_at(_weighted(g, i, w, axis), np.maximum(i, 0), axis, n) for i, w in taps)
     return g

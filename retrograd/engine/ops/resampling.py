@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ..kernels.separable import blend, blend_back
+from ..kernels.separable import NO_ELEMENT, blend, blend_back
 from ..table.op import linear
 from ..table.registry import F
 
@@ -44,7 +44,8 @@ def _linear(n: int, m: int, align: bool, given: Any, real: Any) -> Any:
     at = np.maximum(_places(n, m, align, given, real), 0)
     low = np.minimum(np.floor(at).astype(np.int64), n - 1)
     part = np.clip(at - low, 0, 1)
-    return np.stack((low, np.minimum(low + 1, n - 1))), np.stack((1 - part, part))
+    high = low if n == m else np.minimum(low + 1, n - 1)  # a dimension that keeps its size mixes no neighbours
+    return np.stack((low, high)), np.stack((1 - part, part))
 
 
 def _cubic(n: int, m: int, align: bool, given: Any, real: Any) -> Any:
@@ -72,6 +73,8 @@ def _antialiased(filter_width: int, weight: Any) -> Any:
     """Weights of a filter that widens with the reduction, normalised to sum 1."""
 
     def taps(n: int, m: int, align: bool, given: Any, real: Any) -> Any:
+        if n == m:
+            return np.arange(m)[None], None
         scale = _scale(n, m, align, given)
         widen = max(scale, 1.0)
         support = filter_width / 2 * widen
@@ -80,7 +83,7 @@ def _antialiased(filter_width: int, weight: Any) -> Any:
         last = np.minimum((centre + support + 0.5).astype(np.int64), n)
         at = first + np.arange(int(np.max(last - first)))[:, None]
         w = np.where(at < last, weight((at - centre + 0.5) / widen), 0.0)
-        return np.minimum(at, n - 1), w / np.sum(w, axis=0)
+        return np.where(at < last, at, NO_ELEMENT), w / np.sum(w, axis=0)
 
     return taps
 
@@ -90,7 +93,7 @@ def _area(n: int, m: int, align: bool, given: Any, real: Any) -> Any:
     i = np.arange(m)
     first, last = i * n // m, -(-(i + 1) * n // m)
     at = first + np.arange(int(np.max(last - first, initial=0)))[:, None]
-    return np.minimum(at, n - 1), np.where(at < last, 1.0, 0.0) / (last - first)
+    return np.where(at < last, at, NO_ELEMENT), np.where(at < last, 1.0, 0.0) / (last - first)
 
 
 _TAPS = {

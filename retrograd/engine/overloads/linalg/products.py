@@ -10,7 +10,7 @@ import numpy as np
 from ...table.public import METHODS, check_tensor, public
 from ...table.registry import F
 from ...tensors.base import TensorBase
-from ..pointwise.arithmetic import array_operand
+from ..pointwise.arithmetic import left_to_numpy
 from ..shapes.shaping import reshape
 
 
@@ -70,11 +70,11 @@ def _at(self: Any, other: Any) -> Any:
     if isinstance(other, TensorBase) and self._array.ndim == 2 == other._array.ndim:
         return F.mm(self, other)
     if isinstance(other, np.ndarray):
-        other = array_operand(self, other)
-        self = self.to(other.dtype)
+        return _at_array(self, other)
     return matmul(self, other)
 
 
+_at_array = left_to_numpy("matmul")
 METHODS["__matmul__"] = _at
 METHODS["__rmatmul__"] = lambda self, other: matmul(other, self)
 

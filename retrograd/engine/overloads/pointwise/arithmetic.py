@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator as python_operators
 from collections.abc import Callable
 from typing import Any
 
@@ -199,16 +200,14 @@ Operand = Callable[[Any, Any], Any]
 def binary_method(function: Operand, array: Operand | None = None) -> Operand:
     """A Python operator: gives way (``NotImplemented``) for operands it does not know.
 
-    ``array`` makes an operand of a NumPy array.
+    ``array`` says what becomes of a NumPy array.
     """
 
     def operator(self: Any, other: Any) -> Any:
+        if isinstance(other, np.ndarray):
+            return (array or _no_array)(self, other)
         if not isinstance(other, (TensorBase, *Number)):
-            if not isinstance(other, np.ndarray):
-                return NotImplemented
-            other = (array or _no_array)(self, other)
-            if other is NotImplemented:
-                return NotImplemented
+            return NotImplemented
         return function(self, operand_of(other))
 
     return operator
@@ -218,22 +217,29 @@ def _no_array(self: Any, other: Any) -> Any:
     raise TypeError("unsupported operand type(s): 'Tensor' and 'numpy.ndarray'; use torch.from_numpy(array) first")
 
 
-def array_operand(self: Any, other: Any) -> Any:
-    """A NumPy array as second operand, in the dtype in which NumPy would compute; ``RuntimeError`` beside gradients.
+def left_to_numpy(symbol: str) -> Operand:
+    """An operator with a NumPy array as second operand: PyTorch leaves it to NumPy, its dtypes and its errors.
 
-    So does PyTorch, which leaves the operation to the array; an array as first operand is refused there and here.
+    A tensor that requires grad is refused (``RuntimeError``), and so is an array as first operand.
     """
-    if self.requires_grad:
-        raise RuntimeError("Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.")
-    return wrap(other.astype(np.result_type(self._array, other)))
+    compute = getattr(python_operators, f"__{symbol}__")
+
+    def on_arrays(self: Any, other: Any) -> Any:
+        found = np.asarray(compute(self.numpy(), other))
+        return wrap(found.astype(np.uint8) if found.dtype == np.bool_ else found)  # as PyTorch wraps truth values
+
+    return on_arrays
 
 
-def _compared_array(self: Any, other: Any) -> Any:
-    return wrap(np.array(other))
+def _compared(symbol: str) -> Operand:
+    """A comparison with an array: ``==`` takes it, the others are left to Python (``!=`` is True: two objects)."""
+    if symbol == "eq":
+        return lambda self, other: OPS["eq"](self, wrap(np.array(other)))
+    return gives_way
 
 
-def written_array(self: Any, other: Any) -> Any:
-    """An array does not fit into the tensor's memory: ``x += array`` makes a new tensor."""
+def gives_way(self: Any, other: Any) -> Any:
+    """Leaves the operator to Python: an array does not fit into the tensor's memory, ``x += array`` is a new tensor."""
     return NotImplemented
 
 
@@ -245,20 +251,19 @@ def _operators() -> dict[str, Callable[..., Any]]:
                          "xor": "bitwise_xor", "lshift": "bitwise_left_shift",
                          "rshift": "bitwise_right_shift"}.items():  # fmt: skip
         row = OPS[name]
-        plain = binary_method(lambda a, b, row=row: row(a, b), array_operand)  # type: ignore[misc]
+        plain = binary_method(lambda a, b, row=row: row(a, b), left_to_numpy(symbol))  # type: ignore[misc]
         found[f"__{symbol}__"] = with_fast_path(row, plain, "operator")
         reflected = binary_method(lambda a, b, row=row: _reflected(row, a, b))  # type: ignore[misc]
         found[f"__r{symbol}__"] = with_fast_path(row, reflected, "operator") if name in _COMMUTATIVE else reflected
-        found[f"__i{symbol}__"] = binary_method(lambda a, b, row=row: call_inplace(row, (a, b), {}), written_array)  # type: ignore[misc]
+        found[f"__i{symbol}__"] = binary_method(lambda a, b, row=row: call_inplace(row, (a, b), {}), gives_way)  # type: ignore[misc]
     found["__rmod__"] = binary_method(lambda a, b: F.remainder(as_tensor_operand(b), a))
     found["__rsub__"] = _subtracted_from
     found["__rtruediv__"] = binary_method(lambda a, b: F.reciprocal(a) * b)
-    found["__pow__"] = binary_method(pow, array_operand)
+    found["__pow__"] = binary_method(pow, left_to_numpy("pow"))
     found["__rpow__"] = binary_method(lambda a, b: pow(b, a))
-    found["__ipow__"] = binary_method(pow_, written_array)
+    found["__ipow__"] = binary_method(pow_, gives_way)
     for symbol in ("eq", "ne", "lt", "le", "gt", "ge"):
-        array = _compared_array if symbol in ("eq", "ne") else None
-        found[f"__{symbol}__"] = binary_method(lambda a, b, row=OPS[symbol]: row(a, b), array)  # type: ignore[misc]
+        found[f"__{symbol}__"] = binary_method(lambda a, b, row=OPS[symbol]: row(a, b), _compared(symbol))  # type: ignore[misc]
     found["__neg__"] = with_fast_path(OPS["neg"], lambda self: F.neg(self), "operator")
     found["__pos__"] = lambda self: self
     found["__abs__"] = lambda self: F.abs(self)

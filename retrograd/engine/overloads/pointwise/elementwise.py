@@ -13,7 +13,7 @@ from ...return_types import named
 from ...table.public import METHODS, check_tensor, public
 from ...table.registry import OPS, F
 from ...tensors.base import TensorBase
-from .arithmetic import array_operand, binary_method, operand_of, written_array
+from .arithmetic import binary_method, gives_way, left_to_numpy, operand_of
 
 Choice = Callable[[Any, Any], str]
 
@@ -76,8 +76,8 @@ def _bound(tensor_row: str, number_row: str) -> Choice:
 two_operands("clamp_min", _bound("_clamp_min_tensor", "_clamp_min"), parameter="min")
 two_operands("clamp_max", _bound("_clamp_max_tensor", "_clamp_max"), parameter="max")
 remainder = two_operands("remainder", _by_other("remainder", "_remainder_number"))
-METHODS["__mod__"] = binary_method(remainder, array_operand)
-METHODS["__imod__"] = binary_method(METHODS["remainder_"], written_array)
+METHODS["__mod__"] = binary_method(remainder, left_to_numpy("mod"))
+METHODS["__imod__"] = binary_method(METHODS["remainder_"], gives_way)
 
 
 def _by_either(row: str) -> Choice:
