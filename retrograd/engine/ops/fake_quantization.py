@@ -6,8 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ..table.op import elementwise, nondifferentiable
-from ..table.registry import F
+from ..table.op import elementwise
 
 
 def _steps(self: Any, scale: Any, zero_point: Any) -> Any:
@@ -16,25 +15,24 @@ def _steps(self: Any, scale: Any, zero_point: Any) -> Any:
 
 
 def _fake_quantized(self: Any, scale: Any, zero_point: Any, quant_min: int, quant_max: int) -> Any:
-    """The values whole steps stand for, of as many steps as fit between the limits; NaN counts as the lower one."""
-    kept = np.fmin(np.fmax(_steps(self, scale, zero_point), quant_min), quant_max)
+    """The values that whole steps stand for, of as many steps as fit between the limits, and where they did fit.
+
+    NaN counts as the lower limit.
+    """
+    steps = _steps(self, scale, zero_point)
+    fitting = np.fmin(np.fmax(steps, quant_min), quant_max)
     factor = np.asarray(scale, np.float32)
     wide = self.dtype if factor.ndim else np.float32  # PyTorch's kernel for one scale multiplies in single precision
-    return ((kept - zero_point).astype(wide) * factor).astype(self.dtype)
+    values = ((fitting - zero_point).astype(wide) * factor).astype(self.dtype)
+    return values, (steps >= quant_min) & (steps <= quant_max)
 
 
-def _within(self: Any, scale: Any, zero_point: Any, quant_min: int, quant_max: int) -> Any:
-    steps = _steps(self, scale, zero_point)
-    return (steps >= quant_min) & (steps <= quant_max)
+def _passed(g: Any, mask: Any) -> Any:
+    return g * mask
 
 
-def _passed(g: Any, self: Any, scale: Any, zero_point: Any, quant_min: int, quant_max: int) -> Any:
-    return g * F._within_quantization(self, scale, zero_point, quant_min, quant_max)
-
-
-nondifferentiable("_within_quantization", _within, tensors="self", public=False)
 for _how in ("PerTensorAffineCachemask", "PerTensorAffineCachemaskTensorQparams", "PerChannelAffineCachemask"):
     elementwise(
         f"_FakeQuantize{_how}", _fake_quantized, node=f"FakeQuantize{_how}Backward0", tensors="self", public=False,
-        self=_passed, kinds="f",
+        aux=("mask",), self=_passed, kinds="f",
     )  # fmt: skip
