@@ -16,6 +16,7 @@ from ..execution import watchers
 from ..switches.modes import is_grad_enabled, no_grad
 from ..switches.state import STATE
 from ..tensors.base import PLAIN_CLASSES, TensorBase
+from .asking_order import asking_order
 
 
 class _Here(threading.local):
@@ -77,14 +78,8 @@ def count(t: TensorBase) -> None:
 
 
 def asked_of(values: Iterable[Any]) -> list[Any]:
-    """One tensor of each class to be asked, left to right, subclasses before the classes they come from."""
-    found: list[Any] = []
-    for value in values:
-        if not dispatches(value) or any(type(value) is type(other) for other in found):
-            continue
-        place = next((i for i, other in enumerate(found) if issubclass(type(value), type(other))), len(found))
-        found.insert(place, value)
-    return found
+    """One tensor of each class to be asked, in the order in which they are."""
+    return asking_order(values, dispatches)
 
 
 @contextmanager

@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from ..tensors.base import TensorBase, tensor_class
+from .asking_order import asking_order
 
 
 class _Here(threading.local):
@@ -128,14 +129,8 @@ def answers(cls: type) -> bool:
 
 
 def overloaded(values: Iterable[Any]) -> list[Any]:
-    """One value of each overriding class, left to right, subclasses before the classes they come from."""
-    found: list[Any] = []
-    for value in values:
-        if not overrides_functions(value) or any(type(value) is type(other) for other in found):
-            continue
-        place = next((i for i, other in enumerate(found) if issubclass(type(value), type(other))), len(found))
-        found.insert(place, value)
-    return found
+    """One value of each overriding class, in the order in which they are asked."""
+    return asking_order(values, overrides_functions)
 
 
 def has_torch_function(relevant_args: Iterable[Any]) -> bool:
