@@ -7,6 +7,7 @@ from typing import Any
 
 from ..engine.table.methods import FUNCTIONS
 from .optimizer import Declared, counted, decayed, zeros_of
+from .real_parts import is_complex
 
 
 class Adagrad(
@@ -30,7 +31,8 @@ class Adagrad(
         super().__init__(params, *args, **kwargs)
         for group in self.param_groups:
             for p in group["params"]:
-                start = p.detach().clone().fill_(group["initial_accumulator_value"])
+                value = group["initial_accumulator_value"]
+                start = p.detach().clone().fill_(complex(value, value) if is_complex(p) else value)
                 self.state[p].update(step=FUNCTIONS["tensor"](0.0), sum=start)
 
     def _update(self, p: Any, g: Any, group: dict[str, Any]) -> None:

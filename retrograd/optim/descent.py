@@ -21,6 +21,8 @@ class SGD(Declared, settings=True, positive={"momentum": "momentum value"}):
     differentiable: bool = False
     fused: bool | None = None
 
+    _by_parts = False  # it takes no squares or signs
+
     def _check_settings(self, settings: dict[str, Any]) -> None:
         super()._check_settings(settings)
         if settings["nesterov"] and (settings["momentum"] <= 0 or settings["dampening"] != 0):
@@ -64,8 +66,8 @@ class ASGD(Declared, settings=True):
             state["ax"].copy_(p)
         else:
             state["ax"].add_(p.sub(state["ax"]).mul(mu))
-        state["eta"] = scalar(lr / (1 + lambd * lr * step) ** group["alpha"])
-        state["mu"] = scalar(1 / max(1, step - group["t0"]))
+        state["eta"].copy_(scalar(lr / (1 + lambd * lr * step) ** group["alpha"]))
+        state["mu"].copy_(scalar(1 / max(1, step - group["t0"])))
 
 
 class Rprop(Declared, settings=True):

@@ -10,6 +10,7 @@ from ..engine.switches.modes import enable_grad, no_grad
 from ..engine.table.methods import FUNCTIONS
 from .line_search import Point, Search
 from .optimizer import Optimizer
+from .real_parts import real_of
 
 _cat = FUNCTIONS["cat"]
 
@@ -122,12 +123,13 @@ class LBFGS(Optimizer):
         return r
 
     def _gradient(self) -> Any:
-        parts = [p.new_zeros(p.numel()) if p.grad is None else p.grad.reshape(-1) for p in self._parameters()]
-        return _cat(parts, 0)
+        """All gradients one behind the other, complex ones as their parts."""
+        grads = [p.new_zeros(p.shape) if p.grad is None else p.grad for p in self._parameters()]
+        return _cat([real_of(g).reshape(-1) for g in grads], 0)
 
     def _move(self, direction: Any, length: float) -> None:
         start = 0
-        for p in self._parameters():
+        for p in map(real_of, self._parameters()):
             p.add_(direction[start : start + p.numel()].view_as(p), alpha=length)
             start += p.numel()
 

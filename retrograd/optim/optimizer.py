@@ -15,6 +15,7 @@ from ..engine.nodes.hooks import RemovableHandle
 from ..engine.switches.modes import enable_grad, set_grad_enabled
 from ..engine.table.methods import FUNCTIONS
 from ..engine.tensors.tensor import Tensor
+from .real_parts import is_complex, update_parts
 
 
 class Optimizer:
@@ -22,6 +23,9 @@ class Optimizer:
 
     A subclass gives ``_update`` for one parameter, or a ``step`` of its own.
     """
+
+    _by_parts = True
+    """Whether the parts of complex parameters are updated each for itself."""
 
     def __init__(self, params: Iterable[Any], defaults: dict[str, Any]) -> None:
         if isinstance(params, Tensor):
@@ -84,7 +88,11 @@ class Optimizer:
                 for p in group["params"]:
                     g = p.grad
                     if g is not None:
-                        self._update(p, -g if group.get("maximize") else g, group)
+                        g = -g if group.get("maximize") else g
+                        if self._by_parts and is_complex(p):
+                            update_parts(self._update, self.state, p, g, group)
+                        else:
+                            self._update(p, g, group)
         self._opt_called = True
         for hook in list(self._step_hooks["after"].values()):
             hook(self, arguments, {})

@@ -8,7 +8,7 @@ from .. import observe
 from ..overriding.dispatch_classes import is_dispatching
 from ..overriding.overrides import disabled_torch_function_impl
 from ..switches.state import STATE
-from .base import LAZY, class_of, is_inference, set_parameter_class, tensor_class, wrap
+from .base import LAZY, bits_of, class_of, is_inference, mark, memory_of, set_parameter_class, tensor_class, wrap
 from .tensor import Tensor
 
 
@@ -46,8 +46,9 @@ class Parameter(Tensor, metaclass=_ParameterMeta):
         if is_dispatching(source):
             made = _detached(source)
         else:
-            made = wrap(source._array)
+            made = wrap(memory_of(source))
             made.__class__ = cls if class_of(source) in (tensor_class(), Parameter) else type(source)
+            mark(made, bits_of(source))
         meta = made.need_meta()
         meta.is_parameter = True
         meta.requires_grad = requires_grad
