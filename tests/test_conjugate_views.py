@@ -196,6 +196,20 @@ def plain(value: Any) -> Any:
     return value.tolist() if isinstance(value, np.ndarray) else value
 
 
+@case
+def parameters(torch: Any) -> Any:
+    """A parameter made of a conjugate shares its memory, is registered, printed, copied and filled."""
+    x = complex_leaf(torch)
+    m = torch.nn.Module()
+    m.p, m.q = torch.nn.Parameter(x.conj()), torch.nn.Parameter(x.conj().imag)
+    copied = copy.deepcopy(m)
+    shown = [repr(m.p), repr(m.q), repr(copied.p), len(list(copied.parameters())), m.p.is_conj(), m.q.is_neg()]
+    m.load_state_dict({"p": torch.full((3,), 2 + 1j, dtype=x.dtype), "q": torch.ones(3, dtype=torch.float64)})
+    (m.p.abs().sum() + m.q.sum()).backward()
+    m.p.data = complex_leaf(torch)
+    return [*shown, x, m.p, m.q, m.q.grad, isinstance(m.p, torch.nn.Parameter), repr(m.p)]
+
+
 @pytest.mark.parametrize("run", CASES, ids=[c.__name__ for c in CASES])
 def test_conjugate_views(run: Case) -> None:
     """The case gives on our engine what it gives on PyTorch."""

@@ -67,7 +67,8 @@ class LBFGS(Optimizer):
             if slope > -group["tolerance_change"]:
                 return
             if group["line_search_fn"] is not None:
-                found, used = self._searched(Point(0.0, loss, g, slope), direction, length, closure)
+                most = group["max_eval"] - evaluations
+                found, used = self._searched(Point(0.0, loss, g, slope), direction, length, closure, most)
                 state["t"], loss, g = found.t, found.loss, found.gradient
                 length = found.t
                 self._move(direction, length)
@@ -84,7 +85,9 @@ class LBFGS(Optimizer):
             if moved <= group["tolerance_change"] or abs(loss - before) < group["tolerance_change"]:
                 return
 
-    def _searched(self, start: Point, direction: Any, length: float, closure: Callable[[], Any]) -> tuple[Point, int]:
+    def _searched(
+        self, start: Point, direction: Any, length: float, closure: Callable[[], Any], most: int
+    ) -> tuple[Point, int]:
         """The step that the line search takes, and how often the loss was computed for it."""
         if self.param_groups[0]["line_search_fn"] != "strong_wolfe":
             raise RuntimeError("only 'strong_wolfe' is supported")
@@ -98,7 +101,7 @@ class LBFGS(Optimizer):
             return Point(t, loss, g, float(g.dot(direction)))
 
         smallest = self.param_groups[0]["tolerance_change"] / max(float(direction.abs().max()), 1e-300)
-        search = Search(evaluate, start, smallest)
+        search = Search(evaluate, start, smallest, most)
         return search.found(length), search.evaluations
 
     def _direction(self, state: dict[str, Any], g: Any) -> Any:

@@ -15,8 +15,6 @@ DECREASE = 1e-4
 """The loss must fall by this share of what the slope at the start promises."""
 FLATTENED = 0.9
 """The slope must come down to this share of the one at the start."""
-MOST = 25
-"""Evaluations before the best step so far is taken."""
 
 
 @dataclass(frozen=True)
@@ -31,10 +29,10 @@ class Point:
 
 
 class Search:
-    """One search: ``evaluate(t)`` gives the point at step length ``t``."""
+    """One search: ``evaluate(t)`` gives the point at step length ``t``; after ``most`` the lowest one is taken."""
 
-    def __init__(self, evaluate: Callable[[float], Point], start: Point, smallest: float) -> None:
-        self.evaluate, self.start, self.smallest = evaluate, start, smallest
+    def __init__(self, evaluate: Callable[[float], Point], start: Point, smallest: float, most: int) -> None:
+        self.evaluate, self.start, self.smallest, self.most = evaluate, start, smallest, most
         self.tried = 0
         """How many steps were refined; the first evaluation is not one of them."""
         self.evaluations = 0
@@ -57,7 +55,7 @@ class Search:
     def _bracket(self, t: float) -> tuple[Point, ...]:
         """Two points with a good step between them, or that step."""
         before, point = self.start, self._at(t)
-        while self.tried < MOST:
+        while self.tried < self.most:
             if self._too_high(point) or (self.tried > 1 and point.loss >= before.loss):
                 return before, point
             if self._flat(point):
@@ -73,7 +71,7 @@ class Search:
         """The good step between two points: the interval shrinks around the lower one."""
         low, high = (one, other) if one.loss <= other.loss else (other, one)
         stalled = False
-        while self.tried < MOST and abs(high.t - low.t) >= self.smallest:
+        while self.tried < self.most and abs(high.t - low.t) >= self.smallest:
             left, right = (low, high) if low.t <= high.t else (high, low)
             t, stalled = self._away_from_ends(lowest_of_cubic(left, right, (left.t, right.t)), left.t, right.t, stalled)
             point = self._at(t)
