@@ -210,6 +210,16 @@ def parameters(torch: Any) -> Any:
     return [*shown, x, m.p, m.q, m.q.grad, isinstance(m.p, torch.nn.Parameter), repr(m.p)]
 
 
+@case
+def another_place(torch: Any) -> Any:
+    """``resize_`` and ``set_`` leave what is done to the values."""
+    y, n, z = complex_leaf(torch).conj(), complex_leaf(torch).conj().imag, complex_leaf(torch).conj()
+    y.resize_(2)
+    n.resize_(1, 2)
+    z.set_(complex_leaf(torch))
+    return [y, n, z, y.is_conj(), n.is_neg(), z.is_conj()]
+
+
 @pytest.mark.parametrize("run", CASES, ids=[c.__name__ for c in CASES])
 def test_conjugate_views(run: Case) -> None:
     """The case gives on our engine what it gives on PyTorch."""

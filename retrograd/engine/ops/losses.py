@@ -66,14 +66,17 @@ function(
 
 
 def _soft_margin(self: Any, target: Any, reduction: str) -> Any:
-    z = -target * self
-    return reduce_array(np.maximum(z, 0) + np.log1p(np.exp(-np.abs(z))), reduction)
+    return reduce_array(np.log1p(np.exp(-target * self)), reduction)  # (large margins overflow, in PyTorch as well)
+
+
+def _soft_margin_slope(g: Any, self: Any, target: Any, reduction: str) -> Any:
+    z = F.exp(-target * self)
+    return _scaled(g, -target * (z / (z + 1)), reduction)
 
 
 function(
     "_soft_margin_loss", _soft_margin, node="SoftMarginLossBackward0", tensors="self target", promote="common",
-    self=lambda g, self, target, reduction: _scaled(g, -target * F.sigmoid(-target * self), reduction),
-    kinds="fc",
+    self=_soft_margin_slope, kinds="fc",
 )  # fmt: skip
 
 # -- probabilities

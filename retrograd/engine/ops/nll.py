@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -58,15 +59,19 @@ def _nll_backward(
     grad_output: Any, sizes: tuple[int, ...], numpy: Any, target: Any, weight: Any = None, reduction: str = "mean",
     ignore_index: int = -100, total_weight: float = 0.0,
 ) -> Any:  # fmt: skip
-    # where every target is ignored nothing depends on the input
-    rows_of_one = (total_weight or 1) if reduction == "mean" else 1
-    # one number for all rows is cheaper as Python's, which divides just as exactly (2 for 9 µs)
-    slopes = -grad_output if grad_output.ndim else float(grad_output) / -rows_of_one
+    rows_of_one = total_weight if reduction == "mean" else 1
+    # one number for all rows is cheaper as Python's, which divides just as exactly (2 for 9 µs); a mean over weights
+    # of 0 gives NaN in rows that count
+    slopes = -grad_output if grad_output.ndim else _divided(float(grad_output), -rows_of_one)
     safe = target
     if weight is not None or target.size != total_weight:  # not all rows count, or the forward did not find out
         safe, rows = _nll_weights(sizes, numpy, target, weight, ignore_index)
         slopes = slopes if rows is None else kept(slopes * rows, target != ignore_index)
     return placed(sizes, numpy, safe, slopes)
+
+
+def _divided(a: float, b: float) -> float:
+    return a / b if b else a * -math.inf
 
 
 def _nll_backward_grad(

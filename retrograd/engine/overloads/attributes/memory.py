@@ -12,7 +12,7 @@ from ...aliasing.views import check_inplace, gradient_edge, rebase_history, requ
 from ...nodes.node import GraphNode
 from ...switches.state import STATE
 from ...table.public import public
-from ...tensors.base import TensorBase, set_array, storage_of
+from ...tensors.base import TensorBase, bits_of, mark, set_array, storage_of
 from ...tensors.dtypes import CPU, Size, from_numpy_dtype
 
 
@@ -125,7 +125,9 @@ def resize_(self: Any, *size: Any, memory_format: Any = None) -> Any:
         grown = np.zeros(needed, memory.dtype)
         grown[: memory.size] = memory
         storage_of(self).root = memory = grown
+    bits = bits_of(self)
     set_array(self, strided(memory, shape, contiguous_strides(shape), offset))
+    mark(self, bits)
     bump_version(self)
     return self
 
@@ -162,7 +164,9 @@ def set_(self: Any, source: Any = None, storage_offset: int = 0, size: Any = Non
     edges = tuple([gradient_edge(t) for t in operands]) if records else ()
     prepare_write(self)
     storage_of(self).root = root
+    bits = bits_of(self)
     set_array(self, array)
+    mark(self, bits)
     bump_version(self)
     if records:
         rebase_history(self, _NotImplemented(edges, (self._sig,)))

@@ -1,0 +1,43 @@
+"""Losses at the edges of their arguments: weights of 0, margins that overflow; held against PyTorch."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import retrograd
+
+real_torch = pytest.importorskip("torch")
+
+
+@pytest.mark.parametrize("targets", [[2, 2], [2, -100], [0, 1], [0, 2], [-100, -100], []], ids=str)
+@pytest.mark.parametrize("weights", [[0.5, 2.0, 0.0], [1.0, -1.0, 0.0], None], ids=str)
+@pytest.mark.parametrize("slope", [1.0, -1.0, 0.0])
+def test_means_over_weights_that_sum_to_zero(targets: list[int], weights: list[float] | None, slope: float) -> None:
+    """A mean over nothing is NaN, and so are the gradients of rows that count; ignored rows have none."""
+    found = []
+    for torch in (retrograd, real_torch):
+        x = torch.zeros(len(targets), 3, requires_grad=True)
+        weight = None if weights is None else torch.tensor(weights)
+        loss = torch.nn.functional.cross_entropy(x, torch.tensor(targets, dtype=torch.int64), weight)
+        loss.backward(torch.tensor(slope))
+        found.append((loss.item(), x.grad.tolist()))
+    np.testing.assert_allclose(found[0][0], found[1][0], rtol=1e-6)
+    np.testing.assert_allclose(found[0][1], found[1][1], rtol=1e-6)
+
+
+@pytest.mark.parametrize("values", [[88.9, -104.0, 0.0, 1.0], [1.0, 2.0, -3.0, 0.001], [np.nan, np.inf, -np.inf, 0.0]])
+def test_margins_that_overflow(values: list[float]) -> None:
+    """``exp`` of a large wrong margin is infinite, and the gradient NaN; two derivatives."""
+
+    def run(torch: Any) -> list[Any]:
+        x = torch.tensor(values, requires_grad=True)
+        loss = torch.nn.functional.soft_margin_loss(x, torch.tensor([1.0, 1.0, -1.0, 1.0]))
+        (slope,) = torch.autograd.grad(loss, x, create_graph=True)
+        (second,) = torch.autograd.grad(slope[2] + slope[3], x)
+        return [loss.item(), slope.tolist(), second.tolist()]
+
+    for ours, theirs in zip(run(retrograd), run(real_torch), strict=True):
+        np.testing.assert_allclose(ours, theirs, rtol=1e-5, atol=1e-30)
