@@ -12,10 +12,10 @@ import retrograd
 real_torch = pytest.importorskip("torch")
 
 OPTIMIZERS = {
-    "SGD": dict(momentum=0.9, weight_decay=0.1), "Adam": dict(amsgrad=True, weight_decay=0.1), "AdamW": {},
-    "RMSprop": dict(centered=True, momentum=0.1), "Adagrad": dict(initial_accumulator_value=0.5), "Adadelta": {},
+    "SGD": {"momentum": 0.9, "weight_decay": 0.1}, "Adam": {"amsgrad": True, "weight_decay": 0.1}, "AdamW": {},
+    "RMSprop": {"centered": True, "momentum": 0.1}, "Adagrad": {"initial_accumulator_value": 0.5}, "Adadelta": {},
     "Rprop": {}, "NAdam": {}, "RAdam": {}, "Adamax": {}, "ASGD": {},
-    "LBFGS": dict(line_search_fn="strong_wolfe", max_iter=5),
+    "LBFGS": {"line_search_fn": "strong_wolfe", "max_iter": 5},
 }  # fmt: skip
 
 

@@ -119,7 +119,7 @@ def resize_(self: Any, *size: Any, memory_format: Any = None) -> Any:
     if any(n < 0 for n in shape):
         raise RuntimeError(f"resize_: sizes must not be negative, got {list(shape)}")
     prepare_write(self)
-    memory, offset = flat_memory(self), storage_offset(self)
+    memory, offset = flat_memory(self).view(self._sig.numpy), storage_offset(self)
     needed = offset + Size(shape).numel()
     if needed > memory.size:
         grown = np.zeros(needed, memory.dtype)
