@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 
 from ..kernels.sliding import Sizes, inner, overhang, padded, taps
-from ..table.op import linear
+from ..table.op import function, linear
 from ..table.registry import F
+from .elementwise import zero_gradient
 
 AvgHow = tuple[Sizes, Sizes, Sizes, Sizes, bool, Any]
 """``(kernel, stride, padding, count of windows, count_include_pad, divisor_override)``."""
@@ -45,8 +46,9 @@ def _avg_pool(self: Any, how: AvgHow, asked: Any = None) -> Any:
     return out / divisor if self.dtype.kind in "fc" else np.trunc(out / divisor).astype(self.dtype)
 
 
-def _avg_pool_back(grad: Any, spatial: Sizes, how: AvgHow) -> Any:
+def _avg_pool_back(grad: Any, self: Any, how: AvgHow) -> Any:
     kernel, stride, padding, count, *_ = how
+    spatial = self.shape[self.ndim - len(kernel) :]
     share = grad / _divisor(spatial, how, grad.dtype)
     whole = tuple(n + p + a for n, p, a in zip(spatial, padding, _overhang(spatial, how), strict=True))
     out = np.zeros(grad.shape[: grad.ndim - len(kernel)] + whole, grad.dtype)
@@ -55,13 +57,18 @@ def _avg_pool_back(grad: Any, spatial: Sizes, how: AvgHow) -> Any:
     return out[inner(padding, spatial)]
 
 
-for _dims in (2, 3):
+def _rows(dims: int, kinds: str) -> None:
+    """The pool and its transpose, which takes the input for its size: the input's second gradient is zeros."""
+    name, back = f"_avg_pool{dims}d", f"_avg_pool{dims}d_backward"
     linear(
-        f"_avg_pool{_dims}d", _avg_pool, node=f"AvgPool{_dims}DBackward0", keeps="asked",
-        self=lambda g, self, how: F._avg_pool_back(g, tuple(self.shape[-len(how[0]) :]), how),
-        kinds="fl" if _dims == 2 else "wl",
+        name, _avg_pool, node=f"AvgPool{dims}DBackward0", keeps="asked", kinds=kinds,
+        self=lambda g, self, how: getattr(F, back)(g, self, how),
     )  # fmt: skip
-linear(
-    "_avg_pool_back", _avg_pool_back, node="AvgPoolBackwardBackward0", tensors="grad",
-    grad=lambda g, how: getattr(F, f"_avg_pool{len(how[0])}d")(g, how),
-)  # fmt: skip
+    function(
+        back, _avg_pool_back, node=f"AvgPool{dims}DBackwardBackward0", tensors="grad self",
+        grad=lambda g, how: getattr(F, name)(g, how), self=zero_gradient,
+    )  # fmt: skip
+
+
+_rows(2, "fl")
+_rows(3, "wl")

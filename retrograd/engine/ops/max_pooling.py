@@ -17,6 +17,7 @@ import numpy as np
 from ..kernels.sliding import Sizes, overhang, padded, taps, window_span
 from ..table.op import function, linear, nondifferentiable
 from ..table.registry import F
+from .elementwise import zero_gradient
 
 MaxHow = tuple[Sizes, Sizes, Sizes, Sizes, Sizes]
 
@@ -90,11 +91,17 @@ def _max_pool_with_indices(self: Any, how: MaxHow, asked: Any = None) -> Any:
     return values, _flat_indices(positions, self.shape[self.ndim - len(how[0]) :], how), positions
 
 
-def _max_pool_rule(g: Any, positions: Any, self: Any, how: MaxHow) -> Any:
+def _max_pool_rule(name: str) -> Any:
     """Each gradient to the element that won its window."""
-    g = g[0] if isinstance(g, tuple) else g
-    dims, sizes = len(how[0]), tuple(self.shape)
-    return F._flat_add(g, F._flat_positions(positions, sizes[-dims:], how), sizes, dims)
+
+    def rule(g: Any, positions: Any, self: Any, how: MaxHow) -> Any:
+        g = g[0] if isinstance(g, tuple) else g
+        dims = len(how[0])
+        return getattr(F, f"_{name}_backward")(
+            g, F._flat_positions(positions, tuple(self.shape[-dims:]), how), self, dims
+        )
+
+    return rule
 
 
 def _shown_indices(positions: Any, self: Any, how: MaxHow) -> Any:
@@ -106,12 +113,12 @@ nondifferentiable("_flat_positions", _flat_indices, tensors="positions")
 
 for _name in ("MaxPool2DWithIndices", "MaxPool3DWithIndices", "AdaptiveMaxPool2D", "AdaptiveMaxPool3D"):
     function(
-        f"_{_name}", _max_pool, node=f"{_name}Backward0", aux=("positions",), self=_max_pool_rule, keeps="asked",
+        f"_{_name}", _max_pool, node=f"{_name}Backward0", aux=("positions",), self=_max_pool_rule(_name), keeps="asked",
         shown={"result1": _shown_indices},
     )  # fmt: skip
     function(
         f"_{_name}_and_indices", _max_pool_with_indices, node=f"{_name}Backward0", outputs=2, nondiff=(1,),
-        aux=("positions",), self=_max_pool_rule, keeps="asked", shown={"result1": _shown_indices},
+        aux=("positions",), self=_max_pool_rule(_name), keeps="asked", shown={"result1": _shown_indices},
     )  # fmt: skip
 
 
@@ -149,6 +156,19 @@ linear(
     "_flat_add", _flat_add, node="ScatterAddBackward0", tensors="grad indices",
     grad=lambda g, indices, dims: F._flat_take(g, indices, dims),
 )  # fmt: skip
+
+
+def _flat_add_backward(grad: Any, indices: Any, self: Any, dims: int) -> Any:
+    """The gradients of a pool of ``self``, whose own second gradient is zeros."""
+    return _flat_add(grad, indices, self.shape, dims)
+
+
+for _pool in ("MaxPool2DWithIndices", "MaxPool3DWithIndices", "AdaptiveMaxPool2D", "AdaptiveMaxPool3D",
+              "FractionalMaxPool2D", "FractionalMaxPool3D"):  # fmt: skip
+    function(
+        f"_{_pool}_backward", _flat_add_backward, node=f"{_pool}BackwardBackward0", tensors="grad indices self",
+        grad=lambda g, indices, dims: F._flat_take(g, indices, dims), self=zero_gradient,
+    )  # fmt: skip
 for _dims in (2, 3):
     linear(
         f"_max_unpool{_dims}d", _flat_put, node=f"MaxUnpool{_dims}DBackward0", tensors="self indices",
@@ -199,16 +219,16 @@ def _fractional_max_pool(self: Any, kernel_size: Sizes, output_size: Sizes, star
     return values, indices
 
 
-def _by_index(g: Any, indices: Any, self: Any, output_size: Sizes) -> Any:
-    return F._flat_add(g[0], indices, tuple(self.shape), len(output_size))
+def _by_index(name: str) -> Any:
+    return lambda g, indices, self, output_size: getattr(F, f"_{name}_backward")(g[0], indices, self, len(output_size))
 
 
 for _dims in (2, 3):
     function(
         f"_adaptive_max_pool{_dims}d", _adaptive_max_pool, node=f"AdaptiveMaxPool{_dims}DBackward0",
-        results="values indices", nondiff=(1,), self=_by_index, kinds="f",
+        results="values indices", nondiff=(1,), self=_by_index(f"AdaptiveMaxPool{_dims}D"), kinds="f",
     )  # fmt: skip
     function(
         f"_fractional_max_pool{_dims}d", _fractional_max_pool, node=f"FractionalMaxPool{_dims}DBackward0",
-        results="values indices", nondiff=(1,), self=_by_index, keeps="kernel_size",
+        results="values indices", nondiff=(1,), self=_by_index(f"FractionalMaxPool{_dims}D"), keeps="kernel_size",
     )  # fmt: skip

@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 
 from ..kernels.separable import NO_ELEMENT, blend, blend_back
-from ..table.op import linear
+from ..table.op import function, linear
 from ..table.registry import F
+from .elementwise import zero_gradient
 
 Sizes = tuple[int, ...]
 
@@ -129,25 +130,30 @@ def _resample_back(kind: str) -> Any:
     return forward
 
 
-def _by_sizes(back: str) -> Any:
-    return lambda g, self_sizes, output_size, align_corners, scales: getattr(F, back)(
-        g, tuple(self_sizes), output_size, align_corners, scales
-    )
-
-
-def _by_input(back: str) -> Any:
-    """The rule of a pool that keeps its input, as torch's do: a write to it before backward is an error."""
-    return lambda g, self, output_size, align_corners, scales: getattr(F, back)(
-        g, tuple(self.shape), output_size, align_corners, scales
-    )
-
-
-def _rows(name: str, kind: str, node: str, kinds: str = "fu", rule: Any = _by_sizes) -> None:
+def _rows(name: str, kind: str, node: str, kinds: str = "fu") -> None:
     back = f"{name}_backward"
-    linear(name, _resample(kind), node=f"{node}Backward0", public=False, self=rule(back), kinds=kinds)
+    linear(
+        name, _resample(kind), node=f"{node}Backward0", public=False, kinds=kinds,
+        self=lambda g, self_sizes, output_size, align_corners, scales: getattr(F, back)(
+            g, tuple(self_sizes), output_size, align_corners, scales),
+    )  # fmt: skip
     linear(
         back, _resample_back(kind), node=f"{node}BackwardBackward0", tensors="grad", public=False,
         grad=lambda g, output_size, align_corners, scales: getattr(F, name)(g, output_size, align_corners, scales),
+    )  # fmt: skip
+
+
+def _pool_rows(name: str, node: str) -> None:
+    """A pool keeps its input, as torch's do: a write to it before backward is an error, its second gradient zeros."""
+    back, cells, cells_back = f"{name}_backward", _resample("area"), _resample_back("area")
+    linear(
+        name, lambda self, output_size: cells(self, output_size), node=f"{node}Backward0", public=False, kinds="f",
+        self=lambda g, self, output_size: getattr(F, back)(g, self, output_size),
+    )  # fmt: skip
+    function(
+        back, lambda grad, self, output_size: cells_back(grad, self.shape, output_size),
+        node=f"{node}BackwardBackward0", tensors="grad self", public=False,
+        grad=lambda g, output_size: getattr(F, name)(g, output_size), self=zero_gradient,
     )  # fmt: skip
 
 
@@ -160,8 +166,8 @@ _rows("upsample_trilinear3d", "linear", "UpsampleTrilinear3D", "f")
 _rows("upsample_bicubic2d", "cubic", "UpsampleBicubic2D")
 _rows("_upsample_bilinear2d_aa", "linear_aa", "UpsampleBilinear2DAa")
 _rows("_upsample_bicubic2d_aa", "cubic_aa", "UpsampleBicubic2DAa")
-_rows("_adaptive_avg_pool2d", "area", "AdaptiveAvgPool2D", "f", _by_input)
-_rows("_adaptive_avg_pool3d", "area", "AdaptiveAvgPool3D", "f", _by_input)
+_pool_rows("_adaptive_avg_pool2d", "AdaptiveAvgPool2D")
+_pool_rows("_adaptive_avg_pool3d", "AdaptiveAvgPool3D")
 
 
 # -- channels into pixels and back

@@ -10,6 +10,7 @@ from ..calls.refusals import refuse_kind
 from ..table.op import function
 from ..table.registry import F
 from ..tensors.absent import AbsentMemory
+from ..tensors.base import TensorBase, wrap
 from .elementwise import conj
 from .products import adjoint
 from .statistics import product_of_others, raw
@@ -191,7 +192,28 @@ function("_inv", _inv, node="LinalgInvExBackward0",
 
 def _det(self: Any) -> Any:
     check_square("linalg.det", self)
-    return np.asarray(np.linalg.det(self))
+    return np.where(_unknown(self), _nan(self.dtype), np.linalg.det(self))
+
+
+def _unknown(matrices: Any) -> Any:
+    """Which matrices hold a NaN: their determinants are NaN, but LAPACK calls some of them singular."""
+    return np.isnan(matrices).any((-1, -2))
+
+
+def _nan(dtype: Any) -> Any:
+    return dtype.type(complex(np.nan, np.nan) if dtype.kind == "c" else np.nan)
+
+
+def _known(self: Any, g: Any) -> tuple[Any, Any]:
+    """Matrices without those that hold a NaN, which nothing can invert, and gradients that are NaN for them."""
+    unknown = _unknown(raw(self))
+    if not unknown.any():
+        return self, g
+    one, spoilt = np.eye(self.shape[-1], dtype=raw(self).dtype), np.where(unknown, np.nan, 1.0)
+    spoilt = spoilt.astype(raw(g).dtype)
+    if not isinstance(self, TensorBase):
+        return np.where(unknown[..., None, None], one, self), g * spoilt
+    return F._where(wrap(unknown[..., None, None]), wrap(one), self), g * wrap(spoilt)
 
 
 def _last_two(g: Any) -> Any:
@@ -201,7 +223,9 @@ def _last_two(g: Any) -> Any:
 def _det_back(g: Any, self: Any, result: Any) -> Any:
     if 0 in self.shape:
         return F.zeros_like(self)
-    if getattr(self, "_array", None).__class__ is AbsentMemory or _is_invertible(raw(self), raw(result)):
+    absent = getattr(self, "_array", None).__class__ is AbsentMemory
+    self, g = (self, g) if absent else _known(self, g)
+    if absent or _is_invertible(raw(self), raw(result)):
         return adjoint(F._inv(self)) * _last_two(g * conj(result))
     return _cofactors(self) * _last_two(g)
 
@@ -209,7 +233,7 @@ def _det_back(g: Any, self: Any, result: Any) -> Any:
 def _is_invertible(values: Any, determinant: Any) -> bool:
     """Whether determinants are not so small that dividing by them would say nothing."""
     sizes = np.abs(values).max((-1, -2)) ** values.shape[-1]
-    return bool((np.abs(determinant) > sizes * np.finfo(values.dtype).eps * 10).all())
+    return not bool((np.abs(determinant) <= sizes * np.finfo(values.dtype).eps * 10).any())
 
 
 def _cofactors(self: Any) -> Any:
@@ -226,13 +250,15 @@ function("_det", _det, node="LinalgDetBackward0", self=_det_back)
 def _slogdet(self: Any) -> Any:
     check_square("linalg.slogdet", self)
     sign, log = np.linalg.slogdet(self)
-    return np.asarray(sign), np.asarray(log)
+    unknown, no_sign = _unknown(self), _nan(self.dtype) if self.dtype.kind == "c" else self.dtype.type(0)
+    return np.where(unknown, no_sign, sign), np.where(unknown, log.dtype.type(np.nan), log)
 
 
 def _slogdet_back(g: Any, self: Any, result: Any) -> Any:
     turn, grow = g
     if raw(result[0]).dtype.kind == "c":
         grow = F._complex(grow, -F.imag(conj(turn) * result[0]))
+    self, grow = _known(self, grow)
     return adjoint(F._inv(self)) * _last_two(grow)
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..table.op import linear
+from ..table.op import linear, underivable
 from ..table.registry import OPS
 from . import rearrange, shape  # noqa: F401 - the rows of the views must be there first
 
@@ -37,3 +37,4 @@ for _name, _view in VIEWS.items():
     _row = OPS[_view]
     linear(_name, Copying(_row.forward), node=f"{_row.node_class.__name__}_copy", public=False, outputs=_row.outputs,
            **_row.rules)  # fmt: skip
+underivable("_detach_copy", lambda self: np.array(self))

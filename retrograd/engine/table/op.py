@@ -355,11 +355,11 @@ def no_forward_mode(name: str) -> Rule:
     return jvp
 
 
-def underivable(name: str, forward: Any, *, tensors: str = "self", **facts: Any) -> OpDef:
-    """A differentiable row without a derivative formula: backward raises an error that says so."""
+def underivable(name: str, forward: Any, *, tensors: str = "self", aten: str = "", **facts: Any) -> OpDef:
+    """A differentiable row without a derivative formula: backward raises an error that says so, with ATen's name."""
 
     def rule(g: Any) -> Any:
-        raise RuntimeError(f"derivative for aten::{name.lstrip('_')} is not implemented")
+        raise RuntimeError(f"derivative for aten::{aten or name.lstrip('_')} is not implemented")
 
     rules: dict[str, Any] = dict.fromkeys(tensors.split(), rule)
     return _row(name, forward, "function", "NotImplemented", tensors, {**rules, "jvp": no_forward_mode(name), **facts})

@@ -72,12 +72,17 @@ def range_(
 
 
 def _spaced(start: Any, end: Any, steps: int, numpy: Any) -> Any:
-    """As torch counts: forwards from the start in the first half, backwards from the end in the second."""
+    """As torch counts: forwards from the start in the first half, backwards from the end in the second.
+
+    Integers are counted between whole numbers: the fractions of both ends are dropped first.
+    """
     refuse(steps < 0, "number of steps must be non-negative")
     exact = np.dtype(np.complex128) if numpy.kind == "c" else np.dtype(np.float64)
     start, end = (np.asarray(_number(v)).astype(exact) for v in (start, end))
     if steps == 1:
         return start.reshape(1)
+    if numpy.kind in "iu":
+        start, end = np.trunc(start), np.trunc(end)
     step = (end - start) / max(steps - 1, 1)
     at = np.arange(steps)
     return np.where(at < steps // 2, start + at * step, end - (steps - 1 - at) * step)

@@ -204,6 +204,10 @@ def _limits(array: Any, low: Any, high: Any, name: str) -> tuple[Any, Any]:
     return float(low), float(high)
 
 
+def _even_edges(array: Any, low: Any, high: Any, name: str, bins: int) -> Any:
+    return np.linspace(*_limits(array, low, high, name), bins + 1).astype(array.dtype)
+
+
 @public("histc", out=True)
 def histc(input: Any, bins: int = 100, min: Any = 0, max: Any = 0) -> Any:  # noqa: A002
     """How many elements lie in each of ``bins`` equal parts of a range."""
@@ -217,20 +221,16 @@ def histc(input: Any, bins: int = 100, min: Any = 0, max: Any = 0) -> Any:  # no
 @public("histogram", out=True)
 def histogram(input: Any, bins: Any = 100, *, range: Any = None, weight: Any = None, density: bool = False) -> Any:  # noqa: A002
     """Counts (or weights, or densities) in bins, and the edges of the bins."""
-    array = input._array
     refuse_kind("histogram_cpu", input._sig.numpy, "w")
-    bins = int(bins) if isinstance(bins, TensorBase) and not bins.ndim else bins
-    edges = bins._array if isinstance(bins, TensorBase) else bins
+    edges = bins = int(bins) if isinstance(bins, TensorBase) and not bins.ndim else bins
     if isinstance(bins, TensorBase) and not bins.numel():
         raise RuntimeError("torch.histogramdd: bins tensor should have at least 1 element, but got 0 elements")
     if not isinstance(bins, TensorBase):
         if bins <= 0:
             raise RuntimeError(f"torch.histogram(): bins must be > 0, but got {bins} for dimension 0")
         low, high = (None, None) if range is None else range
-        edges = np.linspace(*_limits(array, low, high, "torch.histogram"), bins + 1).astype(array.dtype)
-    weights = None if weight is None else weight._array.reshape(-1)
-    counts, edges = np.histogram(array.reshape(-1), edges, weights=weights, density=density)
-    return named("histogram", wrap(counts.astype(array.dtype)), wrap(edges.astype(array.dtype)))
+        edges = wrap(_even_edges(input._array, low, high, "torch.histogram", bins))
+    return named("histogram", *F._histogram(input, edges, weight, density))
 
 
 @public("histogramdd", method=False)
@@ -243,19 +243,17 @@ def histogramdd(input: Any, bins: Any, range: Any = None, weight: Any = None, de
     refuse_kind("histogramdd", input._sig.numpy, "w")
     points = input._array.reshape(-1, input.shape[-1])
     dims = points.shape[1]
-    given = [bins] * dims if isinstance(bins, int) else list(bins)
+    given: list[Any] = [bins] * dims if isinstance(bins, int) else list(bins)
     if len(given) != dims:
         raise RuntimeError(f"torch.histogramdd: the size of bins should be equal to the innermost dimension of the "
                            f"input tensor: {dims}, but got {len(given)}")  # fmt: skip
+    if isinstance(given[0], TensorBase):
+        counts = F._histogramdd_from_bin_tensors(input, [b._array for b in given], weight, density)
+        return named("histogramdd", counts, tuple(given))
     low, high = ([None] * dims, [None] * dims) if range is None else (range[::2], range[1::2])
-    edges = [
-        b._array if isinstance(b, TensorBase)
-        else np.linspace(*_limits(points[:, i], low[i], high[i], "torch.histogramdd"), b + 1).astype(points.dtype)
-        for i, b in enumerate(given)
-    ]  # fmt: skip
-    weights = None if weight is None else weight._array.reshape(-1)
-    counts, _ = np.histogramdd(points, edges, weights=weights, density=density)
-    return named("histogramdd", wrap(counts.astype(points.dtype)), tuple(wrap(e) for e in edges))
+    edges = [_even_edges(points[:, i], low[i], high[i], "torch.histogramdd", b) for i, b in enumerate(given)]
+    counts = F._histogramdd_from_bin_cts(input, edges, weight, density)
+    return named("histogramdd", counts, tuple(F._histogramdd_bin_edges(input, weight, tuple(edges))))
 
 
 @public("bincount", aten="bincount.default")

@@ -13,7 +13,7 @@ from ...aliasing.inplace import call_inplace
 from ...calls.refusals import refuse
 from ...ops.elementwise import zero_gradient
 from ...random import rng_of
-from ...table.op import linear
+from ...table.op import linear, underivable
 from ...table.public import check_tensor, public
 from ...table.registry import OPS, F
 from ...tensors.base import TensorBase
@@ -28,6 +28,7 @@ for _name, _node in {
 }.items():  # fmt: skip
     linear(f"_overwrite_{_name}", lambda self, values: values, tensors="self", self=zero_gradient, node=_node)
 linear("_drawn_poisson", lambda self, values: values, tensors="self", self=zero_gradient, node="PoissonBackward0")
+underivable("_binomial", lambda count, prob, values: values, tensors="count prob")
 linear("_drawn_mean", lambda mean, values: values, mean=lambda g, mean_sizes: zero_gradient(g), node="NormalBackward1")
 linear("_drawn_std", lambda std, values: values, std=lambda g, std_sizes: zero_gradient(g), node="NormalBackward2")
 linear(
@@ -153,7 +154,7 @@ def binomial(count: Any, prob: Any, generator: Any = None) -> Any:
     trials = np.maximum(count._array, 0).astype(np.int64)
     chance = np.clip(np.nan_to_num(prob._array.astype(np.float64)), 0.0, 1.0)
     drawn = rng_of(generator).binomial(trials, chance)
-    return finish(np.asarray(drawn).astype(count._sig.numpy))
+    return F._binomial(count, prob, np.asarray(drawn).astype(count._sig.numpy))
 
 
 @public("multinomial", aten="multinomial.default")

@@ -66,8 +66,8 @@ def split_with_sizes_copy(input: Any, split_sizes: Any, dim: int = 0) -> Any:  #
 
 @public("detach_copy", method=False, out=True)
 def detach_copy(input: Any) -> Any:  # noqa: A002
-    """A copy without history."""
-    return input.detach().clone()
+    """A copy without history, or with one that backward refuses, as in torch."""
+    return F._detach_copy(input)
 
 
 @public("detach_", method=False)

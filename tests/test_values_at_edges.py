@@ -1,0 +1,52 @@
+"""Values and gradients where numbers are NaN, negative zeros or fractions that an integer dtype drops."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import retrograd
+
+real_torch = pytest.importorskip("torch")
+
+NAN = float("nan")
+MATRICES = (
+    [[NAN, 1.0], [1.0, 1.0]], [[0.0, 0.0], [NAN, 1.0]], [[0.0, NAN], [0.0, 1.0]], [[1.0, NAN], [1.0, 1.0]],
+    [[[1.0, 2.0], [3.0, NAN]], [[1.0, 2.0], [3.0, 4.0]]],
+)  # fmt: skip
+
+
+def _determinants(torch: Any, values: Any, dtype: str) -> list[Any]:
+    x = torch.tensor(values, dtype=getattr(torch, dtype), requires_grad=True)
+    sign, log = torch.linalg.slogdet(x)
+    d = torch.linalg.det(x)
+    (g,) = torch.autograd.grad(d.abs().sum(), x)
+    (of_log,) = torch.autograd.grad(log.sum(), x)
+    return [t.detach().numpy() for t in (d, sign, log, g, of_log)]
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "complex128"])
+def test_a_determinant_of_nan_is_nan_and_so_is_its_gradient(dtype: str) -> None:
+    for values in MATRICES:
+        for ours, theirs in zip(_determinants(retrograd, values, dtype), _determinants(real_torch, values, dtype),
+                                strict=True):  # fmt: skip
+            assert ours.dtype == theirs.dtype
+            np.testing.assert_allclose(ours, theirs, rtol=1e-5)
+
+
+@pytest.mark.parametrize("name", ["linspace", "logspace"])
+def test_integers_are_spaced_between_whole_numbers(name: str) -> None:
+    for ends in ((3.6, 0.2, 3), (0.5, 3.9, 4), (-1.5, 2.5, 5), (0.9, 3.9, 3), (-3.9, 0.9, 7), (2.7, 2.9, 1), (0, 1, 0)):
+        ours, theirs = (getattr(t, name)(*ends, dtype=t.int64).tolist() for t in (retrograd, real_torch))
+        assert ours == theirs, ends
+
+
+@pytest.mark.parametrize("eps", [None, 0.0, 0.25])
+def test_logit_takes_a_negative_zero_for_zero(eps: float | None) -> None:
+    def slope(torch: Any) -> Any:
+        x = torch.tensor([0.0, -0.0, 1.0, 0.5, 2.0, -1.0], requires_grad=True)
+        return torch.autograd.grad(torch.logit(x, eps).sum(), x)[0].numpy()
+
+    np.testing.assert_array_equal(slope(retrograd), slope(real_torch))
