@@ -20,6 +20,14 @@ SAMPLES: list[Sample] = [
     draw("normal mean std", lambda torch, x, y: torch.normal(x * 1, y * 0), X, real(2, 3, start=1)),
     draw("normal_", lambda torch, x: (x * 1).normal_(1.5, 0.0), X),
     draw("uniform_", lambda torch, x: (x * 1).uniform_(1.5, 1.5), X),
+    draw("binomial", lambda torch, x: torch.binomial((x * 0 + 3).detach(), torch.ones_like(x)) * x, X),
+    draw(
+        "histogramdd between edges",
+        lambda torch, x: (
+            torch.histogramdd(x.detach(), [torch.tensor([0.0, 0.5, 1.0], dtype=x.dtype)] * 3).hist.sum() * x
+        ),
+        X,
+    ),
     draw("bernoulli_", lambda torch, x: (x * 1).bernoulli_(1.0), X),
     draw("bernoulli_ with a tensor", lambda torch, x: (x * 1).bernoulli_(torch.ones(2, 3)), X),
     draw("random_ from to", lambda torch, x: (x * 1).random_(3, 4), X),
