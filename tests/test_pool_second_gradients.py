@@ -55,3 +55,16 @@ def _slope_of_gradient(torch: Any, name: str) -> Any:
 @pytest.mark.parametrize("name", ["average", "adaptive"])
 def test_forward_mode_goes_through_the_gradient_of_a_pool(name: str) -> None:
     assert _slope_of_gradient(retrograd, name) == pytest.approx(_slope_of_gradient(real_torch, name))
+
+
+@pytest.mark.parametrize("sizes", [(0, 2, 0), (2, 0, 1), (0, 2), (2, 0), (0,)])
+def test_an_adaptive_pool_may_have_no_cells(sizes: tuple[int, ...]) -> None:
+    pool = f"adaptive_avg_pool{len(sizes)}d"
+    shapes = [
+        tuple(getattr(torch.nn.functional, pool)(torch.ones(2, 1, *(3,) * len(sizes)), sizes).shape)
+        for torch in (retrograd, real_torch)
+    ]
+    assert shapes[0] == shapes[1]
+    x = retrograd.ones(2, 1, *(3,) * len(sizes), requires_grad=True)
+    getattr(retrograd.nn.functional, pool)(x, sizes).sum().backward()
+    assert not x.grad.any()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -74,7 +75,7 @@ def _product(matrix: Any, x: Any, axis: int) -> Any:
     """A matrix times each line of ``x`` along an axis."""
     if axis == x.ndim - 1:
         return np.matmul(x, matrix.T)
-    lines = x.reshape(*x.shape[: axis + 1], -1)
+    lines = x.reshape(*x.shape[: axis + 1], math.prod(x.shape[axis + 1 :]))
     return np.matmul(matrix, lines).reshape(*x.shape[:axis], len(matrix), *x.shape[axis + 1 :])
 
 

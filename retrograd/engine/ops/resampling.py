@@ -93,7 +93,7 @@ def _area(n: int, m: int, align: bool, given: Any, real: Any) -> Any:
     """Cells of adaptive pooling: from ``floor(i n / m)`` to ``ceil((i + 1) n / m)``."""
     i = np.arange(m)
     first, last = i * n // m, -(-(i + 1) * n // m)
-    at = first + np.arange(int(np.max(last - first, initial=0)))[:, None]
+    at = first + np.arange(int(np.max(last - first, initial=1)))[:, None]  # one tap where there are no cells
     return np.where(at < last, at, NO_ELEMENT), np.where(at < last, 1.0, 0.0) / (last - first)
 
 
