@@ -57,6 +57,14 @@ def test_forward_mode_goes_through_the_gradient_of_a_pool(name: str) -> None:
     assert _slope_of_gradient(retrograd, name) == pytest.approx(_slope_of_gradient(real_torch, name))
 
 
+def test_a_single_cell_is_a_mean() -> None:
+    """Its second gradient is none, in one dimension as in two."""
+    for torch in (retrograd, real_torch):
+        x = torch.arange(12.0).reshape(1, 3, 4).requires_grad_()
+        node = torch.nn.functional.adaptive_avg_pool1d(x, 1).grad_fn
+        assert node.next_functions[0][0].name() == "MeanBackward1"
+
+
 @pytest.mark.parametrize("sizes", [(0, 2, 0), (2, 0, 1), (0, 2), (2, 0), (0,)])
 def test_an_adaptive_pool_may_have_no_cells(sizes: tuple[int, ...]) -> None:
     pool = f"adaptive_avg_pool{len(sizes)}d"

@@ -159,13 +159,17 @@ def _adaptive_avg_of(dims: int) -> Any:
         """Means of windows chosen so that the result has ``output_size``."""
         _check_input(input, dims, f"adaptive_avg_pool{dims}d")
         size = _target(input, dims, output_size)
-        if dims == 1:
-            return F._squeeze_dim(F._adaptive_avg_pool2d(F.unsqueeze(input, -2), (1, *size)), -2)
-        if all(n == 1 for n in size):
-            return F._mean_dim(input, tuple(range(-dims, 0)), True)
-        return getattr(F, f"_adaptive_avg_pool{dims}d")(input, size)
+        return F._squeeze_dim(_means(F.unsqueeze(input, -2), (1, *size)), -2) if dims == 1 else _means(input, size)
 
     return adaptive_avg_pool
+
+
+def _means(x: Any, size: Sizes) -> Any:
+    """As in PyTorch, a single cell is a mean."""
+    dims = len(size)
+    if all(n == 1 for n in size):
+        return F._mean_dim(x, tuple(range(-dims, 0)), True)
+    return getattr(F, f"_adaptive_avg_pool{dims}d")(x, size)
 
 
 def _adaptive_max(x: Any, size: Sizes, indices: bool) -> Any:
