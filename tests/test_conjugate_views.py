@@ -220,6 +220,31 @@ def another_place(torch: Any) -> Any:
     return [y, n, z, y.is_conj(), n.is_neg(), z.is_conj()]
 
 
+@case
+def copied_and_pickled(torch: Any) -> Any:
+    """A shallow copy shares the memory; a deep one is resolved; a pickle says what is done to its memory."""
+    x = complex_leaf(torch)
+    y = x.conj()
+    shallow, deep, read = copy.copy(y), copy.deepcopy(y.imag), pickle.loads(pickle.dumps(y.imag))
+    shallow[0] = 5j
+    p = torch.nn.Parameter(complex_leaf(torch).conj())
+    q = pickle.loads(pickle.dumps(p))
+    made = [
+        x,
+        y,
+        shallow.is_conj(),
+        deep,
+        deep.is_neg(),
+        read,
+        read.is_neg(),
+        repr(q),
+        q.is_conj(),
+        repr(copy.deepcopy(p)),
+    ]
+    p.data = complex_leaf(torch)
+    return [*made, type(p).__name__, type(copy.deepcopy(p)).__name__]
+
+
 @pytest.mark.parametrize("run", CASES, ids=[c.__name__ for c in CASES])
 def test_conjugate_views(run: Case) -> None:
     """The case gives on our engine what it gives on PyTorch."""

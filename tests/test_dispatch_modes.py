@@ -298,3 +298,16 @@ def test_modes_leave_nothing_behind() -> None:
         x.exp()
     with pytest.raises(TypeError, match="must return tensors"), noting(torch, [], lambda func, result: "x"):
         torch.ones(2)
+
+
+def test_conjugates_are_called_as_in_pytorch() -> None:
+    """Handlers compare what they get with ``ops.aten._conj.default``."""
+    import retrograd as torch
+
+    told: list[Any] = []
+    x = torch.tensor([1 + 2j])
+    with noting(torch, told):
+        x.conj().imag
+    assert told[0] == "aten._conj.default"
+    assert "aten._neg_view.default" in told
+    assert str(torch.ops.aten._conj.default) == told[0]

@@ -34,7 +34,7 @@ _SUFFIXES: Final = {"_number": "Scalar", "_tensor": "Tensor", "_all": "default",
 """How rows are called that stand for one overload of several."""
 _UNDERSCORED: Final = (
     "softmax", "log_softmax", "to_copy", "reshape_alias", "unsafe_view", "safe_softmax", "adaptive_avg_pool2d",
-    "adaptive_avg_pool3d", "trilinear", "fused_rms_norm",
+    "adaptive_avg_pool3d", "trilinear", "fused_rms_norm", "conj", "neg_view",
 )  # fmt: skip
 """Operators that have a leading underscore in PyTorch as well."""
 _SPECIAL: Final = (

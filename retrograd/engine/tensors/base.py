@@ -198,7 +198,9 @@ def mark(t: TensorBase, bits: int) -> None:
 
 def class_of(t: TensorBase) -> type[Any]:
     """The class that a copy of a tensor gets."""
-    return tensor_class() if t.__class__ is _unresolved_class else t.__class__
+    if t.__class__ is not _unresolved_class:
+        return t.__class__
+    return parameter_class() if t._meta is not None and t._meta.is_parameter else tensor_class()
 
 
 def with_bits(values: Any, bits: int) -> Array:

@@ -13,7 +13,7 @@ from ..aliasing.views import grad_fn_of, requires_grad
 from ..overriding.asked_functions import scalar_of
 from ..overriding.dispatch_classes import is_dispatching
 from ..switches.modes import no_grad
-from ..tensors.base import share_storage
+from ..tensors.base import mark, memory_of, share_storage
 from ..warning import warn
 from .base import CONJUGATE, LAZY, PLAIN_CLASSES, TensorBase, bits_of, class_of, parameter_class, storage_of, wrap
 from .dtypes import ALIASES, Size, by_name, c_name, dtype, get_default_dtype, scalar_name
@@ -291,7 +291,7 @@ def deepcopy(t: Any, memo: dict[int, Any]) -> Any:
         made = wrap(_copied_array(t, memo))
         made.__class__ = class_of(t)
     memo[id(t)] = made
-    trained = issubclass(t.__class__, parameter_class())
+    trained = issubclass(class_of(t), parameter_class())
     if not trained:
         storage_of(made).bump()  # PyTorch writes the copy into an empty tensor, which counts
         if t.__dict__:
@@ -350,7 +350,7 @@ def reduce(t: Any, protocol: int) -> Any:
     parameter = meta is not None and meta.is_parameter
     kind = None if class_of(t) in PLAIN_CLASSES else t.__class__
     array, place = _memory(t)
-    return (rebuild, (array, requires_grad(t), None, parameter, dict(t.__dict__), kind, place))
+    return (rebuild, (array, requires_grad(t), None, parameter, dict(t.__dict__), kind, place, bits_of(t)))
 
 
 Place = tuple[tuple[int, ...], tuple[int, ...], int]
@@ -359,17 +359,18 @@ Place = tuple[tuple[int, ...], tuple[int, ...], int]
 
 def _memory(t: Any) -> tuple[Any, Place | None]:
     """The array to pickle; of tensors that share memory it is the same one, with the place of each in it."""
-    if t._meta is None or t._meta.storage is None or t._meta.bits:
-        return t._array, None
+    array = memory_of(t)
+    if t._meta is None or t._meta.storage is None:
+        return array, None
     root = root_array(t)
-    if root is t._array or root.dtype != t._array.dtype:
-        return t._array, None
-    return root, (tuple(t._array.shape), tuple(element_strides(t._array)), storage_offset(t))
+    if root is array or root.dtype != array.dtype:
+        return array, None
+    return root, (tuple(array.shape), tuple(element_strides(array)), storage_offset(t))
 
 
 def rebuild(
     array: Any, needs_grad: bool, hooks: Any, parameter: bool, attributes: dict[str, Any], kind: Any = None,
-    place: Place | None = None,
+    place: Place | None = None, bits: int = 0,
 ) -> Any:  # fmt: skip
     """A tensor from its pickled parts."""
     t = wrap(array)
@@ -387,6 +388,7 @@ def rebuild(
     t.__dict__.update(attributes)
     if kind is not None:
         t.__class__ = kind
+    mark(t, bits)
     return t
 
 

@@ -55,7 +55,7 @@ def tensor_repr(t: Any, *, tensor_contents: str | None = None) -> str:
     plain = class_of(t) in PLAIN_CLASSES
     name = "tensor" if plain else t.__class__.__name__
     before, after = ("Parameter(", ")") if is_parameter and not plain else ("", "")
-    if issubclass(t.__class__, parameter_class()) or (is_parameter and plain):
+    if issubclass(class_of(t), parameter_class()):
         before = "Parameter containing:\n" + before
     if tensor_contents is None and t._array.__class__ is AbsentMemory:
         tensor_contents = f"..., size={tuple(t._sig.shape)}"

@@ -10,7 +10,7 @@ memory each time.  So plain tensors pay nothing, and calls with one of these tak
 from __future__ import annotations
 
 from ..overriding.overrides import disabled_torch_function_impl
-from .base import Array, TensorBase, bits_of, memory_of, set_unresolved_class, tensor_class, with_bits
+from .base import Array, TensorBase, bits_of, class_of, memory_of, set_unresolved_class, with_bits
 from .tensor import Tensor
 
 _set_memory = TensorBase._array.__set__  # type: ignore[attr-defined]
@@ -31,7 +31,7 @@ class Unresolved(Tensor):
         # with memory of its own a tensor is a plain one
         self.need_meta().bits = 0
         _set_memory(self, array)
-        self.__class__ = tensor_class()
+        self.__class__ = class_of(self)
 
 
 set_unresolved_class(Unresolved)
