@@ -7,6 +7,7 @@ engine for the inspector.
 
 from __future__ import annotations
 
+import functools
 import importlib
 from typing import Any
 
@@ -68,6 +69,7 @@ def __getattr__(name: str) -> Any:
     raise AttributeError(_missing(name))
 
 
+@functools.cache  # once: later the names here may be wrappers that tell dispatch modes, which must stay
 def _load_face() -> None:
     """Load the engine and put its names here, where the next look-up finds them at once."""
     face = importlib.import_module(f"{__name__}._face")

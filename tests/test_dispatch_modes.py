@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import functools
 import importlib
+import subprocess
+import sys
 from typing import Any
 
 import pytest
@@ -141,6 +143,25 @@ def test_creation_is_seen(torch: Any) -> Any:
     with Zero():
         zero = torch.ones(2)
     return log, a, b, made, [tuple(shape) for shape in drawn], zero, torch.ones(2)
+
+
+@pytest.mark.parametrize("package", ["retrograd", "torch"])
+def test_the_first_mode_of_a_process_sees_creation(package: str) -> None:
+    """A mode that is entered before any function was used is asked about the first one."""
+    code = f"""
+import {package} as torch
+from {package}.utils._python_dispatch import TorchDispatchMode
+class Mode(TorchDispatchMode):
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        print(func)
+        return func(*args, **(kwargs or {{}}))
+with Mode():
+    torch.ones(2)
+    hasattr(torch, "nothing_of_this_name")
+    torch.ones(2)
+"""
+    told = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout
+    assert told == "aten.ones.default\n" * 2
 
 
 @differential

@@ -7,12 +7,13 @@ the first mode is entered.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any, Final
 
 from ..switches.state import STATE
 from ..tensors.base import TensorBase
 from .aten import FunctionOverload
-from .wrappers import public_functions
+from .wrappers import when_loaded
 
 _ALIKE: Final = ("empty_like", "full_like", "ones_like", "rand_like", "randn_like", "randint_like", "zeros_like")
 _NAMES: Final = {
@@ -59,9 +60,11 @@ _installed = False
 def install(asked: Asked) -> None:
     """Let the public functions tell ``asked`` of their calls; called when a mode is entered."""
     global _installed
-    functions = public_functions("torch")
-    if _installed or not functions:
-        return
-    _installed = True
+    if not _installed:
+        _installed = True
+        when_loaded("torch", partial(_install_in, asked))
+
+
+def _install_in(asked: Asked, functions: dict[str, Any]) -> None:
     for name in (*_NAMES, "arange"):
         functions[name] = _telling(name, functions[name], asked)

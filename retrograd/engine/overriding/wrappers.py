@@ -27,6 +27,8 @@ def overridable_call(function: Callable[..., Any], public_api: Callable[[], Any]
 
 _FACES: list[tuple[dict[str, Any], str, list[str]]] = []
 """Namespaces of the public modules, their names in torch, and which of their names are operators."""
+_AWAITING: dict[str, list[Callable[[dict[str, Any]], None]]] = {}
+"""By public module, what waits for its namespace."""
 _PLAIN_PREFIXES = ("set_", "get_", "use_", "are_", "is_storage", "is_tensor", "is_deterministic")
 _PLAIN = frozenset({"save", "load", "seed", "typename", "compile", "broadcast_shapes", "result_type", "can_cast"})
 """Functions that concern no tensor in particular."""
@@ -38,11 +40,17 @@ def make_overridable(namespace: dict[str, Any], module: str, functions: Iterable
     _FACES.append((namespace, module, names))
     if overrides.INSTALLED:
         _install_face(namespace, module, names)
+    for use in _AWAITING.pop(module, []):
+        use(namespace)
 
 
-def public_functions(module: str) -> dict[str, Any]:
-    """The ``globals()`` of a public module; empty as long as that is not loaded."""
-    return next((namespace for namespace, name, _ in _FACES if name == module), {})
+def when_loaded(module: str, use: Callable[[dict[str, Any]], None]) -> None:
+    """Call ``use`` with the ``globals()`` of a public module: now, or as soon as it is loaded."""
+    for namespace, name, _ in _FACES:
+        if name == module:
+            use(namespace)
+            return
+    _AWAITING.setdefault(module, []).append(use)
 
 
 def install() -> None:
