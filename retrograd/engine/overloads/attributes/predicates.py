@@ -6,6 +6,7 @@ from typing import Any
 
 from ...aliasing.strided import address
 from ...table.public import PROPERTIES, check_tensor, public
+from ...tensors.base import TensorBase
 from ...tensors.layouts import strided
 
 _NEVER = (
@@ -18,6 +19,12 @@ for _name in _NEVER:
     PROPERTIES.setdefault(_name, lambda self: False)
 PROPERTIES.setdefault("is_cpu", lambda self: True)
 PROPERTIES.setdefault("layout", lambda self: strided)
+
+
+@public(method=False)
+def is_tensor(value: Any) -> bool:
+    """Whether ``value`` is a tensor."""
+    return isinstance(value, TensorBase)
 
 
 @public()

@@ -13,7 +13,7 @@ from ...table.public import check_tensor, public
 from ...table.registry import OPS, F
 from ...tensors.base import TensorBase, type_name_of
 from ...tensors.dtypes import scalar_name
-from ..shapes.rearranging import ints_of
+from ..shapes.sizes import ints_of
 from .products import matmul
 
 # -- sums with something added

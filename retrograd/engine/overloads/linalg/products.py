@@ -11,7 +11,7 @@ from ...table.public import METHODS, check_tensor, public
 from ...table.registry import F
 from ...tensors.base import TensorBase
 from ..pointwise.arithmetic import left_to_numpy
-from ..shapes.shaping import reshape
+from ..shapes.reshaping import reshape
 
 
 @public("matmul", out=True)

@@ -1,4 +1,4 @@
-"""Two tensors in their common shape."""
+"""Tensors expanded to a larger shape, or to their common one; ``sum_to_size`` is the way back."""
 
 from __future__ import annotations
 
@@ -6,7 +6,12 @@ from typing import Any
 
 import numpy as np
 
+from ...execution.fit import is_expandable_to
+from ...table.public import public
 from ...table.registry import F
+from ...tensors.dtypes import Size
+from .sizes import ints_of
+from .tensor_arguments import tensors_of
 
 
 def broadcast_pair(a: Any, b: Any) -> tuple[Any, Any]:
@@ -25,3 +30,49 @@ def broadcast_pair(a: Any, b: Any) -> tuple[Any, Any]:
 
 def _expanded(t: Any, shape: tuple[int, ...]) -> Any:
     return t if tuple(t.shape) == shape else F.expand(t, shape)
+
+
+@public("expand", function=False)
+def expand(self: Any, *size: Any, implicit: bool = False) -> Any:
+    """Dimensions of size one repeated without copying; -1 keeps a size."""
+    return F.expand(self, ints_of(size))
+
+
+@public("expand_as", function=False)
+def expand_as(self: Any, other: Any) -> Any:
+    """``self.expand(other.size())``."""
+    return F.expand(self, tuple(other.shape))
+
+
+@public("broadcast_to")
+def broadcast_to(input: Any, *size: Any) -> Any:  # noqa: A002
+    """``input.expand(size)``."""
+    return F.expand(input, ints_of(size))
+
+
+@public("broadcast_tensors", method=False)
+def broadcast_tensors(*tensors: Any) -> Any:
+    """The tensors expanded to their common shape."""
+    listed = tensors_of(tensors)
+    shape = broadcast_shapes(*[tuple(t.shape) for t in listed])
+    return tuple([t if t.shape == shape else F.expand(t, tuple(shape)) for t in listed])
+
+
+@public("broadcast_shapes", method=False)
+def broadcast_shapes(*shapes: Any) -> Any:
+    """The shape that all the given ones broadcast to."""
+    try:
+        return Size(np.broadcast_shapes(*shapes))
+    except ValueError:
+        raise RuntimeError(
+            "Shape mismatch: objects cannot be broadcast to a single shape: " + ", ".join(map(str, shapes))
+        ) from None
+
+
+@public("sum_to_size", function=False)
+def sum_to_size(self: Any, *size: Any) -> Any:
+    """Summed down to a size that broadcasts to the tensor's."""
+    shape = ints_of(size)
+    if not is_expandable_to(shape, tuple(self.shape)):
+        raise RuntimeError(f"size {{{list(shape)}}} is not expandable to size {{{list(self.shape)}}}.")
+    return self if shape == tuple(self.shape) else F.sum_to_size(self, shape)

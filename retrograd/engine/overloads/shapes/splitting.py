@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
 from ...table.public import check_tensor, public
 from ...table.registry import F
+from ...tensors.base import TensorBase
 from ...tensors.convert import checked_dim
+from ...tensors.dtypes import scalar_name
 
 
 def pieces(form: str, tensor: Any, size: Any, dim: int) -> Any:
@@ -58,3 +61,67 @@ def _publish(unsafe: str, note: str) -> None:
 
 _publish("", "")
 _publish("unsafe_", "; no views, so each may be written in place")
+
+
+@public("tensor_split", also={"indices": "indices_or_sections", "sections": "indices_or_sections"})
+def tensor_split(input: Any, indices_or_sections: Any, dim: int = 0) -> Any:  # noqa: A002
+    """Pieces at given places, or a given number of them; each is an ordinary slice."""
+    if not input.ndim:
+        raise RuntimeError("tensor_split expected at least a 1-dimensional tensor, but got a tensor with 0 dims")
+    axis = checked_dim(dim, input.ndim)
+    n = input.shape[axis]
+    if isinstance(indices_or_sections, TensorBase):
+        indices_or_sections = _places_in_tensor(indices_or_sections)
+    if isinstance(indices_or_sections, int):
+        points = _even_points(n, indices_or_sections)
+    else:
+        points = [0, *(int(i) for i in indices_or_sections), n]
+    return tuple(F._slice(input, axis, a, b, 1) for a, b in itertools.pairwise(points))
+
+
+def _places_in_tensor(given: Any) -> Any:
+    """The number of pieces, or the list of places, that a tensor gives."""
+    what = "tensor_split expected tensor_indices_or_sections to"
+    if given._sig.numpy.name != "int64":
+        raise RuntimeError(f"{what} have dtype of long, but got {scalar_name(given._sig.numpy)}")
+    if given.ndim > 1:
+        raise RuntimeError(
+            f"{what} be a zero-dimensional or one-dimensional tensor, but got a tensor with {given.ndim} dims"
+        )
+    return given.tolist()
+
+
+def _even_points(n: int, sections: int) -> list[int]:
+    """Where the given number of pieces begin and end; the first ones are longer by one where ``n`` leaves a rest."""
+    if sections <= 0:
+        raise RuntimeError(f"number of sections must be larger than 0, got {sections}")
+    small, extra = divmod(n, sections)
+    return list(itertools.accumulate((small + (i < extra) for i in range(sections)), initial=0))
+
+
+def _split_along(name: str, dim: int, least: int) -> Any:
+    """The public function ``hsplit``, ``vsplit`` or ``dsplit``."""
+
+    def call(input: Any, indices_or_sections: Any) -> Any:  # noqa: A002
+        if input.ndim < least:
+            raise RuntimeError(
+                f"torch.{name} requires a tensor with at least {least} dimension, but got a tensor with {input.ndim} "
+                "dimensions!"
+            )
+        axis = 0 if name == "hsplit" and input.ndim == 1 else dim
+        if isinstance(indices_or_sections, int) and (
+            indices_or_sections == 0 or input.shape[axis] % indices_or_sections
+        ):
+            raise RuntimeError(
+                f"torch.{name} attempted to split along dimension {axis}, but the size of the dimension "
+                f"{input.shape[axis]} is not divisible by the split_size {indices_or_sections}!"
+            )
+        return input.tensor_split(indices_or_sections, axis)
+
+    call.__name__ = call.__qualname__ = name
+    call.__doc__ = f"Pieces along dimension {dim}."
+    return public(name, also={"indices": "indices_or_sections", "sections": "indices_or_sections"})(call)
+
+
+for _name, _dim, _least in (("hsplit", 1, 1), ("vsplit", 0, 2), ("dsplit", 2, 3)):
+    _split_along(_name, _dim, _least)

@@ -1,4 +1,4 @@
-"""Transposes: ``T``, ``mT``, and conjugated ``H``, ``mH`` and ``adjoint``."""
+"""Dimensions in another order: ``permute``, ``movedim``, ``T``, ``mT``; and conjugated: ``H``, ``mH``, ``adjoint``."""
 
 from __future__ import annotations
 
@@ -6,6 +6,40 @@ from typing import Any
 
 from ...table.public import FUNCTIONS, property_, public
 from ...table.registry import F
+from ...tensors.convert import checked_dim
+from .sizes import ints_of
+
+
+@public("permute")
+def permute(input: Any, *dims: Any) -> Any:  # noqa: A002
+    """Dimensions in another order."""
+    return F._permute(input, ints_of(dims))
+
+
+@public("movedim")
+def movedim(input: Any, source: Any, destination: Any) -> Any:  # noqa: A002
+    """Dimensions moved to other places, the rest in their order."""
+    source = (source,) if isinstance(source, int) else source
+    destination = (destination,) if isinstance(destination, int) else destination
+    if len(source) != len(destination):
+        raise RuntimeError(
+            f"movedim: Invalid source or destination dims: source ({list(source)} dims) should contain the same number "
+            f"of dims as destination ({list(destination)} dims)"
+        )
+    sources = [checked_dim(d, input.ndim) for d in source]
+    places = [checked_dim(d, input.ndim) for d in destination]
+    for name, dims in (("source", sources), ("destination", places)):
+        if len(set(dims)) != len(dims):
+            raise RuntimeError(f"movedim: repeated dim in `{name}` ({dims})")
+    if not input.ndim:
+        return F._permute(input, ())
+    order = [d for d in range(input.ndim) if d not in sources]
+    for place, s in sorted(zip(places, sources, strict=True)):
+        order.insert(place, s)
+    return F._permute(input, tuple(order))
+
+
+public("moveaxis")(movedim)
 
 
 @property_("T")

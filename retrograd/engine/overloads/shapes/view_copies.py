@@ -7,9 +7,9 @@ from typing import Any
 from ...table.public import FUNCTIONS, function_of, public
 from ...table.registry import OPS, F
 from ...tensors.dtypes import dtype
-from .rearranging import ints_of
-from .shaping import narrow
+from .sizes import ints_of
 from .splitting import pieces
+from .windows import narrow
 
 
 @public("squeeze_copy", method=False, out=True)

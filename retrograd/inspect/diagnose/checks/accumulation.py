@@ -9,10 +9,10 @@ from itertools import pairwise
 
 from ...snapshot import SourceLine
 from ..base import Case, Check, Kind, Stage
+from ..expected_gradients import optimized
 from ..flow import Flow
 from ..runs import Run
 from ..spelling import receiver
-from ..wanted import optimized
 from ..words import at, listed, times
 
 KINDS = {

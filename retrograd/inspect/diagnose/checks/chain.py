@@ -7,15 +7,15 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from ...snapshot import SourceLine
-from ..alike import answers
 from ..base import Case, Check, Kind, Stage
 from ..checkpointed import checkpoint_around
+from ..detached_values import COPYING, number_cut, value_cut
+from ..expected_gradients import expected_gradients
 from ..flow import Flow
+from ..leaves_by_line import answer_per_leaf
 from ..phrases import NO_GRAPH
 from ..runs import Run
 from ..spelling import assigned
-from ..values_out import COPYING, number_cut, value_cut
-from ..wanted import wanted_leaves
 from ..words import at, listed, operator_word, place
 from .frozen import trained_then_frozen
 
@@ -49,7 +49,7 @@ def find(flow: Flow) -> Iterator[Case]:
     """Yield a case for each line that cuts off a leaf whose gradient is wanted."""
     failed = next((run for run in flow.runs if NO_GRAPH in run.error), None)
     cuts: dict[tuple[SourceLine | None, str], _Cut] = {}
-    for leaf, found in answers(flow, _without_gradient(flow, failed), lambda leaf: _cut_of(flow, leaf, failed)):
+    for leaf, found in answer_per_leaf(flow, _without_gradient(flow, failed), lambda leaf: _cut_of(flow, leaf, failed)):
         if found is not None:
             event = flow.events[found.row]
             cuts.setdefault((_cause(flow, found.row).line, event.data.get("reason", "")), found).leaves.append(leaf)
@@ -62,7 +62,7 @@ CHECK = Check("chain", KINDS, find)
 
 def _without_gradient(flow: Flow, failed: Run | None) -> list[int]:
     """Return the leaves to ask about: wanted ones without gradient, or all behind a loss without a graph."""
-    leaves = [leaf for leaf in wanted_leaves(flow) if leaf not in flow.got_gradient]
+    leaves = [leaf for leaf in expected_gradients(flow) if leaf not in flow.got_gradient]
     if failed is not None and not trained_then_frozen(flow, failed):
         behind = flow.behind(failed.roots, failed.begin, gradients=False)
         leaves += sorted(leaf for leaf in flow.leaves_behind(behind) if flow.requires_grad(leaf, failed.begin))

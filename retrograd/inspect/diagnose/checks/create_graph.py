@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ..base import Case, Check, Kind, Stage
+from ..expected_gradients import optimized, updated_by_hand
 from ..flow import Flow
 from ..runs import Run
-from ..wanted import by_hand, optimized
 from ..words import at, listed
 
 KINDS = {
@@ -28,7 +28,8 @@ def find(flow: Flow) -> Iterator[Case]:
 
     A gradient that depends on nothing that is trained is one by right: that of real data, which others are matched to.
     """
-    trained = {*optimized(flow), *filter(lambda leaf: by_hand(flow, leaf), flow.accumulated)} or set(flow.accumulated)
+    by_hand = {leaf for leaf in flow.accumulated if updated_by_hand(flow, leaf)}
+    trained = {*optimized(flow), *by_hand} or set(flow.accumulated)
     for case, row in _cases(flow):
         run = next((run for run in reversed(flow.runs) if run.begin < row), None)
         leaves = flow.leaves_behind(flow.reached_by(run)) if run is not None else set()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ..base import Case, Check, Kind, Stage
-from ..carried import Carried, carried_over
+from ..carried_tensors import CarriedTensor, carried_tensor
 from ..flow import Flow
 from ..phrases import FREED
 from ..runs import Run
@@ -26,7 +26,7 @@ def find(flow: Flow) -> Iterator[Case]:
     if not shared:
         return
     freeing = shared[-1]
-    carried = carried_over(flow, freeing, failed)
+    carried = carried_tensor(flow, freeing, failed)
     if set(freeing.roots) & set(failed.roots):
         yield _twice(flow, freeing, failed)
     elif carried is not None:
@@ -71,7 +71,7 @@ def _parallel(flow: Flow, freeing: Run, failed: Run) -> Case:
     )
 
 
-def _carried(flow: Flow, carried: Carried, freeing: Run, failed: Run) -> Case:
+def _carried(flow: Flow, carried: CarriedTensor, freeing: Run, failed: Run) -> Case:
     """Return the case of a tensor that brought its old graph along."""
     name, again = carried.name, carried.made_again
     made, used = carried.made_at, carried.used_at

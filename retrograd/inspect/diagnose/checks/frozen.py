@@ -9,10 +9,10 @@ from itertools import pairwise
 
 from ...snapshot import SourceLine
 from ..base import Case, Check, Kind, Stage
+from ..expected_gradients import creation_row, optimized
 from ..flow import Flow
 from ..phrases import NO_GRAPH
 from ..runs import Run
-from ..wanted import born, optimized
 from ..words import at, counted, listed
 
 KINDS = {"frozen-parameter": Kind("`requires_grad` was switched off", "error", Stage.STATEMENT)}
@@ -81,7 +81,7 @@ def _frozen_amid_training(flow: Flow) -> dict[int, int]:
         if row is not None and following is not None and arrivals[0] < row and _goes_on(flow, leaf, following.begin):
             found[leaf] = row
     never = [leaf for leaf in held if leaf not in flow.accumulated]
-    late = any(leaf not in held and born(flow, leaf) > min(held.values()) for leaf in flow.accumulated if held)
+    late = any(leaf not in held and creation_row(flow, leaf) > min(held.values()) for leaf in flow.accumulated if held)
     if never and len(never) == len(held) and last_run > 0 and not late:  # the optimizer has nothing at all to do
         found |= _frozen(flow, never, last_run)
     return found

@@ -7,7 +7,7 @@ from itertools import pairwise
 
 from ...snapshot import SourceLine
 from ..base import Case, Check, Kind, Stage
-from ..carried import carried_over
+from ..carried_tensors import carried_tensor
 from ..flow import Flow
 from ..runs import Run
 from ..words import at, counted
@@ -59,7 +59,7 @@ def _longer_runs(flow: Flow) -> Case | None:
         growing = len(runs) >= 3 and all(one < other for one, other in pairwise(sizes))
         if not growing or sizes[-1] < 1.5 * sizes[0]:
             continue
-        carried = carried_over(flow, runs[-2], runs[-1])
+        carried = carried_tensor(flow, runs[-2], runs[-1])
         if carried is None:
             continue
         last = runs[-1]

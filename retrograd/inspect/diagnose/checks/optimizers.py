@@ -7,9 +7,9 @@ from collections.abc import Iterator
 
 from ...snapshot import SourceLine
 from ..base import Case, Check, Kind, Stage
+from ..expected_gradients import creation_row, optimized, updated_by_hand
 from ..flow import Flow
 from ..phrases import EMPTY_OPTIMIZER
-from ..wanted import born, by_hand, optimized
 from ..words import at, counted, listed, place
 
 KINDS = {
@@ -29,7 +29,7 @@ def find(flow: Flow) -> Iterator[Case]:
     strangers = _unregistered(flow, held)
     missing = [leaf for leaf in flow.accumulated if leaf not in held and _meant_to_train(flow, leaf, strangers)]
     made = max(held.values())
-    later = [leaf for leaf in missing if born(flow, leaf) > min(held.values())]
+    later = [leaf for leaf in missing if creation_row(flow, leaf) > min(held.values())]
     if missing and (stale or later or strangers & set(missing) or _share_a_module(flow, missing, held)):
         yield _case(flow, missing, stale, made, strangers)
     elif missing and (idle := _idle(flow, set(missing))) is not None:
@@ -55,7 +55,7 @@ def _unregistered(flow: Flow, held: dict[int, int]) -> set[int]:
 
 def _meant_to_train(flow: Flow, leaf: int, strangers: set[int]) -> bool:
     """Whether a leaf that gets gradients is a parameter, or a module's own, that nobody updates by hand."""
-    return (flow.facts(leaf).parameter or leaf in strangers or _goes_on(flow, leaf)) and not by_hand(flow, leaf)
+    return (flow.facts(leaf).parameter or leaf in strangers or _goes_on(flow, leaf)) and not updated_by_hand(flow, leaf)
 
 
 def _goes_on(flow: Flow, leaf: int) -> bool:

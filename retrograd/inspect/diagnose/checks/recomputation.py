@@ -7,8 +7,8 @@ from collections.abc import Iterator
 
 from ...events import Event
 from ..base import Case, Check, Kind, Stage
-from ..draws import draws
 from ..flow import Flow
+from ..randomness import draws_numbers
 from ..words import at, listed, shape_text
 from .divergence import calls_between, same_call
 
@@ -38,7 +38,7 @@ def find(flow: Flow) -> Iterator[Case]:
             if _other_numbers(event, twin):
                 yield _value_case(first, event, twin)
                 return
-        drawn = next((event for event in mine if draws(event)), None)
+        drawn = next((event for event in mine if draws_numbers(event)), None)
         if drawn is not None and first.data.get("keeps_random_state") is False:
             yield _random_case(first, drawn)
             return

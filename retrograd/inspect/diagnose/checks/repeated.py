@@ -8,8 +8,8 @@ from itertools import takewhile
 
 from ...events import Event
 from ..base import Case, Check, Kind, Stage
-from ..draws import draws
 from ..flow import Flow
+from ..randomness import draws_numbers
 from ..runs import Run
 from ..words import at
 from .divergence import same_call
@@ -61,7 +61,7 @@ def _reseeded(flow: Flow) -> tuple[list[Event], list[Event]] | None:
     for row in sorted([*flow.rows.get("operation", ()), *flow.rows.get("inplace", ())]):
         event = flow.events[row]
         spread = (event.data.get("range") or [None])[0]
-        if not draws(event) or not spread or not spread[0] < spread[1]:
+        if not draws_numbers(event) or not spread or not spread[0] < spread[1]:
             continue
         key = (event.op, event.source, str(_figures(event)))
         begin = first.setdefault(key, row)
@@ -112,7 +112,7 @@ def _same_data(flow: Flow, pair: tuple[list[Event], list[Event]], first: Run) ->
         made = set(mine.data.get("outputs", ()))
         if _figures(mine) == _figures(theirs):
             continue
-        if not draws(mine) and drawn.isdisjoint(mine.data.get("inputs", ())):
+        if not draws_numbers(mine) and drawn.isdisjoint(mine.data.get("inputs", ())):
             return False
         drawn |= made
     return bool(drawn)
@@ -146,9 +146,9 @@ def _first_difference(flow: Flow, one: list[Event], other: list[Event]) -> tuple
         lambda pair: same_call(*pair) and _shapes(flow, pair[0]) == _shapes(flow, pair[1]), pairs
     ):
         if _figures(mine) != _figures(theirs) and "empty" not in mine.op:
-            drawn = draws(mine) or (_brought_in(flow, mine) and _draws_elsewhere(flow, mine))
+            drawn = draws_numbers(mine) or (_brought_in(flow, mine) and _draws_elsewhere(flow, mine))
             same = mine.data.get("arguments") == theirs.data.get("arguments")
-            if drawn and (same or not draws(mine)):
+            if drawn and (same or not draws_numbers(mine)):
                 return mine, theirs
             return _drawn_before(flow, mine, theirs) or _chosen_before(flow, mine, theirs)
     return None
@@ -180,7 +180,7 @@ def _drew(flow: Flow, leaf: int) -> Event | None:
     storage = flow.facts(leaf).storage
     first = next((row for row in flow.used_in.get(leaf, ()) if flow.has_node(row)), len(flow.events))
     rows = [*flow.made_in.get(leaf, ()), *(flow.writes_to.get(storage, ()) if storage is not None else ())]
-    drawn = [row for row in rows if row < first and draws(flow.events[row])]
+    drawn = [row for row in rows if row < first and draws_numbers(flow.events[row])]
     return flow.events[max(drawn)] if drawn else None
 
 
@@ -209,7 +209,7 @@ def _case(flow: Flow, one: Event, other: Event) -> Case:
         next((f"{sum_:.6g}" for sum_ in event.data.get("checksum") or () if sum_ is not None), "?")
         for event in (one, other)
     ]
-    random = draws(one)
+    random = draws_numbers(one)
     how = "it draws" if random else "it takes"
     differ = (
         "its values are other ones in the second"

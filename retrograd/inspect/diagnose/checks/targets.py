@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from ..base import Case, Check, Kind, Stage
 from ..dependence import Dependence
 from ..distance import ARRANGEMENTS, PRODUCTS, REGRESSIONS, counts_by_size
+from ..expected_gradients import optimized
 from ..flow import Behind, Flow
 from ..runs import Run
-from ..wanted import optimized
 from ..words import at, listed
 
 KINDS = {"missing-detach": Kind("gradient flows through a target", "warning", Stage.OMISSION)}

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 
 from ...events import Event
 from ...snapshot import SourceLine
-from ..alike import answers
 from ..base import Case, Check, Kind, Stage
+from ..expected_gradients import expected_gradients
 from ..flow import Flow
+from ..leaves_by_line import answer_per_leaf
 from ..phrases import UNREDUCED, UNUSED
 from ..runs import Run
-from ..wanted import wanted_leaves
 from ..words import at, listed
 
 KINDS = {
@@ -36,7 +36,7 @@ def find(flow: Flow) -> Iterator[Case]:
         return
     failed = next((run for run in flow.runs if UNUSED in run.error), None)
     by_place: dict[tuple[SourceLine | None, str], tuple[_End, list[int]]] = {}
-    for leaf, end in answers(flow, _unreached(flow, failed), lambda leaf: _end_of(flow, leaf)):
+    for leaf, end in answer_per_leaf(flow, _unreached(flow, failed), lambda leaf: _end_of(flow, leaf)):
         source = _source(flow, end, leaf)
         by_place.setdefault((source, end.name), (end, []))[1].append(leaf)
     for (source, _), (end, leaves) in by_place.items():
@@ -54,7 +54,7 @@ def _unreached(flow: Flow, failed: Run | None) -> list[int]:
     if any(run.error for run in flow.runs) or not flow.got_gradient:
         return []
     roots = {root for run in flow.runs for root in run.roots}
-    wanted, leading = wanted_leaves(flow), flow.leading_to(roots)
+    wanted, leading = expected_gradients(flow), flow.leading_to(roots)
     return [
         leaf
         for leaf, why in wanted.items()

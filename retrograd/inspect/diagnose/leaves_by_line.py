@@ -14,7 +14,7 @@ _ASKED = 10
 """Leaves of one line that are asked about; the others get the answer of the last one of these."""
 
 
-def answers(flow: Flow, leaves: Iterable[int], ask: Callable[[int], Answer]) -> Iterator[tuple[int, Answer]]:
+def answer_per_leaf(flow: Flow, leaves: Iterable[int], ask: Callable[[int], Answer]) -> Iterator[tuple[int, Answer]]:
     """Yield each leaf with its answer."""
     asked: Counter[SourceLine] = Counter()
     latest: dict[SourceLine, Answer] = {}

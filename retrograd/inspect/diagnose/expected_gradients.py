@@ -6,7 +6,7 @@ from .checkpointed import checkpoint_around
 from .flow import Flow
 
 
-def wanted_leaves(flow: Flow) -> dict[int, str]:
+def expected_gradients(flow: Flow) -> dict[int, str]:
     """Return leaf -> why its gradient is expected.
 
     ``"optimizer"``: an optimizer has it.  ``"asked"``: ``autograd.grad`` was asked for it.  ``"read"``: the program
@@ -51,7 +51,7 @@ def _used_for_gradients(flow: Flow, tensor: int) -> bool:
     return not copied and any(flow.has_node(row) or checkpoint_around(flow, row) is not None for row in used)
 
 
-def born(flow: Flow, leaf: int) -> int:
+def creation_row(flow: Flow, leaf: int) -> int:
     """Return the row at which a leaf came to be, as far as known: made, or first filled."""
     made = flow.facts(leaf).made_by
     if made is not None:
@@ -60,7 +60,7 @@ def born(flow: Flow, leaf: int) -> int:
     return first if first >= 0 and not flow.has_node(first) else -1
 
 
-def by_hand(flow: Flow, leaf: int) -> bool:
+def updated_by_hand(flow: Flow, leaf: int) -> bool:
     """Whether a leaf that gets gradients is updated by the program itself, or its ``.grad`` is read."""
     storage = flow.facts(leaf).storage
     first = flow.accumulated[leaf][0]

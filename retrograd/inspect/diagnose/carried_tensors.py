@@ -11,7 +11,7 @@ from .spelling import hands_over, passed_on
 
 
 @dataclass(frozen=True, slots=True)
-class Carried:
+class CarriedTensor:
     """A tensor with a history that was made before a run ended and used after it."""
 
     tensor: int
@@ -25,7 +25,7 @@ class Carried:
     """Its line makes one in each iteration."""
 
 
-def carried_over(flow: Flow, earlier: Run, later: Run) -> Carried | None:
+def carried_tensor(flow: Flow, earlier: Run, later: Run) -> CarriedTensor | None:
     """Return the tensor through which the graph of an earlier run hangs on to that of a later one."""
     found: list[tuple[int, int, int]] = []
     for user in flow.reached_by(later).calls:
@@ -38,10 +38,10 @@ def carried_over(flow: Flow, earlier: Run, later: Run) -> Carried | None:
     if not found:
         return None
     maker, user, tensor = max(found, key=lambda item: (item[0], -item[1]))
-    return described(flow, (tensor, maker, user), earlier)
+    return _described(flow, (tensor, maker, user), earlier)
 
 
-def described(flow: Flow, found: tuple[int, int, int], run: Run) -> Carried:
+def _described(flow: Flow, found: tuple[int, int, int], run: Run) -> CarriedTensor:
     """Name a tensor, its making and its use as the function does in which it outlived a run."""
     tensor, maker, user = found
     made_at, used_at = living_line(flow, maker, run), living_line(flow, user, run)
@@ -57,7 +57,7 @@ def described(flow: Flow, found: tuple[int, int, int], run: Run) -> Carried:
         made_at = _once(flow, maker, user, made_at)
     if not flow.spelling.has_name(tensor):
         name = passed_on(flow.spelling.text(used_at)) or name
-    return Carried(tensor, name, maker, user, made_at, used_at, again)
+    return CarriedTensor(tensor, name, maker, user, made_at, used_at, again)
 
 
 def _once(flow: Flow, maker: int, user: int, line: SourceLine) -> SourceLine:

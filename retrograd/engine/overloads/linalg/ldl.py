@@ -1,4 +1,4 @@
-"""``ldl_factor``, ``ldl_factor_ex`` and ``ldl_solve`` of ``torch.linalg``."""
+"""``ldl_factor``, ``ldl_factor_ex`` and ``ldl_solve`` of ``torch.linalg``: factors of symmetric matrices."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""LU factors and products of Householder reflections with torch's overloads."""
+"""QR factors, and the Householder reflections that they are products of."""
 
 from __future__ import annotations
 
@@ -7,83 +7,30 @@ from typing import Any
 import numpy as np
 
 from ...calls.refusals import refuse_kind
-from ...ops.lu import permutation_of
 from ...ops.products import adjoint as adjoint_of
 from ...return_types import named
 from ...table.public import public
 from ...table.registry import F
 from ...tensors.base import wrap
 from ...tensors.dtypes import scalar_name
-from .linalg import no_errors
 
 
-@public("lu", namespace="linalg", out=True)
-def linalg_lu(A: Any, *, pivot: bool = True) -> Any:  # noqa: N803
-    """``P``, ``L`` and ``U`` with ``A = P L U``."""
-    return named("linalg_lu", *F._lu(A, pivot))
+@public("qr", namespace="linalg", out=True)
+def qr(A: Any, mode: str = "reduced") -> Any:  # noqa: N803
+    """Orthogonal and triangular factors."""
+    return named("linalg_qr", *F._qr(A, mode))
 
 
-def _check_pivoting(pivot: bool) -> None:
-    if not pivot:
-        raise RuntimeError("linalg.lu_factor: LU without pivoting is not implemented on the CPU")
+@public("qr", out=True)
+def old_qr(input: Any, some: bool = True) -> Any:  # noqa: A002
+    """``linalg.qr`` under its old name."""
+    return named("qr", *F._qr(input, "reduced" if some else "complete"))
 
 
-@public("lu_factor", namespace="linalg", out=True)
-def lu_factor(A: Any, *, pivot: bool = True) -> Any:  # noqa: N803
-    """Both factors in one matrix, and the row exchanges."""
-    _check_pivoting(pivot)
-    return named("linalg_lu_factor", *F._lu_factor(A, pivot))
-
-
-@public("lu_factor_ex", namespace="linalg", out=True)
-def lu_factor_ex(A: Any, *, pivot: bool = True, check_errors: bool = False) -> Any:  # noqa: N803
-    """``lu_factor``, and zeros that say that it went well."""
-    _check_pivoting(pivot)
-    both, pivots = F._lu_factor(A, pivot)
-    return named("linalg_lu_factor_ex", both, pivots, no_errors(A))
-
-
-@public("lu", out=True)
-def old_lu(A: Any, pivot: bool = True, get_infos: bool = False) -> Any:  # noqa: N803
-    """``linalg.lu_factor`` under its old name."""
-    found = F._lu_factor(A, pivot)
-    return (*found, no_errors(A)) if get_infos else tuple(found)
-
-
-@public("lu_unpack", method=False, out=True)
-def lu_unpack(LU_data: Any, LU_pivots: Any, unpack_data: bool = True, unpack_pivots: bool = True) -> Any:  # noqa: N803
-    """``P``, ``L`` and ``U`` from ``lu_factor``'s results."""
-    if not unpack_data:
-        turn = permutation_of(LU_pivots._array, LU_data.shape[-2], LU_data._sig.numpy)
-        return named("lu_unpack", wrap(turn), *(wrap(np.zeros(0, turn.dtype)) for _ in range(2)))
-    p, lower, upper = F._lu_unpack(LU_data, LU_pivots)
-    return named("lu_unpack", p if unpack_pivots else wrap(np.zeros(0, LU_data._sig.numpy)), lower, upper)
-
-
-@public("lu_solve", namespace="linalg", out=True)
-def lu_solve(LU: Any, pivots: Any, B: Any, *, left: bool = True, adjoint: bool = False) -> Any:  # noqa: N803
-    """``X`` with ``A X = B``, given the factors of ``A``."""
-    p, lower, upper = F._lu_unpack(LU, pivots)
-    if left and not adjoint:
-        side = F._solve_triangular(lower, F._matmul(adjoint_of(p), B), False, True, True)
-        return F._solve_triangular(upper, side, True, True)
-    if left:
-        side = F._solve_triangular(adjoint_of(upper), B, False, True)
-        return F._matmul(p, F._solve_triangular(adjoint_of(lower), side, True, True, True))
-    if adjoint:
-        side = F._solve_triangular(adjoint_of(lower), F._matmul(B, p), True, False, True)
-        return F._solve_triangular(adjoint_of(upper), side, False, False)
-    side = F._solve_triangular(upper, B, True, False)
-    return F._matmul(F._solve_triangular(lower, side, False, False, True), adjoint_of(p))
-
-
-@public("lu_solve", out=True)
-def old_lu_solve(b: Any, LU_data: Any, LU_pivots: Any) -> Any:  # noqa: N803
-    """``linalg.lu_solve`` under its old name."""
-    return lu_solve(LU_data, LU_pivots, b)
-
-
-# -- reflections
+@public("geqrf", out=True)
+def geqrf(input: Any) -> Any:  # noqa: A002
+    """Householder reflections of a QR decomposition, without gradient."""
+    return named("geqrf", *F._geqrf(input))
 
 
 def _reflected(A: Any, tau: Any, q: Any) -> Any:  # noqa: N803
@@ -164,9 +111,3 @@ def ormqr(input: Any, tau: Any, other: Any, left: bool = True, transpose: bool =
     q = _reflected(input, tau, wrap(eye.copy()))
     q = adjoint_of(q) if transpose else q
     return F._matmul(q, other) if left else F._matmul(other, q)
-
-
-@public("geqrf", out=True)
-def geqrf(input: Any) -> Any:  # noqa: A002
-    """Householder reflections of a QR decomposition, without gradient."""
-    return named("geqrf", *F._geqrf(input))

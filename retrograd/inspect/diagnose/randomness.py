@@ -14,7 +14,7 @@ _RANDOM = re.compile(
 """Operators that draw from a generator."""
 
 
-def draws(event: Event) -> bool:
+def draws_numbers(event: Event) -> bool:
     """Whether a call draws random numbers that its result shows: of dropout, only where it is on."""
     arguments = event.data.get("arguments") or {}
     off = arguments.get("training") is False

@@ -1,0 +1,60 @@
+"""Cholesky factors, and systems solved by them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ...ops.solving import LinAlgError, bad_minor, is_positive_definite
+from ...return_types import named
+from ...table.public import public
+from ...table.registry import F
+from ...tensors.base import wrap
+from ...tensors.dtypes import scalar_name
+from .info import nan_where_failed, zero_info
+
+
+@public("cholesky", namespace="linalg", out=True)
+def cholesky(A: Any, *, upper: bool = False) -> Any:  # noqa: N803
+    """The triangular factor of positive-definite matrices."""
+    return F._cholesky_ex(A, upper)
+
+
+@public("cholesky_ex", namespace="linalg", out=True)
+def cholesky_ex(A: Any, *, upper: bool = False, check_errors: bool = False) -> Any:  # noqa: N803
+    """The triangular factor, and zeros that say that it went well (otherwise the order of the bad leading minor)."""
+    try:
+        return named("linalg_cholesky_ex", F._cholesky_ex(A, upper), zero_info(A))
+    except LinAlgError:
+        if check_errors:
+            raise
+    half = A._array.mT.conj() if upper else A._array
+    orders = [0 if is_positive_definite(m) else bad_minor(m) for m in half.reshape(-1, *A.shape[-2:])]
+    info = wrap(np.reshape(orders, A.shape[:-2]).astype(np.int32))
+    return named("linalg_cholesky_ex", nan_where_failed(info, A, lambda good: F._cholesky_ex(good, upper)), info)
+
+
+@public("cholesky", out=True)
+def old_cholesky(input: Any, upper: bool = False) -> Any:  # noqa: A002
+    """The triangular factor of positive-definite matrices."""
+    return F._cholesky_old(input, upper)
+
+
+@public("cholesky_solve", out=True)
+def cholesky_solve(input: Any, input2: Any, upper: bool = False) -> Any:  # noqa: A002
+    """``X`` with ``A X = input``, given the triangular factor ``input2`` of ``A``."""
+    for name, t in (("b", input), ("u", input2)):
+        if t.ndim < 2:
+            raise RuntimeError(f"{name} should have at least 2 dimensions, but has {t.ndim} dimensions instead")
+    if input._sig.numpy != input2._sig.numpy:
+        raise RuntimeError(
+            "Expected b and A to have the same dtype, but found b of type "
+            f"{scalar_name(input._sig.numpy)} and A of type {scalar_name(input2._sig.numpy)} instead."
+        )
+    if input2.shape[-1] == input2.shape[-2] != input.shape[-2]:
+        raise RuntimeError(
+            f"Incompatible matrix sizes for cholesky_solve: each A matrix is {input2.shape[-1]} by {input2.shape[-1]} "
+            f"but each b matrix is {input.shape[-2]} by {input.shape[-1]}"
+        )
+    return F.cholesky_solve(input, input2, upper)

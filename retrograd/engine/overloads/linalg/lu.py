@@ -1,0 +1,81 @@
+"""LU factors, and systems solved by them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ...ops.lu import permutation_of
+from ...ops.products import adjoint as adjoint_of
+from ...return_types import named
+from ...table.public import public
+from ...table.registry import F
+from ...tensors.base import wrap
+from .info import zero_info
+
+
+@public("lu", namespace="linalg", out=True)
+def linalg_lu(A: Any, *, pivot: bool = True) -> Any:  # noqa: N803
+    """``P``, ``L`` and ``U`` with ``A = P L U``."""
+    return named("linalg_lu", *F._lu(A, pivot))
+
+
+def _check_pivoting(pivot: bool) -> None:
+    if not pivot:
+        raise RuntimeError("linalg.lu_factor: LU without pivoting is not implemented on the CPU")
+
+
+@public("lu_factor", namespace="linalg", out=True)
+def lu_factor(A: Any, *, pivot: bool = True) -> Any:  # noqa: N803
+    """Both factors in one matrix, and the row exchanges."""
+    _check_pivoting(pivot)
+    return named("linalg_lu_factor", *F._lu_factor(A, pivot))
+
+
+@public("lu_factor_ex", namespace="linalg", out=True)
+def lu_factor_ex(A: Any, *, pivot: bool = True, check_errors: bool = False) -> Any:  # noqa: N803
+    """``lu_factor``, and zeros that say that it went well."""
+    _check_pivoting(pivot)
+    both, pivots = F._lu_factor(A, pivot)
+    return named("linalg_lu_factor_ex", both, pivots, zero_info(A))
+
+
+@public("lu", out=True)
+def old_lu(A: Any, pivot: bool = True, get_infos: bool = False) -> Any:  # noqa: N803
+    """``linalg.lu_factor`` under its old name."""
+    found = F._lu_factor(A, pivot)
+    return (*found, zero_info(A)) if get_infos else tuple(found)
+
+
+@public("lu_unpack", method=False, out=True)
+def lu_unpack(LU_data: Any, LU_pivots: Any, unpack_data: bool = True, unpack_pivots: bool = True) -> Any:  # noqa: N803
+    """``P``, ``L`` and ``U`` from ``lu_factor``'s results."""
+    if not unpack_data:
+        turn = permutation_of(LU_pivots._array, LU_data.shape[-2], LU_data._sig.numpy)
+        return named("lu_unpack", wrap(turn), *(wrap(np.zeros(0, turn.dtype)) for _ in range(2)))
+    p, lower, upper = F._lu_unpack(LU_data, LU_pivots)
+    return named("lu_unpack", p if unpack_pivots else wrap(np.zeros(0, LU_data._sig.numpy)), lower, upper)
+
+
+@public("lu_solve", namespace="linalg", out=True)
+def lu_solve(LU: Any, pivots: Any, B: Any, *, left: bool = True, adjoint: bool = False) -> Any:  # noqa: N803
+    """``X`` with ``A X = B``, given the factors of ``A``."""
+    p, lower, upper = F._lu_unpack(LU, pivots)
+    if left and not adjoint:
+        side = F._solve_triangular(lower, F._matmul(adjoint_of(p), B), False, True, True)
+        return F._solve_triangular(upper, side, True, True)
+    if left:
+        side = F._solve_triangular(adjoint_of(upper), B, False, True)
+        return F._matmul(p, F._solve_triangular(adjoint_of(lower), side, True, True, True))
+    if adjoint:
+        side = F._solve_triangular(adjoint_of(lower), F._matmul(B, p), True, False, True)
+        return F._solve_triangular(adjoint_of(upper), side, False, False)
+    side = F._solve_triangular(upper, B, True, False)
+    return F._matmul(F._solve_triangular(lower, side, False, False, True), adjoint_of(p))
+
+
+@public("lu_solve", out=True)
+def old_lu_solve(b: Any, LU_data: Any, LU_pivots: Any) -> Any:  # noqa: N803
+    """``linalg.lu_solve`` under its old name."""
+    return lu_solve(LU_data, LU_pivots, b)

@@ -1,0 +1,87 @@
+"""Systems of equations, solved exactly or by least squares."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ...ops.solving import LinAlgError
+from ...return_types import named
+from ...table.public import public
+from ...table.registry import F
+from ...tensors.base import wrap
+from .info import first_zero_pivot, nan_where_failed, zero_info
+from .tolerances import tolerance_of
+
+
+@public("solve", namespace="linalg", out=True)
+def solve(A: Any, B: Any, *, left: bool = True) -> Any:  # noqa: N803
+    """``X`` with ``A X = B`` (or ``X A = B``)."""
+    return F._solve(A, B, left)
+
+
+@public("solve_ex", namespace="linalg", out=True)
+def solve_ex(A: Any, B: Any, *, left: bool = True, check_errors: bool = False) -> Any:  # noqa: N803
+    """``solve``, and zeros that say that it went well."""
+    try:
+        return named("linalg_solve_ex", F._solve(A, B, left), zero_info(A))
+    except LinAlgError:
+        if check_errors:
+            raise
+    info = first_zero_pivot(A)
+    return named("linalg_solve_ex", nan_where_failed(info, A, lambda good: F._solve(good, B, left)), info)
+
+
+@public("solve_triangular", namespace="linalg", out=True)
+def solve_triangular(A: Any, B: Any, *, upper: bool, left: bool = True, unitriangular: bool = False) -> Any:  # noqa: N803
+    """``X`` with ``A X = B`` for triangular ``A``."""
+    return F._solve_triangular(A, B, upper, left, unitriangular)
+
+
+@public("triangular_solve", out=True)
+def triangular_solve(
+    input: Any, A: Any, upper: bool = True, transpose: bool = False, unitriangular: bool = False  # noqa: A002, N803
+) -> Any:  # fmt: skip
+    """``solve_triangular`` under its old name."""
+    matrix = F.transpose(A, -2, -1) if transpose else A
+    found = F._triangular_solve(matrix, input, upper != transpose, True, unitriangular)
+    return named("triangular_solve", found, F.expand(A, (*found.shape[:-2], *A.shape[-2:])).clone())
+
+
+@public("lstsq", namespace="linalg")
+def lstsq(A: Any, B: Any, rcond: Any = None, *, driver: str | None = None) -> Any:  # noqa: N803
+    """The least-squares solutions of ``A X = B``."""
+    if driver not in (None, "gels", "gelsy", "gelsd", "gelss"):
+        raise RuntimeError(
+            f"torch.linalg.lstsq: parameter `driver` should be one of (gels, gelsy, gelsd, gelss), but got {driver}"
+        )
+    vector = A.ndim - 1 == B.ndim and tuple(B.shape) == tuple(A.shape[:-1])
+    right = F.unsqueeze(B, -1) if vector else B
+    found = F._lstsq(A, right, tolerance_of(rcond))
+    empty = wrap(np.zeros(0, np.int64))
+    values = residuals = wrap(np.zeros(0, np.abs(A._array[..., :0]).dtype))
+    m, n = A.shape[-2:]
+    if m > n and driver not in (None, "gelsy"):
+        residuals = (F._matmul(A, found) - right).abs().pow(2).sum(-2)
+    if driver != "gels":
+        ranks = np.linalg.matrix_rank(A._array)
+        empty = wrap(np.asarray(ranks, np.int64))
+    if driver in ("gelsd", "gelss"):
+        values = wrap(np.linalg.svd(A._array, compute_uv=False))
+    return named("linalg_lstsq", F._squeeze_dim(found, -1) if vector else found, residuals, empty, values)
+
+
+@public("tensorsolve", namespace="linalg", out=True)
+def tensorsolve(A: Any, other: Any, dims: Any = None) -> Any:  # noqa: N803
+    """``X`` with ``tensordot(A, X, X.ndim) = other``."""
+    if dims is not None:
+        A = A.movedim(tuple(dims), tuple(range(A.ndim - len(dims), A.ndim)))  # noqa: N806
+    shape = tuple(A.shape[other.ndim :])
+    count = int(np.prod(shape))
+    if count != other.numel():
+        raise RuntimeError(
+            "Expected self to satisfy the requirement prod(self.shape[other.ndim:]) == prod(self.shape[:other.ndim]), "
+            f"but got {count} != {other.numel()}"
+        )
+    return F._solve(A.reshape(other.numel(), count), other.reshape(-1), True).reshape(shape)
