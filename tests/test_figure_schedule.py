@@ -37,8 +37,8 @@ def trained(scale_of_run=lambda run: 1.0, **options):
 
 def column(trace, name, run):
     """One measure of the weight in one run."""
-    shot = trace.graphs[run]
-    return shot.measures[name][shot.name.index("w")]
+    snapshot = trace.graphs[run]
+    return snapshot.measures[name][snapshot.name.index("w")]
 
 
 def test_schedule():
@@ -80,10 +80,14 @@ def test_what_is_taken_when(level):
             assert column(trace, "grad_max", run) == pytest.approx(float(gradient.max()))
 
 
-def _ran(shot, name):
+def _ran(snapshot, name):
     """A measure of the nodes that ran and took or passed on something."""
     other = "out_norm" if name.startswith("out") else "grad_norm"
-    return [value for value, there in zip(shot.measures[name], shot.measures[other], strict=True) if there is not None]
+    return [
+        value
+        for value, there in zip(snapshot.measures[name], snapshot.measures[other], strict=True)
+        if there is not None
+    ]
 
 
 def test_all_figures():

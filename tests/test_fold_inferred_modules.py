@@ -20,14 +20,14 @@ def chain(parameters: list[str], skips: tuple[tuple[int, int], ...] = ()) -> Gra
     edges = [(node, node + 1) for node in range(count - 1)]
     edges += [(count - 1 - late, count - 1 - early) for early, late in skips]
     edges += [(node, count + leaf) for leaf, node in enumerate(users)]
-    shot = snapshot([("Add", "")] * (count + len(users)), edges, leaves=len(users))
-    shot.name[count:] = [name for name in parameters if name]
-    return shot
+    graph = snapshot([("Add", "")] * (count + len(users)), edges, leaves=len(users))
+    graph.name[count:] = [name for name in parameters if name]
+    return graph
 
 
-def paths(shot: GraphSnapshot) -> list[str] | None:
+def paths(graph: GraphSnapshot) -> list[str] | None:
     """The inferred path of every operator, in the order in which they ran."""
-    found = inferred_paths(fold(shot, ("views", "parameters")))
+    found = inferred_paths(fold(graph, ("views", "parameters")))
     return found and found[::-1]
 
 
@@ -55,12 +55,12 @@ def test_other_names_tell_no_module(name: str) -> None:
 
 def test_what_was_recorded_comes_first() -> None:
     """Where a node has a scope or a line of the program, nothing is inferred."""
-    shot = chain(["fc.weight", ""])
-    shot.scope[0] = "net"
-    assert paths(shot) is None
-    shot = chain(["fc.weight", ""])
-    shot.source[0] = SourceLine("train.py", 3, "step")
-    assert paths(shot) is None
+    graph = chain(["fc.weight", ""])
+    graph.scope[0] = "net"
+    assert paths(graph) is None
+    graph = chain(["fc.weight", ""])
+    graph.source[0] = SourceLine("train.py", 3, "step")
+    assert paths(graph) is None
 
 
 def _transformer(torch: Any) -> tuple[Any, Any]:

@@ -54,7 +54,7 @@ def test_full_recording(monkeypatch):
             for _ in range(width):
                 h = h * 2
             h.sum().backward()
-    sizes = [len(shot) for shot in record.snapshots]
+    sizes = [len(snapshot) for snapshot in record.snapshots]
     kept = [event.data["snapshot"] for event in record.events if "snapshot" in event.data]
 
     assert sizes == [3, 4, 5, 9]

@@ -27,7 +27,7 @@ loss.backward()
 def test_measures_of_nodes():
     """Figures of the gradient at each node are those of the gradient itself."""
     recorded, _ = record(STEP, "retrograd", "backward")
-    shot = recorded.snapshots[0]
+    snapshot = recorded.snapshots[0]
     torch = pytest.importorskip("torch")
     x, w, b = (rg.randn(6, 4) for _ in range(3))
     namespace = {}
@@ -36,17 +36,17 @@ def test_measures_of_nodes():
     w.requires_grad_(True)
     b.requires_grad_(True)
     (torch.relu(x @ w + b) ** 2).mean().backward()
-    row = shot.name.index("w")
+    row = snapshot.name.index("w")
     grad = w.grad
 
-    measured = {name: column[row] for name, column in shot.measures.items()}
+    measured = {name: column[row] for name, column in snapshot.measures.items()}
     assert measured["grad_norm"] == pytest.approx(float(grad.norm()), rel=1e-5)
     assert measured["grad_min"] == pytest.approx(float(grad.min()), rel=1e-5)
     assert measured["grad_max"] == pytest.approx(float(grad.max()), rel=1e-5)
     assert measured["grad_mean"] == pytest.approx(float(grad.mean()), rel=1e-4, abs=1e-7)
     assert measured["zero_share"] == pytest.approx(float((grad == 0).float().mean()))
-    assert sorted(shot.measures["order"]) == list(range(len(shot)))
-    assert all(time is not None and time > 0 for time in shot.measures["time_us"])
+    assert sorted(snapshot.measures["order"]) == list(range(len(snapshot)))
+    assert all(time is not None and time > 0 for time in snapshot.measures["time_us"])
 
 
 def test_saved_bytes_count_each_storage_once():
@@ -55,10 +55,10 @@ def test_saved_bytes_count_each_storage_once():
         w = rg.ones(100, requires_grad=True)
         h = rg.exp(w)
         (h * h).sum().backward()
-    shot = recorded.snapshots[0]
+    snapshot = recorded.snapshots[0]
 
-    assert sum(shot.saved_bytes) == 800
-    assert sum(shot.measures["saved_bytes"]) == 400
+    assert sum(snapshot.saved_bytes) == 800
+    assert sum(snapshot.measures["saved_bytes"]) == 400
 
 
 @pytest.mark.parametrize("level", ["graph", "backward", "full"])
@@ -97,13 +97,15 @@ def test_failed_run():
     program = STEP.replace("loss =", "h = torch.exp(x @ w)\ny = h * 2\nh += 1\nloss = y.sum() + h.sum()\n#")
     recorded, error = record(program, "retrograd", "backward")
     end = of_kind(recorded, "backward-end")[0]
-    shot = recorded.snapshots[0]
+    snapshot = recorded.snapshots[0]
 
     assert "modified by an inplace operation" in str(error)
     assert end.data["error_type"] == "RuntimeError"
-    row = [None if number is None else number + shot.first_seq for number in shot.seq].index(end.data["failed_node"])
-    assert shot.op[row] == "ExpBackward0"
-    assert shot.measures["grad_norm"][0] == 1.0
+    row = [None if number is None else number + snapshot.first_seq for number in snapshot.seq].index(
+        end.data["failed_node"]
+    )
+    assert snapshot.op[row] == "ExpBackward0"
+    assert snapshot.measures["grad_norm"][0] == 1.0
 
 
 @pytest.mark.parametrize(

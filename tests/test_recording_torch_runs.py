@@ -43,10 +43,10 @@ def test_measures_against_hooks_of_pytorch():
         loss.backward()
         kept["h"] = h.grad
 
-    (shot,) = recorded_run(run).snapshots
-    rows = {op: row for row, op in enumerate(shot.op)}
+    (snapshot,) = recorded_run(run).snapshots
+    rows = {op: row for row, op in enumerate(snapshot.op)}
     relu, leaf = rows["ReluBackward0"], rows["AccumulateGrad"]
-    measures = shot.measures
+    measures = snapshot.measures
 
     assert set(measures) == set(MEASURES)
     assert measures["grad_norm"][leaf] == pytest.approx(float(w.grad.norm()), rel=1e-6)
@@ -55,7 +55,7 @@ def test_measures_against_hooks_of_pytorch():
     assert measures["grad_mean"][relu] == pytest.approx(float(kept["h"].mean()), rel=1e-5)
     assert measures["out_norm"][rows["MmBackward0"]] == measures["grad_norm"][leaf]
     assert measures["out_zero_share"][relu] > 0
-    assert sorted(measures["order"]) == list(range(len(shot)))
+    assert sorted(measures["order"]) == list(range(len(snapshot)))
     assert all(time > 0 for row, time in enumerate(measures["time_us"]) if row != leaf)
 
 
@@ -73,18 +73,18 @@ def test_nodes_that_only_reshape_have_no_hook():
             kept[name] = tensor
         (flat * flat).sum().backward()
 
-    (shot,) = recorded_run(run).snapshots
-    rows = {op: row for row, op in enumerate(shot.op)}
+    (snapshot,) = recorded_run(run).snapshots
+    rows = {op: row for row, op in enumerate(snapshot.op)}
     for op, name in (("TBackward0", "turned"), ("ExpBackward0", "x")):
         grad, row = kept[name].grad, rows[op]
-        assert shot.measures["grad_norm"][row] == pytest.approx(float(grad.norm()))
-        assert shot.measures["grad_min"][row] == pytest.approx(float(grad.min()))
+        assert snapshot.measures["grad_norm"][row] == pytest.approx(float(grad.norm()))
+        assert snapshot.measures["grad_min"][row] == pytest.approx(float(grad.min()))
     quiet = rows["TBackward0"]
-    assert shot.measures["out_norm"][quiet] == shot.measures["grad_norm"][rows["ExpBackward0"]]
-    assert (shot.measures["time_us"][quiet], shot.measures["started_us"][quiet]) == (None, None)
-    assert sorted(shot.measures["order"]) == list(range(len(shot)))
-    order = shot.measures["order"]
-    assert all(order[start] < order[end] for start, end, _, _ in shot.edges())
+    assert snapshot.measures["out_norm"][quiet] == snapshot.measures["grad_norm"][rows["ExpBackward0"]]
+    assert (snapshot.measures["time_us"][quiet], snapshot.measures["started_us"][quiet]) == (None, None)
+    assert sorted(snapshot.measures["order"]) == list(range(len(snapshot)))
+    order = snapshot.measures["order"]
+    assert all(order[start] < order[end] for start, end, _, _ in snapshot.edges())
 
 
 def test_a_hook_behind_a_view():
@@ -99,11 +99,11 @@ def test_a_hook_behind_a_view():
         h.register_hook(lambda grad: grad * 100)
         (h.t() * torch.ones(2, 3)).sum().backward()
 
-    shots = recorded_run(run, "full").snapshots
-    for shot, changed in zip(shots, (1, 100, 100), strict=True):
-        view = shot.op.index("TBackward0")
-        assert shot.measures["grad_norm"][view] == pytest.approx(math.sqrt(6))
-        assert shot.measures["grad_norm"][view + 1] == pytest.approx(changed * math.sqrt(6))
+    snapshots = recorded_run(run, "full").snapshots
+    for snapshot, changed in zip(snapshots, (1, 100, 100), strict=True):
+        view = snapshot.op.index("TBackward0")
+        assert snapshot.measures["grad_norm"][view] == pytest.approx(math.sqrt(6))
+        assert snapshot.measures["grad_norm"][view + 1] == pytest.approx(changed * math.sqrt(6))
 
 
 def test_a_view_before_what_is_asked_for():
@@ -114,10 +114,10 @@ def test_a_view_before_what_is_asked_for():
         h = x * 2
         torch.autograd.grad((h.t() * torch.ones(2, 3)).sum(), h)
 
-    (shot,) = recorded_run(run).snapshots
-    view = shot.op.index("TBackward0")
-    assert shot.measures["order"][view] is not None
-    assert shot.measures["grad_norm"][view] == pytest.approx(math.sqrt(6))
+    (snapshot,) = recorded_run(run).snapshots
+    view = snapshot.op.index("TBackward0")
+    assert snapshot.measures["order"][view] is not None
+    assert snapshot.measures["grad_norm"][view] == pytest.approx(math.sqrt(6))
 
 
 def test_equal_graphs_are_read_once_and_others_anew():
@@ -128,8 +128,8 @@ def test_equal_graphs_are_read_once_and_others_anew():
             h = torch.ones(size, requires_grad=True) * 1
             torch.add(h * 2, h, alpha=factor).sum().backward()
 
-    shots = recorded_run(run).snapshots
-    norms = [shot.measures["out_norm"][shot.op.index("AddBackward0")] for shot in shots]
+    snapshots = recorded_run(run).snapshots
+    norms = [snapshot.measures["out_norm"][snapshot.op.index("AddBackward0")] for snapshot in snapshots]
     sums = [math.sqrt(size * (1 + factor * factor)) for size, factor in ((3, 1), (3, 1), (3, 5), (4, 5))]
     assert norms == pytest.approx(sums)
 
@@ -142,8 +142,8 @@ def test_results_that_add_up_are_told_apart():
         h = x * 1
         (h * 2 + h * 5).sum().backward()
 
-    (shot,) = recorded_run(run).snapshots
-    norms = [shot.measures["out_norm"][row] for row, op in enumerate(shot.op) if op == "MulBackward0"]
+    (snapshot,) = recorded_run(run).snapshots
+    norms = [snapshot.measures["out_norm"][row] for row, op in enumerate(snapshot.op) if op == "MulBackward0"]
 
     assert sorted(norms) == pytest.approx([2 * math.sqrt(3), 5 * math.sqrt(3), 7 * math.sqrt(3)])
 
@@ -157,12 +157,12 @@ def test_bad_gradients_are_counted():
         y.sum().backward()
 
     recorded = recorded_run(run)
-    (shot,) = recorded.snapshots
-    root = shot.op.index("SqrtBackward0")
+    (snapshot,) = recorded.snapshots
+    root = snapshot.op.index("SqrtBackward0")
     (arrived,) = [event.data for event in recorded.events if event.kind == "accumulate"]
 
-    assert (shot.measures["nan_count"][root], shot.measures["out_nan_count"][root]) == (0, 1)
-    assert shot.measures["out_inf_count"][root] == 1
+    assert (snapshot.measures["nan_count"][root], snapshot.measures["out_nan_count"][root]) == (0, 1)
+    assert snapshot.measures["out_inf_count"][root] == 1
     assert (arrived["grad"]["nan"], arrived["grad"]["first_bad"]) == (1, [0])
 
 
@@ -221,11 +221,11 @@ def test_failed_node():
     x = torch.ones(2, requires_grad=True)
     with recording(level="backward") as recorded, pytest.raises(ValueError, match="broken rule"):
         Failing.apply(x * 1).sum().backward()
-    (shot,) = recorded.snapshots
+    (snapshot,) = recorded.snapshots
     ended = recorded.events[-1].data
-    failed = shot.seq.index(ended["failed_node"] - shot.first_seq)
+    failed = snapshot.seq.index(ended["failed_node"] - snapshot.first_seq)
 
-    assert shot.op[failed] == "FailingBackward"
+    assert snapshot.op[failed] == "FailingBackward"
     assert ended["error_type"] == "ValueError"
 
 

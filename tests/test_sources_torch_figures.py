@@ -116,7 +116,7 @@ def test_every_figure_in_some_runs():
             w.grad = None
             x = w * 2
             (x.clamp(min=0.0) * (math.inf if run == 6 else 3.0)).sum().backward()
-    measures = [shot.measures for shot in recorded.snapshots]
+    measures = [snapshot.measures for snapshot in recorded.snapshots]
     mul = recorded.snapshots[0].op.index("MulBackward0", 2)
     leaves = [event.data["grad"] for event in recorded.events if event.kind == "accumulate"]
 
@@ -183,17 +183,17 @@ def test_results_with_zeros_around_them():
 
     with recording(level="backward") as recorded:
         run()
-    (shot,) = recorded.snapshots
+    (snapshot,) = recorded.snapshots
     found = {
-        op: (shot.measures["out_norm"][row], shot.measures["out_zero_share"][row])
-        for row, op in enumerate(shot.op)
+        op: (snapshot.measures["out_norm"][row], snapshot.measures["out_zero_share"][row])
+        for row, op in enumerate(snapshot.op)
         if op in ("SliceBackward0", "SelectBackward0")
     }
 
     assert found["SliceBackward0"] == pytest.approx((2 * math.sqrt(15), 0.5))
     assert found["SelectBackward0"] == pytest.approx((3 * math.sqrt(6), 0.8))
-    adds = [row for row, shape in enumerate(shot.shape) if shot.op[row] == "AddBackward0" and shape == (6, 5)]
-    assert [shot.measures["out_norm"][row] for row in adds] == pytest.approx([math.sqrt(60)])
+    adds = [row for row, shape in enumerate(snapshot.shape) if snapshot.op[row] == "AddBackward0" and shape == (6, 5)]
+    assert [snapshot.measures["out_norm"][row] for row in adds] == pytest.approx([math.sqrt(60)])
 
 
 def test_figures_that_nobody_reads(monkeypatch):

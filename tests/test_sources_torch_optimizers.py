@@ -130,7 +130,7 @@ def test_steps_that_compute_again_are_seen():
 
     with recording(level="full") as recorded:
         optimizer.step(closure)
-    assert all(marks_of(shot)["CoshBackward0"] == "closure" for shot in recorded.snapshots)
+    assert all(marks_of(snapshot)["CoshBackward0"] == "closure" for snapshot in recorded.snapshots)
 
 
 def test_gradients_set_to_zero_in_place_are_seen():

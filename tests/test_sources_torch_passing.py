@@ -77,16 +77,16 @@ def test_figures_of_every_node(seed):
     with recording(level="backward") as recorded:
         leaves, loss = program(random.Random(seed))
         loss.backward()
-    (shot,) = recorded.snapshots
-    measures = shot.measures
+    (snapshot,) = recorded.snapshots
+    measures = snapshot.measures
 
-    assert shot.op == names
+    assert snapshot.op == names
     assert measures["grad_norm"] == pytest.approx(arrived, rel=1e-4, abs=1e-5)
     found = [0.0 if norm is None else norm for norm in measures["out_norm"]]
     expected = [0.0 if op == "AccumulateGrad" else norm for op, norm in zip(names, passed, strict=True)]
     assert found == pytest.approx(expected, rel=1e-4, abs=1e-5)
-    assert sorted(measures["order"]) == list(range(len(shot)))
-    assert all(measures["order"][start] < measures["order"][end] for start, end, _, _ in shot.edges())
+    assert sorted(measures["order"]) == list(range(len(snapshot)))
+    assert all(measures["order"][start] < measures["order"][end] for start, end, _, _ in snapshot.edges())
     told = {event.data["tensor"]: event.data["grad_norm"] for event in recorded.events if event.kind == "accumulate"}
     norms = [float(leaf.grad.norm()) for leaf in leaves if leaf.grad is not None]
     assert sorted(told.values()) == pytest.approx(sorted(norms), rel=1e-4)
@@ -100,8 +100,8 @@ def test_hooks_of_the_program_between(level):
         h = x * 1
         h.register_hook(lambda gradient: gradient * 10)
         (h.clone() + h.sin().expand(4)).sum().backward()
-    (shot,) = recorded.snapshots
-    norms = dict(zip(shot.op, shot.measures["grad_norm"], strict=True))
+    (snapshot,) = recorded.snapshots
+    norms = dict(zip(snapshot.op, snapshot.measures["grad_norm"], strict=True))
 
     assert norms["AddBackward0"] == norms["CloneBackward0"] == norms["SinBackward0"] == 2
     assert norms["MulBackward0"] == pytest.approx(20 * (1 + math.cos(1)))
@@ -130,10 +130,10 @@ def test_a_long_chain_of_sums():
         for _ in range(40_000):
             h = h + 1
         h.sum().backward()
-    (shot,) = recorded.snapshots
+    (snapshot,) = recorded.snapshots
 
-    assert sorted(shot.measures["order"]) == list(range(40_003))
-    assert set(shot.measures["grad_norm"][1:-1]) == {math.sqrt(2)}
+    assert sorted(snapshot.measures["order"]) == list(range(40_003))
+    assert set(snapshot.measures["grad_norm"][1:-1]) == {math.sqrt(2)}
 
 
 def test_runs_that_share_nodes():
@@ -147,14 +147,14 @@ def test_runs_that_share_nodes():
         torch.autograd.grad((h * 8).sum(), h, retain_graph=True)
         h.grad_fn.register_hook(lambda results, gradients: calls.append(float(gradients[0][0])))
     h.sum().backward()
-    norms = [dict(zip(shot.op, shot.measures["grad_norm"], strict=True)) for shot in recorded.snapshots]
+    norms = [dict(zip(snapshot.op, snapshot.measures["grad_norm"], strict=True)) for snapshot in recorded.snapshots]
 
     sines, exponentials = ([each[op] for each in norms[:3]] for op in ("SinBackward0", "ExpBackward0"))
     assert sines == pytest.approx([factor * math.sqrt(3) for factor in (1, 2, 4)])
     assert exponentials == pytest.approx([factor * math.sqrt(3) * abs(math.cos(math.e)) for factor in (1, 2, 4)])
     assert norms[3]["SinBackward0"] is norms[3]["ExpBackward0"] is None
     assert calls == [1.0]
-    assert all(len(shot.measures["grad_norm"]) == len(shot) for shot in recorded.snapshots)
+    assert all(len(snapshot.measures["grad_norm"]) == len(snapshot) for snapshot in recorded.snapshots)
 
 
 def test_recordings_one_after_another():

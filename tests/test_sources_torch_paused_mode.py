@@ -66,10 +66,10 @@ def lines_of(model, level):
     """Operator, function, line and scope of each node."""
     with recording(level=level) as recorded:
         model(torch.ones(2, 3, 4)).sum().backward()
-    (shot,) = recorded.snapshots
+    (snapshot,) = recorded.snapshots
     return [
         (op, line and (line.line, line.function), scope)
-        for op, line, scope in zip(shot.op, shot.source, shot.scope, strict=True)
+        for op, line, scope in zip(snapshot.op, snapshot.source, snapshot.scope, strict=True)
         if op != "AccumulateGrad"
     ]
 

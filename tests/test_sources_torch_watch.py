@@ -14,7 +14,7 @@ import pytest
 from marked_lines import marks_of
 
 from retrograd.inspect import recording
-from retrograd.inspect.sources.torch_.watch import WATCHER
+from retrograd.inspect.sources.torch_.watcher import WATCHER
 
 torch = pytest.importorskip("torch")
 
@@ -80,10 +80,10 @@ def test_conv_net():
     with recording() as record:
         loss = model(torch.randn(2, 2, 4, 4)).pow(2).mean()  # loss
         loss.backward()
-    (shot,) = record.snapshots
+    (snapshot,) = record.snapshots
 
-    assert shot.root_names == ["loss"]
-    assert {name for name, kind in zip(shot.name, shot.kind, strict=True) if kind == "leaf"} == {
+    assert snapshot.root_names == ["loss"]
+    assert {name for name, kind in zip(snapshot.name, snapshot.kind, strict=True) if kind == "leaf"} == {
         "first.weight",
         "first.bias",
         "second.weight",
@@ -91,12 +91,12 @@ def test_conv_net():
         "head.weight",
         "head.bias",
     }
-    scopes = dict(zip(shot.op, shot.scope, strict=True))
+    scopes = dict(zip(snapshot.op, snapshot.scope, strict=True))
     assert scopes["ReluBackward0"] == "model/relu"
     assert scopes["AddmmBackward0"] == "model/head"
     assert scopes["AddBackward0"] == "model"
     assert scopes["MeanBackward0"] == ""
-    lines = marks_of(shot)
+    lines = marks_of(snapshot)
     assert (lines["AddBackward0"], lines["AddmmBackward0"], lines["PowBackward0"]) == ("residual", "head", "loss")
     assert [event.kind for event in record.events] == ["module", "backward", "backward-end"]
 
@@ -108,12 +108,16 @@ def test_transformer_encoder():
     encoder = torch.nn.TransformerEncoder(layer, 2)
     with recording() as record:
         encoder(torch.randn(2, 3, 8)).sum().backward()
-    (shot,) = record.snapshots
-    leaves = {name: scope for name, scope, kind in zip(shot.name, shot.scope, shot.kind, strict=True) if kind == "leaf"}
+    (snapshot,) = record.snapshots
+    leaves = {
+        name: scope
+        for name, scope, kind in zip(snapshot.name, snapshot.scope, snapshot.kind, strict=True)
+        if kind == "leaf"
+    }
 
     assert leaves == {name: "/".join(["encoder", *name.split(".")[:-1]]) for name, _ in encoder.named_parameters()}
-    assert {"encoder/layers/0/self_attn", "encoder/layers/1/linear1"} <= set(shot.scope)
-    assert all(source for source, kind in zip(shot.source, shot.kind, strict=True) if kind != "leaf")
+    assert {"encoder/layers/0/self_attn", "encoder/layers/1/linear1"} <= set(snapshot.scope)
+    assert all(source for source, kind in zip(snapshot.source, snapshot.kind, strict=True) if kind != "leaf")
 
 
 def test_custom_function_line():
@@ -151,7 +155,7 @@ def test_checkpoint():
         True,
         False,
     ]
-    assert [shot.op[1] for shot in record.snapshots] == ["CheckpointFunctionBackward", "AddmmBackward0"]
+    assert [snapshot.op[1] for snapshot in record.snapshots] == ["CheckpointFunctionBackward", "AddmmBackward0"]
 
 
 def test_failing_backward():

@@ -268,10 +268,10 @@ def test_recorded_sweep_names_the_node_that_failed() -> None:
         with pytest.raises(RuntimeError, match="modified by an inplace operation"):
             z.backward()
     ended = trace.recording.events[-1]
-    shot = trace.recording.snapshots[-1]
-    failed = shot.seq.index(ended.data["failed_node"] - shot.first_seq)
+    snapshot = trace.recording.snapshots[-1]
+    failed = snapshot.seq.index(ended.data["failed_node"] - snapshot.first_seq)
     assert ended.kind == "backward-end"
-    assert shot.op[failed] == "MulBackward0"
+    assert snapshot.op[failed] == "MulBackward0"
     assert [e.kind for e in trace.recording.events].count("accumulate") == (late.grad is not None)
 
 

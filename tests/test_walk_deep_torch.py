@@ -216,14 +216,14 @@ def test_cut_points_bound_every_path():
     for step in range(400):
         h = h.sin() + kept[max(0, step - 7 * (step % 5))]
         kept.append(h)
-    shot = walk(h, find_names=False)
-    cuts = cut_points(shot, 10)
+    snapshot = walk(h, find_names=False)
+    cuts = cut_points(snapshot, 10)
 
-    longest = [0] * len(shot)
-    children: list[list[int]] = [[] for _ in range(len(shot))]
-    for start, end in zip(shot.edge_source, shot.edge_target, strict=True):
+    longest = [0] * len(snapshot)
+    children: list[list[int]] = [[] for _ in range(len(snapshot))]
+    for start, end in zip(snapshot.edge_source, snapshot.edge_target, strict=True):
         children[start].append(end)
-    by_age = sorted(range(len(shot)), key=lambda place: -1 if shot.seq[place] is None else shot.seq[place])
+    by_age = sorted(range(len(snapshot)), key=lambda place: -1 if snapshot.seq[place] is None else snapshot.seq[place])
     for place in by_age:  # children are older than their parents
         if place not in cuts:
             longest[place] = 1 + max((longest[child] for child in children[place]), default=0)

@@ -45,23 +45,25 @@ def test_columns_agree_with_the_engine():
         order += [child for child in dict.fromkeys(c for c, _ in node.next_functions if c) if child not in order]
     place = {node: number for number, node in enumerate(order)}
 
-    shot = walk(loss)
+    snapshot = walk(loss)
 
-    assert shot.engine == "retrograd"
-    assert shot.op == [node.name().rpartition("::")[2] for node in order]
-    assert shot.shape == [tuple(node._input_metadata[0].shape) for node in order]
-    assert set(shot.dtype) == {"float32"}
-    assert [number for number in shot.seq if number is not None] == [
+    assert snapshot.engine == "retrograd"
+    assert snapshot.op == [node.name().rpartition("::")[2] for node in order]
+    assert snapshot.shape == [tuple(node._input_metadata[0].shape) for node in order]
+    assert set(snapshot.dtype) == {"float32"}
+    assert [number for number in snapshot.seq if number is not None] == [
         node._sequence_nr() for node in order if not hasattr(node, "variable")
     ]
-    edges = zip(shot.edge_source, shot.edge_input_nr, shot.edge_target, shot.edge_output_nr, strict=True)
+    edges = zip(
+        snapshot.edge_source, snapshot.edge_input_nr, snapshot.edge_target, snapshot.edge_output_nr, strict=True
+    )
     assert list(edges) == [
         (place[node], slot, place[child], number)
         for node in order
         for slot, (child, number) in enumerate(node.next_functions)
         if child is not None
     ]
-    kinds = dict(zip(shot.op, shot.kind, strict=True))
+    kinds = dict(zip(snapshot.op, snapshot.kind, strict=True))
     assert (kinds["TwiceBackward"], kinds["CopySlices"], kinds["AccumulateGrad"]) == ("function", "copy", "leaf")
 
 
@@ -133,7 +135,7 @@ def test_two_engines_at_once():
     with recording() as record:
         ours.sum().backward()
         theirs.sum().backward()
-    assert [shot.engine for shot in record.snapshots] == ["retrograd", "torch"]
+    assert [snapshot.engine for snapshot in record.snapshots] == ["retrograd", "torch"]
     assert record.engine == "retrograd+torch"
 
 

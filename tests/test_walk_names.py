@@ -17,9 +17,9 @@ from retrograd.inspect.program.names import parameter_names
 GLOBAL_WEIGHT = rg.ones(1, requires_grad=True)
 
 
-def leaf_names(shot):
+def leaf_names(snapshot):
     """Names of the leaves of a graph."""
-    return {name for name, kind in zip(shot.name, shot.kind, strict=True) if kind == "leaf"}
+    return {name for name, kind in zip(snapshot.name, snapshot.kind, strict=True) if kind == "leaf"}
 
 
 def leaf():
@@ -129,9 +129,9 @@ def test_hostile_program():
             raise RuntimeError("not initialised")
 
     hostile, module = Hostile(w=leaf()), Module()
-    shot = walk(hostile["w"] * 2)
+    snapshot = walk(hostile["w"] * 2)
 
-    assert leaf_names(shot) == {'hostile["w"]'}
+    assert leaf_names(snapshot) == {'hostile["w"]'}
     assert module is not None
 
 
@@ -186,10 +186,10 @@ def test_roots_and_intermediates(name):
     y = x * 2
     loss = y.exp()
 
-    shot = walk(loss)
+    snapshot = walk(loss)
 
-    assert shot.root_names == ["loss"]
-    assert name in shot.name
+    assert snapshot.root_names == ["loss"]
+    assert name in snapshot.name
 
 
 def test_made_up_variables_are_no_names():

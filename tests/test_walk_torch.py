@@ -80,22 +80,24 @@ def loss(request):
 
 def test_columns_agree_with_torch(loss):
     """Every column and every edge is what PyTorch itself says of the nodes, in breadth-first order."""
-    shot = walk(loss)
+    snapshot = walk(loss)
     order = breadth_first(loss.grad_fn)
     place = {node: number for number, node in enumerate(order)}
 
-    assert shot.engine == "torch"
-    assert shot.op == [node.name().rpartition("::")[2] for node in order]
-    assert shot.shape == [tuple(node._input_metadata[0].shape) for node in order]
-    assert shot.dtype == [str(node._input_metadata[0].dtype).removeprefix("torch.") for node in order]
-    assert shot.seq == [None if hasattr(node, "variable") else node._sequence_nr() for node in order]
-    assert list(zip(shot.edge_source, shot.edge_input_nr, shot.edge_target, shot.edge_output_nr, strict=True)) == [
+    assert snapshot.engine == "torch"
+    assert snapshot.op == [node.name().rpartition("::")[2] for node in order]
+    assert snapshot.shape == [tuple(node._input_metadata[0].shape) for node in order]
+    assert snapshot.dtype == [str(node._input_metadata[0].dtype).removeprefix("torch.") for node in order]
+    assert snapshot.seq == [None if hasattr(node, "variable") else node._sequence_nr() for node in order]
+    assert list(
+        zip(snapshot.edge_source, snapshot.edge_input_nr, snapshot.edge_target, snapshot.edge_output_nr, strict=True)
+    ) == [
         (place[node], slot, place[child], number)
         for node in order
         for slot, (child, number) in enumerate(node.next_functions)
         if child is not None
     ]
-    assert shot.roots == [0]
+    assert snapshot.roots == [0]
 
 
 def test_kinds():
@@ -104,9 +106,9 @@ def test_kinds():
     y = Double.apply(x).clone()
     y[0] = 0
 
-    shot = walk(y.sum())
+    snapshot = walk(y.sum())
 
-    assert dict(zip(shot.op, shot.kind, strict=True)) == {
+    assert dict(zip(snapshot.op, snapshot.kind, strict=True)) == {
         "SumBackward0": "op",
         "CopySlices": "copy",
         "CloneBackward0": "op",
@@ -119,9 +121,9 @@ def test_parallel_edges_stay():
     """x * x has two edges to the same leaf, at positions 0 and 1."""
     x = torch.ones(3, requires_grad=True)
 
-    shot = walk(x * x)
+    snapshot = walk(x * x)
 
-    assert (shot.edge_target, shot.edge_input_nr) == ([1, 1], [0, 1])
+    assert (snapshot.edge_target, snapshot.edge_input_nr) == ([1, 1], [0, 1])
 
 
 def test_roots_of_all_kinds():
@@ -143,9 +145,14 @@ def test_leaf_as_root():
     """A leaf that requires gradients is a graph of one node."""
     weight = torch.ones(2, 3, requires_grad=True)
 
-    shot = walk(weight)
+    snapshot = walk(weight)
 
-    assert (shot.op, shot.kind, shot.shape, shot.name) == (["AccumulateGrad"], ["leaf"], [(2, 3)], ["weight"])
+    assert (snapshot.op, snapshot.kind, snapshot.shape, snapshot.name) == (
+        ["AccumulateGrad"],
+        ["leaf"],
+        [(2, 3)],
+        ["weight"],
+    )
 
 
 def test_freed_graph():
@@ -195,12 +202,12 @@ def test_nothing_is_kept():
     watched = [weakref.ref(tensor) for tensor in (x, y, loss)]
     gc.disable()
     try:
-        shot = walk(loss)
+        snapshot = walk(loss)
         del x, y, loss
         assert [ref() for ref in watched] == [None, None, None]
     finally:
         gc.enable()
-    assert shot.name == ["loss", "y", "x"]
+    assert snapshot.name == ["loss", "y", "x"]
 
 
 def test_double_backward_graph():
@@ -208,10 +215,10 @@ def test_double_backward_graph():
     x = torch.ones(3, requires_grad=True)
     (grad,) = torch.autograd.grad(x.sin().sum(), x, create_graph=True)
 
-    shot = walk(grad)
+    snapshot = walk(grad)
 
-    assert shot.op[0] == "MulBackward0"
-    assert "CosBackward0" in shot.op
+    assert snapshot.op[0] == "MulBackward0"
+    assert "CosBackward0" in snapshot.op
 
 
 def test_user_modes_see_nothing():
@@ -234,10 +241,10 @@ def test_user_modes_see_nothing():
     weight = torch.ones(3, requires_grad=True)
     loss = (weight * 2).sum()
     with Functions(), Dispatch():
-        shot = walk(loss)
+        snapshot = walk(loss)
 
     assert seen == []
-    assert shot.name == ["loss", None, "weight"]
+    assert snapshot.name == ["loss", None, "weight"]
 
 
 def test_nested_tensor_has_no_shape():
@@ -245,9 +252,9 @@ def test_nested_tensor_has_no_shape():
     parts = [torch.ones(2), torch.ones(3)]
     nested = torch.nested.nested_tensor(parts, layout=torch.jagged, requires_grad=True)
 
-    shot = walk(nested * 2)
+    snapshot = walk(nested * 2)
 
-    assert shot.shape == [None, None]
+    assert snapshot.shape == [None, None]
 
 
 def test_checkpointed_stretch():

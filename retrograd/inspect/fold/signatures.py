@@ -46,18 +46,18 @@ class Signatures:
 
     def _atoms(self) -> list[int]:
         """A number per atom for all that its card shows but names: equal for equal operators."""
-        folded, shot = self._folded, self._folded.original
+        folded, snapshot = self._folded, self._folded.original
         degrees = np.diff(self._starts).tolist()
         rows = folded.rows
         return [
             self._number(
                 (
-                    shot.op[node],
-                    shot.kind[node],
-                    shot.shape[node],
-                    shot.dtype[node],
+                    snapshot.op[node],
+                    snapshot.kind[node],
+                    snapshot.shape[node],
+                    snapshot.dtype[node],
                     degrees[atom],
-                    tuple(shot.shape[leaf] for leaf in rows[atom]) if atom in rows else (),
+                    tuple(snapshot.shape[leaf] for leaf in rows[atom]) if atom in rows else (),
                 )
             )
             for atom, node in enumerate(folded.heads)

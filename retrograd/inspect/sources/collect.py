@@ -27,7 +27,7 @@ _lasting: dict[type, tuple[str, str]] = {}
 class Collected(NamedTuple):
     """What a walk gives: the snapshot, the nodes in its order, and the tensor of each leaf by its place."""
 
-    shot: GraphSnapshot
+    snapshot: GraphSnapshot
     order: list[Node]
     leaves: dict[int, Any]
 
@@ -42,24 +42,26 @@ def collect(roots: Sequence[Node], facts: Facts) -> Collected:
         places.setdefault(root, len(places))
     order = list(places)
     leaves: dict[int, Any] = {}
-    shot = GraphSnapshot(engine=facts.engine, roots=[places[root] for root in roots])
+    snapshot = GraphSnapshot(engine=facts.engine, roots=[places[root] for root in roots])
     with collector_paused(), progress("walking the graph"):
-        _walk(order, places, leaves, shot, facts)
-    shot.seq = [None if (number := node._sequence_nr()) == LEAF_NUMBER else number for node in order]
-    shot.saved_bytes = facts.saved_bytes(order)
-    return Collected(shot, order, leaves)
+        _walk(order, places, leaves, snapshot, facts)
+    snapshot.seq = [None if (number := node._sequence_nr()) == LEAF_NUMBER else number for node in order]
+    snapshot.saved_bytes = facts.saved_bytes(order)
+    return Collected(snapshot, order, leaves)
 
 
-def _walk(order: list[Node], index: dict[Node, int], leaves: dict[int, Any], shot: GraphSnapshot, facts: Facts) -> None:
+def _walk(
+    order: list[Node], index: dict[Node, int], leaves: dict[int, Any], snapshot: GraphSnapshot, facts: Facts
+) -> None:
     """Extend ``order`` by everything reachable and fill the columns that the nodes themselves tell.
 
     This loop is most of what a walk costs, and reads accordingly.
     """
     types: dict[type, tuple[str, str]] = {}  # of this walk only: a user's Function classes may be made anew each step
-    op, kind, shape, dtype = shot.op.append, shot.kind.append, shot.shape.append, shot.dtype.append
+    op, kind, shape, dtype = snapshot.op.append, snapshot.kind.append, snapshot.shape.append, snapshot.dtype.append
     enqueue, place_of = order.append, index.setdefault
-    source, target = shot.edge_source.append, shot.edge_target.append
-    input_nr, output_nr = shot.edge_input_nr.append, shot.edge_output_nr.append
+    source, target = snapshot.edge_source.append, snapshot.edge_target.append
+    input_nr, output_nr = snapshot.edge_input_nr.append, snapshot.edge_output_nr.append
     shapes: dict[tuple[int, ...], tuple[int, ...]] = {}  # equal ones are one object
     plain = facts.plain_tensors
     here, count = 0, len(order)

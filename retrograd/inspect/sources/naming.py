@@ -14,12 +14,12 @@ from ..snapshot import GraphSnapshot
 from .base import Node, Origins
 
 
-def add_origins(shot: GraphSnapshot, origins: Origins | None) -> None:
+def add_origins(snapshot: GraphSnapshot, origins: Origins | None) -> None:
     """Fill in source lines and scopes, empty ones without a watch."""
     if origins is None:
-        shot.source, shot.scope = [None] * len(shot), [""] * len(shot)
+        snapshot.source, snapshot.scope = [None] * len(snapshot), [""] * len(snapshot)
     else:
-        shot.source, shot.scope = origins.find(shot.seq)
+        snapshot.source, snapshot.scope = origins.find(snapshot.seq)
 
 
 class NameMemory:
@@ -89,20 +89,20 @@ class Naming:
         self._frame = frame
         self._given = {id(tensor): name for name, tensor in params.items()} if params else {}
 
-    def add_to(self, shot: GraphSnapshot, order: list[Node], leaves: dict[int, Any]) -> None:
+    def add_to(self, snapshot: GraphSnapshot, order: list[Node], leaves: dict[int, Any]) -> None:
         """Fill in the names of leaves, roots and intermediate results, and the scope of watched parameters."""
-        shot.name = [None] * len(order)
-        shot.root_names = [None] * len(shot.roots)
+        snapshot.name = [None] * len(order)
+        snapshot.root_names = [None] * len(snapshot.roots)
         names = self._given
         if self._frame is not None:
             found, parameters = self._search(leaves)
             names = {**found.variables, **{key: name.name for key, name in parameters.items()}, **names}
-            _name_intermediates(shot, order, found.tensors)
-            self._name_roots(shot, found)
+            _name_intermediates(snapshot, order, found.tensors)
+            self._name_roots(snapshot, found)
             if self.modules:  # else operators have no scope, and a leaf would stand in one alone
-                self._place(shot, leaves, parameters)
+                self._place(snapshot, leaves, parameters)
         for place, leaf in leaves.items():
-            shot.name[place] = names.get(id(leaf))
+            snapshot.name[place] = names.get(id(leaf))
 
     def _search(self, leaves: dict[int, Any]) -> tuple[Found, dict[int, ParameterName]]:
         """Look for leaves in modules and variables, and for roots among the variables themselves."""
@@ -130,19 +130,19 @@ class Naming:
         """Whether a variable holds a tensor."""
         return issubclass(type(value), self._type)
 
-    def _name_roots(self, shot: GraphSnapshot, found: Found) -> None:
+    def _name_roots(self, snapshot: GraphSnapshot, found: Found) -> None:
         """Name roots after the variable that holds the tensor, or whose node it is."""
-        for number, (place, root) in enumerate(zip(shot.roots, self._roots, strict=True)):
-            shot.root_names[number] = found.variables.get(id(root)) or shot.name[place]
+        for number, (place, root) in enumerate(zip(snapshot.roots, self._roots, strict=True)):
+            snapshot.root_names[number] = found.variables.get(id(root)) or snapshot.name[place]
 
-    def _place(self, shot: GraphSnapshot, leaves: dict[int, Any], parameters: dict[int, ParameterName]) -> None:
+    def _place(self, snapshot: GraphSnapshot, leaves: dict[int, Any], parameters: dict[int, ParameterName]) -> None:
         """Put parameters into the scope of the module that holds them."""
         for place, leaf in leaves.items():
             if id(leaf) in parameters:
-                shot.scope[place] = parameters[id(leaf)].scope
+                snapshot.scope[place] = parameters[id(leaf)].scope
 
 
-def _name_intermediates(shot: GraphSnapshot, order: list[Node], tensors: list[tuple[str, Any]]) -> None:
+def _name_intermediates(snapshot: GraphSnapshot, order: list[Node], tensors: list[tuple[str, Any]]) -> None:
     """Name the nodes whose first output is a variable of the user.
 
     Asking a view that was written to for its ``grad_fn`` would make the engine build a node there and then, so
@@ -156,5 +156,10 @@ def _name_intermediates(shot: GraphSnapshot, order: list[Node], tensors: list[tu
             continue
         node = tensor.grad_fn
         place = None if node is None else places.get(node)
-        if place is not None and shot.name[place] is None and shot.kind[place] != "leaf" and not tensor.output_nr:
-            shot.name[place] = name
+        if (
+            place is not None
+            and snapshot.name[place] is None
+            and snapshot.kind[place] != "leaf"
+            and not tensor.output_nr
+        ):
+            snapshot.name[place] = name

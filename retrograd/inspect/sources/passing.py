@@ -66,22 +66,22 @@ class Passing(NamedTuple):
     """Pairs of rows of which the first one's number is the higher one, so that it runs before the second."""
 
 
-def passing(order: list[Node], shot: GraphSnapshot, loud: Collection[int]) -> Passing:
+def passing(order: list[Node], snapshot: GraphSnapshot, loud: Collection[int]) -> Passing:
     """Read a graph; in ``loud`` are the rows at which the program itself may change what arrives."""
-    return _Reader(order, shot, loud).read()
+    return _Reader(order, snapshot, loud).read()
 
 
 class _Reader:
     """Reads one graph."""
 
-    def __init__(self, order: list[Node], shot: GraphSnapshot, loud: Collection[int]) -> None:
-        self._shot, self._loud = shot, loud
-        self._arriving = np.bincount([*shot.edge_target, *shot.roots], minlength=len(shot)).tolist()
-        self._out: list[list[tuple[int, int, int]]] = [[] for _ in shot.op]
+    def __init__(self, order: list[Node], snapshot: GraphSnapshot, loud: Collection[int]) -> None:
+        self._snapshot, self._loud = snapshot, loud
+        self._arriving = np.bincount([*snapshot.edge_target, *snapshot.roots], minlength=len(snapshot)).tolist()
+        self._out: list[list[tuple[int, int, int]]] = [[] for _ in snapshot.op]
         """For each row the edges that leave it: target, number of the input there, position."""
-        for start, end, position, number in shot.edges():
+        for start, end, position, number in snapshot.edges():
             self._out[start].append((end, number, position))
-        adding = [row for row, op in enumerate(shot.op) if op in _ADDING]
+        adding = [row for row, op in enumerate(snapshot.op) if op in _ADDING]
         self._factors = {row: getattr(order[row], "_saved_alpha", None) for row in adding}
         self._behind: dict[int, int] = {}
         """Row of a node without a hook -> the row behind it that gets what it passes on."""
@@ -91,7 +91,9 @@ class _Reader:
 
     def read(self) -> Passing:
         """Return what is known."""
-        for row in reversed(range(len(self._shot))):  # a row that only one edge leads to comes after that edge's source
+        for row in reversed(
+            range(len(self._snapshot))
+        ):  # a row that only one edge leads to comes after that edge's source
             self._judge(row)
         ends = self._ends
         chains: dict[int, list[int]] = {}
@@ -102,22 +104,24 @@ class _Reader:
         factors = list(self._factors.items())
         following = self._following(before)
         itself = (measured_by == np.arange(len(measured_by))).tolist()
-        entries = [math.prod(shape or ()) if mine else 0 for shape, mine in zip(self._shot.shape, itself, strict=True)]
+        entries = [
+            math.prod(shape or ()) if mine else 0 for shape, mine in zip(self._snapshot.shape, itself, strict=True)
+        ]
         return Passing(
             frozenset(ends), before, measured_by, entries, ways, around, looked_at, following, factors, self._sooner
         )
 
     def _judge(self, row: int) -> None:
         """Find out whether a node needs no hook: it passes on what it gets, and that is looked at behind it."""
-        shot, out = self._shot, self._out[row]
+        snapshot, out = self._snapshot, self._out[row]
         if len(out) == 1:
             end, number, position = out[0]
-            alike = shot.op[row] in _RESHAPING or (shot.op[row] in _IDENTICAL and self._as_many(row, end))
+            alike = snapshot.op[row] in _RESHAPING or (snapshot.op[row] in _IDENTICAL and self._as_many(row, end))
             if (alike or self._same(row, end, position)) and self._alone(row, end, number):
                 self._pass(row, end)
-        elif len(out) == 2 and shot.op[row] in _ADDING:
+        elif len(out) == 2 and snapshot.op[row] in _ADDING:
             (end, number, position), other = sorted(out, key=lambda edge: self._rank(edge[0]), reverse=True)
-            goes_on = shot.kind[end] == "op" and self._same(row, end, position) and self._alone(row, end, number)
+            goes_on = snapshot.kind[end] == "op" and self._same(row, end, position) and self._alone(row, end, number)
             if goes_on and self._is_known(row, *other):
                 self._pass_first(row, end, other[0])
 
@@ -130,7 +134,7 @@ class _Reader:
         last = self._ends.get(end, end)
         if self._rank(other) < min(self._rank(end), self._rank(last)):
             self._pass(row, end)
-            self._sooner += [(one, other) for one in {end, last} if self._shot.kind[one] != "leaf"]
+            self._sooner += [(one, other) for one in {end, last} if self._snapshot.kind[one] != "leaf"]
 
     def _is_known(self, start: int, end: int, number: int, position: int) -> bool:
         """Whether it is known what goes over an edge although its node has no hook."""
@@ -138,22 +142,22 @@ class _Reader:
 
     def _rank(self, row: int) -> float:
         """Return what PyTorch runs nodes that are ready by, the highest first."""
-        number = self._shot.seq[row]
+        number = self._snapshot.seq[row]
         return math.inf if number is None else number
 
     def _alone(self, start: int, end: int, number: int) -> bool:
         """Whether nothing else arrives behind an edge, of the same dtype, and nothing of the program comes between."""
-        dtype = self._shot.dtype
+        dtype = self._snapshot.dtype
         return not number and self._arriving[end] == 1 and end not in self._loud and dtype[start] == dtype[end]
 
     def _as_many(self, start: int, end: int) -> bool:
         """Whether as many entries go in as come out."""
-        got, given = self._shot.shape[start], self._shot.shape[end]
+        got, given = self._snapshot.shape[start], self._snapshot.shape[end]
         return got is not None and given is not None and math.prod(got) == math.prod(given)
 
     def _same(self, start: int, end: int, position: int) -> bool:
         """Whether a sum or difference passes on what it gets."""
-        op, shape = self._shot.op[start], self._shot.shape
+        op, shape = self._snapshot.op[start], self._snapshot.shape
         if shape[start] is None or shape[start] != shape[end]:
             return False
         if op in _ADDING:
@@ -162,17 +166,17 @@ class _Reader:
 
     def _edges(self, ends: dict[int, int]) -> tuple[Array, Array, Array, dict[int, list[tuple[int, int]]]]:
         """Say how it is known what arrives at rows and what goes over edges."""
-        shot = self._shot
-        measured_by = np.arange(len(shot))
-        ways, around = np.zeros(shot.edge_count, np.int8), np.zeros(shot.edge_count)
+        snapshot = self._snapshot
+        measured_by = np.arange(len(snapshot))
+        ways, around = np.zeros(snapshot.edge_count, np.int8), np.zeros(snapshot.edge_count)
         looked_at: dict[int, list[tuple[int, int]]] = {}
-        for edge, (start, end, position, number) in enumerate(shot.edges()):
+        for edge, (start, end, position, number) in enumerate(snapshot.edges()):
             if not number and self._arriving[end] == 1:
                 if self._behind.get(start) != end and self._same(start, end, position) and self._alone(start, end, 0):
                     measured_by[end] = start
             elif not number and self._passes_on(start, end, position):
                 ways[edge] = BY_SOURCE
-                around[edge] = math.prod(shot.shape[end] or ()) - math.prod(shot.shape[start] or ())
+                around[edge] = math.prod(snapshot.shape[end] or ()) - math.prod(snapshot.shape[start] or ())
             else:
                 ways[edge] = LOOKED_AT
                 looked_at.setdefault(start, []).append((position, edge))
@@ -183,8 +187,8 @@ class _Reader:
 
     def _passes_on(self, start: int, end: int, position: int) -> bool:
         """Whether a node passes on what it gets, perhaps with zeros around it."""
-        op, got, given = self._shot.op[start], self._shot.shape[start], self._shot.shape[end]
-        if got is None or given is None or self._shot.dtype[start] != self._shot.dtype[end]:
+        op, got, given = self._snapshot.op[start], self._snapshot.shape[start], self._snapshot.shape[end]
+        if got is None or given is None or self._snapshot.dtype[start] != self._snapshot.dtype[end]:
             return False
         if op in _PADDING:
             return math.prod(given) >= math.prod(got)
@@ -192,9 +196,9 @@ class _Reader:
 
     def _following(self, before: dict[int, tuple[int, ...]]) -> dict[int, int]:
         """Return the leaves that run as soon as a node with a hook has run."""
-        source = {end: start for start, end, _, _ in self._shot.edges() if self._arriving[end] == 1}
+        source = {end: start for start, end, _, _ in self._snapshot.edges() if self._arriving[end] == 1}
         found: dict[int, int] = {}
-        for row, kind in enumerate(self._shot.kind):
+        for row, kind in enumerate(self._snapshot.kind):
             first = before.get(row, (row,))[0]
             if kind == "leaf" and row not in self._loud and first in source and source[first] not in self._behind:
                 found[row] = source[first]
@@ -218,13 +222,13 @@ class LatestPassings:
         self._known: list[_Known] = []
         """The latest first."""
 
-    def read(self, order: list[Node], shot: GraphSnapshot, loud: Collection[int]) -> Passing:
+    def read(self, order: list[Node], snapshot: GraphSnapshot, loud: Collection[int]) -> Passing:
         """Return what ``passing`` does."""
-        columns = [loud, *(getattr(shot, name) for name in self._READ)]
+        columns = [loud, *(getattr(snapshot, name) for name in self._READ)]
         for known in self._known:
-            if _are_equal(columns, known.columns) and _holds(known.found, order, shot):
+            if _are_equal(columns, known.columns) and _holds(known.found, order, snapshot):
                 return known.found
-        found = passing(order, shot, loud)
+        found = passing(order, snapshot, loud)
         self._known = latest_first(_Known(columns, found), self._known, lambda known: len(known.found.entries))
         return found
 
@@ -245,9 +249,9 @@ def _are_equal(columns: list[Any], known: list[Any]) -> bool:
     return all(mine is other or mine == other for mine, other in zip(columns, known, strict=True))
 
 
-def _holds(found: Passing, order: list[Node], shot: GraphSnapshot) -> bool:
+def _holds(found: Passing, order: list[Node], snapshot: GraphSnapshot) -> bool:
     """Whether sums have the factors, and nodes the order, that they had."""
     if any(getattr(order[row], "_saved_alpha", None) != factor for row, factor in found.factors):
         return False
-    seq = shot.seq
+    seq = snapshot.seq
     return all(seq[first] > (seq[second] or 0) for first, second in found.sooner)  # type: ignore[operator]

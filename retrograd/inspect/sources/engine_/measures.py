@@ -55,10 +55,10 @@ class Measures:
     """What is known of the nodes of one run, by row of its snapshot."""
 
     def __init__(
-        self, shot: GraphSnapshot, order: list[Node], saved: list[float | None], thread: int, *, whole: bool
+        self, snapshot: GraphSnapshot, order: list[Node], saved: list[float | None], thread: int, *, whole: bool
     ) -> None:
         """``saved`` are the bytes that each node keeps; ``whole``: every figure is taken."""
-        self._shot = shot
+        self._snapshot = snapshot
         self._whole = whole
         self._rows = {id(node): row for row, node in enumerate(order)}
         self._ran: list[Ran] = []
@@ -68,7 +68,7 @@ class Measures:
         """Figures by id of the array, of which many nodes take and pass on the same."""
         self._columns = partial(_columns, self._ran, len(order), thread, perf_counter_ns(), saved)
         # In the snapshot from the beginning: a hang is explained from a file that is saved while nodes run.
-        shot.measure_later(self._columns, lasting=False)
+        snapshot.measure_later(self._columns, lasting=False)
 
     def figures(self, gradient: Any) -> Figures | None:
         """Figures of a gradient, worked out once for the node that makes it and those that take it or pass it on.
@@ -155,9 +155,9 @@ class Measures:
 
     def finish(self, begin: int, *, failed: bool) -> dict[str, Any]:
         """Settle the measures; returns what the event of the run's end is to say, nodes counted from ``begin``."""
-        self._shot.measure_later(self._columns, lasting=True)
+        self._snapshot.measure_later(self._columns, lasting=True)
         if len(self._rows) > _MANY:
-            _ = self._shot.measures
+            _ = self._snapshot.measures
         data: dict[str, Any] = {"nodes": len(self._ran)}
         if failed and self._running and not self._running[-1][0].accumulates:
             data["failed_node"] = self._running[-1][0]._sequence_nr() - begin

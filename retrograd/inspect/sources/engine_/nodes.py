@@ -26,7 +26,7 @@ class Nodes(Observer):
         """A run is about to start over these nodes."""
         whole = self.watching.sink.figures.takes_all(run.number)
         saved, thread = walked.saved_once, self.watching.thread()
-        run.measures = Measures(walked.shot, walked.order, saved, thread, whole=whole)
+        run.measures = Measures(walked.snapshot, walked.order, saved, thread, whole=whole)
 
     # These two are called most often of all, and guard themselves: on a thread that is not watched there is no run.
     def node_began(self, node: Node, grads: list[Any]) -> None:

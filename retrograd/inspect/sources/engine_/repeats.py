@@ -54,7 +54,7 @@ class _Seen(NamedTuple):
     leaves: dict[int, weakref.ref[Any]]
     """By place."""
     place: list[tuple[CodeType, int]]
-    shot: GraphSnapshot
+    snapshot: GraphSnapshot
 
 
 def outline_of(roots: list[Node]) -> Outline | None:
@@ -99,37 +99,37 @@ class Repeats:
         for row, reference in seen.leaves.items():
             if reference() is not order[row].variable:
                 return None
-        shot, facts = GraphSnapshot(**dict(zip(_SAME, _read_same(seen.shot), strict=True))), Facts()
+        snapshot, facts = GraphSnapshot(**dict(zip(_SAME, _read_same(seen.snapshot), strict=True))), Facts()
         numbers = _numbers(order)
-        shot.first_seq = first = min([number for number in numbers if number is not None], default=0)
-        shot.seq = [None if number is None else number - first for number in numbers]
-        if shot.seq == seen.shot.seq:
-            shot.seq = seen.shot.seq
-        if not self._made_alike(shot, numbers, origins):
+        snapshot.first_seq = first = min([number for number in numbers if number is not None], default=0)
+        snapshot.seq = [None if number is None else number - first for number in numbers]
+        if snapshot.seq == seen.snapshot.seq:
+            snapshot.seq = seen.snapshot.seq
+        if not self._made_alike(snapshot, numbers, origins):
             return None
-        shot.saved_bytes = facts.saved_bytes(order)
-        return Walked(shot, order, facts.saved_once, repeated=True)
+        snapshot.saved_bytes = facts.saved_bytes(order)
+        return Walked(snapshot, order, facts.saved_once, repeated=True)
 
-    def _made_alike(self, shot: GraphSnapshot, numbers: list[int | None], origins: Origins | None) -> bool:
-        """Whether lines and scopes of nodes are those of the latest snapshot, which ``shot`` then shares."""
+    def _made_alike(self, snapshot: GraphSnapshot, numbers: list[int | None], origins: Origins | None) -> bool:
+        """Whether lines and scopes of nodes are those of the latest snapshot, which ``snapshot`` then shares."""
         seen = self._seen
         assert seen is not None
         pattern = _pattern(numbers, origins)
-        if pattern is None or pattern != self._pattern or shot.seq is not seen.shot.seq:
+        if pattern is None or pattern != self._pattern or snapshot.seq is not seen.snapshot.seq:
             source, scope = ([], []) if origins is None else origins.find(numbers)
-            if origins is not None and (source != seen.shot.source or scope != seen.shot.scope):
+            if origins is not None and (source != seen.snapshot.source or scope != seen.snapshot.scope):
                 return False
             self._pattern = pattern
         return True
 
     def learn(self, outline: Outline | None, frame: FrameType | None, walked: Walked) -> None:
         """Remember a snapshot, unless leaves in it have no name: these are looked for again."""
-        shot = walked.shot
-        rows = [row for row, kind in enumerate(shot.kind) if kind == "leaf"]
+        snapshot = walked.snapshot
+        rows = [row for row, kind in enumerate(snapshot.kind) if kind == "leaf"]
         self._seen = self._pattern = None
-        if outline is not None and all(shot.name[row] for row in rows):
+        if outline is not None and all(snapshot.name[row] for row in rows):
             leaves = {row: weakref.ref(walked.order[row].variable) for row in rows}
-            self._seen = _Seen(outline.parts, leaves, stack_position(frame), shot)
+            self._seen = _Seen(outline.parts, leaves, stack_position(frame), snapshot)
 
 
 _SAME = (

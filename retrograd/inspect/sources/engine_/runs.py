@@ -68,33 +68,33 @@ class Runs(Observer):
             event.data |= call.data
             call.event = event
         event.data["thread"] = watching.thread()
-        shot = None
+        snapshot = None
         if watching.here.runs:
             event.data["nested"] = True
         else:
             try:
-                shot = self._graph(run, roots, frame)
+                snapshot = self._graph(run, roots, frame)
             except Exception as failure:
                 event.data["problem"] = f"{type(failure).__name__}: {failure}"
         if self.look is not None:
             self.look(frame)
         watching.here.runs.append(run)
-        watching.send(event, shot)
+        watching.send(event, snapshot)
         run.began = time.perf_counter()
 
     def _graph(self, run: Run, roots: list[tuple[Node, int]], frame: FrameType | None) -> GraphSnapshot:
         walked = self._take_snapshot([node for node, _ in roots], frame)
-        shot = walked.shot
-        shot.first_seq -= self.watching.begin
+        snapshot = walked.snapshot
+        snapshot.first_seq -= self.watching.begin
         if self.watching.wants("backward") and not walked.repeated:
-            self._name_leaves(shot, walked.order)
+            self._name_leaves(snapshot, walked.order)
         if self.prepare is not None:
             self.prepare(run, walked)
-        return shot
+        return snapshot
 
-    def _name_leaves(self, shot: GraphSnapshot, order: list[Node]) -> None:
+    def _name_leaves(self, snapshot: GraphSnapshot, order: list[Node]) -> None:
         """Give leaves the names that they have in the graph, which are those of the whole program."""
-        for kind, name, node in zip(shot.kind, shot.name, order, strict=True):
+        for kind, name, node in zip(snapshot.kind, snapshot.name, order, strict=True):
             if kind == "leaf" and name is not None:
                 self.watching.number(node.variable)
                 parameter = node.variable._meta is not None and node.variable._meta.is_parameter

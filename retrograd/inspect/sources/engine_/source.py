@@ -52,7 +52,7 @@ class EngineSource:
         find_names: bool = True,
     ) -> GraphSnapshot:
         """Take a snapshot of the graph behind these objects."""
-        return self._walk(roots, frame, label, params, find_names=find_names).shot
+        return self._walk(roots, frame, label, params, find_names=find_names).snapshot
 
     def _walk(
         self,
@@ -64,13 +64,13 @@ class EngineSource:
         find_names: bool = True,
     ) -> Walked:
         facts = Facts()
-        shot, order, leaves = collect([_start(root)[0] for root in roots], facts)
-        shot.label = label
-        add_origins(shot, LINES.tables)
+        snapshot, order, leaves = collect([_start(root)[0] for root in roots], facts)
+        snapshot.label = label
+        add_origins(snapshot, LINES.tables)
         naming = Naming(TensorBase, roots, frame if find_names else None, params)
         naming.memory = LINES.memory
-        naming.add_to(shot, order, leaves)
-        return Walked(shot, order, facts.saved_once)
+        naming.add_to(snapshot, order, leaves)
+        return Walked(snapshot, order, facts.saved_once)
 
     def _taking_snapshots(self, repeats: Repeats) -> TakeSnapshot:
         """How snapshots are taken of graphs that run, of which many are alike."""

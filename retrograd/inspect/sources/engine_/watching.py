@@ -28,7 +28,7 @@ ShapeAndDtype = tuple[tuple[int, ...], str]
 class Walked(NamedTuple):
     """The snapshot of a graph that is about to run, and its nodes in the same order."""
 
-    shot: GraphSnapshot
+    snapshot: GraphSnapshot
     order: list[Node]
     saved_once: list[float | None]
     """Bytes that each node keeps, memory that several keep counted for the first of them."""

@@ -110,28 +110,28 @@ class Looking(NamedTuple):
     leaves: list[int]
 
 
-def _looking(known: Passing, shot: GraphSnapshot) -> Looking:
+def _looking(known: Passing, snapshot: GraphSnapshot) -> Looking:
     """Make out the places for a graph."""
-    layout = Layout(_expected(known, shot))
+    layout = Layout(_expected(known, snapshot))
     measured_by = known.measured_by.tolist()
     ways: list[Way] = [layout.places.get(row) if source == row else False for row, source in enumerate(measured_by)]
-    leaves = [row for row, kind in enumerate(shot.kind) if kind == "leaf"]
-    hooked = [row for row, kind in enumerate(shot.kind) if kind != "leaf" and row not in known.quiet]
+    leaves = [row for row, kind in enumerate(snapshot.kind) if kind == "leaf"]
+    hooked = [row for row, kind in enumerate(snapshot.kind) if kind != "leaf" and row not in known.quiet]
     return Looking(known, layout, ways, measured_by, hooked, leaves)
 
 
-def _expected(known: Passing, shot: GraphSnapshot) -> Iterator[tuple[int, Sort]]:
+def _expected(known: Passing, snapshot: GraphSnapshot) -> Iterator[tuple[int, Sort]]:
     """Yield the key of each gradient to be looked at, with its dtype and length, if those are known and ordinary."""
-    dtype = shot.dtype
+    dtype = snapshot.dtype
     for row, length in enumerate(known.entries):
         if 0 < length <= _LONGEST and dtype[row] in _DTYPES:
             yield row, (str(dtype[row]), length)
     for results in known.looked_at.values():
         for _, edge in results:
-            row = shot.edge_target[edge]
-            length = math.prod(shot.shape[row] or ())
-            if not shot.edge_output_nr[edge] and 0 < length <= _LONGEST and dtype[row] in _DTYPES:
-                yield len(shot) + edge, (str(dtype[row]), length)
+            row = snapshot.edge_target[edge]
+            length = math.prod(snapshot.shape[row] or ())
+            if not snapshot.edge_output_nr[edge] and 0 < length <= _LONGEST and dtype[row] in _DTYPES:
+                yield len(snapshot) + edge, (str(dtype[row]), length)
 
 
 class Latest:
@@ -141,12 +141,12 @@ class Latest:
         self._passings = LatestPassings()
         self._looking: list[Looking] = []
 
-    def read(self, order: list[Node], shot: GraphSnapshot, loud: Collection[int]) -> Looking:
+    def read(self, order: list[Node], snapshot: GraphSnapshot, loud: Collection[int]) -> Looking:
         """Return what is looked at in a graph."""
-        known = self._passings.read(order, shot, loud)
+        known = self._passings.read(order, snapshot, loud)
         for looking in self._looking:
             if looking.known is known:
                 return looking
-        looking = _looking(known, shot)
+        looking = _looking(known, snapshot)
         self._looking = latest_first(looking, self._looking, lambda one: len(one.ways))
         return looking

@@ -56,7 +56,7 @@ class Measures:
     def __init__(
         self,
         order: list[Node],
-        shot: GraphSnapshot,
+        snapshot: GraphSnapshot,
         looking: Looking,
         memory: Memory,
         how: How,
@@ -69,8 +69,8 @@ class Measures:
         self._reads = self._readable.now()
         self._figures = GradientFigures(self._readable, looking.layout, memory, whole=how.whole)
         self._looking, self._passing, self._places = looking, looking.known, looking.layout.places
-        self._ways: list[Way] = looking.ways if self._reads else [False] * len(shot)
-        self._saved = shot.measures.get("saved_bytes")
+        self._ways: list[Way] = looking.ways if self._reads else [False] * len(snapshot)
+        self._saved = snapshot.measures.get("saved_bytes")
         self._begins: list[int] = []
         """Row, begin and end of the looking, by turns."""
         self._ends: dict[int, int] = {}
@@ -87,8 +87,8 @@ class Measures:
         self._attach(order, self._passing.following if late else {}, how.leaves_only)
         self._started = perf_counter_ns()
         # In the snapshot from the beginning: a hang is explained from a file that is saved while nodes run.
-        shot.measure_later(
-            partial(live_columns, len(shot), self._begins, looking.known.before, self._saved), lasting=False
+        snapshot.measure_later(
+            partial(live_columns, len(snapshot), self._begins, looking.known.before, self._saved), lasting=False
         )
 
     # -- hooks
@@ -186,7 +186,7 @@ class Measures:
         """Row of the node with a hook that began last."""
         return self._begins[-3] if self._begins else None
 
-    def finish(self, shot: GraphSnapshot) -> None:
+    def finish(self, snapshot: GraphSnapshot) -> None:
         """Work the figures out, and let the measures of the snapshot be made of them."""
         finished = perf_counter_ns()
         sequence = self._sequence()
@@ -200,11 +200,11 @@ class Measures:
             finished=finished,
             figures=self._figures,
             passing=self._passing,
-            edge_source=shot.edge_source,
-            edge_target=shot.edge_target,
+            edge_source=snapshot.edge_source,
+            edge_target=snapshot.edge_target,
             saved_bytes=self._saved,
         )
-        shot.measure_later(partial(measured_columns, taken), lasting=True)
+        snapshot.measure_later(partial(measured_columns, taken), lasting=True)
 
     def _sequence(self) -> list[int]:
         """Return the rows of the nodes that ran in the order in which they did, and look at the leaves that waited."""

@@ -44,7 +44,7 @@ _PATIENCE = 30.0
 """Longest wait at the end of the process, in seconds, for the release that is under way."""
 
 
-def protect(order: list[Node], shot: GraphSnapshot) -> None:
+def protect(order: list[Node], snapshot: GraphSnapshot) -> None:
     """Make sure that this graph, whose nodes were just touched, can be released by anybody at any time."""
     if _Holding.batches:
         let_go()
@@ -55,7 +55,7 @@ def protect(order: list[Node], shot: GraphSnapshot) -> None:
         return
     if raise_stack_limit(len(order)) and main and threading.active_count() == 1:
         return
-    _hold([order[place] for place in cut_points(shot)])
+    _hold([order[place] for place in cut_points(snapshot)])
 
 
 def raise_stack_limit(nodes: int) -> bool:
@@ -76,12 +76,12 @@ def raise_stack_limit(nodes: int) -> bool:
     return True
 
 
-def cut_points(shot: GraphSnapshot, stride: int = _STRIDE) -> list[int]:
+def cut_points(snapshot: GraphSnapshot, stride: int = _STRIDE) -> list[int]:
     """Choose nodes so that no path avoiding them is longer than the stride; ancestors come before descendants."""
-    count = len(shot)
+    count = len(snapshot)
     waiting = [0] * count
     leaving: list[list[int]] = [[] for _ in range(count)]
-    for start, end in zip(shot.edge_source, shot.edge_target, strict=True):
+    for start, end in zip(snapshot.edge_source, snapshot.edge_target, strict=True):
         waiting[end] += 1
         leaving[start].append(end)
     ready = [place for place in range(count) if not waiting[place]]

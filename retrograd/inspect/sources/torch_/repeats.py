@@ -101,7 +101,7 @@ class _Seen:
     """The snapshot of an earlier step."""
 
     outline: _Outline
-    shot: GraphSnapshot
+    snapshot: GraphSnapshot
     """Its columns, without what was measured."""
     leaves: list[tuple[int, weakref.ref[Any]]]
     asked: list[int]
@@ -121,7 +121,7 @@ class _Seen:
         """Whether the nodes of a graph with this outline have these leaves, shapes and dtypes."""
         if any(cls() is None for cls in self.classes):
             return False
-        shapes, dtypes = self.shot.shape, self.dtypes
+        shapes, dtypes = self.snapshot.shape, self.dtypes
         for row, reference in self.leaves:
             leaf = reference()
             if leaf is not order[row].variable or leaf.dtype is not dtypes[row] or leaf.shape != shapes[row]:
@@ -132,26 +132,26 @@ class _Seen:
                 return False
         return True
 
-    def number(self, shot: GraphSnapshot, order: list[Node], origins: Origins | None) -> None:
+    def number(self, snapshot: GraphSnapshot, order: list[Node], origins: Origins | None) -> None:
         """Fill in sequence numbers, lines and scopes; what is as it was is the same object."""
-        found, mine = [order[row]._sequence_nr() for row in self.numbered], self.shot
+        found, mine = [order[row]._sequence_nr() for row in self.numbered], self.snapshot
         first = min(found, default=0)
         pattern = None if origins is None or not found else origins.pattern(first, max(found))
         if [number - first for number in found] == self.numbers:
-            shot.seq = mine.seq
+            snapshot.seq = mine.seq
         else:
-            shot.seq = _spread(found, self.numbered, len(order), first)
-        shot.first_seq = first
-        if pattern is not None and pattern == self.pattern and shot.seq is mine.seq:
-            shot.source, shot.scope = mine.source, mine.scope
+            snapshot.seq = _spread(found, self.numbered, len(order), first)
+        snapshot.first_seq = first
+        if pattern is not None and pattern == self.pattern and snapshot.seq is mine.seq:
+            snapshot.source, snapshot.scope = mine.source, mine.scope
             return
         raw = GraphSnapshot(seq=_spread(found, self.numbered, len(order), 0))
         add_origins(raw, origins)
         for row, _ in self.leaves:  # a parameter stands in its module, whoever uses it
             raw.scope[row] = mine.scope[row]
-        shot.source = mine.source if raw.source == mine.source else raw.source
-        shot.scope = mine.scope if raw.scope == mine.scope else raw.scope
-        if shot.source is mine.source and shot.scope is mine.scope and shot.seq is mine.seq:
+        snapshot.source = mine.source if raw.source == mine.source else raw.source
+        snapshot.scope = mine.scope if raw.scope == mine.scope else raw.scope
+        if snapshot.source is mine.source and snapshot.scope is mine.scope and snapshot.seq is mine.seq:
             self.pattern = pattern
 
 
@@ -166,7 +166,7 @@ def _spread(numbers: list[int], rows: list[int], size: int, first: int) -> list[
 class Repeated(NamedTuple):
     """A graph that was seen before."""
 
-    shot: GraphSnapshot
+    snapshot: GraphSnapshot
     order: list[Node]
     leaves: dict[int, Any]
     """Those whose names the table does not have from this snapshot, by row."""
@@ -191,11 +191,11 @@ class Repeats:
         order = seen.outline.follow(roots)
         if order is None or not seen.is_like(order):
             return None
-        shot = GraphSnapshot(label="backward")
+        snapshot = GraphSnapshot(label="backward")
         for column in _SAME:
-            setattr(shot, column, getattr(seen.shot, column))
-        seen.number(shot, order, origins)
-        return Repeated(shot, order, self._to_name(seen, table))
+            setattr(snapshot, column, getattr(seen.snapshot, column))
+        seen.number(snapshot, order, origins)
+        return Repeated(snapshot, order, self._to_name(seen, table))
 
     def _at(self, place: Place) -> _Seen | None:
         """Return the snapshot of a place."""
@@ -208,33 +208,35 @@ class Repeats:
         self._named[table] = seen
         return {row: reference() for row, reference in seen.leaves}
 
-    def learn(self, order: list[Node], frame: FrameType | None, shot: GraphSnapshot, leaves: dict[int, Any]) -> None:
+    def learn(
+        self, order: list[Node], frame: FrameType | None, snapshot: GraphSnapshot, leaves: dict[int, Any]
+    ) -> None:
         """Remember a snapshot that was made twice from one place; leaves without a name are looked for each time."""
         place, known = stack_position(frame), self._places
         self._named.clear()
         others = [(one, seen) for one, seen in known if one != place]
-        seen = _learned(order, shot, leaves) if len(others) < len(known) and len(shot) <= _MAX_NODES else None
+        seen = _learned(order, snapshot, leaves) if len(others) < len(known) and len(snapshot) <= _MAX_NODES else None
         self._places = [(place, seen), *others[: _MAX_PLACES - 1]]
 
 
-def _learned(order: list[Node], shot: GraphSnapshot, leaves: dict[int, Any]) -> _Seen | None:
+def _learned(order: list[Node], snapshot: GraphSnapshot, leaves: dict[int, Any]) -> _Seen | None:
     """Return what is remembered of a snapshot, None if it cannot be repeated."""
-    if None in shot.shape or None in leaves.values() or any(shot.name[row] is None for row in leaves):
+    if None in snapshot.shape or None in leaves.values() or any(snapshot.name[row] is None for row in leaves):
         return None
-    if any(type(node).__name__ != op for node, op in zip(order, shot.op, strict=True)):
+    if any(type(node).__name__ != op for node, op in zip(order, snapshot.op, strict=True)):
         return None
-    outline = _outline(order, shot.roots)
-    determined = _determined(shot.op, outline)
-    columns = GraphSnapshot(**{name: getattr(shot, name) for name in (*_SAME, "source", "scope")})
-    numbered = [row for row, number in enumerate(shot.seq) if number is not None]
-    numbers = [number for number in shot.seq if number is not None]
+    outline = _outline(order, snapshot.roots)
+    determined = _determined(snapshot.op, outline)
+    columns = GraphSnapshot(**{name: getattr(snapshot, name) for name in (*_SAME, "source", "scope")})
+    numbered = [row for row, number in enumerate(snapshot.seq) if number is not None]
+    numbers = [number for number in snapshot.seq if number is not None]
     first = min(numbers, default=0)
     columns.seq = _spread(numbers, numbered, len(order), first)
     return _Seen(
         outline,
         columns,
         leaves=[(row, weakref.ref(leaf)) for row, leaf in leaves.items()],
-        asked=[row for row in range(len(shot)) if row not in leaves and row not in determined],
+        asked=[row for row in range(len(snapshot)) if row not in leaves and row not in determined],
         numbered=numbered,
         numbers=[number - first for number in numbers],
         classes=[weakref.ref(cls) for cls in set(map(type, order))],

@@ -54,7 +54,7 @@ class RunWriter:
         self._inputs: list[int] = []
         self._marks = marks
         self._nested = nested
-        self._shot: GraphSnapshot | None = None
+        self._snapshot: GraphSnapshot | None = None
         self._began = time.perf_counter()
 
     def begin(self, frame: FrameType | None) -> None:
@@ -69,37 +69,37 @@ class RunWriter:
         hooked = self.watch.level != "graph"
         if hooked or not self._nested:
             try:
-                self._shot, order = self.watch.source.walked(
+                self._snapshot, order = self.watch.source.walked(
                     asked.roots, frame, label="backward", table=self._table(), repeats=self.watch.repeats
                 )
-                self._shot.first_seq -= self._marks.begin
+                self._snapshot.first_seq -= self._marks.begin
             except Exception as failure:
                 event.data["problem"] = f"{type(failure).__name__}: {failure}"
         loud = range(len(order)) if asked.inputs else self._loud(order)
-        shot = None if self._nested else self._shot
-        if shot is not None and self.watch.forward is not None:
-            self.watch.forward.saved.fill(shot)
+        snapshot = None if self._nested else self._snapshot
+        if snapshot is not None and self.watch.forward is not None:
+            self.watch.forward.saved.fill(snapshot)
             self.watch.forward.shared.look(frame)
-        self._send(event, shot)
-        if self._shot is not None and hooked and len(order) <= MAX_NODES:
-            looking = self.watch.latest.read(order, self._shot, loud)
+        self._send(event, snapshot)
+        if self._snapshot is not None and hooked and len(order) <= MAX_NODES:
+            looking = self.watch.latest.read(order, self._snapshot, loud)
             how = How(
                 listening=self.watch.forward is not None,
                 leaves_only=self._nested,
                 all_leaves=self.watch.sink.among_ranks() or _in_group(),
                 whole=self.watch.sink.figures.takes_all(self.number),
             )
-            self.measures = Measures(order, self._shot, looking, self.watch.memory, how)
+            self.measures = Measures(order, self._snapshot, looking, self.watch.memory, how)
         self._began = time.perf_counter()
 
     def _loud(self, order: list[Node]) -> set[int]:
         """Return the rows at which hooks of the program may change what arrives, as far as they are known."""
-        if self._shot is None or self.watch.level == "graph":
+        if self._snapshot is None or self.watch.level == "graph":
             return set()
-        begin = self._shot.first_seq + self._marks.begin
+        begin = self._snapshot.first_seq + self._marks.begin
         hooked = {number - begin for number in self.watch.hooked.numbers}
-        found = {row for row, number in enumerate(self._shot.seq) if number in hooked} if hooked else set()
-        leaves = (row for row, kind in enumerate(self._shot.kind) if kind == "leaf")
+        found = {row for row, number in enumerate(self._snapshot.seq) if number in hooked} if hooked else set()
+        leaves = (row for row, kind in enumerate(self._snapshot.kind) if kind == "leaf")
         return found | {row for row in leaves if order[row].variable._backward_hooks}
 
     def _table(self) -> Any:
@@ -131,19 +131,19 @@ class RunWriter:
         if error is not None:
             data["error"] = f"{type(error).__name__}: {error}"
             data["error_type"] = type(error).__name__
-        if self.measures is not None and self._shot is not None:
+        if self.measures is not None and self._snapshot is not None:
             self.measures.detach()
-            self.measures.finish(self._shot)
+            self.measures.finish(self._snapshot)
             if not self._nested:
                 data["nodes"] = self.measures.count
             kept = self._accumulated(frame)
             if kept:
                 data["kept_norms"] = kept
             if error is not None and self.measures.last is not None and not self._nested:
-                failed = self._shot.seq[self.measures.last]
+                failed = self._snapshot.seq[self.measures.last]
                 if failed is not None:
-                    data["failed_node"] = self._shot.first_seq + failed
-        self.measures = self._shot = None
+                    data["failed_node"] = self._snapshot.first_seq + failed
+        self.measures = self._snapshot = None
         self._send(Event("backward-end", source=source_line(frame), data=data), None)
 
     def returned(self, gradients: Any, frame: FrameType | None) -> None:
@@ -190,9 +190,9 @@ class RunWriter:
             kept[str(number)] = norms[0]
         return summary(array) if array is not None and bad else None
 
-    def _send(self, event: Event, shot: GraphSnapshot | None) -> None:
+    def _send(self, event: Event, snapshot: GraphSnapshot | None) -> None:
         try:
-            self.watch.sink(event, shot)
+            self.watch.sink(event, snapshot)
         except Exception as problem:  # a broken sink must not break the program
             note_problem(problem)
 

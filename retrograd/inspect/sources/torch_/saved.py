@@ -63,20 +63,20 @@ class SavedSizes:
             self.of_node.clear()
         self.of_node.setdefault(number, {})[storage] = size
 
-    def fill(self, shot: GraphSnapshot) -> None:
+    def fill(self, snapshot: GraphSnapshot) -> None:
         """Fill in what the nodes of a graph keep, each memory counted once over the graph in the measure."""
         self.begin_anew()
         counted: set[Hashable] = set()
-        once: list[float | None] = [None] * len(shot)
-        for place, number in enumerate(shot.seq):
-            kept = None if number is None else self.of_node.get(shot.first_seq + number)
+        once: list[float | None] = [None] * len(snapshot)
+        for place, number in enumerate(snapshot.seq):
+            kept = None if number is None else self.of_node.get(snapshot.first_seq + number)
             if kept is None:
                 continue
-            shot.saved_bytes[place] = sum(kept.values())
+            snapshot.saved_bytes[place] = sum(kept.values())
             once[place] = float(sum(size for memory, size in kept.items() if memory not in counted))
             counted.update(kept)
         if counted:
-            shot.measures["saved_bytes"] = once
+            snapshot.measures["saved_bytes"] = once
 
     def may_touch(self, nodes: int) -> bool:
         """Whether that many more nodes may be looked at: deep graphs that were cannot be freed on a small stack."""

@@ -20,7 +20,7 @@ from .repeats import Repeats
 from .replay import TorchReplay
 from .steps import stepping
 from .tensors import number_of
-from .watch import WATCHER
+from .watcher import WATCHER
 
 NO_GRAPH = (
     "This tensor has no backward graph: it does not require gradients.",
@@ -107,29 +107,29 @@ class TorchSource:
             facts, starts = _Facts(torch), [_start(torch, root)[0] for root in roots]
             repeated = None if repeats is None else repeats.snapshot(starts, frame, WATCHER.origins(), table)
             if repeated is not None:
-                protect(repeated.order, repeated.shot)
-                _name(table, repeated.shot, repeated.leaves, torch.nn.Parameter)
-                return repeated.shot, repeated.order
-            shot, order, leaves = collect(starts, facts)
-            protect(order, shot)
-            shot.label = label
-            add_origins(shot, WATCHER.origins())
+                protect(repeated.order, repeated.snapshot)
+                _name(table, repeated.snapshot, repeated.leaves, torch.nn.Parameter)
+                return repeated.snapshot, repeated.order
+            snapshot, order, leaves = collect(starts, facts)
+            protect(order, snapshot)
+            snapshot.label = label
+            add_origins(snapshot, WATCHER.origins())
             naming = Naming(torch.Tensor, roots, frame if find_names else None, params)
             naming.modules, naming.memory = WATCHER.modules(), WATCHER.memory
-            naming.add_to(shot, order, leaves)
-            _name(table, shot, leaves, torch.nn.Parameter)
+            naming.add_to(snapshot, order, leaves)
+            _name(table, snapshot, leaves, torch.nn.Parameter)
             if repeats is not None:
-                repeats.learn(order, frame, shot, leaves)
-        return shot, order
+                repeats.learn(order, frame, snapshot, leaves)
+        return snapshot, order
 
     @contextmanager
     def log_hooks(self, roots: list[Any], log: Callable[[str], None], *, verbose: bool) -> Iterator[None]:
         """Log each node behind these objects as it executes, until the block ends."""
         torch = loaded_torch()
         with torch._C.DisableTorchFunction():
-            shot, order, _ = collect([_start(torch, root)[0] for root in roots], _Facts(torch))
-            protect(order, shot)
-            del shot, _
+            snapshot, order, _ = collect([_start(torch, root)[0] for root in roots], _Facts(torch))
+            protect(order, snapshot)
+            del snapshot, _
         remove = attach(order, torch._C._current_autograd_node, log, verbose=verbose)
         del roots, order  # the hooks need neither, and the user's tensors may die inside the block
         try:
@@ -160,15 +160,15 @@ class TorchSource:
     def _nodes_behind(self, roots: list[Any]) -> list[Node]:
         torch = loaded_torch()
         with torch._C.DisableTorchFunction():
-            shot, order, _ = collect([_start(torch, root)[0] for root in roots], _Facts(torch))
-            protect(order, shot)
+            snapshot, order, _ = collect([_start(torch, root)[0] for root in roots], _Facts(torch))
+            protect(order, snapshot)
         return order
 
 
-def _name(table: TensorTable | None, shot: GraphSnapshot, leaves: dict[int, Any], parameter: type) -> None:
+def _name(table: TensorTable | None, snapshot: GraphSnapshot, leaves: dict[int, Any], parameter: type) -> None:
     """Give leaves the names that they have in the graph."""
     for place, leaf in leaves.items():
-        name = shot.name[place]
+        name = snapshot.name[place]
         if table is not None and leaf is not None and name is not None:
             number = number_of(table, leaf)
             if isinstance(leaf, parameter) or not table[number].name:
