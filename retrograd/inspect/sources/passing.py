@@ -91,9 +91,8 @@ class _Reader:
 
     def read(self) -> Passing:
         """Return what is known."""
-        for row in reversed(
-            range(len(self._snapshot))
-        ):  # a row that only one edge leads to comes after that edge's source
+        # Last rows first: a row that only one edge leads to comes after that edge's source.
+        for row in reversed(range(len(self._snapshot))):
             self._judge(row)
         ends = self._ends
         chains: dict[int, list[int]] = {}
