@@ -20,10 +20,12 @@ from retrograd.engine.execution import execute, sweep, watchers
 def nobody_watches() -> Iterator[None]:
     """Leave out what other tests of this process still hold, as garbage perhaps, which is not to go meanwhile."""
     gc.disable()
-    others = watchers.LIVE
+    others, asked = watchers.LIVE, watchers.DISPATCHING
     watchers.LIVE -= others
+    watchers.DISPATCHING -= asked
     yield
     watchers.LIVE += others
+    watchers.DISPATCHING += asked
     gc.enable()
 
 

@@ -14,6 +14,7 @@ from ..aliasing.strided import Geometry, is_dense, zeros_like_layout
 from ..aliasing.views import grad_fn_of
 from ..overriding.asked_functions import detached
 from ..overriding.dispatch_classes import is_dispatching
+from ..switches import state
 from ..switches.state import STATE
 from ..tensors.base import LAZY, TensorBase, assign, bits_of, storage_of, tensor_class, wrap
 from .hooks import call_hook
@@ -180,8 +181,12 @@ def _stored_tensor(variable: Any, g: Any, create_graph: bool) -> Any:
     have = variable._meta.grad
     if have is None and is_dispatching(g):
         return g.clone() if create_graph or g._array.strides != variable._array.strides else detached(g)
+    if have is None and (create_graph or state.FORWARD_LEVELS):
+        return wrap(_room_for(g._array, variable)).copy_(g)
     if have is None:
-        return wrap(np.empty_like(g._array)).copy_(g)
+        room = _room_for(g._array, variable)
+        room[...] = g._array
+        return wrap(room)
     if create_graph:
         return have + g
     have.add_(g)
@@ -201,15 +206,26 @@ def _own(g: Any, variable: TensorBase, holders: int) -> Any:
         alone = alone and base.size == g.size
     if alone and g.flags.carray and leaf.flags.c_contiguous and g.shape == leaf.shape:
         return g
-    as_rows = g.shape != leaf.shape or leaf.flags.c_contiguous or not is_dense(leaf)
+    as_rows = _in_rows(g, leaf)
     fits = not STATE.grad_layout or (g.flags.c_contiguous if as_rows else g.strides == leaf.strides)
     if alone and fits and g.flags.writeable:
         return g
     if as_rows:
         return np.array(g, order="C")
-    copy = zeros_like_layout(Geometry.of(leaf, 0), g.dtype)
+    copy = _room_for(g, variable)
     copy[...] = g
     return copy
+
+
+def _in_rows(g: Any, leaf: Any) -> bool:
+    """Whether a gradient is to be laid out row by row, and not as its leaf is."""
+    return g.shape != leaf.shape or leaf.flags.c_contiguous or not is_dense(leaf)
+
+
+def _room_for(g: Any, variable: TensorBase) -> Any:
+    """An array for a gradient, with the layout that the leaf asks for."""
+    leaf = variable._array
+    return np.empty(g.shape, g.dtype) if _in_rows(g, leaf) else zeros_like_layout(Geometry.of(leaf, 0), g.dtype)
 
 
 NODE_CLASSES["AccumulateGrad"] = AccumulateGrad

@@ -27,6 +27,11 @@ class _Freed:
 FREED = _Freed()
 
 
+def _is_number(t: TensorBase) -> bool:
+    """Whether a tensor stands for a Python number, which somebody asked to see."""
+    return t._meta is not None and t._meta.wrapped_number
+
+
 class RunContext(Protocol):
     """What a node needs to know of the task it runs in."""
 
@@ -155,7 +160,7 @@ class OpNode(GraphNode):
             return value._array
         if isinstance(value, SavedTensor):
             t = value.value(self)
-            return None if t is None else t._array
+            return None if t is None else t._array.item() if _is_number(t) else t._array
         if name == "result" or name in self.op.results:
             return self._read_result(name, value, False)
         if isinstance(value, (list, tuple)) and name in self.op.tensor_saved:
@@ -163,13 +168,16 @@ class OpNode(GraphNode):
         return value
 
     def _read_tensor(self, name: str, value: Any) -> Any:
-        """A kept value as a tensor, its version checked, hooks undone."""
+        """A kept value as a tensor, its version checked, hooks undone; arrays among the parameters as such."""
+        if name in self.op.arrays:
+            return self._read_array(name, value)
         if isinstance(value, TensorBase):
             if storage.LAST_WRITE > self._number:
                 check_input(value, self._number)
             return value
         if isinstance(value, SavedTensor):
-            return value.value(self)
+            t = value.value(self)
+            return t._array.item() if name in self.op.aux and t is not None and _is_number(t) else t
         if name == "result" or name in self.op.results:
             return self._read_result(name, value, True)
         if isinstance(value, (list, tuple)) and name in self.op.tensor_saved:

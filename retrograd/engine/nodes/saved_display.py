@@ -128,6 +128,8 @@ def _as_handle(node: OpNode, name: str, value: Any, nr: int) -> Any:
         if node._sigs[nr] is None:
             return SavedTensor(wrap(value))
         return SavedTensor(unpack_output(value, node, nr), is_output=True, nr=nr)
+    if isinstance(value, np.ndarray):
+        return SavedTensor(wrap(value))
     missing = value is None or isinstance(value, slice)  # among indices, a slice stands where PyTorch has no tensor
     return SavedTensor(None if missing else wrapped_number(value))
 
