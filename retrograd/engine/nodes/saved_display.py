@@ -83,9 +83,9 @@ def shown_value(node: OpNode, name: str) -> Any:
         if name in op.aux and node._sigs[0] is not None:
             return wrap(np.asarray(value, node._sigs[0].numpy))
         return wrapped_number(value)
-    if name in op.tensor_saved and name not in op.arrays:
+    if name in op.tensor_saved and name not in op.array_names:
         return value
-    if name in op.arrays and isinstance(value, np.ndarray):
+    if name in op.array_names and isinstance(value, np.ndarray):
         return wrap(value)
     return shown_parameter(op.node_name, name, value)
 

@@ -9,8 +9,8 @@ import numpy as np
 
 from ..kernels import error_function
 from ..kernels.in_pieces import piecewise
-from ..table.op import elementwise, function
 from ..table.registry import F
+from ..table.rows import elementwise, function
 from ..tensors.numbers_ import real_number
 from .reduce import axes_of
 

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from ..kernels.sliding import Sizes, inner, overhang, padded, taps
-from ..table.op import function, linear
 from ..table.registry import F
+from ..table.rows import function, linear
 from .elementwise import zero_gradient
 
 AvgHow = tuple[Sizes, Sizes, Sizes, Sizes, bool, Any]

@@ -14,8 +14,8 @@ import numpy as np
 
 from ..kernels.convolving import convolve, convolve_input, convolve_weight
 from ..kernels.sliding import Sizes, add_columns, inner, padded, transposed_size, window_count, windows
-from ..table.op import linear, multilinear
 from ..table.registry import F
+from ..table.rows import linear, multilinear
 from .elementwise import conj
 
 multilinear(

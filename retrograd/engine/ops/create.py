@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from ..aliasing.strided import Geometry, kept_order, zeros_like_layout
-from ..table.op import function, linear, nondifferentiable
 from ..table.registry import F
+from ..table.rows import function, linear, nondifferentiable
 from ..tensors.numbers_ import checked_number
 
 linear("clone", lambda self: np.array(self, order=kept_order(self)), self=lambda g: g)

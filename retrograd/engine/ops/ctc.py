@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from ..kernels.ctc import backward_scores, by_class, forward_scores, label_rows, log_likelihoods
-from ..table.op import function, no_forward_mode, underivable
 from ..table.registry import F
+from ..table.rows import function, no_forward_mode, underivable
 
 
 def _ctc_loss(

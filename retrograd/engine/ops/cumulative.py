@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from ..table.op import function, linear
 from ..table.registry import F
+from ..table.rows import function, linear
 from .elementwise import conj
 from .reduce import axes_of, refuse_complex
 from .statistics import accumulation_dtype, all_nonzero, raw

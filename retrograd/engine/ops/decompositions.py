@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from ..aliasing.views import requires_grad
-from ..table.op import function, underivable
 from ..table.registry import F
+from ..table.rows import function, underivable
 from ..tensors.base import TensorBase
 from .elementwise import conj
 from .products import adjoint

@@ -11,8 +11,8 @@ import numpy as np
 
 from ..kernels.choosing import kept, positive
 from ..kernels.in_pieces import scaled_into
-from ..table.op import elementwise, linear, nondifferentiable, underivable
 from ..table.registry import F
+from ..table.rows import elementwise, linear, nondifferentiable, underivable
 from ..tensors.base import CONJUGATE, NEGATIVE, TensorBase
 from ..tensors.dtypes import scalar_name
 

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from ..kernels.separable import add_at
-from ..table.op import linear, multilinear
 from ..table.registry import F
+from ..table.rows import linear, multilinear
 from ..tensors.base import TensorBase, wrap
 
 

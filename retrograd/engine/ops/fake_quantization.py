@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ..table.op import elementwise
+from ..table.rows import elementwise
 
 
 def _steps(self: Any, scale: Any, zero_point: Any) -> Any:

@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from ..table.op import linear
 from ..table.registry import F
+from ..table.rows import linear
 
 Dims = tuple[int, ...]
 _FORWARD: tuple[Any, ...] = ("backward", "ortho", "forward")

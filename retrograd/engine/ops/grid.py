@@ -13,8 +13,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..table.op import function, linear
 from ..table.registry import F
+from ..table.rows import function, linear
 from ..tensors.base import TensorBase, wrap
 
 Sizes = tuple[int, ...]

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from ..table.op import function, linear
 from ..table.registry import F
+from ..table.rows import function, linear
 from ..tensors.dtypes import scalar_name
 from .elementwise import element
 from .reduce import axes_of

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from ..table.op import underivable
+from ..table.rows import underivable
 from .solving import check_dtype, check_square
 
 _GROWTH = (1 + math.sqrt(17)) / 8

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from ..table.op import function
 from ..table.registry import F
+from ..table.rows import function
 from ..tensors.base import TensorBase, wrap
 
 

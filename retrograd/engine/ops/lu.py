@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from ..table.op import function
 from ..table.registry import F
+from ..table.rows import function
 from .products import adjoint
 from .solving import check_dtype
 

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from ..table.op import multilinear
 from ..table.registry import F
+from ..table.rows import multilinear
 from ..tensors.dtypes import scalar_name
 from .elementwise import conj
 from .shape import expanded

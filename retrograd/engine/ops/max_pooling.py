@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 
 from ..kernels.sliding import Sizes, overhang, padded, taps, window_span
-from ..table.op import function, linear, nondifferentiable
 from ..table.registry import F
+from ..table.rows import function, linear, nondifferentiable
 from .elementwise import zero_gradient
 
 MaxHow = tuple[Sizes, Sizes, Sizes, Sizes, Sizes]

@@ -10,8 +10,8 @@ import numpy as np
 from ..kernels.choosing import kept
 from ..kernels.classes import are_classes, picked, placed
 from ..kernels.rows import total
-from ..table.op import function
 from ..table.registry import F
+from ..table.rows import function
 
 
 def _nll_weights(self_sizes: Any, numpy: Any, target: Any, weight: Any, ignore_index: int) -> tuple[Any, Any]:

@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 
 from ..kernels.rows import column_sum
-from ..table.op import function
 from ..table.registry import F
+from ..table.rows import function
 from ..tensors.base import wrap
 
 Sizes = tuple[int, ...]

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from ..table.op import function
 from ..table.registry import F
+from ..table.rows import function
 from ..tensors.dtypes import scalar_name, to_numpy_dtype
 from .reduce import axes_of
 from .statistics import restored

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from ..table.op import linear
 from ..table.registry import F
+from ..table.rows import linear
 
 
 def _pack(self: Any, steps: Any, entries: Any) -> Any:

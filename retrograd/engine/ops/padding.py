@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from ..kernels.separable import add_at, take_along
-from ..table.op import linear
 from ..table.registry import F
+from ..table.rows import linear
 from ..tensors.numbers_ import checked_number
 
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from ..table.op import elementwise, nondifferentiable, underivable
 from ..table.registry import F
+from ..table.rows import elementwise, nondifferentiable, underivable
 from ..tensors.numbers_ import checked_number
 from .elementwise import COMPARISONS, conj, whole_divisor, within
 

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from ..aliasing.strided import strided
-from ..table.op import linear, listwise
 from ..table.registry import F
+from ..table.rows import linear, listwise
 from .reduce import axes_of
 from .shape import diagonal_of, selected
 

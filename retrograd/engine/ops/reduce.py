@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from ..kernels.rows import LARGE, column_sum, total
-from ..table.op import function, linear, nondifferentiable
 from ..table.registry import F
+from ..table.rows import function, linear, nondifferentiable
 from ..tensors.absent import AbsentMemory
 from ..tensors.base import TensorBase
 from ..tensors.dtypes import to_numpy_dtype

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from ..kernels.separable import NO_ELEMENT, blend, blend_back
-from ..table.op import function, linear
 from ..table.registry import F
+from ..table.rows import function, linear
 from .elementwise import zero_gradient
 
 Sizes = tuple[int, ...]

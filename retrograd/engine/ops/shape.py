@@ -11,8 +11,8 @@ import numpy as np
 
 from ..aliasing.strided import Geometry, as_strided_backward, strided
 from ..execution.fit import sum_to
-from ..table.op import linear, listwise
 from ..table.registry import F
+from ..table.rows import linear, listwise
 from .reduce import axes_of
 
 # -- broadcasting

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from ..kernels.rows import maxima_along, sums_along
-from ..table.op import function
 from ..table.registry import F
+from ..table.rows import function
 from .reduce import axes_of
 
 

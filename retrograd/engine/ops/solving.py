@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from ..calls.refusals import refuse_kind
-from ..table.op import function
 from ..table.registry import F
+from ..table.rows import function
 from ..tensors.absent import AbsentMemory
 from ..tensors.base import TensorBase, wrap
 from .elementwise import conj

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from ..table.op import function, nondifferentiable
 from ..table.registry import F
+from ..table.rows import function, nondifferentiable
 from .reduce import axes_of, refuse_complex
 
 

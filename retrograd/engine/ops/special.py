@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from ..kernels import bessel, error_function, gamma, polynomials
-from ..table.op import elementwise, nondifferentiable
 from ..table.registry import F
+from ..table.rows import elementwise, nondifferentiable
 
 TWO_OVER_SQRT_PI = 2.0 / math.sqrt(math.pi)
 SQRT_2PI = math.sqrt(2.0 * math.pi)

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from ..table.op import function, linear, nondifferentiable, underivable
 from ..table.registry import F
+from ..table.rows import function, linear, nondifferentiable, underivable
 from ..tensors.absent import AbsentMemory, refusal
 from ..tensors.base import TensorBase
 from ..tensors.dtypes import to_numpy_dtype

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from ..table.op import elementwise, linear, nondifferentiable
 from ..table.registry import F
+from ..table.rows import elementwise, linear, nondifferentiable
 from .elementwise import conj, zero_gradient
 
 # -- trigonometry and hyperbolics

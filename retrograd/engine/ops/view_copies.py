@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from ..table.op import linear, underivable
 from ..table.registry import OPS
+from ..table.rows import linear, underivable
 from . import rearrange, shape  # noqa: F401 - the rows of the views must be there first
 
 

@@ -22,19 +22,12 @@ from ..nodes.node import NODE_CLASSES
 from ..nodes.opnode import OpNode
 from ..nodes.row_node import make_node_class
 from ..nodes.saved_display import show_saved_values
-from .registry import OPS
-
-Rule = Callable[..., Any]
-
+from .facts import RowError, RowFacts, Rule
 
 _QUALIFIED = {
     "CopyBackwards": "torch::autograd::CopyBackwards", "NotImplemented": "torch::autograd::NotImplemented",
 }  # fmt: skip
 """Nodes whose ``name()`` differs from their class name."""
-
-
-class RowError(Exception):
-    """A mistake in the operator table, found when it is imported."""
 
 
 def camel_case(name: str) -> str:
@@ -52,7 +45,7 @@ def parameters_of(function: Any) -> tuple[tuple[str, ...], tuple[Any, ...]]:
     return code.co_varnames[: code.co_argcount], function.__defaults__ or ()
 
 
-class OpDef:
+class OpDef(RowFacts):
     """One operator.
 
     ``kind`` says how forward mode follows from the rules: ``"elementwise"`` (the reverse rule applied to the
@@ -76,48 +69,7 @@ class OpDef:
         self._read_parameters()
         self.rules: dict[str, Rule] = {k: v for k, v in rules_and_facts.items() if k in self.params}
         """The reverse rule of each differentiable argument."""
-        facts = {k: v for k, v in rules_and_facts.items() if k not in self.params}
-        self.joint: Rule | None = facts.pop("joint", None)
-        """One rule that returns the gradients of all arguments."""
-        self.view: bool = facts.pop("view", False)
-        """The results share memory with the first tensor argument."""
-        self.toggles: int | None = facts.pop("toggles", 0)
-        """Of views: which of ``CONJUGATE`` and ``NEGATIVE`` is done to values when the result is read; ``None``: the
-        operator needs values to which that was done, and makes no view of others."""
-        self.inplace: bool = facts.pop("inplace", False)
-        """There is a method ``name_`` that writes the result into the first argument."""
-        self.promote: str = facts.pop("promote", "common" if kind in ("elementwise", "multilinear") else "")
-        """``"common"``: operands are cast to their common dtype; ``"float"``: to a floating one; empty: not at all."""
-        self.results: tuple[str, ...] = tuple(facts.pop("results", "").split())
-        """Names of the outputs, for rules that ask for one of several (``results="values indices"``)."""
-        self.outputs: int | str = facts.pop("outputs", len(self.results) or 1)
-        """How many tensors the operator returns; ``"many"`` where that depends on the arguments."""
-        self.nondiff: tuple[int, ...] = facts.pop("nondiff", ())
-        """Numbers of the outputs without gradient, such as indices."""
-        self.aux: tuple[str, ...] = facts.pop("aux", ())
-        """Names of values that the forward returns behind its outputs, for rules only."""
-        self.nondiff_names = frozenset(str(facts.pop("constant", "")).split())
-        """Tensor arguments of a joint rule that take no gradient (``constant="index mask"``)."""
-        self.jvp: Rule | None = facts.pop("jvp", None)
-        """The forward-mode rule ``jvp(primals, tangents, results)``, where it does not follow from ``kind``."""
-        self.into: Callable[..., Any] | None = facts.pop("into", None)
-        """For element-wise rows: the forward that writes its result into the first operand's array."""
-        self.in_place_node: str | None = facts.pop("in_place_node", None)
-        """Name of the node that the in-place form records, where it differs."""
-        self.public: bool = facts.pop("public", not name.startswith("_"))
-        """The row is a public function as it stands; otherwise a function in ``overloads`` calls it."""
-        self._read_saving(facts)
-        self.numbers: bool = facts.pop("numbers", True)
-        """Python numbers may be among the operands."""
-        self.truth: bool = facts.pop("truth", True)
-        """Booleans may be among the operands."""
-        self.ndim: int | None = facts.pop("ndim", None)
-        """How many dimensions the result and all operands that the rules read have: 2 for products of matrices."""
-        self.kinds: str = facts.pop("kinds", "")
-        """NumPy's letters for the kinds of dtype that torch's kernel takes, of ``fciub``; ``w`` for floats but half;
-        empty: all of them."""
-        if facts:
-            raise RowError(f"row {name!r}: neither arguments nor facts: {', '.join(sorted(facts))}")
+        self._read_facts({k: v for k, v in rules_and_facts.items() if k not in self.params})
         self._read_tensors(tensors)
         self._read_rules()
         self.node_name = node or camel_case(name) + "Backward0"
@@ -130,6 +82,18 @@ class OpDef:
         else:
             self.params, self.defaults = parameters_of(self.forward)
         self.required = len(self.params) - len(self.defaults)
+
+    def _read_facts(self, facts: dict[str, Any]) -> None:
+        """Take what the row says; some defaults follow from its kind, its name or another fact."""
+        facts.setdefault("promote", "common" if self.kind in ("elementwise", "multilinear") else "")
+        facts.setdefault("outputs", len(facts.get("results", "").split()) or 1)
+        facts.setdefault("public", not self.name.startswith("_"))
+        try:
+            self._take_facts(facts)
+        except RowError as error:
+            raise RowError(f"row {self.name!r}: {error}") from None
+        self.array_names = frozenset(name.rstrip("*") for name in self.arrays)
+        self.array_lists = frozenset(name.rstrip("*") for name in self.arrays if name.endswith("*"))
 
     def _read_tensors(self, tensors: str | None) -> None:
         """Which arguments are tensors: those that ``tensors`` names (``name*``: a list), or those with a rule."""
@@ -148,25 +112,10 @@ class OpDef:
         self.tensor_positions = tuple(self.params.index(n) for n in self.tensor_names)
         self.list_positions = frozenset(self.params.index(n) for n in self.lists)
         if self.joint is not None:
-            self.diff_names = tuple(n for n in self.tensor_names if n not in self.nondiff_names)
+            self.diff_names = tuple(n for n in self.tensor_names if n not in self.constant)
         else:
             self.diff_names = tuple(n for n in self.tensor_names if n in self.rules)
         self.diff_positions = tuple(self.params.index(n) for n in self.diff_names)
-
-    def _read_saving(self, facts: dict[str, Any]) -> None:
-        """Facts about what nodes keep and show beyond what follows from the rules."""
-        arrays = str(facts.pop("arrays", "")).split()
-        self.arrays = frozenset(name.rstrip("*") for name in arrays)
-        """Saved parameters that hold arrays (``name*``: a tuple of them and others): they are freed as tensors are."""
-        self.array_lists = frozenset(name.rstrip("*") for name in arrays if name.endswith("*"))
-        self.scalars = frozenset(str(facts.pop("scalars", "")).split())
-        """Operands that are always numbers, which PyTorch does not turn into tensors."""
-        self.keeps: tuple[str, ...] = tuple(facts.pop("keeps", "").split())
-        """What PyTorch's node keeps, and shows, beyond what the rules here ask for."""
-        self.shown: dict[str, Any] = facts.pop("shown", {})
-        """What this row's nodes show beyond ``nodes.shown_names``."""
-        self.in_place_rules: dict[str, Rule] = facts.pop("in_place_rules", {})
-        """Rules of the in-place form by its result, where PyTorch does not keep the value that was overwritten."""
 
     def _read_rules(self) -> None:
         """Which values each rule asks for, in the order in which a node keeps them."""
@@ -187,7 +136,7 @@ class OpDef:
         self.saved_places = tuple(k for k, name in enumerate(self.saved_names) if name in own)
         """Which of what a node keeps are no operands and no parameters."""
         self.saves_result = not {"result", *self.results}.isdisjoint(self.saved_names)
-        whole = {*self.tensor_names, "result", *self.results, *self.aux, *self.arrays} - self.scalars
+        whole = {*self.tensor_names, "result", *self.results, *self.aux, *self.array_names} - {*self.scalars}
         self.tensor_saved = frozenset(n for n in self.saved_names if n in whole)
         self._read_slots()
 
@@ -300,71 +249,3 @@ def set_dispatcher(caller_of: Callable[[OpDef], Callable[..., Any]]) -> None:
     """Register how a row's calls are dispatched (called once, by the dispatcher)."""
     global _caller_of
     _caller_of = caller_of
-
-
-def _row(name: str, forward: Any, kind: str, node: str | None, tensors: str | None, rest: dict[str, Any]) -> OpDef:
-    op = OpDef(name, forward, rest, kind=kind, node=node, tensors=tensors)
-    if name in OPS:
-        raise RowError(f"row {name!r} stands twice in the table")
-    OPS[name] = op
-    return op
-
-
-def elementwise(
-    name: str, forward: Any, *, node: str | None = None, tensors: str | None = None, **rules_and_facts: Any
-) -> OpDef:
-    """A row whose output element depends on the same element of each argument (broadcast)."""
-    return _row(name, forward, "elementwise", node, tensors, rules_and_facts)
-
-
-def linear(
-    name: str, forward: Any, *, node: str | None = None, tensors: str | None = None, **rules_and_facts: Any
-) -> OpDef:
-    """A row that is linear in all its differentiable arguments together."""
-    return _row(name, forward, "linear", node, tensors, rules_and_facts)
-
-
-def multilinear(
-    name: str, forward: Any, *, node: str | None = None, tensors: str | None = None, **rules_and_facts: Any
-) -> OpDef:
-    """A row that is linear in each differentiable argument separately."""
-    return _row(name, forward, "multilinear", node, tensors, rules_and_facts)
-
-
-def function(
-    name: str, forward: Any, *, node: str | None = None, tensors: str | None = None, **rules_and_facts: Any
-) -> OpDef:
-    """Any other differentiable row."""
-    return _row(name, forward, "function", node, tensors, rules_and_facts)
-
-
-def listwise(name: str, forward: Any, rule: Rule, *, node: str | None = None, **facts: Any) -> OpDef:
-    """A linear row whose first argument ``tensors`` is a list; its rule returns one gradient per element."""
-    return _row(name, forward, "linear", node, "tensors*", {"tensors": rule, **facts})
-
-
-def no_forward_mode(name: str) -> Rule:
-    """The forward rule of a row for which PyTorch has none: it says so."""
-
-    def jvp(primal: Any, tangents: Any, results: Any) -> Any:
-        raise NotImplementedError(
-            f"Trying to use forward AD with {name.lstrip('_')} that does not support it because it has not been "
-            "implemented yet."
-        )
-
-    return jvp
-
-
-def underivable(name: str, forward: Any, *, tensors: str = "self", aten: str = "", **facts: Any) -> OpDef:
-    """A differentiable row without a derivative formula: backward raises an error that says so, with ATen's name."""
-
-    def rule(g: Any) -> Any:
-        raise RuntimeError(f"derivative for aten::{aten or name.lstrip('_')} is not implemented")
-
-    rules: dict[str, Any] = dict.fromkeys(tensors.split(), rule)
-    return _row(name, forward, "function", "NotImplemented", tensors, {**rules, "jvp": no_forward_mode(name), **facts})
-
-
-def nondifferentiable(name: str, forward: Any, *, tensors: str = "self", **facts: Any) -> OpDef:
-    """A row without gradient."""
-    return _row(name, forward, "nondifferentiable", None, tensors, facts)

@@ -13,9 +13,9 @@ from ...aliasing.inplace import call_inplace
 from ...calls.refusals import refuse
 from ...ops.elementwise import zero_gradient
 from ...random import rng_of
-from ...table.op import linear, underivable
 from ...table.public import check_tensor, public
 from ...table.registry import OPS, F
+from ...table.rows import linear, underivable
 from ...tensors.base import TensorBase
 from ...tensors.dtypes import scalar_name
 from ..creation.creating import finish, numpy_of

@@ -11,9 +11,9 @@ from ...calls.out_argument import created_into
 from ...calls.refusals import refuse
 from ...execution.fit import is_expandable_to
 from ...random import rng_of
-from ...table.op import linear
 from ...table.public import public
 from ...table.registry import OPS, F
+from ...table.rows import linear
 from ..creation.creating import finish, numpy_of, sizes_of
 from .draw_checks import check_integers, check_kind, check_normal, check_probability, check_uniform
 

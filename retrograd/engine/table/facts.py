@@ -1,0 +1,89 @@
+"""What a row may say of its operator beside its rules: each fact is a keyword of the row.
+
+Facts that name several things take them as words in one string: ``results="values indices"``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+Rule = Callable[..., Any]
+
+
+class RowError(Exception):
+    """A mistake in the operator table, found when it is imported."""
+
+
+class RowFacts:
+    """The facts of one row, with what holds where the row says nothing."""
+
+    joint: Rule | None = None
+    """One rule that returns the gradients of all arguments."""
+    jvp: Rule | None = None
+    """The forward-mode rule ``jvp(primals, tangents, results)``, where it does not follow from ``kind``."""
+    public: bool = True
+    """The row is a public function as it stands; otherwise a function in ``overloads`` calls it."""
+
+    # -- operands
+    promote: str = ""
+    """``"common"``: operands are cast to their common dtype; ``"float"``: to a floating one; empty: not at all."""
+    numbers: bool = True
+    """Python numbers may be among the operands."""
+    truth: bool = True
+    """Booleans may be among the operands."""
+    ndim: int | None = None
+    """How many dimensions the result and all operands that the rules read have: 2 for products of matrices."""
+    kinds: str = ""
+    """NumPy's letters for the kinds of dtype that torch's kernel takes, of ``fciub``; ``w`` for floats but half;
+    empty: all of them."""
+    scalars: tuple[str, ...] = ()
+    """Operands that are always numbers, which PyTorch does not turn into tensors."""
+    constant: tuple[str, ...] = ()
+    """Tensor arguments of a joint rule that take no gradient."""
+
+    # -- results
+    results: tuple[str, ...] = ()
+    """Names of the outputs, for rules that ask for one of several."""
+    outputs: int | str = 1
+    """How many tensors the operator returns; ``"many"`` where that depends on the arguments."""
+    nondiff: tuple[int, ...] = ()
+    """Numbers of the outputs without gradient, such as indices."""
+    aux: tuple[str, ...] = ()
+    """Names of values that the forward returns behind its outputs, for rules only."""
+
+    # -- views and in-place writes
+    view: bool = False
+    """The results share memory with the first tensor argument."""
+    toggles: int | None = 0
+    """Of views: which of ``CONJUGATE`` and ``NEGATIVE`` is done to values when the result is read; ``None``: the
+    operator needs values to which that was done, and makes no view of others."""
+    inplace: bool = False
+    """There is a method ``name_`` that writes the result into the first argument."""
+    into: Callable[..., Any] | None = None
+    """For element-wise rows: the forward that writes its result into the first operand's array."""
+    in_place_node: str | None = None
+    """Name of the node that the in-place form records, where it differs."""
+    in_place_rules: dict[str, Rule] = {}
+    """Rules of the in-place form by its result, where PyTorch does not keep the value that was overwritten."""
+
+    # -- what nodes keep and show beyond what follows from the rules
+    arrays: tuple[str, ...] = ()
+    """Saved parameters that hold arrays (``name*``: a tuple of them and others): they are freed as tensors are."""
+    keeps: tuple[str, ...] = ()
+    """What PyTorch's node keeps, and shows, beyond what the rules here ask for."""
+    shown: dict[str, Any] = {}
+    """What this row's nodes show beyond ``nodes.shown_names``."""
+
+    def _take_facts(self, facts: dict[str, Any]) -> None:
+        """Set every fact: as the row says, or its default, on the row itself, where reading is fastest."""
+        unknown = sorted(facts.keys() - _DEFAULTS.keys())
+        if unknown:
+            raise RowError(f"neither arguments nor facts: {', '.join(unknown)}")
+        for name, default in _DEFAULTS.items():
+            said = facts.get(name, default)
+            setattr(self, name, tuple(said.split()) if name in _WORDS and isinstance(said, str) else said)
+
+
+_DEFAULTS = {name: vars(RowFacts)[name] for name in RowFacts.__annotations__}
+_WORDS = frozenset({"scalars", "constant", "results", "aux", "arrays", "keeps"})
