@@ -85,6 +85,26 @@ def test_writes():
     assert target.storage == recorded.tensors[writes[4]["target"]].storage
 
 
+def test_values_lost_to_repeated_indices():
+    """Writes by index into copies and in place tell how many values they lose, on both engines alike."""
+    lines = [
+        "import torch",
+        "index, values = torch.tensor([0, 0, 1]), torch.ones(3)",
+        "torch.zeros(4).index_put((index,), values)",
+        "torch.zeros(4).index_put((index,), values, accumulate=True)",
+        "torch.zeros(4).scatter(0, index, values)",
+        "torch.zeros(4).index_copy(0, index, values)",
+        "torch.zeros(2, 4).index_copy_(1, index, torch.ones(2, 3))",
+        "torch.zeros(4).index_add(0, index, values)",
+    ]
+    for engine in ("retrograd", "torch"):
+        recorded, error = record("\n".join(lines) + "\n", engine)
+        found = {event.source.line: event.data["duplicates"] for event in recorded.events if "duplicates" in event.data}
+
+        assert error is None
+        assert found == {3: 1, 5: 1, 6: 1, 7: 1}, engine
+
+
 def test_refused_write():
     """A write that autograd forbids is there with its error, and the program gets the error as ever."""
     program = "import torch\nw = torch.ones(3, requires_grad=True)\nw += 1.0\n"

@@ -22,6 +22,7 @@ from .call_sites import Site
 from .caller import Caller, caller_of
 from .index_tensors import index_tensors
 from .lines import LINES
+from .lost_writes import lost_writes
 from .names import fitting
 from .saved import saved_numbers, saved_positions
 from .shared import SharedMemory
@@ -110,8 +111,8 @@ class Calls(Observer):
         self, site: Site, more: dict[str, Any], op: Any, args: Any, inputs: Any, numbers: list[int]
     ) -> list[int]:
         """Note plain arguments; returns the numbers of tensors among the others that are no operands."""
-        if op.name == "_scatter" and (count := values.scattered_twice(args[2], args[1])):
-            more["duplicates"] = count
+        if lost := lost_writes(op, args):
+            more["duplicates"] = lost
         rest, (seen, arguments) = args[len(inputs) :], site.others
         operands_first = all(map(is_, args, inputs))
         alone = operands_first and len(rest) == len(seen) and all(map(is_, rest, seen))  # as at the call before

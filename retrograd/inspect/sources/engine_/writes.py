@@ -10,10 +10,10 @@ from ....engine.switches.state import peek_number
 from ....engine.tensors.base import TensorBase
 from ...events import Event
 from ...program.frames import source_line
-from .. import array_values as values
 from .call_describer import CallDescriber
 from .caller import Caller, spelled
 from .facts import memory_of
+from .lost_writes import lost_writes
 from .saved import saved_numbers, saved_positions
 from .shared import SharedMemory
 from .watching import Observer, Watching, guarded, version
@@ -67,12 +67,8 @@ class Writes(Observer):
             data["nodes"] = [node._number - begin, peek_number() - begin]
             given = [t, *[a for a in args[1:] if isinstance(a, TensorBase)]][: len(data["inputs"])]
             data["saves"] = saved_numbers(saved_positions(node, given), data["inputs"], [data["target"]])
-        if op.name == "_index_put" and not (len(args) > 3 and args[3]):
-            count = values.repeated(args[1], args[0]._array.shape)
-            if count:
-                data["duplicates"] = count
-        if op.name == "_scatter":
-            data |= {"duplicates": count} if (count := values.scattered_twice(args[2], args[1])) else {}
+        if lost := lost_writes(op, args):
+            data["duplicates"] = lost
         self._describer.measure(data, [t])
         self._describer.judge(data, data["range"], op.name, [*inputs, t])
         self._note_gradient(event, t)
