@@ -698,3 +698,39 @@ def test_policy_of_sizes_is_refused() -> None:
     cls = wrapper_class(torch)
     with pytest.raises(NotImplementedError, match="sizes and strides are not asked"):
         torch.Tensor._make_wrapper_subclass(cls, (2,), dispatch_sizes_strides_policy="sizes")
+
+
+@pytest.mark.parametrize("create_graph", [False, True])
+@pytest.mark.filterwarnings("ignore:Using backward")
+def test_a_tensor_elsewhere_changes_nothing(create_graph: bool) -> None:
+    """While one lives, gradients of others have the strides and values that they have in PyTorch."""
+
+    def gradients(torch: Any) -> list[Any]:
+        dense, gaps = torch.ones(3, 2), torch.ones(6, 2)[::2]
+        ways = [
+            lambda x: (x, torch.ones(3, 2)), lambda x: (x, torch.ones(2, 3).t()), lambda x: (x * 2, torch.ones(3, 2)),
+            lambda x: (x * 2, torch.ones(2, 3).t()), lambda x: (x.sum(), torch.ones(())),
+            lambda x: (x.t() * 2, torch.ones(2, 3)), lambda x: (x * 1 + x.t().t(), torch.ones(3, 2)),
+        ]  # fmt: skip
+        found = []
+        for data in (dense, dense.t().contiguous().t(), gaps):
+            for way in ways:
+                x = data.detach().requires_grad_()
+                out, g = way(x)
+                out.backward(g, create_graph=create_graph, retain_graph=True)
+                first = x.grad._version, x.grad.stride(), x.grad.tolist()
+                held = x.grad
+                out.backward(g, retain_graph=True)
+                found.append((first, x.grad._version, x.grad is held, x.grad.tolist(), g._version, g.tolist()))
+        return found
+
+    import retrograd
+
+    wanted = gradients(pytest.importorskip("torch"))
+    alone = gradients(retrograd)
+    elsewhere = leaf(retrograd)
+    assert alone == wanted
+    for one, (first, _version, *others) in zip(gradients(retrograd), wanted, strict=True):
+        assert one[0][1:] == first[1:]
+        assert list(one[2:]) == others
+    assert elsewhere.requires_grad

@@ -57,7 +57,7 @@ def _run(
     """Run by a sweep where that is allowed, else by a task."""
     tensors = create_graph or state.FORWARD_LEVELS > 0 or bool(STATE.dispatch_modes) or watchers.DISPATCHING > 0
     values = [g if tensors or g is None else g._array for g in grads]
-    if sweep_possible():
+    if tensors is create_graph and sweep_possible():
         if inputs is None:
             # filling leaves is recorded as well, and a sweep does it at the end, which the order of nodes would show
             if not create_graph and sweep(Sweep(keep_graph), roots, values):

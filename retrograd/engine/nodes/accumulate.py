@@ -16,6 +16,7 @@ from ..overriding.asked_functions import detached
 from ..overriding.dispatch_classes import is_dispatching
 from ..switches import state
 from ..switches.state import STATE
+from ..table.registry import F
 from ..tensors.base import LAZY, TensorBase, assign, bits_of, storage_of, tensor_class, wrap
 from .hooks import call_hook
 from .node import LEAF_NUMBER, NODE_CLASSES, NOTHING, GraphNode
@@ -162,10 +163,21 @@ def _store(variable: TensorBase, g: Any, task: Any) -> None:
     """Add a gradient to ``.grad``, in place where there is one already."""
     meta = variable.need_meta()
     have = meta.grad
+    holders = 3  # of an array that may be taken over: `_run` or its tensor, `g` here and in `_own`
     if isinstance(g, TensorBase):
-        meta.grad = _stored_tensor(variable, g, task.create_graph)
-    elif have is None:
-        meta.grad = wrap(_own(g, variable, 3))
+        asked = STATE.dispatch_modes or is_dispatching(g) or (have is not None and is_dispatching(have))
+        if task.create_graph or state.FORWARD_LEVELS or asked:
+            meta.grad = _stored_tensor(variable, g, task.create_graph)
+            return
+        # a plain tensor in a run on tensors: elsewhere one with a `__torch_dispatch__` lives, which must not show here
+        if getrefcount(g) > 3 or g._meta is not None:  # more than `_run`, `g` here and getrefcount's own argument
+            holders = 0
+        g = g._array
+    if have is None:
+        own = _own(g, variable, holders)
+        meta.grad = wrap(own)
+        if own is not g and is_dense(variable._array):
+            storage_of(meta.grad).bump()  # PyTorch writes such a copy into new memory, which counts
     elif have._sig.shape != variable._sig.shape or have._sig.shape != g.shape:
         have.add_(wrap(g))  # an old gradient of another shape: the operator says what does not fit
     else:
@@ -181,22 +193,25 @@ def _stored_tensor(variable: Any, g: Any, create_graph: bool) -> Any:
     have = variable._meta.grad
     if have is None and is_dispatching(g):
         return g.clone() if create_graph or g._array.strides != variable._array.strides else detached(g)
-    if have is None and (create_graph or state.FORWARD_LEVELS):
-        return wrap(_room_for(g._array, variable)).copy_(g)
     if have is None:
-        room = _room_for(g._array, variable)
-        room[...] = g._array
-        return wrap(room)
+        return _laid_out(g, variable)
     if create_graph:
         return have + g
     have.add_(g)
     return have
 
 
+def _laid_out(g: Any, variable: TensorBase) -> Any:
+    """A recorded copy with the leaf's layout, in rows where the leaf's elements have gaps or overlap."""
+    if not is_dense(variable._array):
+        return F._contiguous_copy(g)
+    return wrap(_room_for(g._array, variable)).copy_(g)
+
+
 def _own(g: Any, variable: TensorBase, holders: int) -> Any:
     """The array itself if nobody else can see it and its layout is the leaf's, else a copy laid out like the leaf.
 
-    ``holders`` are the variables that hold ``g``: its callers' and the one here.
+    ``holders`` are the variables that hold ``g``: its callers' and the one here; 0 if somebody else can see it.
     """
     leaf = variable._array
     base = g.base
