@@ -169,7 +169,7 @@ class OpNode(GraphNode):
 
     def _read_tensor(self, name: str, value: Any) -> Any:
         """A kept value as a tensor, its version checked, hooks undone; arrays among the parameters as such."""
-        if name in self.op.arrays:
+        if name in self.op.array_names:
             return self._read_array(name, value)
         if isinstance(value, TensorBase):
             if storage.LAST_WRITE > self._number:
