@@ -106,6 +106,11 @@ class TensorTable:
     def __getitem__(self, number: int) -> TensorFacts:
         return self.rows[number]
 
+    def entered(self, number: int) -> TensorFacts:
+        """Return what was known of a tensor when it was numbered; what notes say of it, if they are to fill its row."""
+        facts: TensorFacts | None = self._rows[number]
+        return self.rows[number] if facts is None else facts
+
     def known(self, tensor: Any) -> int | None:
         """Return the number of a tensor, None if it was not seen."""
         return self._known.find(tensor)
@@ -213,14 +218,16 @@ class TensorTable:
     def name(self, tensor: Any, name: str, *, parameter: bool = False) -> None:
         """Give a known tensor a better name than it has; that of a parameter stays."""
         number = self.known(tensor)
-        if number is not None and (parameter or not self.rows[number].parameter):
-            self.rows[number].name, self.rows[number].parameter = name, parameter
+        if number is not None:
+            facts = self.entered(number)
+            if parameter or not facts.parameter:
+                facts.name, facts.parameter = name, parameter
 
     def unnamed(self, wanted: Callable[[TensorFacts], bool]) -> list[Any]:
         """Return the living tensors that are no parameters, of the wanted sort, and were not returned before."""
         found = []
         for reference, number in self._known.pairs():
-            facts = self.rows[number]
+            facts = self.entered(number)
             if number not in self._asked and not facts.parameter and wanted(facts):
                 tensor = reference()
                 if tensor is not None:

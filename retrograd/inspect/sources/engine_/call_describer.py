@@ -18,7 +18,7 @@ from ....engine.tensors.tensor import Tensor
 from ...events import Event
 from ...snapshot import SourceLine
 from .. import array_values as values
-from .call_facts import Surroundings, around
+from ..surroundings import Surroundings, described
 from .call_sites import Site, Sites
 from .caller import Caller, caller_of
 from .names import Names, matched, worthy
@@ -103,7 +103,7 @@ class CallDescriber:
         """What every event of a call says of its inputs and surroundings."""
         more: dict[str, Any] = {}
         numbers = self.numbers(inputs, names, line, more)
-        return {"inputs": numbers, "names": names, **around(self.around()), **more}
+        return {"inputs": numbers, "names": names, **described(self.around()), **more}
 
     def number_new(
         self, site: Site, inputs: Any, numbers: list[Any], within: Collection[int], more: dict[str, Any]

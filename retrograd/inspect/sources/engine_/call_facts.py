@@ -9,6 +9,7 @@ from ...event_data import Stack
 from ...events import Event
 from ...journal import Maker, Note
 from ...tensor_facts import TensorFacts
+from ..surroundings import Surroundings, described
 from .call_sites import Site
 from .names import fitting, matched, worthy
 from .saved import saved_numbers
@@ -16,23 +17,6 @@ from .watching import ShapeAndDtype
 
 Measured = tuple[tuple[float, float] | None, float | None]
 """Range and sum of a result."""
-
-
-Surroundings = tuple[bool, bool, str, int | None]
-"""What was in force when a call was made: grad mode, inference mode, scope, backward run."""
-
-
-def around(surroundings: Surroundings) -> dict[str, Any]:
-    """Surroundings as events say them."""
-    grad, inference, scope, run = surroundings
-    data: dict[str, Any] = {"grad": grad}
-    if inference:
-        data["inference"] = True
-    if scope:
-        data["scope"] = scope
-    if run is not None:
-        data["run"] = run
-    return data
 
 
 class CallFacts(NamedTuple):
@@ -99,7 +83,7 @@ class CallFacts(NamedTuple):
     def data(self, names: list[str]) -> dict[str, Any]:
         """The data of the event."""
         outputs, measured = self.outputs, [(self.limits, self.total), *self.others]
-        data: dict[str, Any] = {"inputs": list(self.inputs), "names": names, **around(self.around)}
+        data: dict[str, Any] = {"inputs": list(self.inputs), "names": names, **described(self.around)}
         data["outputs"], data["output_names"] = outputs, list(fitting(self.site.targets, outputs))
         data["range"] = [None if limits is None else list(limits) for limits, _ in measured]
         data["checksum"] = [total for _, total in measured]

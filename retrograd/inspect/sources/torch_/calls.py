@@ -22,7 +22,7 @@ class Call:
 
     __slots__ = (
         *("after", "args", "before", "direct", "error", "frame", "grad", "inference", "inputs", "kwargs"),
-        *("places", "required", "result", "rule", "settled", "versions"),
+        *("others", "places", "required", "result", "rule", "settled", "versions"),
     )
 
     def __init__(self, rule: Rule, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
@@ -33,6 +33,8 @@ class Call:
         """Tensors among the arguments, lists flattened."""
         self.places: list[tuple[int | str, int]] = []
         """Where each stands: position or keyword, and place in the list there (-1 for none)."""
+        self.others: list[Any] = []
+        """Arguments that are no tensors, keywords before theirs."""
         self.versions: list[int] = []
         self.required: list[bool] = []
         """Which of them required a gradient."""
@@ -50,20 +52,24 @@ class Call:
 
     def read_inputs(self, tensor_type: type) -> None:
         """Find the tensors among the arguments and note their versions."""
-        inputs, places = self.inputs, self.places
+        inputs, places, others = self.inputs, self.places, self.others
         for position, argument in enumerate(self.args):
             if isinstance(argument, tensor_type):
                 inputs.append(argument)
                 places.append((position, -1))
-            elif type(argument) in (list, tuple):
-                self._read_list(position, argument, tensor_type)
+            else:
+                others.append(argument)
+                if type(argument) in (list, tuple):
+                    self._read_list(position, argument, tensor_type)
         for key, argument in self.kwargs.items():
             if isinstance(argument, tensor_type):
                 inputs.append(argument)
                 places.append((key, -1))
-            elif type(argument) in (list, tuple):
-                self._read_list(key, argument, tensor_type)
-        self.versions = [version_of(tensor) for tensor in inputs]
+            else:
+                others += (key, argument)
+                if type(argument) in (list, tuple):
+                    self._read_list(key, argument, tensor_type)
+        self.versions = versions_of(inputs)
         self.required = [tensor.requires_grad for tensor in inputs]
 
     def _read_list(self, position: int | str, entries: Any, tensor_type: type) -> None:
@@ -83,11 +89,10 @@ class Call:
 
     def written(self) -> list[int]:
         """Return the places among the inputs of tensors that the call wrote to, that of ``out=`` first."""
-        found = [
-            place
-            for place, (tensor, before) in enumerate(zip(self.inputs, self.versions, strict=True))
-            if version_of(tensor) != before
-        ]
+        after = versions_of(self.inputs)
+        if after == self.versions:
+            return []
+        found = [place for place, (now, before) in enumerate(zip(after, self.versions, strict=True)) if now != before]
         return sorted(found, key=lambda place: self.places[place][0] != "out") if len(found) > 1 else found
 
 
@@ -97,6 +102,14 @@ def version_of(tensor: Any) -> int:
         return int(tensor._version)
     except Exception:
         return -1
+
+
+def versions_of(tensors: list[Any]) -> list[int]:
+    """Return what ``version_of`` does for each of several tensors."""
+    try:
+        return [tensor._version for tensor in tensors]
+    except Exception:
+        return [version_of(tensor) for tensor in tensors]
 
 
 class Listener(Protocol):

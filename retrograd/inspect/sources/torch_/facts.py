@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from ...event_data import OperationData, Values
+from ...event_data import Values
 from ..array_values import Array, flat_share, is_finite, summary
 from ..function_shapes import POLES
 from .calls import Call
-from .ranges import Ranges
+from .ranges import Range, Ranges
 from .tensors import dtype_name
 from .values import Readable
 
@@ -19,6 +20,8 @@ _PLAIN = (bool, int, float, str)
 _MAX_TEXT = 100
 _MAX_VALUED = 16
 """Results of one call whose values are looked at."""
+Measured = tuple[tuple[Range, ...], tuple[float | None, ...]]
+"""Ranges and sums of the results of a call; both empty where nothing was read."""
 _ALLOCATING = frozenset({"empty", "empty_like", "empty_strided", "empty_permuted", "new_empty", "new_empty_strided"})
 """What stands in memory that nobody has written tells nothing."""
 
@@ -42,40 +45,40 @@ def arguments_of(call: Call) -> dict[str, object]:
     return found
 
 
-def reads_values(data: OperationData, call: Call, outputs: list[Any], readable: Readable, known: Ranges) -> None:
-    """Add ranges, sums and summaries of what came out, and of what went in where that is telling."""
-    if not readable.now() or call.rule.op in _ALLOCATING:
-        return
-    ranges: list[list[float] | None] = []
+def measured(
+    call: Call, numbers: Sequence[int], outputs: list[Any], results: Sequence[int], more: dict[str, Any], ranges: Ranges
+) -> Measured:
+    """Return ranges and sums of what came out; ``more`` gets what is telling of that and of what went in."""
+    readable, op = ranges.readable, call.rule.op
+    if not readable.now() or op in _ALLOCATING:
+        return (), ()
+    limits: list[Range] = []
     sums: list[float | None] = []
     values: dict[str, Values] = {}
-    first = data["inputs"][0] if data["inputs"] else None
+    first = numbers[0] if numbers else None
     for place, tensor in enumerate(outputs[:_MAX_VALUED]):
-        number = data["outputs"][place]
-        limits, total, array = known.of(call, tensor, number, first)
-        ranges.append(None if limits is None else list(limits))
-        sums.append(total)
-        if array is not None and not is_finite(limits):
-            values[str(number)] = summary(array)
-        flat = flat_share(call.rule.op, array, limits) if place == 0 and array is not None else 0.0
-        if flat:
-            data["flat_share"] = flat
-    if any(limits is not None for limits in ranges):
-        data["range"], data["checksum"] = ranges, sums
-    _summarize_inputs(data, call, values, readable)
+        found = ranges.of(call, tensor, results[place], first)
+        limits.append(found.limits)
+        sums.append(found.total)
+        if found.array is not None:
+            if not is_finite(found.limits):
+                values[str(results[place])] = summary(found.array)
+            flat = flat_share(op, found.array, found.limits) if place == 0 else 0.0
+            if flat:
+                more["flat_share"] = flat
+    if values or op in POLES:
+        _summarize_inputs(numbers, call, values, readable)
     if values:
-        data["values"] = values
+        more["values"] = values
+    return tuple(limits), tuple(sums)
 
 
-def _summarize_inputs(data: OperationData, call: Call, values: dict[str, Values], readable: Readable) -> None:
+def _summarize_inputs(numbers: Sequence[int], call: Call, values: dict[str, Values], readable: Readable) -> None:
     """Add the inputs of a call that made something not finite, and those at which its slope is infinite."""
-    made_bad = bool(values)
-    pole = POLES.get(call.rule.op)
-    if not made_bad and pole is None:
-        return
+    made_bad, pole = bool(values), POLES.get(call.rule.op)
     written = set(call.written())
     for place, tensor in enumerate(call.inputs):
-        number = str(data["inputs"][place])
+        number = str(numbers[place])
         array = None if place in written or number in values else readable.array(tensor)
         if array is None or not array.size:
             continue

@@ -3,27 +3,31 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
-from types import FrameType
+from collections.abc import Callable, Sequence
 from typing import Any
 
-from ...event_data import OperationData, Stack
+from ...event_data import Stack
 from ...events import Event
-from ...program.spelling import UNKNOWN, Spelling, spelling_at
+from ...program.frames import source_line
 from ...program.stacks import stack_of
 from ...snapshot import SourceLine
 from ..base import Sink
 from ..origins import Marks
+from ..surroundings import Surroundings
+from .call_facts import Ways, event_of_call
+from .call_sites import Site, Sites
 from .calls import Call, version_of
-from .facts import arguments_of, duplicates_in, overlaps, reads_values
+from .facts import duplicates_in, measured, overlaps
 from .hooks import Hooks
-from .names import assigned, forms_match, spelled
+from .names import assigned
 from .ranges import Ranges
 from .rules import COPIED_INDEXED, IN_PLACE_INDEXED, NONDIFFERENTIABLE_CASTS
 from .saved import SavedSizes, saves_of
 from .shared import SharedMemory
 from .tensors import memory_of, number_of
 from .values import Readable
+
+_NONE: tuple[Any, ...] = ()
 
 
 class Inside:
@@ -54,11 +58,11 @@ class ForwardWriter:
         self._ranges = Ranges(self._readable)
         self.shared = SharedMemory(sink, self._readable)
         self.hooks = Hooks(sink, lambda: inside_here().run)
-        self._through: dict[int, str] = {}
-        """Number of a tensor that shares memory behind the version counter's back -> how it came to be."""
+        self._sites = Sites(sink.mention)
+        self._ways: Ways = {}
+        self._latest_around: Surroundings = (True, False, "", None)
         self.gradients: dict[int, int] = {}
         """Number of a gradient -> its leaf."""
-        self._lines: dict[tuple[int, int], SourceLine] = {}
 
     def listens(self) -> bool:
         """Whether calls are taken at this moment: those of optimizers are not."""
@@ -85,144 +89,115 @@ class ForwardWriter:
     def _hook(self, call: Call) -> None:
         """Note a hook that was registered."""
         if call.error is None and call.inputs:
-            line = self._line(call.frame)
-            number = number_of(self.table, call.inputs[0], spelled(call, self._spelling(call))[0], source=line)
-            self.hooks.registered(call.rule.reason, call.inputs[0], number, call.result, line)
+            site = self._sites.at(call)
+            number = number_of(self.table, call.inputs[0], site.names(call)[0], source=site.line)
+            self.hooks.registered(call.rule.reason, call.inputs[0], number, call.result, site.line)
 
     # -- operations
     def _operation(self, call: Call, inside: Inside) -> None:
-        """Write the event of a call that computes, writes in place or leaves the graph."""
-        outputs = call.outputs(self._tensor)
-        written = call.written()
-        reason = self._reason(call, outputs, inside)
+        """Note a call that computes, writes in place or leaves the graph; ``event_of_call`` makes its event."""
+        outputs, written = call.outputs(self._tensor), call.written()
         if not outputs and not written and call.error is None and call.rule.kind != "cut":
             return
-        spelling = self._spelling(call)
-        line = self._line(call.frame)
-        data = OperationData(grad=call.grad)
-        data["names"] = spelled(call, spelling)
-        data["inputs"] = [
-            number_of(self.table, tensor, name, source=line)
-            for tensor, name in zip(call.inputs, data["names"], strict=True)
-        ]
-        self._add_circumstances(data, call, inside)
-        if call.rule.op in COPIED_INDEXED:
-            repeated = duplicates_in(call, self._readable)
-            if repeated:
-                data["duplicates"] = repeated
-        kind = "operation"
+        reason = self._reason(call, outputs, written, inside)
+        marks, site = self._marks(), self._sites.at(call)
+        line, names, more = site.line, site.names(call), dict[str, Any]()
+        numbers = self._numbers(call.inputs, names, line)
+        kind, stack = "operation", None
         if reason:
-            kind, data["reason"], data["stack"] = "cut", reason, self._stack(call)
-        elif line is not None and line.function != "<module>":
-            data["stack"] = self._stack(call)
-        if written and not reason:
+            kind, more["reason"] = "cut", reason
+        elif written:
             kind = "inplace"
-            self._add_write(data, call, written[0])
-        self._add_outputs(data, call, outputs, spelling, line)
-        event = Event(kind, op=call.rule.op, source=line, data=data)  # type: ignore[arg-type]
+            self._add_write(more, call, written[0], numbers)
+        if site.nested or kind != "operation":
+            stack = self._stack(call)
+        if call.error is not None:
+            more["error"] = f"{type(call.error).__name__}: {call.error}"
+        if call.rule.op in COPIED_INDEXED:
+            self._add_duplicates(more, call)
+        results = self._numbers(outputs, assigned(site.spelling, len(outputs)), line)
+        made, saves = None, _NONE
+        if call.after > call.before:
+            made = (call.before - marks.begin, call.after - marks.begin)
+            saves = self._saves(call, outputs, marks.begin, numbers + results)
         self._ranges.heard(call, bool(written))
-        reads_values(data, call, outputs, self._readable, self._ranges)
-        row = self.sink(event)
+        limits, sums = measured(call, numbers, outputs, results, more, self._ranges)
+        around = self._around(call, marks.scope, inside.run)
+        self.sink.note(
+            (event_of_call, kind, site, self._ways, around, numbers, names, site.arguments(call), made, results, saves,
+             limits, sums, stack, more or None)
+        )  # fmt: skip
         if call.rule.reason == "numpy":
             self.shared.hands_out(call.result, call.frame)
-        self._made(data, call.rule.reason, row)
         if written:
-            self._write_beside(data, call, written[kind == "inplace" :], line)
+            self._write_beside(call, site, written, kind, numbers)
 
-    def _add_circumstances(self, data: OperationData, call: Call, inside: Inside) -> None:
-        """Add what was in force around the call, and what it was told."""
-        plain = arguments_of(call)
-        if plain:
-            data["arguments"] = plain
-        if call.inference:
-            data["inference"] = True
-        if call.error is not None:
-            data["error"] = f"{type(call.error).__name__}: {call.error}"
-        marks = self._marks()
-        if marks.scope:
-            data["scope"] = marks.scope
-        if inside.run is not None:
-            data["run"] = inside.run
-        if call.after > call.before:
-            data["nodes"] = [call.before - marks.begin, call.after - marks.begin]
+    def _numbers(self, tensors: list[Any], names: Sequence[str], line: SourceLine | None) -> tuple[int, ...]:
+        """Return the numbers of tensors; new ones get these names."""
+        table, found = self.table, self.table.numbers(tensors)
+        if None not in found:
+            return tuple(found)  # type: ignore[arg-type]
+        return tuple(
+            number_of(table, tensor, name, source=line) if number is None else number
+            for tensor, name, number in zip(tensors, names, found, strict=True)
+        )
 
-    def _add_write(self, data: OperationData, call: Call, place: int) -> None:
+    def _around(self, call: Call, scope: str, run: int | None) -> Surroundings:
+        """Return what was in force around a call; mostly it is as at the call before, and one object."""
+        found = (call.grad, call.inference, scope, run)
+        if found != self._latest_around:
+            self._latest_around = found
+        return self._latest_around
+
+    def _add_write(self, more: dict[str, Any], call: Call, place: int, numbers: Sequence[int]) -> None:
         """Add what an in-place write hit."""
         target = call.inputs[place]
-        number = data["target"] = data["inputs"][place]
-        data["version"] = [call.versions[place], version_of(target)]
-        data["through"] = self._way(call, place, number)
-        data["stack"] = self._stack(call)
+        number = more["target"] = numbers[place]
+        more["version"] = [call.versions[place], version_of(target)]
+        if call.places[place][0] == "out":
+            more["through"] = "out"
         if overlaps(target):
-            data["overlap"] = True
+            more["overlap"] = True
         if call.rule.op in IN_PLACE_INDEXED:
-            repeated = duplicates_in(call, self._readable)
-            if repeated:
-                data["duplicates"] = repeated
+            self._add_duplicates(more, call)
         leaf = self.gradients.get(number)
         if leaf is not None and call.rule.op in ("zero_", "fill_"):
             self._change(leaf, "grad-zeroed", call)
 
-    def _way(self, call: Call, place: int, number: int) -> str:
-        """Return how a write reached the memory."""
-        if call.places[place][0] == "out":
-            return "out"
-        way = self._through.get(number, "")
-        return way or ("view" if self.table[number].view_of is not None else "")
+    def _add_duplicates(self, more: dict[str, Any], call: Call) -> None:
+        """Add how many places an indexed write hits more than once."""
+        repeated = duplicates_in(call, self._readable)
+        if repeated:
+            more["duplicates"] = repeated
 
-    def _write_beside(self, data: OperationData, call: Call, written: list[int], line: SourceLine | None) -> None:
-        """Report what a call wrote to besides its result: running statistics, lists of tensors."""
-        hit = {self.table[data["target"]].storage} if "target" in data else set()
-        for place in written:
-            number = data["inputs"][place]
-            memory = self.table[number].storage
+    def _write_beside(self, call: Call, site: Site, written: list[int], kind: str, numbers: Sequence[int]) -> None:
+        """Note what a call wrote to besides its result: running statistics, lists of tensors."""
+        entered, names = self.table.entered, site.names(call)
+        hit = {entered(numbers[written[0]]).storage} if kind == "inplace" else set()
+        for place in written[kind == "inplace" :]:
+            memory = entered(numbers[place]).storage
             if memory in hit:  # a view of what is known to be written
                 continue
             hit.add(memory)
-            beside = OperationData(inputs=[number], names=[data["names"][place]], outputs=[], grad=call.grad)
-            self._add_write(beside, _only(call, place), 0)
-            self.sink(Event("inplace", op=call.rule.op, source=line, data=beside))  # type: ignore[arg-type]
+            more: dict[str, Any] = {}
+            self._add_write(more, call, place, numbers)
+            self.sink.note(
+                (event_of_call, "inplace", site, self._ways, (call.grad, False, "", None), (numbers[place],),
+                 (names[place],), None, None, _NONE, _NONE, _NONE, _NONE, self._stack(call), more)
+            )  # fmt: skip
 
-    def _add_outputs(
-        self, data: OperationData, call: Call, outputs: list[Any], spelling: Spelling, line: SourceLine | None
-    ) -> None:
-        """Number the results and note what is kept for backward."""
-        names = data["output_names"] = assigned(call, spelling, outputs)
-        data["outputs"] = [
-            number_of(self.table, tensor, name, source=line) for tensor, name in zip(outputs, names, strict=True)
-        ]
-        if call.after > call.before and outputs:
-            kept = saves_of(call, outputs, self._marks().begin, self.saved)
-            if kept:
-                tensors = [*call.inputs, *outputs]
-                for place in kept:
-                    self.shared.keeps(tensors[place], call.frame)
-                numbers = [*data["inputs"], *data["outputs"]]
-                data["saves"] = sorted({numbers[place] for place in kept})
-
-    def _made(self, data: OperationData, way: str, row: int) -> None:
-        """Let new results know the event that made them, and what they share memory with."""
-        known = set(data["inputs"])
-        for number in data["outputs"]:
-            facts = self.table[number]
-            if facts.made_by is None and number not in known:
-                facts.made_by = row
-            if way in ("data", "detach") and data["inputs"]:
-                facts.view_of = data["inputs"][0]
-                self._through[number] = way
-            elif facts.view_of is None and data["inputs"] and number not in known:
-                self._follow(number, data["inputs"][0])
-
-    def _follow(self, number: int, first: int) -> None:
-        """A view of a tensor that shares memory unseen shares it, too."""
-        facts, source = self.table[number], self.table[first]
-        if facts.storage is not None and facts.storage == source.storage:
-            facts.view_of = first
-            if first in self._through:
-                self._through[number] = self._through[first]
+    def _saves(self, call: Call, outputs: list[Any], begin: int, numbers: Sequence[int]) -> tuple[int, ...]:
+        """Return the tensors that the nodes of a call keep for backward; ``numbers`` of its inputs, then outputs."""
+        kept = saves_of(call, outputs, begin, self.saved) if outputs else None
+        if not kept:
+            return _NONE
+        tensors = [*call.inputs, *outputs]
+        for place in kept:
+            self.shared.keeps(tensors[place], call.frame)
+        return tuple(sorted({numbers[place] for place in kept}))
 
     # -- cuts
-    def _reason(self, call: Call, outputs: list[Any], inside: Inside) -> str:
+    def _reason(self, call: Call, outputs: list[Any], written: list[int], inside: Inside) -> str:
         """Return why the results have no history although an input has one; "" if they have, or none had."""
         if not any(call.required) or inside.functions or (inside.run is not None and not call.grad):
             return ""
@@ -230,7 +205,7 @@ class ForwardWriter:
             return ""
         if call.rule.kind == "cut":
             return call.rule.reason
-        if not outputs or call.written():
+        if not outputs or written:
             return ""
         if call.inference:
             return "inference"
@@ -246,8 +221,8 @@ class ForwardWriter:
         if found is not None:
             if not isinstance(found, self._tensor):
                 return
-            number = number_of(self.table, tensor, spelled(call, self._spelling(call))[0])
-            leaf = self.table[number].name
+            number = number_of(self.table, tensor, self._sites.at(call).names(call)[0])
+            leaf = self.table.entered(number).name
             self.gradients[number_of(self.table, found, f"{leaf}.grad" if leaf else "")] = number
             if tensor.is_leaf:
                 return
@@ -265,7 +240,7 @@ class ForwardWriter:
             value = call.args[1] if len(call.args) > 1 else call.kwargs.get("requires_grad", True)
             more["value"] = bool(value)
             if value and call.error is None:  # a leaf from now on, whatever it was when first seen
-                self.table[number_of(self.table, call.inputs[0])].requires_grad = True
+                self.table.entered(number_of(self.table, call.inputs[0])).requires_grad = True
         elif change == "grad-set":
             given = call.args[1] if len(call.args) > 1 else None
             change = "grad-cleared" if given is None else "grad-set"
@@ -281,8 +256,8 @@ class ForwardWriter:
 
     def _report_leaf(self, kind: str, call: Call, more: dict[str, Any]) -> None:
         """Report what happened to the first argument."""
-        line = self._line(call.frame)
-        name = spelled(call, self._spelling(call))[0]
+        site = self._sites.at(call)
+        line, name = site.line, site.names(call)[0]
         data = {"tensor": number_of(self.table, call.inputs[0], name, source=line), "names": [name], **more}
         data["stack"] = self._stack(call)
         if call.error is not None:
@@ -291,24 +266,9 @@ class ForwardWriter:
 
     def _change(self, leaf: int, change: str, call: Call) -> None:
         data = {"tensor": leaf, "change": change, "stack": self._stack(call)}
-        self.sink(Event("leaf", op=call.rule.op, source=self._line(call.frame), data=data))
+        self.sink(Event("leaf", op=call.rule.op, source=source_line(call.frame), data=data))
 
     # -- places
-    def _spelling(self, call: Call) -> Spelling:
-        """Return how the user's line spells the call; a line of which a library made it does not."""
-        spelling = spelling_at(call.frame)
-        return spelling if call.direct or forms_match(call.rule.op, spelling.form) else UNKNOWN
-
-    def _line(self, frame: FrameType | None) -> SourceLine | None:
-        if frame is None:
-            return None
-        code = frame.f_code
-        key = (id(code), frame.f_lasti)
-        line = self._lines.get(key)
-        if line is None or line.file != code.co_filename:
-            line = self._lines[key] = SourceLine(code.co_filename, frame.f_lineno or code.co_firstlineno, code.co_name)
-        return line
-
     def _stack(self, call: Call) -> list[Stack]:
         settled = call.settled
         if settled is None:
@@ -316,11 +276,3 @@ class ForwardWriter:
         if settled.stack is None:
             settled.stack = stack_of(settled.frame)
         return settled.stack
-
-
-def _only(call: Call, place: int) -> Call:
-    """Return the call as if it had that one input only."""
-    one = Call(call.rule, call.args, call.kwargs)
-    one.inputs, one.places = [call.inputs[place]], [call.places[place]]
-    one.versions, one.frame, one.settled = [call.versions[place]], call.frame, call.settled
-    return one

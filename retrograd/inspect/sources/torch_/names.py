@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from ...program.frames import read_locals
 from ...program.spelling import Spelling
 from .calls import Call
@@ -27,18 +25,29 @@ def _operands(call: Call, spelling: Spelling) -> tuple[str, ...]:
     return operands
 
 
+def depends_on_values(call: Call, spelling: Spelling) -> bool:
+    """Whether only the variables of the user's frame tell which text belongs to which argument."""
+    return (
+        spelling.form == "BinOp"
+        and call.rule.op in ("mul", "add")
+        and len(call.places) == 1
+        and len(spelling.operands) == 2
+        and not any(map(_is_number, spelling.operands))
+        and spelling.operands[0].isidentifier()
+        and call.frame is not None
+    )
+
+
 def _is_swapped(call: Call, spelling: Spelling) -> bool:
     """Whether ``lr * g`` was passed on as ``g * lr``, which the arguments alone do not tell."""
+    if depends_on_values(call, spelling):
+        frame, left = call.frame, spelling.operands[0]
+        assert frame is not None
+        value = frame.f_globals.get(left) if left in frame.f_globals else read_locals(frame).get(left)
+        return value is not call.args[0]
     if call.rule.op not in ("mul", "add") or len(call.places) != 1 or len(spelling.operands) != 2:
         return False
-    left, right = spelling.operands
-    if _is_number(left) or _is_number(right):
-        return _is_number(left)
-    frame = call.frame
-    if frame is None or not left.isidentifier():
-        return False
-    value = frame.f_globals.get(left) if left in frame.f_globals else read_locals(frame).get(left)
-    return value is not call.args[0]
+    return _is_number(spelling.operands[0])
 
 
 def _is_number(text: str) -> bool:
@@ -66,14 +75,14 @@ def _entry(text: str, place: int) -> str:
     return f"{text}[{place}]" if text.isidentifier() else ""
 
 
-def assigned(call: Call, spelling: Spelling, outputs: list[Any]) -> list[str]:
-    """Return what the line assigns each output to, "" where it does not do so at once."""
+def assigned(spelling: Spelling, count: int) -> list[str]:
+    """Return what the line assigns each of so many outputs to, "" where it does not do so at once."""
     targets = spelling.targets
-    if len(outputs) == len(targets):
+    if len(targets) == count:
         return list(targets)
-    if len(targets) == 1 and len(outputs) > 1:
-        return [_entry(targets[0], place) for place in range(len(outputs))]
-    return [""] * len(outputs)
+    if len(targets) == 1 and count > 1:
+        return [_entry(targets[0], place) for place in range(count)]
+    return [""] * count
 
 
 def forms_match(op: str, form: str) -> bool:

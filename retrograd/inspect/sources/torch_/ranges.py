@@ -32,10 +32,14 @@ _MOST = 256
 """Tensors whose figures are remembered."""
 
 
+Range = tuple[float, float] | None
+"""NaN twice if there is one; None where there is nothing to read."""
+
+
 class Figures(NamedTuple):
     """Of one tensor: range (NaN if there is one) and sum, None where there is none; and what it was read from."""
 
-    limits: tuple[float, float] | None
+    limits: Range
     total: float | None
     array: Array | None
     """Its memory, only while the call is looked at; None if it was not read."""
@@ -45,7 +49,7 @@ class Ranges:
     """Range and sum of tensors, by their numbers; what was read since somebody may have written is not used again."""
 
     def __init__(self, readable: Readable) -> None:
-        self._readable = readable
+        self.readable = readable
         self._known: dict[int, tuple[int, int, Any, Figures]] = {}
         """Number -> version, number of entries, dtype, figures."""
         self._shared = False
@@ -64,12 +68,12 @@ class Ranges:
             version, known_entries, known_dtype, figures = self._known[first]
             if (version, known_entries, known_dtype) == (version_of(call.inputs[0]), entries, dtype):
                 return self._note(number, tensor, figures)
-        row = self._readable.flat(tensor) if call.rule.op not in FLAT else None
+        row = self.readable.flat(tensor) if call.rule.op not in FLAT else None
         quick = None if row is None or not row.size else row_range_and_sum(row)
         if quick is not None:
             found = Figures(*quick, None)
             return found if self._shared else self._note(number, tensor, found)
-        array = self._readable.array(tensor)
+        array = self.readable.array(tensor)
         limits, total = (None, None) if array is None else range_and_sum(array)
         found = Figures(limits, total, array)
         if limits is not None and is_finite(limits) and not self._shared:

@@ -69,7 +69,7 @@ class SharedMemory:
         self._note(number, tensor)
         now = self._kept.get(number)
         if now is not None and now.digest != kept.digest and now.version == kept.version:
-            name = self._sink.tensors[number].name
+            name = self._sink.tensors.entered(number).name
             self._sink(write_event(number, name, frame, now.version))
 
     def _digest(self, tensor: Any) -> int | None:

@@ -171,7 +171,7 @@ def _name(table: TensorTable | None, snapshot: GraphSnapshot, leaves: dict[int, 
         name = snapshot.name[place]
         if table is not None and leaf is not None and name is not None:
             number = number_of(table, leaf)
-            if isinstance(leaf, parameter) or not table[number].name:
+            if isinstance(leaf, parameter) or not table.entered(number).name:
                 table.name(leaf, name, parameter=isinstance(leaf, parameter))
 
 

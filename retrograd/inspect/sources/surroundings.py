@@ -1,0 +1,21 @@
+"""What was in force when a call was made, as notes keep it and as events say it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+Surroundings = tuple[bool, bool, str, int | None]
+"""Grad mode, inference mode, scope, number of the backward run."""
+
+
+def described(surroundings: Surroundings) -> dict[str, Any]:
+    """Return surroundings as events say them."""
+    grad, inference, scope, run = surroundings
+    data: dict[str, Any] = {"grad": grad}
+    if inference:
+        data["inference"] = True
+    if scope:
+        data["scope"] = scope
+    if run is not None:
+        data["run"] = run
+    return data

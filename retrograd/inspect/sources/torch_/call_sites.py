@@ -1,0 +1,101 @@
+"""Caches what all calls of a function from one place of the user's program have in common."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from operator import is_
+from types import CodeType
+from typing import Any
+
+from ...program.frames import source_line
+from ...program.spelling import UNKNOWN, Spelling, spelling_at
+from ...snapshot import SourceLine
+from .calls import Call
+from .facts import arguments_of
+from .names import depends_on_values, forms_match, spelled
+from .rules import Rule
+
+_MAX_SITES = 50_000
+_LASTING = frozenset({int, float, bool, str, type(None)})
+_NAMED = frozenset({"dtype", "device"})
+
+
+@dataclass(slots=True)
+class Site:
+    """One function, called at one instruction of the user with tensors at the same places."""
+
+    code: CodeType | None
+    """Kept, so that its id stays its own."""
+    rule: Rule
+    """Kept for the same reason."""
+    line: SourceLine | None
+    spelling: Spelling
+    """How the line spells the call; of a call that a library made for it, it says nothing."""
+    texts: tuple[str, ...] | None
+    """How it spells the tensors that go in, None where that is to be looked up for each call."""
+    nested: bool
+    """Whether the line stands in a function, so that who called that is worth knowing."""
+    others: tuple[Any, ...] = ()
+    """What else the latest call was given that was all plain, and what was said of it."""
+    said: dict[str, Any] | None = None
+
+    def arguments(self, call: Call) -> dict[str, Any] | None:
+        """Return what is said of the arguments of a call that are no tensors."""
+        others, known = call.others, self.others
+        if len(others) == len(known) and all(map(is_, others, known)):
+            return self.said
+        said = arguments_of(call) or None
+        if all(map(_is_lasting, others)):
+            self.others, self.said = tuple(others), said
+        return said
+
+    def names(self, call: Call) -> tuple[str, ...]:
+        """Return how the line spells the tensors that go into a call."""
+        return tuple(spelled(call, self.spelling)) if self.texts is None else self.texts
+
+
+class Sites:
+    """The places that one recording has seen."""
+
+    def __init__(self, mention: Callable[[SourceLine | None], None]) -> None:
+        """``mention`` is told of lines."""
+        self._mention = mention
+        self._known: dict[tuple[Any, ...], Site] = {}
+
+    def at(self, call: Call) -> Site:
+        """Return the place of a call."""
+        frame = call.frame
+        code, instruction = (None, 0) if frame is None else (frame.f_code, frame.f_lasti)
+        key = (id(code), instruction, id(call.rule), call.direct, len(call.args), *call.places)
+        known = self._known.get(key)
+        if known is None:
+            if len(self._known) >= _MAX_SITES:
+                self._known.clear()
+            known = self._known[key] = self._look_at(call, code)
+        return known
+
+    def _look_at(self, call: Call, code: CodeType | None) -> Site:
+        """Find out what all calls from this place have in common."""
+        line, spelling = source_line(call.frame), spelling_at(call.frame)
+        if not (call.direct or forms_match(call.rule.op, spelling.form)):
+            spelling = UNKNOWN
+        self._mention(line)
+        return Site(
+            code=code,
+            rule=call.rule,
+            line=line,
+            spelling=spelling,
+            texts=None if depends_on_values(call, spelling) else tuple(spelled(call, spelling)),
+            nested=line is not None and line.function != "<module>",
+        )
+
+
+def _is_lasting(value: Any) -> bool:
+    """Whether an argument holds nothing of the program, and is the same as long as it is the same object."""
+    kind = type(value)
+    return (
+        kind in _LASTING
+        or kind.__name__ in _NAMED
+        or (issubclass(kind, tuple) and all(type(entry) in _LASTING for entry in value))
+    )
