@@ -159,6 +159,26 @@ def test_errors_are_said_before_a_long_file_is_read(tmp_path: Path) -> None:
     assert "Make the folder" in retrograd("render", tmp_path / "nope.json", "-o", tmp_path / "nope" / "x.svg").stderr
 
 
+@pytest.mark.parametrize(
+    "words",
+    ["render {} -o {}", "stats {} -o {}", "diagnose {} -o {}", "diff {} {} -o {}", "diagnose --twice {} -f json -o {}"],
+)
+def test_what_is_read_is_not_overwritten(words: str, run_json: Path) -> None:
+    """A result that would replace the recording, or the program, which made it: refused, and the file stays."""
+    read = run_json
+    if "--twice" in words:
+        read = run_json.with_suffix(".py")
+        read.write_text("print(1)")
+    link = read.with_name("same" + read.suffix)
+    link.symlink_to(read)
+    before = read.read_bytes()
+    for output in (read, link):
+        done = retrograd(*words.format(*[read] * (words.count("{}") - 1), output).split())
+        assert done.exit_code == 2, done.output
+        assert "itself. Name another file after -o." in done.stderr
+        assert read.read_bytes() == before
+
+
 def test_hostile_file_names_stay_on_their_line(tmp_path: Path) -> None:
     """A file name with line breaks and escape sequences cannot forge a message."""
     done = retrograd("render", tmp_path / "a\nretrograd: error: \x1b[31mforged")

@@ -25,7 +25,7 @@ def test_block():
         step()
         step()
 
-    assert [graph.label for graph in trace.graphs] == ["backward 1", "backward 2"]
+    assert [graph.label for graph in trace.graphs] == ["backward 0", "backward 1"]
     assert trace.graph is trace.graphs[1]
     assert trace.graph.root_names == ["loss"]
     assert "weight" in trace.graph.name

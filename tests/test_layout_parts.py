@@ -13,7 +13,7 @@ from retrograd.inspect.layout.net import net_of
 from retrograd.inspect.layout.ordering import reduce_crossings
 from retrograd.inspect.layout.ports import ports
 from retrograd.inspect.layout.spacing import spread
-from retrograd.inspect.layout.text_size import shortened, text_width
+from retrograd.inspect.layout.text_size import shortened, text_width, wrapped
 from retrograd.inspect.snapshot import GraphSnapshot
 
 places = st.lists(st.integers(-500, 500).map(float), min_size=1, max_size=7)
@@ -95,3 +95,15 @@ def test_crossings_of_a_planar_graph_vanish() -> None:
 def test_shortened_to_no_room(text: str) -> None:
     """No room at all leaves at most the ellipsis."""
     assert len(shortened(text, 11, 1)) <= 1
+
+
+def test_text_in_lines() -> None:
+    """All words of a text in their order, in lines that fit; what does not fit into the last one is left out in it."""
+    words = "enc.weight and enc.bias get no gradient: the chain is cut by .detach() of torch.relu(enc(x))"
+    lines = wrapped(words, 11, 200, 9)
+    assert " ".join(lines) == words
+    assert max(text_width(line, 11) for line in lines) <= 200
+    short = wrapped(words + " " + "x" * 500, 11, 200, 3)
+    assert ["…" in line for line in short] == [False, False, True]
+    assert max(text_width(line, 11) for line in short) <= 200
+    assert wrapped("x", 11, 200, 3) == ["x"]

@@ -24,7 +24,7 @@ def test_equal_steps_share_their_columns():
         train(3)
     first, _, last = record.snapshots
 
-    assert (first.label, last.label) == ("backward 1", "backward 3")
+    assert (first.label, last.label) == ("backward 0", "backward 2")
     for column in (*NODE_COLUMNS, *EDGE_COLUMNS):
         assert getattr(first, column) is getattr(last, column), column
 
@@ -59,7 +59,7 @@ def test_full_recording(monkeypatch):
 
     assert sizes == [3, 4, 5, 9]
     assert kept == [0, 1, 2, 3]
-    assert record.snapshots[-1].label == "backward 7"
+    assert record.snapshots[-1].label == "backward 6"
 
 
 def test_broken_program_text():

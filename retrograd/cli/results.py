@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from ..errors import UsageError
@@ -55,11 +56,13 @@ def nothing_recorded(target: Target, ending: Ending, files: str) -> str:
     return f"{what}, so there is no graph to draw" + (f" and {files} was not written." if files else ".")
 
 
-def refuse_overwriting(outputs: list[Output], program: str) -> None:
-    """Raise ``UsageError`` if an output would overwrite the program's own file."""
-    for output in outputs:
-        if os.path.exists(output.path) and os.path.samefile(output.path, program):
-            raise UsageError(f"The output {output.shown!r} is the program itself.", "Name another file after -o.")
+def refuse_overwriting(output: str | None, inputs: Iterable[str], what: str) -> None:
+    """Raise ``UsageError`` if an output would overwrite one of the files that are read: ``what`` they are."""
+    if output in (None, STDOUT) or not os.path.exists(output):
+        return
+    for path in inputs:
+        if path != STDOUT and os.path.exists(path) and os.path.samefile(output, path):
+            raise UsageError(f"The output {output!r} is the {what} itself.", "Name another file after -o.")
 
 
 def write(recording: Recording, outputs: list[Output], options: RenderOptions, *, quiet: bool = False) -> int:

@@ -122,8 +122,8 @@ class Recorder:
         """Take one event and return its row; a snapshot that comes with it is labelled by its place among graphs."""
         with self._lock:
             if snapshot is not None:
-                self._graphs += 1
                 snapshot.label = f"backward {self._graphs}"
+                self._graphs += 1
                 self._keep(event, snapshot)
             row = self._journal.add(event)
             if event.source is not self._latest_line:

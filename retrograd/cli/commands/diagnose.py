@@ -37,7 +37,6 @@ class Asked:
 
     output: str | None
     """Absolute path, ``-``, or None for panels on the terminal."""
-    shown: str
     form: Report
     severity: str
     exit_zero: bool
@@ -75,6 +74,8 @@ def command(words: tuple[str, ...], module: str | None, code: str | None, **aske
     if module is None and code is None and words and words[0].endswith(".json"):
         click.get_current_context().exit(_read(words, wanted, twice=asked["twice"]))
     target = choose(words, module=module, code=code)
+    if target.kind == "script":
+        results.refuse_overwriting(wanted.output, [target.text], "program")
     if asked["twice"]:
         click.get_current_context().exit(_run_twice(target, wanted))
     _run(target, wanted, check=asked["check"])
@@ -87,14 +88,12 @@ def _wanted(asked: dict[str, Any]) -> Asked:
     if path is not None:
         check_writable(path)
     form = reports()[asked["fmt"]] if asked["fmt"] else report_for(output or "")
-    return Asked(path, output or "", form, asked["severity"], asked["exit_zero"], time.perf_counter())
+    return Asked(path, form, asked["severity"], asked["exit_zero"], time.perf_counter())
 
 
 def _run(target: Target, wanted: Asked, *, check: bool) -> NoReturn:
     """Run a program and report what was found."""
     target.check()
-    if wanted.output not in (None, STDOUT) and target.kind == "script":
-        results.refuse_overwriting([results.Output(wanted.shown, str(wanted.output), wanted.form.name)], target.text)
 
     def report(recorded: Recording, _ending: Ending) -> int:
         return _report(recorded, diagnose(recorded), wanted, to_stderr=True)
@@ -109,6 +108,7 @@ def _read(paths: tuple[str, ...], wanted: Asked, *, twice: bool) -> int:
     for path in paths[1:]:
         if not path.endswith(".json"):
             raise UsageError(f"A recording takes no arguments, but {path!r} was given.", "Leave it out.")
+    results.refuse_overwriting(wanted.output, paths, "recording")
     loaded = [load_recording(path) for path in paths]
     if len(loaded) == 1 and not of_a_job(loaded[0]):
         return _report(loaded[0], diagnose(loaded[0]), wanted)

@@ -22,6 +22,7 @@ from ...inspect.render.formats.chrome_trace import trace_json
 from ...inspect.render.formats.json_ import load_recording
 from ...inspect.render.lineup_page import lineup_page
 from ..options import ConfiguredCommand, output_options
+from ..results import refuse_overwriting
 
 DIFFERENT = 1
 """Exit code when something differs."""
@@ -56,6 +57,7 @@ def command(ctx: click.Context, /, recordings: tuple[str, ...], **asked: Any) ->
     output: str | None = asked["output"]
     if output is not None:
         check_writable(output)
+        refuse_overwriting(output, recordings, "recording")
     fmt = _format(asked["fmt"], output)
     loaded = [_only(load_recording(path), asked["step"], path) for path in recordings]
     if len(loaded) == 1 and not of_a_job(loaded[0]):

@@ -11,6 +11,7 @@ from ...inspect.render import renderer_for
 from ...inspect.render.formats.json_ import load_recording
 from ...inspect.render.formats.tree import print_tree
 from ..options import ConfiguredCommand, StepType, drawing_options, output_options, render_options
+from ..results import refuse_overwriting
 
 
 @click.command(cls=ConfiguredCommand, name="render")
@@ -33,6 +34,7 @@ def command(output: str | None, fmt: str | None, recording: str, **asked: Any) -
     # What can be known to fail is said before a long file is read.
     if output is not None:
         check_writable(output)
+        refuse_overwriting(output, [recording], "recording")
     if fmt or output not in (None, "-"):
         renderer_for(fmt or output or "")
     options = render_options(asked)

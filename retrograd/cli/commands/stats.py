@@ -45,6 +45,7 @@ def command(words: tuple[str, ...], module: str | None, code: str | None, **aske
     if module is None and code is None and words and (words[0] == STDOUT or words[0].endswith(".json")):
         if len(words) > 1:
             raise UsageError(f"A recording takes no arguments, but {words[1]!r} was given.", "Leave it out.")
+        results.refuse_overwriting(asked["output"], words, "recording")
         _show(load_recording(words[0]), asked)
         return
     _run(choose(words, module=module, code=code), asked)
@@ -57,8 +58,8 @@ def _run(target: Target, asked: dict[str, Any]) -> NoReturn:
     target.check()
     output = asked["output"]
     path = output if output in (None, STDOUT) else os.path.abspath(output)  # the program may change folder
-    if path not in (None, STDOUT) and target.kind == "script":
-        results.refuse_overwriting([results.Output(output, path, "stats")], target.text)
+    if target.kind == "script":
+        results.refuse_overwriting(output, [target.text], "program")
 
     def report(recorded: Recording, ending: Ending) -> int:
         try:

@@ -74,7 +74,8 @@ def command(ctx: click.Context, /, words: tuple[str, ...], **asked: Any) -> None
     options = render_options(asked)
     target.check()
     if target.kind == "script":
-        results.refuse_overwriting(outputs, target.text)
+        for output in outputs:
+            results.refuse_overwriting(output.shown, [target.text], "program")
 
     def report(recorded: Recording, ending: Ending) -> int:
         # The recording of a rank says where it stopped, also when that was before its first graph.

@@ -41,6 +41,19 @@ def text_width(text: str, size: float, bold: bool = False) -> float:
     return hundredths * size / 100
 
 
+def wrapped(text: str, size: float, room: float, most: int) -> list[str]:
+    """Return ``text`` as up to ``most`` lines that fit into ``room`` pixels; the last one is shortened if need be."""
+    lines: list[str] = []
+    rest = text.split(" ")
+    while rest and len(lines) < most - 1:
+        count = 1
+        while count < len(rest) and text_width(" ".join(rest[: count + 1]), size) <= room:
+            count += 1
+        lines.append(shortened(" ".join(rest[:count]), size, room))
+        rest = rest[count:]
+    return [*lines, shortened(" ".join(rest), size, room)] if rest else lines
+
+
 def shortened(text: str, size: float, room: float, bold: bool = False) -> str:
     """Return ``text``, its middle replaced by an ellipsis if it is wider than ``room`` pixels."""
     if text_width(text, size, bold) <= room:

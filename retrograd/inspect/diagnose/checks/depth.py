@@ -41,11 +41,14 @@ def grown(flow: Flow, run: Run, snapshot: GraphSnapshot) -> Iterator[Case]:
     if not lines:
         return
     if largest > _SPAN:
-        line = _first_of_a_depth(snapshot, sorted(lines, key=lambda one: -one.gain))
+        growing = [line for line in lines if _ends(snapshot, line)[1] > _ends(snapshot, line)[0]]
+        line = _first_of_a_depth(snapshot, sorted(growing, key=lambda one: -one.gain))
         if line is not None and line.gain > math.log(1e4):
             yield _depth_case(flow, run, line, [leaf for leaf in norms if norms[leaf] == largest])
     elif smallest < largest / _SPAN:
-        line = _first_of_a_depth(snapshot, sorted(lines, key=lambda one: one.gain))
+        # Where other lines make up for what one takes away, the gradient that it gets does not shrink.
+        shrinking = [line for line in lines if _ends(snapshot, line)[1] < _ends(snapshot, line)[0]]
+        line = _first_of_a_depth(snapshot, sorted(shrinking, key=lambda one: one.gain))
         if line is not None and line.gain < -math.log(1e4):
             yield _depth_case(flow, run, line, [leaf for leaf in norms if norms[leaf] < largest / _SPAN])
     else:  # what is used at each depth, or gets as little at every depth, does not show it in its own gradient

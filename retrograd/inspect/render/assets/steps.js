@@ -10,7 +10,7 @@ function showStep(number) {
   if (other) { resetOpen(); state.chosen = -1; state.way = null; }
   byId("headline").textContent = data.steps[state.step].headline;
   slider.value = String(state.step);
-  byId("step-label").textContent = `${data.steps[state.step].label || state.step} (${state.step + 1} of ${data.steps.length})`;
+  byId("step-label").textContent = `${data.steps[state.step].label || state.step} · ${data.steps.length} steps`;
   stage.dataset.step = state.step;
   fillMeasures();
   fillFilters();

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ...events import Recording
 from ...garbage import collector_paused
-from ...layout.text_size import shortened, text_width
+from ...layout.text_size import text_width, wrapped
 from .. import labels, theme
 from ..base import RenderOptions, chosen_steps
 from ..drawing import draw, number, text
@@ -17,6 +17,8 @@ _LINE = 16.0
 _NOTE_ROOM = 700.0
 _MOST_NOTES = 3
 """Findings on no node that are listed above a drawing."""
+_NOTE_LINES = 3
+"""Lines of each."""
 
 
 class SvgRenderer:
@@ -62,31 +64,33 @@ def _block(
     wide = max(drawing.width, text_width(title, 16, bold=True) + 2 * _SIDE, text_width(line, 11) + 2 * _SIDE)
     longest = max((text_width(f"{note.sign} {labels.clean(note.text)}", 11) for note in notes), default=0.0)
     wide = max(wide, key_width + 2 * _SIDE, min(longest, _NOTE_ROOM) + 2 * _SIDE)
-    top = 62 + _LINE * min(len(notes), _MOST_NOTES + 1)
+    said, said_lines = _notes(notes, wide - 2 * _SIDE)
+    top = 62 + _LINE * said_lines
     markup = (
         f'<text class="h" x="{number(_SIDE)}" y="34">{text(title)}</text>\n'
         f'<text class="m" x="{number(_SIDE)}" y="54">{text(line)}</text>\n'
-        f"{_notes(notes, wide - 2 * _SIDE)}"
+        f"{said}"
         f'<g transform="translate({number((wide - drawing.width) / 2)} {number(top)})">\n{drawing.markup}\n</g>\n'
         f'<g transform="translate({number(_SIDE)} {number(drawing.height + top + 10)})">{key}</g>'
     )
     return markup, wide, drawing.height + top + 42
 
 
-def _notes(notes: list[Note], room: float) -> str:
-    """Return a line for each of the first notes, as long as there is room, whole where a pointer rests on it."""
-    lines = []
-    for row, note in enumerate(notes[:_MOST_NOTES]):
+def _notes(notes: list[Note], room: float) -> tuple[str, int]:
+    """Return the first notes, each whole where a pointer rests on it, and how many lines they take."""
+    parts, row = [], 0
+    for note in notes[:_MOST_NOTES]:
         words = f"{note.sign} {labels.clean(note.text)}"
-        lines.append(
-            f'<g class="finding {note.severity}"><title>{text(words)}</title>'
-            f'<text class="w" x="{number(_SIDE)}" y="{number(72 + _LINE * row)}">'
-            f"{text(shortened(words, 11, room))}</text></g>\n"
-        )
+        lines = []
+        for line in wrapped(words, 11, room, _NOTE_LINES):
+            lines.append(f'<text class="w" x="{number(_SIDE)}" y="{number(72 + _LINE * row)}">{text(line)}</text>')
+            row += 1
+        parts.append(f'<g class="finding {note.severity}"><title>{text(words)}</title>{"".join(lines)}</g>\n')
     if len(notes) > _MOST_NOTES:
         words = f"… {len(notes) - _MOST_NOTES:,} more findings: retrograd diagnose"
-        lines.append(f'<text class="m" x="{number(_SIDE)}" y="{number(72 + _LINE * _MOST_NOTES)}">{words}</text>\n')
-    return "".join(lines)
+        parts.append(f'<text class="m" x="{number(_SIDE)}" y="{number(72 + _LINE * row)}">{words}</text>\n')
+        row += 1
+    return "".join(parts), row
 
 
 RENDERER = SvgRenderer()

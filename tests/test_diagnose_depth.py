@@ -1,0 +1,48 @@
+"""Gradients along a depth: what is said of them agrees with the numbers that are said with it."""
+
+from __future__ import annotations
+
+import linecache
+
+import pytest
+
+import retrograd as rg
+from retrograd.inspect.findings import Finding
+
+PROGRAM = """
+shifts = [torch.zeros(3, requires_grad=True) for _ in range(9)]
+x = torch.ones(3)
+for shift in shifts:
+    x = (x + shift) * {first}
+    x = x * {second}
+(x.mean() * {scale}).backward()
+"""
+
+
+def findings(**figures: float) -> list[Finding]:
+    """Return what is found in the program, whose lines are put where the recorder looks for them."""
+    text, file = PROGRAM.format(**figures), f"<depth {sorted(figures.values())}>"
+    linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)
+    with rg.debug() as trace:
+        exec(compile(text, file, "exec"), {"torch": rg})
+    return [found for found in trace.findings if found.kind in ("vanishing", "exploding")]
+
+
+def test_a_line_that_others_outdo_does_not_vanish() -> None:
+    """One line takes away what the next one more than gives back: the gradient grows towards the input."""
+    assert findings(first=0.05, second=120.0, scale=1e-3) == []
+
+
+@pytest.mark.parametrize(
+    ("figures", "kind"),
+    [
+        ({"first": 0.05, "second": 1.2, "scale": 1.0}, "vanishing"),
+        ({"first": 1.5, "second": 20.0, "scale": 1.0}, "exploding"),
+    ],
+)
+def test_the_ends_agree_with_the_word(figures: dict[str, float], kind: str) -> None:
+    """What shrinks ends smaller than it began, what grows ends larger."""
+    (found,) = findings(**figures)
+    assert found.kind == kind
+    begin, end = found.evidence["norms"]
+    assert (end < begin) == (kind == "vanishing")
