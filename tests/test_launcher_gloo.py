@@ -100,7 +100,7 @@ def line_of(words: str) -> int:
     return found
 
 
-def finish(job: subprocess.Popen[str], seconds: float = 300.0) -> int:
+def finish(job: subprocess.Popen[str], seconds: float = 120.0) -> int:
     """Wait for a job and leave none of its processes behind."""
     try:
         return job.wait(timeout=seconds)
@@ -158,7 +158,7 @@ def all_wait(place: Path) -> bool:
 def test_a_hang_of_four_ranks(tmp_path: Path) -> None:
     """Three ranks wait in a collective for the fourth; ended by SIGTERM, their files say who waited where."""
     job = launch(tmp_path, 4, "hang", "traced")
-    limit = time.monotonic() + 300
+    limit = time.monotonic() + 120
     while not all_wait(tmp_path) and job.poll() is None and time.monotonic() < limit:
         time.sleep(0.2)
     time.sleep(1)  # from the last hook to the collective
