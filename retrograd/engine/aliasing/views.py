@@ -100,9 +100,9 @@ def accumulator(t: TensorBase) -> GraphNode:
         if node is None:
             node = NODE_CLASSES["AccumulateGrad"](t)  # type: ignore[call-arg, arg-type]
             meta.accumulator = weakref.ref(node)
+        return node
     finally:
         _making.release()
-    return node
 
 
 def view_edge(t: TensorBase) -> Any:

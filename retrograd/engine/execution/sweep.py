@@ -45,8 +45,6 @@ class Sweep:
     """One run; also the task that nodes see."""
 
     restricted = create_graph = tensors = False
-    failed: Any = None
-    """The node that raised."""
 
     def __init__(self, keep_graph: bool, create_graph: bool = False) -> None:
         self.keep_graph = keep_graph
@@ -62,14 +60,15 @@ class Sweep:
         return True
 
     def run(self) -> None:
-        """Run until gradients wait at leaves only."""
+        """Run what waits on the heap until gradients wait at leaves only, and fill these."""
         if observe.HEAR_SWEEPS or self.tensors:
             self._run_by("_sweep_tensors" if self.tensors else "_sweep_observed")
             return
         heap = self.heap
         last = storage.LAST_WRITE
-        node = heappop(heap)[1]
+        node = None
         try:
+            node = heappop(heap)[1]
             while True:
                 g = node._pending
                 node._pending = None
@@ -80,13 +79,14 @@ class Sweep:
                     node = run_without_fast_path(node, g, heap, self)
                 if node is None:
                     if not heap:
-                        return
+                        break
                     node = heappop(heap)[1]
                 elif heap:
                     node = heappushpop(heap, (-node._number, node))[1]
         except BaseException:
-            self.failed = node
+            self.clean_up(node)
             raise
+        self.fill_leaves()
 
     def _run_by(self, way: str) -> None:
         """The same with another method of the nodes, for observers or where gradients are tensors."""
@@ -100,10 +100,11 @@ class Sweep:
                 slow = g is NOTHING or node._number < last
                 node = run_without_fast_path(node, g, heap, self) if slow else getattr(node, way)(g, heap, self)
         except BaseException:
-            self.failed = node
             if observe.HEAR_SWEEPS:
                 observe.notify("sweep_failed", node, g if g.__class__ is list else [None if g is NOTHING else g])
+            self.clean_up(node)
             raise
+        self.fill_leaves()
 
     def start(self, roots: list[Any], grads: list[Any]) -> None:
         """Run from the root edges with their gradients."""
@@ -114,28 +115,18 @@ class Sweep:
                 heappush(self.heap, (-edge._number, edge))
             else:
                 edge._pending = edge._pending + arriving
-        self.finish()
-
-    def finish(self) -> None:
-        """Run what waits on the heap, and fill the leaves."""
-        try:
-            self.run()
-        except BaseException:
-            self.clean_up()
-            raise
-        self.fill_leaves()
+        self.run()
 
     def fill_leaves(self) -> None:
         """Accumulate in the leaves what waits there."""
         if self.leaves:
             self.leaves[0].fill(self.leaves, self)
 
-    def clean_up(self) -> None:
-        """After an error: leaves that are complete are filled, everything else is forgotten."""
+    def clean_up(self, failed: Any) -> None:
+        """After an error in a node: leaves that are complete are filled, everything else is forgotten."""
         waiting = [n for _, entry in self.heap for n in (entry.members if entry.__class__ is Run else (entry,))]
         unfinished = [node for node in waiting if not node.accumulates]
-        failed = [] if self.failed is None else [self.failed]
-        incomplete = _reachable([*unfinished, *failed])
+        incomplete = _reachable([*unfinished, *([] if failed is None else [failed])])
         leaves = list(dict.fromkeys([*self.leaves, *waiting]))
         complete = [n for n in leaves if n.accumulates and n not in incomplete]
         for node in (*leaves, *incomplete):
@@ -184,7 +175,7 @@ def sweep_loss(t: Any, keep_graph: bool) -> bool:
         task = Sweep(keep_graph)
         fn._pending = np.array(1, sig.numpy)
         task.heap.append((-fn._number, fn))
-        task.finish()
+        task.run()
     except BaseException as error:
         if watched:
             observe.notify("backward_ended", error)
@@ -225,18 +216,16 @@ def capture(
 
 def _leads_only_to(roots: list[Any], wanted: list[Any]) -> bool:
     """Whether every path from the roots ends at a wanted leaf."""
-    seen = {*roots, *wanted}
+    seen = {None, *roots, *wanted}
     found = [edge for edge in roots if edge not in wanted]
     for node in found:  # which grows meanwhile
-        leads = False
-        for edge in (node.node,) if node.__class__ is Port else node._edges:
-            if edge is not None:
-                leads = True
-                if edge not in seen:
-                    seen.add(edge)
-                    found.append(edge)
-        if not leads:
+        edges = (node.node,) if node.__class__ is Port else node._edges
+        if edges.count(None) == len(edges):
             return False
+        for edge in edges:
+            if edge not in seen:
+                seen.add(edge)
+                found.append(edge)
     return True
 
 

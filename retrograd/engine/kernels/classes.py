@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 
-_UNSIGNED = {size: np.dtype(f"u{size}") for size in (1, 2, 4, 8)}
 _MOST = 100_000
 """The most rows whose beginnings are kept."""
 _beginnings: dict[tuple[int, ...], Any] = {}
@@ -18,11 +17,8 @@ _beginnings: dict[tuple[int, ...], Any] = {}
 
 def are_classes(numbers: Any, classes: int) -> bool:
     """Whether whole numbers, at least one, are all from 0 up to ``classes``."""
-    # read as numbers without a sign, negative ones are large: one look instead of two
-    unsigned = numbers.view(_UNSIGNED[numbers.itemsize])
-    if unsigned.ndim == 1:  # (where the largest is takes a quarter of the time of a reduction)
-        return bool(unsigned[unsigned.argmax()] < classes)
-    return bool(np.maximum.reduce(unsigned, axis=None) < classes)
+    # (where the extremes are takes half the time of reductions, and of one reduction of numbers read without a sign)
+    return bool(numbers.item(numbers.argmax()) < classes and numbers.item(numbers.argmin()) >= 0)
 
 
 def picked(rows: Any, classes: Any) -> Any:

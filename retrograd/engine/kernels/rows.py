@@ -12,6 +12,7 @@ import numpy as np
 _MOST = 100_000
 """The longest rows of ones that are kept."""
 _ones: dict[tuple[int, str], Any] = {}
+_columns_of_ones: dict[tuple[int, str], Any] = {}
 
 
 def _make_ones(count: int, dtype: Any) -> Any:
@@ -21,6 +22,13 @@ def _make_ones(count: int, dtype: Any) -> Any:
     if count <= _MOST:
         _ones[count, dtype.char] = ones
     return ones
+
+
+def _make_column(count: int, dtype: Any) -> Any:
+    if len(_columns_of_ones) > 64:
+        _columns_of_ones.clear()
+    column = _columns_of_ones[count, dtype.char] = np.ones((count, 1), dtype)
+    return column
 
 
 def column_sum(rows: Any, keepdim: bool = False) -> Any:
@@ -56,12 +64,11 @@ def sums_along(x: Any, axis: int) -> Any:
     width = x.shape[axis]
     if axis not in (-1, x.ndim - 1) or x.dtype.char not in "fd" or width > 1024:
         return np.add.reduce(x, axis=axis, keepdims=True)
-    ones = _ones.get((width, x.dtype.char))
+    ones = _columns_of_ones.get((width, x.dtype.char))
     if ones is None:
-        ones = _make_ones(width, x.dtype)
-    return (
-        x.dot(ones)[:, None] if x.ndim == 2 else (x @ ones)[..., None]
-    )  # (``dot`` has less to find out: 14 for 17 µs)
+        ones = _make_column(width, x.dtype)
+    # ``dot`` has less to find out, and with a column leaves what is asked for: 16 for 22 µs after large arrays
+    return x.dot(ones) if x.ndim == 2 else (x @ ones[:, 0])[..., None]
 
 
 def maxima_along(x: Any, axis: int) -> Any:

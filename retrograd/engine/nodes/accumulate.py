@@ -37,12 +37,11 @@ class AccumulateGrad(GraphNode):
     qualified_name = "torch::autograd::AccumulateGrad"
     accumulates = True
     _edges = ()
+    _number = LEAF_NUMBER
 
     def __init__(self, variable: TensorBase) -> None:
-        self._number = LEAF_NUMBER
         self._sigs = variable._sig.alone
-        self._extra = None
-        self._pending = None
+        self._extra = self._pending = None
         self.variable = variable
         meta = variable._meta
         if meta is not None and meta.grad_dtype is not ...:
@@ -75,20 +74,19 @@ class AccumulateGrad(GraphNode):
         new, tensor = TensorBase.__new__, tensor_class()
         with _lock:
             for accumulator in leaves:
-                variable = accumulator.variable
-                meta, sig, array = variable._meta, variable._sig, variable._array
-                g = accumulator._pending
-                first = meta is not None and meta.grad is None and meta.view is None and variable._fn is LAZY
-                # nobody else: but `g` and `_pending` here, and getrefcount's own argument
-                own = first and g.__class__ is np.ndarray and g.base is None and getrefcount(g) == 3
-                # a sweep has given it the shape and dtype of `_sigs`
-                alike = own and accumulator._sigs is sig.alone and g.strides == array.strides
-                if alike:
+                variable, g = accumulator.variable, accumulator._pending
+                meta, sig = variable._meta, variable._sig
+                if (
+                    meta is not None and meta.grad is None and meta.view is None and variable._fn is LAZY
+                    # nobody else holds it: but `g` and `_pending` here, and getrefcount's own argument
+                    and g.__class__ is np.ndarray and g.base is None and getrefcount(g) == 3
+                    # a sweep has given it the shape and dtype of `_sigs`
+                    and accumulator._sigs is sig.alone and g.strides == variable._array.strides
+                ):  # fmt: skip
                     began = now() if watched else 0
                     accumulator._pending = None
                     meta.grad = t = new(tensor)
-                    t._array = g
-                    t._sig = sig
+                    t._array, t._sig = g, sig
                     t._fn = t._meta = None
                     if watched:
                         filled.append((accumulator, g, began, now()))

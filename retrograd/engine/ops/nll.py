@@ -44,7 +44,7 @@ def _nll_loss(
         return -logs, 0.0
     weight_of_all = float(safe.size if rows is None else np.add.reduce(rows, axis=None))
     loss = 0 - total(logs)  # (a negative zero it is not)
-    return loss if reduction == "sum" else loss / self.dtype.type(weight_of_all), weight_of_all
+    return loss if reduction == "sum" else loss / weight_of_all, weight_of_all
 
 
 def _nll_grad(

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ..kernels.rows import LARGE, column_sum, total
+from ..kernels.rows import LARGE, column_sum, sums_along, total
 from ..table.registry import F
 from ..table.rows import function, linear, nondifferentiable
 from ..tensors.absent import AbsentMemory
@@ -66,8 +66,11 @@ def _sum(self: Any, dtype: Any = None) -> Any:
 
 def _sum_dim(self: Any, dim: Any = None, keepdim: bool = False, dtype: Any = None) -> Any:
     axes = axes_of(dim, self.ndim)
-    if axes == (0,) and self.ndim == 2 and dtype is None and self.dtype.char in "fd" and self.size > len(self):
-        return column_sum(self, keepdim)
+    if self.ndim == 2 and dtype is None and self.dtype.char in "fd" and self.size > len(self):
+        if axes == (0,):
+            return column_sum(self, keepdim)
+        if axes == (1,) and keepdim:
+            return sums_along(self, 1)
     add: Any = np.add
     return add.reduce(self, axis=axes, dtype=_sum_dtype(self, dtype), keepdims=keepdim)
 

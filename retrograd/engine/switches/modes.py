@@ -115,19 +115,18 @@ class _GradMode(ModeContext):
     """Base of ``no_grad`` and ``enable_grad``; nested use of one object restores in order."""
 
     mode: bool
-    _before: list[bool]
+    _before: tuple[bool, ...] = ()
 
     def __new__(cls, func: Any = None) -> Any:
         made = object.__new__(cls)
-        made._before = []
         return made if func is None else made(func)
 
     def __enter__(self) -> None:
-        self._before.append(STATE.grad_enabled)
-        set_grad_enabled_here(self.mode)
+        self._before += (set_grad_enabled_here(self.mode),)
 
     def __exit__(self, *exc: object) -> None:
-        set_grad_enabled_here(self._before.pop())
+        set_grad_enabled_here(self._before[-1])
+        self._before = self._before[:-1]
 
 
 class no_grad(_GradMode):  # noqa: N801 - torch's name

@@ -69,13 +69,15 @@ class ThreadState(threading.local):
 STATE = ThreadState()
 
 
-def set_grad_enabled_here(enabled: bool) -> None:
-    """Switch recording on or off in this thread, keeping the process-wide count right."""
+def set_grad_enabled_here(enabled: bool) -> bool:
+    """Switch recording on or off in this thread, keeping the process-wide count right; what it was before."""
     global MODE
-    if STATE.grad_enabled is not enabled:
+    before = STATE.grad_enabled
+    if before is not enabled:
         STATE.grad_enabled = enabled
         with _lock:
             MODE += -1 if enabled else 1
+    return before
 
 
 DISPATCH_MODES = 0

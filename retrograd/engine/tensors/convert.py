@@ -10,6 +10,7 @@ import numpy as np
 from .. import observe
 from ..aliasing.strided import element_strides, root_array, storage_offset, strided
 from ..aliasing.views import grad_fn_of, requires_grad
+from ..execution import watchers
 from ..overriding.asked_functions import scalar_of
 from ..overriding.dispatch_classes import is_dispatching
 from ..switches.modes import no_grad
@@ -115,13 +116,13 @@ def _refusal(name: str, t: TensorBase, text: str) -> RuntimeError:
 
 def to_numpy(t: Any, *, force: bool = False) -> Any:
     """The array itself, sharing memory; ``RuntimeError`` for a tensor that requires grad."""
-    if is_dispatching(t):
+    if watchers.DISPATCHING and is_dispatching(t):
         raise RuntimeError(".numpy() is not supported for tensor subclasses.")
     if t._fn is not None and requires_grad(t) and not force:
         raise _refusal(
             "numpy", t, "Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead."
         )
-    bits = bits_of(t)
+    bits = 0 if t._meta is None else t._meta.bits
     if bits and not force:
         kind, name = ("conjugate", "conj") if bits & CONJUGATE else ("negative", "neg")
         text = f"Can't call numpy() on Tensor that has {kind} bit set. Use tensor.resolve_{name}().numpy() instead."

@@ -117,7 +117,9 @@ def cross_entropy(
         check_tensor("cross_entropy", input)
     if size_average is not None or reduce is not None or reduction not in _REDUCTIONS:
         reduction = reduction_of(reduction, size_average, reduce)
-    if not 0 <= real_argument("cross_entropy_loss", "label_smoothing", 6, label_smoothing) <= 1:
+    if label_smoothing.__class__ is not float:
+        label_smoothing = real_argument("cross_entropy_loss", "label_smoothing", 6, label_smoothing)
+    if not 0 <= label_smoothing <= 1:
         raise RuntimeError(f"label_smoothing must be between 0.0 and 1.0. Got: {label_smoothing}")
     classes = 0 if input._array.ndim == 1 else 1
     logs = F._log_softmax(input, classes)
