@@ -60,7 +60,7 @@ class Sweep:
         return True
 
     def run(self) -> None:
-        """Run what waits on the heap until gradients wait at leaves only, and fill these."""
+        """Run what waits on the heap until gradients wait at leaves only; after an error, clean up."""
         if observe.HEAR_SWEEPS or self.tensors:
             self._run_by("_sweep_tensors" if self.tensors else "_sweep_observed")
             return
@@ -79,14 +79,13 @@ class Sweep:
                     node = run_without_fast_path(node, g, heap, self)
                 if node is None:
                     if not heap:
-                        break
+                        return
                     node = heappop(heap)[1]
                 elif heap:
                     node = heappushpop(heap, (-node._number, node))[1]
         except BaseException:
             self.clean_up(node)
             raise
-        self.fill_leaves()
 
     def _run_by(self, way: str) -> None:
         """The same with another method of the nodes, for observers or where gradients are tensors."""
@@ -104,7 +103,6 @@ class Sweep:
                 observe.notify("sweep_failed", node, g if g.__class__ is list else [None if g is NOTHING else g])
             self.clean_up(node)
             raise
-        self.fill_leaves()
 
     def start(self, roots: list[Any], grads: list[Any]) -> None:
         """Run from the root edges with their gradients."""
@@ -116,9 +114,10 @@ class Sweep:
             else:
                 edge._pending = edge._pending + arriving
         self.run()
+        self.fill_leaves()
 
     def fill_leaves(self) -> None:
-        """Accumulate in the leaves what waits there."""
+        """Accumulate in the leaves what waits there; not within ``run``, which would hold the last gradient, too."""
         if self.leaves:
             self.leaves[0].fill(self.leaves, self)
 
@@ -176,6 +175,7 @@ def sweep_loss(t: Any, keep_graph: bool) -> bool:
         fn._pending = np.array(1, sig.numpy)
         task.heap.append((-fn._number, fn))
         task.run()
+        task.fill_leaves()
     except BaseException as error:
         if watched:
             observe.notify("backward_ended", error)
