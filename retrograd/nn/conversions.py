@@ -22,11 +22,15 @@ def _each(module: Any, change: Callable[[Any], Any], all_kinds: bool = False) ->
 
 
 def to(self: Any, *args: Any, **kwargs: Any) -> Any:
-    """Change the dtype of floating parameters and buffers in place."""
+    """Change the dtype of floating parameters and buffers in place, and the memory format of those of images.
+
+    A memory format is for tensors of 4 or 5 dimensions; it is left out for others.
+    """
     wanted = next((value for value in (*args, *kwargs.values()) if isinstance(value, Dtype)), None)
     if wanted is not None and not (wanted.is_floating_point or wanted.is_complex):
         raise TypeError(f"nn.Module.to only accepts floating point or complex dtypes, but got desired dtype={wanted}")
-    return _each(self, lambda data: data.to(*args, **kwargs))
+    unformatted = {name: value for name, value in kwargs.items() if name != "memory_format"}
+    return _each(self, lambda data: data.to(*args, **(kwargs if data.dim() in (4, 5) else unformatted)))
 
 
 def to_type(self: Any, dst_type: Any) -> Any:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -34,32 +34,13 @@ def address(array: Array) -> int:
 
 def partly_overlaps(a: Array, b: Array) -> bool:
     """Whether two arrays without gaps share some, but not all, of their memory in the same arrangement."""
-    if not a.size or not b.size or not (_is_dense(a) and _is_dense(b)):
+    if not a.size or not b.size or not (is_dense(a) and is_dense(b)):
         return False
     start_a, start_b = address(a), address(b)
     end_a, end_b = start_a + a.nbytes, start_b + b.nbytes
     if start_a == start_b and end_a == end_b:
         return a.strides != b.strides
     return start_a < end_b and start_b < end_a
-
-
-def _is_dense(a: Array) -> bool:
-    """Whether the elements fill one stretch of memory, each place once."""
-    if a.flags.c_contiguous or a.flags.f_contiguous:
-        return True
-    step = a.itemsize
-    for stride, size in sorted(zip(a.strides, a.shape, strict=True)):
-        if size == 1:
-            continue
-        if stride != step:
-            return False
-        step *= size
-    return True
-
-
-def kept_order(array: Array) -> Literal["K", "C"]:
-    """Order of a copy: the same strides for an array without gaps, else row-major."""
-    return "K" if _is_dense(array) else "C"
 
 
 def root_array(t: TensorBase) -> Any:
@@ -103,6 +84,8 @@ class Geometry(NamedTuple):
 
 def is_dense(array: Array) -> bool:
     """Whether the elements lie without gaps and without overlap, in whatever order."""
+    if array.flags.forc:
+        return True
     step = array.itemsize
     for stride, size in sorted((s, n) for s, n in zip(array.strides, array.shape, strict=True) if n > 1):
         if stride != step:

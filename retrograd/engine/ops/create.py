@@ -6,18 +6,19 @@ from typing import Any
 
 import numpy as np
 
-from ..aliasing.strided import Geometry, kept_order, zeros_like_layout
+from ..aliasing.memory_formats import copied
+from ..aliasing.strided import Geometry, zeros_like_layout
 from ..table.registry import F
 from ..table.rows import function, linear, nondifferentiable
 from ..tensors.numbers_ import checked_number
 
-linear("clone", lambda self: np.array(self, order=kept_order(self)), self=lambda g: g)
+linear("clone", lambda self, memory_format=None: copied(self, memory_format), self=lambda g: g)
 
 
-def _to_copy(self: Any, numpy: Any) -> Any:
+def _to_copy(self: Any, numpy: Any, memory_format: Any = None) -> Any:
     if self.dtype.kind == "c" and numpy.kind != "c":
         self = self.real
-    return np.array(self, dtype=numpy, order=kept_order(self))
+    return copied(self, memory_format, numpy)
 
 
 def _cast_back(g: Any, self_options: Any) -> Any:

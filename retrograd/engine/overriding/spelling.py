@@ -18,6 +18,7 @@ _NAMED: Final[dict[str, tuple[str, ...]]] = {
     **dict.fromkeys(("sum", "_sum_dim", "mean", "_mean_dim", "_prod", "_prod_dim", "_nansum"), ("dtype",)),
     **dict.fromkeys(("cumsum", "cumprod", "_vector_norm"), ("dtype",)),
     "gelu": ("approximate",),
+    "clone": ("memory_format",),
 }
 """Row -> its parameters that PyTorch takes by keyword only."""
 _HALVED: Final = ("_softmax", "_log_softmax")
@@ -46,7 +47,7 @@ def spelled(op: Any, args: tuple[Any, ...]) -> tuple[tuple[Any, ...], dict[str, 
     while len(given) > op.required and given[-1] is op.defaults[len(given) - op.required - 1]:
         given.pop()
     if op.name == "_to_copy":
-        return (given[0],), {"dtype": from_numpy_dtype(given[1])}
+        return (given[0],), {"dtype": from_numpy_dtype(given[1]), **dict(zip(op.params[2:], given[2:], strict=False))}
     if op.name == "as_strided":
         return tuple(given[:4]), {}
     if op.name in _INDEXED:
@@ -78,5 +79,6 @@ def unspelled(op: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[t
         return args, kwargs
     if op.name == "_to_copy":
         kind = kwargs.get("dtype")
-        return (*args, args[0]._sig.numpy if kind is None else kind.numpy), {}
+        numpy = args[0]._sig.numpy if kind is None else kind.numpy
+        return (*args, numpy, kwargs.get("memory_format")), {}
     return args, {n: v for n, v in kwargs.items() if n in op.params}

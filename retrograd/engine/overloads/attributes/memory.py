@@ -7,13 +7,15 @@ from typing import Any
 import numpy as np
 
 from ...aliasing.inplace import bump_version, prepare_write
+from ...aliasing.memory_formats import check_memory_format, format_of, strides_in
 from ...aliasing.strided import Geometry, address, contiguous_strides, root_array, storage_offset, strided
 from ...aliasing.views import check_inplace, gradient_edge, rebase_history, requires_grad
 from ...nodes.node import GraphNode
 from ...switches.state import STATE
 from ...table.public import public
-from ...tensors.base import TensorBase, bits_of, mark, set_array, storage_of
+from ...tensors.base import TensorBase, bits_of, mark, memory_of, set_array, storage_of
 from ...tensors.dtypes import CPU, Size, from_numpy_dtype
+from ...tensors.layouts import contiguous_format, preserve_format
 
 
 def flat_memory(t: TensorBase) -> Any:
@@ -118,6 +120,12 @@ def resize_(self: Any, *size: Any, memory_format: Any = None) -> Any:
     shape = tuple(size[0]) if len(size) == 1 and isinstance(size[0], (tuple, list)) else size
     if any(n < 0 for n in shape):
         raise RuntimeError(f"resize_: sizes must not be negative, got {list(shape)}")
+    check_memory_format("resize_", memory_format)
+    if memory_format == preserve_format:
+        raise RuntimeError("Unsupported memory formatPreserve: resize_ takes the format that the result is to have")
+    if memory_format is None and shape == self._sig.shape:
+        return self
+    strides = strides_in(shape, contiguous_format if memory_format is None else memory_format)
     prepare_write(self)
     memory, offset = flat_memory(self).view(self._sig.numpy), storage_offset(self)
     needed = offset + Size(shape).numel()
@@ -126,7 +134,7 @@ def resize_(self: Any, *size: Any, memory_format: Any = None) -> Any:
         grown[: memory.size] = memory
         storage_of(self).root = memory = grown
     bits = bits_of(self)
-    set_array(self, strided(memory, shape, contiguous_strides(shape), offset))
+    set_array(self, strided(memory, shape, strides, offset))
     mark(self, bits)
     bump_version(self)
     return self
@@ -134,8 +142,10 @@ def resize_(self: Any, *size: Any, memory_format: Any = None) -> Any:
 
 @public("resize_as_")
 def resize_as_(self: Any, other: Any, memory_format: Any = None) -> Any:
-    """``self.resize_(other.size())``."""
-    return resize_(self, tuple(other.shape))
+    """``self.resize_(other.size())``, also in the memory format of ``other`` where it is to be preserved."""
+    if memory_format == preserve_format:
+        memory_format = format_of(memory_of(other))
+    return resize_(self, tuple(other.shape), memory_format=memory_format)
 
 
 class _NotImplemented(GraphNode):

@@ -82,12 +82,6 @@ def is_complex(input: Any) -> bool:  # noqa: A002
 
 
 @public(function=False)
-def is_contiguous(self: Any, memory_format: Any = None) -> bool:
-    """Whether elements lie in row-major order without gaps."""
-    return bool(memory_of(self).flags.c_contiguous)
-
-
-@public(function=False)
 def get_device(self: Any) -> int:
     """-1: the CPU."""
     return -1

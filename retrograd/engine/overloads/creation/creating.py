@@ -1,26 +1,30 @@
-"""Creation, casting and copying."""
+"""Creation, complex parts and comparison."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from ... import observe
+from ...aliasing.memory_formats import check_memory_format, laid_out, made_like, strides_in
 from ...aliasing.strided import Geometry, zeros_like_layout
 from ...calls.out_argument import created_into
 from ...calls.refusals import size_mismatch
 from ...switches.state import STATE
 from ...table.public import SETTERS, check_tensor, property_, public
 from ...table.registry import F
-from ...tensors.base import CONJUGATE, LAZY, TensorBase, bits_of, wrap
-from ...tensors.convert import array_from, dtype_of_type
-from ...tensors.dtypes import Size, device, dtype, get_default_dtype, to_numpy_dtype
+from ...tensors.base import CONJUGATE, LAZY, TensorBase, bits_of, memory_of, set_array, wrap
+from ...tensors.convert import array_from
+from ...tensors.dtypes import Size, get_default_dtype, to_numpy_dtype
+from ...tensors.layouts import preserve_format
 from ...tensors.numbers_ import checked_number
 from ...warning import warn
+from .copying import to
 
-_ALLOCATING = (np.empty, np.empty_like)
+_ALLOCATING = (np.empty,)
 
 
 def finish(array: Any, requires_grad: bool = False, *, unwritten: bool = False) -> Any:
@@ -118,7 +122,21 @@ def _filled(make: Any) -> Any:
 
 zeros = public("zeros", method=False)(_filled(np.zeros))
 ones = public("ones", method=False)(_filled(np.ones))
-empty = public("empty", method=False)(_filled(np.empty))
+_empty = _filled(np.empty)
+
+
+@public("empty", method=False)
+def empty(*size: Any, memory_format: Any = None, **how: Any) -> Any:
+    """A tensor like ``numpy.empty``, in a memory format."""
+    check_memory_format("empty", memory_format)
+    if memory_format == preserve_format:
+        raise RuntimeError("unsupported memory format Preserve: there is no tensor whose format could be kept")
+    made = _empty(*size, **how)
+    if memory_format is not None:
+        set_array(
+            made, laid_out(made.shape, strides_in(made.shape, memory_format), partial(np.empty, dtype=made._sig.numpy))
+        )
+    return made
 
 
 @public("full", method=False)
@@ -142,19 +160,21 @@ def empty_strided(size: Any, stride: Any, *, dtype: Any = None, device: Any = No
 def _like(make: Any) -> Any:
     def create(input: Any, *args: Any, dtype: Any = None, layout: Any = None, device: Any = None,  # noqa: A002
                requires_grad: bool = False, memory_format: Any = None) -> Any:  # fmt: skip
-        check_tensor(make.__name__, input)
-        array = make(input._array, *args, dtype=numpy_of(dtype, input._sig.numpy))
+        check_tensor(name, input)
+        check_memory_format(name, memory_format)
+        numpy = numpy_of(dtype, input._sig.numpy)
+        array = made_like(memory_of(input), memory_format, lambda shape: make(shape, *args, dtype=numpy))
         return finish(array, requires_grad, unwritten=make in _ALLOCATING)
 
-    create.__name__ = create.__qualname__ = make.__name__
-    create.__doc__ = f"A tensor like ``numpy.{make.__name__}``."
+    name = create.__name__ = create.__qualname__ = f"{make.__name__}_like"
+    create.__doc__ = f"A tensor like ``numpy.{name}``, laid out as ``input`` is or in a memory format."
     return create
 
 
-zeros_like = public("zeros_like", method=False, aten="zeros_like.default")(_like(np.zeros_like))
-ones_like = public("ones_like", method=False, aten="ones_like.default")(_like(np.ones_like))
-empty_like = public("empty_like", method=False, aten="empty_like.default")(_like(np.empty_like))
-_filled_like = _like(np.full_like)
+zeros_like = public("zeros_like", method=False, aten="zeros_like.default")(_like(np.zeros))
+ones_like = public("ones_like", method=False, aten="ones_like.default")(_like(np.ones))
+empty_like = public("empty_like", method=False, aten="empty_like.default")(_like(np.empty))
+_filled_like = _like(np.full)
 
 
 @public("full_like", method=False, aten="full_like.default")
@@ -209,50 +229,6 @@ def new(self: Any, *size: Any) -> Any:
     return finish(np.zeros(sizes_of(size) if size else (0,), self._sig.numpy))
 
 
-# -- casting
-
-
-@public("to", function=False)
-def to(self: Any, *args: Any, **kwargs: Any) -> Any:
-    """Another dtype (or the dtype of another tensor); the tensor itself when nothing changes."""
-    target = kwargs.get("dtype")
-    for a in args:
-        if isinstance(a, dtype):
-            target = a
-        elif isinstance(a, TensorBase):
-            target = a.dtype
-        elif isinstance(a, (str, device)):
-            device_of(a)
-    if target is None or target.numpy == self._sig.numpy:
-        return F.clone(self) if kwargs.get("copy") else self
-    return F._to_copy(self, target.numpy)
-
-
-def device_of(value: Any) -> device:
-    """The device an argument names; ``RuntimeError`` for one that is not there."""
-    return device(value)
-
-
-@public("type_as", function=False)
-def type_as(self: Any, other: Any) -> Any:
-    """The dtype of another tensor."""
-    return to(self, other)
-
-
-for _name in ("half", "float", "double", "short", "int", "long", "bool", "cfloat", "cdouble"):
-    public(_name, function=False)(lambda self, _n=_name, **kw: to(self, dtype_of_type(_n)))
-public("byte", function=False)(lambda self: to(self, dtype_of_type("uint8")))
-public("char", function=False)(lambda self: to(self, dtype_of_type("int8")))
-public("cpu", function=False)(lambda self, *a, **k: self)
-
-
-@public("clone")
-def clone(input: Any, *, memory_format: Any = None) -> Any:  # noqa: A002
-    """A copy that is part of the graph."""
-    check_tensor("clone", input)
-    return F.clone(input)
-
-
 @property_("real")
 def real(self: Any) -> Any:
     """The real part (a view); a real tensor itself."""
@@ -274,12 +250,6 @@ def _parts(self: Any) -> Any:
 
 public("real", method=False)(lambda input: real(input))  # noqa: A006
 public("imag", method=False)(lambda input: imag(input))  # noqa: A006
-
-
-@public("detach", method=False)
-def detach(input: Any) -> Any:  # noqa: A002
-    """``input.detach()``."""
-    return input.detach()
 
 
 @public("allclose", aten="allclose.default")

@@ -10,13 +10,14 @@ from typing import Any
 import numpy as np
 
 from ...aliasing.inplace import call_inplace
+from ...aliasing.memory_formats import check_memory_format, made_like
 from ...calls.refusals import refuse
 from ...ops.elementwise import zero_gradient
 from ...random import rng_of
 from ...table.public import check_tensor, public
 from ...table.registry import OPS, F
 from ...table.rows import linear, underivable
-from ...tensors.base import TensorBase
+from ...tensors.base import TensorBase, memory_of
 from ...tensors.dtypes import scalar_name
 from ..creation.creating import finish, numpy_of
 from .draw_checks import check_continuous, check_integers, check_kind, check_normal
@@ -196,8 +197,13 @@ def randint_like(
     input: Any, low: Any, high: Any = None, *, dtype: Any = None, layout: Any = None, device: Any = None,  # noqa: A002
     requires_grad: bool = False, memory_format: Any = None,
 ) -> Any:  # fmt: skip
-    """Integers in ``[low, high)``, shaped like ``input``."""
+    """Integers in ``[low, high)``, shaped and laid out like ``input``."""
+    check_memory_format("randint_like", memory_format)
     low, high = (0, low) if high is None else (low, high)
     numpy = numpy_of(dtype, input._sig.numpy)
     check_integers(numpy, int(low), int(high))
-    return finish(rng_of(None).integers(int(low), int(high), tuple(input.shape)).astype(numpy), requires_grad)
+
+    def draw(shape: Any) -> Any:
+        return rng_of(None).integers(int(low), int(high), shape).astype(numpy)
+
+    return finish(made_like(memory_of(input), memory_format, draw), requires_grad)

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from ...aliasing.inplace import call_inplace
+from ...aliasing.memory_formats import check_memory_format, made_like
 from ...calls.out_argument import created_into
 from ...calls.refusals import refuse
 from ...execution.fit import is_expandable_to
@@ -14,6 +15,7 @@ from ...random import rng_of
 from ...table.public import public
 from ...table.registry import OPS, F
 from ...table.rows import linear
+from ...tensors.base import memory_of
 from ..creation.creating import finish, numpy_of, sizes_of
 from .draw_checks import check_integers, check_kind, check_normal, check_probability, check_uniform
 
@@ -69,15 +71,25 @@ randn = public("randn", method=False)(_drawn(randn_))
 
 
 @public("rand_like", method=False, aten="rand_like.default")
-def rand_like(input: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False, **kwargs: Any) -> Any:  # noqa: A002
-    """Uniform, shaped like ``input``."""
-    return finish(_draw(rand_, tuple(input.shape), numpy_of(dtype, input._sig.numpy), None), requires_grad)
+def rand_like(input: Any, **how: Any) -> Any:  # noqa: A002
+    """Uniform, shaped and laid out like ``input``."""
+    return _drawn_like(input, rand_, **how)
 
 
 @public("randn_like", method=False, aten="randn_like.default")
-def randn_like(input: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False, **kwargs: Any) -> Any:  # noqa: A002
-    """Standard normal, shaped like ``input``."""
-    return finish(_draw(randn_, tuple(input.shape), numpy_of(dtype, input._sig.numpy), None), requires_grad)
+def randn_like(input: Any, **how: Any) -> Any:  # noqa: A002
+    """Standard normal, shaped and laid out like ``input``."""
+    return _drawn_like(input, randn_, **how)
+
+
+def _drawn_like(
+    input: Any, draw: Any, *, generator: Any = None, dtype: Any = None, layout: Any = None, device: Any = None,  # noqa: A002
+    requires_grad: bool = False, memory_format: Any = None, pin_memory: Any = None,
+) -> Any:  # fmt: skip
+    check_memory_format(draw.__name__ + "like", memory_format)
+    numpy = numpy_of(dtype, input._sig.numpy)
+    array = made_like(memory_of(input), memory_format, lambda shape: _draw(draw, shape, numpy, generator))
+    return finish(array, requires_grad)
 
 
 @public("randint", method=False)

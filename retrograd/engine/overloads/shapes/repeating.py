@@ -11,6 +11,7 @@ from ...table.public import public
 from ...table.registry import F
 from ...tensors.base import TensorBase, wrap
 from ...tensors.convert import checked_dim
+from ...tensors.layouts import contiguous_format
 from .sizes import ints_of
 
 
@@ -67,7 +68,7 @@ def _repeated(input: Any, repeats: Any, dim: Any) -> Any:  # noqa: A002
         return F.expand(input, (count,)).clone()
     shape = tuple(input.shape)
     wide = F.expand(F.unsqueeze(input, axis + 1), (*shape[: axis + 1], count, *shape[axis + 1 :]))
-    return F._view(F._contiguous_copy(wide), (*shape[:axis], shape[axis] * count, *shape[axis + 1 :]))
+    return F._view(F.clone(wide, contiguous_format), (*shape[:axis], shape[axis] * count, *shape[axis + 1 :]))
 
 
 def _repeat_each(input: Any, counts: Any, axis: int) -> Any:  # noqa: A002

@@ -7,6 +7,7 @@ from typing import Any
 from ...table.public import FUNCTIONS, function_of, public
 from ...table.registry import OPS, F
 from ...tensors.dtypes import dtype
+from ...tensors.layouts import contiguous_format
 from .sizes import ints_of
 from .splitting import pieces
 from .windows import narrow
@@ -37,7 +38,7 @@ def view_copy(input: Any, size: Any) -> Any:  # noqa: A002
     """A copy in another shape, or of the same bytes read as another dtype."""
     if isinstance(size, dtype):
         return F.clone(input.view(size))
-    return F.view_copy(input if input.is_contiguous() else F._contiguous_copy(input), ints_of((size,)))
+    return F.view_copy(input if input.is_contiguous() else F.clone(input, contiguous_format), ints_of((size,)))
 
 
 @public("narrow_copy", out=True)

@@ -1,0 +1,71 @@
+"""Copies and casts: another dtype, another memory format, no history."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ...aliasing.memory_formats import check_memory_format, format_of
+from ...table.public import check_tensor, public
+from ...table.registry import F
+from ...tensors.base import TensorBase, memory_of
+from ...tensors.convert import dtype_of_type
+from ...tensors.dtypes import device, dtype
+from ...tensors.layouts import memory_format, preserve_format
+
+
+@public("to", function=False)
+def to(self: Any, *args: Any, **kwargs: Any) -> Any:
+    """Another dtype (or that of another tensor) or memory format; the tensor itself when nothing changes."""
+    wanted = kwargs.get("memory_format")
+    check_memory_format("to", wanted)
+    target = kwargs.get("dtype")
+    for a in args:
+        if isinstance(a, dtype):
+            target = a
+        elif isinstance(a, TensorBase):
+            target = a.dtype
+        elif isinstance(a, memory_format):
+            raise TypeError(f"to() received an invalid combination of arguments: write to(memory_format={a})")
+        elif isinstance(a, (str, device)):
+            device_of(a)
+    numpy = self._sig.numpy if target is None else target.numpy
+    if numpy == self._sig.numpy and not kwargs.get("copy") and _is_in(self, wanted):
+        return self
+    return F._to_copy(self, numpy, wanted)
+
+
+def _is_in(t: Any, wanted: Any) -> bool:
+    """Whether the strides of a tensor suggest a memory format, though there may be gaps."""
+    return wanted is None or wanted == preserve_format or wanted == format_of(memory_of(t))
+
+
+def device_of(value: Any) -> device:
+    """The device an argument names; ``RuntimeError`` for one that is not there."""
+    return device(value)
+
+
+@public("type_as", function=False)
+def type_as(self: Any, other: Any) -> Any:
+    """The dtype of another tensor."""
+    return to(self, other)
+
+
+for _name in ("half", "float", "double", "short", "int", "long", "bool", "cfloat", "cdouble"):
+    public(_name, function=False)(lambda self, _n=_name, **kw: to(self, dtype_of_type(_n), **kw))
+public("byte", function=False)(lambda self, **kw: to(self, dtype_of_type("uint8"), **kw))
+public("char", function=False)(lambda self, **kw: to(self, dtype_of_type("int8"), **kw))
+public("cpu", function=False)(lambda self, **kw: to(self, **kw))
+
+
+@public("clone")
+def clone(input: Any, *, memory_format: Any = None) -> Any:  # noqa: A002
+    """A copy that is part of the graph, laid out as ``input`` is or in a memory format."""
+    check_tensor("clone", input)
+    check_memory_format("clone", memory_format)
+    return F.clone(input, memory_format)
+
+
+@public("detach", method=False)
+def detach(input: Any) -> Any:  # noqa: A002
+    """``input.detach()``."""
+    return input.detach()
