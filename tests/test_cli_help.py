@@ -11,6 +11,7 @@ from click.testing import CliRunner, Result
 
 from retrograd.cli.main import cli
 from retrograd.inspect.render import renderers
+from retrograd.inspect.render.reports import reports
 
 CONTEXT = click.Context(cli)
 COMMANDS = cli.list_commands(CONTEXT)
@@ -63,7 +64,8 @@ def test_outputs_are_explained_in_the_same_words(command: str) -> None:
         named = form.partition("says: ")[2].rstrip(".").split(", ")
         assert named == [*(["text"] if command == "diff" else []), *renderers()]
     else:
-        assert form.startswith("[json|text]" if command != "diagnose" else "[github|json|sarif|text]")
+        forms = sorted(reports()) if command == "diagnose" else ["json", "text"]
+        assert form.startswith(f"[{'|'.join(forms)}]")
 
 
 @pytest.mark.parametrize("command", COMMANDS)
