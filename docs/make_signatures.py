@@ -72,10 +72,9 @@ def lines() -> Iterator[str]:
         written = {given(s) for s in found if any(a.is_out for a in s.arguments) and not is_generated(s)}
         texts = [", ".join([*parameters(s), *PYTHON.get(public, ())]) for s in plain]
         writing = [text for s, text in zip(plain, texts, strict=True) if given(s) in written]
-        exact = {writing[i] for i in exact_overloads(writing, refusals[public])}
+        rules = {writing[i]: rule for i, rule in rules_of(writing, refusals[public]).items()}
         for text in texts:
-            mark = (" exact out" if text in exact else " out") if text in writing else ""
-            yield f"{public}({text}){mark}"
+            yield f"{public}({text}){rules.get(text, '')}"
 
 
 def given(schema: Any) -> tuple[Any, ...]:
@@ -95,8 +94,8 @@ def is_generated(schema: Any) -> bool:
     return not taken and torch.Tag.generated in getattr(overloads, schema.overload_name or "default").tags
 
 
-Refusals = list[tuple[tuple[Any, ...], dict[str, Any], list[bool]]]
-"""Arguments of sample calls of one function, and whether each refused an ``out=`` of another dtype of the same kind."""
+Refusals = list[tuple[tuple[Any, ...], dict[str, Any], list[str]]]
+"""Arguments of sample calls of one function, and the rule that each of its results showed."""
 
 
 def sampled_refusals() -> dict[str, Refusals]:
@@ -106,23 +105,24 @@ def sampled_refusals() -> dict[str, Refusals]:
 
     refusals: dict[str, Refusals] = defaultdict(list)
     for sample in all_samples():
-        if sample.call is None and "out" not in sample.kwargs:
+        if sample.call is None and not {"out", "dtype"} & set(sample.kwargs):
             args, kwargs = tensors_for(retrograd, (sample.args, sample.kwargs), [], grad=False)
             refusals[sample.name].append((args, kwargs, list(refused_outs(sample))))
     return refusals
 
 
-def exact_overloads(overloads: list[str], refusals: Refusals) -> set[int]:
-    """The overloads of which all sample calls were refused; without samples of its own one goes as all together."""
-    own: dict[int | None, list[bool]] = defaultdict(list)
+def rules_of(overloads: list[str], refusals: Refusals) -> dict[int, str]:
+    """What all sample calls of an overload showed; without samples of its own one goes as all together."""
+    own: dict[int | None, list[str]] = defaultdict(list)
     for args, kwargs, found in refusals:
         own[fitting(overloads, args, kwargs)] += found
     together = [one for found in own.values() for one in found]
-    return {i for i in range(len(overloads)) if (own[i] or together) and all(own[i] or together)}
+    shown = {i: set(own[i] or together) for i in range(len(overloads))}
+    return {i: rules.pop() if len(rules) == 1 else " out" for i, rules in shown.items()}
 
 
-def refused_outs(sample: Any) -> Iterator[bool]:
-    """Whether PyTorch refuses another dtype, for each result of float32 or int64."""
+def refused_outs(sample: Any) -> Iterator[str]:
+    """For each result: another dtype of its kind is refused (``exact``), one of a lower kind is taken (``free``)."""
     import torch
     from op_samples import function_of, tensors_for
     from torch.utils._pytree import tree_map
@@ -130,7 +130,12 @@ def refused_outs(sample: Any) -> Iterator[bool]:
     single = lambda v: v.float() if isinstance(v, torch.Tensor) and v.dtype == torch.float64 else v  # noqa: E731
     args, kwargs = tree_map(single, tensors_for(torch, (sample.args, sample.kwargs), [], grad=False))
     function, others = function_of(torch, sample), {
-        torch.float32: torch.float64, torch.int64: torch.int32, torch.bool: torch.float32,
+        torch.float32: torch.float64, torch.float64: torch.float32, torch.int64: torch.int32, torch.bool: torch.float32,
+        torch.complex64: torch.complex128, torch.complex128: torch.complex64,
+    }  # fmt: skip
+    lower = {
+        torch.float32: torch.int64, torch.float64: torch.int64, torch.complex64: torch.float32,
+        torch.complex128: torch.float64,
     }  # fmt: skip
     with warnings.catch_warnings(action="ignore"), torch.no_grad():
         try:
@@ -141,13 +146,22 @@ def refused_outs(sample: Any) -> Iterator[bool]:
         except Exception:  # no such form, or no such kernel for float32
             return
         for i, r in enumerate(results):
-            if r.dtype in others:
-                outs = [*exact[:i], torch.empty(0, dtype=others[r.dtype]), *exact[i + 1 :]]
+            if r.dtype not in others:
+                continue
+
+            def refusal(dtype: Any, i: int = i) -> str:
+                outs = [*exact[:i], torch.empty(0, dtype=dtype), *exact[i + 1 :]]
                 try:
                     function(*args, **kwargs, out=tuple(outs) if result is not results[0] else outs[0])
-                    yield False
-                except RuntimeError as error:
-                    yield "type" in str(error) or "bool" in str(error)
+                except Exception as error:
+                    return str(error) or "refused"
+                return ""
+
+            said = refusal(others[r.dtype])
+            if "type" in said or "bool" in said:
+                yield " exact out"
+            elif r.dtype in lower:
+                yield " out" if refusal(lower[r.dtype]) else " free out"
 
 
 def _of(torch: Any, space: str, name: str) -> Any:

@@ -66,7 +66,23 @@ BY_FREQUENCY = [
     for mode in ("sum", "mean")
 ]  # fmt: skip
 
+NAMED = [
+    *calls("sum mean", [real(2, 3), None], [real(2, 3), {"dim": None}], [real(2, 3), None, True], [real(2, 3), ()], note="no dimension",
+           variants=False),
+    *calls("div", [real(2, 3), real(2, 3, start=1), {"rounding_mode": None}], [real(2, 3), 2.0, {"rounding_mode": None}],
+           note="not rounded"),
+    *calls("cdist", [real(30, 3), real(2, 3, start=1)], [real(2, 30, 3), real(2, 3, start=1)], [np.zeros((0, 3)), real(30, 3)],
+           [real(2, 3), real(3, 3, start=2), {"compute_mode": "use_mm_for_euclid_dist"}], note="by products", rtol=1e-7, atol=1e-9,
+           variants=False),
+    *calls("linalg.lstsq", *[[real(5, 3), real(5, 2, start=1), {"driver": driver}] for driver in ("gels", "gelsy", "gelsd", "gelss")],
+           [real(5, 3), real(5, start=1)], [real(2, 5, 3), real(2, 5, 1, start=1), {"driver": "gelsd"}], variants=False, rtol=1e-7,
+           atol=1e-9),
+    *calls("special.bessel_j0 special.bessel_j1 special.bessel_y0 special.bessel_y1 special.airy_ai special.modified_bessel_i0 special.i1 i0",
+           [Const(np.array([INF, -INF, NAN, 0.0]))], note="far", **VALUE_ONLY),
+]  # fmt: skip
+
 SAMPLES: list[Sample] = [
+    *NAMED,
     *ARGUMENTS,
     *TRUTH,
     *COUNTS,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 import pytest
 from op_runs import quiet
 
@@ -28,6 +29,8 @@ CALLS: dict[str, Call] = {
     "norm": lambda t, out: t.norm(t.ones(3), out=out()),
     "slogdet": lambda t, out: t.slogdet(t.eye(3), out=(out(), out())),
     "add": lambda t, out: t.add(t.ones(3), 1, out=out()),
+    "abs of complex numbers": lambda t, out: t.abs(t.ones(3, dtype=t.complex64), out=out()),
+    "cumsum": lambda t, out: t.cumsum(t.ones(3), 0, out=out()),
 }
 
 
@@ -46,3 +49,27 @@ def test_out_dtypes(name: str) -> None:
     """The dtype of the result is taken, another floating one only where PyTorch takes it."""
     assert taken(retrograd, name, "float32")
     assert taken(retrograd, name, "float64") == taken(real_torch, name, "float64")
+
+
+@pytest.mark.parametrize("dtype", ["int64", "bool", "float32", "complex64"])
+@pytest.mark.parametrize("name", ["sum", "prod", "cumsum", "cumprod"])
+def test_sums_and_products_are_computed_in_the_dtype_of_out(name: str, dtype: str) -> None:
+    """``out=`` of any dtype: elements are cast before they are added up, as with ``dtype=``."""
+
+    def computed(torch: Any) -> Any:
+        x = torch.tensor([[1.6, 1.6], [2.7, 0.9]], dtype=torch.float64)
+        out = torch.empty(0, dtype=getattr(torch, dtype))
+        with quiet():
+            try:
+                getattr(torch, name)(x, 0, out=out)
+            except NotImplementedError as error:
+                return str(error).split("for")[-1]
+        return out.tolist()
+
+    ours, theirs = computed(retrograd), computed(real_torch)
+    if isinstance(theirs, str):
+        assert ours == theirs
+    else:
+        np.testing.assert_allclose(ours, theirs, rtol=1e-6)
+    with pytest.raises(RuntimeError, match="Expected out tensor to have dtype"):
+        getattr(retrograd, name)(retrograd.ones(2, 2), 0, dtype=retrograd.float64, out=retrograd.empty(0))

@@ -39,7 +39,7 @@ def test_named_results() -> None:
         assert type(ours) is getattr(retrograd.return_types, name)
         assert type(theirs) is getattr(torch.return_types, name)
         assert shown_names(ours) == shown_names(theirs), name
-        assert [id(getattr(ours, n)) for n in ours.names] == [id(value) for value in ours], name
+        assert [id(getattr(ours, n)) for n in ours._names] == [id(value) for value in ours], name
 
 
 def shown_names(results: Any) -> list[str]:

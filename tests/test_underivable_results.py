@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from op_runs import quiet
 
 import retrograd
 
@@ -53,3 +54,43 @@ def _told(torch: Any, case: Callable[[Any], Any]) -> list[Any]:
 @pytest.mark.parametrize("name", CASES)
 def test_backward_of_what_has_no_derivative_raises_as_in_torch(name: str) -> None:
     assert _told(retrograd, CASES[name]) == _told(real_torch, CASES[name])
+
+
+REAL_ONLY: dict[str, Callable[[Any, Any], Any]] = {
+    "silu": lambda t, x: t.nn.functional.silu(x),
+    "embedding": lambda t, x: t.nn.functional.embedding(t.tensor([1, 0]), x),
+    "bilinear": lambda t, x: t.nn.functional.bilinear(x, x, t.ones(2, 3, 3, dtype=x.dtype)),
+    "nan_to_num": lambda t, x: t.nan_to_num(x),
+    "soft_margin_loss": lambda t, x: t.nn.functional.soft_margin_loss(x, x.detach()),
+    "scatter_reduce": lambda t, x: t.scatter_reduce(x, 0, t.zeros(2, 3, dtype=t.int64), x, "sum"),
+    "index_reduce": lambda t, x: t.index_reduce(x, 0, t.tensor([0, 1]), x, "prod"),
+    "select_scatter": lambda t, x: t.select_scatter(x, x[0], 0, 1),
+    "slice_scatter": lambda t, x: t.slice_scatter(x, x[:1], 0, 0, 1),
+    "select_copy": lambda t, x: t.select_copy(x, 0, 1),
+    "slice_copy": lambda t, x: t.slice_copy(x, 0, 0, 1),
+}
+
+
+@pytest.mark.parametrize("name", REAL_ONLY)
+def test_what_has_a_derivative_for_real_results_only(name: str) -> None:
+    """With complex ones PyTorch refuses the call where it would record, and only there."""
+
+    def outcome(torch: Any, grad: bool, dtype: str) -> Any:
+        x = torch.tensor([[1.0, 2.0, 0.5], [2.0, -1.0, 3.0]], dtype=getattr(torch, dtype), requires_grad=grad)
+        with quiet():
+            try:
+                return tuple(REAL_ONLY[name](torch, x).shape)
+            except RuntimeError as error:
+                return str(error).split(" complex dtype")[0].split(" not implemented")[0]
+
+    for case in ((True, "complex64"), (False, "complex64"), (True, "float32")):
+        ours, theirs = outcome(retrograd, *case), outcome(real_torch, *case)
+        assert ours == theirs or "index_func_" in theirs, case  # (our kernel takes what PyTorch's has no code for)
+
+
+@pytest.mark.parametrize("torch", [retrograd, real_torch])
+def test_in_place_forms_are_not_refused(torch: Any) -> None:
+    """The in-place forms record complex results, as in PyTorch."""
+    x = torch.ones(3, dtype=torch.complex64, requires_grad=True)
+    assert torch.nn.functional.silu(x * 1, inplace=True).grad_fn.name() == "SiluBackward0"
+    assert (x * 1).nan_to_num_().grad_fn.name() == "NanToNumBackward0"

@@ -41,3 +41,16 @@ def test_integers_are_spaced_between_whole_numbers(name: str) -> None:
     for ends in ((3.6, 0.2, 3), (0.5, 3.9, 4), (-1.5, 2.5, 5), (0.9, 3.9, 3), (-3.9, 0.9, 7), (2.7, 2.9, 1), (0, 1, 0)):
         ours, theirs = (getattr(t, name)(*ends, dtype=t.int64).tolist() for t in (retrograd, real_torch))
         assert ours == theirs, ends
+
+
+@pytest.mark.parametrize("create_graph", [False, True])
+def test_the_gradient_of_a_product_with_two_zeros(create_graph: bool) -> None:
+    """It is 0 whatever stands beside them; where a graph is created, NaN and infinity take part."""
+
+    def computed(torch: Any, values: list[float]) -> Any:
+        x = torch.tensor(values, dtype=torch.float64, requires_grad=True)
+        (g,) = torch.autograd.grad(x.prod(), x, create_graph=create_graph)
+        return g.detach().numpy()
+
+    for values in ([0.0, NAN, 0.0, 3.0], [0.0, float("inf"), 1.0, 0.0], [0.0, NAN, 3.0], [0.0, 2.0, 0.0]):
+        np.testing.assert_array_equal(computed(retrograd, values), computed(real_torch, values))

@@ -34,18 +34,18 @@ class Results(tuple[Any, ...]):
     """Several results of one call; each can be had by position or by name."""
 
     __slots__ = ()
-    names: tuple[str, ...] = ()
+    _names: tuple[str, ...] = ()
     """What the results are called."""
 
     def __new__(cls, results: Iterable[Any]) -> Results:
         """``TypeError`` if it is not one value for each name."""
         made = super().__new__(cls, results)
-        if len(made) != len(cls.names):
-            raise TypeError(f"{_full_name(cls)}() takes a {len(cls.names)}-sequence ({len(made)}-sequence given)")
+        if len(made) != len(cls._names):
+            raise TypeError(f"{_full_name(cls)}() takes a {len(cls._names)}-sequence ({len(made)}-sequence given)")
         return made
 
     def __repr__(self) -> str:
-        shown = ",\n".join(f"{name}={value!r}" for name, value in zip(self.names, self, strict=True))
+        shown = ",\n".join(f"{name}={value!r}" for name, value in zip(self._names, self, strict=True))
         return f"{_full_name(type(self))}(\n{shown})"
 
 
@@ -56,7 +56,7 @@ def _full_name(kind: type) -> str:
 def _declared(function: str, names: tuple[str, ...]) -> type[Results]:
     body: dict[str, Any] = {name: property(itemgetter(i)) for i, name in enumerate(names)}
     body |= {"__slots__": (), "__module__": "retrograd.return_types", "__doc__": f"What ``{function}`` returns."}
-    return type(function, (Results,), body | {"names": names})
+    return type(function, (Results,), body | {"_names": names})
 
 
 RETURN_TYPES = {

@@ -13,7 +13,7 @@ import numpy as np
 from ..tensors.base import TensorBase
 from .kinds import kind_check
 from .out_argument import write_out
-from .signatures import misfit, numbers_for_tensors, takes_out, wants_exact_out
+from .signatures import misfit, numbers_for_tensors, out_rule, takes_out
 
 NO_NAMES: Mapping[str, str] = {}
 _ALIASES = {"axis": "dim", "keepdims": "keepdim", "x2": "other", "axis0": "dim0", "axis1": "dim1"}
@@ -87,7 +87,7 @@ def called(
             if out is None:
                 return f(*given, **named)
             check_out(name)
-            return write_out(f, out, given, named, exact=exact or wants_exact_out(name, args, kwargs))
+            return write_out(f, out, given, named, rule="exact" if exact else out_rule(name, args, kwargs))
         except Exception:
             args, kwargs = with_numbers(name, args, kwargs)
         return call_with_out(*args, out=out, **kwargs)

@@ -197,7 +197,8 @@ class CallSource:
     def _node(self) -> list[str]:
         """The node, with the saved values that the rules of operands with an edge name."""
         made = "Node()"
-        if (self.op.kind == "elementwise" and self.formula is None) or self.op.ndim is not None:
+        by_rule = self.op.kind == "elementwise" and self.formula is None
+        if by_rule or self.op.ndim is not None or self.op.real_only:
             made = "Node() if sig.floats is not None else ComplexNode()"
         slots = {f"edge_{i}": f"_e{i}" if i in self._linked() else "None" for i in range(len(self.op.diff_names))}
         slots |= {f"kept_{name}": self._saved(name) for name in self.op.saved_names}

@@ -21,11 +21,12 @@ _KINDS = "buifc"
 
 
 def write_out(
-    function: Callable[..., Any], out: Any, args: tuple[Any, ...], kwargs: dict[str, Any], *, exact: bool
+    function: Callable[..., Any], out: Any, args: tuple[Any, ...], kwargs: dict[str, Any], *, rule: str
 ) -> Any:
     """Compute into ``out``: no history; refused when anything requires grad under grad mode, or has a tangent.
 
-    ``exact``: it must have the dtype of the result.
+    ``rule``: it must have the dtype of the result (``"exact"``), or may have any (``"free"``), which what has a
+    ``dtype=`` computes in; otherwise one to which the result can be cast.
     """
     targets = tuple(out) if isinstance(out, (tuple, list)) else (out,)
     name = getattr(function, "name", getattr(function, "__name__", "function"))
@@ -42,13 +43,27 @@ def write_out(
         raise NotImplementedError(
             f"Trying to use forward AD with {name}_out that does not support it because it is an out= function"
         )
+    if rule == "free" and kwargs.get("dtype") is not None:
+        rule = "exact"
+    elif rule == "free" and "dtype" in _arguments(function):
+        kwargs = {**kwargs, "dtype": targets[0].dtype}
     result = function(*args, **kwargs)
     results = result if isinstance(out, (tuple, list)) else (result,)
-    if exact:
+    if rule == "exact":
         _check_dtypes(targets, results)
     for target, value in zip(targets, results, strict=True):
-        _write_result(target, value, operands)
+        _write_result(target, value, operands, cast=rule == "free")
     return out
+
+
+def _arguments(function: Any) -> tuple[str, ...]:
+    """The names of what a row or a hand-written function takes."""
+    code = getattr(function, "__code__", None)
+    return (
+        tuple(getattr(function, "params", ()))
+        if code is None
+        else code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+    )
 
 
 def _check_dtypes(targets: Iterable[Any], results: Iterable[Any]) -> None:
@@ -59,10 +74,10 @@ def _check_dtypes(targets: Iterable[Any], results: Iterable[Any]) -> None:
             raise RuntimeError(f"Expected out tensor to have dtype {want}, but got {have} instead")
 
 
-def _write_result(out: Any, value: Any, operands: list[Any]) -> None:
+def _write_result(out: Any, value: Any, operands: list[Any], *, cast: bool) -> None:
     """Write a result into ``out=``; raises for a dtype that cannot hold it, warns where ``out`` changes its shape."""
     have, want = value._sig.numpy, out._sig.numpy
-    if _KINDS.index(have.kind.replace("u", "i")) > _KINDS.index(want.kind.replace("u", "i")):
+    if not cast and _KINDS.index(have.kind.replace("u", "i")) > _KINDS.index(want.kind.replace("u", "i")):
         raise RuntimeError(
             f"result type {scalar_name(have)} can't be cast to the desired output type {scalar_name(want)}; give an "
             "out= of a dtype that can hold the result"

@@ -20,7 +20,7 @@ TABLE = Path(__file__).with_name("torch_signatures.txt")
 """One overload a line, written by `docs/make_signatures.py`: ``name(kind argument, *, kind argument=) out``.
 
 ``=``: may be left out; ``int[n]``: one number stands for all; ``out`` at the end: it has a form with ``out=``;
-``exact out``: which takes no dtype but that of the result.
+``exact out``: which takes no dtype but that of the result; ``free out``: which takes any.
 """
 _NUMBERS_AS_TENSORS = frozenset(
     ("add", "sub", "subtract", "mul", "multiply", "div", "divide", "true_divide", "floor_divide")
@@ -118,14 +118,14 @@ def takes_out(name: str) -> bool:
     return name not in _lines() or any(line.endswith("out") for line in _lines()[name])
 
 
-def wants_exact_out(name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
-    """Whether PyTorch takes an ``out=`` of the result's own dtype alone in a call of a function."""
+def out_rule(name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> str:
+    """Which dtypes PyTorch takes as ``out=`` in a call of a function: ``"exact"``, ``"free"``, or ``""``."""
     lines = [line for line in _lines().get(name, ()) if line.endswith("out")]
-    exact = [line.endswith("exact out") for line in lines]
-    if len(set(exact)) < 2:
-        return any(exact)
+    rules = [line.rpartition(")")[2].removesuffix("out").strip() for line in lines]
+    if len(set(rules)) < 2:
+        return "".join(rules[:1])
     fit = fitting([_arguments(line) for line in lines], args, kwargs)
-    return fit is not None and exact[fit]
+    return "" if fit is None else rules[fit]
 
 
 def fitting(overloads: list[str], args: tuple[Any, ...], kwargs: dict[str, Any]) -> int | None:

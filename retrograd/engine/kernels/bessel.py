@@ -3,6 +3,8 @@
 Power series near 0; elsewhere the integral representations of DLMF 10.9.18 and 10.32.9, summed by the trapezoidal
 rule on a path along which the integrand decays doubly exponentially, where the rule converges geometrically
 (L. N. Trefethen and J. A. C. Weideman, "The exponentially convergent trapezoidal rule", SIAM Review 56 (2014)).
+
+At infinity Ai and the unscaled functions of the first and second kind are NaN as in PyTorch, although they have limits.
 """
 
 from __future__ import annotations
@@ -143,7 +145,7 @@ def _limit(value: float) -> Any:
 def j0(x: Any) -> Any:
     """Bessel function of the first kind of order 0."""
     size = np.abs(x)
-    return piecewise(size, (size < 2, lambda v: _series(v, 0, -1.0)), (np.isinf(size), _limit(0.0)),
+    return piecewise(size, (size < 2, lambda v: _series(v, 0, -1.0)), (np.isinf(size), _limit(np.nan)),
                      (size >= 2, _from_hankel(0, "real")))  # fmt: skip
 
 
@@ -151,14 +153,14 @@ def j0(x: Any) -> Any:
 def j1(x: Any) -> Any:
     """Bessel function of the first kind of order 1."""
     size = np.abs(x)
-    positive = piecewise(size, (size < 2, lambda v: _series(v, 1, -1.0)), (np.isinf(size), _limit(0.0)),
+    positive = piecewise(size, (size < 2, lambda v: _series(v, 1, -1.0)), (np.isinf(size), _limit(np.nan)),
                          (size >= 2, _from_hankel(1, "real")))  # fmt: skip
     return np.where(x < 0, -positive, positive)
 
 
 def _second_kind(x: Any, order: int, small: Any) -> Any:
     return piecewise(x, (x == 0, _limit(-np.inf)), (x < 0, _limit(np.nan)), (x < 1.5, small),
-                     (np.isinf(x), _limit(0.0)), (x >= 1.5, _from_hankel(order, "imag")))  # fmt: skip
+                     (np.isinf(x), _limit(np.nan)), (x >= 1.5, _from_hankel(order, "imag")))  # fmt: skip
 
 
 @in_double
@@ -187,9 +189,9 @@ def _scaled_i(x: Any, order: int) -> Any:
 
 
 def _grown(x: Any, scaled: Any) -> Any:
-    """``exp(x) * scaled`` where it does not overflow too early."""
+    """``exp(x) * scaled`` where it does not overflow too early; infinity times zero at infinity."""
     half = np.exp(0.5 * x)
-    return np.where(np.isinf(x), np.inf, scaled * half * half)
+    return scaled * half * half
 
 
 @in_double
@@ -307,8 +309,8 @@ def _airy_left(x: Any) -> Any:
 @in_double
 def airy_ai(x: Any) -> Any:
     """Airy's function Ai."""
-    return piecewise(x, (np.isposinf(x), _limit(0.0)), (np.isneginf(x), _limit(np.nan)),
-                     (np.abs(x) < 1.8, _airy_series), (x > 0, _airy_right), (x < 0, _airy_left))  # fmt: skip
+    return piecewise(x, (np.isinf(x), _limit(np.nan)), (np.abs(x) < 1.8, _airy_series), (x > 0, _airy_right),
+                     (x < 0, _airy_left))  # fmt: skip
 
 
 @in_double

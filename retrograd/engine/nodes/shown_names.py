@@ -128,7 +128,7 @@ SHOWN: dict[str, Shown] = {
     "LinalgEigBackward0": _results("eigenvalues eigenvectors"),
     "LinalgEighBackward0": _results("eigenvalues eigenvectors"),
     "LinalgInvExBackward0": ("result", {"inverse": "result"}),
-    "LinalgLstsqBackward0": ("other result rcond", {"b": "other", "solution": "result"}),
+    "LinalgLstsqBackward0": ("rcond", {}),
     "LinalgLuBackward0": _results("P L U"),
     "LinalgLuFactorExBackward0": _results("LU pivots"),
     "LinalgQrBackward0": ("result self", _results("Q R")[1]),

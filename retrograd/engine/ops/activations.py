@@ -284,7 +284,8 @@ def _softplus_slope(g: Any, self: Any, beta: float, threshold: float) -> Any:
     return F._where(scaled > threshold, g, g * F.sigmoid(scaled))
 
 
-elementwise("silu", lambda self: self * _logistic(self), public=False, self=_silu_slope, kinds="fc")
+elementwise("silu", lambda self: self * _logistic(self), public=False, self=_silu_slope, kinds="fc",
+            real_only="silu")  # fmt: skip
 elementwise("mish", lambda self: self * np.tanh(_log_one_plus_exp(self)), public=False, self=_mish_slope, kinds="f")
 elementwise("softplus", _softplus, tensors="self", public=False, self=_softplus_slope, kinds="f")
 elementwise("logsigmoid", lambda self: -_log_one_plus_exp(-self), node="LogSigmoidBackward0", public=False,

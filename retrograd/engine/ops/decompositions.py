@@ -238,19 +238,37 @@ def pinv_back(g: Any, self: Any, result: Any) -> Any:
 function("_pinv", _pinv, node="LinalgPinvBackward0", self=pinv_back)
 
 
-def _lstsq(self: Any, other: Any, rcond: Any = None) -> Any:
+def _lstsq(self: Any, b: Any, rcond: Any = None, driver: str | None = None) -> Any:
+    """The solution for matrices or vectors ``b``, its squared residuals, ranks, singular values (as the driver has)."""
     check_dtype("linalg.lstsq", self)
-    return np.matmul(_pinv(self, None, rcond), other)
+    columns = b if b.ndim == self.ndim else b[..., None]
+    solution = np.matmul(_pinv(self, None, rcond), columns)
+    residuals = values = np.zeros(0, np.abs(self[..., :0]).dtype)
+    rank = np.zeros(0, np.int64)
+    if self.shape[-2] > self.shape[-1] and driver not in (None, "gelsy"):
+        residuals = np.add.reduce(np.abs(np.matmul(self, solution) - columns) ** 2, -2)
+    if driver != "gels":
+        rank = np.asarray(np.linalg.matrix_rank(self), np.int64)
+    if driver in ("gelsd", "gelss"):
+        values = np.linalg.svd(self, compute_uv=False)
+    return solution if columns is b else solution[..., 0], residuals, rank, values
 
 
-def _lstsq_back(g: Any, needs: Any, self: Any, other: Any, rcond: Any) -> Any:
+def _lstsq_back(grads: Any, needs: Any, self: Any, b: Any, rcond: Any) -> Any:
+    vector = len(b.shape) < len(self.shape)
+    g, columns = (F.unsqueeze(t, -1) if vector else t for t in (grads[0], b))
     p = F._pinv(self, None, rcond)
-    mine = pinv_back(F._matmul(g, adjoint(other)), self, p) if needs[0] else None
-    theirs = F._matmul(adjoint(p), g) if needs[1] else None
-    return mine, theirs
+    mine = pinv_back(F._matmul(g, adjoint(columns)), self, p)
+    theirs = F._matmul(adjoint(p), g)
+    if tuple(grads[1].shape) == (*columns.shape[:-2], columns.shape[-1]):  # of squared residuals, where there are any
+        solution = F._matmul(p, columns)
+        away = (F._matmul(self, solution) - columns) * F.unsqueeze(grads[1] * 2, -2)
+        mine, theirs = mine + F._matmul(away, adjoint(solution)), theirs - away
+    return mine if needs[0] else None, (F._squeeze_dim(theirs, -1) if vector else theirs) if needs[1] else None
 
 
-function("_lstsq", _lstsq, node="LinalgLstsqBackward0", tensors="self other", joint=_lstsq_back, keeps="result")
+function("_lstsq", _lstsq, node="LinalgLstsqBackward0", tensors="self b", joint=_lstsq_back, keeps="solution",
+         results="solution residuals rank singular_values", nondiff=(2, 3))  # fmt: skip
 
 
 # -- exponential

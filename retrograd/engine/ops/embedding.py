@@ -49,7 +49,7 @@ def _embedding_shared(x: Any, indices: Any, padding_idx: int, by_frequency: bool
 
 
 linear(
-    "_embedding", _embedding, node="EmbeddingBackward0", tensors="weight indices",
+    "_embedding", _embedding, node="EmbeddingBackward0", tensors="weight indices", real_only="embedding",
     weight=lambda g, weight_sizes, indices, padding_idx, scale_grad_by_freq: F._embedding_back(
         g, indices, weight_sizes[0], padding_idx, scale_grad_by_freq
     ),
@@ -59,7 +59,7 @@ linear(
     grad=lambda g, indices, padding_idx, by_frequency: F._embedding_shared(g, indices, padding_idx, by_frequency),
 )  # fmt: skip
 linear(
-    "_embedding_shared", _embedding_shared, node="EmbeddingBackward0", tensors="x indices",
+    "_embedding_shared", _embedding_shared, node="EmbeddingBackward0", tensors="x indices", real_only="embedding",
     x=lambda g, x_sizes, indices, padding_idx, by_frequency: F._embedding_back(
         g, indices, x_sizes[0], padding_idx, by_frequency
     ),
@@ -158,7 +158,7 @@ def _outer_of_three(a: Any, b: Any, c: Any) -> Any:
 
 
 multilinear(
-    "_trilinear", _trilinear, promote="", node="TrilinearBackward0",
+    "_trilinear", _trilinear, promote="", node="TrilinearBackward0", real_only="_trilinear",
     input1=lambda g, input2, weight: F._trilinear(g, input2, F._permute(weight, (1, 0, 2))),
     input2=lambda g, input1, weight: F._trilinear(input1, g, F._permute(weight, (2, 1, 0))),
     weight=lambda g, input1, input2: F._outer_of_three(g, input1, input2),

@@ -229,6 +229,6 @@ def _affine_grid_back(grad: Any, size: Sizes, align: bool) -> Any:
 
 
 linear("_affine_grid", _affine_grid, node="AffineGridGeneratorBackward0",
-       theta=lambda g, size, align: F._affine_grid_back(g, size, align))  # fmt: skip
+       theta=lambda g, size, align: F._affine_grid_back(g, size, align), real_only="affine_grid_generator")  # fmt: skip
 linear("_affine_grid_back", _affine_grid_back, node="AffineGridGeneratorBackwardBackward0", tensors="grad",
        grad=lambda g, size, align: F._affine_grid(g, size, align))  # fmt: skip

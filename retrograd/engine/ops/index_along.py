@@ -183,7 +183,7 @@ def _index_reduce_back(
 
 
 function("_index_reduce", _index_reduce, node="IndexReduceBackward0", tensors="self index source", constant="index",
-         joint=_index_reduce_back)  # fmt: skip
+         joint=_index_reduce_back, real_only="index_reduce")  # fmt: skip
 
 
 # -- masks

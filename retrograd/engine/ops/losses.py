@@ -76,7 +76,7 @@ def _soft_margin_slope(g: Any, self: Any, target: Any, reduction: str) -> Any:
 
 function(
     "_soft_margin_loss", _soft_margin, node="SoftMarginLossBackward0", tensors="self target", promote="common",
-    self=_soft_margin_slope, kinds="fc",
+    self=_soft_margin_slope, kinds="fc", real_only="soft_margin_loss",
 )  # fmt: skip
 
 # -- probabilities
@@ -288,6 +288,35 @@ function(
     x2=lambda g, x1, x2, p: F.sum_to_size(F._sum_dim(-_cdist_slope(g, x1, x2, p), -3), tuple(x2.shape)),
     kinds="w",
 )  # fmt: skip
+
+
+def _with_squares(x: Any, first: bool) -> Any:
+    """Rows beside their squared lengths and ones, so that a product of two such matrices holds squared distances."""
+    squares = F._sum_dim(x * x, -1, True)
+    ones = F.ones_like(squares)
+    return F.cat([x * -2.0, squares, ones], -1) if first else F.cat([x, ones, squares], -1)
+
+
+def _euclidean_dist(x1: Any, x2: Any) -> Any:
+    product = np.matmul(_with_squares(x1, True), np.swapaxes(_with_squares(x2, False), -1, -2))
+    return np.sqrt(np.maximum(product, 0))
+
+
+def _euclidean_ratio(g: Any, result: Any) -> Any:
+    """The gradient over the distance, 0 where there is none."""
+    return F._where(result == 0, F.zeros_like(g), g / result)
+
+
+function(
+    "_euclidean_dist", _euclidean_dist, node="EuclideanDistBackward0", promote="",
+    x1=lambda g, x1, x2, result: _euclidean_slope(_euclidean_ratio(g, result), x1, x2),
+    x2=lambda g, x1, x2, result: _euclidean_slope(F.transpose(_euclidean_ratio(g, result), -2, -1), x2, x1),
+    kinds="w",
+)  # fmt: skip
+
+
+def _euclidean_slope(ratio: Any, x: Any, other: Any) -> Any:
+    return x * F._sum_dim(ratio, -1, True) - F._matmul(ratio, other)
 
 
 def _pdist(self: Any, p: float = 2.0) -> Any:

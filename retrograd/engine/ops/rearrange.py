@@ -181,7 +181,7 @@ def _select_scatter(self: Any, src: Any, dim: int, index: int) -> Any:
 
 
 linear(
-    "select_scatter", _select_scatter,
+    "select_scatter", _select_scatter, real_only="select_scatter",
     self=lambda g, dim, index: F.select_scatter(g, F.zeros_like(F.select(g, dim, index)), dim, index),
     src=lambda g, dim, index: F.select(g, dim, index),
 )  # fmt: skip
@@ -197,7 +197,7 @@ def _slice_scatter(self: Any, src: Any, dim: int = 0, start: Any = None, end: An
 
 
 linear(
-    "slice_scatter", _slice_scatter,
+    "slice_scatter", _slice_scatter, real_only="slice_scatter",
     self=lambda g, dim, start, end, step: F.slice_scatter(
         g, F.zeros_like(F._slice(g, dim, start, end, step)), dim, start, end, step),
     src=lambda g, dim, start, end, step: F._slice(g, dim, start, end, step),

@@ -250,7 +250,7 @@ def _scatter_reduce_back(
 
 
 function("_scatter_reduce", _scatter_reduce, node="ScatterReduceBackward0", tensors="self index src",
-         constant="index", joint=_scatter_reduce_back)  # fmt: skip
+         constant="index", joint=_scatter_reduce_back, real_only="scatter_reduce")  # fmt: skip
 
 
 def _scatter_with(self: Any, dim: int, index: Any, src: Any, reduce: str) -> Any:

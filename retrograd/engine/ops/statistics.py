@@ -72,6 +72,8 @@ def _prod_back(g: Any, self: Any, result: Any) -> Any:
         return F.zeros_like(self)
     if all_nonzero(self):
         return g * conj(result / self)
+    if g.__class__ is np.ndarray and np.count_nonzero(self == 0) > 1:
+        return np.zeros_like(self)  # also beside NaN and infinity; where a graph is created, PyTorch multiplies, too
     flat = F.reshape(self, (math.prod(shape),))
     return F.reshape(g * conj(product_of_others(flat, 0)), shape)
 

@@ -36,5 +36,5 @@ VIEWS = {
 for _name, _view in VIEWS.items():
     _row = OPS[_view]
     linear(_name, Copying(_row.forward), node=f"{_row.node_class.__name__}_copy", public=False, outputs=_row.outputs,
-           **_row.rules)  # fmt: skip
+           real_only=_name if _name in ("select_copy", "slice_copy") else "", **_row.rules)  # fmt: skip
 underivable("_detach_copy", lambda self: np.array(self))

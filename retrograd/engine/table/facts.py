@@ -52,6 +52,9 @@ class RowFacts:
     aux: tuple[str, ...] = ()
     """Names of values that the forward returns behind its outputs, for rules only."""
 
+    real_only: str = ""
+    """ATen's name of an operator that PyTorch derives for real results only: with complex ones it refuses to record."""
+
     # -- views and in-place writes
     view: bool = False
     """The results share memory with the first tensor argument."""

@@ -45,6 +45,18 @@ def parameters_of(function: Any) -> tuple[tuple[str, ...], tuple[Any, ...]]:
     return code.co_varnames[: code.co_argcount], function.__defaults__ or ()
 
 
+def _refusing_complex(aten: str) -> Callable[[Any], None]:
+    """What makes no node, but says that PyTorch has no derivative for complex results."""
+
+    def refuse(node: Any) -> None:
+        raise RuntimeError(
+            f"{aten} does not support automatic differentiation for outputs with complex dtype; detach its operands, "
+            "or take real and imaginary part one by one"
+        )
+
+    return refuse
+
+
 class OpDef(RowFacts):
     """One operator.
 
@@ -187,14 +199,17 @@ class OpDef(RowFacts):
     def general_node_class(self) -> type[OpNode]:
         """The same for complex values: without the formulas, which are right for real ones."""
         general = {"_sweep": OpNode._sweep, "_sweep_observed": OpNode._sweep_observed}
+        if self.real_only:
+            general["__init__"] = _refusing_complex(self.real_only)
         return type(self.node_name, (self.node_class,), {"__slots__": (), **general})
 
     @functools.cached_property
     def in_place(self) -> OpDef:
-        """The row with the node name of its in-place form."""
-        if self.in_place_node is None:
+        """The row with the node name of its in-place form, which PyTorch does not refuse complex results."""
+        if self.in_place_node is None and not self.real_only:
             return self
-        twin = self.with_node(self.in_place_node)
+        twin = self.with_node(self.in_place_node or self.node_name)
+        twin.real_only = ""
         if self.in_place_rules:
             twin.rules = self.in_place_rules
             twin._read_rules()

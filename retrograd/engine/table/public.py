@@ -14,7 +14,7 @@ from ..calls.calling import NO_NAMES, Out, called, check_out, is_variadic, renam
 from ..calls.fast_path import with_fast_path
 from ..calls.kinds import kind_check
 from ..calls.out_argument import write_out
-from ..calls.signatures import wants_exact_out
+from ..calls.signatures import out_rule
 from ..overriding.asked_functions import asking
 from ..overriding.aten import functions as OVERLOADED
 from ..tensors.base import TensorBase, type_name_of, wrap
@@ -117,7 +117,7 @@ def function_of(op: OpDef) -> Callable[..., Any]:
         try:
             if out is not None:
                 check_out(op.name)
-                return write_out(op, out, args, named, exact=wants_exact_out(op.name, args, named))
+                return write_out(op, out, args, named, rule=out_rule(op.name, args, named))
             _check_row_arguments(op, args, named)
             return op(*args, **named)
         except Exception:

@@ -151,7 +151,7 @@ def _is_any_true(input: Any) -> Any:  # noqa: A002
     return input.any()
 
 
-@public("hash_tensor", out=True)
+@public("hash_tensor", out="exact")
 def hash_tensor(input: Any, dim: Any = (), *, keepdim: bool = False, mode: int = 0) -> Any:  # noqa: A002
     """Exclusive or of the bits of all elements, widened to 64 each; complex numbers have none."""
     array = input._array

@@ -55,7 +55,7 @@ def scatter_reduce(input: Any, dim: int, index: Any, src: Any, reduce: str, *, i
 @public("scatter_reduce_", function=False)
 def scatter_reduce_(self: Any, dim: int, index: Any, src: Any, reduce: str, *, include_self: bool = True) -> Any:
     """In-place scatter_reduce."""
-    return call_inplace(OPS["_scatter_reduce"], (self, dim, index, src, reduce, include_self), {})
+    return call_inplace(OPS["_scatter_reduce"].in_place, (self, dim, index, src, reduce, include_self), {})
 
 
 @public("gather", out=True)

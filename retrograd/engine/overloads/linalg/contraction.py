@@ -332,7 +332,7 @@ def multi_dot(tensors: Any) -> Any:
     return F._view(_product(chain, part, 0, len(chain) - 1), tuple(shape))
 
 
-@public("chain_matmul", method=False, out=True)
+@public("chain_matmul", method=False, out="exact")
 def chain_matmul(*matrices: Any) -> Any:
     """``linalg.multi_dot`` under its old name."""
     for i, t in enumerate(matrices):

@@ -10,7 +10,6 @@ from ...ops.solving import LinAlgError
 from ...return_types import named
 from ...table.public import public
 from ...table.registry import F
-from ...tensors.base import wrap
 from .info import first_zero_pivot, nan_where_failed, zero_info
 from .tolerances import tolerance_of
 
@@ -56,20 +55,7 @@ def lstsq(A: Any, B: Any, rcond: Any = None, *, driver: str | None = None) -> An
         raise RuntimeError(
             f"torch.linalg.lstsq: parameter `driver` should be one of (gels, gelsy, gelsd, gelss), but got {driver}"
         )
-    vector = A.ndim - 1 == B.ndim and tuple(B.shape) == tuple(A.shape[:-1])
-    right = F.unsqueeze(B, -1) if vector else B
-    found = F._lstsq(A, right, tolerance_of(rcond))
-    empty = wrap(np.zeros(0, np.int64))
-    values = residuals = wrap(np.zeros(0, np.abs(A._array[..., :0]).dtype))
-    m, n = A.shape[-2:]
-    if m > n and driver not in (None, "gelsy"):
-        residuals = (F._matmul(A, found) - right).abs().pow(2).sum(-2)
-    if driver != "gels":
-        ranks = np.linalg.matrix_rank(A._array)
-        empty = wrap(np.asarray(ranks, np.int64))
-    if driver in ("gelsd", "gelss"):
-        values = wrap(np.linalg.svd(A._array, compute_uv=False))
-    return named("linalg_lstsq", F._squeeze_dim(found, -1) if vector else found, residuals, empty, values)
+    return named("linalg_lstsq", *F._lstsq(A, B, tolerance_of(rcond), driver))
 
 
 @public("tensorsolve", namespace="linalg", out=True)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from ...table.public import NN, check_tensor, public
 from ...table.registry import OPS, F
 from ...tensors.dtypes import result_dtype
@@ -72,7 +74,18 @@ def cdist(x1: Any, x2: Any, p: float = 2.0, compute_mode: str = "use_mm_for_eucl
         raise RuntimeError(f"X1 and X2 must have the same number of columns. X1: {x1.shape[-1]} X2: {x2.shape[-1]}")
     if real_argument("cdist", "p", 3, p) < 0:
         raise RuntimeError(f"cdist only supports non-negative p values, got {p}")
+    many = max(x1.shape[-2], x2.shape[-2]) > 25 and compute_mode in (None, _COMPUTE_MODES[0])
+    if p == 2 and (many or compute_mode == "use_mm_for_euclid_dist") and x1.numel() and x2.numel():
+        return _by_products(x1, x2)
     return F._cdist(x1, x2, float(p))
+
+
+def _by_products(x1: Any, x2: Any) -> Any:
+    """Euclidean distances by products of matrices, in as many dimensions as PyTorch's node has."""
+    batch = np.broadcast_shapes(x1.shape[:-2], x2.shape[:-2])
+    flat = [F.expand(x, (*batch, *x.shape[-2:])).reshape(-1, *x.shape[-2:]) if x.ndim > 2 or batch else x
+            for x in (x1, x2)]  # fmt: skip
+    return F._view(F._euclidean_dist(*flat), (*batch, x1.shape[-2], x2.shape[-2]))
 
 
 @public("pdist", method=False)

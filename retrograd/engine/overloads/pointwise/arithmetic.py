@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ...aliasing.inplace import call_inplace
-from ...calls.fast_path import with_fast_path
+from ...calls.fast_path import MISSING, with_fast_path
 from ...calls.refusals import refuse_truth_values
 from ...table.public import METHODS, as_tensor_operand, check_tensor, public
 from ...table.registry import OPS, F
@@ -27,7 +27,7 @@ def operand_of(value: Any) -> Any:
 
 
 @public(out=True)
-def div(input: Any, other: Any, *, rounding_mode: str | None = None) -> Any:  # noqa: A002
+def div(input: Any, other: Any, *, rounding_mode: Any = MISSING) -> Any:  # noqa: A002
     """``input / other``, optionally rounded (``"floor"`` or ``"trunc"``)."""
     if isinstance(input, Number):
         input = as_tensor_operand(input)  # noqa: A001
@@ -36,10 +36,13 @@ def div(input: Any, other: Any, *, rounding_mode: str | None = None) -> Any:  # 
     return row(*args)
 
 
-def _division(self: Any, other: Any, rounding_mode: str | None) -> tuple[Any, tuple[Any, ...]]:
-    """The row that divides, and its arguments."""
-    if rounding_mode is None:
-        return OPS["div"], (self, operand_of(other))
+_DIV_NOT_ROUNDED = OPS["div"].with_node("DivBackward2")
+
+
+def _division(self: Any, other: Any, rounding_mode: Any) -> tuple[Any, tuple[Any, ...]]:
+    """The row that divides, and its arguments; a rounding mode of ``None`` is of the overload with one."""
+    if rounding_mode is None or rounding_mode is MISSING:
+        return _DIV_NOT_ROUNDED if rounding_mode is None else OPS["div"], (self, operand_of(other))
     if rounding_mode not in ("floor", "trunc"):
         raise RuntimeError(
             f"div expected rounding_mode to be one of None, 'trunc', or 'floor' but found '{rounding_mode}'"
@@ -48,7 +51,7 @@ def _division(self: Any, other: Any, rounding_mode: str | None) -> tuple[Any, tu
 
 
 @public("div_", function=False)
-def div_(self: Any, other: Any, *, rounding_mode: str | None = None) -> Any:
+def div_(self: Any, other: Any, *, rounding_mode: Any = MISSING) -> Any:
     """In-place division."""
     return call_inplace(*_division(self, other, rounding_mode), {})
 

@@ -4,28 +4,27 @@ from __future__ import annotations
 
 from typing import Any
 
+from ...calls.fast_path import MISSING
 from ...return_types import named
 from ...table.public import as_tensor_operand, check_dim, check_tensor, public
 from ...table.registry import F
 from ...tensors.base import TensorBase
 
 
-@public("sum", out=True, row="sum")
-def sum(input: Any, dim: Any = None, keepdim: bool = False, *, dtype: Any = None, axis: Any = None) -> Any:  # noqa: A001, A002
+@public("sum", out=True, row="sum", also={"axis": "dim"})
+def sum(input: Any, dim: Any = MISSING, keepdim: bool = False, *, dtype: Any = None) -> Any:  # noqa: A001, A002
     """Sum over all elements or over ``dim``."""
     check_tensor("sum", input)
-    dim = axis if dim is None else dim
-    if dim is None and not keepdim:
+    if dim is MISSING:
         return F.sum(input, dtype)
     return F._sum_dim(input, dim, keepdim, dtype)
 
 
-@public("mean", out=True, row="mean")
-def mean(input: Any, dim: Any = None, keepdim: bool = False, *, dtype: Any = None, axis: Any = None) -> Any:  # noqa: A002
+@public("mean", out=True, row="mean", also={"axis": "dim"})
+def mean(input: Any, dim: Any = MISSING, keepdim: bool = False, *, dtype: Any = None) -> Any:  # noqa: A002
     """Mean over all elements or over ``dim``; floating and complex dtypes only."""
     check_tensor("mean", input)
-    dim = axis if dim is None else dim
-    if dim is None and not keepdim:
+    if dim is MISSING:
         return F.mean(input, dtype)
     return F._mean_dim(input, dim, keepdim, dtype)
 

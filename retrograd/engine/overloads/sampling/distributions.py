@@ -30,7 +30,8 @@ for _name, _node in {
     linear(f"_overwrite_{_name}", lambda self, values: values, tensors="self", self=zero_gradient, node=_node)
 linear("_drawn_poisson", lambda self, values: values, tensors="self", self=zero_gradient, node="PoissonBackward0")
 underivable("_binomial", lambda count, prob, values: values, tensors="count prob")
-linear("_drawn_mean", lambda mean, values: values, mean=lambda g, mean_sizes: zero_gradient(g), node="NormalBackward1")
+linear("_drawn_mean", lambda mean, values: values, mean=lambda g, mean_sizes: zero_gradient(g), node="NormalBackward1",
+       real_only="normal")  # fmt: skip
 linear("_drawn_std", lambda std, values: values, std=lambda g, std_sizes: zero_gradient(g), node="NormalBackward2")
 linear(
     "_drawn_mean_std", lambda mean, std, values: values, node="NormalBackward3", tensors="mean std",
