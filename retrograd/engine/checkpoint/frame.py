@@ -248,10 +248,11 @@ class GraphExecGroup:
     The calls must not need the same saved value twice, even with ``retain_graph=True``.
     """
 
-    def __enter__(self) -> None:
+    def __enter__(self) -> GraphExecGroup:
         if _GROUP.current is not None:
             raise RuntimeError(f"GraphExecGroup contexts cannot be nested. Already inside group {_GROUP.current}")
         _GROUP.current = self
+        return self
 
     def __exit__(self, *exc: object) -> None:
         _GROUP.current = None

@@ -216,8 +216,10 @@ def unpack_dual(tensor: Any, *, level: int | None = None) -> UnpackedDualTensor:
     """Primal and tangent; the tangent is ``None`` for a tensor that is not dual or outside a level."""
     if not isinstance(tensor, TensorBase) and _levels:
         raise TypeError(f"unpack_dual(): argument 'dual' (position 1) must be Tensor, not {type(tensor).__name__}")
-    if not _levels:
+    if not _levels or (level is not None and level < 0):
         return UnpackedDualTensor(tensor, None)
+    if level:
+        raise RuntimeError(f"Invalid level given to _fw_primal: {level}, but only level 0 is open.")
     tangent = tangent_of(tensor) if STATE.forward_grad_enabled and not STATE.inference else None
     primal = alias_view(tensor)
     return UnpackedDualTensor(primal, tangent)

@@ -56,7 +56,10 @@ class Outputs:
         """Count the writes that were declared, before anything is checked."""
         for t in self.node.dirty_tensors or ():  # one given twice is raised twice
             if id(t) not in self.inputs:
-                warn("mark_dirty received a tensor that was not an input: only inputs can be marked as dirty.")
+                warn(
+                    "ctx.mark_dirty() received a tensor that was not an input. Only input Tensors that have been "
+                    "mutated should be passed to ctx.mark_dirty()."
+                )
             bump_version(t)
 
     def _check_all_dirty_returned(self) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -196,7 +196,11 @@ def _forward_jacobian(func: Callable[..., Any], inputs: Any, vectorize: bool) ->
         shapes = [tuple(part.primal.shape) for part in parts]
         return tuple(F.zeros_like(part.primal) if part.tangent is None else part.tangent for part in parts)
 
-    columns = map_batch(column, _construct_standard_basis_for(points, numels))
+    columns: Sequence[Tensor | None]
+    if sum(numels):
+        columns = map_batch(column, _construct_standard_basis_for(points, numels))
+    else:
+        columns = [result.new_zeros(0, *result.shape) for result in column(*points)]
     rows = []
     for block, shape in zip(columns, shapes, strict=True):
         assert block is not None, "column() leaves no result out"

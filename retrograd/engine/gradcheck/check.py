@@ -159,8 +159,9 @@ def _check_inputs(inputs: tuple[Any, ...]) -> None:
         memory = array_of(x)
         if any(stride == 0 and size > 1 for stride, size in zip(memory.strides, memory.shape, strict=True)):
             raise RuntimeError(
-                f"The {index}th input has a dimension with stride 0, so that several of its elements share memory "
-                "and cannot be varied one by one. Call .contiguous() on it before passing it to gradcheck."
+                f"The {index}th input has a dimension with stride 0. gradcheck only supports inputs that are "
+                "non-overlapping to be able to compute the numerical gradients correctly: several elements of this "
+                "one share memory. Call .contiguous() on it before passing it to gradcheck."
             )
 
 

@@ -311,7 +311,11 @@ def _matrix_exp_back(g: Any, self: Any) -> Any:
     return F._slice(F._slice(F._matrix_exp(F.cat([top, bottom], -2)), -2, 0, n), -1, n, 2 * n)
 
 
-function("_matrix_exp", _matrix_exp, node="LinalgMatrixExpBackward0", self=_matrix_exp_back)
+function(
+    "_matrix_exp", _matrix_exp, node="LinalgMatrixExpBackward0", self=_matrix_exp_back,
+    # The rule is linear in g only as a whole, so it is not transposed but applied to the adjoint, whose adjoint it is.
+    jvp=lambda primal, tangents, results: _matrix_exp_back(tangents[0], adjoint(primal[0])),
+)  # fmt: skip
 
 
 def _geqrf(self: Any) -> Any:

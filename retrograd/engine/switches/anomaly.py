@@ -71,9 +71,18 @@ class detect_anomaly:  # noqa: N801 - torch's name
 
 
 class set_detect_anomaly:  # noqa: N801
-    """Switch anomaly mode; acts at once, as a context manager restores what was before."""
+    """Switch anomaly mode; acts at once, as a context manager restores what was before.
+
+    ``TypeError`` for a non-bool.
+    """
 
     def __init__(self, mode: bool, check_nan: bool = True) -> None:
+        for position, (name, value) in enumerate((("enabled", mode), ("check_nan", check_nan)), 1):
+            if not isinstance(value, bool):
+                raise TypeError(
+                    f"set_anomaly_enabled(): argument '{name}' (position {position}) must be bool, not "
+                    + type(value).__name__
+                )
         self._before = (state.ANOMALY, state.CHECK_NAN)
         _set(mode, check_nan)
 

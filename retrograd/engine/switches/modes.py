@@ -151,7 +151,7 @@ class set_grad_enabled(ModeContext):  # noqa: N801
                 f"set_grad_enabled(): argument 'enabled' (position 1) must be bool, not {type(mode).__name__}"
             )
         self.mode = mode
-        self.before = STATE.grad_enabled
+        self.prev = STATE.grad_enabled
         set_grad_enabled_here(mode)
 
     def __repr__(self) -> str:
@@ -161,14 +161,14 @@ class set_grad_enabled(ModeContext):  # noqa: N801
         set_grad_enabled_here(self.mode)
 
     def __exit__(self, *exc: object) -> None:
-        set_grad_enabled_here(self.before)
+        set_grad_enabled_here(self.prev)
 
     def clone(self) -> Any:
         """The same mode again."""
         return type(self)(self.mode)
 
     def __call__(self, func: Any) -> Any:
-        set_grad_enabled_here(self.before)
+        set_grad_enabled_here(self.prev)
         mode = self.mode
         return decorate(lambda: set_grad_enabled(mode), func)
 

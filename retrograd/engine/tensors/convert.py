@@ -14,6 +14,7 @@ from ..execution import watchers
 from ..overriding.asked_functions import scalar_of
 from ..overriding.dispatch_classes import is_dispatching
 from ..switches.modes import no_grad
+from ..switches.state import STATE
 from ..tensors.base import mark, memory_of, share_storage
 from ..warning import warn
 from .base import CONJUGATE, LAZY, PLAIN_CLASSES, TensorBase, bits_of, class_of, parameter_class, storage_of, wrap
@@ -115,10 +116,10 @@ def _refusal(name: str, t: TensorBase, text: str) -> RuntimeError:
 
 
 def to_numpy(t: Any, *, force: bool = False) -> Any:
-    """The array itself, sharing memory; ``RuntimeError`` for a tensor that requires grad."""
+    """The array itself, sharing memory; ``RuntimeError`` for a tensor that requires grad, unless in ``no_grad``."""
     if watchers.DISPATCHING and is_dispatching(t):
         raise RuntimeError(".numpy() is not supported for tensor subclasses.")
-    if t._fn is not None and requires_grad(t) and not force:
+    if t._fn is not None and not force and STATE.grad_enabled and requires_grad(t):
         raise _refusal(
             "numpy", t, "Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead."
         )
@@ -340,15 +341,15 @@ def _copy_record(made: Any, meta: Any, memo: dict[int, Any] | None) -> None:
 
 
 def reduce(t: Any, protocol: int) -> Any:
-    """Pickle data and requires_grad, never the graph; of hooks, which stay behind, a warning tells."""
+    """Pickle data and requires_grad, never the graph; of a plain tensor's hooks, which stay behind, a warning tells."""
     meta = t._meta
-    for hook in () if meta is None or not meta.hooks else meta.hooks.values():
+    parameter = meta is not None and meta.is_parameter
+    for hook in () if parameter or meta is None or not meta.hooks else meta.hooks.values():
         if not hasattr(hook, "__torch_unserializable__"):
             warn(
                 f"backward hook {hook!r} on tensor will not be serialized.  If this is expected, you can decorate the "
                 "function with @torch.utils.hooks.unserializable_hook to suppress this warning"
             )
-    parameter = meta is not None and meta.is_parameter
     kind = None if class_of(t) in PLAIN_CLASSES else t.__class__
     array, place = _memory(t)
     return (rebuild, (array, requires_grad(t), None, parameter, dict(t.__dict__), kind, place, bits_of(t)))

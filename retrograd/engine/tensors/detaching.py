@@ -34,8 +34,9 @@ def detach_(self: Any) -> Any:
     if self._is_view():
         raise RuntimeError(
             "Can't detach views in-place. Use detach() instead. If you are using "
-            "DistributedDataParallel (DDP) for training, set gradient_as_bucket_view=False or use another way to "
-            "free the gradients."
+            "DistributedDataParallel (DDP) for training, and gradient_as_bucket_view is set as True, gradients are "
+            "views of DDP buckets, and hence detach_() cannot be called on these gradients: set it to False, or free "
+            "the gradients in another way."
         )
     if observe.observers:
         observe.notify("cut", "detach_", self, self)
@@ -44,7 +45,7 @@ def detach_(self: Any) -> Any:
     if self._fn is not None and self._fn is not LAZY:
         meta.detached_at = stamp_write()
     self._fn = None
-    meta.requires_grad, meta.retains_grad, meta.hooks, meta.tangent = False, False, None, None
+    meta.requires_grad, meta.retains_grad, meta.tangent = False, False, None
     return self
 
 

@@ -227,7 +227,9 @@ METHODS["__setitem__"] = setitem
 
 @public("copy_", function=False)
 def copy_(self: Any, src: Any, non_blocking: bool = False) -> Any:
-    """Write ``src`` (broadcast, cast) into this tensor."""
+    """Write ``src`` (broadcast, cast) into this tensor; ``src`` may be a number."""
+    if isinstance(src, (bool, int, float)):
+        src = wrap(np.asarray(src))
     return call_inplace(OPS["_copy"], (self, src, non_blocking), {})
 
 

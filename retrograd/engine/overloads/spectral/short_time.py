@@ -10,6 +10,12 @@ from ...calls.refusals import refuse
 from ...table.public import NAMESPACES, NN, check_tensor, public
 from ...table.registry import F
 from ...tensors.base import wrap
+from ...warning import warn_once
+
+_NO_WINDOW = (
+    "A window was not provided. A rectangular window will be applied{}To suppress this warning and use a rectangular "
+    "window, explicitly set `window=torch.ones(n_fft)`."
+)
 
 
 def _window(window: Any, win_length: int, n_fft: int, numpy: Any) -> Any:
@@ -46,6 +52,11 @@ def stft(
     refuse(input.ndim not in (1, 2), f"stft: expected a 1D or 2D tensor, but got {input.ndim}D")
     refuse(hop <= 0, f"stft: expected hop_length > 0, but got hop_length={hop}")
     refuse(not 0 < width <= n_fft, f"stft: expected 0 < win_length <= n_fft, but got win_length={width}")
+    if window is None:
+        warn_once(_NO_WINDOW.format(
+            ",which is known to cause spectral leakage. Other windows such as torch.hann_window or "
+            "torch.hamming_window are recommended to reduce spectral leakage."
+        ))  # fmt: skip
     x = F.unsqueeze(input, 0) if input.ndim == 1 else input
     if center:
         half = n_fft // 2
@@ -105,6 +116,8 @@ def istft(
         f"istft: expected the frequency dimension (3rd to the last) of the input tensor to match "
         f"{'n_fft / 2 + 1' if onesided else 'n_fft'} when onesided={onesided}, but got {x.shape[1]}",
     )
+    if window is None:
+        warn_once(_NO_WINDOW.format(".Please provide the same window used by stft to make the inversion lossless."))
     weights = _window(window, width, n_fft, _real_of(x._sig.numpy))
     mode = 1 if normalized else 2
     spectra = F.transpose(x, 1, 2)
