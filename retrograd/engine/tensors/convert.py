@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-import copy
 from typing import Any
 
 import numpy as np
 
 from .. import observe
-from ..aliasing.strided import element_strides, root_array, storage_offset, strided
-from ..aliasing.views import grad_fn_of, requires_grad
+from ..aliasing.views import requires_grad
 from ..execution import watchers
 from ..overriding.asked_functions import scalar_of
 from ..overriding.dispatch_classes import is_dispatching
-from ..switches.modes import no_grad
 from ..switches.state import STATE
-from ..tensors.base import mark, memory_of, share_storage
 from ..warning import warn
-from .base import CONJUGATE, LAZY, PLAIN_CLASSES, TensorBase, bits_of, class_of, parameter_class, storage_of, wrap
+from .base import CONJUGATE, LAZY, TensorBase, wrap
 from .dtypes import ALIASES, Size, by_name, c_name, dtype, get_default_dtype, scalar_name
 
 
@@ -103,13 +99,15 @@ def dtype_of_type(kind: Any) -> dtype:
 # -- out of the engine
 
 
-def _told(reason: str, t: TensorBase, result: Any) -> Any:
+def told(reason: str, t: TensorBase, result: Any) -> Any:
+    """``result``, of which observers are told that the graph ends there."""
     if observe.observers:
         observe.notify("cut", reason, t, result)
     return result
 
 
-def _refusal(name: str, t: TensorBase, text: str) -> RuntimeError:
+def refusal(name: str, t: TensorBase, text: str) -> RuntimeError:
+    """The error to raise, of which observers are told."""
     error = RuntimeError(text)
     observe.notify("refused", name, (t,), error)
     return error
@@ -120,15 +118,15 @@ def to_numpy(t: Any, *, force: bool = False) -> Any:
     if watchers.DISPATCHING and is_dispatching(t):
         raise RuntimeError(".numpy() is not supported for tensor subclasses.")
     if t._fn is not None and not force and STATE.grad_enabled and requires_grad(t):
-        raise _refusal(
+        raise refusal(
             "numpy", t, "Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead."
         )
     bits = 0 if t._meta is None else t._meta.bits
     if bits and not force:
         kind, name = ("conjugate", "conj") if bits & CONJUGATE else ("negative", "neg")
         text = f"Can't call numpy() on Tensor that has {kind} bit set. Use tensor.resolve_{name}().numpy() instead."
-        raise _refusal("numpy", t, text)
-    return _told("numpy", t, t._array) if observe.observers else t._array
+        raise refusal("numpy", t, text)
+    return told("numpy", t, t._array) if observe.observers else t._array
 
 
 def array_protocol(t: Any, dtype: Any = None, copy: Any = None) -> Any:  # noqa: A002
@@ -141,7 +139,7 @@ def tolist(t: Any) -> Any:
     """Nested lists of Python numbers."""
     if is_dispatching(t):
         raise RuntimeError(f".tolist() is not supported for tensor subclasses, got {type(t).__name__}")
-    return _told("tolist", t, t._array.tolist())
+    return told("tolist", t, t._array.tolist())
 
 
 def item(t: Any) -> Any:
@@ -150,7 +148,7 @@ def item(t: Any) -> Any:
         return scalar_of(t)
     if t._array.size != 1:
         raise RuntimeError(f"a Tensor with {t._array.size} elements cannot be converted to Scalar")
-    return _told("item", t, t._array.item())
+    return told("item", t, t._array.item())
 
 
 def _warn_scalar(t: Any) -> None:
@@ -271,127 +269,6 @@ def check_assigned_grad(t: Any, value: Any) -> None:
             f"'{scalar_name(want.numpy)}'. The "
             "gradient must match the tensor's grad_dtype (defaults to the tensor's dtype)."
         )
-
-
-def deepcopy(t: Any, memo: dict[int, Any]) -> Any:
-    """A leaf's copy with its requires_grad; ``RuntimeError`` for a tensor with history.
-
-    A plain tensor's copy has its gradient and attributes as well, a parameter's has not, as in PyTorch.
-    """
-    if id(t) in memo:
-        return memo[id(t)]
-    if grad_fn_of(t) is not None:
-        raise _refusal(
-            "deepcopy",
-            t,
-            "Only Tensors created explicitly by the user (graph leaves) support the deepcopy protocol at the moment. "
-            "Copy tensor.detach() instead.",
-        )
-    if is_dispatching(t):
-        made = _cloned(t)
-    else:
-        made = wrap(_copied_array(t, memo))
-        made.__class__ = class_of(t)
-    memo[id(t)] = made
-    trained = issubclass(class_of(t), parameter_class())
-    if not trained:
-        storage_of(made).bump()  # PyTorch writes the copy into an empty tensor, which counts
-        if t.__dict__:
-            made.__dict__.update(copy.deepcopy(t.__dict__, memo))
-    if t._meta is not None:
-        _copy_record(made, t._meta, None if trained else memo)
-    return _told("deepcopy", t, made)
-
-
-def _cloned(t: Any) -> Any:
-    """What the class of a tensor makes of ``clone``; ``RuntimeError`` if that is of another class."""
-    with no_grad():
-        made = t.clone()
-    if type(made) is not type(t):
-        raise RuntimeError(
-            "The default implementation of __deepcopy__() for wrapper subclasses only works for subclass types that "
-            "properly implement clone() and for which cloning returns another instance of the same subclass. You "
-            "should either properly implement clone() for your subclass or override __deepcopy__()."
-        )
-    return made
-
-
-def _copied_array(t: Any, memo: dict[int, Any]) -> Any:
-    """A copy of the array; tensors that share memory share the copy as well."""
-    meta = t._meta
-    if meta is None or meta.storage is None or meta.bits:
-        return t._array.copy(order="K")
-    root = root_array(t)
-    copied = memo.get(id(meta.storage))
-    if copied is None:
-        copied = memo[id(meta.storage)] = root.copy(order="K")
-    if copied.strides != root.strides or copied.dtype != t._array.dtype:
-        return t._array.copy(order="K")
-    return strided(copied, t._array.shape, element_strides(t._array), storage_offset(t))
-
-
-def _copy_record(made: Any, meta: Any, memo: dict[int, Any] | None) -> None:
-    new = made.need_meta()
-    new.is_parameter = meta.is_parameter
-    if meta.requires_grad:
-        new.requires_grad = True
-        made._fn = LAZY
-    if meta.grad is not None and memo is not None:
-        new.grad = deepcopy(meta.grad, memo)
-
-
-def reduce(t: Any, protocol: int) -> Any:
-    """Pickle data and requires_grad, never the graph; of a plain tensor's hooks, which stay behind, a warning tells."""
-    meta = t._meta
-    parameter = meta is not None and meta.is_parameter
-    for hook in () if parameter or meta is None or not meta.hooks else meta.hooks.values():
-        if not hasattr(hook, "__torch_unserializable__"):
-            warn(
-                f"backward hook {hook!r} on tensor will not be serialized.  If this is expected, you can decorate the "
-                "function with @torch.utils.hooks.unserializable_hook to suppress this warning"
-            )
-    kind = None if class_of(t) in PLAIN_CLASSES else t.__class__
-    array, place = _memory(t)
-    return (rebuild, (array, requires_grad(t), None, parameter, dict(t.__dict__), kind, place, bits_of(t)))
-
-
-Place = tuple[tuple[int, ...], tuple[int, ...], int]
-"""Shape, strides and offset in elements."""
-
-
-def _memory(t: Any) -> tuple[Any, Place | None]:
-    """The array to pickle; of tensors that share memory it is the same one, with the place of each in it."""
-    array = memory_of(t)
-    if t._meta is None or t._meta.storage is None:
-        return array, None
-    root = root_array(t)
-    if root is array or root.dtype != array.dtype:
-        return array, None
-    return root, (tuple(array.shape), tuple(element_strides(array)), storage_offset(t))
-
-
-def rebuild(
-    array: Any, needs_grad: bool, hooks: Any, parameter: bool, attributes: dict[str, Any], kind: Any = None,
-    place: Place | None = None, bits: int = 0,
-) -> Any:  # fmt: skip
-    """A tensor from its pickled parts."""
-    t = wrap(array)
-    if place is not None:
-        whole, t = t, wrap(strided(array, *place))
-        root_array(whole)
-        share_storage(t, whole)
-    if needs_grad:
-        meta = t.need_meta()
-        meta.requires_grad, meta.hooks = True, hooks
-        t._fn = LAZY
-    if parameter:
-        t.need_meta().is_parameter = True
-        t.__class__ = parameter_class()
-    t.__dict__.update(attributes)
-    if kind is not None:
-        t.__class__ = kind
-    mark(t, bits)
-    return t
 
 
 def contains(t: Any, value: Any) -> bool:

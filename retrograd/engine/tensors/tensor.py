@@ -14,7 +14,7 @@ from ..nodes.node import Port, edge_parts
 from ..overriding import dispatch_classes, overrides, subclasses, wrappers
 from ..switches.state import STATE
 from ..warning import warn
-from . import convert, detaching
+from . import convert, copying, detaching
 from .base import (
     LAZY,
     TensorBase,
@@ -325,8 +325,8 @@ class Tensor(TensorBase):
     __int__ = convert.to_int
     __index__ = convert.to_index
     __complex__ = convert.to_complex
-    __deepcopy__ = convert.deepcopy
-    __reduce_ex__: Any = convert.reduce
+    __deepcopy__ = copying.deepcopy
+    __reduce_ex__: Any = copying.reduce
     __contains__ = convert.contains
     __len__ = convert.length
     __format__ = convert.formatted
