@@ -18,6 +18,7 @@ from ..switches import state
 from ..switches.state import STATE
 from ..table.registry import F
 from ..tensors.base import LAZY, TensorBase, assign, bits_of, storage_of, tensor_class, wrap
+from ..tensors.layouts import contiguous_format
 from .hooks import call_hook
 from .node import LEAF_NUMBER, NODE_CLASSES, NOTHING, GraphNode
 from .node_call import call_node
@@ -202,7 +203,7 @@ def _stored_tensor(variable: Any, g: Any, create_graph: bool) -> Any:
 def _laid_out(g: Any, variable: TensorBase) -> Any:
     """A recorded copy with the leaf's layout, in rows where the leaf's elements have gaps or overlap."""
     if not is_dense(variable._array):
-        return F._contiguous_copy(g)
+        return F.clone(g, contiguous_format)
     return wrap(_room_for(g._array, variable)).copy_(g)
 
 

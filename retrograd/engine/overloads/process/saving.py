@@ -14,7 +14,7 @@ _TRUSTED = {
     "numpy": {"ndarray", "dtype"},
     "numpy._core.multiarray": {"_reconstruct", "scalar"},
     "numpy._core.numeric": {"_frombuffer"},
-    "retrograd.engine.tensors.convert": {"rebuild"},
+    "retrograd.engine.tensors.copying": {"rebuild"},
     "retrograd.engine.tensors.dtypes": {"Size", "by_name", "device", "dtype"},
 }
 
