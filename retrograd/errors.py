@@ -6,6 +6,8 @@ program's ``except`` clauses keep working; the classes here are for the inspecto
 
 from __future__ import annotations
 
+import errno
+
 
 class RetrogradError(Exception):
     """Base of retrograd's own errors: one sentence in ``message``, the way out in ``remedy``."""
@@ -48,6 +50,8 @@ class OutputError(RetrogradError, OSError):
 
     code = "cannot-write"
     exit_code = 3
+    FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
+    """What the system says where no more can be written."""
 
 
 class LayoutError(RetrogradError, RuntimeError):

@@ -14,7 +14,7 @@ from click.testing import CliRunner, Result
 from recording_samples import chain, diamond, hostile, recording
 
 from retrograd.cli.main import cli
-from retrograd.errors import LayoutError
+from retrograd.errors import LayoutError, OutputError
 from retrograd.inspect.output import save
 from retrograd.inspect.render import renderers
 from retrograd.inspect.render.formats.json_ import load_recording
@@ -224,13 +224,22 @@ def test_a_full_standard_output(run_json: Path) -> None:
     """A standard output that takes nothing is exit code 3 and one sentence."""
     if not os.path.exists("/dev/full"):
         pytest.skip("this system has no /dev/full")
-    for arguments in ([], ["-f", "dot"]):
+    render = ["render", str(run_json)]
+    for arguments in (render, [*render, "-f", "dot"], ["samples"], ["samples", "diamond"], ["--version"], ["-h"]):
         with open("/dev/full", "w", encoding="utf-8") as full:
-            command = [sys.executable, "-m", "retrograd", "render", str(run_json), *arguments]
+            command = [sys.executable, "-m", "retrograd", *arguments]
             done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, timeout=300, check=False)
         assert "No space left" in done.stderr
         assert done.stderr.count("\n") == 1
         assert done.returncode == 3
+
+
+def test_no_standard_output(run_json: Path) -> None:
+    """Where standard output was closed before the start, text goes nowhere, as that of ``print``: no traceback."""
+    for arguments, code in ((f"render '{run_json}'", 0), (f"stats '{run_json}'", 0), ("samples", OutputError.exit_code)):
+        shell = f"'{sys.executable}' -m retrograd {arguments} >&-"
+        done = subprocess.run(shell, shell=True, stderr=subprocess.PIPE, text=True, timeout=300, check=False)
+        assert (done.returncode, "Traceback" in done.stderr) == (code, False), done.stderr
 
 
 PROBE = """

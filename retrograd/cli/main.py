@@ -12,9 +12,9 @@ from typing import Any
 
 import click
 
-from ..errors import RetrogradError
+from ..errors import OutputError, RetrogradError
 from . import commands
-from .messages import one_line
+from .messages import forget_stdout, one_line, say
 from .runner import Interrupted
 
 
@@ -93,3 +93,9 @@ def main() -> None:
     except Interrupted:
         # Beyond click, which makes "Aborted!" of it: the process dies of SIGINT, as python's does.
         raise KeyboardInterrupt from None
+    except OSError as error:  # of help and version, which click prints
+        if error.errno not in OutputError.FULL:
+            raise
+        forget_stdout()
+        say(f"error: Could not write standard output: {error.strerror}. Free some space, or write to another disk.")
+        raise SystemExit(OutputError.exit_code) from None

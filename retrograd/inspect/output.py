@@ -175,6 +175,6 @@ def _remedy(error: OSError | ValueError, path: str) -> str:
         return f"Name a file in that folder, such as {os.path.join(path, 'graph.svg')!r}."
     if isinstance(error, PermissionError):
         return "Choose a folder and a file that you may write to."
-    if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT):
+    if isinstance(error, OSError) and error.errno in OutputError.FULL:
         return "Free some space, or write to another disk."
     return "Check the path, or choose another."

@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from ...inspect.output import STDOUT, save, with_findings
+from ...inspect.output import STDOUT, save, with_findings, write_output
 from ...inspect.render.formats.tree import print_tree
 from .. import results, samples
 from ..options import ConfiguredCommand, drawing_options, output_options, render_options
@@ -31,7 +31,7 @@ def command(name: str | None, output: str | None, fmt: str | None, **asked: Any)
     if plan:
         save(recorded, plan[0].path, plan[0].fmt, options)
     else:
-        click.echo(samples.description(name) + "\n")
+        write_output(samples.description(name) + "\n\n", STDOUT)
         print_tree(recorded, with_findings(recorded, options))
 
 
@@ -39,7 +39,7 @@ def _list() -> None:
     """Print the folder and one line for each sample."""
     names = samples.names()
     width = max(map(len, names), default=0)
-    click.echo(f"Sample programs in {samples.folder()}:\n")
-    for name in names:
-        click.echo(f"  {name:<{width}}  {samples.description(name).partition(chr(10))[0]}")
-    click.echo("\nShow one with 'retrograd samples NAME', or draw it with '-o graph.svg'.")
+    lines = [f"Sample programs in {samples.folder()}:", ""]
+    lines += [f"  {name:<{width}}  {samples.description(name).partition(chr(10))[0]}" for name in names]
+    lines += ["", "Show one with 'retrograd samples NAME', or draw it with '-o graph.svg'.", ""]
+    write_output("\n".join(lines), STDOUT)

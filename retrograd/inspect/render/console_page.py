@@ -23,11 +23,14 @@ def print_page(parts: Iterable[Any], file: IO[str] | None = None, *, width: int 
     """Print what rich can lay out to ``file`` (standard output): in colour and fitted to its width on a terminal.
 
     ``NO_COLOR`` and ``FORCE_COLOR`` are heeded; what the encoding of ``file`` cannot say is shown as escapes.
-    Raises ``OutputError`` when ``file`` takes no more; a reader who has gone is a ``BrokenPipeError``.
+    Raises ``OutputError`` when ``file`` takes no more; a reader who has gone is a ``BrokenPipeError``.  A process
+    without standard output prints nothing, as with ``print``.
     """
     from rich.console import Console
 
     out = file or sys.stdout
+    if out is None:
+        return
     terminal = Console(file=out, force_jupyter=False)
     width = width or (terminal.width if terminal.is_terminal else FILE_WIDTH)
     text = page_text(parts, width=width, like=terminal)
