@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import xml.etree.ElementTree as ElementTree
 from html.parser import HTMLParser
 from pathlib import Path
@@ -117,6 +118,24 @@ def test_edges_of_one_side_have_its_colour(tmp_path: Path) -> None:
     dot = (tmp_path / "d.dot").read_text()
     assert dot.count("penwidth=2") == len([css for css, _ in edges.values() if css != "edge"])
     assert "Backward0Backward0" not in dot
+
+
+def test_an_added_and_a_removed_line_have_ways_of_their_own(tmp_path: Path) -> None:
+    """Long lines of both sides into one card run beside each other, not on top of each other."""
+    count = 12
+    before = graph([*((node, node + 1) for node in range(count)), (0, count)])
+    after = graph([*((node, node + 1) for node in range(count)), (1, count)])
+    for name, snapshot in (("a", before), ("b", after)):
+        save(recording(snapshot), str(tmp_path / f"{name}.json"))
+    diff(tmp_path / "a.json", tmp_path / "b.json", "-o", tmp_path / "d.svg")
+    places = {}
+    for one in ElementTree.parse(tmp_path / "d.svg").iter("{http://www.w3.org/2000/svg}g"):
+        if one.get("class") in ("edge added", "edge removed"):
+            drawn = one.find("{*}path").get("d", "")  # type: ignore[union-attr]
+            places[one.get("class")] = re.findall(r"([\d.]+)[ ,][\d.]+ ?V", drawn)  # where it runs straight down
+
+    assert all(places.values())
+    assert not set(places["edge added"]) & set(places["edge removed"])
 
 
 def test_large_graphs_are_drawn_around_the_differences(tmp_path: Path) -> None:

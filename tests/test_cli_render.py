@@ -236,7 +236,11 @@ def test_a_full_standard_output(run_json: Path) -> None:
 
 def test_no_standard_output(run_json: Path) -> None:
     """Where standard output was closed before the start, text goes nowhere, as that of ``print``: no traceback."""
-    for arguments, code in ((f"render '{run_json}'", 0), (f"stats '{run_json}'", 0), ("samples", OutputError.exit_code)):
+    for arguments, code in (
+        (f"render '{run_json}'", 0),
+        (f"stats '{run_json}'", 0),
+        ("samples", OutputError.exit_code),
+    ):
         shell = f"'{sys.executable}' -m retrograd {arguments} >&-"
         done = subprocess.run(shell, shell=True, stderr=subprocess.PIPE, text=True, timeout=300, check=False)
         assert (done.returncode, "Traceback" in done.stderr) == (code, False), done.stderr

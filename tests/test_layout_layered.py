@@ -270,6 +270,18 @@ def test_lines_that_turn_from_column_to_column_do_not_cross() -> None:
     assert [crossings(points, skip) for points in short] == [0] * len(short)
 
 
+def test_lines_that_turn_together_stay_apart() -> None:
+    """Several lines that run from one column to the next can be told apart below and above as well."""
+    count, lines = 30, 4
+    pairs = [*((node, node + 1) for node in range(count - 1)), *((node, count - 1 - node) for node in range(lines))]
+    made = placed(count, pairs)
+    for side in (max, min):
+        turns = sorted(side(y for _, y in points) for points in made.edges[-lines:])
+        assert [later - earlier >= 5 for earlier, later in itertools.pairwise(turns)] == [True] * (lines - 1)
+    assert 0 <= turns[0]
+    assert max(y for points in made.edges for _, y in points) <= made.height
+
+
 @pytest.mark.parametrize(
     ("count", "pairs"),
     [

@@ -47,14 +47,16 @@ def layout(
     sizes: Sequence[Size],
     label_widths: Sequence[float] | None = None,
     title_widths: Sequence[float] | None = None,
+    strands: Sequence[int] | None = None,
 ) -> NestedLayout:
     """Place the boxes of a view, cards of the given ``sizes``, in their frames, and route its edges.
 
     ``label_widths`` keeps edges so far apart that their labels have room; frames are as wide as ``title_widths``.
+    ``strands`` are edges of different looks in a view without frames: only those of one strand share their way.
     No recursion; linear but for the depth of frames.
     """
     if len(view.frames) == 1:
-        return _flat(view, sizes, label_widths)
+        return _flat(view, sizes, label_widths, strands or [0] * len(view.edges))
     work = _Nested(view, sizes, title_widths or [0.0] * len(view.frames))
     work.split_edges(label_widths or [0.0] * len(view.edges))
     for part in work.parts:  # outer ones first
@@ -66,12 +68,14 @@ def layout(
     return work.assembled(best)
 
 
-def _flat(view: View, sizes: Sequence[Size], label_widths: Sequence[float] | None) -> NestedLayout:
+def _flat(
+    view: View, sizes: Sequence[Size], label_widths: Sequence[float] | None, strands: Sequence[int]
+) -> NestedLayout:
     """Return the drawing of a view without frames: one net."""
     roots = list(range(len(view.boxes)))
-    made = layout_net(
-        Net(len(view.boxes), view.sources, view.targets, view.output_numbers(), roots), sizes, label_widths
-    )
+    count = max(strands, default=0) + 1
+    numbers = [number * count + strand for number, strand in zip(view.output_numbers(), strands, strict=True)]
+    made = layout_net(Net(len(view.boxes), view.sources, view.targets, numbers, roots), sizes, label_widths)
     sheet = Box(0.0, 0.0, made.width, made.height)
     return NestedLayout(made.boxes, [sheet], made.edges, made.width, made.height)
 

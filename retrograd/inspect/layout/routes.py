@@ -173,7 +173,8 @@ def _layer_way(sheet: Sheet, path: list[int], number: int, start: float, end: fl
         if bands.pages[rank] != page:
             page = bands.pages[rank]
             key = ("next", vertex, number if vertex < sheet.layered.nodes else 0)
-            way += _page_turn(sheet, path[index - 1], key)
+            arrival = sheet.entry(vertex, end)[0][0] if index == len(path) - 1 else centres[vertex]
+            way += _page_turn(sheet, path[index - 1], key, way[-1][0], arrival)
         if index == len(path) - 1:
             return way + sheet.entry(vertex, end)
         way.append((centres[vertex], bands.tops[rank]))
@@ -181,11 +182,13 @@ def _layer_way(sheet: Sheet, path: list[int], number: int, start: float, end: fl
     return way
 
 
-def _page_turn(sheet: Sheet, upper: int, key: tuple[str, int, int]) -> list[Point]:
-    """Return the way up the corridor between two pages, from the bottom of one to the top of the next."""
-    lane = sheet.lane(sheet.page(upper), key)
+def _page_turn(sheet: Sheet, upper: int, key: tuple[str, int, int], x0: float, x1: float) -> list[Point]:
+    """Return the way up the corridor between two pages, from ``x0`` below one to ``x1`` above the next."""
+    page = sheet.page(upper)
+    lane, (below, above) = sheet.lane(page, key), sheet.turns(page, key)
     bands, ranks = sheet.bands, sheet.layered.ranks
-    return [(lane, bands.bottoms[ranks[upper]]), (lane, bands.tops[ranks[key[1]]])]
+    bottom, top = bands.bottoms[ranks[upper]] + below, bands.tops[ranks[key[1]]] - above
+    return [(x0, bottom), (lane, bottom), (lane, top), (x1, top)]
 
 
 def _lane_way(sheet: Sheet, path: list[int], number: int, start: float, end: float) -> list[Point]:

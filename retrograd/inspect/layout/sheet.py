@@ -15,6 +15,8 @@ _LANES = 40
 """Lanes of one corridor; further edges share them."""
 _CORRIDOR = 36.0
 _TURN_ROOM = 30.0
+_TURN_STEP, _TURN_STEPS = 6.0, 48.0
+"""How far apart lines turn that run from page to page, and how far all of them together."""
 
 
 @dataclass(slots=True)
@@ -58,6 +60,12 @@ class Sheet:
     def lane(self, page: int, key: tuple[str, int, int]) -> float:
         """Return where a lane of the corridor right of a page runs."""
         return self.rights[page] + _CORRIDOR / 2 + self.lanes[page][key] % _LANES * _LANE
+
+    def turns(self, page: int, key: tuple[str, int, int]) -> tuple[float, float]:
+        """Return how much farther a lane's line turns below and above than the innermost: none meets another."""
+        lanes = self.lanes[page]
+        step = _turn_step(len(lanes))
+        return lanes[key] * step, (len(lanes) - 1 - lanes[key]) * step
 
     def entry(self, vertex: int, x: float) -> list[Point]:
         """Return the way from the top of a vertex's layer to its top at ``x``."""
@@ -109,12 +117,18 @@ def lay_out_pages(placed: Placed, bands: Bands, extents: Sequence[Extent], users
     for page, key in users:
         lanes[page].setdefault(key, len(lanes[page]))
     made = Sheet(placed.layered, placed.sizes, placed.centres, bands, placed.anchors, lanes)
-    made.headroom = MARGIN + (_TURN_ROOM if any(lanes) else 0.0)
+    most = max(map(len, lanes))
+    made.headroom = MARGIN + (_TURN_ROOM + (most - 1) * _turn_step(most) if most else 0.0)
     _set_side_by_side(made, _page_extents(extents, bands.pages))
     for tops in (bands.tops, bands.bottoms):
         tops[:] = [y + made.headroom for y in tops]
     made.height = max(bands.bottoms, default=0.0) + made.headroom
     return made
+
+
+def _turn_step(count: int) -> float:
+    """Return how far apart the lines of a corridor turn; many share the room."""
+    return min(_TURN_STEP, _TURN_STEPS / count)
 
 
 Lane = tuple[int, tuple[str, int, int]]

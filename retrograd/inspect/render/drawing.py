@@ -100,7 +100,9 @@ def _layout(
         text_width(title, _FRAME_TITLE, bold=True) + text_width(ending, 11) + 36.0 if title else 0.0
         for title, ending in titles
     ]
-    return nested.layout(scene.view, sizes, label_widths, widths), note
+    looks = ("", *STATUSES)
+    strands = [looks.index(scene.edge_status(edge)) for edge in range(len(label_widths))] if scene.differences else None
+    return nested.layout(scene.view, sizes, label_widths, widths, strands), note
 
 
 def _frames(scene: Scene, layout: nested.NestedLayout, titles: list[tuple[str, str]], prefix: str) -> list[str]:
