@@ -65,49 +65,10 @@ class AccumulateGrad(GraphNode):
 
     @staticmethod
     def fill(leaves: list[Any], task: Any) -> None:
-        """Accumulate what waited at accumulators during a sweep into their leaves; there are no hooks.
-
-        A first gradient that fits and that nothing else refers to is stored at once; the general checks would take six
-        calls, 4 µs after large arrays.
-        """
-        late, filled = [], []
-        watched = observe.observers
-        new, tensor = TensorBase.__new__, tensor_class()
-        with _lock:
-            for accumulator in leaves:
-                variable, g = accumulator.variable, accumulator._pending
-                meta, sig = variable._meta, variable._sig
-                if (
-                    meta is not None and meta.grad is None and meta.view is None and variable._fn is LAZY
-                    # nobody else holds it: but `g` and `_pending` here, and getrefcount's own argument
-                    and g.__class__ is np.ndarray and g.base is None and getrefcount(g) == 3
-                    # a sweep has given it the shape and dtype of `_sigs`
-                    and accumulator._sigs is sig.alone and g.strides == variable._array.strides
-                ):  # fmt: skip
-                    began = now() if watched else 0
-                    accumulator._pending = None
-                    meta.grad = t = new(tensor)
-                    t._array, t._sig = g, sig
-                    t._fn = t._meta = None
-                    if watched:
-                        filled.append((accumulator, g, began, now()))
-                else:
-                    late.append(accumulator)
-        if filled:
-            observe.notify("filled", filled)
-        if not late:
-            return
-        waiting = [accumulator._pending for accumulator in late]
-        for accumulator in late:
-            accumulator._pending = None  # also where one of them fails
-        for i, accumulator in enumerate(late):
-            g, waiting[i] = waiting[i], None
-            grads = [None if g is NOTHING else np.asarray(g)]
-            del g  # so that only the list holds the array
-            began = now() if watched else 0
-            accumulator._run(grads, task)
-            if watched:
-                observe.notify("swept", accumulator, grads, (), began, now())
+        """Accumulate what waited at accumulators during a sweep into their leaves; there are no hooks."""
+        late = _store_first_gradients(leaves)
+        if late:
+            _fill_one_by_one(late, task)
 
     def __call__(self, *grads: Any, **kwargs: Any) -> Any:
         """Accumulate a gradient directly."""
@@ -133,6 +94,55 @@ class AccumulateGrad(GraphNode):
             for handle, hook in list(meta.post_accumulate_hooks.items()):
                 _check_returned_nothing(call_hook(handle, hook, variable))
         return ()
+
+
+def _store_first_gradients(leaves: list[Any]) -> list[Any]:
+    """Store first gradients that fit and that nothing else refers to; return the accumulators of all others.
+
+    The general checks would take six calls, 4 µs after large arrays.
+    """
+    late, filled = [], []
+    watched = observe.observers
+    new, tensor = TensorBase.__new__, tensor_class()
+    with _lock:
+        for accumulator in leaves:
+            variable, g = accumulator.variable, accumulator._pending
+            meta, sig = variable._meta, variable._sig
+            if (
+                meta is not None and meta.grad is None and meta.view is None and variable._fn is LAZY
+                # nobody else holds it: but `g` and `_pending` here, and getrefcount's own argument
+                and g.__class__ is np.ndarray and g.base is None and getrefcount(g) == 3
+                # a sweep has given it the shape and dtype of `_sigs`
+                and accumulator._sigs is sig.alone and g.strides == variable._array.strides
+            ):  # fmt: skip
+                began = now() if watched else 0
+                accumulator._pending = None
+                meta.grad = t = new(tensor)
+                t._array, t._sig = g, sig
+                t._fn = t._meta = None
+                if watched:
+                    filled.append((accumulator, g, began, now()))
+            else:
+                late.append(accumulator)
+    if filled:
+        observe.notify("filled", filled)
+    return late
+
+
+def _fill_one_by_one(accumulators: list[Any], task: Any) -> None:
+    """Run accumulators with what waits at them, in a way that leaves each array to whom it is given alone."""
+    watched = observe.observers
+    waiting = [accumulator._pending for accumulator in accumulators]
+    for accumulator in accumulators:
+        accumulator._pending = None  # also where one of them fails
+    for i, accumulator in enumerate(accumulators):
+        g, waiting[i] = waiting[i], None
+        grads = [None if g is NOTHING else np.asarray(g)]
+        del g  # so that only the list holds the array
+        began = now() if watched else 0
+        accumulator._run(grads, task)
+        if watched:
+            observe.notify("swept", accumulator, grads, (), began, now())
 
 
 def expect_dtype(meta: Any) -> None:
