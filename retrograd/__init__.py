@@ -14,40 +14,12 @@ from typing import Any
 __version__ = "0.1.0"
 
 _LAZY_MODULES = (
-    "autograd",
-    "inspect",
-    "library",
-    "nn",
-    "utils",
-    "ops",
-    "_C",
-    "_ops",
-    "_custom_op",
-    "special",
-    "linalg",
-    "fft",
-    "signal",
-    "optim",
-    "distributed",
-    "func",
-    "masked",
-    "overrides",
-    "profiler",
-    "random",
-    "return_types",
-    "testing",
-    "catalogue",
-    "amp",
-    "accelerator",
-    "backends",
-    "compiler",
-    "cuda",
-    "jit",
-    "mps",
-    "mtia",
-    "version",
+    "_C", "_custom_op", "_ops", "accelerator", "amp", "autograd", "backends", "catalogue", "compiler", "cuda",
+    "distributed", "fft", "func", "inspect", "jit", "library", "linalg", "masked", "mps", "mtia", "nn", "ops",
+    "optim", "overrides", "profiler", "random", "return_types", "signal", "special", "testing", "utils", "version",
     "xpu",
-)
+)  # fmt: skip
+"""Modules of ours, each loaded when a program first looks at it."""
 _FROM_INSPECT = ("debug",)
 
 

@@ -58,14 +58,12 @@ def promote_types(a: dtype, b: dtype) -> dtype:
 
 __all__ = [
     "Generator", "GradScaler", "Size", "Tag", "Tensor", "_set_fwd_grad_enabled", "autocast", "channels_last",
-    "channels_last_3d",
-    "compile", "contiguous_format", "layout", "memory_format",
-    "default_generator", "device",
-    "dtype", "e", "enable_grad", "finfo", "get_default_dtype", "get_rng_state", "iinfo", "inf", "inference_mode",
-    "initial_seed", "is_anomaly_check_nan_enabled", "is_anomaly_enabled", "is_grad_enabled", "is_inference",
-    "is_inference_mode_enabled", "manual_seed", "nan", "newaxis", "no_grad", "pi", "preserve_format",
-    "promote_types", "scope", "set_default_dtype", "set_grad_enabled", "set_printoptions", "set_rng_state",
-    "set_warn_always", "strided", "vmap",
+    "channels_last_3d", "compile", "contiguous_format", "default_generator", "device", "dtype", "e", "enable_grad",
+    "finfo", "get_default_dtype", "get_rng_state", "iinfo", "inf", "inference_mode", "initial_seed",
+    "is_anomaly_check_nan_enabled", "is_anomaly_enabled", "is_grad_enabled", "is_inference",
+    "is_inference_mode_enabled", "layout", "manual_seed", "memory_format", "nan", "newaxis", "no_grad", "pi",
+    "preserve_format", "promote_types", "scope", "set_default_dtype", "set_grad_enabled", "set_printoptions",
+    "set_rng_state", "set_warn_always", "strided", "vmap",
 ]  # fmt: skip
 
 NAMES: dict[str, Any] = {name: globals()[name] for name in __all__}

@@ -42,26 +42,22 @@ def dispatch(op: OpDef, args: tuple[Any, ...], kwargs: dict[str, Any], with_aux:
     if not operands:
         out = op.forward(*args)
         return out[: -len(op.aux)] if op.aux and len(out) > 1 + len(op.aux) else (out[0] if op.aux else out)
-    given = operands
-    found = asked_of(operands) if watchers.DISPATCHING else None
-    if op.promote and not found and not same_dtype(op, args):
+    handlers = asked_of(operands) if watchers.DISPATCHING else None
+    unpromoted = operands
+    if op.promote and not handlers and not same_dtype(op, args):
         args = promoted(op, args)
         operands = tensors_in(op, args)
     if op.kinds:
-        check_kinds(op, given if op.promote == "float" else operands)
-    return _recorded(op, args, operands, found, with_aux)
+        check_kinds(op, unpromoted if op.promote == "float" else operands)
+    return _recorded(op, args, operands, handlers, with_aux)
 
 
-def _recorded(op: OpDef, args: tuple[Any, ...], operands: list[Any], found: Any, with_aux: bool) -> Any:
-    """Compute, or ask the classes of ``found``, and where a gradient is asked for make the node."""
+def _recorded(op: OpDef, args: tuple[Any, ...], operands: list[Any], handlers: Any, with_aux: bool) -> Any:
+    """Compute, or ask the classes that are ``handlers``, and where a gradient is asked for make the node."""
     began = now() if observe.observers else 0
     edges = edges_of(op, args, operands) if STATE.grad_enabled and not STATE.inference else None
     view = op.view and (op.toggles is not None or not bits_of(operands[0]))
-    if found:
-        computed = asked_result(op, args, found)
-    else:
-        read = in_memory(op, args) if view else args
-        computed = beneath(op, read, compute) if state.MODE and STATE.dispatch_modes else compute(op, read)
+    computed = asked_result(op, args, handlers) if handlers else _computed(op, args, view)
     if computed is None:
         return None
     outputs, aux = split_aux(op, computed)
@@ -70,9 +66,8 @@ def _recorded(op: OpDef, args: tuple[Any, ...], operands: list[Any], found: Any,
         if watchers.DISPATCHING
         else [wrap(a) for a in outputs]
     )
-    node = None
-    if edges is not None:
-        node = record(op, args, edges, results, outputs, aux)
+
+    node = None if edges is None else record(op, args, edges, results, outputs, aux)
     if view:
         _make_views(op, args, results, node)
     elif node is not None:
@@ -81,6 +76,7 @@ def _recorded(op: OpDef, args: tuple[Any, ...], operands: list[Any], found: Any,
                 t._fn = edge_to(node, nr)
     if node is not None and (STATE.saved_hooks or (watchers.DISPATCHING and any(map(dispatches, results)))):
         pack_saved(op, node, results)
+
     if state.MODE:
         _under_modes(op, args, operands, results, aux)
         if observe.observers:
@@ -90,7 +86,14 @@ def _recorded(op: OpDef, args: tuple[Any, ...], operands: list[Any], found: Any,
     return results[0] if op.outputs == 1 else tuple(results)
 
 
+def _computed(op: OpDef, args: tuple[Any, ...], view: bool) -> Any:
+    """The forward on arrays, by way of the dispatch modes that are on."""
+    read = in_memory(op, args) if view else args
+    return beneath(op, read, compute) if state.MODE and STATE.dispatch_modes else compute(op, read)
+
+
 def _make_views(op: OpDef, args: tuple[Any, ...], results: list[Any], node: Any) -> None:
+    """Let the results share the memory of the first operand, and be read as it is or, by ``toggles``, otherwise."""
     source = args[op.tensor_positions[0]]
     make_views(results, source, node, op, args)
     bits = bits_of(source) ^ (op.toggles or 0)
@@ -106,9 +109,9 @@ def in_memory(op: OpDef, args: tuple[Any, ...]) -> tuple[Any, ...]:
     return (*args[:place], wrap(memory_of(args[place])), *args[place + 1 :])
 
 
-def asked_result(op: OpDef, args: tuple[Any, ...], found: list[Any]) -> Any:
+def asked_result(op: OpDef, args: tuple[Any, ...], handlers: list[Any]) -> Any:
     """What the classes of some operands make of a call: tensors in place of the arrays that ``compute`` gives."""
-    result = ask(overload_of(op, args), found, *spelled(op, args))
+    result = ask(overload_of(op, args), handlers, *spelled(op, args))
     one = op.outputs == 1 and not op.aux
     for t in (result,) if one else result:
         if t is not None and not isinstance(t, TensorBase):

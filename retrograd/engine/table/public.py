@@ -83,20 +83,10 @@ def check_operands(op: OpDef, args: tuple[Any, ...], kwargs: dict[str, Any]) -> 
             check_tensor(op.name, args[place] if place < len(args) else kwargs[name], place + 1, name)
 
 
-_NUMBER_FIRST = frozenset(
-    (
-        "add",
-        "sub",
-        "mul",
-        "div",
-        "floor_divide",
-        "bitwise_and",
-        "bitwise_or",
-        "bitwise_xor",
-        "bitwise_left_shift",
-        "bitwise_right_shift",
-    )
-)
+_NUMBER_FIRST = frozenset({
+    "add", "sub", "mul", "div", "floor_divide", "bitwise_and", "bitwise_or", "bitwise_xor", "bitwise_left_shift",
+    "bitwise_right_shift",
+})  # fmt: skip
 """Rows whose function also takes a number and a tensor: ``torch.add(2, t)``."""
 
 
