@@ -34,22 +34,23 @@ def fast_write(op: OpDef, general: Callable[..., Any]) -> Callable[..., Any]:
     """The in-place method of a row, such as ``t.sub_(other, alpha=0.1)``; ``general`` does whatever is rare."""
     into: Any = op.into
     scaled = bool(op.defaults)
+    unscaled = (1,) if scaled else ()
 
     def call(self: Any, other: Any = _ABSENT, /, *args: Any, alpha: Any = _ABSENT, **kwargs: Any) -> Any:
         plain = self.__class__ in PLAIN_CLASSES and other.__class__ in PLAIN_CLASSES and not args and not kwargs
         if plain and other._sig is self._sig and (alpha is _ABSENT or (scaled and alpha.__class__ in _PLAIN)):
             array, source, meta = self._array, other._array, self._meta
             enabled = STATE.grad_enabled
+            alone = state.MODE == (not enabled)  # nothing is on besides this thread's ``no_grad``
             if (
                 # without a base, arrays share memory neither with each other nor within
                 array.base is None and source.base is None and self._sig.differentiable
                 and (not enabled or (self._fn is None and other._fn is None))
                 and (meta is None or (meta.view is None and not meta.inference))
-                # nothing is on besides this thread's ``no_grad``, or nothing that would change a write
-                and (state.MODE == (not enabled) or not _rare())
+                and (alone or not _rare())
             ):  # fmt: skip
-                rest = () if not scaled else (1,) if alpha is _ABSENT else (alpha,)
-                watched = observe.observers
+                rest = unscaled if alpha is _ABSENT else (alpha,)
+                watched = not alone and observe.observers
                 if watched:
                     observe.notify("writing", op, (self, other, *rest))
                 token = set_quiet(QUIET)

@@ -56,7 +56,8 @@ def called(
     """
     f, out, also = _PUBLISHED.get(f, (f, out, also))
     names, rest = _parameters(f)
-    check = kind_check(name, spread=spread)
+    fitting: set[Any] = set()
+    check = kind_check(name, fitting, spread=spread)
     special, exact = {*also, rest, "pin_memory"} - {""}, out == "exact"
 
     def respelled(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
@@ -68,7 +69,8 @@ def called(
 
     @functools.wraps(f)
     def call(*args: Any, **kwargs: Any) -> Any:
-        check(args, kwargs)
+        if kwargs or tuple(map(type, args)) not in fitting:
+            check(args, kwargs)
         try:
             if kwargs and not special.isdisjoint(kwargs):
                 args, kwargs = respelled(args, kwargs)

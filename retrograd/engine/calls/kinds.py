@@ -15,12 +15,13 @@ from .signatures import misfit, signatures
 Check = Callable[[tuple[Any, ...], dict[str, Any]], None]
 
 
-def kind_check(name: str, *, spread: bool = False) -> Check:
+def kind_check(name: str, fitting: set[Any] | None = None, *, spread: bool = False) -> Check:
     """A function that raises ``TypeError`` in torch's words for arguments of the wrong kind to a public function.
 
+    ``fitting`` is filled with the types of positional arguments that fit, so that a caller may look there first.
     ``spread``: several sizes may stand in place of one list of them, as in ``x.view(2, 3)``.
     """
-    fitting: set[Any] = set()
+    fitting = set() if fitting is None else fitting
     sequences: dict[Any, tuple[int, ...]] = {}  # where lists and tuples stand: the types of their elements count, too
 
     def check(args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:

@@ -24,15 +24,12 @@ from .. import observe
 from ..aliasing import storage
 from ..calls.quiet import QUIET, quietly, reset_quiet, set_quiet
 from ..nodes.node import NOTHING, Port, edge_parts
-from ..nodes.opnode import OpNode
 from ..overriding import overrides
 from ..switches import state
 from ..tensors.base import LAZY
 from . import watchers
 from .general_sweep import Heap, Run, run_without_fast_path
-from .tensor_sweep import run_on_tensors
 
-OpNode._sweep_tensors = run_on_tensors
 _busy = threading.Lock()
 
 

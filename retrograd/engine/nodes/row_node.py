@@ -9,6 +9,7 @@ identity test of ``_sigs`` instead of comparing shape and dtype 120.
 from __future__ import annotations
 
 import linecache
+from collections.abc import Callable
 from heapq import heappush
 from operator import attrgetter
 from time import perf_counter_ns as now
@@ -18,7 +19,7 @@ import numpy as np
 
 from .. import observe
 from ..aliasing import storage
-from ..execution.fit import fit_one
+from ..execution.fit import fit_one, fit_tensor
 from ..frames import ENGINE
 from ..tensors.base import TensorBase, parameter_class, tensor_class
 from ..tensors.numbers_ import Number
@@ -83,11 +84,11 @@ def is_plain(op: Any) -> bool:
 
 
 _TAKEN = frozenset({
-    "g", "gi", "sig", "heap", "task", "row", "joint", "state", "new", "now", "general", "Tensor", "TensorBase", "Node",
-    "ComplexNode", "OpNode", "Number", "FREED", "NOTHING", "LAZY", "QUIET", "MISSING", "SECOND_TIME", "added",
-    "array_of", "asarray", "attrgetter", "by_rule", "fit_one", "getrefcount", "heappush", "leaf_edge", "ndarray",
-    "next_number", "number_operand", "observe", "reset_quiet", "set_quiet", "shown", "slot_values", "sig_of", "notify",
-    "notify_call", "HOLE", "make_view", "accumulator",
+    "g", "gi", "sig", "heap", "task", "row", "joint", "state", "new", "now", "general", "Tensor", "TensorBase",
+    "Node", "ComplexNode", "OpNode", "Number", "FREED", "NOTHING", "LAZY", "QUIET", "MISSING", "SECOND_TIME",
+    "added", "array_of", "asarray", "attrgetter", "by_rule", "fit_one", "fit_tensor", "getrefcount", "heappush",
+    "leaf_edge", "ndarray", "next_number", "number_operand", "observe", "reset_quiet", "set_quiet", "shown",
+    "slot_values", "sig_of", "notify", "notify_call", "HOLE", "make_view", "accumulator",
 })  # fmt: skip
 """Names that generated code uses itself."""
 
@@ -101,7 +102,9 @@ def make_node_class(op: Any) -> type[OpNode]:
     made: type[OpNode] = namespace[op.node_name]
     made.__module__ = __name__
     if inlined:
-        _generate_observed_later(made, text)
+        _generate_later(made, "_sweep_observed", text.observed_lines, text.namespace)
+    if inlined and op.outputs == 1:
+        _generate_later(made, "_sweep_tensors", text.tensor_lines, text.namespace)
     return made
 
 
@@ -109,15 +112,15 @@ def _joined(lines: list[str]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _generate_observed_later(cls: type[OpNode], text: NodeClassSource) -> None:
-    """Give a class ``_sweep_observed``, which is generated when one of its nodes is first swept under observation."""
+def _generate_later(cls: type[OpNode], name: str, lines: Callable[[], list[str]], namespace: dict[str, Any]) -> None:
+    """Give a class another sweep, which is generated when one of its nodes is first run by it."""
 
     def first(node: Any, g: Any, heap: Any, task: Any) -> Any:
-        execute(_joined(text.observed_lines()), f"<observed node of {cls.op.name}>", text.namespace)
-        cls._sweep_observed = text.namespace["_sweep_observed"]
-        return cls._sweep_observed(node, g, heap, task)
+        execute(_joined(lines()), f"<node of {cls.op.name}: {name}>", namespace)
+        setattr(cls, name, namespace[name])
+        return namespace[name](node, g, heap, task)
 
-    cls._sweep_observed = first
+    setattr(cls, name, first)
 
 
 def result_slots(op: Any) -> tuple[str, ...]:
@@ -134,7 +137,8 @@ def execute(text: str, where: str, namespace: dict[str, Any]) -> None:
 
 _NAMES: dict[str, Any] = {
     "OpNode": OpNode, "FREED": FREED, "SECOND_TIME": SECOND_TIME, "Number": Number, "shown": shown,
-    "slot_values": slot_values, "array_of": array_of, "by_rule": by_rule, "fit_one": fit_one, "heappush": heappush,
+    "slot_values": slot_values, "array_of": array_of, "by_rule": by_rule, "fit_one": fit_one,
+    "fit_tensor": fit_tensor, "heappush": heappush,
     "getrefcount": getrefcount, "ndarray": np.ndarray, "asarray": np.asarray, "NOTHING": NOTHING,
     "added": added, "notify": observe.notify, "now": now, "attrgetter": attrgetter,
 }  # fmt: skip

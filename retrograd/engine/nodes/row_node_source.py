@@ -73,6 +73,21 @@ _ADDING = (*_IN_PLACE, "else:", "    _n._pending = added(_p, gi)")
 """Add ``gi`` to what waits at the receiver; an array that nobody else holds is added to in place."""
 _ADDING_OBSERVED = ("else:", "    _n._pending = _p + gi", "if gi is not NOTHING: _passed.append(gi)")
 """The same where observers have seen what waits: it stays as they saw it."""
+_FITTING_TENSOR = (
+    "if _e{i} is not None and _g{i} is not None:",
+    "    sig = _e{i}._sigs[0]",
+    "    if sig is not None and (_g{i}._sig is not sig or (_e{i}.accumulates and _e{i}._sigs is not sig.alone)):",
+    "        _g{i} = fit_tensor(_node, {i}, _g{i}, _e{i})",
+)
+_PASSING_TENSOR_ON = (
+    "if _e{i} is None: pass",
+    "elif _e{i}._pending is None:",
+    "    _e{i}._pending = NOTHING if _g{i} is None else _g{i}",
+    "    if _e{i}.accumulates: task.leaves.append(_e{i})",
+    "    elif _next is None: _next = _e{i}",
+    "    else: heappush(heap, (-_e{i}._number, _e{i}))",
+    "elif _g{i} is not None: _e{i}._pending = _e{i}._pending + _g{i}",
+)
 
 
 class NodeClassSource:
@@ -140,6 +155,45 @@ class NodeClassSource:
             lines += self._operand(i, name, _ADDING_OBSERVED)
         lines += [*self._freeing(), 'notify("swept", _node, _arrived, _passed, _began, now())', "return _next"]
         return ["def _sweep_observed(_node, g, heap, task):", *["    " + line for line in (*self._checking(), *lines)]]
+
+    def tensor_lines(self) -> list[str]:
+        """The source of ``_sweep_tensors``, a function: the rules are called with tensors.
+
+        All their results are made to fit before the first is added to another, as the order of new nodes shows.
+        """
+        places = range(len(self.edges))
+        lines = [*self._tensor_loads(), *[f"_e{i} = _node.{edge}" for i, edge in enumerate(self.edges)]]
+        if self.op.joint is not None:
+            needs = "".join(f"_e{i} is not None, " for i in places)
+            results = "".join(f"_g{i}, " for i in places)
+            lines.append(f"{results} = joint(g, ({needs}), {self._asked('*')})")
+        for i, name in enumerate(self.op.diff_names if self.op.joint is None else ()):
+            self.namespace[f"rule_{i}"] = self.op.rules[name]
+            lines.append(f"_g{i} = None if _e{i} is None else rule_{i}(g, {self._asked(name)})")
+        for i in places:
+            lines += [line.format(i=i) for line in _FITTING_TENSOR]
+        lines += [*self._freeing(), "_next = None"]
+        for i in places:
+            lines += [line.format(i=i) for line in _PASSING_TENSOR_ON]
+        lines = [*self._checking(), *lines, "return _next"]
+        return ["def _sweep_tensors(_node, g, heap, task):", *["    " + line for line in lines]]
+
+    def _tensor_loads(self) -> list[str]:
+        """What was saved as rules on tensors take it: the node's own output as a tensor that it made."""
+        lines = []
+        for k, name in enumerate(self.op.saved_names):
+            lines.append(f"{name} = _node.kept_{name}")
+            if name == "result":
+                lines.append("result = _node._read_one_result(result, 0, True)")
+            elif k in self.op.saved_places:
+                lines.append(f"{name} = _node._read_tensor({name!r}, {name})")
+            elif name in self.op.tensor_names:
+                lines.append(f"if {name}.__class__ is Number: {name} = {name}.value")
+        return lines
+
+    def _asked(self, rule: str) -> str:
+        """The values that a rule asks for, as arguments."""
+        return ", ".join([self.op.saved_names[k] for k in self.op.rule_args[rule]])
 
     def _checking(self) -> list[str]:
         return [f"if _node.{self.freed[0]} is FREED: raise RuntimeError(SECOND_TIME)"] if self.freed else []
