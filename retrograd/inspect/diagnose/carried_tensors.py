@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 from ..snapshot import SourceLine
 from .flow import Flow
 from .runs import Run
 from .spelling import hands_over, passed_on
+
+_CODE = re.compile(r"[A-Za-z_(][\w.,() \[\]'\"]*$")
+"""Names that can stand in a statement, which words such as "a (3, 4) tensor" cannot."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,6 +27,16 @@ class CarriedTensor:
     used_at: SourceLine | None
     made_again: bool
     """Its line makes one in each iteration."""
+    several: bool
+    """The name is that of several tensors, such as the two states of an LSTM."""
+
+    @property
+    def detached(self) -> str:
+        """The statement that cuts it off from its old graph."""
+        name = self.name if _CODE.match(self.name) else "it"
+        if name.startswith("("):  # (h, c)
+            return f"{name[1:-1]} = " + ", ".join(f"{one.strip()}.detach()" for one in name[1:-1].split(","))
+        return f"{name} = tuple(t.detach() for t in {name})" if self.several else f"{name} = {name}.detach()"
 
 
 def carried_tensor(flow: Flow, earlier: Run, later: Run) -> CarriedTensor | None:
@@ -55,9 +69,9 @@ def _described(flow: Flow, found: tuple[int, int, int], run: Run) -> CarriedTens
     again = any(flow.has_node(row) and living_line(flow, row, run) == lived for row in twins)
     if not again and made_at is not None:
         made_at = _once(flow, maker, user, made_at)
-    if not flow.spelling.has_name(tensor):
-        name = passed_on(flow.spelling.text(used_at)) or name
-    return CarriedTensor(tensor, name, maker, user, made_at, used_at, again)
+    passed = "" if flow.spelling.has_name(tensor) else passed_on(flow.spelling.text(used_at))
+    several = bool(passed) and len(flow.events[maker].data.get("outputs", ())) > 2  # beside the result, two states
+    return CarriedTensor(tensor, passed or name, maker, user, made_at, used_at, again, several)
 
 
 def _once(flow: Flow, maker: int, user: int, line: SourceLine) -> SourceLine:

@@ -106,7 +106,7 @@ class Flow(CallTable):
                 upto = min(end, asked.get(tensor, end))
                 asked[tensor] = min(since + 1, upto)
                 for row in users[bisect_right(users, since) : bisect_left(users, upto)]:
-                    if row in came_from:
+                    if row in came_from or (tensor == start and self.target(row) == start):  # its initialisation
                         continue
                     came_from[row] = call
                     reached = self.outputs(row)

@@ -206,16 +206,33 @@ def assigned(text: str) -> str:
     return ""
 
 
+def rebound(text: str) -> str:
+    """Return the attribute or variable that a line gives a new value computed from the old one, or nothing.
+
+    ``self.mean`` of ``self.mean = 0.9 * self.mean + 0.1 * x``, but not of ``self.mean += x``.
+    """
+    node = statement(text)
+    if not isinstance(node, ast.Assign) or len(node.targets) != 1 or not isinstance(node.value, ast.expr):
+        return ""
+    target = ast.unparse(node.targets[0])
+    taken = {ast.unparse(part) for part in ast.walk(node.value) if isinstance(part, ast.Name | ast.Attribute)}
+    return target if target in taken else ""
+
+
 def _calls(node: ast.stmt | None) -> list[ast.Call]:
     """Return the calls in a statement, outermost first."""
     return [] if node is None else [part for part in ast.walk(node) if isinstance(part, ast.Call)]
 
 
 def passed_on(text: str) -> str:
-    """Return what a line both takes and sets: ``self.hidden`` of ``y, self.hidden = self.rnn(x, self.hidden)``."""
+    """Return what a line both takes and sets: ``self.hidden`` of ``y, self.hidden = self.rnn(x, self.hidden)``.
+
+    It may take it as an entry that goes by the same name: ``y, h = self.rnn(x, carry["h"])``.
+    """
     tree = statement(text)
     if not isinstance(tree, ast.Assign):
         return ""
     places = [place for target in tree.targets for place in getattr(target, "elts", [target])]
-    taken = {ast.unparse(given) for given in ast.walk(tree.value) if isinstance(given, ast.Name | ast.Attribute)}
-    return next((name for place in places if (name := ast.unparse(place)) in taken), "")
+    taken = {ast.unparse(given) for given in ast.walk(tree.value) if isinstance(given, ast.expr)}
+    named = {given.value for given in ast.walk(tree.value) if isinstance(given, ast.Constant)}
+    return next((name for place in places if (name := ast.unparse(place)) in taken or name in named), "")

@@ -7,7 +7,7 @@ import functools
 import inspect
 import textwrap
 from collections.abc import Container, Iterator
-from types import CodeType
+from types import CodeType, ModuleType
 from typing import Any
 
 from ..program.frames import is_foreign, last_return
@@ -73,16 +73,27 @@ def kept_on_ctx(ctx: Any, cls: Any, tensor: type, inputs: list[Any], outputs: li
 def _stored_tensors(
     attributes: dict[str, Any], tensor: type, stored: Container[str]
 ) -> Iterator[tuple[str, dict[int, Any]]]:
-    """Yield (name, tensors by ``id``) for attributes that are tensors, or lists, tuples or dicts that a line stored."""
+    """Yield (name, tensors by ``id``) for attributes that are tensors, or collections that a line stored."""
     for name, value in attributes.items():
-        if isinstance(value, (list, tuple, dict)):
-            inside = value.values() if isinstance(value, dict) else value
-            entries = list(inside) if name in stored else []
-        else:
-            entries = [value]
+        inside = _entries(value, tensor)
+        entries = [value] if inside is None else inside if name in stored else []
         held = {id(entry): entry for entry in entries if isinstance(entry, tensor)}
         if held:
             yield name, held
+
+
+def _entries(value: Any, tensor: type) -> list[Any] | None:
+    """Return what a list, tuple, dict or plain object with attributes holds; nothing for what is none of these."""
+    if isinstance(value, dict):
+        return list(value.values())
+    if isinstance(value, (list, tuple)):
+        return list(value)
+    if isinstance(value, (tensor, type, ModuleType)):
+        return None
+    try:
+        return list(object.__getattribute__(value, "__dict__").values())  # runs no code of the object's class
+    except (AttributeError, TypeError):
+        return None
 
 
 def _stored_at(code: CodeType) -> dict[str, int]:

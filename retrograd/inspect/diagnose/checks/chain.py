@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from ...events import Event
 from ...snapshot import SourceLine
 from ..base import Case, Check, Kind, Stage
 from ..checkpointed import checkpoint_around
@@ -71,7 +72,7 @@ def _without_gradient(flow: Flow, failed: Run | None) -> list[int]:
 
 def _cut_of(flow: Flow, leaf: int, failed: Run | None) -> _Cut | None:
     """Return where the values of a leaf left the graph on their way to a loss."""
-    runs = [failed] if failed else [run for run in flow.runs if not run.nested]
+    runs = [failed] if failed else [run for run in flow.runs if not run.nested and not run.error]
     roots = {root for run in runs for root in run.roots}
     way = flow.path_to(leaf, roots, before=max((run.begin for run in runs), default=None))
     if way is None:
@@ -191,7 +192,22 @@ def _without_gradients(flow: Flow, cut: _Cut, cause: _Cause, root: str, reason: 
     if cause.mode or reason in ("no_grad", "inference"):
         what = cause.mode or {"inference": "inference_mode"}.get(reason, reason)
         result = made or f"the result of {event.op}"
-        return f"{result}{at(event.source)} is computed under torch.{what}{at(source)}, so {root} has no history there"
+        called = _called_inside(event)
+        around = f", which is around the call of {called}" if called else ""
+        return (
+            f"{result}{at(event.source)} is computed under torch.{what}{at(source)}{around}, so {root} has no history "
+            "there"
+        )
+    return ""
+
+
+def _called_inside(event: Event) -> str:
+    """Return the function that the block calls in which gradients are off, if a call came from there."""
+    called = ""
+    for frame in event.data.get("stack", ()):
+        if frame.get("grad_off"):
+            return called
+        called = "" if frame.get("function", "<").startswith("<") else str(frame["function"])
     return ""
 
 

@@ -141,7 +141,7 @@ def _in_a_residual(flow: Flow, constants: set[int], others: list[int], row: int)
     data = {given for made in taken for given in flow.events[made].data.get("inputs", ())}
     if not data or data & set(optimized(flow)) or any(flow.facts(one).parameter for one in data):
         return False
-    return all(data & flow.behind([other], row).tensors for other in others)
+    return all(data & flow.behind([other], row, gradients=False).tensors for other in others)
 
 
 def _update_case(flow: Flow, tensor: int, row: int, update: int | None) -> Case:

@@ -87,7 +87,7 @@ def _is_zero(norms: list[float | None]) -> bool:
 
 def _zero_case(flow: Flow, run: Run, place: tuple[int, int], lost: list[int]) -> Case | None:
     """Return the case of a node that let nothing through, if its operator explains that."""
-    node, row = place
+    row = place[1]
     event = flow.events[row]
     behind = flow.leaves_behind(flow.behind(flow.inputs(row), row))
     leaves = [leaf for leaf in lost if leaf in behind]
@@ -96,9 +96,8 @@ def _zero_case(flow: Flow, run: Run, place: tuple[int, int], lost: list[int]) ->
         return None
     explained = _explained(event, limits, f"{listed(flow.name(leaf) for leaf in leaves)} get{_s(leaves)}")
     if explained is None:
-        dtype = flow.recording.snapshots[run.snapshot or 0].dtype[node] or ""
         overflowed = math.isinf(max(-limits[0], limits[1]))  # behind an overflow there is nothing to scale
-        return _underflow(flow, run, place, leaves) if dtype in _HALF and not overflowed else None
+        return _underflow(flow, run, place, leaves) if _half(flow, run, place) and not overflowed else None
     kind, message, remedy = explained
     return Case(
         kind=kind,
@@ -192,11 +191,19 @@ def _first_tiny(flow: Flow, snapshot: GraphSnapshot, place: tuple[int, int]) -> 
     return place
 
 
-def _underflow(flow: Flow, run: Run, place: tuple[int, int], leaves: list[int]) -> Case:
+def _half(flow: Flow, run: Run, place: tuple[int, int]) -> str:
+    """Return the half precision in which a node works, or that of what it converts from: its gradient is of that."""
+    node, row = place
+    dtypes = [flow.recording.snapshots[run.snapshot or 0].dtype[node] or ""]
+    dtypes += [flow.facts(given).dtype for given in flow.inputs(row)]
+    return next((dtype for dtype in dtypes if dtype in _HALF), "")
+
+
+def _underflow(flow: Flow, run: Run, begun: tuple[int, int], leaves: list[int]) -> Case:
     """Return the case of a gradient that was too small for its dtype."""
     snapshot = flow.recording.snapshots[run.snapshot or 0]
-    node, row = _first_tiny(flow, snapshot, place)
-    dtype = snapshot.dtype[node] or ""
+    node, row = _first_tiny(flow, snapshot, begun)
+    dtype = _half(flow, run, (node, row)) or _half(flow, run, begun)
     event = flow.events[row]
     norm = snapshot.measures["grad_norm"][node] or 0.0
     return Case(
@@ -204,7 +211,8 @@ def _underflow(flow: Flow, run: Run, place: tuple[int, int], leaves: list[int]) 
         message=f"the gradient falls below the smallest {dtype} number {_HALF[dtype]:g} behind "
         f"{event.op}{at(event.source)} (it arrives with norm {norm:.2g} and underflows to zero): "
         f"{listed(flow.name(leaf) for leaf in leaves)} get{_s(leaves)} none.",
-        remedy="scale the loss (torch.amp.GradScaler), or compute the loss in float32: .float()",
+        remedy="scale the loss and divide the gradients by the same (torch.amp.GradScaler does)"
+        + (", or compute the loss in float32: .float()" if snapshot.dtype[node] in _HALF else ""),
         source=event.source,
         op=event.op,
         subjects=frozenset(leaves),

@@ -31,6 +31,7 @@ def find(flow: Flow) -> Iterator[Case]:
     for source, leaves in by_line.items():
         yield _case(flow, leaves, source, failed if everything or failed else None)
     yield from _given_in_vain(flow)
+    yield from _picked_in_vain(flow)
     yield from _taken_in_again(flow)
     yield from _caught_by_prefix(flow)
 
@@ -163,6 +164,53 @@ def _vain_case(flow: Flow, leaves: list[int], optimizer: SourceLine | None) -> C
         remedy=f"{remedy}, or {flow.name(leaves[0])}.requires_grad_(True) before training",
         source=source,
         op="Parameter",
+        subjects=frozenset(leaves),
+        evidence={"frozen": [flow.name(leaf) for leaf in leaves]},
+    )
+
+
+def _picked_in_vain(flow: Flow) -> Iterator[Case]:
+    """Yield a case for each optimizer that was given some of what one line froze, picked out from among the rest.
+
+    Whoever hands over a frozen network whole may do so out of habit; who picks from one means to train what is picked.
+    """
+    end = len(flow.events)
+    modules = [set(event.data.get("parameters", {}).values()) for _, event in flow.of_kind("module")]
+    held = optimized(flow)
+    for row, event in flow.of_kind("optimizer", action="made"):
+        own = set(event.data.get("parameters", {}).values())
+        picked: dict[SourceLine | None, list[int]] = {}
+        for leaf in own:
+            since = flow.switched_off(leaf, row)
+            if since is not None and flow.switched_off(leaf, end) is not None and flow.used_in.get(leaf):
+                picked.setdefault(flow.events[since].source, []).append(leaf)
+        for source, leaves in picked.items():
+            module = next((one for one in modules if one.issuperset(leaves)), set())
+            passed = [leaf for leaf in module - held.keys() if _frozen_at(flow, leaf, row) == source and source]
+            if passed and any(run.begin > row for run in flow.runs):
+                yield _picked_case(flow, sorted(leaves), passed, event.source)
+                return
+
+
+def _frozen_at(flow: Flow, leaf: int, before: int) -> SourceLine | None:
+    """Return the line that switched a leaf off, if it was off before a row."""
+    row = flow.switched_off(leaf, before)
+    return None if row is None else flow.events[row].source
+
+
+def _picked_case(flow: Flow, leaves: list[int], passed: list[int], optimizer: SourceLine | None) -> Case:
+    """Return the case of parameters that an optimizer was given from among frozen ones."""
+    row = flow.switched_off(leaves[0], len(flow.events))
+    source = None if row is None else flow.events[row].source
+    names = listed((flow.name(leaf) for leaf in leaves), most=8)
+    return Case(
+        kind="frozen-parameter",
+        message=f"requires_grad was switched off{at(source)} for {names}, as for "
+        f"{counted(len(passed), 'parameter')} beside them; the optimizer made{at(optimizer)} was given these alone of "
+        "all that was frozen there, but they get no gradient.",
+        remedy=f"freeze only what is meant, or {flow.name(leaves[0])}.requires_grad_(True) before training",
+        source=source,
+        op="requires_grad_",
         subjects=frozenset(leaves),
         evidence={"frozen": [flow.name(leaf) for leaf in leaves]},
     )

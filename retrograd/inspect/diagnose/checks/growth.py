@@ -7,9 +7,10 @@ from itertools import pairwise
 
 from ...snapshot import SourceLine
 from ..base import Case, Check, Kind, Stage
-from ..carried_tensors import carried_tensor
+from ..carried_tensors import CarriedTensor, carried_tensor
 from ..flow import Flow
 from ..runs import Run
+from ..spelling import argument, rebound
 from ..words import at, counted
 from .unrolled import carried_for_nothing
 
@@ -23,6 +24,7 @@ KINDS = {
 _SUMS = frozenset({"add", "sub", "radd", "rsub", "lerp"})
 _CLEARING = ("grad-cleared", "grad-set", "zero_grad")
 """What takes the old gradient, with its history, out of ``.grad``."""
+_PUTTING = frozenset({"append", "appendleft", "add", "push", "extend", "put"})
 _NUMBERS = ((), (1,))
 """Shapes of a single number, as metrics are."""
 LINKS = 5
@@ -34,10 +36,10 @@ Of anything but a single number: backward runs in between, for within one step a
 
 def find(flow: Flow) -> Iterator[Case]:
     """Yield the cases of this family."""
-    longer = _longer_runs(flow)
+    kept = list(_kept_results(flow))
+    longer = _longer_runs(flow, kept)
     if longer is not None:
         yield longer
-    kept = list(_kept_results(flow))
     yield from _running_sums(flow, {tensor for case in kept for tensor in case.subjects})
     yield from kept
     yield from carried_for_nothing(flow)
@@ -48,7 +50,7 @@ def find(flow: Flow) -> Iterator[Case]:
 CHECK = Check("growth", KINDS, find)
 
 
-def _longer_runs(flow: Flow) -> Case | None:
+def _longer_runs(flow: Flow, kept: list[Case]) -> Case | None:
     """Return the case of a loop whose backward runs through all earlier steps."""
     by_line: dict[SourceLine | None, list[Run]] = {}
     for run in flow.runs:
@@ -62,23 +64,34 @@ def _longer_runs(flow: Flow) -> Case | None:
         carried = carried_tensor(flow, runs[-2], runs[-1])
         if carried is None:
             continue
-        last = runs[-1]
-        nodes = [len(flow.recording.snapshots[run.snapshot]) for run in runs if run.snapshot is not None]
-        grown = f", from {nodes[0]:,} to {nodes[-1]:,} nodes in {counted(len(nodes), 'step')}" if nodes else ""
-        kept = ", kept alive by retain_graph=True" if runs[0].retains else ""
-        return Case(
-            kind="graph-growth",
-            message=f"each backward{at(last.source)} walks all earlier steps{grown}: {carried.name} is carried over"
-            f"{at(carried.used_at)} with its history{kept}.",
-            remedy=f"{carried.name} = {carried.name}.detach() before the step"
-            + (", and drop retain_graph=True" if kept else ""),
-            source=carried.used_at,
-            op=flow.events[carried.user].op,
-            subjects=frozenset({carried.tensor}),
-            marks=flow.marks(last, [carried.maker], "carried over from the step before"),
-            evidence={"nodes": nodes},
-        )
+        holder = next((case for case in kept if carried.tensor in case.subjects), None)
+        return _longer_case(flow, runs, carried, holder)
     return None
+
+
+def _longer_case(flow: Flow, runs: list[Run], carried: CarriedTensor, holder: Case | None) -> Case:
+    """Return the case of one loop, with the case of the collection that ``holder`` says the results pile up in."""
+    last = runs[-1]
+    nodes = [len(flow.recording.snapshots[run.snapshot]) for run in runs if run.snapshot is not None]
+    grown = f", from {nodes[0]:,} to {nodes[-1]:,} nodes in {counted(len(nodes), 'step')}" if nodes else ""
+    retained = ", kept alive by retain_graph=True" if runs[0].retains else ""
+    how = f"{carried.name} is carried over{at(carried.used_at)} with its history{retained}"
+    remedy = f"{carried.detached} before the step" + (", and drop retain_graph=True" if retained else "")
+    if holder is not None:
+        name = argument(flow.spelling.text(holder.source), _PUTTING) or holder.evidence["name"]
+        how = f"{name} of every step is kept with its history{at(holder.source)}"
+        how += f" and used again{at(carried.used_at)}{retained}"
+        remedy = "empty the collection once backward has run" + (", and drop retain_graph=True" if retained else "")
+    return Case(
+        kind="graph-growth",
+        message=f"each backward{at(last.source)} walks all earlier steps{grown}: {how}.",
+        remedy=remedy,
+        source=carried.used_at if holder is None else holder.source,
+        op=flow.events[carried.user].op,
+        subjects=frozenset({carried.tensor}) | (holder.subjects if holder is not None else frozenset()),
+        marks=flow.marks(last, [carried.maker], "carried over from the step before"),
+        evidence={"nodes": nodes},
+    )
 
 
 def _running_sums(flow: Flow, kept: set[int]) -> Iterator[Case]:
@@ -132,19 +145,33 @@ def _sum_case(flow: Flow, source: SourceLine | None, links: list[int]) -> Case:
     calls = len(flow.behind([total], len(flow.events)).calls)
     mine = {out for row in links[:-1] for out in flow.outputs(row)}
     others = [t for t in flow.inputs(links[-1]) if t not in mine and flow.spelling.has_name(t)]
-    term = flow.name(others[-1], function) if others else "loss"
+    term = flow.name(others[-1], function) if others else _scaled(flow, links[-1], mine, function)
     term = term if term.isidentifier() else "loss"
+    target, replaced = rebound(flow.spelling.text(source)), f"{added} {term}.item(), or {term}.detach()"
+    if target:
+        name, replaced = target, f"{term}.detach() in place of {term} in that line"
     return Case(
         kind="graph-growth",
         message=f"the graph behind {name} grows with every step: line{at(source)[3:]} adds a tensor with its history "
         f"({counted(calls, 'operation')} with all they saved after {counted(len(links), 'addition')}), and no backward "
         "frees it.",
-        remedy=f"{added} {term}.item(), or {term}.detach(); evaluate under torch.no_grad()",
+        remedy=f"{replaced}; evaluate under torch.no_grad()",
         source=source,
         op=flow.events[links[-1]].op,
         subjects=frozenset({total}),
         evidence={"additions": len(links), "operations": calls},
     )
+
+
+def _scaled(flow: Flow, row: int, mine: set[int], function: str | None) -> str:
+    """Return the name of what a sum adds, multiplied by something."""
+    for given in flow.inputs(row):
+        made = flow.last_producer(given, row)
+        factors = flow.inputs(made) if made is not None and mine.isdisjoint(flow.inputs(made)) else []
+        named = [flow.name(one, function) for one in factors if flow.spelling.has_name(one) and not flow.is_leaf(one)]
+        if named:
+            return named[0]
+    return ""
 
 
 def _kept_results(flow: Flow) -> Iterator[Case]:
@@ -174,7 +201,7 @@ def _kept_case(flow: Flow, made_at: SourceLine | None, tensors: list[int], steps
         source=source,
         op=flow.events[flow.made_in[tensors[-1]][-1]].op,
         subjects=frozenset(tensors),
-        evidence={"kept": len(tensors)},
+        evidence={"kept": len(tensors), "name": name},
     )
 
 

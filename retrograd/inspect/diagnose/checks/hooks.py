@@ -9,6 +9,7 @@ from ...snapshot import SourceLine
 from ..base import Case, Check, Kind, Stage
 from ..flow import Flow
 from ..phrases import OVERLAPPING
+from ..spelling import out_of_place
 from ..words import at, counted, times
 
 KINDS = {
@@ -113,11 +114,19 @@ def _mutating(flow: Flow) -> Iterator[Case]:
             kind="hook-mutates-grad",
             message=f"hook {hook} on {name} changes the gradient in place{at(source)}; the same buffer may go to other "
             "operations, whose gradients change with it.",
-            remedy="return a new gradient, such as: return grad * 0.5",
+            remedy=_returned(flow, source) if write is not None else "return a new gradient: return grad * 0.5",
             source=source,
             op=write.op if write is not None else "register_hook",
             evidence={"registered": list(began.source or ())},
         )
+
+
+def _returned(flow: Flow, source: SourceLine | None) -> str:
+    """Return the statement by which a hook hands on a new gradient where one of its lines changes the old one."""
+    changed = out_of_place(flow.spelling.text(source)).partition(" = ")
+    if not changed[2]:
+        return "work on a copy and return it: grad = grad.clone() first in the hook, return grad at its end"
+    return f"{changed[0]} = {changed[2]}, and return {changed[0]} at the end of the hook"
 
 
 def hook_that_failed(flow: Flow) -> Event | None:
@@ -153,14 +162,13 @@ def _refused(flow: Flow) -> Iterator[Case]:
 
 def _write_of(flow: Flow, row: int, hook: str) -> Event | None:
     """Return the write in place that a hook did just before it was noted as having run, or after."""
-    stem = hook.rpartition(".")[2]
+    codes = (hook.rpartition(".")[2], "__call__")
     for kind in ("inplace", "cut"):
         near = [
             at_row for at_row in flow.rows.get(kind, ()) if abs(at_row - row) < 50 and flow.target(at_row) is not None
         ]
         for at_row in sorted(near, key=lambda one: abs(one - row)):
-            source = flow.events[at_row].source
-            if source is not None and source.function == stem:
+            if any(line.function in codes for line in flow.lines(at_row)):
                 return flow.events[at_row]
     return None
 

@@ -111,8 +111,9 @@ def _case(flow: Flow, missing: list[int], stale: list[int], made: int, strangers
     """Return the case."""
     names = listed(flow.name(leaf) for leaf in missing)
     one = len(missing) == 1
-    source = _line_of(flow, missing) or flow.events[made].source
     optimizer = flow.events[made]
+    forgotten = not stale and not strangers & set(missing) and all(born(flow, leaf) < made for leaf in missing)
+    source = optimizer.source if forgotten else _line_of(flow, missing) or optimizer.source
     old = (
         f"; {counted(len(stale), 'tensor')} that it holds {'is' if len(stale) == 1 else 'are'} in no graph"
         if stale
@@ -122,9 +123,16 @@ def _case(flow: Flow, missing: list[int], stale: list[int], made: int, strangers
     why = "no module registers" if hidden else "it knows nothing of"
     message = (
         f"{names} {'gets a gradient' if one else 'get gradients'} but {'is' if one else 'are'} in no group of the "
-        f"optimizer made{at(optimizer.source)}: made{at(source)}, {why} {'it' if one else 'them'}{old}."
+        f"optimizer made{at(optimizer.source)}"
+    )
+    message += (
+        f", which was not given {'it' if one else 'them'}."
+        if forgotten
+        else f": made{at(source)}, {why} {'it' if one else 'them'}{old}."
     )
     remedy = "build the optimizer after the model has all its parameters, or optimizer.add_param_group(...)"
+    if forgotten:
+        remedy = "give it the parameters of the whole model: model.parameters()"
     if hidden:
         remedy = "use torch.nn.ModuleList or ModuleDict in place of a list or dict, torch.nn.Parameter for a tensor"
     return Case(

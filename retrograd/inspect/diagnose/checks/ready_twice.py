@@ -10,6 +10,7 @@ from ..base import Case, Check, Kind, Stage
 from ..flow import Flow
 from ..runs import Run
 from ..words import at, listed, times
+from .hooks import hook_that_failed
 
 KINDS = {"ddp-ready-twice": Kind("the gradient hook of one parameter fires twice", "error", Stage.STATEMENT)}
 REDUCED = "DistributedDataParallel"
@@ -26,6 +27,8 @@ def find(flow: Flow) -> Iterator[Case]:
                 twice.setdefault(pair, []).append(leaf)
     for (first, second), leaves in list(twice.items())[:1]:
         yield _case(flow, first, second, leaves)
+    if not twice:
+        yield from _refused(flow)
 
 
 CHECK = Check("accumulation", KINDS, find)
@@ -68,6 +71,37 @@ def _pair(flow: Flow, rows: list[int], same_forward: Callable[[Flow, Run, Run], 
     return None
 
 
+def _refused(flow: Flow) -> Iterator[Case]:
+    """Yield the case of a hook that raised when it ran for a parameter again before any optimizer had stepped.
+
+    A reducer of one's own does that, which takes the first gradient for the whole one.
+    """
+    began = hook_that_failed(flow)
+    heard = flow.of_kind("hook", action="ran")
+    ran = [(row, event.data.get("tensor")) for row, event in heard if event.op == "post-accumulate"]
+    leaf = ran[-1][1] if began is not None and ran else None
+    rows = [row for row, one in ran if one == leaf]
+    steps = [row for row, _ in flow.of_kind("optimizer", action="step")]
+    if leaf is None or began is None or len(rows) < 2 or any(rows[-2] < row < rows[-1] for row in steps):
+        return
+    first, second = _run(flow, rows[-2]), _run(flow, rows[-1])
+    if first is None or second is None or not second.error:
+        return
+    name, hook = flow.name(leaf), began.data.get("hook") or "the hook"
+    yield Case(
+        kind="ddp-ready-twice",
+        message=f"hook {hook} of {name}, registered{at(began.source)}, fires twice before the optimizer steps: after "
+        f"backward{at(first.source)} it runs again in backward{at(second.source)}, and refuses the second gradient; a "
+        "reducer takes the parameter for ready at the first.",
+        remedy="reduce after the last backward of a step only (as no_sync() does), or add the losses and call "
+        "backward once",
+        source=second.source,
+        op="backward",
+        subjects=frozenset({leaf}),
+        explains_error=True,
+    )
+
+
 def _run(flow: Flow, row: int) -> Run | None:
     """Return the innermost run during which a row happened."""
     number = flow.events[row].data.get("run")
@@ -98,11 +132,15 @@ def _case(flow: Flow, first: int, second: int, leaves: list[int]) -> Case:
     one, other = runs[first], runs[second]
     names = listed(flow.name(leaf) for leaf in leaves)
     block = _checkpoints(flow)
-    if (one.nested or other.nested) and block:
+    if (one is other or one.nested or other.nested) and block:
         source = block[-1].source
         function = block[-1].data.get("function") or "the block"
         why = f"{function} is checkpointed {times(len(block))}{at(source)} with reentrant runs of their own"
         remedy = "checkpoint(..., use_reentrant=False)"
+    elif one is other:
+        source = one.source
+        why = f"its gradient arrives in two parts during backward{at(source)}"
+        remedy = "use the parameter in one operation of the graph only, or static_graph=True"
     else:
         source = other.source
         why = f"backward runs for each of two losses of one forward pass,{at(one.source)} and{at(other.source)}"

@@ -128,7 +128,7 @@ class ForwardWriter:
              limits, sums, stack, more or None)
         )  # fmt: skip
         if call.rule.reason == "numpy":
-            self.shared.hands_out(call.result, call.frame)
+            self.shared.hands_out(call.result, call.inputs[0] if call.inputs else None, call.frame)
         if written:
             self._write_beside(call, site, written, kind, numbers)
 

@@ -42,11 +42,20 @@ class SharedMemory:
         elif len(self._kept) < MOST:
             self._note(number, tensor)
 
-    def hands_out(self, array: Any, frame: FrameType | None) -> None:
-        """The program got an array: as long as that lives, it may write through it."""
-        base = getattr(array, "base", None)
-        if isinstance(base, sys.modules["torch"].Tensor):
-            self.keeps(base, frame)
+    def hands_out(self, array: Any, given: Any, frame: FrameType | None) -> None:
+        """The program got a tensor's array: as long as that lives, it may write through it."""
+        alias = getattr(array, "base", None)
+        if isinstance(alias, sys.modules["torch"].Tensor):
+            original = self._original(given)
+            self.keeps(alias if original is None else original, frame)
+
+    def _original(self, given: Any) -> Any:
+        """Return the living tensor whose alias by ``detach()`` gave an array, if there is one: it outlives both."""
+        table = self._sink.tensors
+        number = table.known(given)
+        base = None if number is None else table[number].view_of
+        whole = None if base is None or len(self._kept) >= MOST else table.living(base)
+        return whole if whole is not None and whole.data_ptr() == given.data_ptr() else None
 
     def look(self, frame: FrameType | None) -> None:
         """A backward run begins: report what was changed since it was kept."""
