@@ -77,10 +77,8 @@ def _refused(flow: Flow) -> Iterator[Case]:
     A reducer of one's own does that, which takes the first gradient for the whole one.
     """
     began = hook_that_failed(flow)
-    heard = flow.of_kind("hook", action="ran")
-    ran = [(row, event.data.get("tensor")) for row, event in heard if event.op == "post-accumulate"]
-    leaf = ran[-1][1] if began is not None and ran else None
-    rows = [row for row, one in ran if one == leaf]
+    fired = _hooks_fired(flow) if began is not None else {}
+    leaf, rows = max(fired.items(), key=lambda one: one[1][-1:], default=(None, []))
     steps = [row for row, _ in flow.of_kind("optimizer", action="step")]
     if leaf is None or began is None or len(rows) < 2 or any(rows[-2] < row < rows[-1] for row in steps):
         return
