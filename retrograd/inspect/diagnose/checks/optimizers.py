@@ -112,7 +112,7 @@ def _case(flow: Flow, missing: list[int], stale: list[int], made: int, strangers
     names = listed(flow.name(leaf) for leaf in missing)
     one = len(missing) == 1
     optimizer = flow.events[made]
-    forgotten = not stale and not strangers & set(missing) and all(born(flow, leaf) < made for leaf in missing)
+    forgotten = not stale and not strangers & set(missing) and all(creation_row(flow, leaf) < made for leaf in missing)
     source = optimizer.source if forgotten else _line_of(flow, missing) or optimizer.source
     old = (
         f"; {counted(len(stale), 'tensor')} that it holds {'is' if len(stale) == 1 else 'are'} in no graph"
