@@ -1,4 +1,4 @@
-"""Programs whose lines end in a comment that names them: which of them did a snapshot record for its nodes?"""
+"""Lines of programs, found by the comment that they end in or by words of theirs."""
 
 from __future__ import annotations
 
@@ -14,3 +14,9 @@ def marks_of(snapshot: GraphSnapshot) -> dict[str, str]:
         for op, source in zip(snapshot.op, snapshot.source, strict=True)
         if source is not None
     }
+
+
+def line_of(words: str, program: str) -> int:
+    """The number of the one line of a program that holds these words."""
+    (found,) = (number for number, line in enumerate(program.splitlines(), 1) if words in line)
+    return found

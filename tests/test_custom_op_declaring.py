@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 from both_engines import assert_agree, outcome
+from fake_calls import on_fakes
 
 import retrograd
 import retrograd.library
@@ -465,14 +466,6 @@ def test_tagged_declarations_c37(kind: str) -> None:
         declare(t, "rg_c37e::f", make, mutates_args=writes, tags=getattr(t.Tag, tag))
 
     assert assert_agree(program, phrase=phrase).error == "ValueError"
-
-
-def on_fakes(op: Any, *args: Any) -> Any:
-    """Call one of our operators on stand-ins without data."""
-    from retrograd.engine.custom_op.fake_mode import fake_like, fake_mode
-
-    with fake_mode():
-        return op(*(fake_like(a) if hasattr(a, "requires_grad") else a for a in args))
 
 
 def test_fake_kernels_c38() -> None:

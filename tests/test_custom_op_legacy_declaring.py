@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from both_engines import assert_agree, outcome
+from fake_calls import on_fakes
 
 import retrograd
 
@@ -250,14 +251,6 @@ def test_factory_kernel_c06() -> None:
 
     assert assert_agree(program).value == [[0.0] * 3] * 2
     assert assert_agree(twice, phrase="already has a factory impl").error == "RuntimeError"
-
-
-def on_fakes(op: Any, *args: Any) -> Any:
-    """Call one of our operators on stand-ins without data."""
-    from retrograd.engine.custom_op.fake_mode import fake_like, fake_mode
-
-    with fake_mode():
-        return op(*(fake_like(a) if hasattr(a, "requires_grad") else a for a in args))
 
 
 def test_abstract_kernel_c07() -> None:

@@ -10,6 +10,7 @@ import time
 from pathlib import Path
 
 import pytest
+from marked_lines import line_of
 
 from retrograd.inspect.compare import compare
 from retrograd.inspect.lineup.lineup import Lineup
@@ -94,12 +95,6 @@ def launch(place: Path, ranks: int, mode: str, *ways: str) -> subprocess.Popen[s
         )
 
 
-def line_of(words: str) -> int:
-    """The line of the program that holds these words."""
-    (found,) = (number for number, line in enumerate(PROGRAM.splitlines(), 1) if words in line)
-    return found
-
-
 def finish(job: subprocess.Popen[str], seconds: float = 120.0) -> int:
     """Wait for a job and leave none of its processes behind."""
     try:
@@ -144,7 +139,7 @@ def test_a_branch_on_one_of_two_ranks(tmp_path: Path) -> None:
     assert (found.ranks, found.divergence.step, found.divergence.groups) == (True, 1, [[0], [1]])
     assert one.there is not None
     assert one.there.source is not None
-    assert (one.there.op, one.there.source.line) == ("ExpBackward0", line_of(".exp()"))
+    assert (one.there.op, one.there.source.line) == ("ExpBackward0", line_of(".exp()", PROGRAM))
     assert {(gap.name, gap.expected) for gap in found.norms} == {(name, True) for name in NAMES}
     assert [(one.step, one.reduced) for one in wrong.norms if not one.expected] == [(1, True)]
     assert not (tmp_path / "run.json").exists()
@@ -168,11 +163,11 @@ def test_a_hang_of_four_ranks(tmp_path: Path) -> None:
 
     assert "ends traced [-15, -15, -15, -15]" in (tmp_path / "out.txt").read_text()
     assert [one.state for one in found.endings] == ["in backward"] * 3 + ["error"]
-    waiting = f"train.py:{line_of('loss.backward()')}"
+    waiting = f"train.py:{line_of('loss.backward()', PROGRAM)}"
     assert all(one.last is not None and one.next is None for one in found.endings[:3]), "only the reducer has not ended"
     assert all("SIGTERM at" in one.message and one.message.endswith(waiting) for one in found.endings[:3])
     assert found.endings[3].last is not None
     assert found.endings[3].last.source is not None
-    assert found.endings[3].last.source.line in (line_of("while True"), line_of("time.sleep"))
+    assert found.endings[3].last.source.line in (line_of("while True", PROGRAM), line_of("time.sleep", PROGRAM))
     assert found.divergence is not None
     assert (found.divergence.step, found.divergence.groups) == (2, [[0, 1, 2], [3]])

@@ -14,6 +14,7 @@ import time
 from pathlib import Path
 
 import pytest
+from marked_lines import line_of
 
 from retrograd.inspect.compare import compare
 from retrograd.inspect.lineup.lineup import Lineup
@@ -94,12 +95,6 @@ def lineup(place: Path) -> Lineup:
     return found
 
 
-def line_of(words: str) -> int:
-    """The line of the program that holds these words."""
-    (found,) = (number for number, line in enumerate(PROGRAM.splitlines(), 1) if words in line)
-    return found
-
-
 def test_equal_ranks(tmp_path: Path) -> None:
     """Ranks with other data that do the same do not differ; after the all-reduce their norms are the same."""
     job = start(tmp_path, "equal")
@@ -134,8 +129,8 @@ def test_one_rank_takes_another_way(mode: str, what: str, ranks: int, tmp_path: 
 
     assert (found.divergence.step, found.divergence.groups, one.what) == (1, [others, [1]], what)
     assert found.step == (1 if ranks == 2 else None)  # two graphs side by side make a picture, four do not
-    product = ("MmBackward0", line_of("rg.tanh"))
-    branch = [("TanhBackward0", line_of("rg.tanh")), ("ExpBackward0", line_of("rg.exp"))]
+    product = ("MmBackward0", line_of("rg.tanh", PROGRAM))
+    branch = [("TanhBackward0", line_of("rg.tanh", PROGRAM)), ("ExpBackward0", line_of("rg.exp", PROGRAM))]
     assert places == (branch if mode == "branch" else [product, product])
     wrong = [(gap.name, gap.step, gap.reduced) for gap in found.norms if not gap.expected]
     assert wrong == ([] if mode == "branch" else [("v", 0, True)])
@@ -148,7 +143,7 @@ def test_an_infinity_on_one_rank(tmp_path: Path) -> None:
 
     assert (odd.run, odd.place.step, odd.phase, odd.place.op) == (1, 1, "forward", "div")
     assert odd.place.source is not None
-    assert odd.place.source.line == line_of("x / 0.0")
+    assert odd.place.source.line == line_of("x / 0.0", PROGRAM)
 
 
 def test_a_rank_that_raises(tmp_path: Path) -> None:
@@ -162,7 +157,7 @@ def test_a_rank_that_raises(tmp_path: Path) -> None:
     assert endings[1].message == "ValueError: bad batch"
     assert endings[1].last is not None
     assert endings[1].last.source is not None
-    assert endings[1].last.source.line == line_of("raise ValueError")
+    assert endings[1].last.source.line == line_of("raise ValueError", PROGRAM)
 
 
 @pytest.mark.parametrize("kill", [False, True], ids=["terminated", "one-killed"])
@@ -182,7 +177,7 @@ def test_a_rank_that_is_stuck(kill: bool, tmp_path: Path) -> None:
 
     assert found
     assert (waiting.state, waiting.steps, waiting.next) == ("in backward", 2, None)
-    assert f"SIGTERM at {tmp_path / 'train.py'}:{line_of('.backward()')}" in waiting.message
+    assert f"SIGTERM at {tmp_path / 'train.py'}:{line_of('.backward()', PROGRAM)}" in waiting.message
     if kill:
         assert (found.missing, len(found.runs)) == ([1], 1)
         assert any("no recording of rank 1" in words for words, _ in lineup_lines(found))
