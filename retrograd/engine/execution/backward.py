@@ -13,6 +13,7 @@ from ..aliasing.views import gradient_edge, requires_grad
 from ..graph.logging_ import attach_if_wanted, is_wanted
 from ..nodes.edges import GradientEdge, edge_of
 from ..nodes.node import GraphNode
+from ..switches.transforming import refuse_backward_in_transform
 from ..tensors.base import TensorBase, wrap
 from ..warning import warn, warn_once
 from .batched import batched_grad
@@ -60,6 +61,7 @@ def backward(
 
 def _backward(tensors: Any, grad_tensors: Any, keep: bool, create_graph: bool, inputs: Any) -> None:
     """The run of ``backward``: by the shortest way for one plain scalar, else with all arguments checked."""
+    refuse_backward_in_transform()
     plain = grad_tensors is None and inputs is None and not create_graph and isinstance(tensors, TensorBase)
     if plain and not is_wanted() and sweep_loss(tensors, keep):
         return

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any, TypeAlias
 
 from ..execution.backward import grad
+from ..switches.transforming import refuse_method_in_transform
 from ..table.registry import F
 from ..tensors.tensor import Tensor
 
@@ -64,11 +65,15 @@ def fresh(tensors: Tensors, *, create_graph: bool, require_grad: bool) -> Tensor
     outside, count as constants.
     """
     return tuple(
-        tensor.view_as(tensor)
-        if create_graph and tensor.requires_grad
-        else tensor.detach().requires_grad_(require_grad)
+        tensor.view_as(tensor) if create_graph and tensor.requires_grad else _as_leaf(tensor, require_grad)
         for tensor in tensors
     )
+
+
+def _as_leaf(tensor: Tensor, require_grad: bool) -> Tensor:
+    refuse_method_in_transform("requires_grad_", " (or perhaps using torch.autograd.functional.* APIs)")
+    leaf: Tensor = tensor.detach().requires_grad_(require_grad)
+    return leaf
 
 
 def finish(tensors: Tensors, create_graph: bool) -> Tensors:

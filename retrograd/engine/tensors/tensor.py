@@ -13,6 +13,7 @@ from ..nodes.hooks import Hook, RemovableHandle, register
 from ..nodes.node import Port, edge_parts
 from ..overriding import dispatch_classes, overrides, subclasses, wrappers
 from ..switches.state import STATE
+from ..switches.transforming import refuse_method_in_transform
 from ..warning import warn
 from . import convert, copying, detaching
 from .base import (
@@ -202,6 +203,7 @@ class Tensor(TensorBase):
 
     def retain_grad(self) -> None:
         """Keep the gradient of this non-leaf in ``.grad``; ``RuntimeError`` without requires_grad."""
+        refuse_method_in_transform("retain_grad")
         if not self.requires_grad:
             raise RuntimeError("can't retain_grad on Tensor that has requires_grad=False")
         meta = self.need_meta()

@@ -7,80 +7,27 @@ from collections.abc import Callable
 from typing import Any
 
 from ..execution.backward import grad as gradients_of
-from ..pytree import tree_flatten, tree_map, tree_unflatten
-from ..switches.modes import enable_grad
+from ..pytree import tree_flatten, tree_unflatten
 from ..table.registry import F
 from ..tensors.tensor import Tensor
-from .function_rules import transforming
+from .level import Level, new_leaf, ordinary, recording
 
 ArgNums = int | tuple[int, ...]
-_WHO = "grad_and_value(f)(*args)"
-
-
-class _Level:
-    """Tensors that a derivative is taken with respect to, apart from where else they are used.
-
-    An argument that requires grad goes in as an alias, so that the result can be differentiated further; any other
-    one as a leaf of its own.
-    """
-
-    def __init__(self, values: Any) -> None:
-        leaves, self.spec = tree_flatten(values)
-        for leaf in leaves:
-            if not isinstance(leaf, Tensor):
-                raise ValueError(f"expected tensors to differentiate with respect to, but got {type(leaf).__name__}")
-        with enable_grad():
-            self.inputs = [F.alias(t) if t.requires_grad else t.detach().requires_grad_() for t in leaves]
-        self.own = {id(t) for t, given in zip(self.inputs, leaves, strict=True) if not given.requires_grad}
-
-    def values(self) -> Any:
-        """What the function is called with."""
-        return tree_unflatten(self.inputs, self.spec)
-
-    def gradients(self, outputs: list[Any], cotangents: list[Any]) -> Any:
-        """Vector-Jacobian product, zeros where nothing depends on an input."""
-        chosen = [(o, c) for o, c in zip(outputs, cotangents, strict=True) if o.requires_grad]
-        if not chosen:
-            return tree_unflatten([t.new_zeros(t.shape) for t in self.inputs], self.spec)
-        found = gradients_of(
-            [o for o, _ in chosen], self.inputs, [c for _, c in chosen], create_graph=True, allow_unused=True
-        )
-        made = [t.new_zeros(t.shape) if g is None else self.left(g) for g, t in zip(found, self.inputs, strict=True)]
-        return tree_unflatten(made, self.spec)
-
-    def left(self, t: Any) -> Any:
-        """A result as seen from outside: without history if only this level's own leaves are in it."""
-        return t.detach() if t.requires_grad and not _reaches_others(t, self.own) else t
-
-
-def _reaches_others(t: Any, own: set[int]) -> bool:
-    """Whether the graph of ``t`` ends at a leaf that is not among ``own``."""
-    if t.grad_fn is None:
-        return id(t) not in own
-    stack, seen = [t.grad_fn], {t.grad_fn}
-    while stack:
-        node = stack.pop()
-        if hasattr(node, "variable") and id(node.variable) not in own:
-            return True
-        for following, _ in node.next_functions:
-            if following is not None and following not in seen:
-                seen.add(following)
-                stack.append(following)
-    return False
+_WHO, _VJP, _JVP = "grad_and_value(f)(*args)", "vjp(f, *primals)", "jvp(f, primals, tangents)"
 
 
 def _chosen(args: tuple[Any, ...], argnums: ArgNums) -> Any:
     """The arguments that ``argnums`` names: one, or a tuple; ``RuntimeError`` where it names none, or one twice."""
     numbers = (argnums,) if isinstance(argnums, int) else argnums
     if not isinstance(numbers, tuple) or not all(isinstance(n, int) for n in numbers):
-        raise RuntimeError(f"argnums should be int or Tuple[int, ...]. Got type: {type(argnums)}")
+        raise RuntimeError(f"argnums must be int or Tuple[int, ...], got: {type(argnums)}")
     if not numbers:
         raise RuntimeError("argnums must be non-empty")
     for n in numbers:
         if not -len(args) <= n < len(args):
             raise RuntimeError(f"Got argnum={n}, but only {len(args)} positional inputs")
     if len({n % len(args) for n in numbers}) != len(numbers):
-        raise RuntimeError(f"argnums elements must be unique. argnums={numbers}")
+        raise RuntimeError(f"argnums elements must be unique, got {numbers}")
     picked = tuple(args[n] for n in numbers)
     return picked[0] if isinstance(argnums, int) else picked
 
@@ -98,10 +45,19 @@ def _with_aux(result: Any, has_aux: bool, name: str) -> tuple[Any, Any]:
     if not has_aux:
         return result, None
     if not (isinstance(result, tuple) and len(result) == 2):
-        raise RuntimeError(
-            f"{name}(f)(*args): output of function f should be a tuple: (output, aux) if has_aux is True"
-        )
+        raise RuntimeError(f"{name}: output of function f should be a tuple: (output, aux) if has_aux is True")
     return result
+
+
+def _tensors_only(output: Any, name: str) -> tuple[list[Any], Any]:
+    """The outputs in a row and how they are nested; ``RuntimeError`` unless they are all tensors."""
+    leaves, spec = tree_flatten(output)
+    for leaf in leaves:
+        if not isinstance(leaf, Tensor):
+            raise RuntimeError(
+                f"{name}: expected f(*primals) to return only tensors, got unsupported type {type(leaf)}"
+            )
+    return leaves, spec
 
 
 def grad_and_value(func: Callable[..., Any], argnums: ArgNums = 0, has_aux: bool = False) -> Callable[..., Any]:
@@ -113,26 +69,25 @@ def grad_and_value(func: Callable[..., Any], argnums: ArgNums = 0, has_aux: bool
 
     @functools.wraps(func)
     def derived(*args: Any, **kwargs: Any) -> Any:
-        level = _Level(_chosen(args, argnums))
-        with enable_grad(), transforming("grad"):
-            output, aux = _with_aux(
-                func(*_replaced(args, argnums, level.values()), **kwargs), has_aux, "grad_and_value"
-            )
+        level = Level(_chosen(args, argnums))
+        with recording("grad"):
+            output, aux = _with_aux(func(*_replaced(args, argnums, level.values()), **kwargs), has_aux, _WHO)
             if not isinstance(output, Tensor):
                 raise RuntimeError(f"{_WHO}: Expected f(*args) to return a Tensor, got {type(output)}")
             if output.ndim:
                 raise RuntimeError(
                     f"{_WHO}: Expected f(*args) to return a scalar Tensor, got tensor with {output.ndim} dims"
                 )
+            if output.is_complex():
+                raise RuntimeError(
+                    f"grad can be implicitly created only for real scalar outputs but got {output.dtype}. "
+                    "Differentiate its real part, or use vjp."
+                )
             found = level.gradients([output], [output.new_ones(())])
-        value = level.left(output)
-        return found, ((value, _seen_from_outside(aux, level)) if has_aux else value)
+            value = level.left(output)
+            return found, ((value, level.left_tree(aux)) if has_aux else value)
 
     return derived
-
-
-def _seen_from_outside(tree: Any, level: _Level) -> Any:
-    return tree_map(lambda t: level.left(t) if isinstance(t, Tensor) else t, tree)
 
 
 def grad(func: Callable[..., Any], argnums: ArgNums = 0, has_aux: bool = False) -> Callable[..., Any]:
@@ -149,10 +104,12 @@ def grad(func: Callable[..., Any], argnums: ArgNums = 0, has_aux: bool = False) 
 
 def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
     """``(output, vjp_fn)``: ``vjp_fn(*cotangents)`` gives vector-Jacobian products; ``has_aux``: the rest, too."""
-    level = _Level(primals)
-    with enable_grad(), transforming("vjp"):
-        output, aux = _with_aux(func(*level.values()), has_aux, "vjp")
-    leaves, spec = tree_flatten(output)
+    level = Level(primals)
+    with recording("vjp"):
+        output, aux = _with_aux(func(*level.values()), has_aux, _VJP)
+        leaves, spec = _tensors_only(output, _VJP)
+        result = level.left_tree(output)
+        rest = level.left_tree(aux) if has_aux else None
 
     def vjp_fn(*cotangents: Any, retain_graph: bool = True, create_graph: bool | None = None) -> Any:
         given = cotangents[0] if len(cotangents) == 1 else cotangents
@@ -162,29 +119,59 @@ def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
                 f"Expected pytree structure of cotangents to be the same as pytree structure of outputs to the "
                 f"function. cotangents: {given_spec}, primal output: {spec}"
             )
-        with enable_grad():
+        with recording("vjp"):
             return level.gradients(leaves, flat)
 
-    result = _seen_from_outside(output, level)
-    return (result, vjp_fn, _seen_from_outside(aux, level)) if has_aux else (result, vjp_fn)
+    return (result, vjp_fn, rest) if has_aux else (result, vjp_fn)
 
 
 def jvp(func: Callable[..., Any], primals: Any, tangents: Any, *, strict: bool = False, has_aux: bool = False) -> Any:
     """``(output, tangent of the output)``, by differentiating the vector-Jacobian product once more."""
-    if not isinstance(primals, tuple) or not isinstance(tangents, tuple) or len(primals) != len(tangents):
-        raise RuntimeError("jvp(f, primals, tangents): Expected primals and tangents to be tuples of the same length")
-    level = _Level(primals)
-    with enable_grad(), transforming("jvp"):
-        output, aux = _with_aux(func(*level.values()), has_aux, "jvp")
-        leaves, spec = tree_flatten(output)
-        pushed = tree_unflatten(_pushed(level, leaves, tree_flatten(tangents)[0]), spec)
-    results = (_seen_from_outside(output, level), pushed)
-    return (*results, _seen_from_outside(aux, level)) if has_aux else results
+    given = _checked_directions(primals, tangents)
+    level = Level(primals)
+    with recording("jvp"):
+        output, aux = _with_aux(func(*level.values()), has_aux, _JVP)
+        leaves, spec = _tensors_only(output, _JVP)
+        pushed = tree_unflatten(_pushed(level, leaves, given), spec)
+        results = (level.left_tree(output), pushed)
+        return (*results, level.left_tree(aux)) if has_aux else results
 
 
-def _pushed(level: _Level, outputs: list[Any], tangents: list[Any]) -> list[Any]:
+def _checked_directions(primals: Any, tangents: Any) -> list[Any]:
+    """The tangents in a row; ``RuntimeError`` unless both are tuples of tensors, alike in structure and shapes."""
+    leaves, spec = _directions(primals, "primals")
+    found, found_spec = _directions(tangents, "tangents")
+    if spec != found_spec:
+        raise RuntimeError(
+            f"{_JVP}: Expected primals and tangents to have the same python structure. For example, if primals is a "
+            f"tuple of 3 tensors, tangents also must be. Got primals with structure {spec} and tangents with structure "
+            f"{found_spec}"
+        )
+    for primal, tangent in zip(leaves, found, strict=True):
+        if primal.shape != tangent.shape:
+            raise RuntimeError(
+                "Trying to set a forward gradient that has a different size than that of the original Tensor, this is "
+                f"not supported. Tensor is of size {list(primal.shape)} while the given forward gradient is of size "
+                f"{list(tangent.shape)}."
+            )
+    return found
+
+
+def _directions(values: Any, name: str) -> tuple[list[Any], Any]:
+    if not isinstance(values, tuple):
+        raise RuntimeError(f"{_JVP}: Expected {name} to be a tuple. E.g. it should be valid to call f(*primals).")
+    leaves, spec = tree_flatten(values)
+    if not leaves:
+        raise RuntimeError(f"{_JVP}: Expected {name} to contain at least one Tensor.")
+    for leaf in leaves:
+        if not isinstance(leaf, Tensor):
+            raise RuntimeError(f"{_JVP}: Expected {name} to only contain Tensors, got {type(leaf)}")
+    return leaves, spec
+
+
+def _pushed(level: Level, outputs: list[Any], tangents: list[Any]) -> list[Any]:
     """The tangents of ``outputs`` for tangents of the level's inputs."""
-    dummies = [o.new_zeros(o.shape).requires_grad_() for o in outputs]
+    dummies = [new_leaf(o.new_zeros(o.shape)) for o in outputs]
     reached = [(o, d) for o, d in zip(outputs, dummies, strict=True) if o.requires_grad]
     if not reached:
         return [o.new_zeros(o.shape) for o in outputs]
@@ -194,10 +181,10 @@ def _pushed(level: _Level, outputs: list[Any], tangents: list[Any]) -> list[Any]
     linear = [(g, t) for g, t in zip(back, tangents, strict=True) if g is not None and g.requires_grad]
     if not linear:
         return [o.new_zeros(o.shape) for o in outputs]
-    found = gradients_of([g for g, _ in linear], dummies, [t for _, t in linear], create_graph=True, allow_unused=True)
-    own = _Level.__new__(_Level)
-    own.own = level.own | {id(d) for d in dummies}
-    return [o.new_zeros(o.shape) if t is None else own.left(t) for t, o in zip(found, outputs, strict=True)]
+    found = gradients_of(
+        [g for g, _ in linear], dummies, [ordinary(t) for _, t in linear], create_graph=True, allow_unused=True
+    )
+    return [o.new_zeros(o.shape) if t is None else level.left(t, dummies) for t, o in zip(found, outputs, strict=True)]
 
 
 def jacrev(
@@ -209,19 +196,22 @@ def jacrev(
     Nested like the outputs, and inside like the arguments ``argnums``.
     """
 
+    if chunk_size is not None and chunk_size <= 0:
+        raise ValueError("jacrev: `chunk_size` should be greater than 0.")
+
     @functools.wraps(func)
     def derived(*args: Any, **kwargs: Any) -> Any:
-        level = _Level(_chosen(args, argnums))
-        with enable_grad():
-            output, aux = _with_aux(func(*_replaced(args, argnums, level.values()), **kwargs), has_aux, "jacrev")
-            leaves, spec = tree_flatten(output)
+        level = Level(_chosen(args, argnums))
+        with recording("jacrev"):
+            output, aux = _with_aux(func(*_replaced(args, argnums, level.values()), **kwargs), has_aux, _VJP)
+            leaves, spec = _tensors_only(output, _VJP)
             found = tree_unflatten([_jacobian(level, leaf) for leaf in leaves], spec)
-        return (found, _seen_from_outside(aux, level)) if has_aux else found
+            return (found, level.left_tree(aux)) if has_aux else found
 
     return derived
 
 
-def _jacobian(level: _Level, output: Any) -> Any:
+def _jacobian(level: Level, output: Any) -> Any:
     """The rows of one output's Jacobian, nested as the level's inputs."""
     rows = []
     for i in range(output.numel()):
@@ -243,19 +233,19 @@ def jacfwd(
 
     @functools.wraps(func)
     def derived(*args: Any, **kwargs: Any) -> Any:
-        level = _Level(_chosen(args, argnums))
-        with enable_grad():
-            output, aux = _with_aux(func(*_replaced(args, argnums, level.values()), **kwargs), has_aux, "jacfwd")
-            leaves, spec = tree_flatten(output)
+        level = Level(_chosen(args, argnums))
+        with recording("jacfwd"):
+            output, aux = _with_aux(func(*_replaced(args, argnums, level.values()), **kwargs), has_aux, _JVP)
+            leaves, spec = _tensors_only(output, _JVP)
             blocks = [_columns(level, leaves, place) for place in range(len(level.inputs))]
             nested = [tree_unflatten([block[i] for block in blocks], level.spec) for i in range(len(leaves))]
             found = tree_unflatten(nested, spec)
-        return (found, _seen_from_outside(aux, level)) if has_aux else found
+            return (found, level.left_tree(aux)) if has_aux else found
 
     return derived
 
 
-def _columns(level: _Level, outputs: list[Any], place: int) -> list[Any]:
+def _columns(level: Level, outputs: list[Any], place: int) -> list[Any]:
     """For each output its derivatives by the numbers of one input, those in the last dimensions."""
     source = level.inputs[place]
     pushed = []
@@ -275,13 +265,24 @@ def hessian(func: Callable[..., Any], argnums: ArgNums = 0) -> Callable[..., Any
 
 def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..., Any]]:
     """``(output, jvp_fn)`` at ``primals``; ``jvp_fn(*tangents)`` uses the graph that was recorded once."""
-    level = _Level(primals)
-    with enable_grad():
+    level = Level(primals)
+    with recording("linearize"):
         output = func(*level.values())
-    leaves, spec = tree_flatten(output)
+        leaves, spec = tree_flatten(output)
+        result = level.left_tree(output)
+    points = tree_flatten(primals)[0]
 
     def jvp_fn(*tangents: Any) -> Any:
-        with enable_grad():
-            return tree_unflatten(_pushed(level, leaves, tree_flatten(tangents)[0]), spec)
+        given = tree_flatten(tangents)[0]
+        for i, (primal, tangent) in enumerate(zip(points, given, strict=False)):
+            for fact in ("shape", "dtype"):
+                wanted, found = getattr(primal, fact), getattr(tangent, fact)
+                if wanted != found:
+                    raise RuntimeError(
+                        f"tangent:{i} with {fact} {found} in flattened pytree doesn't match the {fact} {wanted} of the "
+                        "corresponding primal."
+                    )
+        with recording("linearize"):
+            return tree_unflatten(_pushed(level, leaves, given), spec)
 
-    return _seen_from_outside(output, level), jvp_fn
+    return result, jvp_fn

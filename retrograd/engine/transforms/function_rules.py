@@ -41,9 +41,10 @@ def by_rule(owner: Any, info: VmapInfo, in_dims: tuple[Any, ...], args: tuple[An
     """The results of ``owner.vmap``, with their batch dimension where ``out_dims`` wants it."""
     returned = owner.vmap(info, in_dims, *args)
     if not isinstance(returned, tuple) or len(returned) != 2:
+        found = f"{len(returned)} returns" if isinstance(returned, tuple) else f"a {type(returned)}"
         raise RuntimeError(
-            f"{owner.__name__}.vmap must return (outputs, out_dims), but got {type(returned).__name__}"
-            + (f" of {len(returned)}" if isinstance(returned, tuple) else "")
+            "Expected the vmap staticmethod to have two returns, an output and out_dims with pytree structure "
+            f"compatible with the output. Got {found} instead from {owner.__name__}.vmap."
         )
     outputs, dims = returned
     if not isinstance(outputs, tuple):
@@ -53,9 +54,17 @@ def by_rule(owner: Any, info: VmapInfo, in_dims: tuple[Any, ...], args: tuple[An
     return tuple([_moved(*entry, info.batch_size) for entry in zip(outputs, each, wanted, strict=True)])
 
 
-def _moved(output: Any, dim: int | None, wanted: int, size: int) -> Any:
+def _moved(output: Any, dim: Any, wanted: int, size: int) -> Any:
     if not isinstance(output, Tensor):
-        return output
+        raise ValueError(
+            f"vmap(apply, ...): `apply` must only return Tensors, got type {type(output)}. Did you mean to set "
+            "out_dims= to None for output?"
+        )
+    if dim is not None and not isinstance(dim, int):
+        raise RuntimeError(
+            "The autograd.Function's vmap staticmethod returned an incompatible (output, out_dims) tuple. Expected "
+            f"out_dims={dim} to be compatible with the structure of `output`: one number, or None, for each tensor."
+        )
     if dim is None:
         output, dim = F.expand(F.unsqueeze(output, 0), (size, *output.shape)), 0
     return output.movedim(dim, wanted)

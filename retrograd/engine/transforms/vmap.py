@@ -6,6 +6,8 @@ import functools
 from collections.abc import Callable, Iterator
 from typing import Any
 
+import numpy as np
+
 from ..pytree import TreeSpec, tree_flatten, tree_unflatten
 from ..random import get_rng_state, set_rng_state
 from ..table.registry import F
@@ -177,7 +179,7 @@ def _stacked(name: str, results: list[Any], out_dims: Any) -> Any:
 
 def _joined(name: str, column: tuple[Any, ...], dim: Any) -> Any:
     if dim is None:
-        return column[0]
+        return _common(name, column)
     for value in column:
         if not isinstance(value, Tensor):
             raise ValueError(
@@ -185,5 +187,22 @@ def _joined(name: str, column: tuple[Any, ...], dim: Any) -> Any:
                 "out_dims= to None for output?"
             )
     if not isinstance(dim, int):
-        raise ValueError(f"vmap({name}, ..., out_dims={dim}): out_dims must be an int, None or a nest of those")
+        raise ValueError(
+            f"vmap({name}, ..., out_dims={dim}): `out_dims` must be an int, None or a python collection of ints "
+            "representing where in the outputs the vmapped dimension should appear."
+        )
     return F.stack(list(column), dim)
+
+
+def _common(name: str, column: tuple[Any, ...]) -> Any:
+    """What all entries returned; ``ValueError`` for tensors that depend on the entry."""
+    first = column[0]
+    if isinstance(first, Tensor) and any(
+        value is not first and not np.array_equal(value._array, first._array, equal_nan=value._array.dtype.kind in "fc")
+        for value in column
+    ):
+        raise ValueError(
+            f"vmap({name}, ...): `{name}` can not return a BatchedTensor when out_dim is None: what it returned is not "
+            "the same for all entries."
+        )
+    return first

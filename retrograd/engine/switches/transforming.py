@@ -1,0 +1,24 @@
+"""What programs may not do beneath a function transform (``torch.func``), which sees to derivatives itself."""
+
+from __future__ import annotations
+
+from .state import STATE
+
+
+def refuse_method_in_transform(name: str, also: str = "") -> None:
+    """``RuntimeError`` for a method of tensors that is called beneath a transform."""
+    if STATE.transforms:
+        raise RuntimeError(
+            f"You are attempting to call Tensor.{name}(){also} inside of a function being transformed by a functorch "
+            "transform. This is unsupported, please attempt to use the functorch transforms (e.g. grad, vjp, jacrev, "
+            f"jacfwd, hessian) or call {name}() outside of a function being transformed instead."
+        )
+
+
+def refuse_backward_in_transform() -> None:
+    """``RuntimeError`` for a backward that is called beneath a transform."""
+    if STATE.transforms:
+        raise RuntimeError(
+            "backward() called inside a functorch transform. This is not supported, please use functorch.grad or "
+            "functorch.vjp instead or call backward() outside of functorch transforms."
+        )

@@ -1,0 +1,106 @@
+"""What a derivative of ``torch.func`` is taken with respect to, kept apart from where else those tensors are used."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from ..execution.backward import grad as gradients_of
+from ..forward_mode.forward_ad import make_dual, tangent_of
+from ..pytree import tree_flatten, tree_map, tree_unflatten
+from ..switches.modes import enable_grad, inference_mode
+from ..table.registry import F
+from ..tensors.base import is_inference
+from ..tensors.tensor import Tensor
+from .function_rules import transforming
+
+
+@contextmanager
+def recording(kind: str) -> Iterator[None]:
+    """Beneath a transform of this kind operations are recorded, whatever mode its caller is in."""
+    with inference_mode(False), enable_grad(), transforming(kind):
+        yield
+
+
+def new_leaf(t: Any) -> Any:
+    """``t`` as a leaf that requires grad, also where programs may not ask for one."""
+    t._set_requires_grad(True)
+    return t
+
+
+def ordinary(t: Any) -> Any:
+    """``t``, or a copy that may be saved for backward if it was made in inference mode."""
+    return t.clone() if is_inference(t) else t
+
+
+class Level:
+    """Tensors that a derivative is taken with respect to.
+
+    An argument that requires grad goes in as an alias, so that the result can be differentiated further; any other
+    one as a leaf of its own.  Tangents go in as well, and come out with the results.
+    """
+
+    def __init__(self, values: Any) -> None:
+        leaves, self.spec = tree_flatten(values)
+        for leaf in leaves:
+            if not isinstance(leaf, Tensor):
+                raise ValueError(f"Thing passed to transform API must be Tensor, got {type(leaf)}")
+        self._own: list[Any] = []
+        with inference_mode(False), enable_grad():
+            self.inputs = [F.alias(t) if t.requires_grad else self._entered(t) for t in leaves]
+
+    def _entered(self, t: Any) -> Any:
+        leaf = new_leaf(ordinary(t).detach())
+        self._own.append(leaf)
+        tangent = tangent_of(t)
+        return leaf if tangent is None else make_dual(leaf, tangent)
+
+    def values(self) -> Any:
+        """What the function is called with."""
+        return tree_unflatten(self.inputs, self.spec)
+
+    def gradients(self, outputs: list[Any], cotangents: list[Any]) -> Any:
+        """Vector-Jacobian product, zeros where nothing depends on an input."""
+        chosen = [(o, c) for o, c in zip(outputs, cotangents, strict=True) if o.requires_grad]
+        if not chosen:
+            return tree_unflatten([t.new_zeros(t.shape) for t in self.inputs], self.spec)
+        found = gradients_of(
+            [o for o, _ in chosen], self.inputs, [ordinary(c) for _, c in chosen], create_graph=True, allow_unused=True
+        )
+        made = [t.new_zeros(t.shape) if g is None else self.left(g) for g, t in zip(found, self.inputs, strict=True)]
+        return tree_unflatten(made, self.spec)
+
+    def left(self, t: Any, others: Sequence[Any] = ()) -> Any:
+        """A result as seen from outside: without history if only this level's own leaves and ``others`` are in it."""
+        if not t.requires_grad or _reaches_more_than({id(leaf) for leaf in (*self._own, *others)}, t):
+            return t
+        tangent = tangent_of(t)
+        made = t.detach()
+        return made if tangent is None else make_dual(made, self.left(tangent, others))
+
+    def left_tree(self, tree: Any) -> Any:
+        """All tensors of a result as seen from outside; ``RuntimeError`` where there is something else."""
+
+        def one(t: Any) -> Any:
+            if not isinstance(t, Tensor):
+                raise RuntimeError(f"Expected tensors, got unsupported type {type(t)}")
+            return self.left(t)
+
+        return tree_map(one, tree)
+
+
+def _reaches_more_than(own: set[int], t: Any) -> bool:
+    """Whether the graph of ``t`` ends at a leaf that is not among ``own``."""
+    if t.grad_fn is None:
+        return id(t) not in own
+    stack, seen = [t.grad_fn], {t.grad_fn}
+    while stack:
+        node = stack.pop()
+        if hasattr(node, "variable") and id(node.variable) not in own:
+            return True
+        for following, _ in node.next_functions:
+            if following is not None and following not in seen:
+                seen.add(following)
+                stack.append(following)
+    return False
