@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .flow import Behind, Flow
+from .flow import Flow, Reached
 
 PRODUCTS = frozenset({"mul", "matmul", "bmm", "dot", "einsum", "inner"})
 REGRESSIONS = frozenset({"mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss"})
@@ -33,7 +33,7 @@ def counts_by_size(flow: Flow, row: int) -> bool:
     return any(flow.has_node(call) and _even(flow, call, arranged) for call in arranged.calls)
 
 
-def _even(flow: Flow, call: int, arranged: Behind) -> bool:
+def _even(flow: Flow, call: int, arranged: Reached) -> bool:
     """Whether a call loses the sign: by what it does, or because it takes the difference twice."""
     taken = flow.events[call].data.get("inputs", ())
     twice = len(taken) > 1 and arranged.tensors.issuperset(taken)

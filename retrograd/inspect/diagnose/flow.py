@@ -33,14 +33,27 @@ class Flow(CallTable):
 
     # -- walks
 
-    def behind(self, roots: Iterable[int], before: int, *, gradients: bool = True) -> Behind:
+    def behind(self, roots: Iterable[int], before: int, *, gradients: bool = True) -> Reached:
         """Return everything that tensors depended on just before a row.
 
         With ``gradients`` only what a gradient can reach, otherwise every value, through cuts as well; calls that
         write into a leaf are not followed then, for they belong to another step.
         """
-        found = Behind()
-        todo = [(-before, tensor) for tensor in roots]
+        return self._back_from(roots, before, gradients=gradients)
+
+    def leading_to(self, goals: Iterable[int]) -> set[int]:
+        """Return every tensor from which ``path_to`` finds a way to one of these."""
+        return self._back_from(goals, len(self.events), gradients=False, by_calls_alone=True).tensors
+
+    def _back_from(
+        self, tensors: Iterable[int], before: int, *, gradients: bool, by_calls_alone: bool = False
+    ) -> Reached:
+        """Walk from tensors, as they were just before a row, to what they were made of.
+
+        ``by_calls_alone``: into leaves as well, and not from a view to its base, as ``path_to`` walks.
+        """
+        found = Reached()
+        todo = [(-before, tensor) for tensor in tensors]
         heapify(todo)
         storages: set[int] = set()
         while todo:  # latest first: a tensor is met at the latest time that counts, and what lies in memory once
@@ -48,11 +61,12 @@ class Flow(CallTable):
             if tensor in found.tensors:
                 continue
             found.tensors.add(tensor)
-            if not gradients and self.requires_grad(tensor) and self.is_leaf(tensor):
-                continue
-            base = self.tensors[tensor].view_of
-            if base is not None and not self.tensors[tensor].leaf and not self.made_in.get(tensor):
-                heappush(todo, (limit, base))  # a view that no recorded call made
+            if not by_calls_alone:
+                if not gradients and self.requires_grad(tensor) and self.is_leaf(tensor):
+                    continue
+                base = self.tensors[tensor].view_of
+                if base is not None and not self.tensors[tensor].leaf and not self.made_in.get(tensor):
+                    heappush(todo, (limit, base))  # a view that no recorded call made
             for row in self._fresh_producers(tensor, -limit, storages, gradients=gradients):
                 if row not in found.calls:
                     found.calls.add(row)
@@ -60,27 +74,7 @@ class Flow(CallTable):
                         heappush(todo, (-row, given))
         return found
 
-    def leading_to(self, goals: Iterable[int]) -> set[int]:
-        """Return every tensor from which ``path_to`` finds a way to one of these."""
-        found: set[int] = set()
-        calls: set[int] = set()
-        storages: set[int] = set()
-        todo = [(-len(self.events), tensor) for tensor in goals]
-        heapify(todo)
-        while todo:
-            limit, tensor = heappop(todo)
-            if tensor not in found:
-                found.add(tensor)
-                for row in self._fresh_producers(tensor, -limit, storages):
-                    if row not in calls:
-                        calls.add(row)
-                        for given in self.inputs(row):
-                            heappush(todo, (-row, given))
-        return found
-
-    def _fresh_producers(
-        self, tensor: int, before: int, storages: set[int], *, gradients: bool = False
-    ) -> Iterator[int]:
+    def _fresh_producers(self, tensor: int, before: int, storages: set[int], *, gradients: bool) -> Iterator[int]:
         """Yield the ``producers`` of a tensor, but writes into memory only for the first tensor that lies there."""
         storage = self.tensors[tensor].storage
         made, writes = self.producing(tensor, gradients=gradients)
@@ -89,7 +83,7 @@ class Flow(CallTable):
             storages.add(storage)
             yield from writes[: bisect_left(writes, before)]
 
-    def leaves_behind(self, found: Behind) -> set[int]:
+    def leaves_behind(self, found: Reached) -> set[int]:
         """Return the trainable leaves among the tensors of a walk."""
         return self.trainable(found.tensors)
 
@@ -118,12 +112,12 @@ class Flow(CallTable):
 
     def descendants(
         self, starts: Iterable[int], after: int = -1, follow: Callable[[int], bool] | None = None
-    ) -> Behind:
+    ) -> Reached:
         """Return every tensor that the values of ``starts`` reached after a row, and the calls on the way.
 
         ``follow`` says of a call whether its results are looked at.
         """
-        found = Behind()
+        found = Reached()
         storages: set[int] = set()
         todo = [(after, start) for start in starts]
         heapify(todo)
@@ -154,7 +148,7 @@ class Flow(CallTable):
 
     # -- backward
 
-    def reached_by(self, run: Run) -> Behind:
+    def reached_by(self, run: Run) -> Reached:
         """Return what a run's gradients could reach, worked out once."""
         found = self._reached.get(run.begin)
         if found is None:
@@ -162,7 +156,7 @@ class Flow(CallTable):
         return found
 
     @cached_property
-    def _reached(self) -> dict[int, Behind]:
+    def _reached(self) -> dict[int, Reached]:
         """Row at which a run began -> what it reached."""
         return {}
 
@@ -252,8 +246,8 @@ class Flow(CallTable):
         return tuple(found)
 
 
-class Behind:
-    """What a walk found: calls by row, and tensors."""
+class Reached:
+    """What a walk reached: calls by row, and tensors."""
 
     __slots__ = ("calls", "tensors")
 

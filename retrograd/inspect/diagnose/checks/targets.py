@@ -8,7 +8,7 @@ from ..base import Case, Check, Kind, Stage
 from ..dependence import Dependence
 from ..distance import ARRANGEMENTS, PRODUCTS, REGRESSIONS, counts_by_size
 from ..expected_gradients import optimized
-from ..flow import Behind, Flow
+from ..flow import Flow, Reached
 from ..runs import Run
 from ..words import at, listed
 
@@ -87,7 +87,7 @@ def _of_several(flow: Flow, value: int, row: int) -> bool:
     return made is not None and flow.events[made].op in _EXTREMES and len(flow.inputs(made)) > 1
 
 
-def _uses(flow: Flow, part: Behind, leaves: set[int]) -> set[tuple[str, frozenset[int]]]:
+def _uses(flow: Flow, part: Reached, leaves: set[int]) -> set[tuple[str, frozenset[int]]]:
     """Return by which operators leaves are used in a part of a graph."""
     taken = ((flow.events[call].op, leaves.intersection(flow.inputs(call))) for call in part.calls)
     return {(op, frozenset(used)) for op, used in taken if used}
