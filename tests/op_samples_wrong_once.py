@@ -71,6 +71,7 @@ NAMED = [
            variants=False),
     *calls("div", [real(2, 3), real(2, 3, start=1), {"rounding_mode": None}], [real(2, 3), 2.0, {"rounding_mode": None}],
            note="not rounded"),
+    *calls("trapezoid cumulative_trapezoid", [real(3, 4), real(4, start=1)], note="between given points", variants=False),
     *calls("cdist", [real(30, 3), real(2, 3, start=1)], [real(2, 30, 3), real(2, 3, start=1)], [np.zeros((0, 3)), real(30, 3)],
            [real(2, 3), real(3, 3, start=2), {"compute_mode": "use_mm_for_euclid_dist"}], note="by products", rtol=1e-7, atol=1e-9,
            variants=False),

@@ -94,3 +94,45 @@ def test_in_place_forms_are_not_refused(torch: Any) -> None:
     x = torch.ones(3, dtype=torch.complex64, requires_grad=True)
     assert torch.nn.functional.silu(x * 1, inplace=True).grad_fn.name() == "SiluBackward0"
     assert (x * 1).nan_to_num_().grad_fn.name() == "NanToNumBackward0"
+
+
+def _with_weight(call: Callable[..., Any]) -> Callable[..., Any]:
+    return lambda t, x, w: call(t.nn.functional, x, w, t.tensor([0, 2]))
+
+
+REFUSED = {
+    "nll_loss": _with_weight(lambda f, x, w, classes: f.nll_loss(x, classes, w)),
+    "nll_loss of pixels": _with_weight(
+        lambda f, x, w, classes: f.nll_loss(x[:, :, None, None], classes[:, None, None], w)
+    ),
+    "cross_entropy": _with_weight(lambda f, x, w, classes: f.cross_entropy(x, classes, w)),
+    "binary_cross_entropy": _with_weight(
+        lambda f, x, w, _: f.binary_cross_entropy(x.sigmoid(), x.detach().sigmoid(), w)
+    ),
+    "with logits": _with_weight(lambda f, x, w, _: f.binary_cross_entropy_with_logits(x, x.detach(), w)),
+    "positive weight": _with_weight(lambda f, x, w, _: f.binary_cross_entropy_with_logits(x, x.detach(), pos_weight=w)),
+    "multi_margin_loss": _with_weight(lambda f, x, w, classes: f.multi_margin_loss(x, classes, weight=w)),
+    "soft_margin_loss": _with_weight(lambda f, x, w, _: f.soft_margin_loss(x, w.expand(2, 3))),
+    "running mean": _with_weight(lambda f, x, w, _: f.batch_norm(x, w, w.detach(), training=True)),
+    "running variance": _with_weight(lambda f, x, w, _: f.batch_norm(x, w.detach(), w)),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_operands_without_a_derivative_are_refused_where_they_require_grad(name: str) -> None:
+    """In grad mode they are refused in PyTorch's words, also in a call that would not record; constants are fine."""
+
+    def outcome(torch: Any, x_grad: bool, w_grad: bool) -> str:
+        x = torch.tensor([[0.1, 0.2, 0.5], [0.2, -0.1, 0.3]], requires_grad=x_grad)
+        w = torch.tensor([1.0, 2.0, 0.5], requires_grad=w_grad)
+        with quiet():
+            try:
+                REFUSED[name](torch, x, w)
+            except RuntimeError as error:
+                return str(error).split(" This input")[0]
+        return "taken"
+
+    for case in ((True, True), (False, True), (True, False)):
+        assert outcome(retrograd, *case) == outcome(real_torch, *case), case
+    with retrograd.no_grad():
+        assert outcome(retrograd, True, True) == "taken"

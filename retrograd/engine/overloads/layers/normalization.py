@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from ...aliasing.inplace import bump_version
+from ...calls.inert import refuse_gradients
 from ...calls.refusals import refuse, refuse_kind
 from ...execution import watchers
 from ...ops.normalization import batch_statistics
@@ -47,6 +48,8 @@ def _batch_norm(x: Any, weight: Any, bias: Any, running: tuple[Any, Any], how: t
     real_argument("batch_norm", "momentum", 7, momentum)
     real_argument("batch_norm", "eps", 8, eps)
     _check_channels(x, running_mean=running_mean, running_var=running_var, weight=weight, bias=bias)
+    if running_mean is not None:
+        refuse_gradients("native_batch_norm", running_mean=running_mean, running_var=running_var)
     if watchers.DISPATCHING and asked_of((x, weight, bias, running_mean, running_var)):
         return _batch_norm_of_operators(x, weight, bias, running, how)
     if training:

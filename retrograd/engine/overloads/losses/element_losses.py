@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from ...calls.inert import refuse_gradients
 from ...table.public import NN, check_tensor, public
 from ...table.registry import F
 from ...tensors.base import TensorBase
@@ -99,6 +100,7 @@ def soft_margin_loss(
     """``log(1 + exp(-target * input))`` for targets of -1 and 1."""
     reduction = reduction_of(reduction, size_average, reduce)
     check_tensor("soft_margin_loss", input)
+    refuse_gradients("soft_margin_loss", target=target)
     return F._soft_margin_loss(*broadcast_pair(input, target), reduction)
 
 
@@ -119,6 +121,7 @@ def binary_cross_entropy(
             "Please ensure they have the same size."
         )
     weight = None if weight is None else weight.expand(tuple(input.shape))
+    refuse_gradients("binary_cross_entropy", weight=weight)
     return F._binary_cross_entropy(input, target, weight, reduction)
 
 
@@ -132,6 +135,7 @@ def binary_cross_entropy_with_logits(
     check_tensor("binary_cross_entropy_with_logits", input)
     if tuple(input.shape) != tuple(target.shape):
         raise ValueError(f"Target size ({target.shape}) must be the same as input size ({input.shape})")
+    refuse_gradients("binary_cross_entropy_with_logits", weight=weight, pos_weight=pos_weight)
     return F._bce_with_logits(input, target, weight, pos_weight, reduction)
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from ...calls.inert import refuse_gradients
 from ...table.public import NAMESPACES, NN, check_tensor, public
 from ...table.registry import F
 from ...tensors.base import TensorBase
@@ -78,6 +79,8 @@ def _nll(logs: Any, target: Any, weight: Any, reduction: str, ignore_index: int)
         _check_nll(logs, target, weight)  # (else nothing can be wrong)
     if ndim > 1 and logs._array.shape[0] != target._array.shape[0]:
         raise ValueError(f"Expected input batch_size ({logs.shape[0]}) to match target batch_size ({target.shape[0]}).")
+    if weight is not None:
+        refuse_gradients("nll_loss_forward" if ndim <= 2 else "nll_loss2d_forward", weight=weight)
     if ndim <= 2:
         loss = F._nll_loss(logs, target, weight, reduction, ignore_index)
     else:

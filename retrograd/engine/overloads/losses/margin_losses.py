@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from ...calls.inert import refuse_gradients
 from ...table.public import NN, check_tensor, public
 from ...table.registry import F
 from ...tensors.numbers_ import real_argument
@@ -62,6 +63,7 @@ def multi_margin_loss(
         raise ValueError("only p == 1 and p == 2 supported")
     if weight is not None and weight.ndim != 1:
         raise ValueError("weight must be one-dimensional")
+    refuse_gradients("multi_margin_loss", weight=weight)
     return F._multi_margin_loss(input, target, p, margin, weight, reduction)
 
 

@@ -50,6 +50,9 @@ def _pieces(y: Any, x: Any, dx: Any, dim: int) -> tuple[Any, Any, int]:
     return both, dx if x is None else _steps(y, x, axis), axis
 
 
+_BY_NUMBER = OPS["div"].with_node("DivBackward1")
+
+
 def _area(name: str, y: Any, x: Any, dx: Any, dim: int) -> Any:
     """The area under ``y`` by the trapezoidal rule, whole or running."""
     check_tensor(name, y, name="y")
@@ -61,9 +64,9 @@ def _area(name: str, y: Any, x: Any, dx: Any, dim: int) -> Any:
     if name == "cumulative_trapezoid":
         if x is None:
             return F.cumsum((right + left) * (step / 2.0), axis)
-        return F.cumsum((right + left) * step, axis) / 2.0
+        return _BY_NUMBER(F.cumsum((right + left) * step, axis), 2.0)
     if x is not None:
-        return F._sum_dim((right + left) * step, axis) / 2.0
+        return _BY_NUMBER(F._sum_dim((right + left) * step, axis), 2.0)
     n = y.shape[axis]
     if n == 0:
         return F._sum_dim(y.detach(), axis, dtype=y.dtype)
