@@ -90,6 +90,8 @@ class TensorTable:
         self._next_storage = 0
         self._most = _DEAD
         """Entries after which those of the dead are thrown out."""
+        self.lent = False
+        """Whether memory of a tensor may be written by others than its engine, as those who number tensors say."""
         self._asked: set[int] = set()
         """Tensors whose names were looked for."""
         self._forget = self._forgetter()

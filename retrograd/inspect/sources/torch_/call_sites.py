@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from operator import is_
 from types import CodeType
 from typing import Any
@@ -15,6 +15,7 @@ from .calls import Call
 from .facts import arguments_of
 from .names import depends_on_values, forms_match, spelled
 from .rules import Rule
+from .saved import Kept
 
 _MAX_SITES = 50_000
 _LASTING = frozenset({int, float, bool, str, type(None)})
@@ -39,15 +40,20 @@ class Site:
     others: tuple[Any, ...] = ()
     """What else the latest call was given that was all plain, and what was said of it."""
     said: dict[str, Any] | None = None
+    kept: dict[Any, Kept] = field(default_factory=dict)
+    """What nodes of calls from here keep, as ``saves_of`` remembers it."""
+
+    def is_as_before(self, call: Call) -> bool:
+        """Whether what a call is given beside tensors are the very objects of the call before."""
+        others, known = call.others, self.others
+        return len(others) == len(known) and all(map(is_, others, known))
 
     def arguments(self, call: Call) -> dict[str, Any] | None:
-        """Return what is said of the arguments of a call that are no tensors."""
-        others, known = call.others, self.others
-        if len(others) == len(known) and all(map(is_, others, known)):
-            return self.said
+        """Return what is said of these, of a call that is given others."""
         said = arguments_of(call) or None
-        if all(map(_is_lasting, others)):
-            self.others, self.said = tuple(others), said
+        if all(map(_is_lasting, call.others)):
+            self.others, self.said = tuple(call.others), said
+            self.kept.clear()
         return said
 
     def names(self, call: Call) -> tuple[str, ...]:

@@ -22,9 +22,9 @@ from .hooks import Hooks
 from .names import assigned
 from .ranges import Ranges
 from .rules import COPIED_INDEXED, IN_PLACE_INDEXED, NONDIFFERENTIABLE_CASTS
-from .saved import SavedSizes, saves_of
+from .saved import Kept, SavedSizes, saves_of
 from .shared import SharedMemory
-from .tensors import memory_of, number_of
+from .tensors import memory_of, number_new, number_of
 from .values import Readable
 
 _NONE: tuple[Any, ...] = ()
@@ -116,15 +116,19 @@ class ForwardWriter:
         if call.rule.op in COPIED_INDEXED:
             self._add_duplicates(more, call)
         results = self._numbers(outputs, assigned(site.spelling, len(outputs)), line)
+        same = site.is_as_before(call)
+        arguments = site.said if same else site.arguments(call)
         made, saves = None, _NONE
         if call.after > call.before:
             made = (call.before - marks.begin, call.after - marks.begin)
-            saves = self._saves(call, outputs, marks.begin, numbers + results)
+            if outputs:
+                kept = saves_of(call, outputs, self.saved, site.kept, same=same)
+                saves = self._note_kept(kept, call, outputs, made[0], numbers + results)
         self._ranges.heard(call, bool(written))
         limits, sums = measured(call, numbers, outputs, results, more, self._ranges)
         around = self._around(call, marks.scope, inside.run)
         self.sink.note(
-            (event_of_call, kind, site, self._ways, around, numbers, names, site.arguments(call), made, results, saves,
+            (event_of_call, kind, site, self._ways, around, numbers, names, arguments, made, results, saves,
              limits, sums, stack, more or None)
         )  # fmt: skip
         if call.rule.reason == "numpy":
@@ -138,7 +142,7 @@ class ForwardWriter:
         if None not in found:
             return tuple(found)  # type: ignore[arg-type]
         return tuple(
-            number_of(table, tensor, name, source=line) if number is None else number
+            number_new(table, tensor, name, source=line) if number is None else number
             for tensor, name, number in zip(tensors, names, found, strict=True)
         )
 
@@ -186,15 +190,23 @@ class ForwardWriter:
                  (names[place],), None, None, _NONE, _NONE, _NONE, _NONE, self._stack(call), more)
             )  # fmt: skip
 
-    def _saves(self, call: Call, outputs: list[Any], begin: int, numbers: Sequence[int]) -> tuple[int, ...]:
-        """Return the tensors that the nodes of a call keep for backward; ``numbers`` of its inputs, then outputs."""
-        kept = saves_of(call, outputs, begin, self.saved) if outputs else None
-        if not kept:
+    def _note_kept(
+        self, kept: Kept, call: Call, outputs: list[Any], first: int, numbers: Sequence[int]
+    ) -> tuple[int, ...]:
+        """Note what nodes keep, from the ``first`` on, and return the tensors; ``numbers`` of inputs, then outputs."""
+        places, tensors, results = kept
+        add, entered = self.saved.add, self.table.entered
+        for node, size in results:
+            add(first + node, ("result", first + node), size)
+        if not places:
             return _NONE
-        tensors = [*call.inputs, *outputs]
-        for place in kept:
-            self.shared.keeps(tensors[place], call.frame)
-        return tuple(sorted({numbers[place] for place in kept}))
+        operands = [*call.inputs, *outputs]
+        for node, place in tensors:
+            add(first + node, entered(numbers[place]).storage, operands[place].nbytes)
+        if self.table.lent:
+            for place in places:
+                self.shared.keeps(operands[place], call.frame)
+        return tuple(sorted({numbers[place] for place in places}))
 
     # -- cuts
     def _reason(self, call: Call, outputs: list[Any], written: list[int], inside: Inside) -> str:

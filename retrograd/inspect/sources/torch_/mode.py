@@ -15,7 +15,7 @@ from typing import Any
 from ...program.frames import applying_frame, user_frame
 from ..origins import Marks
 from .calls import Caller, Listener
-from .rules import IGNORED
+from .rules import FACT
 
 
 @functools.cache
@@ -41,7 +41,12 @@ def _mode_class() -> type:
             if not self.active or is_compiling() or jit_state() is not None:  # as is_traced, but for each call
                 return func(*args, **(kwargs or {}))
             before = counter()
-            heard = self._begin(func, args, kwargs or {}) if self.listeners else None
+            rule = caller.rule(func)
+            if rule is FACT and before == self.marks.end:
+                return func(*args, **(kwargs or {}))
+            heard = None
+            if self.listeners and rule.kind != "ignored" and any(map(_listens, self.listeners)):
+                heard = caller.begin(rule, args, kwargs or {})
             try:
                 result = func(*args, **(kwargs or {}))
             except BaseException as error:
@@ -60,14 +65,11 @@ def _mode_class() -> type:
                     caller.end(heard, sys._getframe(1), self.listeners, self.marks.settled)
                     heard = result = None
 
-        def _begin(self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-            """Note what goes into a call that is being recorded."""
-            rule = caller.rule(func)
-            if rule is IGNORED or not any(listener.listens() for listener in self.listeners):
-                return None
-            return caller.begin(rule, args, kwargs)
-
     return OriginMode
+
+
+def _listens(listener: Listener) -> bool:
+    return listener.listens()
 
 
 def _note(marks: Marks, before: int, after: int, caller: FrameType) -> None:

@@ -107,6 +107,9 @@ SWAPPED = frozenset({"rsub", "rdiv", "rpow", "rmatmul", "radd", "rmul", "rfloord
 """Operators whose first argument stands on the right."""
 
 IGNORED = Rule("", "ignored")
+FACT = Rule("fact", "ignored")
+"""Reading what a tensor is, which makes no node and takes no time."""
+_FACTS = frozenset({"dtype", "device", "layout", "shape", "ndim", "itemsize", "nbytes", "is_leaf", "output_nr"})
 
 
 def judge(func: Any) -> Rule:
@@ -116,6 +119,8 @@ def judge(func: Any) -> Rule:
     if name in ("__get__", "__set__", "__delete__"):
         return _judge_attribute(holder, name)
     op = name.strip("_") + ("_" if name.endswith("_") and not name.endswith("__") else "")
+    if op in ("dim", "size", "numel"):
+        return FACT
     if name.startswith("is_") or op in _IGNORED or not op:
         return IGNORED
     if name in _HOOKS:
@@ -136,6 +141,8 @@ def _judge_attribute(holder: str, access: str) -> Rule:
         return Rule(holder, method=True)
     if holder == "grad" and access == "__delete__":
         return Rule(holder, "leaf", "grad-set", method=True)
+    if access == "__get__" and (holder in _FACTS or holder.startswith("is_")):
+        return FACT
     found = _ATTRIBUTES.get((holder, access))
     return IGNORED if found is None else Rule(holder, found[0], found[1], method=True)
 

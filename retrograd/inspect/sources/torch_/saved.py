@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 import threading
 from collections.abc import Hashable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from ...snapshot import GraphSnapshot
 from .calls import Call
 from .release import raise_stack_limit
-from .tensors import memory_of
+from .tensors import shape_of
 
 _PREFIX = "_raw_saved_"
 _MAX_NODES = 40
@@ -44,15 +44,32 @@ _ADDING = ("Add", "Baddbmm")
 """Nodes of products whose first input is what the product is added to."""
 _VIEWS = ("T", "View", "Reshape", "UnsafeView", "Transpose", "Permute", "Expand", "Unsqueeze", "Squeeze", "Alias")
 
+_MAX_KNOWN = 200
+"""Kinds of calls from one place that are remembered: sizes of sequences may go on changing."""
+
 Edges = Sequence[tuple[Any, int]]
 _saved_names: dict[type, tuple[str, ...]] = {}
 
 
+class Kept(NamedTuple):
+    """What the nodes of one call keep for backward."""
+
+    places: tuple[int, ...]
+    """Among inputs and then outputs, each once."""
+    tensors: tuple[tuple[int, int], ...]
+    """Node, counted from the first of the call, and the place of a tensor that it keeps."""
+    results: tuple[tuple[int, int], ...]
+    """The same of what the call made for itself, with bytes in place of a place."""
+
+
+_NOTHING = Kept((), (), ())
+
+
 class SavedSizes:
-    """Which memory the nodes of a recording keep: sequence number from the beginning -> (storage, bytes) pairs."""
+    """Which memory the nodes of a recording keep: sequence number from the beginning -> storages and bytes by turns."""
 
     def __init__(self) -> None:
-        self.of_node: dict[int, dict[Hashable, int]] = {}
+        self.of_node: dict[int, tuple[Any, ...]] = {}
         self._touched = threading.local()
 
     def add(self, number: int, storage: Hashable, size: int) -> None:
@@ -61,7 +78,8 @@ class SavedSizes:
             return
         if len(self.of_node) >= _MAX_SIZES:
             self.of_node.clear()
-        self.of_node.setdefault(number, {})[storage] = size
+        known = self.of_node.get(number)
+        self.of_node[number] = (storage, size) if known is None else (*known, storage, size)
 
     def fill(self, snapshot: GraphSnapshot) -> None:
         """Fill in what the nodes of a graph keep, each memory counted once over the graph in the measure."""
@@ -69,9 +87,10 @@ class SavedSizes:
         counted: set[Hashable] = set()
         once: list[float | None] = [None] * len(snapshot)
         for place, number in enumerate(snapshot.seq):
-            kept = None if number is None else self.of_node.get(snapshot.first_seq + number)
-            if kept is None:
+            entry = None if number is None else self.of_node.get(snapshot.first_seq + number)
+            if entry is None:
                 continue
+            kept = {entry[0]: entry[1]} if len(entry) == 2 else dict(zip(entry[::2], entry[1::2], strict=True))
             snapshot.saved_bytes[place] = sum(kept.values())
             once[place] = float(sum(size for memory, size in kept.items() if memory not in counted))
             counted.update(kept)
@@ -97,32 +116,49 @@ class SavedSizes:
         self._touched.count = 0
 
 
-def saves_of(call: Call, outputs: list[Any], begin: int, sizes: SavedSizes) -> set[int]:
-    """Return the places, among inputs and then outputs, of the tensors that the nodes of a call keep."""
-    made = call.after - call.before
-    if made > _MAX_NODES or not sizes.may_touch(made):
-        return set()
-    kept: set[int] = set()
-    first = outputs[0]
+def saves_of(call: Call, outputs: list[Any], sizes: SavedSizes, known: dict[Any, Kept], *, same: bool) -> Kept:
+    """Return what the nodes of a call keep.
+
+    ``known`` is what was found of other calls from the same place; of those that make several nodes it holds for calls
+    with the ``same`` arguments beside the tensors.
+    """
+    made, first = call.after - call.before, outputs[0]
+    if made > _MAX_NODES or not sizes.may_touch(1):
+        return _NOTHING
     root = first.grad_fn if first.requires_grad and not _is_stale_view(first) else None
+    if root is None or not _is_inside(root, call):
+        return _NOTHING
+    if made > 1 and not same:
+        return _look_at(call, root) if sizes.may_touch(made) else _NOTHING
+    shapes = map(shape_of, call.inputs) if made > 1 else ()
+    key = (made, type(root), root._sequence_nr() - call.before, *call.required, *shapes)
+    kept = known.get(key)
+    if kept is None:
+        if not sizes.may_touch(made):
+            return _NOTHING
+        if len(known) >= _MAX_KNOWN:
+            known.clear()
+        kept = known[key] = _look_at(call, root)
+    return kept
+
+
+def _look_at(call: Call, root: Any) -> Kept:
+    """Ask the nodes of a call what they keep, from that of the result on."""
+    made, tensors, results = call.after - call.before, list[tuple[int, int]](), list[tuple[int, int]]()
     for node in _nodes_of(root, call):
         edges = node.next_functions if made > 1 or _names_of(node) else ()
         for name in _kept_names(node, edges):
             place = _place_of(name, node, call, edges, node is root)
-            number = node._sequence_nr() - begin
+            number = node._sequence_nr() - call.before
             if place is not None:
-                kept.add(place)
-                tensor = call.inputs[place] if place < len(call.inputs) else outputs[place - len(call.inputs)]
-                sizes.add(number, memory_of(tensor), tensor.nbytes)
+                tensors.append((number, place))
             elif name in _RESULTS:
-                sizes.add(number, ("result", number), _output_size(node))
-    return kept
+                results.append((number, _output_size(node)))
+    return Kept(tuple(sorted({place for _, place in tensors})), tuple(tensors), tuple(results))
 
 
 def _nodes_of(root: Any, call: Call) -> list[Any]:
-    """Return the nodes that a call made, from its result on."""
-    if root is None or not _is_inside(root, call):
-        return []
+    """Return the nodes that a call made, from that of its result on."""
     found = [root]
     if call.after - call.before == 1:
         return found

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from ..array_writes import LARGEST, MOST, digest, write_event
 from .calls import version_of
-from .tensors import number_of
+from .tensors import is_lent, number_of
 from .values import Readable
 
 
@@ -34,7 +34,7 @@ class SharedMemory:
 
     def keeps(self, tensor: Any, frame: FrameType | None) -> None:
         """A node keeps a tensor for backward: a digest is kept of it if NumPy may write there."""
-        if not _is_shared(tensor):
+        if not is_lent(tensor):
             return
         number = number_of(self._sink.tensors, tensor)
         if number in self._kept:
@@ -44,6 +44,7 @@ class SharedMemory:
 
     def hands_out(self, array: Any, given: Any, frame: FrameType | None) -> None:
         """The program got a tensor's array: as long as that lives, it may write through it."""
+        self._sink.tensors.lent = True
         alias = getattr(array, "base", None)
         if isinstance(alias, sys.modules["torch"].Tensor):
             original = self._original(given)
@@ -84,11 +85,3 @@ class SharedMemory:
     def _digest(self, tensor: Any) -> int | None:
         array = self._readable.array(tensor) if self._readable.now() else None
         return None if array is None or array.nbytes > LARGEST else digest(array)
-
-
-def _is_shared(tensor: Any) -> bool:
-    """Whether somebody else has a hold on a tensor's memory: then PyTorch may not resize it."""
-    try:
-        return not tensor.untyped_storage().resizable()
-    except Exception:
-        return False

@@ -20,39 +20,53 @@ def number_of(
 ) -> int:
     """Return a tensor's number; one that is new gets the name if that is what a user calls a tensor."""
     known = table.known(tensor)
-    if known is not None:
-        return known
+    return number_new(table, tensor, name, source=source, made_by=made_by) if known is None else known
+
+
+def number_new(
+    table: TensorTable, tensor: Any, name: str = "", *, source: SourceLine | None = None, made_by: int | None = None
+) -> int:
+    """Number a tensor that is not known yet."""
+    required = tensor.requires_grad
     facts = TensorFacts(
-        shape=_shape(tensor),
-        dtype=dtype_name(tensor.dtype),
-        requires_grad=tensor.requires_grad,
-        leaf=tensor.is_leaf,
-        made_by=made_by,
-        source=source,
+        shape_of(tensor), dtype_name(tensor.dtype), None, required, not required or tensor.is_leaf, made_by=made_by
     )
+    facts.source = source
     if name and is_name(name):
         facts.name = name
     base = tensor._base if tensor._is_view() else None
     if base is not None:
         facts.view_of = table.known(base)
-    return table.add(tensor, facts, memory_of(tensor))
+    memory, lent = _memory_of(tensor)
+    table.lent = table.lent or lent
+    return table.add(tensor, facts, memory)
 
 
 def numbers_of(table: TensorTable, tensors: Sequence[Any], *, source: SourceLine | None = None) -> list[int]:
     """Return the numbers of several tensors, of which most are known."""
     return [
-        number_of(table, tensor, source=source) if number is None else number
+        number_new(table, tensor, source=source) if number is None else number
         for tensor, number in zip(tensors, table.numbers(tensors), strict=True)
     ]
 
 
 def memory_of(tensor: Any) -> int | None:
     """Return the key of a tensor's memory, None where it has none (sparse, meta) or does not tell."""
+    return _memory_of(tensor)[0]
+
+
+def is_lent(tensor: Any) -> bool:
+    """Whether somebody else has a hold on a tensor's memory: then PyTorch may not resize it."""
+    return _memory_of(tensor)[1]
+
+
+def _memory_of(tensor: Any) -> tuple[int | None, bool]:
+    """Return both of these."""
     try:
         storage = tensor.untyped_storage()
-        return storage._cdata if storage.nbytes() else None
+        return (storage._cdata if storage.nbytes() else None), not storage.resizable()
     except Exception:
-        return None
+        return None, False
 
 
 def dtype_name(dtype: Any) -> str:
@@ -63,7 +77,7 @@ def dtype_name(dtype: Any) -> str:
     return name
 
 
-def _shape(tensor: Any) -> tuple[int, ...]:
+def shape_of(tensor: Any) -> tuple[int, ...]:
     """Return a shape as plain numbers; equal ones are one object.  That of a nested tensor is empty."""
     try:
         extent = tensor.shape
