@@ -13,7 +13,7 @@ from ...program.spelling import UNKNOWN, Spelling, spelling_at
 from ...snapshot import SourceLine
 from .calls import Call
 from .facts import arguments_of
-from .names import depends_on_values, forms_match, spelled
+from .names import assigned, depends_on_values, forms_match, spelled
 from .rules import Rule
 from .saved import Kept
 
@@ -35,6 +35,8 @@ class Site:
     """How the line spells the call; of a call that a library made for it, it says nothing."""
     texts: tuple[str, ...] | None
     """How it spells the tensors that go in, None where that is to be looked up for each call."""
+    target: list[str]
+    """What it assigns a result alone to."""
     nested: bool
     """Whether the line stands in a function, so that who called that is worth knowing."""
     others: tuple[Any, ...] = ()
@@ -93,6 +95,7 @@ class Sites:
             line=line,
             spelling=spelling,
             texts=None if depends_on_values(call, spelling) else tuple(spelled(call, spelling)),
+            target=assigned(spelling, 1),
             nested=line is not None and line.function != "<module>",
         )
 

@@ -9,7 +9,7 @@ from types import FrameType
 from typing import Any, Protocol
 
 from ...program.frames import is_foreign, user_frame
-from ..origins import Settled
+from ..origins import Marks, Settled
 from .rules import Rule, judge
 
 _HANDLER = "handle_torch_function"
@@ -21,14 +21,16 @@ class Call:
     """One call of a PyTorch function: what went in, what came out, and where it stands."""
 
     __slots__ = (
-        *("after", "args", "before", "direct", "error", "frame", "grad", "inference", "inputs", "kwargs"),
+        *("after", "args", "before", "direct", "error", "frame", "grad", "inference", "inputs", "kwargs", "marks"),
         *("others", "places", "required", "result", "rule", "settled", "versions"),
     )
 
-    def __init__(self, rule: Rule, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+    def __init__(self, rule: Rule, args: tuple[Any, ...], kwargs: dict[str, Any], marks: Marks) -> None:
         self.rule = rule
         self.args = args
         self.kwargs = kwargs
+        self.marks = marks
+        """Those of the thread."""
         self.inputs: list[Any] = []
         """Tensors among the arguments, lists flattened."""
         self.places: list[tuple[int | str, int]] = []
@@ -144,10 +146,10 @@ class Caller:
             return judge(None)
         return found
 
-    def begin(self, rule: Rule, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Call | None:
+    def begin(self, rule: Rule, args: tuple[Any, ...], kwargs: dict[str, Any], marks: Marks) -> Call | None:
         """Note what goes into a call."""
         try:
-            call = Call(rule, args, kwargs)
+            call = Call(rule, args, kwargs, marks)
             with self._unseen():
                 call.read_inputs(self._tensor)
             call.grad, call.inference = self._grad_mode(), self._inference()
@@ -156,13 +158,11 @@ class Caller:
             return None
         return call
 
-    def end(
-        self, call: Call, frame: FrameType | None, listeners: tuple[Listener, ...], settled: Settled | None
-    ) -> None:
+    def end(self, call: Call, frame: FrameType | None, listeners: tuple[Listener, ...]) -> None:
         """Tell the listeners of a call that has ended, well or with an error."""
         try:
             call.after = self._counter()
-            call.settled = settled
+            settled = call.settled = call.marks.settled
             if settled is None:
                 call.direct, call.frame = _is_direct(frame), user_frame(frame)
             else:

@@ -12,7 +12,6 @@ from ...program.frames import source_line
 from ...program.stacks import stack_of
 from ...snapshot import SourceLine
 from ..base import Sink
-from ..origins import Marks
 from ..surroundings import Surroundings
 from .call_facts import Ways, event_of_call
 from .call_sites import Site, Sites
@@ -45,12 +44,11 @@ class Inside:
 class ForwardWriter:
     """The listener of one recording at level ``full``."""
 
-    def __init__(self, sink: Sink, marks_here: Callable[[], Marks], inside_here: Callable[[], Inside]) -> None:
+    def __init__(self, sink: Sink, inside_here: Callable[[], Inside]) -> None:
         torch: Any = sys.modules["torch"]
         self.sink = sink
         self.table = sink.tensors
         self.saved = SavedSizes()
-        self._marks = marks_here
         self._inside = inside_here
         self._tensor: type = torch.Tensor
         self._parameter: type = torch.nn.Parameter
@@ -100,7 +98,7 @@ class ForwardWriter:
         if not outputs and not written and call.error is None and call.rule.kind != "cut":
             return
         reason = self._reason(call, outputs, written, inside)
-        marks, site = self._marks(), self._sites.at(call)
+        site, begin = self._sites.at(call), call.marks.begin
         line, names, more = site.line, site.names(call), dict[str, Any]()
         numbers = self._numbers(call.inputs, names, line)
         kind, stack = "operation", None
@@ -115,18 +113,19 @@ class ForwardWriter:
             more["error"] = f"{type(call.error).__name__}: {call.error}"
         if call.rule.op in COPIED_INDEXED:
             self._add_duplicates(more, call)
-        results = self._numbers(outputs, assigned(site.spelling, len(outputs)), line)
+        targets = site.target if len(outputs) == 1 else assigned(site.spelling, len(outputs))
+        results = self._numbers(outputs, targets, line)
         same = site.is_as_before(call)
         arguments = site.said if same else site.arguments(call)
         made, saves = None, _NONE
         if call.after > call.before:
-            made = (call.before - marks.begin, call.after - marks.begin)
+            made = (call.before - begin, call.after - begin)
             if outputs:
                 kept = saves_of(call, outputs, self.saved, site.kept, same=same)
                 saves = self._note_kept(kept, call, outputs, made[0], numbers + results)
         self._ranges.heard(call, bool(written))
         limits, sums = measured(call, numbers, outputs, results, more, self._ranges)
-        around = self._around(call, marks.scope, inside.run)
+        around = self._around(call, call.marks.scope, inside.run)
         self.sink.note(
             (event_of_call, kind, site, self._ways, around, numbers, names, arguments, made, results, saves,
              limits, sums, stack, more or None)
@@ -211,10 +210,11 @@ class ForwardWriter:
     # -- cuts
     def _reason(self, call: Call, outputs: list[Any], written: list[int], inside: Inside) -> str:
         """Return why the results have no history although an input has one; "" if they have, or none had."""
-        if not any(call.required) or inside.functions or (inside.run is not None and not call.grad):
+        if True not in call.required or inside.functions or (inside.run is not None and not call.grad):
             return ""
-        if any(tensor.requires_grad for tensor in outputs):
-            return ""
+        for tensor in outputs:
+            if tensor.requires_grad:
+                return ""
         if call.rule.kind == "cut":
             return call.rule.reason
         if not outputs or written:

@@ -101,7 +101,7 @@ class Installation:
             self._functions = self._follow_functions()
         for watch in self._watches:
             if watch.level == "full" and watch.forward is None:
-                watch.forward = ForwardWriter(watch.sink, self.tables.here, self._inside)
+                watch.forward = ForwardWriter(watch.sink, self._inside)
         self._threads.tune()
 
     def _follow_functions(self) -> Functions:

@@ -46,7 +46,7 @@ def _mode_class() -> type:
                 return func(*args, **(kwargs or {}))
             heard = None
             if self.listeners and rule.kind != "ignored" and any(map(_listens, self.listeners)):
-                heard = caller.begin(rule, args, kwargs or {})
+                heard = caller.begin(rule, args, kwargs or {}, self.marks)
             try:
                 result = func(*args, **(kwargs or {}))
             except BaseException as error:
@@ -62,7 +62,7 @@ def _mode_class() -> type:
                 if after != self.marks.end:
                     _note(self.marks, before, after, sys._getframe(1))
                 if heard is not None:
-                    caller.end(heard, sys._getframe(1), self.listeners, self.marks.settled)
+                    caller.end(heard, sys._getframe(1), self.listeners)
                     heard = result = None
 
     return OriginMode

@@ -63,12 +63,12 @@ class Ranges:
 
     def of(self, call: Call, tensor: Any, number: int, first: int | None) -> Figures:
         """Return the figures of a result; ``first`` is the number of the call's first tensor."""
-        entries, dtype = tensor.numel(), tensor.dtype
-        if call.rule.op in _SAME_ENTRIES and first in self._known:
-            version, known_entries, known_dtype, figures = self._known[first]
-            if (version, known_entries, known_dtype) == (version_of(call.inputs[0]), entries, dtype):
+        op = call.rule.op
+        if op in _SAME_ENTRIES and first in self._known:
+            version, entries, dtype, figures = self._known[first]
+            if (version, entries, dtype) == (version_of(call.inputs[0]), tensor.numel(), tensor.dtype):
                 return self._note(number, tensor, figures)
-        row = self.readable.flat(tensor) if call.rule.op not in FLAT else None
+        row = self.readable.flat(tensor) if op not in FLAT else None
         quick = None if row is None or not row.size else row_range_and_sum(row)
         if quick is not None:
             found = Figures(*quick, None)

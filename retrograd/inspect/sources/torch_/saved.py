@@ -100,6 +100,8 @@ class SavedSizes:
     def may_touch(self, nodes: int) -> bool:
         """Whether that many more nodes may be looked at: deep graphs that were cannot be freed on a small stack."""
         count = self._touched.count = getattr(self._touched, "count", 0) + nodes
+        if count <= _SAFE_TOUCHES_THREAD:
+            return True
         main = threading.current_thread() is threading.main_thread()
         if count <= (_SAFE_TOUCHES if main else _SAFE_TOUCHES_THREAD):
             return True
@@ -126,12 +128,13 @@ def saves_of(call: Call, outputs: list[Any], sizes: SavedSizes, known: dict[Any,
     if made > _MAX_NODES or not sizes.may_touch(1):
         return _NOTHING
     root = first.grad_fn if first.requires_grad and not _is_stale_view(first) else None
-    if root is None or not _is_inside(root, call):
+    place = -1 if root is None else root._sequence_nr() - call.before
+    if not 0 <= place < made:
         return _NOTHING
     if made > 1 and not same:
         return _look_at(call, root) if sizes.may_touch(made) else _NOTHING
     shapes = map(shape_of, call.inputs) if made > 1 else ()
-    key = (made, type(root), root._sequence_nr() - call.before, *call.required, *shapes)
+    key = (made, type(root), place, *call.required, *shapes)
     kept = known.get(key)
     if kept is None:
         if not sizes.may_touch(made):
