@@ -1,0 +1,69 @@
+"""Recorded calls compute in a context of their own, in which NumPy does not warn: what a program can notice of that."""
+
+from __future__ import annotations
+
+import contextvars
+import threading
+import warnings
+
+import numpy as np
+import pytest
+
+import retrograd
+from retrograd.engine.calls.quiet import run_quietly
+
+
+@pytest.fixture(autouse=True)
+def _warnings_are_errors():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        yield
+
+
+def _product_and_gradient():
+    x = retrograd.full((3,), 1e30, requires_grad=True)
+    y = x * x
+    y.sum().backward()
+    return y.tolist(), x.grad.tolist()
+
+
+def test_overflow_is_silent_and_numpy_still_warns():
+    assert _product_and_gradient()[0] == [np.inf] * 3
+    with pytest.raises(RuntimeWarning, match="overflow"):
+        np.full(3, 1e30, np.float32) * np.full(3, 1e30, np.float32)
+
+
+def test_a_call_while_the_context_is_taken():
+    """As from a finalizer that the collector runs within a kernel: the general path computes."""
+    assert run_quietly(_product_and_gradient) == _product_and_gradient()
+
+
+def test_errors_keep_their_words():
+    with pytest.raises(RuntimeError, match="cannot be multiplied"):
+        retrograd.mm(retrograd.ones(2, 3), retrograd.ones(2, 3))
+
+
+def test_context_variables_of_the_program_stay():
+    mine = contextvars.ContextVar("mine", default=0)
+    token = mine.set(5)
+    _product_and_gradient()
+    assert mine.get() == 5
+    mine.reset(token)
+
+
+def test_threads_compute_at_the_same_time():
+    """NumPy lets other threads run while it computes, and only one of them is in the context."""
+    array = np.linspace(-3, 3, 50_000)
+    wanted = np.tanh(array) * array + array
+    wrong = []
+
+    def work():
+        x = retrograd.from_numpy(array)
+        wrong.extend(i for i in range(40) if not np.array_equal((retrograd.tanh(x) * x + x).numpy(), wanted))
+
+    threads = [threading.Thread(target=work) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not wrong
