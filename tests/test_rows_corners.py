@@ -165,3 +165,38 @@ def test_short_time_transforms_without_a_window_warn(torch):
     categories, spectra = warned("A window was not provided", torch.stft, torch.ones(8), 4, return_complex=True)
     back, _ = warned("make the inversion lossless", torch.istft, spectra, 4)
     return categories, back
+
+
+@differential
+def test_V_49_lists_with_out(torch):
+    """V-49: a tensor in a list that requires grad is refused beside ``out=``, as one that stands alone."""
+    a, out = torch.ones(2, requires_grad=True), torch.zeros(4)
+    text = "functions with out=... arguments don't support automatic differentiation"
+    refused = [
+        raises(text, torch.cat, [a, a], out=out),
+        raises(text, torch.cat, (torch.ones(2), a), out=out),
+        raises(text, torch.stack, [a, a], out=torch.zeros(2, 2)),
+        raises(text, torch.hstack, [a, a], out=out),
+    ]
+    fw = torch.autograd.forward_ad
+    with fw.dual_level():
+        dual = fw.make_dual(torch.ones(2), torch.ones(2))
+        refused.append(raises("Trying to use forward AD with cat", torch.cat, [dual, dual], out=out))
+    with torch.no_grad():
+        torch.cat([a, a * 2], out=out)
+    return refused, out
+
+
+@differential
+def test_V_15_private_grad(torch):
+    """V-15: ``_grad`` is ``grad``, with its warning for a tensor that is no leaf."""
+    a = torch.ones(2, requires_grad=True)
+    (a * 2).sum().backward()
+    return a._grad is a.grad, warned("that is not a leaf Tensor is being accessed", lambda: (a * 2)._grad)
+
+
+@differential
+def test_complex_number_of_a_tensor_that_requires_grad(torch):
+    """``complex(tensor)`` warns as ``float(tensor)`` does."""
+    a = torch.ones(1, requires_grad=True)
+    return [warned("Converting a tensor with requires_grad=True to a scalar", kind, a)[0] for kind in (float, complex)]

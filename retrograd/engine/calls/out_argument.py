@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import numpy as np
@@ -33,7 +33,7 @@ def write_out(
     for t in targets:
         if not isinstance(t, TensorBase):
             raise TypeError(f"{name}(): argument 'out' must be Tensor, not {type(t).__name__}")
-    operands = [a for a in (*args, *kwargs.values()) if isinstance(a, TensorBase)]
+    operands = list(_tensors_in((*args, *kwargs.values())))
     if STATE.grad_enabled and any(requires_grad(t) for t in (*operands, *targets)):
         raise RuntimeError(
             f"{name}(): functions with out=... arguments don't support automatic differentiation, but one of the "
@@ -54,6 +54,15 @@ def write_out(
     for target, value in zip(targets, results, strict=True):
         _write_result(target, value, operands, cast=rule == "free")
     return out
+
+
+def _tensors_in(values: Iterable[Any]) -> Iterator[TensorBase]:
+    """The tensors among arguments, and in the lists among them."""
+    for value in values:
+        if isinstance(value, TensorBase):
+            yield value
+        elif isinstance(value, (list, tuple)):
+            yield from (t for t in value if isinstance(t, TensorBase))
 
 
 def _arguments(function: Any) -> tuple[str, ...]:

@@ -171,7 +171,8 @@ def to_int(t: Any) -> int:
 
 
 def to_complex(t: Any) -> complex:
-    """``complex(tensor)``."""
+    """``complex(tensor)``; warns when it requires grad."""
+    _warn_scalar(t)
     return complex(_only(t))
 
 

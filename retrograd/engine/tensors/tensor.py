@@ -172,6 +172,7 @@ class Tensor(TensorBase):
         return fn.nr if fn.__class__ is Port else 0
 
     grad = property(convert.read_grad, convert.assign_grad, convert.assign_grad)
+    _grad = grad
 
     @property
     def grad_dtype(self) -> Any:
