@@ -231,7 +231,14 @@ def test_damaged_columns(column: str) -> None:
     [("events", [{}]), ("events", [{"kind": "cut", "data": []}]), ("events", {"a": 1}), ("sources", {"a": {"x": "y"}})]
     + [("snapshots", [None]), ("sources", []), ("script", 3)]
     + [("events", [{"kind": "backward", "data": {"snapshot": number}}]) for number in (1, -1)]
-    + [("events", [{"kind": "cut", "data": {}, "nonfinite": [[["a", "b"], "nan"]]}])],
+    + [("events", [{"kind": "cut", "data": {}, "nonfinite": [[["a", "b"], "nan"]]}])]
+    + [
+        ("events", [{"kind": "backward", "data": {"snapshot": {}}}]),
+        ("events", [{"kind": "leaf", "data": {"tensor": 0}}]),
+    ]
+    + [("events", [{"kind": "cut", "data": {key: [7]}}]) for key in ("inputs", "outputs", "saves", "names")]
+    + [("events", [{"kind": "cut", "data": {"inputs": "ab"}}])]
+    + [("tensors", [{"shape": [], "dtype": "float32", "storage": bad}]) for bad in ([], -1, "a", 1.5)],
 )
 def test_damaged_rest(key: str, value: object) -> None:
     """Events, sources and snapshots of the wrong form are refused, too."""

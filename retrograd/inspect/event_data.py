@@ -32,6 +32,13 @@ from typing import TypedDict
 LEVELS = ("graph", "backward", "full")
 """Levels of recording: structure only; plus times and statistics of backward; plus every call of forward."""
 
+TENSOR_KEYS = ("tensor", "target", "given")
+"""Keys of ``Event.data`` that hold a tensor, a row of ``Recording.tensors``,"""
+TENSORS_KEYS = ("inputs", "outputs", "saves", "roots", "mutated")
+"""those that hold a list of them,"""
+NAMES_KEYS = ("names", "output_names")
+"""and those that hold a list of words."""
+
 MEASURES = (
     "time_us",  # time of the node, hooks excluded; in PyTorch those that only pass on what they get, and leaves
     # without a gradient so far, have none: it counts with the node before them

@@ -23,6 +23,7 @@ from .columns import (
     source_from_plain,
     text_checked,
 )
+from .event_data import NAMES_KEYS, TENSOR_KEYS, TENSORS_KEYS
 from .snapshot import GraphSnapshot, SourceLine
 from .tensor_facts import TensorFacts
 
@@ -177,6 +178,7 @@ class Recording:
             schema=plain["schema"],
         )
         _check_graphs_of(found)
+        _check_tensors_of(found)
         return found
 
 
@@ -185,8 +187,25 @@ def _check_graphs_of(recording: Recording) -> None:
     count = len(recording.snapshots)
     for event in recording.events:
         number = event.data.get("snapshot")
-        if isinstance(number, int) and not 0 <= number < count:
+        if number is not None and (type(number) is not int or not 0 <= number < count):
             raise ValueError(f"an event tells of graph {number} of {count}")
+
+
+def _check_tensors_of(recording: Recording) -> None:
+    """Raise ``ValueError`` if an event tells of a tensor that the recording does not hold, or has no list of them."""
+    count = len(recording.tensors)
+    for event in recording.events:
+        data = event.data
+        rows = [data[key] for key in TENSOR_KEYS if key in data]
+        for key in TENSORS_KEYS:
+            if key in data:
+                rows += entries_checked(data[key])
+        for row in rows:
+            if row is not None and (type(row) is not int or not 0 <= row < count):
+                raise ValueError(f"an event tells of tensor {row!r} of {count}")
+        for key in NAMES_KEYS:
+            for name in entries_checked(data[key]) if key in data else ():
+                text_checked(name)
 
 
 def _whole(value: Plain) -> int | None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from .columns import Plain, source_from_plain, text_checked
+from .columns import Plain, len_checked, source_from_plain, text_checked
 from .snapshot import SourceLine
 
 
@@ -52,6 +52,10 @@ class TensorFacts:
     def from_plain(cls, plain: Plain) -> TensorFacts:
         """Return the facts that ``to_plain`` described; raises ``ValueError``, ``TypeError`` or ``KeyError``."""
         more: dict[str, Any] = {key: plain[key] for key in _OPTIONAL if key in plain}
+        for key in _NUMBERS:
+            if more.get(key) is not None:
+                more[key] = len_checked(more[key])
+        text_checked(more.get("name", ""))
         return cls(
             shape=tuple(int(size) for size in plain["shape"]),
             dtype=text_checked(plain["dtype"]),
@@ -61,4 +65,5 @@ class TensorFacts:
 
 
 _OPTIONAL = ("storage", "requires_grad", "leaf", "name", "parameter", "made_by", "view_of", "kept")
+_NUMBERS = ("storage", "made_by", "view_of")
 _USUAL = {key: getattr(TensorFacts(), key) for key in _OPTIONAL}
