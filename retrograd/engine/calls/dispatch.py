@@ -29,6 +29,7 @@ from .promotion import promoted, same_dtype
 from .quiet import quietly
 from .record import edges_of, pack_saved, record
 from .refusals import check_kinds, kernel_refusal, size_mismatch
+from .result_layout import all_arranged
 
 
 def dispatch(op: OpDef, args: tuple[Any, ...], kwargs: dict[str, Any], with_aux: bool = False) -> Any:
@@ -133,7 +134,9 @@ def _under_modes(op: OpDef, args: tuple[Any, ...], operands: list[Any], results:
 def compute(op: OpDef, args: tuple[Any, ...]) -> Any:
     """The forward on arrays; like PyTorch, without NumPy's floating-point warnings."""
     try:
-        return quietly(op.forward, arrays_of(op, args))
+        arrays = arrays_of(op, args)
+        computed = quietly(op.forward, arrays)
+        return all_arranged(op, computed, arrays) if op.layout else computed
     except (TypeError, OverflowError) as error:
         raise kernel_refusal(op, tensors_in(op, args), error) from None
     except ValueError as error:

@@ -26,6 +26,7 @@ from ..tensors.numbers_ import number_operand
 from .fast_path_source import CallSource, ViewCallSource
 from .formula import Term
 from .quiet import QUIET, run_quietly
+from .result_layout import arranged
 
 
 class _Missing:
@@ -45,6 +46,12 @@ def leaf_edge(t: Any) -> Any:
     return view.fn if view.version == meta.storage.version else gradient_edge(t)
 
 
+def ordered_edge(t: Any) -> Any:
+    """The same for the first of two operands; views whose order decides that of the result take the general path."""
+    strides = t._array.strides
+    return LAZY if list(strides) != sorted(strides, reverse=True) else leaf_edge(t)
+
+
 def notify_call(op: Any, args: tuple[Any, ...], operands: list[Any], node: Any, result: Any, began: int) -> None:
     """Notify observers of a call on the fast path."""
     if STATE.in_handler:
@@ -56,10 +63,10 @@ def notify_call(op: Any, args: tuple[Any, ...], operands: list[Any], node: Any, 
 
 _NAMES: dict[str, Any] = {
     "state": state, "observe": observe, "notify_call": notify_call, "now": now, "LAZY": LAZY, "leaf_edge": leaf_edge,
-    "accumulator": accumulator, "sig_of": sig_of, "number_operand": number_operand,
+    "ordered_edge": ordered_edge, "accumulator": accumulator, "sig_of": sig_of, "number_operand": number_operand,
     "run_quietly": run_quietly, "ndarray": np.ndarray, "asarray": np.asarray,
     "TensorBase": TensorBase, "MISSING": MISSING, "next_number": state.next_number, "new": TensorBase.__new__,
-    "make_view": make_view, "HOLE": HOLE,
+    "make_view": make_view, "HOLE": HOLE, "arranged": arranged,
 }  # fmt: skip
 
 

@@ -61,7 +61,7 @@ def _rows(dims: int, kinds: str) -> None:
     """The pool and its transpose, which takes the input for its size: the input's second gradient is zeros."""
     name, back = f"_avg_pool{dims}d", f"_avg_pool{dims}d_backward"
     linear(
-        name, _avg_pool, node=f"AvgPool{dims}DBackward0", keeps="asked", kinds=kinds,
+        name, _avg_pool, node=f"AvgPool{dims}DBackward0", keeps="asked", kinds=kinds, layout="format",
         self=lambda g, self, how: getattr(F, back)(g, self, how),
     )  # fmt: skip
     function(

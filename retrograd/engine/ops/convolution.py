@@ -21,7 +21,7 @@ from .elementwise import conj
 multilinear(
     "_conv", convolve, node="ConvolutionBackwardBackward0", promote="",
     x=lambda g, weight, x_sizes, how: F._conv_input(g, conj(weight), tuple(x_sizes[2:]), how),
-    weight=lambda g, x, weight_sizes, how: F._conv_weight(g, conj(x), tuple(weight_sizes[2:]), how),
+    weight=lambda g, x, weight_sizes, how: F._conv_weight(g, conj(x), tuple(weight_sizes[2:]), how), layout="format",
 )  # fmt: skip
 multilinear(
     "_conv_input", convolve_input, node="ConvolutionBackwardBackward0", promote="",
@@ -89,7 +89,7 @@ def _convolution_jvp(primal: Any, tangents: Any, results: Any) -> Any:
 multilinear(
     "convolution", _convolution, node="ConvolutionBackward0", tensors="input weight bias", promote="",
     joint=_convolution_grads, jvp=_convolution_jvp, public=False,
-    kinds="fciu",
+    kinds="fciu", layout="format",
 )  # fmt: skip
 
 
@@ -126,5 +126,5 @@ linear(
 linear(
     "_col2im", _col2im, node="Col2ImBackward0",
     self=lambda g, kernel_size, dilation, padding, stride: F._im2col(g, kernel_size, dilation, padding, stride),
-    kinds="fcb",
+    kinds="fcb", layout="rows",
 )  # fmt: skip

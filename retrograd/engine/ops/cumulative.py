@@ -32,7 +32,13 @@ def reversed_cumsum(g: Any, dim: int) -> Any:
     return F.flip(F.cumsum(F.flip(g, (dim,)), dim), (dim,)) if len(g.shape) else g
 
 
-linear("cumsum", _accumulated("cumsum", np.add.accumulate), inplace=True, self=lambda g, dim: reversed_cumsum(g, dim))
+linear(
+    "cumsum",
+    _accumulated("cumsum", np.add.accumulate),
+    inplace=True,
+    self=lambda g, dim: reversed_cumsum(g, dim),
+    layout="rows",
+)
 
 
 def _cumprod_back(g: Any, self: Any, result: Any, dim: int) -> Any:
@@ -56,7 +62,7 @@ def _cumprod_back_with_zeros(g: Any, self: Any, result: Any, axis: int) -> Any:
     return F.cat(pieces, axis)
 
 
-function("cumprod", _accumulated("cumprod", np.multiply.accumulate), inplace=True, self=_cumprod_back)
+function("cumprod", _accumulated("cumprod", np.multiply.accumulate), inplace=True, self=_cumprod_back, layout="rows")
 
 
 # -- extremes so far
@@ -89,7 +95,7 @@ def _running_tangent(primal: Any, tangents: Any, results: Any) -> Any:
 
 for _name, _compare in (("cummax", np.maximum), ("cummin", np.minimum)):
     function(f"_{_name}", _running(_compare), node=f"{_name.capitalize()}Backward0", results="values indices",
-             nondiff=(1,), self=_running_back, jvp=_running_tangent)  # fmt: skip
+             layout="rows", nondiff=(1,), self=_running_back, jvp=_running_tangent)  # fmt: skip
 
 
 # -- logarithms of sums of exponentials so far
@@ -147,4 +153,4 @@ def _shares(g: Any, self: Any, result: Any, axis: int) -> Any:
     return F.cat(pieces, axis)
 
 
-function("logcumsumexp", _logcumsumexp, self=_logcumsumexp_back)
+function("logcumsumexp", _logcumsumexp, self=_logcumsumexp_back, layout="rows")

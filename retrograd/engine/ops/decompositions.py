@@ -58,7 +58,7 @@ def _qr_back(g: Any, result: Any, mode: str) -> Any:
     return F.cat([left, F._matmul(q, right)], -1)
 
 
-function("_qr", _qr, node="LinalgQrBackward0", outputs=2, self=_qr_back)
+function("_qr", _qr, node="LinalgQrBackward0", outputs=2, self=_qr_back, layout="columns")
 
 
 # -- singular values
@@ -126,7 +126,15 @@ def _check_phase(gu: Any, gvh: Any, u: Any, vh: Any) -> None:
         )
 
 
-function("_svd", _svd, node="LinalgSvdBackward0", outputs=3, self=_svd_back, keeps="full_matrices self_sizes")
+function(
+    "_svd",
+    _svd,
+    node="LinalgSvdBackward0",
+    outputs=3,
+    self=_svd_back,
+    keeps="full_matrices self_sizes",
+    layout="columns",
+)
 
 
 # -- eigenvalues
@@ -162,7 +170,7 @@ def _eigh_jvp(primal: Any, tangents: Any, results: Any) -> Any:
     return F.real(along) if raw(along).dtype.kind == "c" else along, F._matmul(v, turned)
 
 
-function("_eigh", _eigh, node="LinalgEighBackward0", outputs=2, self=_eigh_back, jvp=_eigh_jvp)
+function("_eigh", _eigh, node="LinalgEighBackward0", outputs=2, self=_eigh_back, jvp=_eigh_jvp, layout="columns")
 
 
 def _eig(self: Any) -> Any:
@@ -185,7 +193,7 @@ def _eig_back(g: Any, result: Any) -> Any:
     return F._solve(vh, F._matmul(inner, vh), True)
 
 
-function("_eig", _eig, node="LinalgEigBackward0", outputs=2, self=_eig_back)
+function("_eig", _eig, node="LinalgEigBackward0", outputs=2, self=_eig_back, layout="columns")
 
 
 # -- pseudo-inverse and least squares
@@ -325,4 +333,4 @@ def _geqrf(self: Any) -> Any:
     return np.ascontiguousarray(h.swapaxes(-2, -1)), tau
 
 
-underivable("_geqrf", _geqrf, outputs=2)
+underivable("_geqrf", _geqrf, outputs=2, layout="columns")

@@ -405,11 +405,11 @@ def _masked_fill(self: Any, mask: Any, value: Any) -> Any:
 
 
 linear("masked_fill", _masked_fill, tensors="self mask", self=lambda g, mask: F._kept(g, mask, False),
-       jvp=lambda primal, tangents, results: F._kept(tangents[0], primal[1], False))  # fmt: skip
+       jvp=lambda primal, tangents, results: F._kept(tangents[0], primal[1], False), layout="rows")  # fmt: skip
 linear(
     "_masked_fill_tensor", _masked_fill, node="MaskedFillBackward1", tensors="self mask value",
     self=lambda g, mask: F._kept(g, mask, False),
-    value=lambda g, mask: F.sum(F._kept(g, mask)),
+    value=lambda g, mask: F.sum(F._kept(g, mask)), layout="rows",
 )  # fmt: skip
 
 # -- comparison, logic, rounding: no gradient
@@ -440,7 +440,7 @@ for _name, _ufunc in COMPARISONS.items():
 for _name, _ufunc in {
     "logical_and": np.logical_and, "logical_or": np.logical_or, "logical_xor": np.logical_xor,
 }.items():  # fmt: skip
-    nondifferentiable(_name, _ufunc, tensors="self other", inplace=True, numbers=False)
+    nondifferentiable(_name, _ufunc, tensors="self other", inplace=True, numbers=False, layout="operands")
 for _name, _ufunc in {
     "bitwise_and": np.bitwise_and, "bitwise_or": np.bitwise_or, "bitwise_xor": np.bitwise_xor,
 }.items():  # fmt: skip

@@ -41,7 +41,7 @@ def _index_select_backward(g: Any, sizes: tuple[int, ...], dim: int, index: Any)
     return out
 
 
-linear("index_select", _index_select, tensors="self index",
+linear("index_select", _index_select, tensors="self index", layout="rows",
        self=lambda g, self_sizes, dim, index: F._index_select_backward(g, tuple(self_sizes), dim, index))  # fmt: skip
 linear("_index_select_backward", _index_select_backward, tensors="g index",
        g=lambda g, dim, index: F.index_select(g, dim, index))  # fmt: skip
@@ -111,7 +111,7 @@ def _slices_back(g: Any, dim: int, index: Any, source: Any) -> Any:
 linear(
     "_index_add", _index_add, node="IndexAddBackward0", tensors="self index source", self=lambda g: g,
     source=lambda g, dim, index, source, alpha: _slices_back(g, dim, index, source) * alpha,
-    keeps="source_sizes",
+    keeps="source_sizes", layout="rows",
 )  # fmt: skip
 
 
@@ -123,7 +123,7 @@ def _index_copy(self: Any, dim: int, index: Any, source: Any) -> Any:
 
 linear("index_copy", _index_copy, tensors="self index source", inplace=True,
        self=lambda g, dim, index: F._index_fill_number(g, dim, index, 0), source=_slices_back,
-       keeps="source_sizes")  # fmt: skip
+       keeps="source_sizes", layout="rows")  # fmt: skip
 
 
 def _index_fill(self: Any, dim: int, index: Any, value: Any) -> Any:
@@ -183,7 +183,7 @@ def _index_reduce_back(
 
 
 function("_index_reduce", _index_reduce, node="IndexReduceBackward0", tensors="self index source", constant="index",
-         joint=_index_reduce_back, real_only="index_reduce")  # fmt: skip
+         joint=_index_reduce_back, real_only="index_reduce", layout="rows")  # fmt: skip
 
 
 # -- masks
@@ -237,7 +237,7 @@ def _masked_scatter_source(g: Any, mask: Any, source_sizes: Any) -> Any:
 
 
 linear("masked_scatter", _masked_scatter, tensors="self mask source", inplace=True,
-       self=lambda g, mask: F._kept(g, mask, False), source=_masked_scatter_source)  # fmt: skip
+       self=lambda g, mask: F._kept(g, mask, False), source=_masked_scatter_source, layout="rows")  # fmt: skip
 
 
 # -- flat places
@@ -285,9 +285,9 @@ def _put_self(g: Any, index: Any, accumulate: bool) -> Any:
 
 
 linear("put", _put, tensors="self index source", inplace=True, self=_put_self,
-       source=lambda g, index, source: F.reshape(F.take(g, index), tuple(source.shape)))  # fmt: skip
+       source=lambda g, index, source: F.reshape(F.take(g, index), tuple(source.shape)), layout="copy")  # fmt: skip
 linear("take", _take, tensors="self index",
-       self=lambda g, self, index: F._take_backward(g, tuple(self.shape), index))  # fmt: skip
+       self=lambda g, self, index: F._take_backward(g, tuple(self.shape), index), layout="rows")  # fmt: skip
 
 
 def _take_backward(g: Any, sizes: tuple[int, ...], index: Any) -> Any:

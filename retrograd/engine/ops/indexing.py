@@ -27,7 +27,7 @@ def _index_backward(g: Any, sizes: tuple[int, ...], indices: Any) -> Any:
     return out
 
 
-linear("_index", _index, node="IndexBackward0", tensors="self", self=_index_back, arrays="indices*")
+linear("_index", _index, node="IndexBackward0", tensors="self", self=_index_back, arrays="indices*", layout="rows")
 linear("_index_backward", _index_backward, node="IndexPutImplBackward0", tensors="g",
        g=lambda g, indices: F._index(g, indices))  # fmt: skip
 
@@ -71,5 +71,5 @@ def _index_put_self(g: Any, indices: Any, accumulate: bool) -> Any:
 
 linear(
     "_index_put", _index_put, node="IndexPutBackward0", tensors="self values", inplace=True,
-    self=_index_put_self, values=_values_back, arrays="indices*",
+    self=_index_put_self, values=_values_back, arrays="indices*", layout="copy",
 )  # fmt: skip

@@ -130,5 +130,5 @@ def _ldl_solve(self: Any, pivots: Any, right: Any, hermitian: bool) -> Any:
     return np.array(found, self.dtype).reshape(*batch, n, m)
 
 
-underivable("_linalg_ldl_factor_ex", _ldl_factor, outputs=3, nondiff=(1, 2))
-underivable("_linalg_ldl_solve", _ldl_solve, tensors="self pivots right")
+underivable("_linalg_ldl_factor_ex", _ldl_factor, outputs=3, nondiff=(1, 2), layout="columns")
+underivable("_linalg_ldl_solve", _ldl_solve, tensors="self pivots right", layout="columns")

@@ -56,12 +56,12 @@ def _huber_slope(g: Any, self: Any, target: Any, reduction: str, delta: float) -
 function(
     "_smooth_l1_loss", _smooth_l1, node="SmoothL1LossBackward0", promote="common", self=_smooth_l1_slope,
     target=lambda g, self, target, reduction, beta: -_smooth_l1_slope(g, self, target, reduction, beta),
-    kinds="f",
+    kinds="f", layout="operands",
 )  # fmt: skip
 function(
     "_huber_loss", _huber, node="HuberLossBackward0", promote="common", self=_huber_slope,
     target=lambda g, self, target, reduction, delta: -_huber_slope(g, self, target, reduction, delta),
-    kinds="f",
+    kinds="f", layout="operands",
 )  # fmt: skip
 
 
@@ -76,7 +76,7 @@ def _soft_margin_slope(g: Any, self: Any, target: Any, reduction: str) -> Any:
 
 function(
     "_soft_margin_loss", _soft_margin, node="SoftMarginLossBackward0", tensors="self target", promote="common",
-    self=_soft_margin_slope, kinds="fc", real_only="soft_margin_loss",
+    self=_soft_margin_slope, kinds="fc", real_only="soft_margin_loss", layout="operands",
 )  # fmt: skip
 
 # -- probabilities
@@ -105,7 +105,7 @@ def _bce_target(g: Any, self: Any, weight: Any, reduction: str) -> Any:
 
 
 function("_binary_cross_entropy", _bce, node="BinaryCrossEntropyBackward0", tensors="self target weight", promote="",
-         self=_bce_self, target=_bce_target, kinds="f")  # fmt: skip
+         self=_bce_self, target=_bce_target, kinds="f", layout="operands")  # fmt: skip
 
 
 def _log_sigmoid(x: Any) -> Any:
@@ -134,7 +134,7 @@ def _bce_logits_target(g: Any, self: Any, weight: Any, pos_weight: Any, reductio
 function(
     "_bce_with_logits", _bce_logits, node="BinaryCrossEntropyWithLogitsBackward0", promote="",
     tensors="self target weight pos_weight", self=_bce_logits_self, target=_bce_logits_target,
-    kinds="f",
+    kinds="f", layout="operands",
 )  # fmt: skip
 
 # -- margins over classes: input (N, C) or (C,)
@@ -286,7 +286,7 @@ function(
     "_cdist", _cdist, node="CdistBackward0", promote="", keeps="result",
     x1=lambda g, x1, x2, p: F.sum_to_size(F._sum_dim(_cdist_slope(g, x1, x2, p), -2), tuple(x1.shape)),
     x2=lambda g, x1, x2, p: F.sum_to_size(F._sum_dim(-_cdist_slope(g, x1, x2, p), -3), tuple(x2.shape)),
-    kinds="w",
+    kinds="w", layout="rows",
 )  # fmt: skip
 
 
@@ -356,6 +356,6 @@ def _mse_slope(g: Any, self: Any, target: Any, reduction: str) -> Any:
 
 
 function(
-    "_mse_loss", _mse_loss, node="MseLossBackward0", promote="common",
+    "_mse_loss", _mse_loss, node="MseLossBackward0", promote="common", layout="operands",
     self=_mse_slope, target=lambda g, self, target, reduction: -_mse_slope(g, self, target, reduction), kinds="f",
 )  # fmt: skip

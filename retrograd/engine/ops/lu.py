@@ -126,7 +126,15 @@ def _lu_unpack_back(g: Any, self_sizes: Any) -> Any:
     return lower + upper
 
 
-function("_lu_factor", _lu_factor, node="LinalgLuFactorExBackward0", outputs=2, nondiff=(1,), self=_lu_factor_back)
+function(
+    "_lu_factor",
+    _lu_factor,
+    node="LinalgLuFactorExBackward0",
+    outputs=2,
+    nondiff=(1,),
+    self=_lu_factor_back,
+    layout="columns",
+)
 function("_lu", _lu, node="LinalgLuBackward0", outputs=3, nondiff=(0,), self=_lu_back, keeps="pivot")
 function("_lu_unpack", _lu_unpack, node="LuUnpackBackward0", tensors="self pivots", outputs=3, nondiff=(0,),
          self=_lu_unpack_back)  # fmt: skip

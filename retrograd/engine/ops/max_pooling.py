@@ -114,11 +114,12 @@ nondifferentiable("_flat_positions", _flat_indices, tensors="positions")
 for _name in ("MaxPool2DWithIndices", "MaxPool3DWithIndices", "AdaptiveMaxPool2D", "AdaptiveMaxPool3D"):
     function(
         f"_{_name}", _max_pool, node=f"{_name}Backward0", aux=("positions",), self=_max_pool_rule(_name), keeps="asked",
-        shown={"result1": _shown_indices},
+        shown={"result1": _shown_indices}, layout="format",
     )  # fmt: skip
     function(
         f"_{_name}_and_indices", _max_pool_with_indices, node=f"{_name}Backward0", outputs=2, nondiff=(1,),
         aux=("positions",), self=_max_pool_rule(_name), keeps="asked", shown={"result1": _shown_indices},
+        layout="format",
     )  # fmt: skip
 
 

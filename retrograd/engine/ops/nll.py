@@ -82,7 +82,8 @@ def _nll_backward_grad(
 
 for _name, _node in (("_nll_loss", "NllLossBackward0"), ("_nll_loss_2d", "NllLoss2DBackward0")):
     function(_name, _nll_loss, node=_node, tensors="self target weight", aux=("total_weight",), self=_nll_grad,
-             kinds="f", jvp=lambda primal, tangents, results: F._nll_loss(tangents[0], *primal[1:]))  # fmt: skip
+             layout="rows", kinds="f",
+             jvp=lambda primal, tangents, results: F._nll_loss(tangents[0], *primal[1:]))  # fmt: skip
 function(
     "_nll_backward", _nll_backward, node="NllLossBackwardBackward0", tensors="grad_output target weight",
     grad_output=_nll_backward_grad,

@@ -125,7 +125,7 @@ def _sum_lead(x: Any, axes: Sizes) -> Any:
 function(
     "_layer_norm", _layer_norm, node="NativeLayerNormBackward0", tensors="input weight bias",
     joint=_layer_norm_grads, aux=("result1", "result2"), keeps="bias",
-    kinds="f",
+    kinds="f", layout="rows",
 )  # fmt: skip
 
 
@@ -183,7 +183,7 @@ def _group_norm_formula(g: Any, needs: Any, x: Any, weight: Any, group: int, eps
 function(
     "_group_norm", _group_norm, node="NativeGroupNormBackward0", tensors="input weight bias",
     joint=_group_norm_grads, aux=("result1", "result2"), keeps="input_sizes",
-    kinds="f",
+    kinds="f", layout="format",
 )  # fmt: skip
 
 
@@ -262,4 +262,5 @@ function(
     keeps="running_mean running_var",
     arrays="running_mean running_var stats",
     kinds="f",
+    layout="format",
 )

@@ -147,4 +147,4 @@ def _is_complex(x: Any) -> bool:
     return bool(getattr(dtype, "is_complex", getattr(dtype, "kind", "") == "c"))
 
 
-function("renorm", _renorm, inplace=True, self=_renorm_back)
+function("renorm", _renorm, inplace=True, self=_renorm_back, layout="rows")

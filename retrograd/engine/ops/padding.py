@@ -43,7 +43,7 @@ def _constant_pad_nd(self: Any, pad: tuple[int, ...], value: Any = 0) -> Any:
 linear(
     "constant_pad_nd", _constant_pad_nd, public=False,
     self=lambda g, pad: F.constant_pad_nd(g, tuple([-p for p in pad]), 0),
-    jvp=lambda primal, tangents, results: F.constant_pad_nd(tangents[0], primal[1], 0),
+    jvp=lambda primal, tangents, results: F.constant_pad_nd(tangents[0], primal[1], 0), layout="format",
 )  # fmt: skip
 
 
@@ -88,7 +88,7 @@ def _by_sizes(back: str) -> Any:
 def _rows(mode: str, name: str, node: str, rule: Any = _by_input) -> None:
     """A padding and its transpose; the node names count dimensions as torch's do."""
     back = f"_{name}_backward"
-    linear(f"_{name}", _repeat_pad(mode), node=node, self=rule(back))
+    linear(f"_{name}", _repeat_pad(mode), node=node, self=rule(back), layout="format")
     linear(
         back, _repeat_back(mode), node=node.replace("Backward0", "BackwardBackward0"), tensors="grad",
         grad=lambda g, padding: getattr(F, f"_{name}")(g, padding),

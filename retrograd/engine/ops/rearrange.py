@@ -27,7 +27,9 @@ def axes_of_each(dims: tuple[int, ...], ndim: int) -> tuple[int, ...]:
     return tuple(axes_of(d, ndim)[0] for d in dims)
 
 
-linear("roll", _roll, public=False, self=lambda g, shifts, dims: F.roll(g, tuple(-s for s in shifts), dims))
+linear(
+    "roll", _roll, public=False, self=lambda g, shifts, dims: F.roll(g, tuple(-s for s in shifts), dims), layout="rows"
+)
 
 
 def _rot90(self: Any, k: int = 1, dims: Any = (0, 1)) -> Any:
@@ -143,8 +145,8 @@ def _triu(self: Any, diagonal: int = 0) -> Any:
     return np.triu(self, diagonal)
 
 
-linear("tril", _tril, inplace=True, self=lambda g, diagonal: F.tril(g, diagonal))
-linear("triu", _triu, inplace=True, self=lambda g, diagonal: F.triu(g, diagonal))
+linear("tril", _tril, inplace=True, self=lambda g, diagonal: F.tril(g, diagonal), layout="rows")
+linear("triu", _triu, inplace=True, self=lambda g, diagonal: F.triu(g, diagonal), layout="rows")
 
 
 # -- copies with a window written

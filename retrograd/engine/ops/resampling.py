@@ -133,7 +133,7 @@ def _resample_back(kind: str) -> Any:
 def _rows(name: str, kind: str, node: str, kinds: str = "fu") -> None:
     back = f"{name}_backward"
     linear(
-        name, _resample(kind), node=f"{node}Backward0", public=False, kinds=kinds,
+        name, _resample(kind), node=f"{node}Backward0", public=False, kinds=kinds, layout="format",
         self=lambda g, self_sizes, output_size, align_corners, scales: getattr(F, back)(
             g, tuple(self_sizes), output_size, align_corners, scales),
     )  # fmt: skip
@@ -148,7 +148,7 @@ def _pool_rows(name: str, node: str) -> None:
     back, cells, cells_back = f"{name}_backward", _resample("area"), _resample_back("area")
     linear(
         name, lambda self, output_size: cells(self, output_size), node=f"{node}Backward0", public=False, kinds="f",
-        self=lambda g, self, output_size: getattr(F, back)(g, self, output_size),
+        layout="format", self=lambda g, self, output_size: getattr(F, back)(g, self, output_size),
     )  # fmt: skip
     function(
         back, lambda grad, self, output_size: cells_back(grad, self.shape, output_size),
@@ -200,8 +200,8 @@ def _channel_shuffle(self: Any, groups: int) -> Any:
 
 
 linear("_pixel_shuffle", _pixel_shuffle, node="PixelShuffleBackward0",
-       self=lambda g, upscale_factor: F._pixel_unshuffle(g, upscale_factor))  # fmt: skip
+       self=lambda g, upscale_factor: F._pixel_unshuffle(g, upscale_factor), layout="format")  # fmt: skip
 linear("_pixel_unshuffle", _pixel_unshuffle, node="PixelUnshuffleBackward0",
-       self=lambda g, downscale_factor: F._pixel_shuffle(g, downscale_factor))  # fmt: skip
+       self=lambda g, downscale_factor: F._pixel_shuffle(g, downscale_factor), layout="format")  # fmt: skip
 linear("_channel_shuffle", _channel_shuffle, node="ChannelShuffleBackward0",
        self=lambda g, self_sizes, groups: F._channel_shuffle(g, self_sizes[1] // groups))  # fmt: skip

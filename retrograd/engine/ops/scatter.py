@@ -63,7 +63,7 @@ def _gather_backward(g: Any, sizes: tuple[int, ...], dim: int, index: Any) -> An
     return out
 
 
-linear("gather", _gather, tensors="self index", keeps="sparse_grad",
+linear("gather", _gather, tensors="self index", keeps="sparse_grad", layout="rows",
        self=lambda g, self, dim, index: F._gather_backward(g, tuple(self.shape), dim, index))  # fmt: skip
 linear("_gather_backward", _gather_backward, tensors="g index", g=lambda g, dim, index: F.gather(g, dim, index))
 
@@ -131,9 +131,9 @@ def _source_back(g: Any, dim: int, index: Any, src_sizes: Any) -> Any:
 
 
 linear("_scatter", _scatter, node="ScatterBackward0", tensors="self index src",
-       self=lambda g, dim, index: F._scatter_number(g, dim, index, 0), src=_source_back)  # fmt: skip
+       self=lambda g, dim, index: F._scatter_number(g, dim, index, 0), src=_source_back, layout="rows")  # fmt: skip
 function("_scatter_number", _scatter_number, node="ScatterBackward1", tensors="self index",
-         self=lambda g, dim, index: F._scatter_number(g, dim, index, 0),
+         layout="rows", self=lambda g, dim, index: F._scatter_number(g, dim, index, 0),
          jvp=lambda primal, tangents, results: F._scatter_number(tangents[0], primal[1], primal[2], 0))  # fmt: skip
 
 
@@ -145,7 +145,15 @@ def _scatter_add(self: Any, dim: int, index: Any, src: Any) -> Any:
     return out
 
 
-linear("scatter_add", _scatter_add, tensors="self index src", inplace=True, self=lambda g: g, src=_source_back)
+linear(
+    "scatter_add",
+    _scatter_add,
+    tensors="self index src",
+    inplace=True,
+    self=lambda g: g,
+    src=_source_back,
+    layout="rows",
+)
 
 _REDUCE: dict[str, Any] = {
     "sum": np.add, "add": np.add, "mean": np.add, "prod": np.multiply, "multiply": np.multiply, "amax": np.maximum,
@@ -250,7 +258,7 @@ def _scatter_reduce_back(
 
 
 function("_scatter_reduce", _scatter_reduce, node="ScatterReduceBackward0", tensors="self index src",
-         constant="index", joint=_scatter_reduce_back, real_only="scatter_reduce")  # fmt: skip
+         constant="index", joint=_scatter_reduce_back, real_only="scatter_reduce", layout="rows")  # fmt: skip
 
 
 def _scatter_with(self: Any, dim: int, index: Any, src: Any, reduce: str) -> Any:
@@ -263,4 +271,4 @@ def _scatter_with(self: Any, dim: int, index: Any, src: Any, reduce: str) -> Any
     return out
 
 
-underivable("_scatter_with", _scatter_with, tensors="self index src")
+underivable("_scatter_with", _scatter_with, tensors="self index src", layout="rows")

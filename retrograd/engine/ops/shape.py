@@ -431,7 +431,7 @@ def _misfit(tensors: Any, axis: int) -> RuntimeError:
     return RuntimeError("tensors cannot be concatenated")
 
 
-listwise("cat", _cat, _cat_back, promote="common")
+listwise("cat", _cat, _cat_back, promote="common", layout="format")
 
 
 def _stack(tensors: Any, dim: int = 0) -> Any:
@@ -451,4 +451,4 @@ def _stack(tensors: Any, dim: int = 0) -> Any:
     return np.stack(tensors, axis=axis)
 
 
-listwise("stack", _stack, lambda g, dim: list(F.unbind(g, dim)), promote="common")
+listwise("stack", _stack, lambda g, dim: list(F.unbind(g, dim)), promote="common", layout="rows")

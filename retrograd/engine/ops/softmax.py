@@ -42,7 +42,7 @@ def _softmax_grad(g: Any, result: Any, dim: int) -> Any:
     return gi
 
 
-function("_softmax", _softmax, self=_softmax_grad, kinds="f")
+function("_softmax", _softmax, self=_softmax_grad, kinds="f", layout="rows")
 
 
 def _log_softmax(self: Any, dim: int) -> Any:
@@ -67,7 +67,7 @@ function(
     "_log_softmax", _log_softmax, kinds="f",
     self=lambda g, result, dim: (
         _log_softmax_back if g.__class__ is np.ndarray else F._log_softmax_back
-    )(g, result, dim),
+    )(g, result, dim), layout="rows",
 )  # fmt: skip
 function(
     "_log_softmax_back", _log_softmax_back, node="LogSoftmaxBackwardDataBackward0", tensors="grad_output output",

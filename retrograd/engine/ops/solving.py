@@ -108,7 +108,7 @@ def _solve_other(g: Any, self: Any, other: Any, left: bool) -> Any:
     return F.sum_to_size(_solve_other_full(g, self, other, left), tuple(other.shape))
 
 
-function("_solve", _solve, node="LinalgSolveExBackward0", self=_solve_self, other=_solve_other)
+function("_solve", _solve, node="LinalgSolveExBackward0", self=_solve_self, other=_solve_other, layout="columns")
 
 
 # -- triangular
@@ -169,7 +169,15 @@ for _name, _node in (
     ("_triangular_solve", "TriangularSolveBackward0"),
 ):
     _kept = "other" if _name == "_triangular_solve" else ""
-    function(_name, _solve_triangular, node=_node, self=_triangular_self, other=_triangular_other, keeps=_kept)
+    function(
+        _name,
+        _solve_triangular,
+        node=_node,
+        self=_triangular_self,
+        other=_triangular_other,
+        keeps=_kept,
+        layout="columns",
+    )
 
 
 # -- inverse and determinants
@@ -186,7 +194,7 @@ def _inv(self: Any) -> Any:
         ) from None
 
 
-function("_inv", _inv, node="LinalgInvExBackward0",
+function("_inv", _inv, node="LinalgInvExBackward0", layout="columns",
          self=lambda g, result: -F._matmul(adjoint(result), F._matmul(g, adjoint(result))))  # fmt: skip
 
 
@@ -315,8 +323,15 @@ def _cholesky_jvp(primal: Any, tangents: Any, results: Any) -> Any:
     return adjoint(moved) if upper else moved
 
 
-function("_cholesky_ex", _cholesky, node="LinalgCholeskyExBackward0", self=_cholesky_back, jvp=_cholesky_jvp)
-function("_cholesky_old", _cholesky, node="CholeskyBackward0", self=_cholesky_back)
+function(
+    "_cholesky_ex",
+    _cholesky,
+    node="LinalgCholeskyExBackward0",
+    self=_cholesky_back,
+    jvp=_cholesky_jvp,
+    layout="columns",
+)
+function("_cholesky_old", _cholesky, node="CholeskyBackward0", self=_cholesky_back, layout="columns")
 
 
 def _cholesky_solve(self: Any, input2: Any, upper: bool = False) -> Any:
@@ -333,7 +348,15 @@ def _cholesky_solve_back(g: Any, needs: Any, input2: Any, upper: bool, result: A
     return F.sum_to_size(side, tuple(self_sizes)), F.sum_to_size(factor, tuple(input2.shape))
 
 
-function("cholesky_solve", _cholesky_solve, tensors="self input2", joint=_cholesky_solve_back, keeps="self", kinds="fc")
+function(
+    "cholesky_solve",
+    _cholesky_solve,
+    tensors="self input2",
+    joint=_cholesky_solve_back,
+    keeps="self",
+    kinds="fc",
+    layout="columns",
+)
 
 
 def _cholesky_inverse(self: Any, upper: bool = False) -> Any:
@@ -357,4 +380,6 @@ def _cholesky_inverse_tangent(primal: Any, tangents: Any, results: Any) -> Any:
     return -F._matmul(F._matmul(results[0], half + adjoint(half)), results[0])
 
 
-function("cholesky_inverse", _cholesky_inverse, self=_cholesky_inverse_back, jvp=_cholesky_inverse_tangent)
+function(
+    "cholesky_inverse", _cholesky_inverse, self=_cholesky_inverse_back, jvp=_cholesky_inverse_tangent, layout="columns"
+)

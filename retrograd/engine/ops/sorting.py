@@ -40,14 +40,14 @@ def _placed_tangent(position: int) -> Any:
 
 for _name, _node in (("_sort", "SortBackward0"), ("_sort_stable", "SortBackward1")):
     function(_name, _sort, node=_node, results="values indices", nondiff=(1,), self=_placed_back,
-             jvp=_placed_tangent(1))  # fmt: skip
+             jvp=_placed_tangent(1), layout="copy")  # fmt: skip
 
 
 def _argsort(self: Any, dim: int = -1, descending: bool = False) -> Any:
     return _sort(self, dim, descending)[1]
 
 
-nondifferentiable("_argsort", _argsort)
+nondifferentiable("_argsort", _argsort, layout="copy")
 
 
 def _topk(self: Any, k: int, dim: int = -1, largest: bool = True) -> Any:

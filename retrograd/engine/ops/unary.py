@@ -193,7 +193,7 @@ def _polar(abs: Any, angle: Any) -> Any:  # noqa: A002
 linear(
     "_complex", _complex, node="ComplexBackward0", tensors="real imag",
     real=lambda g, real: F.real(g), imag=lambda g, imag: F.imag(g), jvp=lambda primal, tangents, results: F._complex(
-        tangents.get(0, F.zeros_like(primal[0])), tangents.get(1, F.zeros_like(primal[1]))),
+        tangents.get(0, F.zeros_like(primal[0])), tangents.get(1, F.zeros_like(primal[1]))), layout="operands",
 )  # fmt: skip
 
 

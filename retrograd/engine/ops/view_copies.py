@@ -21,7 +21,9 @@ class Copying:
 
     def __call__(self, *args: Any) -> Any:
         seen = self.view(*args)
-        return np.array(seen) if isinstance(seen, np.ndarray) else tuple([np.array(part) for part in seen])
+        if isinstance(seen, np.ndarray):
+            return np.array(seen, order="C")
+        return tuple([np.array(part, order="C") for part in seen])
 
 
 VIEWS = {

@@ -54,6 +54,10 @@ class RowFacts:
 
     real_only: str = ""
     """ATen's name of an operator that PyTorch derives for real results only: with complex ones it refuses to record."""
+    layout: str = ""
+    """Which strides results have: ``"operands"`` those of an iteration over the operands (what element-wise rows have
+    by default), ``"copy"`` those of a copy of the first one, ``"format"`` its memory format, ``"rows"``, ``"columns"``
+    (of each matrix); empty: as the forward returns them."""
 
     # -- views and in-place writes
     view: bool = False

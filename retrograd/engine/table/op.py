@@ -100,6 +100,8 @@ class OpDef(RowFacts):
         facts.setdefault("promote", "common" if self.kind in ("elementwise", "multilinear") else "")
         facts.setdefault("outputs", len(facts.get("results", "").split()) or 1)
         facts.setdefault("public", not self.name.startswith("_"))
+        by_element = self.kind == "elementwise" or (self.kind == "nondifferentiable" and bool(facts["promote"]))
+        facts.setdefault("layout", "operands" if by_element else "")
         try:
             self._take_facts(facts)
         except RowError as error:

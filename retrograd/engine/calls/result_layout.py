@@ -1,0 +1,104 @@
+"""How the results of a row lie in memory, where its operands do not lie row by row.
+
+NumPy and our kernels choose strides of their own; programs see those of PyTorch, in ``stride()`` and in what ``view``
+refuses.  A row's fact ``layout`` names the rule that PyTorch's kernels follow.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from ..aliasing.memory_formats import (
+    dense_strides,
+    fastest_first,
+    format_of,
+    laid_out,
+    lies_in,
+    strides_in,
+    strides_like,
+)
+from ..aliasing.strided import contiguous_strides, element_strides, is_dense
+from ..tensors.base import Array, TensorBase
+from ..tensors.layouts import channels_last, channels_last_3d
+
+
+def _iterated(shape: tuple[int, ...], operands: Sequence[Array]) -> tuple[int, ...]:
+    """Strides of what is computed element by element: in the order in which the operands' elements lie.
+
+    https://github.com/pytorch/pytorch/wiki/How-to-use-TensorIterator
+    """
+    if all(a.shape == shape for a in operands):
+        for wanted in (channels_last, channels_last_3d):
+            if all(lies_in(a, wanted) for a in operands):
+                return strides_in(shape, wanted)
+        first = element_strides(operands[0])
+        if all(is_dense(a) and element_strides(a) == first for a in operands):
+            return first
+    order = fastest_first(shape, [_broadcast_strides(a, shape) for a in operands])
+    usual = order == list(range(len(shape)))[::-1]
+    return contiguous_strides(shape) if usual else dense_strides(shape, order)
+
+
+def _broadcast_strides(array: Array, shape: tuple[int, ...]) -> tuple[int, ...]:
+    """Strides of an operand as it is gone through: 0 along dimensions where it has one element for many."""
+    new = len(shape) - array.ndim
+    own = zip(array.shape, element_strides(array), shape[new:], strict=True)
+    return (0,) * new + tuple([0 if size == 1 and size != whole else stride for size, stride, whole in own])
+
+
+def _in_format(shape: tuple[int, ...], operands: Sequence[Array]) -> tuple[int, ...]:
+    """Strides in the memory format of the first operand."""
+    wanted = format_of(operands[0])
+    return strides_in(shape, wanted) if len(shape) == operands[0].ndim else contiguous_strides(shape)
+
+
+def _as_copied(shape: tuple[int, ...], operands: Sequence[Array]) -> tuple[int, ...]:
+    """Strides of a copy of the first operand."""
+    return strides_like(operands[0]) if shape == operands[0].shape else contiguous_strides(shape)
+
+
+def _in_rows(shape: tuple[int, ...], operands: Sequence[Array]) -> tuple[int, ...]:
+    return contiguous_strides(shape)
+
+
+def _in_columns(shape: tuple[int, ...], operands: Sequence[Array]) -> tuple[int, ...]:
+    """Strides of matrices column by column, as LAPACK writes them; vectors of a batch stay as they are."""
+    if len(shape) < max(a.ndim for a in operands):
+        return contiguous_strides(shape)
+    return dense_strides(shape, [len(shape) - 2, len(shape) - 1, *reversed(range(len(shape) - 2))])
+
+
+_RULES: dict[str, Callable[[tuple[int, ...], Sequence[Array]], tuple[int, ...]]] = {
+    "operands": _iterated, "copy": _as_copied, "format": _in_format, "rows": _in_rows, "columns": _in_columns,
+}  # fmt: skip
+
+
+_ALWAYS = ("rows", "columns")
+"""Rules that ask for an order of their own; results of others are in rows where the operands are."""
+
+
+def arranged(layout: str, result: Any, operands: Sequence[Any]) -> Any:
+    """A result in the layout that PyTorch gives it: the array itself, or a copy."""
+    if result.__class__ is not np.ndarray or result.ndim < 2 or not result.size:
+        return result
+    strides = _RULES[layout](result.shape, operands)
+    if strides == element_strides(result):
+        return result
+    made = laid_out(result.shape, strides, lambda shape: np.empty(shape, result.dtype))
+    made[...] = result
+    return made
+
+
+def all_arranged(op: Any, computed: Any, operands: Sequence[Any]) -> Any:
+    """What a row's forward returns, its outputs arranged; ``operands`` may hold lists, numbers and others."""
+    listed = [entry for a in operands for entry in (a if a.__class__ is list else (a,))]
+    arrays = [a._array if isinstance(a, TensorBase) else a for a in listed if isinstance(a, (np.ndarray, TensorBase))]
+    if op.layout not in _ALWAYS and all(a.flags.c_contiguous for a in arrays):
+        return computed
+    if op.outputs == 1 and not op.aux:
+        return arranged(op.layout, computed, arrays)
+    count = len(computed) - len(op.aux)
+    return (*[arranged(op.layout, out, arrays) for out in computed[:count]], *computed[count:])

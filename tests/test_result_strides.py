@@ -1,0 +1,142 @@
+"""Strides of results, where operands do not lie row by row, are PyTorch's: of every sample of the operators."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+from op_samples import Const, Dtype, all_samples, function_of
+
+import retrograd
+
+torch = pytest.importorskip("torch")
+
+
+def _columns(t):
+    """The same values with the dimensions in reverse order in memory."""
+    turned = tuple(range(t.dim()))[::-1]
+    return t.permute(turned).contiguous().permute(turned)
+
+
+def _channels_last(t):
+    """The same values with the second dimension in the place of the last."""
+    return t.movedim(1, -1).contiguous().movedim(-1, 1) if t.dim() == 4 else t
+
+
+LAYOUTS = {"columns": _columns, "channels last": _channels_last}
+DIFFERENT = {
+    "columns": """
+        _log_softmax_backward_data; _softmax_backward_data; _weight_norm; addr; angle; argwhere; as_strided_copy;
+        einsum; float_power; gru_cell; linalg.householder_product; linalg.lu; linalg.matrix_power; linalg.solve;
+        linalg.solve_ex; lstsq; lu_solve False True; lu_solve True True; matrix_power; mvlgamma; narrow_copy;
+        nn.functional.adaptive_avg_pool2d; nn.functional.logsigmoid; nn.functional.one_hot; nn.functional.rms_norm;
+        nn.functional.rrelu; nn.functional.scaled_dot_product_attention; nonzero; orgqr; ormqr; pow; rms_norm; rot90;
+        rrelu; special.multigammaln; stft; view_copy; where; x[..., i]; x[True]
+    """,
+    "channels last": """
+        channel_shuffle; conv2d; native_channel_shuffle; nn.functional.adaptive_max_pool2d;
+        nn.functional.adaptive_max_pool2d_with_indices; nn.functional.channel_shuffle; nn.functional.conv2d;
+        nn.functional.max_unpool2d; nn.functional.pad
+    """,
+}
+"""Functions whose results lie elsewhere in memory than PyTorch's, beside Fourier transforms of columns."""
+
+
+def _tensors(engine, value, lay):
+    if isinstance(value, Const):
+        return _tensors(engine, value.array, lay)
+    if isinstance(value, Dtype):
+        return getattr(engine, value.name)
+    if isinstance(value, (np.ndarray, np.generic)):
+        return lay(engine.from_numpy(np.array(value, order="C")))
+    if isinstance(value, (list, tuple)):
+        return type(value)([_tensors(engine, entry, lay) for entry in value])
+    if isinstance(value, dict):
+        return {key: _tensors(engine, entry, lay) for key, entry in value.items()}
+    return value
+
+
+def _flat(engine, result):
+    if isinstance(result, engine.Tensor):
+        yield result
+    elif isinstance(result, (list, tuple)):
+        for entry in result:
+            yield from _flat(engine, entry)
+
+
+def _strides(engine, sample, lay):
+    """Shapes and strides of what a sample returns (not of single elements), ``None`` where it is refused."""
+    args, kwargs = _tensors(engine, sample.args, lay), _tensors(engine, sample.kwargs, lay)
+    try:
+        results = list(_flat(engine, function_of(engine, sample)(*args, **kwargs)))
+    except (RuntimeError, TypeError, ValueError, IndexError, NotImplementedError):
+        return None
+    told = [t for t in results if t.numel()]
+    return [(tuple(t.shape), [s for s, n in zip(t.stride(), t.shape, strict=True) if n > 1]) for t in told]
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_strides_of_results(layout):
+    found = set()
+    for sample in all_samples():
+        if layout != "columns" and not _has_images(sample.args):
+            continue
+        ours, theirs = (_strides(engine, sample, LAYOUTS[layout]) for engine in (retrograd, torch))
+        if None not in (ours, theirs) and ours != theirs:
+            found.add(sample.name)
+    known = set(" ".join(DIFFERENT[layout].split()).split("; "))
+    assert sorted(name for name in found - known if not name.startswith("fft.")) == []
+    assert sorted(known - found) == []
+
+
+def _has_images(args):
+    return any(np.ndim(a.array if isinstance(a, Const) else a) == 4 for a in args if not isinstance(a, (list, tuple)))
+
+
+SHAPE = (2, 3, 4)
+OPERANDS = {
+    "rows": lambda t: t.ones(2, 3, 4),
+    "columns": lambda t: t.ones(4, 3, 2).permute(2, 1, 0),
+    "turned": lambda t: t.ones(3, 2, 4).transpose(0, 1),
+    "gaps": lambda t: t.ones(2, 3, 8)[:, :, ::2],
+    "gaps in columns": lambda t: t.ones(4, 3, 4).permute(2, 1, 0)[::2],
+    "expanded": lambda t: t.ones(3, 1).expand(2, 3, 4),
+    "broadcast": lambda t: t.ones(4, 3).t(),
+    "broadcast columns": lambda t: t.ones(3, 2).t().unsqueeze(2),
+    "number": lambda t: t.ones(()),
+}
+COMPUTED = {
+    "add": lambda t, a, b: a + b,
+    "integers": lambda t, a, b: a.long() + b,
+    "compare": lambda t, a, b: a < b,
+    "where": lambda t, a, b: t.where(a > 0, b, a),
+    "addcmul": lambda t, a, b: t.addcmul(a, b, a),
+    "hypot": lambda t, a, b: t.hypot(a, b),
+    "lgamma": lambda t, a, b: t.lgamma(a),
+    "exp": lambda t, a, b: t.exp(a),
+    "logical_and": lambda t, a, b: t.logical_and(a, b),
+    "mse_loss": lambda t, a, b: t.nn.functional.mse_loss(a.expand(SHAPE), b.expand(SHAPE), reduction="none"),
+}
+
+
+@pytest.mark.parametrize("grad", [False, True])
+@pytest.mark.parametrize("name", COMPUTED)
+def test_the_first_operand_that_tells_decides_the_order(name, grad):
+    """As in PyTorch's iteration over several operands; NumPy takes rows where operands disagree."""
+
+    def seen(t, first, second):
+        a, b = (OPERANDS[key](t) for key in (first, second))
+        if grad:
+            b = b * t.ones((), requires_grad=True)
+        result = COMPUTED[name](t, a, b)
+        strides = [s for s, n in zip(result.stride(), result.shape, strict=True) if n > 1]
+        try:
+            result.view(-1)
+        except RuntimeError:
+            return strides, "no view"
+        return strides, "a view"
+
+    for first, second in itertools.product(OPERANDS, repeat=2):
+        assert seen(retrograd, first, second) == seen(torch, first, second), (first, second)
