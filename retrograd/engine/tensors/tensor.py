@@ -15,7 +15,7 @@ from ..overriding import dispatch_classes, overrides, subclasses, wrappers
 from ..switches.state import STATE
 from ..switches.transforming import refuse_method_in_transform
 from ..warning import warn
-from . import convert, copying, detaching
+from . import convert, copying, detaching, gradient
 from .base import (
     LAZY,
     TensorBase,
@@ -171,7 +171,7 @@ class Tensor(TensorBase):
         fn = self._fn if self._fn is not LAZY else view_edge(self) if self._is_view() else None
         return fn.nr if fn.__class__ is Port else 0
 
-    grad = property(convert.read_grad, convert.assign_grad, convert.assign_grad)
+    grad = property(gradient.read_grad, gradient.assign_grad, gradient.assign_grad)
     _grad = grad
 
     @property
