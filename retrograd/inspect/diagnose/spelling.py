@@ -146,9 +146,20 @@ def written_name(text: str) -> str:
     if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Subscript):
         return ast.unparse(node.targets[0])
     for call in _calls(node):
-        if isinstance(call.func, ast.Attribute) and call.func.attr.endswith("_") and call.func.attr[0] != "_":
-            return ast.unparse(call.func.value)
+        if _in_place(call) is not None:
+            changed: ast.expr = call
+            while (before := _in_place(changed)) is not None:  # p of p.mul_(2).add_(1)
+                changed = before
+            return ast.unparse(changed)
     return ""
+
+
+def _in_place(node: ast.expr) -> ast.expr | None:
+    """Return what a call of a method such as ``add_`` changes, or nothing."""
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+        method = node.func.attr
+        return node.func.value if method.endswith("_") and method[0] != "_" else None
+    return None
 
 
 def out_of_place(text: str) -> str:

@@ -169,7 +169,7 @@ def _twice_case(flow: Flow, earlier: Run, later: Run, leaves: list[int]) -> Case
     return Case(
         kind="double-count",
         message=f"{root} was run backward twice,{at(earlier.source)} and{other}{at(later.source)}, without clearing in "
-        f"between: {names} counts it two times.",
+        f"between: {names} {'counts' if len(leaves) == 1 else 'count'} it two times.",
         remedy=f"use torch.autograd.grad({root}, ...) for what only looks at gradients, or call backward once",
         source=earlier.source,
         op="backward",

@@ -78,11 +78,12 @@ def _data_case(flow: Flow, tensor: int, row: int, written: int | None) -> Case:
     name = flow.name(tensor)
     first = next((e for e in users if e.kind != "read" and tensor in e.data.get("inputs", ())), None)
     enters = f" and enters the graph by {first.op}{at(first.source)}" if first is not None else ""
+    checked = name if flow.spelling.has_name(tensor) else "data"
     return Case(
         kind="nan-input",
         message=f"no operation made the {value}: the {what} {name}, {born}{at(source)}, already has {count} in its "
         f"data{index}{enters}.",
-        remedy=f"clean the data: check torch.isfinite({name}).all() where it is loaded",
+        remedy=f"clean the data: check torch.isfinite({checked}).all() where it is loaded",
         source=source,
         op=event.op,
         subjects=frozenset({tensor}),

@@ -63,7 +63,10 @@ def _parallel(flow: Flow, freeing: Run, failed: Run) -> Case:
         kind="freed-graph",
         message=f"{first}.backward(){at(freeing.source)} freed the graph of {name}{at(flow.events[row].source)}, which "
         f"{second} also needs{at(failed.source)}.",
-        remedy=f"({first} + {second}).backward(), or {first}.backward(retain_graph=True)",
+        remedy=f"({first} + {second}).backward(), or {first}.backward(retain_graph=True)"
+        if first != second
+        else f"add up what is now {first} in each turn and call backward once after the loop, or "
+        f"{first}.backward(retain_graph=True)",
         source=freeing.source,
         op="backward",
         explains_error=True,

@@ -147,9 +147,12 @@ def _measured_case(event: Event) -> Case:
     name = names[place] if place < len(names) else f"input {place}"
     source = event.source or _return_line(event)
     factor = data.get("factor")
-    share = f" ({factor:.4g} times as much, for every entry)" if factor is not None else ""
+    share = f" ({factor:.4g} times as much, for every entry)" if factor and not data.get("missing") else ""
     to = "the incoming gradient" if data.get("incoming") else f"{name}{data.get('index') or ''}"
-    gives = f"returns None for {name}, so zero" if data.get("missing") else f"gives {_number(data, 'analytic')}"
+    nothing = (
+        f"returns a gradient without a history in {name}, so zero" if second else f"returns None for {name}, so zero"
+    )
+    gives = nothing if data.get("missing") else f"gives {_number(data, 'analytic')}"
     return Case(
         kind="wrong-double-backward" if second else "wrong-backward",
         message=f"{event.op}.backward{at(source)} {gives} as {'second ' if second else ''}derivative with respect to "

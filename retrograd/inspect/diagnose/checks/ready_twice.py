@@ -7,6 +7,7 @@ from itertools import pairwise
 
 from ...events import Event
 from ..base import Case, Check, Kind, Stage
+from ..checkpointed import checkpoint_around
 from ..flow import Flow
 from ..runs import Run
 from ..words import at, listed, times
@@ -130,10 +131,15 @@ def _case(flow: Flow, first: int, second: int, leaves: list[int]) -> Case:
     one, other = runs[first], runs[second]
     names = listed(flow.name(leaf) for leaf in leaves)
     block = _checkpoints(flow)
+    around = next(filter(None, (checkpoint_around(flow, row) for row in flow.rows.get("operation", ()))), None)
     if (one is other or one.nested or other.nested) and block:
         source = block[-1].source
         function = block[-1].data.get("function") or "the block"
         why = f"{function} is checkpointed {times(len(block))}{at(source)} with reentrant runs of their own"
+        remedy = "checkpoint(..., use_reentrant=False)"
+    elif one is other and around is not None:
+        source = around
+        why = f"the checkpoint{at(source)} runs backward by itself each time that it recomputes its block"
         remedy = "checkpoint(..., use_reentrant=False)"
     elif one is other:
         source = one.source

@@ -114,7 +114,11 @@ def _broadcast_case(flow: Flow, row: int, column: int, vector: int) -> Case:
     """Return the case of one line."""
     event = flow.events[row]
     function = event.source.function if event.source else None
-    first, second = flow.name(column, function), flow.name(vector, function)
+    given = dict(zip(event.data.get("inputs", ()), event.data.get("names", ()), strict=False))
+    first, second = (
+        flow.name(one, function) if flow.spelling.has_name(one) or not given.get(one) else given[one]
+        for one in (column, vector)
+    )
     tall, flat = flow.facts(column).shape, flow.facts(vector).shape
     result = (*flat, flat[-1])
     return Case(
