@@ -112,3 +112,13 @@ def test_writes_after_memory_was_lent() -> None:
 
     writes = [event for event in found.events if event.kind == "inplace" and event.data.get("through") == "numpy"]
     assert len({event.source for event in writes}) == 1
+
+
+def test_sparse_operand_that_is_kept() -> None:
+    """A product with a sparse tensor, which does not tell its bytes, is told of like any other."""
+    with recording(level="full") as found:
+        s = torch.eye(2).to_sparse()
+        x = torch.ones(2, 2, requires_grad=True)
+        torch.sparse.mm(s, x).sum().backward()
+
+    assert [event.op for event in found.events if event.kind == "operation"][-3:] == ["ones", "sparse_mm", "sum"]

@@ -201,7 +201,9 @@ class ForwardWriter:
             return _NONE
         operands = [*call.inputs, *outputs]
         for node, place in tensors:
-            add(first + node, entered(numbers[place]).storage, operands[place].nbytes)
+            memory = entered(numbers[place]).storage
+            if memory is not None:  # a sparse tensor has none, and would not tell its bytes
+                add(first + node, memory, operands[place].nbytes)
         if self.table.lent:
             for place in places:
                 self.shared.keeps(operands[place], call.frame)
