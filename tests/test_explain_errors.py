@@ -55,6 +55,22 @@ def test_error_is_explained_where_it_is_caught(name, mode):
         assert str(error) == str(plain)
 
 
+@pytest.mark.parametrize("mode", ["debug", "anomaly"])
+@pytest.mark.filterwarnings("ignore:Error detected", "ignore:Anomaly Detection")
+def test_an_error_caught_before_explains_no_later_one(mode):
+    """Each error has its own note, or none."""
+    program = "errors = []\ny = (w * w).sum()\nz = (w * 2).exp().sum()\ny.backward()\nz.backward()\n"
+    for call in ("y.backward()", "z.backward()", "torch.ones(2).backward()"):
+        program += f"try:\n    {call}\nexcept RuntimeError as error:\n    errors.append(error)\n"
+    surroundings = rg.debug() if mode == "debug" else rg.autograd.detect_anomaly()
+    errors = raised_by(program + "raise ExceptionGroup('all', errors)\n", surroundings).exceptions
+
+    assert "backward of y runs a second time" in notes(errors[0])
+    assert "backward of z runs a second time" in notes(errors[1])
+    assert "second time" not in notes(errors[2])
+    assert "does not require grad" in str(errors[2])
+
+
 def test_nested_blocks_explain_once():
     """An error that leaves two blocks has one note."""
     program, _ = PROGRAMS["leaf"]

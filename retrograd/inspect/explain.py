@@ -24,15 +24,27 @@ def explain(recorded: Recording, error: BaseException, line: SourceLine | None =
     """
     if any(note.startswith(_HEAD) for note in getattr(error, "__notes__", ())):
         return
-    if not recorded.events or recorded.events[-1].kind != "error":
-        data = {"type": type(error).__name__, "message": str(error)}
-        recorded = replace(recorded, events=[*recorded.events, Event("error", source=line, data=data)])
     try:
-        found = explanation(recorded)
+        found = explanation(_up_to(recorded, error, line))
     except Exception:
         return
     if found is not None:
         error.add_note(note_of(found))
+
+
+def _up_to(recorded: Recording, error: BaseException, line: SourceLine | None) -> Recording:
+    """The recording as if it ended with this exception, and those before it, which the program caught, had not been."""
+    message = str(error)
+    events = [event for event in recorded.events if event.kind != "error"]
+    failed = [event for event in events if "error" in event.data]
+    its_own = failed[-1] if failed and message in failed[-1].data["error"] else None
+    run = its_own.data.get("run") if its_own is not None else None
+    for row, event in enumerate(events):
+        if "error" in event.data and event is not its_own and (run is None or event.data.get("run") != run):
+            events[row] = replace(event, data={name: v for name, v in event.data.items() if name != "error"})
+    ending = next((event for event in recorded.events[-1:] if event.kind == "error"), None)
+    data = {"type": type(error).__name__, "message": message}
+    return replace(recorded, events=[*events, ending or Event("error", source=line, data=data)])
 
 
 _HEAD = "retrograd: "
