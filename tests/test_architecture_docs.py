@@ -34,21 +34,18 @@ def public_definitions(module: Module) -> list[Definition]:
 def documented_methods() -> set[tuple[str, str]]:
     """(class, method) for every method with a docstring, and for those that inherit one from a base class of ours."""
     bases: dict[str, list[str]] = {}
-    found = set()
+    documented: dict[str, set[str]] = {}
     for module in MODULES.values():
         for node in ast.walk(module.tree):
             if isinstance(node, ast.ClassDef):
                 bases[node.name] = [ast.unparse(base).rpartition(".")[2] for base in node.bases]
                 methods = [item for item in node.body if isinstance(item, ast.FunctionDef | ast.AsyncFunctionDef)]
-                found |= {(node.name, item.name) for item in methods if ast.get_docstring(item)}
+                documented.setdefault(node.name, set()).update(m.name for m in methods if ast.get_docstring(m))
     for _ in range(4):  # more levels than any class of ours has
-        found |= {
-            (name, method)
-            for name, parents in bases.items()
-            for parent, method in tuple(found)
-            if parent in parents and parent != name
-        }
-    return found
+        for name, parents in bases.items():
+            for parent in parents:
+                documented[name] |= documented.get(parent, set())
+    return {(name, method) for name, methods in documented.items() for method in methods}
 
 
 def needs_no_docstring(node: ast.AST) -> bool:
