@@ -25,6 +25,7 @@ DATA = (
     "events",
     "journal",
     "event_data",
+    "event_types",
     "figure_schedule",
     "findings",
     "plugins",

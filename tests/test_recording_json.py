@@ -226,6 +226,21 @@ def test_damaged_columns(column: str) -> None:
     assert "is damaged" in refusal(json.dumps(plain))
 
 
+WRONG_TYPES: dict[str, Any] = {
+    "names": "x",
+    "arguments": [1],
+    "grad": 1,
+    "nodes": 3,
+    "values": {"0": {"nan": "1"}},
+    "range": [[0.0, "</script>"]],
+    "checksum": [[]],
+    "run": 0.5,
+    "stack": [{"file": None}],
+    "reason": 7,
+}
+"""Keys of an operation's data with values of types that they never have."""
+
+
 @pytest.mark.parametrize(
     ("key", "value"),
     [("events", [{}]), ("events", [{"kind": "cut", "data": []}]), ("events", {"a": 1}), ("sources", {"a": {"x": "y"}})]
@@ -238,6 +253,7 @@ def test_damaged_columns(column: str) -> None:
     ]
     + [("events", [{"kind": "cut", "data": {key: [7]}}]) for key in ("inputs", "outputs", "saves", "names")]
     + [("events", [{"kind": "cut", "data": {"inputs": "ab"}}])]
+    + [("events", [{"kind": "cut", "data": {key: bad}}]) for key, bad in WRONG_TYPES.items()]
     + [("tensors", [{"shape": [], "dtype": "float32", "storage": bad}]) for bad in ([], -1, "a", 1.5)],
 )
 def test_damaged_rest(key: str, value: object) -> None:

@@ -295,3 +295,21 @@ class CheckpointData(TypedDict, total=False):
     keeps_random_state: bool
     """Whether the recomputation draws the same random numbers as the forward."""
     run: int
+
+
+DATA_OF_KIND: dict[str, type] = {
+    "operation": OperationData,
+    "inplace": OperationData,
+    "cut": OperationData,
+    "read": LeafData,
+    "leaf": LeafData,
+    "accumulate": LeafData,
+    "module": OwnersData,
+    "optimizer": OwnersData,
+    "hook": HookData,
+    "function": FunctionData,
+    "checkpoint": CheckpointData,
+    "backward": BackwardData,
+    "backward-end": BackwardData,
+}
+"""What each kind of event may tell; that of ``error`` is not declared."""

@@ -24,6 +24,7 @@ from .columns import (
     text_checked,
 )
 from .event_data import NAMES_KEYS, TENSOR_KEYS, TENSORS_KEYS
+from .event_types import data_checked
 from .snapshot import GraphSnapshot, SourceLine
 from .tensor_facts import TensorFacts
 
@@ -89,8 +90,10 @@ class Event:
             raise TypeError("the data of an event is no object")
         for path, word in plain.get("nonfinite", []):
             _put(data, path, nonfinite_value(word))
+        kind = text_checked(plain["kind"])
+        data_checked(kind, data)
         source = source_from_plain(plain.get("source"))
-        return cls(kind=text_checked(plain["kind"]), op=text_checked(plain.get("op", "")), source=source, data=data)
+        return cls(kind=kind, op=text_checked(plain.get("op", "")), source=source, data=data)
 
 
 @dataclass(slots=True)

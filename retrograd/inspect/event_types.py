@@ -1,0 +1,85 @@
+"""Checks data of events that come from a file against the types that ``event_data`` declares for their kind."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+from types import UnionType
+from typing import Any, get_args, get_origin, get_type_hints, is_typeddict
+
+from .event_data import DATA_OF_KIND
+
+Check = Callable[[Any], bool]
+"""Whether a JSON value has a type."""
+
+_PLAIN: dict[Any, frozenset[type]] = {
+    int: frozenset({int}),
+    float: frozenset({float, int}),
+    str: frozenset({str}),
+    bool: frozenset({bool}),
+}
+"""What a declared type is in JSON, where whole numbers need no decimal point."""
+
+
+def data_checked(kind: str, data: dict[str, Any]) -> None:
+    """Raise ``TypeError`` where a key of an event's data has another type than its kind declares.
+
+    Keys and kinds that are not declared are left alone: a later version may have written them.
+
+    >>> data_checked("accumulate", {"tensor": 3, "before": "none"})
+    >>> data_checked("accumulate", {"before": 7})
+    Traceback (most recent call last):
+        ...
+    TypeError: before of an event 'accumulate' is 7
+    """
+    checks = _checks_of_kind(kind)
+    for key, value in data.items():
+        check = checks.get(key)
+        if check is not None and not check(value):
+            raise TypeError(f"{key} of an event {kind!r} is {str(value)[:40]!s}")
+
+
+@cache
+def _checks_of_kind(kind: str) -> dict[str, Check]:
+    declared = DATA_OF_KIND.get(kind)
+    return {} if declared is None else _checks_of_keys(declared)
+
+
+@cache
+def _checks_of_keys(declared: Any) -> dict[str, Check]:
+    """A check for each key of a ``TypedDict``."""
+    return {key: _check_of(hint) for key, hint in get_type_hints(declared).items()}
+
+
+def _check_of(hint: Any) -> Check:
+    """The check for one declared type."""
+    origin, arguments = get_origin(hint), get_args(hint)
+    if hint is object:
+        return lambda value: True
+    if hint is None or hint is type(None):
+        return lambda value: value is None
+    if hint in _PLAIN:
+        allowed = _PLAIN[hint]
+        return lambda value: type(value) in allowed
+    if is_typeddict(hint):
+        return _has_keys(_checks_of_keys(hint))
+    if origin is UnionType:
+        either = [_check_of(argument) for argument in arguments]
+        return lambda value: any(check(value) for check in either)
+    if origin is list and arguments[0] in _PLAIN:
+        allowed = _PLAIN[arguments[0]]
+        return lambda value: type(value) is list and allowed.issuperset(map(type, value))
+    if origin is list:
+        entry = _check_of(arguments[0])
+        return lambda value: type(value) is list and all(map(entry, value))
+    if origin is dict:
+        entry = _check_of(arguments[1])
+        return lambda value: type(value) is dict and all(map(entry, value.values()))
+    raise TypeError(f"no check is known for the declared type {hint}")
+
+
+def _has_keys(checks: dict[str, Check]) -> Check:
+    """Whether a value is an object of which every declared key has its type."""
+    return lambda value: (
+        type(value) is dict and all(checks[key](entry) for key, entry in value.items() if key in checks)
+    )
