@@ -111,7 +111,7 @@ def _lines(snapshot: GraphSnapshot) -> list[_Line]:
     found: dict[tuple[SourceLine | None, str], _Line] = {}
     for node in ran(snapshot):
         given, passed = snapshot.measures["grad_norm"][node], snapshot.measures["out_norm"][node]
-        if not given or not passed or not math.isfinite(given) or not math.isfinite(passed):
+        if given is None or passed is None or not (0 < given < math.inf and 0 < passed < math.inf):
             continue
         line = found.setdefault((snapshot.source[node], snapshot.op[node]), _Line(snapshot.source[node]))
         line.nodes.append(node)
