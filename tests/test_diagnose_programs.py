@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -42,6 +43,15 @@ def findings(text: str, engine: str, folder: Path, *, twice: bool = False) -> li
         pytest.importorskip("torch")
     runs = [decode_recording(encode_recording(record(text, folder, engine=engine))) for _ in range(2 if twice else 1)]
     return diagnose_together(runs, ["first run", "second run"]) if twice else diagnose(runs[0])
+
+
+def test_programs_for_both_engines_take_the_package_by_one_name() -> None:
+    """Another import would bring PyTorch into a run that is meant for our engine."""
+    both = [pair for pair in PAIRS if not pair.torch_only]
+    others = [pair.name for pair in both if re.search(r"^\s*(import torch\.|from torch\b)", pair.buggy, re.MULTILINE)]
+
+    assert both
+    assert others == []
 
 
 @pytest.mark.filterwarnings("ignore")

@@ -148,6 +148,7 @@ def test_creation_is_seen(torch: Any) -> Any:
 @pytest.mark.parametrize("package", ["retrograd", "torch"])
 def test_the_first_mode_of_a_process_sees_creation(package: str) -> None:
     """A mode that is entered before any function was used is asked about the first one."""
+    pytest.importorskip(package)
     code = f"""
 import {package} as torch
 from {package}.utils._python_dispatch import TorchDispatchMode

@@ -1,6 +1,5 @@
 # kind: checkpoint-mismatch; symptom: gradients differ from those without checkpoints, no error; names: Scaled, mul
 import torch
-import torch.utils.checkpoint
 
 torch.manual_seed(0)
 

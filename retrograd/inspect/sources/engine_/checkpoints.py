@@ -17,8 +17,8 @@ class Checkpoints(Observer):
     def __init__(self, watching: Watching) -> None:
         super().__init__(watching)
         self._blocks: weakref.WeakKeyDictionary[Any, int] = weakref.WeakKeyDictionary()
-        self._running: list[int] = []
-        """Rows where the blocks that run now began."""
+        self._running: list[tuple[int, Event]] = []
+        """Where the blocks that run now began: row and event."""
 
     @guarded
     def checkpoint(self, action: str, frame: Any) -> None:
@@ -29,13 +29,14 @@ class Checkpoints(Observer):
         data: dict[str, Any] = {"action": action, "block": block, "function": _name(frame)}
         if self.watching.run is not None:
             data["run"] = self.watching.run.number
-        line = source_line(user_frame(sys._getframe(1)))
+        event = Event("checkpoint", "checkpoint", source_line(user_frame(sys._getframe(1))), data)
+        row = self.watching.send(event)
         if action == "ended" and self._running:
-            data["first"] = self._running.pop() + 1
-            event = Event("checkpoint", "checkpoint", line, data)
-            data["end"] = self.watching.send(event)
+            before, begun = self._running.pop()
+            for one in (begun, event):  # both say where the stretch between them lies
+                one.data["first"], one.data["end"] = before + 1, row
         else:
-            self._running.append(self.watching.send(Event("checkpoint", "checkpoint", line, data)))
+            self._running.append((row, event))
 
 
 def _name(frame: Any) -> str:
