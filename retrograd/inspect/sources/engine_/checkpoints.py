@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import sys
 import weakref
 from typing import Any
@@ -17,6 +18,7 @@ class Checkpoints(Observer):
     def __init__(self, watching: Watching) -> None:
         super().__init__(watching)
         self._blocks: weakref.WeakKeyDictionary[Any, int] = weakref.WeakKeyDictionary()
+        self._numbers = itertools.count()
         self._running: list[tuple[int, Event]] = []
         """Where the blocks that run now began: row and event."""
 
@@ -25,7 +27,7 @@ class Checkpoints(Observer):
         """A block begins, is computed again, or has ended."""
         block = self._blocks.get(frame)
         if block is None:
-            block = self._blocks[frame] = len(self._blocks)
+            block = self._blocks[frame] = next(self._numbers)  # their count shrinks as blocks go
         data: dict[str, Any] = {"action": action, "block": block, "function": _name(frame)}
         if self.watching.run is not None:
             data["run"] = self.watching.run.number
