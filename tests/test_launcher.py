@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from retrograd.cli.launcher import Launch, launched
+from retrograd.cli.lifeline import lifeline
 from retrograd.inspect.compare import compare
 from retrograd.inspect.lineup.lineup import Lineup
 from retrograd.inspect.render.formats.json_ import load_recording
@@ -125,6 +126,24 @@ def test_sigint_and_a_handler_of_the_program(tmp_path: Path) -> None:
     started.send_signal(signal.SIGTERM)
     assert ended(started)[0] == 7
     assert load_recording(str(tmp_path / "run.rank1.json")).complete
+
+
+def test_a_save_that_has_begun_ends_before_the_last_one() -> None:
+    """A program whose own handler ends it at once would otherwise have its whole recording written over."""
+    order: list[str] = []
+
+    def slowly(name: str) -> None:
+        time.sleep(0.3)
+        order.append(name)
+
+    before = signal.signal(signal.SIGTERM, lambda *_: None)
+    try:
+        with lifeline(slowly):
+            os.kill(os.getpid(), signal.SIGTERM)
+        order.append("after")
+    finally:
+        signal.signal(signal.SIGTERM, before)
+    assert order == ["SIGTERM", "after"]
 
 
 def test_a_killed_rank_leaves_what_it_flushed(tmp_path: Path) -> None:

@@ -186,6 +186,7 @@ import {module} as torch
 @pytest.mark.parametrize("module", ["torch", "retrograd"])
 def test_a_programs_own_root_level_does_not_switch_node_logging_on(module):
     """As with PyTorch, whose ``torch`` logger has a level of its own."""
+    pytest.importorskip(module)
     done = subprocess.run(
         [sys.executable, "-c", ROOT_AT_DEBUG.format(module=module)], capture_output=True, text=True, timeout=100
     )

@@ -48,6 +48,7 @@ class _Lifeline:
         os.set_blocking(self._writing, False)
         self._handler: Callable[[int, FrameType | None], None] | None = None
         self._attached = False
+        self._listener = threading.Thread(target=self._listen, name="retrograd-lifeline", daemon=True)
 
     def attach(self) -> None:
         """Begin to listen."""
@@ -60,13 +61,14 @@ class _Lifeline:
         if signal.getsignal(signal.SIGTERM) == signal.SIG_DFL:
             self._handler = _wait_for_the_end
             signal.signal(signal.SIGTERM, self._handler)
-        threading.Thread(target=self._listen, name="retrograd-lifeline", daemon=True).start()
+        self._listener.start()
 
     def detach(self) -> None:
-        """Stop listening and put everything back as it was."""
+        """Stop listening and put everything back as it was; what is being saved is saved before what comes after."""
         if self._attached and os.getpid() == self._process:
             self._forget()
             os.write(self._writing, b"\0")  # ends the thread
+            self._listener.join()
 
     def _forget(self) -> None:
         """Restore the signal handling; in a forked child as well, which handles its own signals."""
