@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterator, Mapping
 from types import CodeType, FrameType
 from typing import Any
 
+from ..bounded import BoundedDict
 from ..snapshot import SourceLine
 
 _PACKAGE = os.path.abspath(os.path.join(os.path.dirname(__file__), "..", "..")) + os.sep
@@ -33,9 +34,8 @@ judged: dict[int, tuple[CodeType, bool]] = {}
 """id of a code object -> (the code, kept alive so that its id stays its own, whether it is not the user's)."""
 
 
-_lines: dict[tuple[int, int], tuple[CodeType, SourceLine]] = {}
+_lines: BoundedDict[tuple[int, int], tuple[CodeType, SourceLine]] = BoundedDict(50_000)
 """id of a code object and instruction -> (the code, kept alive as above, the line): it takes long to be looked up."""
-_MAX_LINES = 50_000
 
 
 def is_foreign(code: CodeType) -> bool:
@@ -114,8 +114,6 @@ def source_line(frame: FrameType | None) -> SourceLine | None:
     code = frame.f_code
     known = _lines.get(key := (id(code), frame.f_lasti))
     if known is None:
-        if len(_lines) >= _MAX_LINES:
-            _lines.clear()
         line = SourceLine(code.co_filename, frame.f_lineno or code.co_firstlineno, code.co_name)
         known = _lines[key] = (code, line)
     return known[1]

@@ -13,12 +13,11 @@ from functools import lru_cache
 from itertools import islice
 from types import CodeType, FrameType
 
+from ..bounded import BoundedDict
 from .texts import lines_of
 
 _LONGEST = 80
 """Longer texts of operands are cut."""
-_MAX_PLACES = 50_000
-"""Places remembered; then all are forgotten."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +40,7 @@ class Spelling:
 UNKNOWN = Spelling()
 _Position = tuple[int, int, int, int]
 
-_places: dict[tuple[int, int], tuple[CodeType, Spelling]] = {}
+_places: BoundedDict[tuple[int, int], tuple[CodeType, Spelling]] = BoundedDict(50_000)
 """(id of a code object, instruction) -> the code object, kept so that its id stays its own, and what stands there."""
 _files: dict[str, _Index] = {}
 
@@ -80,8 +79,6 @@ def spelling_at(frame: FrameType | None) -> Spelling:
     key = (id(frame.f_code), frame.f_lasti)
     known = _places.get(key)
     if known is None:
-        if len(_places) >= _MAX_PLACES:
-            _places.clear()
         known = _places[key] = (frame.f_code, _look_up(frame.f_code, frame.f_lasti))
     return known[1]
 

@@ -8,17 +8,17 @@ from __future__ import annotations
 from types import CodeType, FrameType
 from typing import Any
 
+from ..bounded import BoundedDict
 from ..event_data import Stack
 from .blocks import block_around
 from .frames import is_foreign, judged, read_locals
 
 _MAX_FRAMES = 8
-_MAX_CACHED = 20_000
 _DECORATOR = "decorate_context"
 """Name of the frame that stands between a decorated function and its caller, in PyTorch."""
 _ON = ("enable_grad",)
 
-_known: dict[tuple[int, ...], tuple[tuple[CodeType, ...], list[Stack]]] = {}
+_known: BoundedDict[tuple[int, ...], tuple[tuple[CodeType, ...], list[Stack]]] = BoundedDict(20_000)
 
 
 def stack_of(frame: FrameType | None) -> list[Stack]:
@@ -33,8 +33,6 @@ def stack_of(frame: FrameType | None) -> list[Stack]:
         around = around.f_back
     known = _known.get(key := tuple(places))
     if known is None:
-        if len(_known) >= _MAX_CACHED:
-            _known.clear()
         frames = _listed(frame)
         known = _known[key] = (tuple(one.f_code for one in frames), _describe(frames))
     return known[1]

@@ -15,6 +15,7 @@ from ....engine.switches import state
 from ....engine.switches.state import STATE
 from ....engine.tensors.base import TensorBase
 from ....engine.tensors.tensor import Tensor
+from ...bounded import BoundedDict
 from ...events import Event
 from ...snapshot import SourceLine
 from .. import array_values as values
@@ -24,7 +25,6 @@ from .caller import Caller, caller_of
 from .names import Names, matched, worthy
 from .watching import Watching
 
-_MAX_LINES = 50_000
 _MADE = 64
 """Results after which a call counts as a new one: a loop comes to the same place again and again."""
 _PLAIN = (bool, int, float, str)
@@ -77,7 +77,7 @@ class CallDescriber:
         self.aliases: dict[int, str] = {}
         """Number of a tensor that shares memory behind autograd's back -> how it was got: ``data`` or ``detach``."""
         self.pending = Pending()
-        self._plain: dict[tuple[str, type, str], dict[str, Any]] = {}
+        self._plain: BoundedDict[tuple[str, type, str], dict[str, Any]] = BoundedDict(50_000)
 
     def caller(self) -> Caller | None:
         """Who called, if that is to be recorded."""
@@ -209,9 +209,10 @@ class CallDescriber:
             return plain
         ((place, value),) = plain.items()
         key = (place, value.__class__, repr(value))
-        if len(self._plain) >= _MAX_LINES:
-            self._plain.clear()
-        return self._plain.setdefault(key, plain)
+        known = self._plain.get(key)
+        if known is None:
+            known = self._plain[key] = plain
+        return known
 
     def send(self, event: Event, given: Sequence[int], made: Sequence[int]) -> None:
         """Send an event and say of its results that it made them."""

@@ -7,13 +7,12 @@ from dataclasses import dataclass
 from types import CodeType
 from typing import Any
 
+from ...bounded import BoundedDict
 from ...program.frames import source_line
 from ...snapshot import SourceLine
 from ..function_shapes import FLAT, POLES
 from .caller import Caller, spelled
 from .names import Names, worthy
-
-_MAX_SITES = 50_000
 
 
 @dataclass(slots=True)
@@ -54,7 +53,7 @@ class Sites:
         """``mention`` is told of lines."""
         self._names = names
         self._mention = mention
-        self._known: dict[tuple[int, int, int, str, bool], Site] = {}
+        self._known: BoundedDict[tuple[int, int, int, str, bool], Site] = BoundedDict(50_000)
 
     def at(self, caller: Caller, op: Any) -> Site:
         """The place of a call; operators live as long as the process."""
@@ -63,8 +62,6 @@ class Sites:
         key = (id(frame.f_code), frame.f_lasti, id(op), caller.function, caller.module)
         known = self._known.get(key)
         if known is None:
-            if len(self._known) >= _MAX_SITES:
-                self._known.clear()
             known = self._known[key] = self._look_at(caller, op)
         return known
 

@@ -9,6 +9,7 @@ from collections.abc import Collection, Sequence
 from types import FrameType, ModuleType
 from typing import Any
 
+from ...bounded import BoundedDict
 from ...event_data import Stack
 from ...program.spelling import Spelling, is_name, spelling_at
 from ...program.stacks import stack_of
@@ -17,7 +18,6 @@ from .caller import Caller
 from .watching import Watching
 
 _CASTS = ("half", "float", "double", "bfloat16", "int", "long", "short", "bool", "cfloat", "cdouble", "type")
-_MAX_TEXTS = 50_000
 _NO_NAMES: tuple[list[str], ...] = ([], [""], ["", ""], ["", "", ""])
 _DOTTED = re.compile(r"[\w.]+$")
 
@@ -27,7 +27,7 @@ class Names:
 
     def __init__(self, watching: Watching) -> None:
         self._watching = watching
-        self._texts: dict[int, tuple[Spelling, list[str], list[str]]] = {}
+        self._texts: BoundedDict[int, tuple[Spelling, list[str], list[str]]] = BoundedDict(50_000)
         """Id of a spelling -> the spelling, kept so that its id stays its own, texts of its operands, and targets."""
 
     def of_inputs(self, caller: Caller, inputs: Any) -> list[str]:
@@ -51,8 +51,6 @@ class Names:
         spelling = spelling_at(frame)
         known = self._texts.get(id(spelling))
         if known is None:
-            if len(self._texts) >= _MAX_TEXTS:
-                self._texts.clear()
             texts = _tensor_texts(frame, spelling)
             known = self._texts[id(spelling)] = (spelling, list(texts), list(spelling.targets))
         return known

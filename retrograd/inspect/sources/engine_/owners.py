@@ -8,6 +8,7 @@ from types import FrameType
 from typing import Any
 
 from ....engine.aliasing.views import requires_grad
+from ...bounded import BoundedDict
 from ...events import Event
 from ...journal import Note
 from ...program.frames import source_line, user_frame
@@ -19,8 +20,6 @@ from ..module_names import Roots, below, variable_of
 from .caller import note_module
 from .lines import Lines
 from .watching import Observer, Watching, guarded
-
-_MAX_GROUPS = 1_000
 
 
 class Owners(Observer):
@@ -35,7 +34,7 @@ class Owners(Observer):
         """By id: the optimizer and its number."""
         self._made = 0
         """How many optimizers there were."""
-        self._parameters: dict[tuple[tuple[int, ...], ...], dict[str, int]] = {}
+        self._parameters: BoundedDict[tuple[tuple[int, ...], ...], dict[str, int]] = BoundedDict(1_000)
         """Numbers of parameters by group -> the same by place."""
 
     # -- modules
@@ -143,8 +142,6 @@ class Owners(Observer):
     def _placed(self, numbers: tuple[tuple[int, ...], ...]) -> dict[str, int]:
         """Parameters by their place among the groups; the steps of an optimizer share what is said of them."""
         placed = {f"{i}.{j}": number for i, group in enumerate(numbers) for j, number in enumerate(group)}
-        if len(self._parameters) >= _MAX_GROUPS:
-            self._parameters.clear()
         self._parameters[numbers] = placed
         return placed
 

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple, TypeVar
 from ....engine.aliasing.views import has_history, requires_grad
 from ....engine.switches.state import peek_number
 from ....engine.tensors.base import TensorBase
+from ...bounded import BoundedDict
 from ...event_data import LEVELS
 from ...events import Event
 from ...snapshot import GraphSnapshot, SourceLine
@@ -151,15 +152,12 @@ class Watching:
         )
 
 
-_MAX_SHAPES = 10_000
-_shapes: dict[Any, ShapeAndDtype] = {}
+_shapes: BoundedDict[Any, ShapeAndDtype] = BoundedDict(10_000)
 """Shape and name of the dtype by the pair of both that the engine has for each."""
 
 
 def _shape_of(sig: Any) -> ShapeAndDtype:
     """Look at a shape for the first time."""
-    if len(_shapes) >= _MAX_SHAPES:
-        _shapes.clear()
     found = _shapes[sig] = (tuple(sig.shape), sig.dtype.name)
     return found
 

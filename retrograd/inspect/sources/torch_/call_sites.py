@@ -8,6 +8,7 @@ from operator import is_
 from types import CodeType
 from typing import Any
 
+from ...bounded import BoundedDict
 from ...program.frames import source_line
 from ...program.spelling import UNKNOWN, Spelling, spelling_at
 from ...snapshot import SourceLine
@@ -17,7 +18,6 @@ from .names import assigned, depends_on_values, forms_match, spelled
 from .rules import Rule
 from .saved import Kept
 
-_MAX_SITES = 50_000
 _LASTING = frozenset({int, float, bool, str, type(None)})
 _NAMED = frozenset({"dtype", "device"})
 
@@ -42,8 +42,8 @@ class Site:
     others: tuple[Any, ...] = ()
     """What else the latest call was given that was all plain, and what was said of it."""
     said: dict[str, Any] | None = None
-    kept: dict[Any, Kept] = field(default_factory=dict)
-    """What nodes of calls from here keep, as ``saves_of`` remembers it."""
+    kept: BoundedDict[Any, Kept] = field(default_factory=lambda: BoundedDict(200))
+    """What nodes of calls from here keep, as ``saves_of`` remembers it: sizes of sequences may go on changing."""
 
     def is_as_before(self, call: Call) -> bool:
         """Whether what a call is given beside tensors are the very objects of the call before."""
@@ -69,7 +69,7 @@ class Sites:
     def __init__(self, mention: Callable[[SourceLine | None], None]) -> None:
         """``mention`` is told of lines."""
         self._mention = mention
-        self._known: dict[tuple[Any, ...], Site] = {}
+        self._known: BoundedDict[tuple[Any, ...], Site] = BoundedDict(50_000)
 
     def at(self, call: Call) -> Site:
         """Return the place of a call."""
@@ -78,8 +78,6 @@ class Sites:
         key = (id(code), instruction, id(call.rule), call.direct, len(call.args), *call.places)
         known = self._known.get(key)
         if known is None:
-            if len(self._known) >= _MAX_SITES:
-                self._known.clear()
             known = self._known[key] = self._look_at(call, code)
         return known
 

@@ -7,6 +7,7 @@ import threading
 from collections.abc import Hashable, Sequence
 from typing import Any, NamedTuple
 
+from ...bounded import BoundedDict
 from ...snapshot import GraphSnapshot
 from .calls import Call
 from .release import raise_stack_limit
@@ -43,9 +44,6 @@ _NEEDED_BY = {
 _ADDING = ("Add", "Baddbmm")
 """Nodes of products whose first input is what the product is added to."""
 _VIEWS = ("T", "View", "Reshape", "UnsafeView", "Transpose", "Permute", "Expand", "Unsqueeze", "Squeeze", "Alias")
-
-_MAX_KNOWN = 200
-"""Kinds of calls from one place that are remembered: sizes of sequences may go on changing."""
 
 Edges = Sequence[tuple[Any, int]]
 _saved_names: dict[type, tuple[str, ...]] = {}
@@ -118,7 +116,7 @@ class SavedSizes:
         self._touched.count = 0
 
 
-def saves_of(call: Call, outputs: list[Any], sizes: SavedSizes, known: dict[Any, Kept], *, same: bool) -> Kept:
+def saves_of(call: Call, outputs: list[Any], sizes: SavedSizes, known: BoundedDict[Any, Kept], *, same: bool) -> Kept:
     """Return what the nodes of a call keep.
 
     ``known`` is what was found of other calls from the same place; of those that make several nodes it holds for calls
@@ -139,8 +137,6 @@ def saves_of(call: Call, outputs: list[Any], sizes: SavedSizes, known: dict[Any,
     if kept is None:
         if not sizes.may_touch(made):
             return _NOTHING
-        if len(known) >= _MAX_KNOWN:
-            known.clear()
         kept = known[key] = _look_at(call, root)
     return kept
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from ...bounded import BoundedDict
 from ...program.spelling import is_name
 from ...snapshot import SourceLine
 from ...tensor_facts import TensorFacts
 from ...tensor_table import TensorTable
 
 _dtypes: dict[Any, str] = {}
-_shapes: dict[Any, tuple[int, ...]] = {}
-_MAX_SHAPES = 10_000
+_shapes: BoundedDict[Any, tuple[int, ...]] = BoundedDict(10_000)
 
 
 def number_of(
@@ -83,8 +83,6 @@ def shape_of(tensor: Any) -> tuple[int, ...]:
         extent = tensor.shape
         known = _shapes.get(extent)
         if known is None:
-            if len(_shapes) >= _MAX_SHAPES:
-                _shapes.clear()
             known = _shapes[extent] = tuple(int(size) for size in extent)
     except Exception:
         return ()

@@ -11,9 +11,8 @@ from typing import Any
 
 import numpy as np
 
+from ...bounded import BoundedDict
 from ..array_values import Array
-
-_MAX_KNOWN = 10_000
 
 
 class Readable:
@@ -35,8 +34,8 @@ class Readable:
         self._narrow = frozenset({torch.bfloat16, torch.float16})
         self._transforms = torch._C._functorch.peek_interpreter_stack
         self._dispatch_modes = torch._C._len_torch_dispatch_stack
-        self._sizes: dict[tuple[Any, Any], int] = {}
-        self._types: dict[int, Any] = {}
+        self._sizes: BoundedDict[tuple[Any, Any], int] = BoundedDict(10_000)
+        self._types: BoundedDict[int, Any] = BoundedDict(10_000)
 
     def now(self) -> bool:
         """Whether anything may be read at all at this moment."""
@@ -114,8 +113,6 @@ class Readable:
         """Return the type of that many bytes."""
         found = self._types.get(size)
         if found is None:
-            if len(self._types) >= _MAX_KNOWN:
-                self._types.clear()
             found = self._types[size] = ctypes.c_char * size
         return found
 
@@ -130,8 +127,6 @@ class Readable:
         layout = (tensor.shape, tensor.stride())
         size = self._sizes.get(layout)
         if size is None:
-            if len(self._sizes) >= _MAX_KNOWN:
-                self._sizes.clear()
             size = self._sizes[layout] = _entries_side_by_side(*layout)
         return size
 

@@ -1,0 +1,26 @@
+"""A dictionary for what can be worked out again, which never grows beyond a limit."""
+
+from __future__ import annotations
+
+from typing import TypeVar
+
+K = TypeVar("K")
+V = TypeVar("V")
+
+
+class BoundedDict(dict[K, V]):
+    """Forgets everything when it is full: a program that runs long may go on making code and shapes.
+
+    Only assignment by key looks at the limit, so that looking up costs no more than in any dictionary.
+    """
+
+    __slots__ = ("_limit",)
+
+    def __init__(self, limit: int) -> None:
+        super().__init__()
+        self._limit = limit
+
+    def __setitem__(self, key: K, value: V) -> None:
+        if len(self) >= self._limit:
+            self.clear()
+        super().__setitem__(key, value)
