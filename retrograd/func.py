@@ -1,10 +1,12 @@
 """The face of ``torch.func``: re-exports only."""
 
-from .engine.transforms.derivatives import grad, grad_and_value, hessian, jacfwd, jacrev, jvp, linearize, vjp
+from .engine.transforms.derivatives import grad, grad_and_value, jacrev, vjp
+from .engine.transforms.functionalize import functionalize
+from .engine.transforms.pushforward import hessian, jacfwd, jvp, linearize
 from .engine.transforms.vmap import vmap
 from .nn.utils.stateless import functional_call, stack_module_state
 
 __all__ = [
-    "functional_call", "grad", "grad_and_value", "hessian", "jacfwd", "jacrev", "jvp", "linearize",
+    "functional_call", "functionalize", "grad", "grad_and_value", "hessian", "jacfwd", "jacrev", "jvp", "linearize",
     "stack_module_state", "vjp", "vmap",
 ]  # fmt: skip

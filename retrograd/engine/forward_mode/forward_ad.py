@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import weakref
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 
@@ -47,6 +47,7 @@ class Level:
         self.of_outputs.clear()
 
 
+NESTED: Final = "Nested forward mode AD is not supported at the moment. Close the open level before you enter another."
 _levels: list[Level] = []
 _current_level = -1
 
@@ -62,9 +63,7 @@ def enter_dual_level() -> int:
     """Open a forward-mode level; ``RuntimeError`` when one is open already."""
     global _current_level
     if _levels:
-        raise RuntimeError(
-            "Nested forward mode AD is not supported at the moment. Close the open level before you enter another."
-        )
+        raise RuntimeError(NESTED)
     _levels.append(Level())
     _current_level = 0
     state.FORWARD_LEVELS = 1

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 
 from ..pytree import TreeSpec, tree_flatten, tree_unflatten
-from ..random import get_rng_state, set_rng_state
 from ..table.registry import F
 from ..tensors.tensor import Tensor
 from .function_rules import VmapInfo, by_rule, rule_of, transforming
+from .randomness import drawing_as_asked
 
 _RANDOMNESS = ("error", "different", "same")
 
@@ -44,8 +44,8 @@ def vmap(
         if owner is not None:
             return by_rule(owner, VmapInfo(batch.size, randomness), tuple(batch.dims), args, out_dims)
         with transforming("vmap"):
-            results = [func(*own, **keywords) for own, keywords in _drawing(batch.entries(), randomness)]
-        return _stacked(_name_of(func), results, out_dims)
+            results = [func(*own, **keywords) for own, keywords in drawing_as_asked(batch.entries(), randomness)]
+        return _stacked(_name_of(func), results, out_dims, batch.size)
 
     return mapped
 
@@ -102,7 +102,7 @@ class _Batch:
         return dim
 
     def _size(self) -> int:
-        """The size that all batch dimensions have; ``ValueError`` where they differ, there is none, or it is 0."""
+        """The size that all batch dimensions have; ``ValueError`` where they differ or there is none."""
         pairs = [*zip(self.leaves, self.dims, strict=True), *zip(self.keywords, self.keyword_dims, strict=True)]
         sizes = [int(leaf.shape[dim]) for leaf, dim in pairs if dim is not None]
         if not sizes:
@@ -112,20 +112,20 @@ class _Batch:
                 "vmap: Expected all tensors to have the same size in the mapped dimension, got sizes "
                 f"{sizes} for the mapped dimension"
             )
-        if not sizes[0]:
-            raise ValueError(f"{self.where}: the batch is empty, so there is no entry to call the function with.")
         return sizes[0]
 
     def entries(self) -> Iterator[tuple[Any, Any]]:
-        """Positional and keyword arguments of each call."""
-        for i in range(self.size):
+        """Positional and keyword arguments of each call; one of zeros where the batch is empty, to see the results."""
+        for i in range(self.size or 1):
             args = [_entry(leaf, dim, i) for leaf, dim in zip(self.leaves, self.dims, strict=True)]
             keywords = [_entry(v, dim, i) for v, dim in zip(self.keywords, self.keyword_dims, strict=True)]
             yield tree_unflatten(args, self.spec), tree_unflatten(keywords, self.keyword_spec)
 
 
 def _entry(leaf: Any, dim: int | None, index: int) -> Any:
-    return leaf if dim is None else F.select(leaf, dim, index)
+    if dim is None:
+        return leaf
+    return F.select(leaf, dim, index) if leaf.shape[dim] else leaf.sum(dim, dtype=leaf.dtype)
 
 
 def broadcast_to(tree: Any, spec: TreeSpec) -> list[Any] | None:
@@ -147,22 +147,8 @@ def broadcast_to(tree: Any, spec: TreeSpec) -> list[Any] | None:
     return found
 
 
-def _drawing(entries: Iterator[Any], randomness: str) -> Iterator[Any]:
-    """The entries; between them it is seen to that random numbers are drawn as asked for."""
-    start = get_rng_state()
-    for i, entry in enumerate(entries):
-        if i and randomness == "same":
-            set_rng_state(start)
-        yield entry
-        if randomness == "error" and bool((get_rng_state() != start).any()):
-            raise RuntimeError(
-                "vmap: called random operation while in randomness error mode. Please either use the 'same' or "
-                "'different' randomness flags on vmap or perform the randomness operation out of vmap"
-            )
-
-
-def _stacked(name: str, results: list[Any], out_dims: Any) -> Any:
-    """The results of all calls, each stacked along its dimension."""
+def _stacked(name: str, results: list[Any], out_dims: Any, size: int) -> Any:
+    """The results of all calls, each stacked along its dimension, which has ``size`` entries."""
     flat = [tree_flatten(result) for result in results]
     spec = flat[0][1]
     dims = broadcast_to(out_dims, spec)
@@ -174,10 +160,10 @@ def _stacked(name: str, results: list[Any], out_dims: Any) -> Any:
             f"outputs. out_dims has structure {tree_flatten(out_dims)[1]} but outputs has structure {spec}."
         )
     columns = zip(*[leaves for leaves, _ in flat], strict=True)
-    return tree_unflatten([_joined(name, c, dim) for c, dim in zip(columns, dims, strict=True)], spec)
+    return tree_unflatten([_joined(name, c, dim, size) for c, dim in zip(columns, dims, strict=True)], spec)
 
 
-def _joined(name: str, column: tuple[Any, ...], dim: Any) -> Any:
+def _joined(name: str, column: tuple[Any, ...], dim: Any, size: int) -> Any:
     if dim is None:
         return _common(name, column)
     for value in column:
@@ -191,7 +177,8 @@ def _joined(name: str, column: tuple[Any, ...], dim: Any) -> Any:
             f"vmap({name}, ..., out_dims={dim}): `out_dims` must be an int, None or a python collection of ints "
             "representing where in the outputs the vmapped dimension should appear."
         )
-    return F.stack(list(column), dim)
+    joined = F.stack(list(column), dim)
+    return joined if size else joined.narrow(dim, 0, 0)
 
 
 def _common(name: str, column: tuple[Any, ...]) -> Any:

@@ -1,0 +1,228 @@
+"""``torch.func`` along directions: ``jvp`` and what is made of it.
+
+A ``jvp`` that runs within no other is computed in forward mode: its arguments are dual tensors, and a custom Function
+is asked for its ``jvp``.  Only one forward level can be open, so a ``jvp`` within one, and those that use one recorded
+graph for many directions (``jacfwd``, ``linearize``), differentiate the vector-Jacobian product once more.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from typing import Any
+
+from ..execution.backward import grad as gradients_of
+from ..forward_mode.forward_ad import NESTED, _set_fwd_grad_enabled, dual_level, make_dual, unpack_dual
+from ..pytree import tree_flatten, tree_map, tree_unflatten
+from ..switches import state
+from ..switches.modes import inference_mode, set_grad_enabled
+from ..switches.state import STATE
+from ..table.registry import F
+from ..tensors.tensor import Tensor
+from .derivatives import ArgNums, chosen, jacrev, replaced, tensors_only, with_aux
+from .function_rules import transforming
+from .level import Level, new_leaf, ordinary, recording
+from .randomness import drawing_refused
+
+_JVP = "jvp(f, primals, tangents)"
+
+
+def jvp(func: Callable[..., Any], primals: Any, tangents: Any, *, strict: bool = False, has_aux: bool = False) -> Any:
+    """``(output, tangent of the output)`` of ``func(*primals)`` for ``tangents`` of ``primals``, alike in structure.
+
+    With ``has_aux`` ``func`` returns ``(output, anything)``, and that is returned as third.  ``RuntimeError`` for
+    directions that do not fit, within ``forward_ad.dual_level``, and under ``strict`` for an output that does not
+    depend on ``primals``.
+    """
+    given = _checked_directions(primals, tangents)
+    if not state.FORWARD_LEVELS:
+        return _by_forward_mode(func, primals, given, strict, has_aux)
+    if "jvp" not in STATE.transforms:
+        raise RuntimeError(NESTED)
+    return _by_transposing_twice(func, primals, given, has_aux)
+
+
+@contextmanager
+def _forward_level() -> Iterator[None]:
+    """A forward level of a transform's own: tangents are propagated, in the grad mode of the caller."""
+    with ExitStack() as stack:
+        grad_enabled = STATE.grad_enabled
+        stack.enter_context(inference_mode(False))
+        stack.enter_context(set_grad_enabled(grad_enabled))
+        stack.enter_context(transforming("jvp"))
+        stack.enter_context(dual_level())
+        stack.enter_context(_set_fwd_grad_enabled(True))
+        yield
+
+
+def _by_forward_mode(func: Callable[..., Any], primals: Any, tangents: list[Any], strict: bool, has_aux: bool) -> Any:
+    leaves, spec = tree_flatten(primals)
+    with _forward_level():
+        duals = [make_dual(ordinary(p), ordinary(t)) for p, t in zip(leaves, tangents, strict=True)]
+        output, aux = with_aux(func(*tree_unflatten(duals, spec)), has_aux, _JVP)
+        outputs, nesting = tensors_only(output, _JVP)
+        found = [_unpacked(out, strict) for out in outputs]
+        primal = tree_unflatten([entry for entry, _ in found], nesting)
+        tangent = tree_unflatten([entry for _, entry in found], nesting)
+        return (primal, tangent, tree_map(_primal_of, aux)) if has_aux else (primal, tangent)
+
+
+def _unpacked(out: Any, strict: bool) -> tuple[Any, Any]:
+    primal, tangent = unpack_dual(out)
+    if tangent is None:
+        if strict:
+            raise RuntimeError(
+                "jvp(f, primals, tangents, strict=True): The output of f is independent of the inputs. This is not "
+                "allowed with strict=True."
+            )
+        tangent = F.zeros_like(primal)
+    return primal, tangent
+
+
+def _primal_of(value: Any) -> Any:
+    """An auxiliary result without its tangent; ``RuntimeError`` for one that is no tensor."""
+    if not isinstance(value, Tensor):
+        raise RuntimeError(f"Expected tensors, got unsupported type {type(value)}")
+    return unpack_dual(value).primal
+
+
+def _by_transposing_twice(func: Callable[..., Any], primals: Any, tangents: list[Any], has_aux: bool) -> Any:
+    level = Level(primals)
+    with recording("jvp"):
+        output, aux = with_aux(func(*level.values()), has_aux, _JVP)
+        leaves, spec = tensors_only(output, _JVP)
+        pushed = tree_unflatten(_pushed(level, leaves, tangents), spec)
+        results = (level.left_tree(output), pushed)
+        return (*results, level.left_tree(aux)) if has_aux else results
+
+
+def _checked_directions(primals: Any, tangents: Any) -> list[Any]:
+    """The tangents in a row; ``RuntimeError`` unless both are tuples of tensors, alike in structure and shapes."""
+    leaves, spec = _directions(primals, "primals")
+    found, found_spec = _directions(tangents, "tangents")
+    if spec != found_spec:
+        raise RuntimeError(
+            f"{_JVP}: Expected primals and tangents to have the same python structure. For example, if primals is a "
+            f"tuple of 3 tensors, tangents also must be. Got primals with structure {spec} and tangents with structure "
+            f"{found_spec}"
+        )
+    for primal, tangent in zip(leaves, found, strict=True):
+        if primal.shape != tangent.shape:
+            raise RuntimeError(
+                "Trying to set a forward gradient that has a different size than that of the original Tensor, this is "
+                f"not supported. Tensor is of size {list(primal.shape)} while the given forward gradient is of size "
+                f"{list(tangent.shape)}."
+            )
+    return found
+
+
+def _directions(values: Any, name: str) -> tuple[list[Any], Any]:
+    if not isinstance(values, tuple):
+        raise RuntimeError(f"{_JVP}: Expected {name} to be a tuple. E.g. it should be valid to call f(*primals).")
+    leaves, spec = tree_flatten(values)
+    if not leaves:
+        raise RuntimeError(f"{_JVP}: Expected {name} to contain at least one Tensor.")
+    for leaf in leaves:
+        if not isinstance(leaf, Tensor):
+            raise RuntimeError(f"{_JVP}: Expected {name} to only contain Tensors, got {type(leaf)}")
+    return leaves, spec
+
+
+def _pushed(level: Level, outputs: list[Any], tangents: list[Any]) -> list[Any]:
+    """The tangents of ``outputs`` for tangents of the level's inputs."""
+    reached = [(o, new_leaf(o.new_zeros(o.shape))) for o in outputs if o.requires_grad]
+    dummies = [d for _, d in reached]
+    found: dict[int, Any] = {}
+    if reached:
+        back = gradients_of([o for o, _ in reached], level.inputs, dummies, create_graph=True, allow_unused=True)
+        linear = [(g, t) for g, t in zip(back, tangents, strict=True) if g is not None and g.requires_grad]
+        if linear:
+            weights = [ordinary(t) for _, t in linear]
+            made = gradients_of([g for g, _ in linear], dummies, weights, create_graph=True, allow_unused=True)
+            found = {id(o): t for (o, _), t in zip(reached, made, strict=True) if t is not None}
+    return [level.left(found[id(o)], dummies) if id(o) in found else o.new_zeros(o.shape) for o in outputs]
+
+
+def jacfwd(
+    func: Callable[..., Any], argnums: ArgNums = 0, has_aux: bool = False, *, randomness: str = "error"
+) -> Callable[..., Any]:
+    """A function that returns the Jacobian of ``func`` column by column, one direction per input number.
+
+    ``func`` is called once.  ``RuntimeError`` where it draws random numbers, unless ``randomness`` is ``"different"``
+    or ``"same"``.
+    """
+
+    @functools.wraps(func)
+    def derived(*args: Any, **kwargs: Any) -> Any:
+        points = chosen(args, argnums)
+        _check_points(points)
+        level = Level(points)
+        with recording("jacfwd"):
+            with transforming("vmap"), drawing_refused() if randomness == "error" else ExitStack():
+                returned = func(*replaced(args, argnums, level.values()), **kwargs)
+            output, aux = with_aux(returned, has_aux, _JVP)
+            leaves, spec = tensors_only(output, _JVP)
+            blocks = [_columns(level, leaves, place) for place in range(len(level.inputs))]
+            nested = [tree_unflatten([block[i] for block in blocks], level.spec) for i in range(len(leaves))]
+            found = tree_unflatten(nested, spec)
+            return (found, level.left_tree(aux)) if has_aux else found
+
+    return derived
+
+
+def _check_points(points: Any) -> None:
+    """``ValueError`` for a tensor of integers: it has no direction."""
+    for point in tree_flatten(points)[0]:
+        if isinstance(point, Tensor) and not (point.is_floating_point() or point.is_complex()):
+            raise ValueError(f"Expected primal to be floating point or complex, but got: {point.dtype}")
+
+
+def _columns(level: Level, outputs: list[Any], place: int) -> list[Any]:
+    """For each output its derivatives by the numbers of one input, those in the last dimensions."""
+    source = level.inputs[place]
+    pushed = []
+    for i in range(source.numel()):
+        tangents = [t.new_zeros(t.shape) for t in level.inputs]
+        tangents[place].reshape(-1)[i] = 1
+        pushed.append(_pushed(level, outputs, tangents))
+    if not pushed:
+        return [o.new_zeros(*o.shape, *source.shape) for o in outputs]
+    return [F.stack(list(column), -1).reshape(*column[0].shape, *source.shape) for column in zip(*pushed, strict=True)]
+
+
+def hessian(func: Callable[..., Any], argnums: ArgNums = 0) -> Callable[..., Any]:
+    """A function that returns the matrix of second derivatives of ``func``."""
+    return jacfwd(jacrev(func, argnums), argnums)
+
+
+def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..., Any]]:
+    """``(output, jvp_fn)`` at ``primals``; ``jvp_fn(*tangents)`` uses the graph that was recorded once.
+
+    ``jvp_fn`` raises ``RuntimeError`` for tangents unlike the primals in structure, shape or dtype.
+    """
+    level = Level(primals)
+    with recording("linearize"):
+        output = func(*level.values())
+        leaves, spec = tree_flatten(output)
+        result = level.left_tree(output)
+    points, structure = tree_flatten(primals)
+
+    def jvp_fn(*tangents: Any) -> Any:
+        given, given_structure = tree_flatten(tangents)
+        if given_structure != structure:
+            raise RuntimeError(
+                f"Expected the tangents {given_structure} to have the same argspec as the primals {structure}"
+            )
+        for i, (primal, tangent) in enumerate(zip(points, given, strict=True)):
+            for fact in ("shape", "dtype"):
+                wanted, found = getattr(primal, fact), getattr(tangent, fact)
+                if wanted != found:
+                    raise RuntimeError(
+                        f"tangent:{i} with {fact} {found} in flattened pytree doesn't match the {fact} {wanted} of the "
+                        "corresponding primal."
+                    )
+        with recording("linearize"):
+            return tree_unflatten(_pushed(level, leaves, given), spec)
+
+    return result, jvp_fn

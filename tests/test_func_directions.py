@@ -1,0 +1,176 @@
+"""``func.jvp`` in forward mode, ``jacfwd``, ``linearize``, ``functionalize``, and ``vmap`` over an empty batch."""
+
+from __future__ import annotations
+
+import warnings
+
+from both_engines import differential, raises
+
+
+def _product(torch, calls, **attributes):
+    """A Function of two tensors; its ``jvp`` is wrong by a factor of 10, so that one sees who was asked."""
+
+    class Product(torch.autograd.Function):
+        @staticmethod
+        def forward(x, y):
+            return x * y, x + y
+
+        @staticmethod
+        def setup_context(ctx, inputs, output):
+            ctx.save_for_backward(*inputs)
+            ctx.save_for_forward(*inputs)
+
+        @staticmethod
+        def backward(ctx, g, h):
+            calls.append("backward")
+            x, y = ctx.saved_tensors
+            return g * y + h, g * x + h
+
+        @staticmethod
+        def jvp(ctx, tx, ty):
+            calls.append("jvp")
+            x, y = ctx.saved_tensors
+            return 10 * (tx * y + ty * x), tx + ty
+
+    for name, value in attributes.items():
+        setattr(Product, name, value)
+    return Product
+
+
+@differential
+def test_a_function_is_asked_for_its_jvp(torch):
+    """F-48: ``func.jvp`` is forward mode, so a custom Function's ``jvp`` is called, and no ``backward``."""
+    calls, x, y = [], torch.tensor([1.0, 2.0]), torch.tensor([3.0, 4.0])
+    apply, ones = _product(torch, calls).apply, torch.ones(2)
+    both = torch.func.jvp(apply, (x, y), (ones, ones))
+    one = torch.func.jvp(lambda a: apply(a, y)[0], (x,), (ones,))
+    refused = raises("does not have vmap support", torch.func.jacfwd(lambda a: apply(a, y)[0]), x)
+    return both, one, refused, calls
+
+
+@differential
+def test_a_function_without_jvp(torch):
+    """F-48: a Function without ``jvp`` is refused by ``func.jvp`` as by dual numbers."""
+    product = _product(torch, [], jvp=torch.autograd.Function.jvp)
+    x = torch.ones(2)
+    return raises("implement the jvp function", torch.func.jvp, product.apply, (x, x), (x, x))
+
+
+@differential
+def test_results_along_a_direction(torch):
+    """Outputs of another dtype, without tangent, of integers and written in place come out as in forward mode."""
+    jvp, x, t = torch.func.jvp, torch.tensor([1.0, 2.0]), torch.tensor([1.0, 0.5])
+    written, pushed = x.clone(), t.clone()
+    return (
+        jvp(lambda a: a.double(), (x,), (t,)),
+        jvp(lambda a: (a > 1, a.argmax(), a.detach() * 3), (x,), (t,)),
+        jvp(lambda a: {"k": a**2}, (x,), (t,)),
+        jvp(lambda a: (a, a + 1), (x,), (t,), has_aux=True),
+        (jvp(lambda a: a.mul_(2), (written,), (pushed,)), written, pushed),
+        raises("independent of the inputs", lambda: jvp(lambda a: t, (x,), (t,), strict=True)),
+        raises("Expected primal to be floating point", jvp, lambda a: a, (x.int(),), (t.int(),)),
+    )
+
+
+@differential
+def test_grad_mode_within_jvp(torch):
+    """``func.jvp`` leaves the grad mode as it is: recorded where its caller records, and nowhere else."""
+    x, t = torch.tensor([1.0, 2.0], requires_grad=True), torch.tensor([1.0, 0.5], requires_grad=True)
+    seen = []
+
+    def f(a):
+        seen.append((torch.is_grad_enabled(), torch.is_inference_mode_enabled()))
+        return a.sin()
+
+    out, pushed = torch.func.jvp(f, (x,), (t,))
+    with torch.no_grad():
+        plain = [r.requires_grad for r in torch.func.jvp(f, (x,), (t,))]
+    return out.detach(), torch.autograd.grad(pushed.sum(), (x, t)), plain, seen
+
+
+@differential
+def test_derivatives_within_derivatives(torch):
+    """A ``jvp`` within a ``jvp``, a ``grad``, a ``vmap`` and the other way round."""
+    func, x, t = torch.func, torch.tensor([1.0, 2.0]), torch.tensor([1.0, 0.5])
+    return (
+        func.jvp(lambda a: func.jvp(torch.sin, (a,), (t,))[1], (x,), (t,)),
+        func.jvp(lambda a: func.jvp(lambda b: a * b**3, (a,), (t,))[1], (x,), (t,)),
+        func.jvp(func.grad(lambda a: a.sin().sum()), (x,), (t,)),
+        func.grad(lambda a: func.jvp(torch.sin, (a,), (t,))[1].sum())(x),
+        func.vmap(lambda d: func.jvp(torch.sin, (x,), (d,))[1])(torch.eye(2)),
+        func.jvp(func.vmap(torch.sin), (x,), (t,)),
+        func.jvp(func.jacrev(torch.sin), (x,), (t,)),
+        func.jacfwd(func.jacfwd(lambda a: a.sin().sum()))(x),
+    )
+
+
+@differential
+def test_levels_do_not_nest(torch):
+    """E-31: ``func.jvp`` opens the one forward level there is; within a level of the program's own it is refused."""
+    fw, x = torch.autograd.forward_ad, torch.ones(2)
+    with fw.dual_level():
+        within = raises("Nested forward mode AD", torch.func.jvp, torch.sin, (x,), (x,))
+
+    def opens(a):
+        with fw.dual_level():
+            return a
+
+    return within, raises("Nested forward mode AD", torch.func.jvp, opens, (x,), (x,))
+
+
+@differential
+def test_columns_of_a_jacobian(torch):
+    """``jacfwd``: integers have no direction, integer outputs no derivative; random numbers are asked for."""
+    jacfwd, x = torch.func.jacfwd, torch.tensor([1.0, 2.0])
+    return (
+        jacfwd(lambda a: a.int())(x),
+        raises("Expected primal to be floating point", jacfwd(lambda a: a), x.int()),
+        raises("called random operation", jacfwd(lambda a: a * torch.rand(2)), x),
+        jacfwd(lambda a: a * 2 + 0 * torch.rand(2), randomness="same")(x),
+    )
+
+
+@differential
+def test_directions_that_do_not_fit(torch):
+    """``linearize``: tangents nested in another way than the primals are refused."""
+    x = torch.tensor([1.0, 2.0])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of how PyTorch traces the function
+        _, push = torch.func.linearize(lambda a, b: (a * b, {"k": a.sum()}), x, x)
+    wanted = "to have the same argspec as the primals"
+    return push(x, x), raises(wanted, push, x), raises(wanted, push, (x, x))
+
+
+@differential
+def test_functionalize(torch):
+    """A functionalized function has the results and the effects of the function."""
+
+    def f(a):
+        a.add_(1)
+        b = a * 2
+        b[0].mul_(2)
+        return b
+
+    x, functionalize = torch.ones(2, 2), torch.func.functionalize
+    return (
+        functionalize(f)(x),
+        x,
+        torch.func.vmap(functionalize(lambda a: a.mul(2), remove="mutations_and_views"))(torch.ones(2, 2, 1)),
+        raises("received invalid argument for remove=nope", functionalize, f, remove="nope"),
+    )
+
+
+@differential
+def test_an_empty_batch(torch):
+    """``vmap`` over no entries gives results without entries, in the shapes and dtypes they would have."""
+    vmap, x = torch.func.vmap, torch.ones(0, 3, requires_grad=True)
+    out = vmap(lambda a: a.sum())(x)
+    out.sum().backward()
+    return (
+        out.detach(),
+        x.grad,
+        vmap(lambda a, b: (a > 0, a.expand(2, 3) + b), in_dims=(0, None), out_dims=(0, 1))(
+            torch.ones(0, 3), torch.ones(3)
+        ),
+        vmap(lambda i: i + 1, in_dims=1)(torch.ones(2, 0, dtype=torch.int32)),
+    )
