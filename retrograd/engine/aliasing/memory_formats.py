@@ -6,11 +6,13 @@ Strides count elements.  The rules are PyTorch's: https://docs.pytorch.org/docs/
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
 
-from ..tensors.base import Array, type_name_of
+from ..tensors.argument_checks import type_name_of
+from ..tensors.base import Array
 from ..tensors.layouts import channels_last, channels_last_3d, contiguous_format, memory_format, preserve_format
 from .strided import contiguous_strides, element_strides, is_dense
 
@@ -150,7 +152,11 @@ def copied(array: Array, wanted: memory_format | None = None, dtype: Any = None)
     """A copy of an array in a format or in its own layout, and in a dtype."""
     if array.flags.c_contiguous and (wanted == contiguous_format or (wanted is None and _has_usual_strides(array))):
         return np.array(array, dtype, order="C")
-    kind = array.dtype if dtype is None else dtype
-    made = laid_out(array.shape, strides_like(array, wanted), lambda shape: np.empty(shape, kind))
+    return copied_with(strides_like(array, wanted), array, dtype)
+
+
+def copied_with(strides: Strides, array: Array, dtype: Any = None) -> Array:
+    """A copy of an array with given strides that leave no gaps, and in a dtype."""
+    made = laid_out(array.shape, strides, partial(np.empty, dtype=array.dtype if dtype is None else dtype))
     made[...] = array
     return made

@@ -196,16 +196,21 @@ class CallSource:
         looked_at = {"rows": ["_d"], "operands": [operands[0], "_d"]}.get(layout, operands[:1])
         return [f"if not ({' and '.join(f'{a}.flags.c_contiguous' for a in looked_at)}): {arranging}"]
 
+    def _is_one_ufunc(self, formula: Formula) -> bool:
+        """Whether a formula is one function of NumPy, called with operands alone."""
+        first, *others = formula.steps
+        return not others and set(first.operands) <= {f"_{name}" for name in self.tensors}
+
     def _kernel(self, formula: Formula) -> str:
         """A formula as a function and its arguments: a function of NumPy alone, or ``computed``."""
-        steps = formula.steps
-        if len(steps) == 1 and set(steps[0].operands) <= {f"_{name}" for name in self.tensors}:
-            return ", ".join([steps[0].function, *steps[0].operands])
+        if self._is_one_ufunc(formula):
+            step = formula.steps[0]
+            return ", ".join([step.function, *step.operands])
         return ", ".join(["computed", "sig", *[f"_{name}" for name in self.tensors]])
 
     def _computed(self) -> list[str]:
         """The formula as a function, for ``_kernel``."""
-        if self.formula is None or self._kernel(self.formula)[:8] != "computed":
+        if self.formula is None or self._is_one_ufunc(self.formula):
             return []
         head = f"def computed(sig, {', '.join(f'_{name}' for name in self.tensors)}):"
         return [head, *_indented([*self.formula.lines("_d"), "return _d"])]

@@ -12,10 +12,10 @@ from typing import Any
 import numpy as np
 
 from ..aliasing.memory_formats import (
+    copied_with,
     dense_strides,
     fastest_first,
     format_of,
-    laid_out,
     lies_in,
     strides_in,
     strides_like,
@@ -85,11 +85,7 @@ def arranged(layout: str, result: Any, operands: Sequence[Any]) -> Any:
     if result.__class__ is not np.ndarray or result.ndim < 2 or not result.size:
         return result
     strides = _RULES[layout](result.shape, operands)
-    if strides == element_strides(result):
-        return result
-    made = laid_out(result.shape, strides, lambda shape: np.empty(shape, result.dtype))
-    made[...] = result
-    return made
+    return result if strides == element_strides(result) else copied_with(strides, result)
 
 
 def all_arranged(op: Any, computed: Any, operands: Sequence[Any]) -> Any:

@@ -14,7 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from ..tensors.base import TensorBase, type_name_of
+from ..tensors.argument_checks import type_name_of
+from ..tensors.base import TensorBase
 
 TABLE = Path(__file__).with_name("torch_signatures.txt")
 """One overload a line, written by `docs/make_signatures.py`: ``name(kind argument, *, kind argument=) out``.

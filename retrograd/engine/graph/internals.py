@@ -9,6 +9,7 @@ from typing import Any
 from ..aliasing.views import gradient_edge
 from ..nodes.saved import SavedTensor
 from ..switches.state import set_grad_enabled_here
+from ..tensors.argument_checks import check_bool
 from ..tensors.base import TensorBase, storage_of
 
 
@@ -38,6 +39,5 @@ def _unsafe_set_version_counter(tensors: Sequence[TensorBase], versions: Sequenc
 
 def _set_grad_enabled(enabled: bool) -> None:
     """Switch recording in this thread for good."""
-    if not isinstance(enabled, bool):
-        raise TypeError(f"set_grad_enabled(): argument 'enabled' must be bool, not {type(enabled).__name__}")
+    check_bool("set_grad_enabled", "enabled", enabled, 1)
     set_grad_enabled_here(enabled)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from functools import partial
 from time import perf_counter_ns as now
 from typing import Any
 
@@ -10,7 +11,8 @@ import numpy as np
 
 from .. import observe
 from ..aliasing.inplace import prepare_write
-from ..aliasing.strided import Geometry, is_dense, zeros_like_layout
+from ..aliasing.memory_formats import copied_with, laid_out
+from ..aliasing.strided import contiguous_strides, element_strides, is_dense
 from ..aliasing.views import grad_fn_of
 from ..overriding.asked_functions import detached
 from ..overriding.dispatch_classes import is_dispatching
@@ -212,9 +214,12 @@ def _stored_tensor(variable: Any, g: Any, create_graph: bool) -> Any:
 
 def _laid_out(g: Any, variable: TensorBase) -> Any:
     """A recorded copy with the leaf's layout, in rows where the leaf's elements have gaps or overlap."""
-    if not is_dense(variable._array):
+    leaf = variable._array
+    if not is_dense(leaf):
         return F.clone(g, contiguous_format)
-    return wrap(_room_for(g._array, variable)).copy_(g)
+    shape, dtype = g._array.shape, g._array.dtype
+    strides = element_strides(leaf) if shape == leaf.shape else contiguous_strides(shape)
+    return wrap(laid_out(shape, strides, partial(np.empty, dtype=dtype))).copy_(g)
 
 
 def _own(g: Any, variable: TensorBase, holders: int) -> Any:
@@ -230,26 +235,11 @@ def _own(g: Any, variable: TensorBase, holders: int) -> Any:
         alone = alone and base.size == g.size
     if alone and g.flags.carray and leaf.flags.c_contiguous and g.shape == leaf.shape:
         return g
-    as_rows = _in_rows(g, leaf)
+    as_rows = g.shape != leaf.shape or leaf.flags.c_contiguous or not is_dense(leaf)
     fits = not STATE.grad_layout or (g.flags.c_contiguous if as_rows else g.strides == leaf.strides)
     if alone and fits and g.flags.writeable:
         return g
-    if as_rows:
-        return np.array(g, order="C")
-    copy = _room_for(g, variable)
-    copy[...] = g
-    return copy
-
-
-def _in_rows(g: Any, leaf: Any) -> bool:
-    """Whether a gradient is to be laid out row by row, and not as its leaf is."""
-    return g.shape != leaf.shape or leaf.flags.c_contiguous or not is_dense(leaf)
-
-
-def _room_for(g: Any, variable: TensorBase) -> Any:
-    """An array for a gradient, with the layout that the leaf asks for."""
-    leaf = variable._array
-    return np.empty(g.shape, g.dtype) if _in_rows(g, leaf) else zeros_like_layout(Geometry.of(leaf, 0), g.dtype)
+    return np.array(g, order="C") if as_rows else copied_with(element_strides(leaf), g)
 
 
 NODE_CLASSES["AccumulateGrad"] = AccumulateGrad

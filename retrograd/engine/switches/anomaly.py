@@ -11,6 +11,7 @@ import numpy as np
 from ..nodes.node import GraphNode
 from ..nodes.saved import set_anomaly_hint
 from ..overriding.dispatch_classes import is_dispatching
+from ..tensors.argument_checks import check_bool
 from ..tensors.base import TensorBase
 from ..warning import warn
 from . import state
@@ -77,12 +78,8 @@ class set_detect_anomaly:  # noqa: N801
     """
 
     def __init__(self, mode: bool, check_nan: bool = True) -> None:
-        for position, (name, value) in enumerate((("enabled", mode), ("check_nan", check_nan)), 1):
-            if not isinstance(value, bool):
-                raise TypeError(
-                    f"set_anomaly_enabled(): argument '{name}' (position {position}) must be bool, not "
-                    + type(value).__name__
-                )
+        check_bool("set_anomaly_enabled", "enabled", mode, 1)
+        check_bool("set_anomaly_enabled", "check_nan", check_nan, 2)
         self._before = (state.ANOMALY, state.CHECK_NAN)
         _set(mode, check_nan)
 

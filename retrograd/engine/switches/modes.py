@@ -8,6 +8,7 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
+from ..tensors.argument_checks import check_bool
 from ..warning import warn
 from .state import STATE, enter_mode, leave_mode, set_grad_enabled_here
 
@@ -146,10 +147,7 @@ class set_grad_enabled(ModeContext):  # noqa: N801
     non-bool."""
 
     def __init__(self, mode: bool) -> None:
-        if not isinstance(mode, bool):
-            raise TypeError(
-                f"set_grad_enabled(): argument 'enabled' (position 1) must be bool, not {type(mode).__name__}"
-            )
+        check_bool("set_grad_enabled", "enabled", mode, 1)
         self.mode = mode
         self.prev = STATE.grad_enabled
         set_grad_enabled_here(mode)

@@ -17,7 +17,8 @@ from ..calls.out_argument import write_out
 from ..calls.signatures import out_rule
 from ..overriding.asked_functions import asking
 from ..overriding.aten import functions as OVERLOADED
-from ..tensors.base import TensorBase, type_name_of, wrap
+from ..tensors.argument_checks import type_name_of
+from ..tensors.base import TensorBase, wrap
 from .op import OpDef
 from .registry import OPS
 

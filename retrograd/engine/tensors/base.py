@@ -216,11 +216,6 @@ def assign(t: TensorBase, values: Any) -> None:
     memory_of(t)[...] = with_bits(values, bits) if bits else values
 
 
-def type_name_of(value: Any) -> str:
-    """The name of an argument's type in error messages."""
-    return "Tensor" if isinstance(value, TensorBase) else type(value).__name__
-
-
 def set_array(t: TensorBase, array: Array) -> None:
     """Give a tensor another array (``.data = …``, ``t_()``, ``resize_``)."""
     t._array = array

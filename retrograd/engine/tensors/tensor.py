@@ -16,6 +16,7 @@ from ..switches.state import STATE
 from ..switches.transforming import refuse_method_in_transform
 from ..warning import warn
 from . import convert, copying, detaching, gradient
+from .argument_checks import check_bool
 from .base import (
     LAZY,
     TensorBase,
@@ -128,11 +129,7 @@ class Tensor(TensorBase):
 
     def requires_grad_(self, requires_grad: bool = True) -> Tensor:
         """Switch recording for a leaf; on a non-leaf only ``True`` (no effect) is allowed."""
-        if not isinstance(requires_grad, bool):
-            raise TypeError(
-                "requires_grad_(): argument 'requires_grad' (position 1) must be bool, not "
-                + type(requires_grad).__name__
-            )
+        check_bool("requires_grad_", "requires_grad", requires_grad, 1)
         if requires_grad and not self._sig.differentiable:
             raise RuntimeError("only Tensors of floating point dtype can require gradients")
         if has_history(self):

@@ -11,7 +11,8 @@ from ...aliasing.inplace import call_inplace
 from ...calls.calling import renamed
 from ...table.public import check_tensor, public
 from ...table.registry import OPS, F
-from ...tensors.base import TensorBase, type_name_of
+from ...tensors.argument_checks import type_name_of
+from ...tensors.base import TensorBase
 from ...tensors.dtypes import scalar_name
 from ..shapes.sizes import ints_of
 from .products import matmul

@@ -7,7 +7,7 @@ from typing import Any
 from ...ops.shape import can_view, checked_size
 from ...table.public import check_tensor, public
 from ...table.registry import COMPOSITES, F
-from ...tensors.base import type_name_of
+from ...tensors.argument_checks import type_name_of
 from ...tensors.convert import checked_dim
 from ...tensors.dtypes import Size
 from ...tensors.dtypes import dtype as dtype_class

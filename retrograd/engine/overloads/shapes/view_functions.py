@@ -7,7 +7,8 @@ from typing import Any
 
 from ...aliasing.views import has_geometry_of_base, replayed_on
 from ...table.public import public
-from ...tensors.base import TensorBase, type_name_of
+from ...tensors.argument_checks import type_name_of
+from ...tensors.base import TensorBase
 
 
 def _check_base(name: str, new_base: Any) -> None:

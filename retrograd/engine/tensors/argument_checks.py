@@ -1,0 +1,19 @@
+"""Refusing arguments of the wrong type in the words of PyTorch."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .base import TensorBase
+
+
+def type_name_of(value: Any) -> str:
+    """The name of an argument's type in error messages."""
+    return "Tensor" if isinstance(value, TensorBase) else type(value).__name__
+
+
+def check_bool(function: str, name: str, value: Any, position: int | None = None) -> None:
+    """``TypeError`` in torch's words for an argument that must be a bool; ``position`` counts from 1."""
+    if not isinstance(value, bool):
+        place = "" if position is None else f" (position {position})"
+        raise TypeError(f"{function}(): argument '{name}'{place} must be bool, not {type_name_of(value)}")
