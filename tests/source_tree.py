@@ -6,6 +6,7 @@ The architecture tests ask their questions here; nothing is imported, so a modul
 from __future__ import annotations
 
 import ast
+import gc
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
@@ -46,7 +47,7 @@ class Module:
     @cached_property
     def tree(self) -> ast.Module:
         """The source, parsed."""
-        return ast.parse(self.text, filename=str(self.path))
+        return parsed(self.path)
 
     @property
     def package(self) -> str:
@@ -54,9 +55,33 @@ class Module:
         return self.name if self.path.name == "__init__.py" else self.name.rpartition(".")[0]
 
     @cached_property
+    def statements(self) -> tuple[ast.stmt, ...]:
+        """Every statement, those inside others included: definitions and imports are among them."""
+        return tuple(_statements_below(self.tree))
+
+    @cached_property
     def imports(self) -> tuple[Import, ...]:
         """Everything that is imported when the program runs; TYPE_CHECKING blocks do not count."""
         return tuple(_imports_below(self.tree.body, self.package, lazy=False))
+
+
+def parsed(path: Path) -> ast.Module:
+    """The syntax of a file; Python's collector, which would look through all trees for each, is kept off them."""
+    gc.disable()
+    try:
+        return ast.parse(path.read_text(encoding="utf-8"), filename=str(path))
+    finally:
+        gc.freeze()
+        gc.enable()
+
+
+def _statements_below(tree: ast.AST) -> Iterator[ast.stmt]:
+    """Every statement inside a node; expressions hold none, so that nobody looks into them."""
+    todo: list[ast.AST] = [tree]
+    while todo:
+        found = _statements_of(todo.pop())
+        yield from found
+        todo += found
 
 
 def _is_type_checking(node: ast.AST) -> bool:
@@ -130,7 +155,7 @@ def functions(module: Module) -> Iterator[tuple[str, FunctionNode]]:
     stack: list[tuple[str, ast.AST]] = [("", module.tree)]
     while stack:
         prefix, node = stack.pop()
-        for child in ast.iter_child_nodes(node):
+        for child in _statements_of(node):
             inner = prefix
             if isinstance(child, FunctionNode | ast.ClassDef):
                 inner = f"{prefix}.{child.name}" if prefix else child.name

@@ -36,7 +36,7 @@ def documented_methods() -> set[tuple[str, str]]:
     bases: dict[str, list[str]] = {}
     documented: dict[str, set[str]] = {}
     for module in MODULES.values():
-        for node in ast.walk(module.tree):
+        for node in module.statements:
             if isinstance(node, ast.ClassDef):
                 bases[node.name] = [ast.unparse(base).rpartition(".")[2] for base in node.bases]
                 methods = [item for item in node.body if isinstance(item, ast.FunctionDef | ast.AsyncFunctionDef)]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import statistics
+from functools import cache
 
 from source_tree import MODULES, FunctionNode, body_lines, functions
 
@@ -60,6 +61,7 @@ def test_files_are_short() -> None:
     assert {name: lines for name, lines in lengths.items() if lines > most_lines(name)} == {}
 
 
+@cache
 def all_functions() -> list[tuple[str, FunctionNode]]:
     """Every function of the package as (module:qualified name, node)."""
     return [(f"{name}:{inner}", node) for name, module in MODULES.items() for inner, node in functions(module)]
@@ -120,7 +122,7 @@ def class_depths() -> dict[str, int]:
     """Depth of inheritance among the package's own classes, exceptions aside (1 = no base of ours)."""
     bases: dict[str, list[str]] = {}
     for module in MODULES.values():
-        for node in ast.walk(module.tree):
+        for node in module.statements:
             if isinstance(node, ast.ClassDef):
                 bases[node.name] = [ast.unparse(base).rpartition(".")[2] for base in node.bases]
 
