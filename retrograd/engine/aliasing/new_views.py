@@ -19,29 +19,29 @@ def make_views(views: list[Any], operand: TensorBase, node: Any, op: Any, args: 
         _make_inference_views(views, operand, storage)
         return
     parent = whole.view
-    base, steps = (operand, ()) if parent is None else (parent.base, parent.replay)
+    base, before = (operand, ()) if parent is None else (parent.base, parent.replay)
     tag, version = _creation_tag(parent, op), storage.version
-    kept = tuple([HOLE if isinstance(a, TensorBase) else a for a in args])
+    steps = (*before, (op, tuple([HOLE if isinstance(a, TensorBase) else a for a in args])))
     edges = [None] * len(views) if node is None else edges_into(node)
     for nr, t in enumerate(views):
         t._fn, t._meta, view = LAZY, (meta := Meta()), View()
         meta.storage, meta.view = storage, view
         view.base, view.fn, view.version, view.tag = base, edges[nr], version, tag
-        view.replay = (*steps, (op, kept, nr))
+        view.steps, view.nr = steps, nr
 
 
 def make_view(t: Any, operand: TensorBase, node: Any, step: tuple[Any, ...]) -> None:
-    """The same for one view, made by ``step`` while no mode is on that could forbid writing to it."""
+    """The same for one view, made by ``step`` (row, arguments) while no mode is on that could forbid writing to it."""
     meta = operand._meta or operand.need_meta()
     storage = meta.storage or storage_of(operand)
     parent = meta.view
     t._fn, t._meta, view = LAZY, Meta(), View()
     t._meta.storage, t._meta.view = storage, view
-    view.fn, view.version = node, storage.version
+    view.fn, view.version, view.nr = node, storage.version, 0
     if parent is None:
-        view.base, view.tag, view.replay = operand, CreationTag.DEFAULT, (step,)
+        view.base, view.tag, view.steps = operand, CreationTag.DEFAULT, (step,)
     else:
-        view.base, view.tag, view.replay = parent.base, parent.tag, (*parent.replay, step)
+        view.base, view.tag, view.steps = parent.base, parent.tag, (*parent.replay, step)
 
 
 def _make_inference_views(views: list[Any], operand: TensorBase, storage: Any) -> None:

@@ -317,7 +317,7 @@ class ViewCallSource(CallSource):
             "_n = None",
             "if _e0 is not None and sig.differentiable:",
             *_indented(node),
-            f"make_view(_t, {tensor}, _n, (row, ({', '.join(['HOLE', *others])},), 0))",
+            f"make_view(_t, {tensor}, _n, (row, ({', '.join(['HOLE', *others])},)))",
             f"if _mode: {self._notifying('_n')}",
             "return _t",
         ]

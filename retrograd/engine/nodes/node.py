@@ -247,7 +247,7 @@ class Port:
     def __init__(self, node: GraphNode, nr: int) -> None:
         self.node = node
         self.nr = nr
-        self._number = node._number + 0.5
+        self._number = node._number + 0.5 / (nr + 1)  # ports of one node differ: a heap need not ask ``__lt__``
         self._pending: Any = None
         sig = node._sigs[nr]
         self._sigs = (None,) if sig is None else sig.alone
@@ -281,18 +281,19 @@ def edge_to(node: GraphNode, nr: int) -> Any:
     return node if len(node._sigs) <= 1 else Port(node, nr)
 
 
+def port_of(node: GraphNode, nr: int, sig: Any) -> Port:
+    """``Port(node, nr)`` by stores, in half the time; ``sig`` is what its gradients look like."""
+    port = _new_port(Port)
+    port.node, port.nr, port._pending = node, nr, None
+    port._number = node._number + 0.5 / (nr + 1)
+    port._sigs = (None,) if sig is None else sig.alone
+    return port
+
+
 def edges_into(node: GraphNode) -> list[Any]:
     """The edges into all inputs of ``node``."""
     sigs = node._sigs
-    if len(sigs) <= 1:
-        return [node]
-    ports, number = [], node._number + 0.5
-    for nr, sig in enumerate(sigs):  # stores in place of ``Port(node, nr)``: half the time
-        port = _new_port(Port)
-        port.node, port.nr, port._number, port._pending = node, nr, number, None
-        port._sigs = (None,) if sig is None else sig.alone
-        ports.append(port)
-    return ports
+    return [node] if len(sigs) <= 1 else [port_of(node, nr, sig) for nr, sig in enumerate(sigs)]
 
 
 def suffix_free(name: str) -> str:

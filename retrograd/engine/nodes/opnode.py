@@ -131,6 +131,11 @@ class OpNode(GraphNode):
 
     def gathered(self, grads: list[Any], tensors: bool) -> tuple[Any, ...] | None:
         """The gradients of several outputs, zeros for those that are missing; ``None`` when all are."""
+        for g in grads:
+            if g is None:
+                break
+        else:
+            return tuple(grads)
         filled, found = [], False
         for g, sig in zip(grads, self._sigs, strict=True):
             if g is not None:

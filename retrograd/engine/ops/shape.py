@@ -375,6 +375,8 @@ def _pieces(n: int, sizes: Any, axis: int) -> list[tuple[slice, ...]]:
 
 
 def _joined(g: Any, dim: int, self_sizes: Any, split_size: Any) -> Any:
+    if g[0].__class__ is np.ndarray:
+        return np.concatenate(g, dim)  # pieces of one array fit: ``cat`` need not ask (4 µs)
     return F.cat(list(g), dim)
 
 

@@ -53,13 +53,19 @@ class CreationTag:
 class View:
     """What a view knows: its root, the node valid at a version, how it was made and how to make it again."""
 
-    __slots__ = ("base", "fn", "replay", "tag", "version")
+    __slots__ = ("base", "fn", "nr", "steps", "tag", "version")
     base: TensorBase
     fn: Any
     version: int
     tag: int
-    replay: tuple[Any, ...]
-    """Steps ``(op, positional arguments with a hole for the tensor, output number)`` from the root."""
+    steps: tuple[Any, ...]
+    """As ``replay``, but the last step lacks its output number: all outputs of one call share these tuples."""
+    nr: int
+
+    @property
+    def replay(self) -> tuple[Any, ...]:
+        """Steps ``(op, positional arguments with a hole for the tensor, output number)`` from the root."""
+        return (*self.steps[:-1], (*self.steps[-1], self.nr))
 
 
 class Meta:

@@ -24,20 +24,6 @@ def pieces(form: str, tensor: Any, size: Any, dim: int) -> Any:
     return getattr(F, form.format("split_with_sizes"))(tensor, tuple(int(s) for s in size), dim)
 
 
-def _chunks(form: str, split: str, tensor: Any, chunks: int, dim: int) -> Any:
-    """Pieces of equal size, by the row ``split``; without entries to count, by the rows of ``form``."""
-    check_tensor("chunk", tensor)
-    shape = tensor._array.shape
-    if not shape:
-        raise RuntimeError("chunk expects at least a 1-dimensional tensor")
-    if chunks <= 0:
-        raise RuntimeError(f"chunk expects `chunks` to be greater than 0, got: {chunks}")
-    n = shape[checked_dim(dim, len(shape))]
-    if n:
-        return getattr(F, split)(tensor, int(-(-n // chunks)), dim)
-    return pieces(form, tensor, (0,) * chunks, dim)
-
-
 def _publish(unsafe: str, note: str) -> None:
     """Publish ``split``, ``split_with_sizes`` and ``chunk``, or their ``unsafe_`` forms."""
     form, equal = f"_{unsafe}{{}}", f"_{unsafe}split"
@@ -49,7 +35,16 @@ def _publish(unsafe: str, note: str) -> None:
         return pieces(form, input, tuple(split_sizes), dim)
 
     def chunk(input: Any, chunks: int, dim: int = 0) -> Any:  # noqa: A002
-        return _chunks(form, equal, input, chunks, dim)
+        check_tensor("chunk", input)
+        shape = input._array.shape
+        if not shape:
+            raise RuntimeError("chunk expects at least a 1-dimensional tensor")
+        if chunks <= 0:
+            raise RuntimeError(f"chunk expects `chunks` to be greater than 0, got: {chunks}")
+        n = shape[dim if dim.__class__ is int and 0 <= dim < len(shape) else checked_dim(dim, len(shape))]
+        if n:  # by the row ``split``; without entries to count, by sizes
+            return getattr(F, equal)(input, int(-(-n // chunks)), dim)
+        return pieces(form, input, (0,) * chunks, dim)
 
     split.__doc__ = f"Pieces of a given size (the last may be smaller), or of given sizes{note}."
     split_with_sizes.__doc__ = f"Pieces of the given sizes{note}."
