@@ -158,6 +158,9 @@ class CallSource:
             if name in self._operands() and self._saved(name) != "None":
                 given = f"{name} is not None and " if name in self.optional else ""
                 lines.append(f"if {given}{name}._meta is not None and {name}._meta.inference: {self.leave}")
+        for name in sorted(self.op.array_lists.intersection(self.op.saved_names)):
+            inference = "getattr(_p, '_meta', None) is not None and _p._meta.inference"
+            lines += [f"for _p in {name}:", f"    if {inference}: {self.leave}"]
         return lines
 
     def _computing(self) -> list[str]:

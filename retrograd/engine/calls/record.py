@@ -69,6 +69,9 @@ def _saved_value(op: OpDef, args: tuple[Any, ...], name: str, outputs: tuple[Any
         if name in op.tensor_names:
             _refuse_inference(value)
             return list(value) if name in op.lists else value
+        if name in op.array_lists:
+            for part in value:
+                _refuse_inference(part)
         return value
     operand, kind = parts(name)
     value = args[op.params.index(operand)]
@@ -96,6 +99,8 @@ def pack_saved(op: OpDef, node: OpNode, results: list[Any]) -> None:
             saved[i] = SavedTensor(value, edge=gradient_edge(value))
         elif name in op.lists and isinstance(value, list):
             saved[i] = [SavedTensor(v, edge=gradient_edge(v)) if isinstance(v, TensorBase) else v for v in value]
+        elif name in op.array_lists and isinstance(value, tuple):
+            saved[i] = tuple([SavedTensor(v) if isinstance(v, TensorBase) else v for v in value])
         elif name in op.aux and isinstance(value, np.ndarray):
             saved[i] = SavedTensor(wrap(value))
     node.saved = tuple(saved)

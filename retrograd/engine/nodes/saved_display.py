@@ -78,6 +78,8 @@ def shown_value(node: OpNode, name: str) -> Any:
         if name not in op.saved_for(node._edges):
             return None
         raise RuntimeError(SECOND_TIME)
+    if name in op.array_lists:
+        return shown_parameter(op.node_name, name, tuple([node._read_tensor("", part) for part in value]))
     value = node._read_tensor(name, value)
     if name in op.tensor_saved and isinstance(value, (bool, int, float, complex)):
         if name in op.aux and node._sigs[0] is not None:

@@ -8,11 +8,17 @@ import numpy as np
 
 from ..table.registry import F
 from ..table.rows import linear
+from ..tensors.base import TensorBase
+
+
+def _places(indices: Any) -> tuple[Any, ...]:
+    """Index tensors as arrays; between them are slices, for whole dimensions."""
+    return tuple([part._array if isinstance(part, TensorBase) else part for part in indices])
 
 
 def _index(self: Any, indices: Any) -> Any:
     try:
-        return np.array(self[indices])
+        return np.array(self[_places(indices)])
     except IndexError as error:
         raise IndexError(str(error).replace("axis", "dimension").replace("arrays", "tensors")) from None
 
@@ -23,7 +29,7 @@ def _index_back(g: Any, self_sizes: Any, indices: Any) -> Any:
 
 def _index_backward(g: Any, sizes: tuple[int, ...], indices: Any) -> Any:
     out = np.zeros(sizes, g.dtype)
-    np.add.at(out, indices, g)
+    np.add.at(out, _places(indices), g)
     return out
 
 
@@ -34,7 +40,7 @@ linear("_index_backward", _index_backward, node="IndexPutImplBackward0", tensors
 
 def _index_put(self: Any, indices: Any, values: Any, accumulate: bool = False) -> Any:
     """``self`` with ``values`` written (or added) at ``indices``."""
-    out = self.copy()
+    out, places = self.copy(), _places(indices)
     if isinstance(values, np.ndarray) and values.dtype != self.dtype:
         raise RuntimeError(
             f"Index put requires the source and destination dtypes match, got {self.dtype} for the destination and "
@@ -43,13 +49,13 @@ def _index_put(self: Any, indices: Any, values: Any, accumulate: bool = False) -
     values = np.asarray(values).astype(self.dtype, copy=False)
     try:
         if accumulate:
-            np.add.at(out, indices, values)
+            np.add.at(out, places, values)
         else:
-            out[indices] = values
+            out[places] = values
     except ValueError:
         raise RuntimeError(
             f"shape mismatch: value tensor of shape {list(values.shape)} cannot be broadcast to indexing result of "
-            f"shape {list(self[indices].shape)}"
+            f"shape {list(self[places].shape)}"
         ) from None
     except IndexError as error:
         raise IndexError(str(error).replace("axis", "dimension").replace("arrays", "tensors")) from None

@@ -4,10 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-import numpy as np
-
 from ..aliasing.strided import Geometry, storage_offset
-from ..tensors.base import TensorBase, wrap
 from ..tensors.dtypes import from_numpy_dtype
 
 _FACTORS: Final = ("add", "sub", "rsub", "_rsub_number", "addmm", "addmv", "baddbmm", "addbmm", "addr", "_index_add")
@@ -26,18 +23,14 @@ _HALVED: Final = ("_softmax", "_log_softmax")
 
 
 _INDEXED: Final = ("_index", "_index_put")
-"""Rows whose second argument has arrays, where PyTorch has tensors, and whole dimensions."""
+"""Rows whose second argument has slices where PyTorch has ``None``, for whole dimensions."""
 
 
 def _as_index(part: Any) -> Any:
-    if isinstance(part, np.ndarray):
-        return wrap(part)
     return None if isinstance(part, slice) else part
 
 
 def _as_part(index: Any) -> Any:
-    if isinstance(index, TensorBase):
-        return index._array
     return slice(None) if index is None else index
 
 

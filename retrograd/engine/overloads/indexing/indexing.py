@@ -70,18 +70,17 @@ def _views_then_places(self: Any, parts: list[Any]) -> tuple[Any, tuple[Any, ...
     while found and dim <= max(found):
         part = found.get(dim)
         where.append(slice(None) if part is None else part)
-        dim += part.ndim if part is not None and part.dtype.kind == "b" else 1
+        dim += part.ndim if part is not None and part._sig.numpy.kind == "b" else 1
     return view, tuple(where)
 
 
-def _checked_mask(mask: Any, t: Any, dim: int) -> Any:
+def _check_mask(mask: Any, t: Any, dim: int) -> None:
     for i, n in enumerate(mask.shape):
         if dim + i >= t.ndim or t.shape[dim + i] != n:
             raise IndexError(
                 f"The shape of the mask {list(mask.shape)} at index {i} does not match the shape of the indexed tensor "
                 f"{list(t.shape)} at index {dim + i}"
             )
-    return mask
 
 
 def _int(value: Any) -> Any:
@@ -97,7 +96,7 @@ def _basic(self: Any, parts: list[Any]) -> Any:
 
 
 def _walked(self: Any, parts: list[Any], found: dict[int, Any]) -> Any:
-    """The view that the basic parts of an index make; index arrays and masks are put in ``found`` by dimension."""
+    """The view that the basic parts of an index make; index tensors and masks are put in ``found`` by dimension."""
     checked = [_checked(p) if _is_mask_or_list(p) else p for p in parts]
     used = sum(_dimensions(p) for p in checked)
     if used > self.ndim:
@@ -107,7 +106,7 @@ def _walked(self: Any, parts: list[Any], found: dict[int, Any]) -> Any:
             else f"too many indices for tensor of dimension {self.ndim}"
         )
     result, dim = self, 0
-    for part in checked:
+    for part, given in zip(checked, parts, strict=True):
         if part is Ellipsis:
             dim += self.ndim - used
         elif part is None:
@@ -116,11 +115,13 @@ def _walked(self: Any, parts: list[Any], found: dict[int, Any]) -> Any:
             result = result if part == slice(None) else _sliced(result, dim, part)
             dim += 1
         elif isinstance(part, bool) or (isinstance(part, np.ndarray) and part.dtype.kind == "b" and not part.ndim):
-            found[dim] = np.zeros(int(part), np.int64)
+            found[dim] = wrap(np.zeros(int(part), np.int64))
             result, dim = F.unsqueeze(result, dim), dim + 1
         elif isinstance(part, np.ndarray):
             is_mask = part.dtype.kind == "b"
-            found[dim] = _checked_mask(part, result, dim) if is_mask else part
+            if is_mask:
+                _check_mask(part, result, dim)
+            found[dim] = given if isinstance(given, TensorBase) and given._array is part else wrap(part)
             dim += part.ndim if is_mask else 1
         else:
             result = F.select(result, dim, _position(part, result, dim))
@@ -165,7 +166,7 @@ def setitem(self: Any, index: Any, value: Any) -> None:
     if any(_is_mask_or_list(p) for p in parts):
         view, where = _views_then_places(self, parts)
         value = _value(value, self)
-        if _is_fill(value, self) and any(isinstance(p, np.ndarray) and p.dtype.kind == "b" for p in where):
+        if _is_fill(value, self) and any(isinstance(p, TensorBase) and p._sig.numpy.kind == "b" for p in where):
             value = F._to_copy(value, self._sig.numpy)
         call_inplace(OPS["_index_put"], (view, where, value, False), {})
         return
@@ -269,7 +270,7 @@ def _index_tensors(indices: Any) -> tuple[Any, ...]:
     for i, part in enumerate(indices):
         if not isinstance(part, TensorBase):
             raise TypeError(f"expected Tensor as element {i} in argument 1, but got {type(part).__name__}")
-    return tuple(_checked(i) for i in indices)
+    return tuple([i if _checked(i) is i._array else wrap(_checked(i)) for i in indices])
 
 
 @public("index_put")
