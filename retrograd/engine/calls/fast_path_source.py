@@ -10,8 +10,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..nodes.derived import KINDS, parts
 from ..nodes.row_node_source import keep_numbers, ufuncs
+from ..nodes.saved_facts import KINDS, parts
 from .formula import Formula, formula_of
 
 WHOLE = ("dim", "dim0", "dim1", "index", "p")

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 
 from ..aliasing.views import gradient_edge, requires_grad
-from ..nodes.derived import parts, read
 from ..nodes.opnode import OpNode
 from ..nodes.saved import INFERENCE_SAVE, SavedTensor
+from ..nodes.saved_facts import parts, read
 from ..table.op import OpDef
 from ..tensors.base import TensorBase, is_inference, wrap
 

@@ -1,7 +1,7 @@
 """What PyTorch's own functions take, and what it says of an argument that does not fit.
 
-PyTorch looks at the kinds of all arguments before it computes anything; so does `kinds`, which asks here for every
-combination of types that it sees for the first time.
+PyTorch looks at the kinds of all arguments before it computes anything; so does `argument_types`, which asks here for
+every combination of types that it sees for the first time.
 """
 
 from __future__ import annotations

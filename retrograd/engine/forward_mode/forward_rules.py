@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from ..nodes.derived import parts, read
+from ..nodes.saved_facts import parts, read
 from ..table.op import OpDef
 from ..table.registry import F
 from ..tensors.base import TensorBase, wrap

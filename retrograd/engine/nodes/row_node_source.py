@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 
 from ..calls.formula import Formula, formula_of
-from ..kernels.readable import KERNELS
+from ..kernels.formula_kernels import KERNELS
 from ..tensors.dtypes import intern_sig
 from ..tensors.numbers_ import Number
-from .derived import parts
+from .saved_facts import parts
 
 
 def ufuncs(formula: Formula) -> dict[str, Any]:

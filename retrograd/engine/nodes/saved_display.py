@@ -11,10 +11,10 @@ from ..aliasing import storage
 from ..tensors.base import TensorBase, wrap
 from ..tensors.dtypes import Size
 from ..tensors.numbers_ import Number
-from .derived import parts
 from .node import GraphNode
 from .opnode import FREED, OpNode
 from .saved import SECOND_TIME, SavedTensor, check_input, unpack_output
+from .saved_facts import parts
 from .shown_names import SHOWN
 
 _KINDS = ("", "_sizes")

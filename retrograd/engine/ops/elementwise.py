@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from ..kernels.choosing import kept, positive
 from ..kernels.in_pieces import scaled_into
+from ..kernels.masking import kept, positive
 from ..table.registry import F
 from ..table.rows import elementwise, linear, nondifferentiable, underivable
 from ..tensors.base import CONJUGATE, NEGATIVE, TensorBase

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from ..kernels.choosing import kept
-from ..kernels.classes import are_classes, picked, placed
+from ..kernels.masking import kept
+from ..kernels.row_entries import are_classes, picked, placed
 from ..kernels.rows import total
 from ..table.registry import F
 from ..table.rows import function

@@ -17,11 +17,11 @@ from typing import Any
 
 import numpy as np
 
-from ..nodes.derived import parts
 from ..nodes.node import NODE_CLASSES
 from ..nodes.opnode import OpNode
 from ..nodes.row_node import make_node_class
 from ..nodes.saved_display import show_saved_values
+from ..nodes.saved_facts import parts
 from .facts import RowError, RowFacts, Rule
 
 _QUALIFIED = {

@@ -10,11 +10,11 @@ import numpy as np
 
 from ..aliasing.fast_writes import fast_write, has_fast_writes
 from ..aliasing.inplace import call_inplace
-from ..calls.calling import NO_NAMES, Out, called, check_out, is_variadic, renamed, with_numbers
+from ..calls.argument_types import kind_check
 from ..calls.fast_path import with_fast_path
-from ..calls.kinds import kind_check
 from ..calls.out_argument import write_out
 from ..calls.signatures import out_rule
+from ..calls.wrappers import NO_NAMES, Out, called, check_out, is_variadic, renamed, with_numbers
 from ..overriding.asked_functions import asking
 from ..overriding.aten import functions as OVERLOADED
 from ..tensors.argument_checks import type_name_of

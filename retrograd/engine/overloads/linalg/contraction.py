@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ...aliasing.inplace import call_inplace
-from ...calls.calling import renamed
+from ...calls.wrappers import renamed
 from ...table.public import check_tensor, public
 from ...table.registry import OPS, F
 from ...tensors.argument_checks import type_name_of

@@ -12,8 +12,8 @@ KERNELS: dict[str, Callable[..., Any]] = {}
 """The kernels by name, as generated code calls them."""
 
 
-def readable(kernel: Callable[..., Any]) -> Callable[..., Any]:
-    """Let formulas read calls of a kernel whose result has the dtype of its first argument.
+def formula_kernel(kernel: Callable[..., Any]) -> Callable[..., Any]:
+    """Let formulas have calls of a kernel as steps; its result must have the dtype of its first argument.
 
     ``calls.formula`` reads a function by calling it with symbols, which note what is applied to them.
     """

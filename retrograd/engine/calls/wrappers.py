@@ -11,7 +11,7 @@ from typing import Any, Literal
 import numpy as np
 
 from ..tensors.base import TensorBase
-from .kinds import kind_check
+from .argument_types import kind_check
 from .out_argument import write_out
 from .signatures import misfit, numbers_for_tensors, out_rule, takes_out
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from .readable import readable
+from .formula_kernels import formula_kernel
 
 try:
     from numpy._core.umath import clip as _clip  # type: ignore[attr-defined, unused-ignore]
@@ -21,7 +21,7 @@ _BITS = {size: np.dtype(f"i{size}") for size in (1, 2, 4, 8)}
 _BOUNDS = {char: (np.array(0, char), np.array(np.inf, char)) for char in "fd"}
 
 
-@readable
+@formula_kernel
 def kept(values: Any, mask: Any, when: bool = True) -> Any:
     """The values where a boolean mask is ``when``, 0 elsewhere."""
     bits = _BITS.get(values.dtype.itemsize)
@@ -31,7 +31,7 @@ def kept(values: Any, mask: Any, when: bool = True) -> Any:
     return (values.view(bits) * (mask if when else ~mask)).view(values.dtype)
 
 
-@readable
+@formula_kernel
 def positive(x: Any) -> Any:
     """``np.maximum(x, 0)``, for which NumPy takes twice as long as for cutting off on both sides."""
     bounds = _BOUNDS.get(x.dtype.char)
