@@ -10,7 +10,7 @@ from source_tree import MODULES, Module, own_target
 
 # Shaped like PyTorch's modules of these names: nothing but re-exports of the engine.
 FACE_NAMES = (
-    "catalogue", "autograd", "nn", "optim", "signal", "utils", "library", "_custom_op", "_C",
+    "catalogue", "autograd", "distributions", "nn", "optim", "signal", "utils", "library", "_custom_op", "_C",
     "func", "masked", "overrides", "profiler", "random", "testing",
     "accelerator", "amp", "backends", "compiler", "cuda", "jit", "mps", "mtia", "version", "xpu",
 )  # fmt: skip

@@ -18,6 +18,7 @@ MEDIAN_BODY, P90_BODY = 8, 30
 TORCH_SIGNATURES = (
     "retrograd.engine", "retrograd.autograd", "retrograd.nn", "retrograd.utils", "retrograd.library",
     "retrograd.testing", "retrograd.profiler", "retrograd.func", "retrograd.optim",
+    "retrograd.distributions",
 )  # fmt: skip
 
 # Functions that may be longer or take more, each with its reason. Keep this short.
@@ -30,6 +31,10 @@ TORCH_LADDERS: dict[str, str] = {
     "Declared": "Optimizer → declared settings → an optimizer → a variant",
     "LRScheduler": "a schedule → of schedules, or by a function → a schedule",
     "Module": "Module → a family → a layer",
+    "Distribution": "Distribution → a family → a distribution",
+    "OneHotCategorical": "Distribution → over categories → with gradients or without",
+    "Transform": "Transform → increasing maps of numbers → a map",
+    "Constraint": "Constraint → with bounds → a set",
     "Tensor": "TensorBase → Tensor → Parameter",
     "_Numbered": "Module → numbered modules → a container → a container of steps",
     "Layer": "Module → declared layers → a family → a layer",

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from ...calls.refusals import size_mismatch
 from ...execution.fit import is_expandable_to
 from ...table.public import public
 from ...table.registry import F
@@ -21,10 +22,7 @@ def broadcast_pair(a: Any, b: Any) -> tuple[Any, Any]:
     try:
         shape = np.broadcast_shapes(tuple(a.shape), tuple(b.shape))
     except ValueError:
-        raise RuntimeError(
-            f"The size of tensor a {tuple(a.shape)} must match the size of tensor b {tuple(b.shape)}: sizes must be "
-            "equal or 1"
-        ) from None
+        raise size_mismatch([tuple(a.shape), tuple(b.shape)], None) from None
     return _expanded(a, shape), _expanded(b, shape)
 
 
@@ -54,7 +52,10 @@ def broadcast_to(input: Any, *size: Any) -> Any:  # noqa: A002
 def broadcast_tensors(*tensors: Any) -> Any:
     """The tensors expanded to their common shape."""
     listed = tensors_of(tensors)
-    shape = broadcast_shapes(*[tuple(t.shape) for t in listed])
+    try:
+        shape = np.broadcast_shapes(*[tuple(t.shape) for t in listed])
+    except ValueError as error:
+        raise size_mismatch([tuple(t.shape) for t in listed], error) from None
     return tuple([t if t.shape == shape else F.expand(t, tuple(shape)) for t in listed])
 
 

@@ -1,0 +1,76 @@
+"""``biject_to`` and ``transform_to``: maps from all real numbers into a set."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+from . import constraints, transforms
+
+
+class ConstraintRegistry:
+    """Makes the map that is registered for the class of a constraint."""
+
+    def __init__(self, offered: dict[type, Callable[[Any], Any]]) -> None:
+        self._registry = dict(offered)
+
+    def register(self, constraint: Any, factory: Callable[[Any], Any] | None = None) -> Any:
+        """Use ``factory`` for constraints of this class; without a factory a decorator."""
+        if factory is None:
+            return lambda given: self.register(constraint, given)
+        self._registry[constraint if isinstance(constraint, type) else type(constraint)] = factory
+        return factory
+
+    def __call__(self, constraint: Any) -> Any:
+        """The map; ``NotImplementedError`` for a set without one."""
+        factory = self._registry.get(type(constraint))
+        if factory is None:
+            raise NotImplementedError(
+                f"Cannot transform {type(constraint).__name__} constraints; register_{type(constraint).__name__}"
+            )
+        return factory(constraint)
+
+
+def _of_interval(constraint: Any) -> Any:
+    low, high = constraint.lower_bound, constraint.upper_bound
+    if (low, high) == (0, 1):
+        return transforms.SigmoidTransform()
+    return transforms.ComposeTransform([transforms.SigmoidTransform(), transforms.AffineTransform(low, high - low)])
+
+
+def _of_arrays(registry: ConstraintRegistry, constraint: Any) -> Any:
+    base = registry(constraint.base_constraint)
+    return transforms.IndependentTransform(base, constraint.reinterpreted_batch_ndims)
+
+
+def _above(constraint: Any) -> Any:
+    shift = transforms.AffineTransform(constraint.lower_bound, 1)
+    return transforms.ComposeTransform([transforms.ExpTransform(), shift])
+
+
+def _below(constraint: Any) -> Any:
+    shift = transforms.AffineTransform(constraint.upper_bound, -1)
+    return transforms.ComposeTransform([transforms.ExpTransform(), shift])
+
+
+_shared: dict[type, Callable[[Any], Any]] = {
+    type(constraints.real): lambda constraint: transforms.identity_transform,
+    type(constraints.positive): _above,
+    type(constraints.nonnegative): _above,
+    type(constraints.less_than(0)): _below,
+    type(constraints.unit_interval): _of_interval,
+    type(constraints.half_open_interval(0, 1)): _of_interval,
+    type(constraints.lower_cholesky): lambda constraint: transforms.LowerCholeskyTransform(),
+}
+biject_to = ConstraintRegistry(
+    {**_shared, type(constraints.simplex): lambda constraint: transforms.StickBreakingTransform()}
+)
+transform_to = ConstraintRegistry(
+    {**_shared, type(constraints.simplex): lambda constraint: transforms.SoftmaxTransform()}
+)
+for _registry in (biject_to, transform_to):
+    _registry.register(
+        type(constraints.real_vector),
+        functools.partial(_of_arrays, _registry),
+    )

@@ -1,0 +1,126 @@
+"""Normal vectors with a covariance matrix."""
+
+from __future__ import annotations
+
+import math
+from functools import cached_property
+from typing import Any
+
+from ..engine.table.methods import FUNCTIONS
+from ..engine.table.public import NAMESPACES
+from . import constraints
+from .distribution import Distribution
+from .kl import register_kl
+
+_LINALG = NAMESPACES["linalg"]
+
+
+class MultivariateNormal(Distribution):
+    """Normal with mean ``loc`` and one of covariance matrix, its inverse, or its lower Cholesky factor."""
+
+    arg_constraints = {
+        "loc": constraints.real_vector, "covariance_matrix": constraints.positive_definite,
+        "precision_matrix": constraints.positive_definite, "scale_tril": constraints.lower_cholesky,
+    }  # fmt: skip
+    support = constraints.real_vector
+    has_rsample = True
+
+    def __init__(
+        self, loc: Any, covariance_matrix: Any = None, precision_matrix: Any = None, scale_tril: Any = None,
+        validate_args: bool | None = None,
+    ) -> None:  # fmt: skip
+        if loc.dim() < 1:
+            raise ValueError("loc must be at least one-dimensional.")
+        matrices = {
+            "covariance_matrix": covariance_matrix, "scale_tril": scale_tril, "precision_matrix": precision_matrix,
+        }  # fmt: skip
+        given = [(name, matrix) for name, matrix in matrices.items() if matrix is not None]
+        if len(given) != 1:
+            raise ValueError("Exactly one of covariance_matrix or precision_matrix or scale_tril may be specified.")
+        name, matrix = given[0]
+        if matrix.dim() < 2:
+            raise ValueError(f"{name} must be at least two-dimensional, with optional leading batch dimensions")
+        shape = tuple(FUNCTIONS["broadcast_shapes"](matrix.shape[:-2], loc.shape[:-1]))
+        self.loc = loc.expand(*shape, -1)
+        setattr(self, name, matrix.expand(*shape, -1, -1))
+        super().__init__(shape, self.loc.shape[-1:], validate_args)
+        self._root = matrix if name == "scale_tril" else _root_of(matrix, name)
+
+    def expand(self, batch_shape: Any, _instance: Any = None) -> Any:
+        """The same distributions, repeated."""
+        return super().expand(batch_shape)
+
+    @cached_property
+    def scale_tril(self) -> Any:
+        """Lower Cholesky factor of the covariance."""
+        return self._root.expand(self._extended_shape() + self.event_shape)
+
+    @cached_property
+    def covariance_matrix(self) -> Any:
+        """``L Lᵀ``."""
+        return (self._root @ self._root.mT).expand(self._extended_shape() + self.event_shape)
+
+    @cached_property
+    def precision_matrix(self) -> Any:
+        """The inverse of the covariance."""
+        return FUNCTIONS["cholesky_inverse"](self._root).expand(self._extended_shape() + self.event_shape)
+
+    @property
+    def mean(self) -> Any:
+        """``loc``."""
+        return self.loc
+
+    mode = mean
+
+    @property
+    def variance(self) -> Any:
+        """The diagonal of the covariance."""
+        return self._root.pow(2).sum(-1).expand(self._extended_shape())
+
+    def rsample(self, sample_shape: Any = ()) -> Any:
+        """``loc + L · noise``."""
+        noise = self._standard_normal(sample_shape, self.loc)
+        return self.loc + (self._root @ noise.unsqueeze(-1)).squeeze(-1)
+
+    def _half_log_det(self) -> Any:
+        return self._root.diagonal(dim1=-2, dim2=-1).log().sum(-1)
+
+    def log_prob(self, value: Any) -> Any:
+        """``-½ (n log 2π + (x - loc)ᵀ Σ⁻¹ (x - loc)) - log det L``."""
+        self._validate_sample(value)
+        distance = _mahalanobis(self._root, value - self.loc)
+        return -0.5 * (self.event_shape[0] * math.log(2 * math.pi) + distance) - self._half_log_det()
+
+    def entropy(self) -> Any:
+        """``½ n (1 + log 2π) + log det L``."""
+        value = 0.5 * self.event_shape[0] * (1.0 + math.log(2 * math.pi)) + self._half_log_det()
+        return value.expand(self.batch_shape) if self.batch_shape else value
+
+
+def _root_of(matrix: Any, name: str) -> Any:
+    """The lower Cholesky factor of a covariance, or of what a precision is the inverse of."""
+    if name == "covariance_matrix":
+        return _LINALG["cholesky"](matrix)
+    turned = _LINALG["cholesky"](matrix.flip((-2, -1)))
+    upper = turned.flip((-2, -1)).mT
+    identity = FUNCTIONS["eye"](matrix.shape[-1], dtype=matrix.dtype)
+    return _LINALG["solve_triangular"](upper, identity, upper=False)
+
+
+def _mahalanobis(root: Any, difference: Any) -> Any:
+    solved = _LINALG["solve_triangular"](root, difference.unsqueeze(-1), upper=False)
+    return solved.squeeze(-1).pow(2).sum(-1)
+
+
+@register_kl(MultivariateNormal, MultivariateNormal)
+def _mvn_mvn(p: Any, q: Any) -> Any:
+    if p.event_shape != q.event_shape:
+        raise ValueError(
+            "KL-divergence between two Multivariate Normals with different event shapes cannot be computed"
+        )
+    spread = _LINALG["solve_triangular"](q.scale_tril, p.scale_tril, upper=False).pow(2).sum((-2, -1))
+    distance = _mahalanobis(q.scale_tril, q.loc - p.loc)
+    return q._half_log_det() - p._half_log_det() + 0.5 * (spread + distance - p.event_shape[0])
+
+
+DISTRIBUTIONS = ("MultivariateNormal",)

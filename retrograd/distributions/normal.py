@@ -1,0 +1,172 @@
+"""The normal distribution, and those of its exponential and its absolute value."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from . import constraints
+from .distribution import Distribution
+from .kl import register_kl
+from .parameters import broadcast_all
+from .transformed import TransformedDistribution
+from .transforms import AbsTransform, ExpTransform
+
+
+class Normal(Distribution):
+    """Normal with mean ``loc`` and standard deviation ``scale``."""
+
+    arg_constraints = {"loc": constraints.real, "scale": constraints.positive}
+    support = constraints.real
+    has_rsample = True
+
+    def __init__(self, loc: Any, scale: Any, validate_args: bool | None = None) -> None:
+        self.loc, self.scale = broadcast_all(loc, scale)
+        super().__init__(self.loc.size(), (), validate_args)
+
+    @property
+    def mean(self) -> Any:
+        """``loc``."""
+        return self.loc
+
+    mode = mean
+
+    @property
+    def stddev(self) -> Any:
+        """``scale``."""
+        return self.scale
+
+    @property
+    def variance(self) -> Any:
+        """``scale²``."""
+        return self.scale.pow(2)
+
+    def rsample(self, sample_shape: Any = ()) -> Any:
+        """``loc + noise · scale``."""
+        return self.loc + self._standard_normal(sample_shape, self.loc) * self.scale
+
+    def log_prob(self, value: Any) -> Any:
+        """Logarithm of the density."""
+        self._validate_sample(value)
+        return -((value - self.loc) ** 2) / (2 * self.variance) - self.scale.log() - 0.5 * math.log(2 * math.pi)
+
+    def cdf(self, value: Any) -> Any:
+        """By the error function."""
+        self._validate_sample(value)
+        return 0.5 * (1 + ((value - self.loc) * self.scale.reciprocal() / math.sqrt(2)).erf())
+
+    def icdf(self, value: Any) -> Any:
+        """By the inverse error function."""
+        return self.loc + self.scale * (2 * value - 1).erfinv() * math.sqrt(2)
+
+    def entropy(self) -> Any:
+        """``½ + ½ log 2π + log scale``."""
+        return 0.5 + 0.5 * math.log(2 * math.pi) + self.scale.log()
+
+
+class LogNormal(TransformedDistribution):
+    """The exponential of a normal one."""
+
+    arg_constraints = {"loc": constraints.real, "scale": constraints.positive}
+    support = constraints.positive
+
+    def __init__(self, loc: Any, scale: Any, validate_args: bool | None = None) -> None:
+        super().__init__(Normal(loc, scale, validate_args), ExpTransform(), validate_args)
+
+    @property
+    def loc(self) -> Any:
+        """Mean of the logarithm."""
+        return self.base_dist.loc
+
+    @property
+    def scale(self) -> Any:
+        """Standard deviation of the logarithm."""
+        return self.base_dist.scale
+
+    @property
+    def mean(self) -> Any:
+        """``exp(loc + scale²/2)``."""
+        return (self.loc + self.scale.pow(2) / 2).exp()
+
+    @property
+    def mode(self) -> Any:
+        """``exp(loc - scale²)``."""
+        return (self.loc - self.scale.square()).exp()
+
+    @property
+    def variance(self) -> Any:
+        """``(exp(scale²) - 1) exp(2 loc + scale²)``."""
+        square = self.scale.pow(2)
+        return square.expm1() * (2 * self.loc + square).exp()
+
+    def entropy(self) -> Any:
+        """That of the normal one plus ``loc``."""
+        return self.base_dist.entropy() + self.loc
+
+
+class HalfNormal(TransformedDistribution):
+    """The absolute value of a normal one around 0."""
+
+    arg_constraints = {"scale": constraints.positive}
+    support = constraints.nonnegative
+
+    def __init__(self, scale: Any, validate_args: bool | None = None) -> None:
+        super().__init__(Normal(0, scale, validate_args=False), AbsTransform(), validate_args)
+
+    @property
+    def scale(self) -> Any:
+        """That of the normal one."""
+        return self.base_dist.scale
+
+    @property
+    def mean(self) -> Any:
+        """``scale √(2/π)``."""
+        return self.scale * math.sqrt(2 / math.pi)
+
+    @property
+    def mode(self) -> Any:
+        """0."""
+        return self.scale * 0
+
+    @property
+    def variance(self) -> Any:
+        """``scale² (1 - 2/π)``."""
+        return self.scale.pow(2) * (1 - 2 / math.pi)
+
+    def log_prob(self, value: Any) -> Any:
+        """Twice the normal density, from 0 on."""
+        self._validate_sample(value)
+        inside = self.base_dist.log_prob(value) + math.log(2)
+        return inside.where(value >= 0, -math.inf)
+
+    def cdf(self, value: Any) -> Any:
+        """``2 cdf - 1`` of the normal one."""
+        self._validate_sample(value)
+        return 2 * self.base_dist.cdf(value) - 1
+
+    def icdf(self, value: Any) -> Any:
+        """The inverse."""
+        return self.base_dist.icdf((value + 1) / 2)
+
+    def entropy(self) -> Any:
+        """``log 2`` less than that of the normal one."""
+        return self.base_dist.entropy() - math.log(2)
+
+
+@register_kl(Normal, Normal)
+def _normal_normal(p: Any, q: Any) -> Any:
+    ratio = (p.scale / q.scale).pow(2)
+    return 0.5 * (ratio + ((p.loc - q.loc) / q.scale).pow(2) - 1 - ratio.log())
+
+
+@register_kl(LogNormal, LogNormal)
+def _lognormal_lognormal(p: Any, q: Any) -> Any:
+    return _normal_normal(p.base_dist, q.base_dist)
+
+
+@register_kl(HalfNormal, HalfNormal)
+def _halfnormal_halfnormal(p: Any, q: Any) -> Any:
+    return _normal_normal(p.base_dist, q.base_dist)
+
+
+DISTRIBUTIONS = ("Normal", "LogNormal", "HalfNormal")

@@ -1,0 +1,50 @@
+"""Parameters of distributions: numbers and tensors of one shape, probabilities from log odds and back."""
+
+from __future__ import annotations
+
+from numbers import Number
+from typing import Any
+
+from ..engine.table.methods import FUNCTIONS
+from ..engine.tensors.limits import finfo
+from ..engine.tensors.tensor import Tensor
+
+
+def broadcast_all(*values: Any) -> tuple[Any, ...]:
+    """Tensors of one shape; numbers take the dtype of the first tensor, or else the default dtype."""
+    if not all(isinstance(value, (Tensor, Number)) for value in values):
+        raise ValueError(
+            "Input arguments must all be instances of Number, torch.Tensor or objects implementing __torch_function__."
+        )
+    tensors = [value for value in values if isinstance(value, Tensor)]
+    dtype = tensors[0].dtype if tensors else None
+    made = [v if isinstance(v, Tensor) else FUNCTIONS["tensor"](float(v), dtype=dtype) for v in values]
+    return tuple(FUNCTIONS["broadcast_tensors"](*made))
+
+
+def clamped(probs: Any) -> Any:
+    """Probabilities away from 0 and 1 by the dtype's epsilon, so that logarithms are finite."""
+    eps = finfo(probs.dtype).eps
+    return probs.clamp(min=eps, max=1 - eps)
+
+
+def logits_of(probs: Any, binary: bool = False) -> Any:
+    """Log odds of probabilities (``binary``), or logarithms of those of several categories."""
+    kept = clamped(probs)
+    return kept.log() - (-kept).log1p() if binary else kept.log()
+
+
+def probs_of(logits: Any, binary: bool = False) -> Any:
+    """Probabilities of log odds, or of unnormalised logarithms along the last dimension."""
+    return logits.sigmoid() if binary else logits.softmax(-1)
+
+
+def exactly_one(probs: Any, logits: Any) -> None:
+    """``ValueError`` unless one of the two is given."""
+    if (probs is None) == (logits is None):
+        raise ValueError("Either `probs` or `logits` must be specified, but not both.")
+
+
+def sum_rightmost(value: Any, dims: int) -> Any:
+    """Sum over the last ``dims`` dimensions."""
+    return value.flatten(value.dim() - dims).sum(-1) if dims else value

@@ -1,0 +1,236 @@
+"""``torch.distributions``: densities, moments, gradients, divergences, texts and refusals as in PyTorch."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from both_engines import assert_agree, differential
+
+import retrograd
+
+# What makes a distribution of parameters `a` and `b` (positive, below 1), and values of its support.
+MADE = {
+    "Normal(a, b)": "[[-1., 2.], [0., .3]]",
+    "Normal(a, 2)": "[[-1., 2.], [0., .3]]",
+    "LogNormal(a, b)": "[[.5, 2.], [1., .3]]",
+    "HalfNormal(b)": "[[.5, 2.], [1., 0.]]",
+    "Uniform(-a, b)": "[[0., .1], [-.1, -.2]]",
+    "Bernoulli(a)": "[[0., 1.], [1., 0.]]",
+    "Bernoulli(logits=a)": "[[0., 1.], [1., 0.]]",
+    "Geometric(a)": "[[0., 1.], [4., 2.]]",
+    "Binomial(3, a)": "[[0., 1.], [3., 2.]]",
+    "Categorical(torch.stack([a, b], -1))": "[[0, 1], [1, 0]]",
+    "Categorical(logits=torch.stack([a, b, a * b], -1))": "[[0, 1], [2, 0]]",
+    "OneHotCategorical(torch.stack([a, b], -1))": "[[0., 1.], [1., 0.]]",
+    "Multinomial(3, torch.stack([a, b], -1))": "[[0., 3.], [1., 2.]]",
+    "Exponential(a)": "[[.5, 2.], [1., .3]]",
+    "Laplace(a, b)": "[[.5, -2.], [1., .3]]",
+    "Gamma(a, b)": "[[.5, 2.], [1., .3]]",
+    "Chi2(a)": "[[.5, 2.], [1., .3]]",
+    "Poisson(a)": "[[0., 2.], [1., 3.]]",
+    "Beta(a, b)": "[[.5, .2], [.1, .3]]",
+    "Dirichlet(torch.stack([a, b, a + b], -1))": "[[.5, .2, .3], [.1, .3, .6]]",
+    "Cauchy(a, b)": "[[.5, -2.], [1., .3]]",
+    "Gumbel(a, b)": "[[.5, .2], [1., .3]]",
+    "StudentT(a + 2, a, b)": "[[.5, -2.], [1., .3]]",
+    "MultivariateNormal(a, torch.diag(b) + .1)": "[[.5, -2.], [1., .3]]",
+    "MultivariateNormal(a, precision_matrix=torch.diag(b) + .1)": "[[.5, -2.], [1., .3]]",
+    "MultivariateNormal(a, scale_tril=torch.diag(b))": "[[.5, -2.], [1., .3]]",
+    "Independent(Normal(a, b), 1)": "[[.5, -2.], [1., .3]]",
+    "TransformedDistribution(Normal(a, b), [ExpTransform(), AffineTransform(1., 2.)])": "[[1.5, 2.], [5., 1.3]]",
+    "TransformedDistribution(Uniform(a * 0, b), [SigmoidTransform().inv])": "[[-1., -2.], [-.5, -1.]]",
+    "TransformedDistribution(Normal(a, b), TanhTransform())": "[[.1, -.2], [.5, -.9]]",
+    "TransformedDistribution(Normal(a, b), StickBreakingTransform())": "[[.1, .2, .7], [.5, .2, .3]]",
+    "RelaxedBernoulli(torch.tensor(.5), a)": "[[.1, .2], [.5, .9]]",
+    "RelaxedOneHotCategorical(torch.tensor(.5), torch.stack([a, b], -1))": "[[.1, .9], [.5, .5]]",
+    "MixtureSameFamily(Categorical(a), Normal(a, b))": "[.1, .9]",
+}
+
+
+def made(torch: Any, text: str) -> tuple[Any, Any, Any]:
+    """A distribution and its parameters."""
+    a, b = (torch.tensor(values, requires_grad=True) for values in ([0.2, 0.6], [0.9, 0.4]))
+    names = {name: getattr(torch.distributions, name) for name in dir(torch.distributions)}
+    return eval(text, {**names, "torch": torch, "a": a, "b": b}), a, b
+
+
+@pytest.mark.parametrize("text", MADE)
+def test_a_distribution(text: str) -> None:
+    """Texts, shapes, moments, density, distribution function, entropy, and their gradients."""
+
+    def program(torch: Any) -> Any:
+        d, a, b = made(torch, text)
+        seen: list[Any] = [repr(d), tuple(d.batch_shape), tuple(d.event_shape), d.has_rsample, repr(d.support)]
+        wider = d.expand(torch.Size([3, *d.batch_shape]))
+        value = torch.tensor(eval(MADE[text]))
+        for name in ("mean", "variance", "stddev", "mode", "entropy", "cdf", "icdf", "log_prob"):
+            try:
+                found = getattr(d, name)
+                if callable(found):
+                    found = (
+                        found()
+                        if name == "entropy"
+                        else found(torch.full_like(value, 0.3) if name == "icdf" else value)
+                    )
+                seen += [name, found.detach()]
+                if found.requires_grad and name not in ("mode", "stddev"):
+                    seen.append(torch.autograd.grad(found.sum(), [a, b], retain_graph=True, allow_unused=True))
+            except NotImplementedError:
+                seen += [name, "none"]
+        drawn = d.sample((4,))
+        return [*seen, wider.log_prob(value[0]).detach(), tuple(wider.sample((2,)).shape), tuple(drawn.shape),
+                drawn.dtype, drawn.requires_grad, d.rsample().requires_grad if d.has_rsample else None]  # fmt: skip
+
+    assert_agree(program)
+
+
+DIVERGENCES = """
+Normal(a, b) | Normal(b, a)
+LogNormal(a, b) | LogNormal(b, a)
+HalfNormal(a) | HalfNormal(b)
+Uniform(a, a + 1) | Uniform(a - 1, a + b + 2)
+Uniform(a, a + 1) | Normal(b, a)
+Normal(b, a) | Uniform(a, a + 1)
+Bernoulli(a) | Bernoulli(logits=b)
+Bernoulli(a) | Bernoulli(torch.tensor([0., 1.]))
+Geometric(a) | Geometric(b)
+Binomial(3, a) | Binomial(3, b)
+Categorical(a) | Categorical(b)
+OneHotCategorical(a) | OneHotCategorical(b)
+Exponential(a) | Exponential(b)
+Exponential(a) | Gamma(a, b)
+Gamma(a, b) | Gamma(b, a)
+Gamma(a, b) | Exponential(b)
+Chi2(a) | Gamma(a, b)
+Laplace(a, b) | Laplace(b, a)
+Poisson(a) | Poisson(b)
+Beta(a, b) | Beta(b, a)
+Dirichlet(a) | Dirichlet(b)
+MultivariateNormal(a, torch.diag(b)) | MultivariateNormal(b, torch.diag(a) + .1)
+Independent(Normal(a, b), 1) | Independent(Normal(b, a), 1)
+TransformedDistribution(Normal(a, b), ExpTransform()) | TransformedDistribution(Normal(b, a), ExpTransform())
+Normal(a, b) | Categorical(a)
+"""
+
+
+@pytest.mark.parametrize("pair", DIVERGENCES.strip().splitlines())
+def test_divergences(pair: str) -> None:
+    """``kl_divergence`` and its gradients."""
+
+    def program(torch: Any) -> Any:
+        both, a, b = made(torch, f"({pair.replace('|', ',')})")
+        found = torch.distributions.kl_divergence(*both)
+        return found.detach(), torch.autograd.grad(found.sum(), [a, b], allow_unused=True)
+
+    assert_agree(program, phrase="is implemented for" if "Categorical" in pair.split("|")[1] and "Norm" in pair else "")
+
+
+REFUSED = """
+Normal(a, -b)
+Normal(0., -1.)
+Bernoulli(a + 1)
+Bernoulli()
+Bernoulli(a, b)
+Uniform(1., 0.)
+Uniform(b, a)
+Categorical(torch.tensor(.5))
+Categorical(-a)
+MultivariateNormal(a, torch.tensor([[1., 2.], [2., 1.]]))
+MultivariateNormal(a)
+Gamma(-a, b)
+Dirichlet(-a)
+Normal('a', 1.)
+Normal(a, torch.ones(3))
+Normal(a, b).log_prob(1.)
+Normal(a, b).log_prob(a / 0 - a / 0)
+Normal(a, b).log_prob(torch.ones(3))
+MultivariateNormal(a, torch.eye(2)).log_prob(torch.ones(3))
+Bernoulli(a).log_prob(a)
+Categorical(a).log_prob(torch.tensor(3))
+Independent(Normal(a, b), 2)
+Normal(a, b).mean_of
+MixtureSameFamily(Normal(a, b), Normal(a, b))
+TransformedDistribution(Normal(a, b), [3])
+Poisson(a).rsample()
+Normal(0., 1., validate_args=False).log_prob(torch.tensor(float('inf')))
+"""
+
+
+@pytest.mark.parametrize("text", REFUSED.strip().splitlines())
+def test_refusals(text: str) -> None:
+    """The same errors in the same words (or, without validation, the same values)."""
+
+    def program(torch: Any) -> Any:
+        try:
+            return made(torch, text)[0].detach()
+        except Exception as error:
+            return type(error).__name__, str(error)
+
+    assert_agree(program)
+
+
+def draws(torch: Any, text: str) -> tuple[Any, Any]:
+    """A distribution and 20,000 samples from a fixed seed."""
+    torch.manual_seed(3)
+    d = made(torch, text)[0]
+    return d, (d.rsample if d.has_rsample else d.sample)((20_000,)).detach().double()
+
+
+@pytest.mark.parametrize(
+    "text", [t for t in MADE if not t.startswith(("Cauchy", "Transf", "Relaxed", "Categ", "Chi2"))]
+)
+def test_samples_have_the_mean_and_variance(text: str) -> None:
+    """Within six standard errors, from one seed."""
+    d, x = draws(retrograd, text)
+    mean, variance = d.mean.detach().double(), d.variance.detach().double()
+    error = (variance / 20_000).sqrt()
+    assert bool(((x.mean(0) - mean).abs() <= 6 * error).all())
+    if not text.startswith(("StudentT", "LogNormal")):  # whose fourth moments are large or none
+        assert bool((x.var(0) / variance - 1).abs().max() < 0.15)
+
+
+def test_categories_are_drawn_by_their_weights() -> None:
+    """Frequencies within six standard errors."""
+    d, x = draws(retrograd, "Categorical(torch.stack([a, b, a * b], -1))")
+    p = d.probs[0].detach().numpy()
+    found = np.bincount(x[:, 0].long().numpy(), minlength=3) / 20_000
+    assert np.all(np.abs(found - p) < 6 * np.sqrt(p * (1 - p) / 20_000))
+
+
+def test_the_gradient_of_gamma_samples() -> None:
+    """As PyTorch's, whose polynomials are good to about three digits."""
+    torch = pytest.importorskip("torch")
+
+    def slope(engine: Any) -> Any:
+        a = engine.tensor([0.01, 0.1, 0.5, 1.0, 3.0, 30.0, 300.0], dtype=engine.float64)
+        x = a * engine.tensor([[0.2], [1.0], [1.7]], dtype=engine.float64)
+        return engine._standard_gamma_grad(a.expand(3, -1), x).numpy()
+
+    np.testing.assert_allclose(slope(retrograd), slope(torch), rtol=2e-3)
+
+
+@differential
+def test_maps(torch: Any) -> Any:
+    """There, back, and the determinant; what ``biject_to`` and ``transform_to`` choose."""
+    c, t, x = torch.distributions.constraints, torch.distributions.transforms, torch.tensor([[0.3, -1.2, 2.0]])
+    seen = []
+    for constraint in (c.real, c.positive, c.unit_interval, c.interval(-1, 3), c.less_than(2.0), c.greater_than(1.0),
+                       c.simplex, c.real_vector, c.half_open_interval(0.0, 2.0)):  # fmt: skip
+        for chosen in (torch.distributions.biject_to, torch.distributions.transform_to):
+            f = chosen(constraint)
+            y = f(x)
+            seen += [y, constraint.check(y), f.inv(y).shape]
+    for f in (t.ExpTransform(), t.SigmoidTransform(), t.TanhTransform(), t.SoftplusTransform(), t.PowerTransform(2.0),
+              t.AffineTransform(1.0, -2.0), t.ComposeTransform([t.AffineTransform(0.0, 0.5), t.SigmoidTransform()]),
+              t.IndependentTransform(t.ExpTransform(), 1), t.StickBreakingTransform(),
+              t.ExpTransform().inv):  # fmt: skip
+        y = f(x.abs())
+        seen += [y, f.inv(y), f.log_abs_det_jacobian(x.abs(), y), f.bijective]
+    return seen
+
+
+def test_one_file_a_family_found_by_listing() -> None:
+    """Every class that a file offers is in the face."""
+    assert {"Normal", "Categorical", "Dirichlet", "MixtureSameFamily"} <= set(retrograd.distributions.__all__)
