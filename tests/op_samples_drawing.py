@@ -15,6 +15,8 @@ def draw(name: str, call: object, *args: object) -> Sample:
 SAMPLES: list[Sample] = [
     draw("bernoulli", lambda torch, x: torch.bernoulli(x * 0 + 1), X),
     draw("poisson", lambda torch, x: torch.poisson(x * 0), X),
+    draw("gamma", lambda torch, x: torch._standard_gamma(x * 1) * 0, X),
+    draw("gamma slope", lambda torch, x: torch._standard_gamma_grad(x.detach(), x.detach()) * 0 + x, X),
     draw("normal mean", lambda torch, x: torch.normal(x * 1, 0.0), X),
     draw("normal std", lambda torch, x: torch.normal(1.5, x * 0), X),
     draw("normal mean std", lambda torch, x, y: torch.normal(x * 1, y * 0), X, real(2, 3, start=1)),
