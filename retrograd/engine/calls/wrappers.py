@@ -76,8 +76,7 @@ def called(
                 args, kwargs = respelled(args, kwargs)
             return f(*args, **kwargs)
         except Exception:
-            args, kwargs = with_numbers(name, args, kwargs)
-        return f(*args, **kwargs)
+            return _retried(f, name, args, kwargs)
 
     @functools.wraps(f)
     def call_with_out(*args: Any, out: Any = None, **kwargs: Any) -> Any:
@@ -97,6 +96,21 @@ def called(
     made = call_with_out if out else call
     _PUBLISHED[made] = (f, out, also)
     return made
+
+
+def _retried(f: Callable[..., Any], name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """While a failed call's error is handled: the call with numbers for tensors that stand for them.
+
+    Where the function cannot do with numbers (``nll_loss`` of a 0-d target), it was not they that failed.
+    """
+    args, kwargs = with_numbers(name, args, kwargs)
+    try:
+        return f(*args, **kwargs)
+    except (TypeError, AttributeError):
+        pass
+    except Exception as error:
+        raise error from None
+    raise  # noqa: PLE0704 - the caller handles the error
 
 
 def _parameters(f: Callable[..., Any]) -> tuple[tuple[str, ...], str]:

@@ -142,7 +142,8 @@ def _hardsigmoid(self: Any) -> Any:
 
 
 def _hardswish_slope(g: Any, self: Any) -> Any:
-    return F._where(self <= -3, F.zeros_like(g), F._where(self < 3, g * (self / 3 + 0.5), g))
+    middle = F._where(F.abs(self) < 3, self, F.zeros_like(self))  # an infinity would spoil the second gradient
+    return F._where(self <= -3, F.zeros_like(g), F._where(self < 3, g * (middle / 3 + 0.5), g))
 
 
 elementwise("hardsigmoid", _hardsigmoid, promote="", public=False,

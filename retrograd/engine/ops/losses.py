@@ -141,7 +141,7 @@ function(
 
 
 def _class_rows(self: Any, target: Any) -> tuple[Any, Any]:
-    return (self[None], np.reshape(target, (1,))) if self.ndim == 1 else (self, target)
+    return np.reshape(self, (-1, self.shape[-1] if self.ndim else 1)), np.reshape(target, (-1,))
 
 
 def _margins(self: Any, target: Any, margin: float) -> Any:
@@ -160,7 +160,7 @@ def _multi_margin(self: Any, target: Any, p: int, margin: float, weight: Any, re
     if weight is not None:
         loss = loss * weight[y][:, None]
     per_row = (np.add.reduce(loss, axis=1) / x.shape[1]).astype(self.dtype)
-    return reduce_array(per_row[0] if self.ndim == 1 else per_row, reduction)
+    return reduce_array(per_row if target.ndim else per_row[0], reduction)
 
 
 def _one_hot(target: Any, classes: int, like: Any) -> Any:
@@ -173,7 +173,7 @@ def _one_hot(target: Any, classes: int, like: Any) -> Any:
 
 def _multi_margin_slope(g: Any, self: Any, target: Any, p: int, margin: float, weight: Any, reduction: str) -> Any:
     """The gradient of ``multi_margin_loss`` with respect to the scores ``(N, C)`` or ``(C,)``."""
-    flat = len(self.shape) == 1
+    flat = len(self.shape) < 2
     x = F.reshape(self, (1, -1)) if flat else self
     rows, classes = x.shape
     right = _one_hot(target, classes, getattr(self.dtype, "numpy", self.dtype))

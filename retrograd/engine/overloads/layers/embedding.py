@@ -11,7 +11,7 @@ from ...calls.refusals import refuse
 from ...table.public import NN, check_tensor, public
 from ...table.registry import F
 from ...tensors.base import wrap
-from ...tensors.numbers_ import real_argument
+from ...tensors.numbers_ import c_name, real_argument
 
 
 def _padding_row(padding_idx: int | None, count: int) -> int:
@@ -53,6 +53,7 @@ def embedding(
     check_tensor("embedding", input)
     _check_indices(input, "embedding")
     refuse(weight.ndim != 2, "'weight' must be 2-D")
+    refuse(not weight.shape[0] and input.numel() > 0, "index_select(): self indexing axis dim should be positive")
     padding = _padding_row(padding_idx, weight.shape[0])
     if max_norm is not None:
         _shorten_rows(weight, input, max_norm, norm_type)
@@ -78,14 +79,24 @@ def _bag_numbers(input: Any, offsets: Any, include_last: bool) -> tuple[Any, Any
     """The indices in a row, the bag that each belongs to, and the number of bags."""
     indices = input._array
     if indices.ndim == 2:
-        refuse(offsets is not None, "if input is 2D, then offsets has to be None, as input is treated as a mini-batch "
-               "of fixed length sequences.")  # fmt: skip
+        if offsets is not None:
+            raise ValueError(
+                "if input is 2D, then offsets has to be None, as input is treated is a mini-batch of fixed length "
+                f"sequences. However, found offsets of type {type(offsets)}"
+            )
         return indices.reshape(-1), np.repeat(np.arange(indices.shape[0]), indices.shape[1]), indices.shape[0]
     if indices.ndim != 1:
         raise ValueError(f"input has to be 1D or 2D Tensor, but got Tensor of dimension {indices.ndim}")
     if offsets is None:
         raise ValueError("offsets has to be a 1D Tensor but got None")
-    refuse(offsets.ndim != 1, f"offsets has to be a 1D Tensor, but got Tensor of dimension {offsets.ndim}")
+    if offsets.ndim != 1:
+        raise ValueError(f"offsets has to be a 1D Tensor, but got Tensor of dimension {offsets.ndim}")
+    _check_indices(offsets, "embedding_bag")
+    last = int(offsets._array[-1]) if offsets.numel() else 0
+    refuse(
+        last > indices.size,
+        f"offsets[-1] can not be greater than input's length {indices.size} but got offsets[-1] of {last}",
+    )
     starts = offsets._array[:-1] if include_last else offsets._array
     refuse(starts.size > 0 and starts[0] != 0, "offsets[0] has to be 0, i.e., the first sequence in the mini-batch has "
            f"to start from position 0. However, got {int(starts[0]) if starts.size else 0}")  # fmt: skip
@@ -121,6 +132,8 @@ def embedding_bag(
     """Sums, means or maxima of the rows of each bag of indices."""
     check_tensor("embedding_bag", input)
     check_tensor("embedding_bag", weight, 2, "weight")
+    if weight.ndim != 2:
+        raise ValueError(f"weight has to be a 2D Tensor, but got Tensor of dimension {weight.ndim}")
     if mode not in ("sum", "mean", "max"):
         raise ValueError("mode has to be one of sum, mean or max")
     if per_sample_weights is not None and mode != "sum":
@@ -134,6 +147,13 @@ def embedding_bag(
             f"the same shape as the input ({list(input.shape)})"
         )
     indices, bag, bags = _bag_numbers(input, offsets, include_last_offset)
+    _check_indices(input, "embedding_bag")
+    wrong = np.flatnonzero((indices < 0) | (indices >= weight.shape[0]))
+    refuse(
+        wrong.size > 0,
+        f"embedding_bag: Index {wrong[0] if wrong.size else 0} of input takes value "
+        f"{indices[wrong[0]] if wrong.size else 0} which is not in the valid range [0, {weight.shape[0]})",
+    )
     if max_norm is not None:
         _shorten_rows(weight, input, max_norm, norm_type)
     kept = indices != _padding_row(padding_idx, weight.shape[0])
@@ -198,6 +218,11 @@ def bilinear(input1: Any, input2: Any, weight: Any, bias: Any = None) -> Any:
     check_tensor("bilinear", input2, 2, "input2")
     refuse(
         input1.ndim != input2.ndim, f"bilinear(): input dimensions do not match: got {input1.ndim} and {input2.ndim}"
+    )
+    refuse(
+        len({t._sig.numpy for t in (input1, input2, weight, bias) if t is not None}) > 1,
+        f"All tensors must have the same dtype, got input1: {c_name(input1._sig.numpy)}, input2: "
+        f"{c_name(input2._sig.numpy)}, weight: {c_name(weight._sig.numpy)}",
     )
     for i, x in ((1, input1), (2, input2)):
         refuse(

@@ -34,6 +34,18 @@ def _check_channels(x: Any, **tensors: Any) -> None:
         )
 
 
+def _check_dtypes(x: Any, *parameters: Any) -> None:
+    """``RuntimeError`` unless parameters have the input's dtype, or are all float32 beside a float16 input."""
+    numpy = x._sig.numpy
+    given = [t._sig.numpy for t in parameters if t is not None]
+    if all(dtype == numpy for dtype in given):
+        return
+    refuse(
+        any(dtype != np.float32 for dtype in given), "mixed dtype (CPU): expect parameter to have scalar type of Float"
+    )
+    refuse(numpy != np.float16, "mixed dtype (CPU): all inputs must share same datatype.")
+
+
 def _update(running: Any, fresh: Any, momentum: float) -> None:
     """Move running statistics towards those of the batch, unseen by the graph and, as in torch, by the version."""
     if running is not None:
@@ -48,6 +60,7 @@ def _batch_norm(x: Any, weight: Any, bias: Any, running: tuple[Any, Any], how: t
     real_argument("batch_norm", "momentum", 7, momentum)
     real_argument("batch_norm", "eps", 8, eps)
     _check_channels(x, running_mean=running_mean, running_var=running_var, weight=weight, bias=bias)
+    _check_dtypes(x, weight, bias, running_mean, running_var)
     if running_mean is not None:
         refuse_gradients("native_batch_norm", running_mean=running_mean, running_var=running_var)
     if watchers.DISPATCHING and asked_of((x, weight, bias, running_mean, running_var)):
@@ -121,11 +134,11 @@ def instance_norm(
     check_tensor("instance_norm", input)
     real_argument("instance_norm", "momentum", 7, momentum)
     real_argument("instance_norm", "eps", 8, eps)
-    n, c = input.shape[:2]
     if use_input_stats and math.prod(input.shape[2:]) == 1:
         raise ValueError(
             f"Expected more than 1 spatial element when training, got input size torch.Size({list(input.shape)})"
         )
+    n, c = input.shape[:2]
     repeated: Any = [None if t is None else t.repeat(n) for t in (weight, bias)]
     stats: Any = [None if t is None else t.detach().repeat(n) for t in (running_mean, running_var)]
     x = input.reshape(1, n * c, *input.shape[2:]) if not input.is_contiguous() else input.view(
@@ -179,6 +192,8 @@ def layer_norm(
     """The last dimensions normalised, scaled by ``weight`` and shifted by ``bias``."""
     check_tensor("layer_norm", input)
     shape = _normalized_shape(input, normalized_shape, weight=weight, bias=bias)
+    if weight is not None or bias is not None:
+        _check_dtypes(input, weight, bias)
     return F._layer_norm(input, shape, weight, bias, real_argument("layer_norm", "eps", 5, eps))
 
 
@@ -201,6 +216,8 @@ def group_norm(
             f"Expected {name} to be a vector of size equal to the number of channels in input, but got {name} of shape "
             f"{list(t.shape) if t is not None else None} and input of shape {list(input.shape)}",
         )
+    if weight is not None or bias is not None:
+        _check_dtypes(input, weight, bias)
     real_argument("group_norm", "eps", 5, eps)
     return F._group_norm(input, weight, bias, num_groups, eps)
 
@@ -210,9 +227,10 @@ def rms_norm(input: Any, normalized_shape: Any, weight: Any = None, eps: Any = N
     check_tensor("rms_norm", input)
     shape = _normalized_shape(input, normalized_shape, weight=weight)
     refuse_kind("rms_norm", input._sig.numpy, "fc")
-    epsilon = float(np.finfo(input._sig.numpy).eps) if eps is None else real_argument("rms_norm", "eps", 4, eps)
+    half = input._sig.numpy == np.float16  # computed, as in PyTorch, in float32
+    numpy = np.float32 if half else input._sig.numpy
+    epsilon = float(np.finfo(numpy).eps) if eps is None else real_argument("rms_norm", "eps", 4, eps)
     axes = tuple(range(-len(shape), 0))
-    half = input._sig.numpy == np.float16
     x = input.float() if half else input
     out = x * F.rsqrt(F._mean_dim(x.pow(2), axes, True) + epsilon)
     out = out if weight is None else out * weight

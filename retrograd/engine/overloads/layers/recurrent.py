@@ -34,6 +34,10 @@ def _check_cell(x: Any, hidden: Any, weights: tuple[Any, Any], factor: int) -> N
         x.shape[-1] != w_ih.shape[1], f"input has inconsistent input_size: got {x.shape[-1]} expected {w_ih.shape[1]}"
     )
     refuse(
+        x.ndim == 2 and (hidden.ndim < 2 or hidden.shape[0] != x.shape[0]),
+        f"Input batch size {x.shape[0]} doesn't match hidden0 batch size {hidden.shape[0]}",
+    )
+    refuse(
         hidden.shape[-1] != w_hh.shape[1],
         f"hidden has inconsistent hidden_size: got {hidden.shape[-1]}, expected {w_hh.shape[1]}",
     )
@@ -81,6 +85,7 @@ def lstm_cell(input: Any, hx: Any, w_ih: Any, w_hh: Any, b_ih: Any = None, b_hh:
     check_tensor("lstm_cell", input)
     refuse(len(hx) != 2, "lstm_cell expects two hidden states")
     _check_cell(input, hx[0], (w_ih, w_hh), 4)
+    _check_cell(input, hx[1], (w_ih, w_hh), 4)
     return _lstm_step(linear(input, w_ih, b_ih), hx, (w_ih, w_hh, b_ih, b_hh, None))
 
 

@@ -6,9 +6,10 @@ from typing import Any
 
 import numpy as np
 
+from ...calls.refusals import refuse
 from ...table.public import NN, check_tensor, public
 from ...table.registry import OPS, F
-from ...tensors.dtypes import result_dtype
+from ...tensors.dtypes import result_dtype, scalar_name
 from ...tensors.numbers_ import real_argument
 from ..shapes.broadcasting import broadcast_pair
 from .lower_bounds import at_least
@@ -35,9 +36,12 @@ def cosine_similarity(x1: Any, x2: Any, dim: int = 1, eps: float = 1e-8) -> Any:
     """The cosine of the angle between vectors along ``dim``."""
     check_tensor("cosine_similarity", x1, name="x1")
     a, b = broadcast_pair(x1, x2)
-    if "c" in (a._sig.numpy.kind, b._sig.numpy.kind):
-        raise RuntimeError(f"expected common dtype to be floating point, yet common dtype is {a.dtype}")
     common = result_dtype((a._sig.numpy, b._sig.numpy), (), ())
+    refuse(
+        common.kind != "f",
+        f"expected common dtype to be floating point, yet common dtype is {scalar_name(common)}",
+    )
+    refuse(eps < 0, f"eps must be non-negative, got: {eps}")
     a, b = (t if t._sig.numpy.kind == "f" else F._to_copy(t, common) for t in (a, b))
     return ((a / at_least(_norm(a, 2, dim), eps)) * (b / at_least(_norm(b, 2, dim), eps))).sum(dim)
 
@@ -70,6 +74,13 @@ def cdist(x1: Any, x2: Any, p: float = 2.0, compute_mode: str = "use_mm_for_eucl
         raise ValueError(f"{compute_mode} is not a valid value for compute_mode")
     if x1.ndim < 2 or x2.ndim < 2:
         raise RuntimeError(f"cdist only supports at least 2D tensors, X1 got: {x1.ndim}D, X2 got: {x2.ndim}D")
+    for name, x in (("X1", x1), ("X2", x2)):
+        found = scalar_name(x._sig.numpy)
+        refuse(x._sig.numpy.kind != "f", f"cdist only supports floating-point dtypes, {name} got: {found}")
+    refuse(
+        x1._sig.numpy != x2._sig.numpy,
+        f"expected scalar type {scalar_name(x1._sig.numpy)} but found {scalar_name(x2._sig.numpy)}",
+    )
     if x1.shape[-1] != x2.shape[-1]:
         raise RuntimeError(f"X1 and X2 must have the same number of columns. X1: {x1.shape[-1]} X2: {x2.shape[-1]}")
     if real_argument("cdist", "p", 3, p) < 0:
@@ -94,6 +105,7 @@ def pdist(input: Any, p: float = 2.0) -> Any:  # noqa: A002
     check_tensor("pdist", input)
     if input.ndim != 2:
         raise RuntimeError(f"pdist only supports 2D tensors, got: {input.ndim}D")
+    refuse(input._sig.numpy.kind != "f", "pdist only supports floating-point dtypes")
     if p < 0:
         raise RuntimeError("pdist only supports non-negative p values")
     return F._pdist(input, float(p))

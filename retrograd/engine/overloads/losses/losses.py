@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from ...calls.inert import refuse_gradients
+from ...calls.refusals import refuse
 from ...table.public import NAMESPACES, NN, check_tensor, public
 from ...table.registry import F
 from ...tensors.base import TensorBase
@@ -77,10 +78,13 @@ def _nll(logs: Any, target: Any, weight: Any, reduction: str, ignore_index: int)
     ndim = logs._array.ndim
     if weight is not None or ndim != 2 or target._array.ndim != 1 or target._array.dtype is not _CLASS_NUMBERS[0]:
         _check_nll(logs, target, weight)  # (else nothing can be wrong)
-    if ndim > 1 and logs._array.shape[0] != target._array.shape[0]:
-        raise ValueError(f"Expected input batch_size ({logs.shape[0]}) to match target batch_size ({target.shape[0]}).")
+    if ndim > 1 and logs._array.shape[0] != (target._array.shape or (0,))[0]:
+        raise ValueError(
+            f"Expected input batch_size ({logs.shape[0]}) to match target batch_size ({(*target.shape, 0)[0]})."
+        )
     if weight is not None:
         refuse_gradients("nll_loss_forward" if ndim <= 2 else "nll_loss2d_forward", weight=weight)
+    weight = weight if weight is None or weight._array.ndim == 1 else weight.reshape(-1)
     if ndim <= 2:
         loss = F._nll_loss(logs, target, weight, reduction, ignore_index)
     else:
@@ -91,15 +95,33 @@ def _nll(logs: Any, target: Any, weight: Any, reduction: str, ignore_index: int)
 _CLASS_NUMBERS = (np.dtype("int64"), np.dtype("uint8"))  # (a dtype finds its name in 10 to 20 µs)
 
 
+def _check_places(shape: tuple[int, ...], target: tuple[int, ...]) -> None:
+    """``RuntimeError`` unless there is a target for each position of ``(N, C, *positions)``."""
+    wanted = (shape[0], *shape[2:])
+    if target[:1] != wanted[:1]:
+        return  # another complaint
+    if len(shape) != 4:
+        refuse(target != wanted, f"Expected target size {list(wanted)}, got {list(target)}")
+        return
+    refuse(
+        len(target) != 3,
+        f"only batches of spatial targets supported (3D tensors) but got targets of dimension: {len(target)}",
+    )
+    refuse(target != wanted, f"size mismatch (got input: {list(shape)} , target: {list(target)}")
+
+
 def _check_nll(logs: Any, target: Any, weight: Any) -> None:
     """``RuntimeError`` for targets that are no class numbers, or weights that are not one for each class."""
     shape, numpy = logs._array.shape, target._array.dtype
     if len(shape) <= 2 < target._array.ndim + 1:
         raise RuntimeError("0D or 1D target tensor expected, multi-target not supported")
+    if len(shape) > 2:
+        _check_places(shape, target._array.shape)
     if numpy not in _CLASS_NUMBERS:
         raise RuntimeError(f"expected target dtype to be Long or Byte, but got {scalar_name(numpy)}")
     classes = shape[1] if len(shape) > 1 else logs._array.size
-    if weight is not None and weight._array.shape != (classes,):
+    flat = weight is None or weight._array.ndim == 1 or len(shape) > 2  # (positions only count its elements)
+    if weight is not None and (weight._array.size != classes or not flat):
         raise RuntimeError(
             f"weight tensor should be defined either for all {classes} classes or no classes but got weight tensor of "
             f"shape: {list(weight.shape)}"
@@ -122,14 +144,14 @@ def cross_entropy(
         reduction = reduction_of(reduction, size_average, reduce)
     if label_smoothing.__class__ is not float:
         label_smoothing = real_argument("cross_entropy_loss", "label_smoothing", 6, label_smoothing)
-    if not 0 <= label_smoothing <= 1:
+    if label_smoothing > 1:  # (PyTorch takes less than none)
         raise RuntimeError(f"label_smoothing must be between 0.0 and 1.0. Got: {label_smoothing}")
     classes = 0 if input._array.ndim == 1 else 1
     logs = F._log_softmax(input, classes)
     if isinstance(target, TensorBase) and target._sig.differentiable and target._array.ndim == input._array.ndim:
         return _soft_cross_entropy(logs, target, weight, reduction, label_smoothing, classes)
     loss = _nll(logs, target, weight, reduction, ignore_index)
-    if not label_smoothing:
+    if label_smoothing <= 0:
         return loss
     return (1 - label_smoothing) * loss + label_smoothing * _smooth(
         logs, target, weight, reduction, ignore_index, classes

@@ -5,9 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from ...calls.inert import refuse_gradients
+from ...calls.refusals import refuse
 from ...table.public import NN, check_tensor, public
 from ...table.registry import F
+from ...tensors.dtypes import scalar_name
 from ...tensors.numbers_ import real_argument
 from .distances import pairwise_distance
 from .losses import reduced, reduction_of
@@ -17,6 +21,21 @@ EMBEDDING_EPS = 1e-12
 
 def _positive(loss: Any) -> Any:
     return F._clamp_min(loss, 0)
+
+
+def _check_scores(x: Any, target: Any) -> None:
+    """``RuntimeError`` unless scores are ``(N, C)`` or ``(C,)`` and targets are class numbers."""
+    refuse(
+        x.ndim > 2 or (x.ndim and not x.shape[-1]),
+        f"Expected non-empty vector or matrix with optional 0-dim batch size, but got: {list(x.shape)}",
+    )
+    found = target._sig.numpy
+    refuse(found != np.int64, f"expected scalar type Long but found {scalar_name(found)}")
+
+
+def _check_same_dtype(x: Any, weight: Any) -> None:
+    wanted, found = x._sig.numpy, weight._sig.numpy
+    refuse(found != wanted, f"expected scalar type {scalar_name(wanted)} but found {scalar_name(found)}")
 
 
 @public("hinge_embedding_loss", namespace=NN)
@@ -64,6 +83,17 @@ def multi_margin_loss(
     if weight is not None and weight.ndim != 1:
         raise ValueError("weight must be one-dimensional")
     refuse_gradients("multi_margin_loss", weight=weight)
+    _check_scores(input, target)
+    rows = input.shape[0] if input.ndim > 1 else 1
+    refuse(
+        target.ndim > 1 or target.numel() != rows,
+        "multi_margin_loss: target tensor should be 1-D with size equal to the number of input samples (batch size). "
+        f"Expected target size [{rows}], but got {list(target.shape)}. Input has shape {list(input.shape)}.",
+    )
+    if weight is not None:
+        classes = input.shape[-1] if input.ndim else 1
+        refuse(weight.numel() != classes, f"inconsistent weight size, expected {classes} but got {list(weight.shape)}")
+        _check_same_dtype(input, weight)
     return F._multi_margin_loss(input, target, p, margin, weight, reduction)
 
 
@@ -76,6 +106,12 @@ def multilabel_margin_loss(
     check_tensor("multilabel_margin_loss", input)
     if tuple(input.shape) != tuple(target.shape):
         raise RuntimeError(f"inconsistent target size: {list(target.shape)} for input of size: {list(input.shape)}")
+    _check_scores(input, target)
+    classes = input.shape[-1] if input.ndim else 1
+    refuse(
+        bool(((target._array < -1) | (target._array >= classes)).any()),
+        f"argument #2 'target' is out of range: classes are 0 to {classes - 1}, and -1 ends the list",
+    )
     return F._multilabel_margin_loss(input, target, reduction)
 
 
@@ -90,7 +126,8 @@ def multilabel_soft_margin_loss(
     loss = -(target * F.logsigmoid(input) + (1 - target) * F.logsigmoid(-input))
     if weight is not None:
         loss = loss * weight
-    return reduced(loss.sum(-1) / input.shape[-1], reduction)
+    classes = input.ndim - 1  # also where the target has more dimensions
+    return reduced(loss.sum(classes) / input.shape[classes], reduction)
 
 
 @public("cosine_embedding_loss", namespace=NN)

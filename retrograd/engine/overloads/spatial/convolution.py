@@ -9,6 +9,7 @@ from ...calls.refusals import refuse, refuse_kind
 from ...kernels.sliding import Sizes, sizes_of, transposed_size, window_count, window_span
 from ...table.public import NN, check_tensor, public
 from ...table.registry import F
+from .window_checks import check_filled, check_padding, check_positive
 
 
 def batched(x: Any, dims: int, what: str) -> tuple[Any, bool]:
@@ -31,7 +32,7 @@ def unbatched(out: Any, had_batch: bool) -> Any:
 def _check_numbers(stride: Sizes, padding: Sizes, dilation: Sizes, groups: int) -> None:
     refuse(any(s <= 0 for s in stride), "non-positive stride is not supported")
     refuse(any(p < 0 for p in padding), "negative padding is not supported")
-    refuse(any(d <= 0 for d in dilation), "dilation should be greater than zero")
+    refuse(any(d <= 0 for d in dilation), "non-positive dilation is not supported")
     refuse(groups <= 0, "non-positive groups is not supported")
 
 
@@ -50,6 +51,7 @@ def _check_operands(x: Any, weight: Any, bias: Any, groups: int, transposed: boo
         weight.ndim != x.ndim,
         f"expected weight to have {x.ndim} dimensions, but got weight of size {shape}",
     )
+    check_positive(kernel_size=tuple(shape[2:]))
     wanted = shape[0] if transposed else shape[1] * groups
     refuse(
         x.shape[1] != wanted,
@@ -195,6 +197,9 @@ def unfold(input: Any, kernel_size: Any, dilation: Any = 1, padding: Any = 0, st
         f"but got: {list(input.shape)}",
     )
     kernel, dilation, padding, stride = (sizes_of(v, 2) for v in (kernel_size, dilation, padding, stride))
+    check_positive(kernel_size=kernel, stride=stride, dilation=dilation)
+    check_padding(padding)
+    check_filled("unfold", input, 2)
     height, width = input.shape[-2:]
     count = window_count((height, width), kernel, stride, padding, dilation)
     refuse(
@@ -220,6 +225,9 @@ def fold(
     size, kernel, dilation, padding, stride = (
         sizes_of(v, 2) for v in (output_size, kernel_size, dilation, padding, stride)
     )
+    check_positive(kernel_size=kernel, stride=stride, dilation=dilation)
+    check_padding(padding)
+    check_filled("fold", input, 1)
     rows, windows = input.shape[-2:]
     refuse(
         rows % math.prod(kernel) != 0,

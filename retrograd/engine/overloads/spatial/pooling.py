@@ -1,17 +1,15 @@
-"""Max pools, their inverses, and average pools."""
+"""Max pools and average pools, of windows of a given size or to a given size."""
 
 from __future__ import annotations
 
 import math
 from typing import Any
 
-import numpy as np
-
 from ...calls.refusals import refuse, refuse_kind
 from ...kernels.sliding import Sizes, sizes_of, window_span
-from ...random import rng_of
 from ...table.public import NN, check_tensor, public
 from ...table.registry import F
+from .window_checks import check_filled, check_positive
 
 
 def publish(name: str, function: Any, *, top: bool = False, out: bool = False) -> None:
@@ -22,7 +20,8 @@ def publish(name: str, function: Any, *, top: bool = False, out: bool = False) -
         public(name, method=False)(function)
 
 
-def _check_input(x: Any, dims: int, name: str) -> None:
+def check_input(x: Any, dims: int, name: str) -> None:
+    """``RuntimeError`` unless the input is ``(N, C, *spatial)`` or ``(C, *spatial)``, ``dims`` of them spatial."""
     check_tensor(name, x)
     refuse(
         x.ndim not in (dims + 1, dims + 2),
@@ -32,6 +31,7 @@ def _check_input(x: Any, dims: int, name: str) -> None:
 
 def pooled_sizes(spatial: Any, kernel: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, *, ceil: bool) -> Sizes:
     """How many windows each dimension holds; ``RuntimeError`` when none."""
+    check_positive(kernel_size=kernel, dilation=dilation)
     refuse(any(s <= 0 for s in stride), "stride should not be zero")
     refuse(
         any(p < 0 or p > k // 2 for p, k in zip(padding, window_span(kernel, dilation), strict=True)),
@@ -77,8 +77,9 @@ def _max_pool_of(dims: int) -> Any:
         ceil_mode: bool = False, return_indices: bool = False,
     ) -> Any:  # fmt: skip
         """The largest element of each window; with ``return_indices`` also where it stands."""
-        _check_input(input, dims, f"max_pool{dims}d")
+        check_input(input, dims, f"max_pool{dims}d")
         how = _max_how(input, dims, kernel_size, stride, padding, dilation, ceil_mode)
+        check_filled(f"max_pool{dims}d", input, dims)
         asked = _asked(stride, dims, ceil_mode)
         if dims > 1:
             return _max_pool(input, how, f"_MaxPool{dims}DWithIndices", return_indices, asked)
@@ -113,13 +114,17 @@ def _with_indices(pool: Any) -> Any:
 def _avg_pool(x: Any, dims: int, how: tuple[Any, ...]) -> Any:
     """The mean of each window; one dimension is pooled as two."""
     kernel, stride, padding, ceil, include_pad, override = how
-    _check_input(x, dims, f"avg_pool{dims}d")
+    check_input(x, dims, f"avg_pool{dims}d")
     kernel = sizes_of(kernel, dims, "kernel_size")
     asked = _asked(stride, dims, ceil)
     stride = asked[0] or kernel
     padding = sizes_of(padding, dims, "padding")
     refuse(override == 0, "divisor must be not zero")
     count = pooled_sizes(x.shape[-dims:], kernel, stride, padding, (1,) * dims, ceil=ceil)
+    check_filled(f"avg_pool{dims}d", x, dims)
+    if dims == 3 and any(n < k for n, k in zip(x.shape[-3:], kernel, strict=True)):
+        (t, h, w), (kt, kh, kw) = x.shape[-3:], kernel
+        raise RuntimeError(f"input image (T: {t} H: {h} W: {w}) smaller than kernel size (kT: {kt} kH: {kh} kW: {kw})")
     if dims == 1:
         flat = ((1, *kernel), (1, *stride), (0, *padding), (1, *count), include_pad, override)
         return F._squeeze_dim(F._avg_pool2d(F.unsqueeze(x, -2), flat, (flat[1], ceil)), -2)
@@ -148,17 +153,28 @@ def _avg_pool_of(dims: int) -> Any:
 # -- pools to a given size
 
 
-def _target(x: Any, dims: int, output_size: Any) -> Sizes:
+def _target(x: Any, dims: int, output_size: Any, name: str) -> Sizes:
+    """The sizes of the result: those given, or the input's where they are ``None``."""
+    check_input(x, dims, name)
     wanted = (output_size,) * dims if output_size is None or isinstance(output_size, int) else tuple(output_size)
-    wanted = wanted * dims if len(wanted) == 1 else wanted
-    return tuple(n if w is None else int(w) for n, w in zip(x.shape[-dims:], wanted, strict=True))
+    refuse(len(wanted) != dims, f"{name}(): output_size must be {dims}, but {len(wanted)} sizes were given")
+    size = tuple(n if w is None else int(w) for n, w in zip(x.shape[-dims:], wanted, strict=True))
+    if "max" in name:
+        refuse(any(n < 0 for n in size), f"Trying to create tensor with negative dimension {min(size)}: {list(size)}")
+    else:
+        refuse(
+            any(n < 0 for n in size),
+            f"{name}: elements of output_size must be greater than or equal to 0 but received {list(size)}",
+        )
+    if "max" in name or any(n != 1 for n in size):  # (the mean of everything is taken by a sum)
+        check_filled(name, x, dims, adaptive=True)
+    return size
 
 
 def _adaptive_avg_of(dims: int) -> Any:
     def adaptive_avg_pool(input: Any, output_size: Any) -> Any:  # noqa: A002
         """Means of windows chosen so that the result has ``output_size``."""
-        _check_input(input, dims, f"adaptive_avg_pool{dims}d")
-        size = _target(input, dims, output_size)
+        size = _target(input, dims, output_size, f"adaptive_avg_pool{dims}d")
         return F._squeeze_dim(_means(F.unsqueeze(input, -2), (1, *size)), -2) if dims == 1 else _means(input, size)
 
     return adaptive_avg_pool
@@ -187,8 +203,7 @@ def _adaptive_max(x: Any, size: Sizes, indices: bool) -> Any:
 def _adaptive_max_of(dims: int) -> Any:
     def adaptive_max_pool(input: Any, output_size: Any, return_indices: bool = False) -> Any:  # noqa: A002
         """Largest elements of windows chosen so that the result has ``output_size``."""
-        _check_input(input, dims, f"adaptive_max_pool{dims}d")
-        size = _target(input, dims, output_size)
+        size = _target(input, dims, output_size, f"adaptive_max_pool{dims}d")
         if dims == 1:
             return _without(_adaptive_max(F.unsqueeze(input, -2), (1, *size), return_indices), -2)
         return _adaptive_max(input, size, return_indices)
@@ -211,84 +226,6 @@ def _lp_pool_of(dims: int) -> Any:
     return lp_pool
 
 
-def _unpooled_size(x: Any, dims: int, kernel: Any, stride: Any, padding: Any, output_size: Any) -> Sizes:
-    if output_size is not None:
-        return tuple(output_size)[-dims:]
-    kernel = sizes_of(kernel, dims)
-    stride = kernel if stride in (None, [], ()) else sizes_of(stride, dims)
-    padding = sizes_of(padding, dims)
-    return tuple((n - 1) * s - 2 * p + k for n, s, p, k in zip(x.shape[-dims:], stride, padding, kernel, strict=True))
-
-
-def _max_unpool_of(dims: int) -> Any:
-    """The public function ``max_unpool1d`` to ``max_unpool3d``."""
-
-    def max_unpool(
-        input: Any, indices: Any, kernel_size: Any, stride: Any = None, padding: Any = 0,  # noqa: A002
-        output_size: Any = None,
-    ) -> Any:  # fmt: skip
-        """The elements back where ``indices`` say they stood, zeros elsewhere."""
-        _check_input(input, dims, f"max_unpool{dims}d")
-        size = _unpooled_size(input, dims, kernel_size, stride, padding, output_size)
-        refuse(
-            tuple(indices.shape) != tuple(input.shape),
-            f"Expected shape of indices to be same as that of the input tensor ({list(input.shape)}) but got indices "
-            f"tensor with shape: {list(indices.shape)}",
-        )
-        area = math.prod(size)
-        bad = indices._array[(indices._array < 0) | (indices._array >= area)]
-        refuse(
-            bad.size > 0, f"Found an invalid max index: {bad.flat[0] if bad.size else 0} (output volumes are {size})"
-        )
-        if dims == 1:
-            wide, at = F.unsqueeze(input, -1), F.unsqueeze(indices, -1)
-            return F._squeeze_dim(F._max_unpool2d(wide, at, (*input.shape[:-1], *size, 1), 2), -1)
-        return getattr(F, f"_max_unpool{dims}d")(input, indices, (*input.shape[:-dims], *size), dims)
-
-    return max_unpool
-
-
-def _starts(sample: float, n: int, kernel: int, count: int) -> Any:
-    """Where the windows of a fractional pool begin in one dimension."""
-    if count == 1:
-        return np.array([n - kernel])
-    step = (n - kernel) / (count - 1)
-    at = ((np.arange(count) + sample) * step).astype(np.int64) - int(sample * step)
-    at[-1] = n - kernel
-    return at
-
-
-def _fractional_of(dims: int) -> Any:
-    """The public function ``fractional_max_pool2d`` or ``fractional_max_pool3d`` (B. Graham 2014)."""
-
-    def fractional_max_pool(
-        input: Any, kernel_size: Any, output_size: Any = None, output_ratio: Any = None,  # noqa: A002
-        return_indices: bool = False, _random_samples: Any = None,
-    ) -> Any:  # fmt: skip
-        """Largest elements of windows that begin at random places."""
-        _check_input(input, dims, f"fractional_max_pool{dims}d")
-        if (output_size is None) == (output_ratio is None):
-            raise ValueError(f"fractional_max_pool{dims}d requires specifying either an output_size or an output_ratio")
-        kernel, spatial = sizes_of(kernel_size, dims), input.shape[-dims:]
-        if output_size is None:
-            ratio = (output_ratio,) * dims if isinstance(output_ratio, float) else tuple(output_ratio)
-            size = tuple(int(n * r) for n, r in zip(spatial, ratio, strict=True))
-        else:
-            size = sizes_of(output_size, dims)
-        lead = tuple(input.shape[:-dims])
-        drawn = rng_of(None).random((*lead, dims)) if _random_samples is None else _random_samples._array
-        drawn = np.asarray(drawn).reshape(*lead, dims)
-        drawn = drawn[..., ::-1] if dims == 2 else drawn
-        starts = {
-            plane: [_starts(float(u), n, k, m) for u, n, k, m in zip(drawn[plane], spatial, kernel, size, strict=True)]
-            for plane in np.ndindex(*lead)
-        }
-        found = getattr(F, f"_fractional_max_pool{dims}d")(input, kernel, size, starts)
-        return found if return_indices else found[0]
-
-    return fractional_max_pool
-
-
 publish("avg_pool1d", avg_pool1d, top=True)
 for _dims in (1, 2, 3):
     _pool = _max_pool_of(_dims)
@@ -297,7 +234,5 @@ for _dims in (1, 2, 3):
     publish(f"adaptive_avg_pool{_dims}d", _adaptive_avg_of(_dims), top=_dims == 1)
     publish(f"adaptive_max_pool{_dims}d", _adaptive_max_of(_dims))
     publish(f"lp_pool{_dims}d", _lp_pool_of(_dims))
-    publish(f"max_unpool{_dims}d", _max_unpool_of(_dims))
 for _dims in (2, 3):
     publish(f"avg_pool{_dims}d", _avg_pool_of(_dims), out=True)
-    publish(f"fractional_max_pool{_dims}d", _fractional_of(_dims))

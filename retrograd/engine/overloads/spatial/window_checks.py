@@ -1,0 +1,47 @@
+"""What pools, folding and unfolding refuse: window sizes that are not positive, and images without elements."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ...calls.refusals import refuse
+from ...kernels.sliding import Sizes
+
+
+def check_positive(**sizes: Sizes) -> None:
+    """``RuntimeError`` for a size of windows, by its name (``kernel_size``), that is not greater than zero."""
+    for name, values in sizes.items():
+        refuse(
+            any(n <= 0 for n in values),
+            f"{name.replace('_', ' ')} should be greater than zero, but got {', '.join(map(str, values))}",
+        )
+
+
+def check_padding(padding: Sizes) -> None:
+    """``RuntimeError`` for a negative padding."""
+    refuse(any(n < 0 for n in padding), f"padding should be non-negative, but got {', '.join(map(str, padding))}")
+
+
+def check_filled(name: str, x: Any, dims: int, *, adaptive: bool = False) -> None:
+    """``RuntimeError`` if a dimension other than the batch of ``(N, C, *spatial)`` or ``(C, *spatial)`` is empty.
+
+    The message is that of PyTorch's pools with given windows, or of those with a given output (``adaptive``).
+    """
+    empty = next((d for d, n in enumerate(x.shape) if not n and (d or x.ndim == dims + 1)), None)
+    if empty is None:
+        return
+    shape = list(x.shape)
+    if adaptive:
+        raise RuntimeError(
+            f"{name}(): Expected input to have non-zero size for non-batch dimensions, but input has sizes {shape} "
+            f"with dimension {empty} being empty"
+        )
+    if dims == 3:
+        raise RuntimeError(
+            f"{name}(): Expected input's non-batch dimensions to have positive length, but input has a shape of "
+            f"{shape} and non-batch dimension {empty - (x.ndim - dims - 1)} has length zero!"
+        )
+    raise RuntimeError(
+        f"{name}: Expected {dims + 1}D or {dims + 2}D (batch mode) tensor with optional 0 dim batch size for input, "
+        f"but got:{shape}"
+    )
