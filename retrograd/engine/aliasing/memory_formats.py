@@ -150,7 +150,11 @@ def made_like(array: Array, wanted: memory_format | None, make: Callable[[Any], 
 
 def copied(array: Array, wanted: memory_format | None = None, dtype: Any = None) -> Array:
     """A copy of an array in a format or in its own layout, and in a dtype."""
-    if array.flags.c_contiguous and (wanted == contiguous_format or (wanted is None and _has_usual_strides(array))):
+    if wanted is None:
+        rows = array.flags.c_contiguous and _has_usual_strides(array)
+    else:
+        rows = wanted == contiguous_format
+    if rows:
         return np.array(array, dtype, order="C")
     return copied_with(strides_like(array, wanted), array, dtype)
 

@@ -11,6 +11,7 @@ from ...tensors.argument_checks import type_name_of
 from ...tensors.convert import checked_dim
 from ...tensors.dtypes import Size
 from ...tensors.dtypes import dtype as dtype_class
+from ...tensors.layouts import contiguous_format
 from .contiguous import contiguous
 from .reinterpreting import seen_as
 from .sizes import ints_of
@@ -46,7 +47,7 @@ def reshape(input: Any, *shape: Any) -> Any:  # noqa: A002
     size = checked_size(ints_of(shape), array.size)
     if can_view(array, size):
         return F._view(input, size) if array.flags.c_contiguous else F._reshape_alias(input, size)
-    return F._unsafe_view(F.clone(input), size)
+    return F._unsafe_view(F.clone(input, contiguous_format), size)
 
 
 COMPOSITES["reshape"] = reshape
