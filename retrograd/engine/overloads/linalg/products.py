@@ -9,9 +9,9 @@ import numpy as np
 
 from ...table.public import METHODS, check_tensor, public
 from ...table.registry import F
-from ...tensors.base import TensorBase
+from ...tensors.base import PLAIN_CLASSES, TensorBase
 from ..pointwise.arithmetic import left_to_numpy
-from ..shapes.reshaping import reshape
+from ..shapes.reshaping import reshaped
 
 
 @public("matmul", out=True)
@@ -19,7 +19,12 @@ def matmul(input: Any, other: Any) -> Any:  # noqa: A002
     """Matrix product: vectors, matrices and batches, composed of ``dot``, ``mv``, ``mm`` and ``bmm`` as in torch."""
     check_tensor("matmul", input)
     check_tensor("matmul", other, 2, "other")
-    a, b = input.ndim, other.ndim
+    return _product(input, other)
+
+
+def _product(input: Any, other: Any) -> Any:  # noqa: A002
+    """``matmul`` of two tensors."""
+    a, b = len(input._sig.shape), len(other._sig.shape)
     if a == 0 or b == 0:
         raise RuntimeError(f"both arguments to matmul need to be at least 1D, but they are {a}D and {b}D")
     if a == 1 and b == 1:
@@ -38,7 +43,7 @@ def matmul(input: Any, other: Any) -> Any:  # noqa: A002
 def _fold_left(input: Any, other: Any) -> Any:  # noqa: A002
     """A batch times one matrix: the batch dimensions join the rows."""
     *batch, width = input._sig.shape
-    rows = reshape(input, (math.prod(batch), width))
+    rows = reshaped(input, (math.prod(batch), width))
     if other.ndim == 1:
         return F._unsafe_view(F.mv(rows, other), tuple(batch))
     return F._unsafe_view(F.mm(rows, other), (*batch, other._array.shape[1]))
@@ -57,8 +62,8 @@ def _batched(input: Any, other: Any) -> Any:  # noqa: A002
         )
     batch = left_batch if left_batch == right_batch else np.broadcast_shapes(tuple(left_batch), tuple(right_batch))
     count = math.prod(batch)
-    a = reshape(F.expand(left, (*batch, n, k)), (count, n, k))
-    b = reshape(F.expand(right, (*batch, m, p)), (count, m, p))
+    a = reshaped(F.expand(left, (*batch, n, k)), (count, n, k))
+    b = reshaped(F.expand(right, (*batch, m, p)), (count, m, p))
     out = F._unsafe_view(F.bmm(a, b), (*batch, n, p))
     if input.ndim == 1:
         out = F._squeeze_dim(out, -2)
@@ -66,9 +71,12 @@ def _batched(input: Any, other: Any) -> Any:  # noqa: A002
 
 
 def _at(self: Any, other: Any) -> Any:
-    """``self @ other``; two matrices need no look at what ``matmul`` would make of them (1.5 µs)."""
-    if isinstance(other, TensorBase) and self._array.ndim == 2 == other._array.ndim:
-        return F.mm(self, other)
+    """``self @ other``; two tensors need no look at what ``matmul`` would make of its arguments (1.5 µs)."""
+    if isinstance(other, TensorBase):
+        if self._array.ndim == 2 == other._array.ndim:
+            return F.mm(self, other)
+        if other.__class__ in PLAIN_CLASSES and self.__class__ in PLAIN_CLASSES:
+            return _product(self, other)
     if isinstance(other, np.ndarray):
         return _at_array(self, other)
     return matmul(self, other)

@@ -43,8 +43,12 @@ def view_as(self: Any, other: Any) -> Any:
 def reshape(input: Any, *shape: Any) -> Any:  # noqa: A002
     """The same data in another shape, as a view when possible."""
     check_tensor("reshape", input)
+    return reshaped(input, checked_size(ints_of(shape), input._array.size))
+
+
+def reshaped(input: Any, size: tuple[int, ...]) -> Any:  # noqa: A002
+    """A tensor in a shape that holds its elements."""
     array = input._array
-    size = checked_size(ints_of(shape), array.size)
     if can_view(array, size):
         return F._view(input, size) if array.flags.c_contiguous else F._reshape_alias(input, size)
     return F._unsafe_view(F.clone(input, contiguous_format), size)
