@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 from .. import observe
-from ..calls.quiet import QUIET, reset_quiet, set_quiet
+from ..calls.quiet import QUIET, quietly, run_quietly
 from ..switches import state
 from ..switches.state import STATE
 from ..table.op import OpDef
@@ -53,11 +53,10 @@ def fast_write(op: OpDef, general: Callable[..., Any]) -> Callable[..., Any]:
                 watched = not alone and observe.observers
                 if watched:
                     observe.notify("writing", op, (self, other, *rest))
-                token = set_quiet(QUIET)
                 try:
-                    into(array, source, *rest)
-                finally:
-                    reset_quiet(token)
+                    run_quietly(into, array, source, *rest)
+                except RuntimeError:  # another thread computes in that context
+                    quietly(into, (array, source, *rest))
                 (storage_of(self) if meta is None or meta.storage is None else meta.storage).bump()
                 if watched:
                     observe.notify("inplace", op, (self, other, *rest), None, self, [self, other])

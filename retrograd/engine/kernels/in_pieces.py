@@ -29,7 +29,7 @@ def scaled_into(write: Callable[..., Any], target: Any, other: Any, alpha: Any) 
     """``write(target, alpha * other, out=target)`` for ``write`` an element-wise function such as ``np.subtract``."""
     if alpha == 1:
         write(target, other, target)
-    elif target.size <= 2 * PIECE or alpha.__class__ not in (int, float) or not _alike(target, other):
+    elif target.size <= PIECE or alpha.__class__ not in (int, float) or not _alike(target, other):
         write(target, other * alpha, target)
     else:
         step = max(1, PIECE * len(target) // target.size)  # rows of a piece

@@ -163,7 +163,10 @@ def _permute(self: Any, dims: tuple[int, ...]) -> Any:
 
 
 def _inverse(dims: tuple[int, ...]) -> tuple[int, ...]:
-    return tuple(int(i) for i in np.argsort([d % len(dims) for d in dims])) if dims else ()
+    places = [0] * len(dims)
+    for i, d in enumerate(dims):
+        places[d] = i
+    return tuple(places)
 
 
 linear("_permute", _permute, node="PermuteBackward0", view=True, self=lambda g, dims: F._permute(g, _inverse(dims)))
