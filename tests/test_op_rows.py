@@ -366,11 +366,13 @@ def put_forward(op: Any, forward: Any) -> None:
 
 WAYS: list[tuple[Callable[[Sample], Any], list[Sample]]] = [
     (lambda sample: run(retrograd, sample), list(SAMPLES)),
-    (lambda sample: second_order(run(retrograd, sample)), list(SAMPLES)),
     (lambda sample: run(retrograd, sample, in_place(sample.name)), IN_PLACE),
-    (lambda sample: forward_mode(retrograd, sample), list(SAMPLES)),
+    (lambda sample: forward_mode(retrograd, sample), SAMPLES[:1]),
+    (lambda sample: second_order(run(retrograd, sample)), list(SAMPLES)),
 ]
-"""What samples are run for, the cheapest first: once every row was seen the rest is not needed."""
+"""What samples are run for, the cheapest first: once every row was seen the rest is not needed.
+
+All that forward mode adds is the row that makes a dual tensor."""
 
 
 def test_every_differentiable_row_has_a_sample() -> None:
