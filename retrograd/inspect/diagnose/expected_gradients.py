@@ -61,9 +61,13 @@ def creation_row(flow: Flow, leaf: int) -> int:
 
 
 def updated_by_hand(flow: Flow, leaf: int) -> bool:
-    """Whether a leaf that gets gradients is updated by the program itself, or its ``.grad`` is read."""
+    """Whether a leaf that gets gradients is updated by the program itself, or its ``.grad`` is read.
+
+    To look at the gradient after the last step is no update.
+    """
     storage = flow.facts(leaf).storage
-    first = flow.accumulated[leaf][0]
+    first, last = flow.accumulated[leaf][0], flow.accumulated[leaf][-1]
     written = storage is not None and any(row > first for row in flow.writes_to.get(storage, ()))
     written = written or any(row > first for row in flow.leaf_events.get((leaf, "written"), ()))
-    return written or any(event.data.get("tensor") == leaf for _, event in flow.of_kind("read"))
+    reads = [row for row, event in flow.of_kind("read") if event.data.get("tensor") == leaf]
+    return written or any(row < last or first == last for row in reads)

@@ -25,7 +25,9 @@ SECONDS = 5.0
 """Time for all Functions of one recording; those whose turn does not come are not checked."""
 _GRACE = 1.0
 _CLEAR = 0.25
-"""How far an entry must be off where entries together hardly are: an approximation is nowhere far off."""
+"""How far an entry must be off by its own measure where entries together hardly are."""
+_SHARE = 0.08
+"""How far it must then be off by the measure of all entries: an approximation is nowhere as far off."""
 _SMALL = 2e-3
 """Share of a slope that a rule may cut off."""
 
@@ -176,7 +178,7 @@ def _is_clear(place: Place, argument: int, along: Array, entry: Slope) -> bool:
     """Whether an entry is far off by its own measure and by that of all entries."""
     product = place.products[argument]
     usual = 0.0 if product is None else float(np.sqrt(np.mean(np.abs(product) ** 2))) * float(np.abs(along).max())
-    return entry.error >= _CLEAR and abs(entry.analytic - entry.numeric) >= _CLEAR * usual
+    return entry.error >= _CLEAR and abs(entry.analytic - entry.numeric) >= _SHARE * usual
 
 
 def _unlike(place: Place, argument: int, direction: Array, slope: Slope) -> tuple[Array, Slope]:

@@ -73,8 +73,7 @@ def _without_gradient(flow: Flow, failed: Run | None) -> list[int]:
 def _cut_of(flow: Flow, leaf: int, failed: Run | None) -> _Cut | None:
     """Return where the values of a leaf left the graph on their way to a loss."""
     runs = [failed] if failed else [run for run in flow.runs if not run.nested and not run.error]
-    roots = {root for run in runs for root in run.roots}
-    way = flow.path_to(leaf, roots, before=max((run.begin for run in runs), default=None))
+    way = _way_in_last_step(flow, leaf, runs)
     if way is None:
         row = value_cut(flow, leaf, runs) or number_cut(flow, leaf, runs)
         return None if row is None else _Cut(row, [row])
@@ -84,6 +83,19 @@ def _cut_of(flow: Flow, leaf: int, failed: Run | None) -> _Cut | None:
     if _succeeded(flow, leaf, row):
         return None
     return _Cut(row, way)
+
+
+def _way_in_last_step(flow: Flow, leaf: int, runs: list[Run]) -> list[int] | None:
+    """Return a shortest way from a leaf to a loss, within the last step if there is one.
+
+    What was cut once before the steps, as old probabilities and targets are, is a constant to all of them.
+    """
+    last, earlier = runs[-1:], runs[-2:-1]
+    way = None
+    for run, before in zip(last, earlier, strict=False):
+        way = flow.path_to(leaf, set(run.roots), after=before.end, before=run.begin)
+    roots = {root for run in runs for root in run.roots}
+    return way or flow.path_to(leaf, roots, before=max((run.begin for run in runs), default=None))
 
 
 def _succeeded(flow: Flow, leaf: int, row: int) -> bool:

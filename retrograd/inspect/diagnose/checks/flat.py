@@ -36,6 +36,8 @@ _CLAMPS = frozenset({"clamp", "clip", "clamp_min", "clamp_max"})
 _ADDING_UP = LINEAR | {"min", "max", "minimum", "maximum", "squeeze", "unsqueeze", "getitem", "masked_select", "dot"}
 _HALF = {"float16": 5.96e-8, "bfloat16": 9.2e-41}
 """Dtype -> smallest positive number."""
+_SMALLEST_NORMAL = 6.104e-5
+"""Of float16."""
 _NOTHING = 1e-12
 """Norm of a gradient, and share of one that a node passes on, below which nothing is left."""
 
@@ -48,7 +50,8 @@ def find(flow: Flow) -> Iterator[Case]:
         snapshot = flow.recording.snapshots[run.snapshot]
         if not {"order", "grad_norm", "out_norm", "out_zero_share"} <= set(snapshot.measures):
             continue
-        found = list(_zeroed(flow, run, snapshot)) or list(grown(flow, run, snapshot))
+        found = list(_zeroed(flow, run, snapshot)) or list(_mostly_lost(flow, run, snapshot))
+        found = found or list(grown(flow, run, snapshot))
         found = found or list(_nearly_saturated(flow, run))
         if found:
             yield from found
@@ -181,14 +184,46 @@ def _is_hinge(flow: Flow, row: int, run: Run) -> bool:
 
 def _first_tiny(flow: Flow, snapshot: GraphSnapshot, place: tuple[int, int]) -> tuple[int, int]:
     """Return the first node that ran, with its call, which passed on mostly less than the smallest normal number."""
-    tiny = snapshot.measures.get("out_tiny_share", [])
     for node in ran(snapshot):
-        row = call_of(flow, snapshot, node) if tiny and (tiny[node] or 0.0) >= 0.5 else None
+        row = call_of(flow, snapshot, node) if _is_tiny(snapshot, node) else None
         if row is not None:
             return node, row
         if node == place[0]:
             break
     return place
+
+
+def _mostly_lost(flow: Flow, run: Run, snapshot: GraphSnapshot) -> Iterator[Case]:
+    """Yield the case of gradients of which most entries rounded to zero, and the rest are below the normal numbers."""
+    lost = [leaf for leaf, event in _arrivals(flow, run) if _is_remnant(event)]
+    if lost:
+        node = next((node for node in ran(snapshot) if _is_tiny(snapshot, node)), None)
+        row = None if node is None else call_of(flow, snapshot, node)
+        if node is not None and row is not None and _half(flow, run, (node, row)) == "float16":
+            yield _underflow(flow, run, (node, row), lost, "next to nothing")
+
+
+def _arrivals(flow: Flow, run: Run) -> Iterator[tuple[int, Event]]:
+    """Yield (leaf, event) for each gradient that arrived in a run."""
+    for leaf in flow.norms_in(run):
+        for row in flow.accumulated[leaf]:
+            if flow.events[row].data.get("run") == run.number:
+                yield leaf, flow.events[row]
+
+
+def _is_remnant(event: Event) -> bool:
+    """Whether half of an arriving gradient or more is zero, and no entry is a normal number of half precision."""
+    grad = event.data.get("grad") or {}
+    size, low, high = grad.get("size", 0), grad.get("min"), grad.get("max")
+    if not size or low is None or high is None or grad.get("zero", 0) < size / 2:
+        return False
+    return bool(max(-low, high) < _SMALLEST_NORMAL)
+
+
+def _is_tiny(snapshot: GraphSnapshot, node: int) -> bool:
+    """Whether a node passed on mostly less than the smallest normal number."""
+    tiny = snapshot.measures.get("out_tiny_share", [])
+    return bool(tiny) and (tiny[node] or 0.0) >= 0.5
 
 
 def _half(flow: Flow, run: Run, place: tuple[int, int]) -> str:
@@ -199,8 +234,8 @@ def _half(flow: Flow, run: Run, place: tuple[int, int]) -> str:
     return next((dtype for dtype in dtypes if dtype in _HALF), "")
 
 
-def _underflow(flow: Flow, run: Run, begun: tuple[int, int], leaves: list[int]) -> Case:
-    """Return the case of a gradient that was too small for its dtype."""
+def _underflow(flow: Flow, run: Run, begun: tuple[int, int], leaves: list[int], left: str = "none") -> Case:
+    """Return the case of a gradient that was too small for its dtype, of which ``left`` arrived."""
     snapshot = flow.recording.snapshots[run.snapshot or 0]
     node, row = _first_tiny(flow, snapshot, begun)
     dtype = _half(flow, run, (node, row)) or _half(flow, run, begun)
@@ -209,8 +244,8 @@ def _underflow(flow: Flow, run: Run, begun: tuple[int, int], leaves: list[int]) 
     return Case(
         kind="underflow",
         message=f"the gradient falls below the smallest {dtype} number {_HALF[dtype]:g} behind "
-        f"{event.op}{at(event.source)} (it arrives with norm {norm:.2g} and underflows to zero): "
-        f"{listed(flow.name(leaf) for leaf in leaves)} get{_s(leaves)} none.",
+        f"{event.op}{at(event.source)} (it arrives with norm {norm:.2g} and underflows): "
+        f"{listed(flow.name(leaf) for leaf in leaves)} get{_s(leaves)} {left}.",
         remedy="scale the loss and divide the gradients by the same (torch.amp.GradScaler does)"
         + (", or compute the loss in float32: .float()" if snapshot.dtype[node] in _HALF else ""),
         source=event.source,

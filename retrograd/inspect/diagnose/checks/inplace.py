@@ -89,7 +89,7 @@ def _modified(flow: Flow, run: Run) -> Iterator[Case]:
     for kept in ("saves", "inputs"):
         seen = [clash for clash in _clashes(flow, run, calls, kept) if not _is_silent(flow, clash.write)]
         exact = [clash for clash in seen if failed in clash.savers]
-        for clash in (exact or seen)[:1]:
+        for clash in exact[-1:] or seen[:1]:  # the first write after the call that failed had saved
             yield _inside_function(flow, clash) or _written(flow, clash, run)
             return
 

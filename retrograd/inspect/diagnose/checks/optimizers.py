@@ -64,7 +64,7 @@ def _goes_on(flow: Flow, leaf: int) -> bool:
     What derivatives are taken by within the loss, as by the coordinates of a differential equation, is data.
     """
     coordinate = any(leaf in run.inputs and run.began.get("create_graph") for run in flow.runs)
-    return bool(flow.facts(leaf).name) and len(flow.accumulated[leaf]) > 1 and not coordinate
+    return flow.spelling.has_name(leaf) and len(flow.accumulated[leaf]) > 1 and not coordinate
 
 
 def _share_a_module(flow: Flow, missing: list[int], held: dict[int, int]) -> bool:
@@ -113,7 +113,8 @@ def _case(flow: Flow, missing: list[int], stale: list[int], made: int, strangers
     one = len(missing) == 1
     optimizer = flow.events[made]
     forgotten = not stale and not strangers & set(missing) and all(creation_row(flow, leaf) < made for leaf in missing)
-    source = optimizer.source if forgotten else _line_of(flow, missing) or optimizer.source
+    copies = [leaf for leaf in stale if not flow.leading_to([leaf]).isdisjoint(missing)]
+    source = optimizer.source if forgotten else _line_of(flow, copies or missing) or optimizer.source
     old = (
         f"; {counted(len(stale), 'tensor')} that it holds {'is' if len(stale) == 1 else 'are'} in no graph"
         if stale
@@ -128,9 +129,13 @@ def _case(flow: Flow, missing: list[int], stale: list[int], made: int, strangers
     message += (
         f", which was not given {'it' if one else 'them'}."
         if forgotten
+        else f": it holds {'a copy' if one else 'copies'} made{at(source)}{old}."
+        if copies
         else f": made{at(source)}, {why} {'it' if one else 'them'}{old}."
     )
     remedy = "build the optimizer after the model has all its parameters, or optimizer.add_param_group(...)"
+    if copies:
+        remedy = "give it the parameters themselves: model.parameters()"
     if forgotten:
         remedy = "give it the parameters of the whole model: model.parameters()"
     if hidden:

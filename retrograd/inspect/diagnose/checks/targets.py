@@ -8,7 +8,8 @@ from ..base import Case, Check, Kind, Stage
 from ..dependence import Dependence
 from ..distance import ARRANGEMENTS, PRODUCTS, REGRESSIONS, counts_by_size
 from ..expected_gradients import optimized
-from ..flow import Flow, Reached
+from ..flow import Flow
+from ..own_outputs import SOFT_TARGETS, alike, comes_next, place_of, takes_itself_as_target
 from ..runs import Run
 from ..words import at, listed
 
@@ -20,7 +21,7 @@ _SCALING = _SUBTRACTING | {"add", "mul"}
 _TRAINED, _OTHER = 1, 2
 """Sorts of leaves."""
 _EXTREMES = frozenset({"min", "max", "minimum", "maximum"})
-_COMPARING = _SUBTRACTING | REGRESSIONS | {"kl_div"}
+_COMPARING = _SUBTRACTING | REGRESSIONS | SOFT_TARGETS
 
 
 def find(flow: Flow) -> Iterator[Case]:
@@ -32,11 +33,12 @@ def find(flow: Flow) -> Iterator[Case]:
     for run in flow.runs:
         if not run.accumulates or run.error:
             continue
-        for row in sorted(flow.reached_by(run).calls):
+        calls = flow.reached_by(run).calls
+        for row in sorted(calls):
             event = flow.events[row]
             if event.op.strip("_") not in _COMPARING | _MATCHING or event.source in reported:
                 continue
-            target = _target(flow, row, depends, known=known)
+            target = _target(flow, row, depends, calls, known=known)
             if target is not None:
                 reported.add(event.source)
                 yield _case(flow, row, target, run)
@@ -45,19 +47,20 @@ def find(flow: Flow) -> Iterator[Case]:
 CHECK = Check("mode", KINDS, find)
 
 
-def _target(flow: Flow, row: int, depends: Dependence, *, known: bool) -> int | None:
+def _target(flow: Flow, row: int, depends: Dependence, calls: set[int], *, known: bool) -> int | None:
     """Return the operand of a comparison that is a target and has a history."""
     operands = flow.inputs(row)[:2]
     if len(operands) < 2 or not all(flow.has_history(given, row) for given in operands):
         return None
-    for target, prediction in (operands[::-1], operands):
+    labels = flow.events[row].op in SOFT_TARGETS - {"kl_div"}  # of a divergence either side may be the constant
+    for target, prediction in (operands[::-1],) if labels else (operands[::-1], operands):
         other = _of_another_network(depends, target, prediction, row)
         if flow.events[row].op.strip("_") in _MATCHING:
             found = known and other and _has_a_twin(flow, target, row)
         else:
             found = other and (known or _has_a_twin(flow, target, row))
             found = found or _bootstraps(flow, target, prediction, row)
-        if found:
+        if found or takes_itself_as_target(flow, target, prediction, row, calls):
             return target
     return None
 
@@ -72,31 +75,20 @@ def _bootstraps(flow: Flow, target: int, prediction: int, row: int) -> bool:
     same = (
         leaves < flow.leaves_behind(theirs) if _of_several(flow, value, row) else leaves == flow.leaves_behind(theirs)
     )
+    by_size = flow.events[row].op.strip("_") not in _SUBTRACTING or counts_by_size(flow, row)
+    if leaves and same and comes_next(flow, value, prediction, row):
+        return by_size
     if not leaves or not same or mine.calls & theirs.calls:
         return False
-    places = [{_place(flow, call) for call in part.calls} for part in (mine, theirs)]
-    if added is not None and _place(flow, added) in places[0]:
+    if added is not None and place_of(flow, added) in {place_of(flow, call) for call in mine.calls}:
         return False  # the prediction is made by the same addition: that is how outputs are scaled
-    alike = bool(places[0] & places[1]) or _uses(flow, mine, leaves) == _uses(flow, theirs, leaves)
-    return alike and (flow.events[row].op.strip("_") not in _SUBTRACTING or counts_by_size(flow, row))
+    return by_size and alike(flow, mine, theirs, leaves)
 
 
 def _of_several(flow: Flow, value: int, row: int) -> bool:
     """Whether a value is the smaller, or the larger, of those of several networks."""
     made = flow.last_producer(value, row, gradients=True)
     return made is not None and flow.events[made].op in _EXTREMES and len(flow.inputs(made)) > 1
-
-
-def _uses(flow: Flow, part: Reached, leaves: set[int]) -> set[tuple[str, frozenset[int]]]:
-    """Return by which operators leaves are used in a part of a graph."""
-    taken = ((flow.events[call].op, leaves.intersection(flow.inputs(call))) for call in part.calls)
-    return {(op, frozenset(used)) for op, used in taken if used}
-
-
-def _place(flow: Flow, call: int) -> tuple[object, str]:
-    """Return where a call stands: in which module, or else in which line."""
-    event = flow.events[call]
-    return event.data.get("scope") or event.source, event.op
 
 
 def _value_in(flow: Flow, target: int, row: int) -> tuple[int | None, int | None]:
@@ -161,7 +153,7 @@ def _case(flow: Flow, row: int, target: int, run: Run) -> Case:
     last = flow.last_producer(target, row, gradients=True)
     made = row if last is None else last
     source = flow.events[made].source
-    name = flow.name(target, function)
+    name = flow.name(target, source.function if source else function)
     leaves = listed(flow.name(leaf) for leaf in sorted(flow.leaves_behind(flow.behind([target], row))))
     text = flow.spelling.text(source)
     return Case(

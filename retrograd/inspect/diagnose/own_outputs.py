@@ -1,0 +1,101 @@
+"""Two outputs of one network that are compared: computed alike at other inputs, or other entries of one result."""
+
+from __future__ import annotations
+
+import re
+
+from .distance import ARRANGEMENTS
+from .flow import Flow, Reached
+
+SOFT_TARGETS = frozenset({"kl_div", "cross_entropy", "binary_cross_entropy", "binary_cross_entropy_with_logits"})
+"""Losses whose second operand is the target, which may be probabilities."""
+_LATER = re.compile(r"\[[^\]]*(?<![\d:-])1\s*:\s*[,\]]")
+_EARLIER = re.compile(r"\[[^\]]*(?<!\d)0?\s*:\s*-1\s*[,\]]")
+
+
+def place_of(flow: Flow, call: int) -> tuple[object, str]:
+    """Return where a call stands: in which module, or else in which line."""
+    event = flow.events[call]
+    return event.data.get("scope") or event.source, event.op
+
+
+def alike(flow: Flow, mine: Reached, theirs: Reached, leaves: set[int]) -> bool:
+    """Whether two parts of a graph use leaves alike: in the same places, or by the same operators."""
+    places = [{place_of(flow, call) for call in part.calls} for part in (mine, theirs)]
+    return bool(places[0] & places[1]) or _uses(flow, mine, leaves) == _uses(flow, theirs, leaves)
+
+
+def _uses(flow: Flow, part: Reached, leaves: set[int]) -> set[tuple[str, frozenset[int]]]:
+    """Return by which operators leaves are used in a part of a graph."""
+    taken = ((flow.events[call].op, leaves.intersection(flow.inputs(call))) for call in part.calls)
+    return {(op, frozenset(used)) for op, used in taken if used}
+
+
+def takes_itself_as_target(flow: Flow, target: int, prediction: int, row: int, calls: set[int]) -> bool:
+    """Whether the probabilities that a loss takes for its target are the same network's own, at another input.
+
+    A divergence taken both ways, in the graph that ``calls`` are of, draws the two together on purpose.
+    """
+    if not _is_soft_target(flow, target, prediction, row):
+        return False
+    mine, theirs = flow.behind([prediction], row), flow.behind([target], row)
+    leaves = flow.leaves_behind(mine)
+    if not leaves or leaves != flow.leaves_behind(theirs) or mine.calls & theirs.calls:
+        return False
+    return alike(flow, mine, theirs, leaves) and not _also_the_other_way(flow, mine, theirs, calls)
+
+
+def _is_soft_target(flow: Flow, target: int, prediction: int, row: int) -> bool:
+    """Whether a call is a loss with this target: probabilities beside logarithms, or else its second operand."""
+    op, makers = flow.events[row].op.strip("_"), {_made_by(flow, one, row) for one in (target, prediction)}
+    if op == "mul" or (op in SOFT_TARGETS and makers == {"softmax", "log_softmax"}):
+        return _made_by(flow, target, row) == "softmax" and _made_by(flow, prediction, row) == "log_softmax"
+    return op in SOFT_TARGETS and flow.inputs(row)[1] == target
+
+
+def _made_by(flow: Flow, tensor: int, row: int) -> str:
+    made = flow.last_producer(tensor, row, gradients=True)
+    return "" if made is None else flow.events[made].op
+
+
+def _also_the_other_way(flow: Flow, mine: Reached, theirs: Reached, calls: set[int]) -> bool:
+    """Whether a like loss of the same graph compares the two with their parts exchanged."""
+    for call in calls:
+        operands = flow.inputs(call)[:2]
+        pairs = (operands, operands[::-1]) if len(operands) == 2 else ()
+        for prediction, target in pairs:
+            if _is_soft_target(flow, target, prediction, call):
+                sides = [flow.behind([given], call).calls for given in (prediction, target)]
+                turned = sides[0] & theirs.calls and sides[1] & mine.calls
+                if turned and not sides[0] & mine.calls and not sides[1] & theirs.calls:
+                    return True
+    return False
+
+
+def comes_next(flow: Flow, value: int, prediction: int, row: int) -> bool:
+    """Whether a value holds the entries of one result that follow those of a prediction, as those of the next state."""
+    later, earlier = _entries(flow, value, row), _entries(flow, prediction, row)
+    if later is None or earlier is None or later[0] != earlier[0]:
+        return False
+    return bool(_LATER.search(later[1]) and _EARLIER.search(earlier[1]))
+
+
+def _entries(flow: Flow, tensor: int, row: int) -> tuple[int, str] | None:
+    """Return what entries were picked of, and how the program writes that; None for what was not picked."""
+    before = row
+    while True:
+        made = flow.last_producer(tensor, before, gradients=True)
+        if made is None or flow.events[made].op not in ARRANGEMENTS or not flow.inputs(made):
+            return None
+        if flow.events[made].op == "getitem":
+            return flow.inputs(made)[0], _spelled(flow, tensor, made)
+        tensor, before = flow.inputs(made)[0], made
+
+
+def _spelled(flow: Flow, tensor: int, made: int) -> str:
+    """Return how the program spells what a call gave: where it is taken, or the line that gives it a name."""
+    for call in flow.used_in.get(tensor, ()):
+        names = dict(zip(flow.inputs(call), flow.events[call].data.get("names", ()), strict=False))
+        if "[" in names.get(tensor, ""):
+            return str(names[tensor])
+    return flow.spelling.text(flow.events[made].source)
