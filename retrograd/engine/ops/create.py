@@ -8,6 +8,7 @@ import numpy as np
 
 from ..aliasing.memory_formats import copied
 from ..aliasing.strided import Geometry, zeros_like_layout
+from ..deprecations import discourage
 from ..table.registry import F
 from ..table.rows import function, linear, nondifferentiable
 from ..tensors.numbers_ import checked_number
@@ -16,7 +17,8 @@ linear("clone", lambda self, memory_format=None: copied(self, memory_format), se
 
 
 def _to_copy(self: Any, numpy: Any, memory_format: Any = None) -> Any:
-    if self.dtype.kind == "c" and numpy.kind != "c":
+    if self.dtype.kind == "c" and numpy.kind not in "cb":
+        discourage("complex to real")
         self = self.real
     return copied(self, memory_format, numpy)
 
@@ -34,7 +36,8 @@ linear("_to_copy", _to_copy, node="ToCopyBackward0", self=_cast_back)
 
 def _copy(self: Any, src: Any, non_blocking: bool = False) -> Any:
     src = np.asarray(src)
-    if src.dtype.kind == "c" and self.dtype.kind != "c":
+    if src.dtype.kind == "c" and self.dtype.kind not in "cb":
+        discourage("complex to real")
         src = src.real
     return src.astype(self.dtype, copy=False)
 

@@ -102,7 +102,7 @@ def _var(self: Any, dim: Any = None, correction: Any = 1, keepdim: bool = False)
     if self.dtype.kind not in "fc":
         raise RuntimeError("std and var only support floating point and complex dtypes")
     axes = axes_of(dim, self.ndim)
-    mean = np.mean(self, axis=axes, keepdims=True)
+    mean = np.mean(self, axis=axes, keepdims=True) if self.size else self.dtype.type(0)
     distance = np.abs(self - mean)
     freedom = max(count_of(self.shape, dim) - correction, 0)
     total = np.sum(distance * distance, axis=axes, keepdims=keepdim)

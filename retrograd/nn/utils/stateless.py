@@ -115,6 +115,8 @@ def stack_module_state(models: Sequence[Module]) -> tuple[Tensors, Tensors]:
         raise RuntimeError("stack_module_state: Expected at least one model, got 0.")
     if any(type(m) is not type(models[0]) for m in models):
         raise RuntimeError("stack_module_state: Expected all models to be of the same class.")
+    if len({m.training for m in models}) > 1:
+        raise RuntimeError("stack_module_state: Expected all models to have the same training/eval mode.")
     columns = [[dict(m.named_parameters()) for m in models], [dict(m.named_buffers()) for m in models]]
     parameters, buffers = (
         {name: FUNCTIONS["stack"]([c[name] for c in column]).detach() for name in column[0]} for column in columns

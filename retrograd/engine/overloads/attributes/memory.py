@@ -10,6 +10,7 @@ from ...aliasing.inplace import bump_version, prepare_write
 from ...aliasing.memory_formats import check_memory_format, format_of, strides_in
 from ...aliasing.strided import Geometry, address, contiguous_strides, root_array, storage_offset, strided
 from ...aliasing.views import check_inplace, gradient_edge, rebase_history, requires_grad
+from ...deprecations import discourage
 from ...nodes.node import GraphNode
 from ...switches.state import STATE
 from ...table.public import public
@@ -106,10 +107,14 @@ def untyped_storage(self: Any) -> UntypedStorage:
 @public("storage", function=False)
 def storage(self: Any) -> TypedStorage:
     """The elements under this tensor."""
+    discourage("TypedStorage")
     return TypedStorage(flat_memory(self))
 
 
-public("_typed_storage", function=False)(storage)
+@public("_typed_storage", function=False)
+def typed_storage(self: Any) -> TypedStorage:
+    """The elements under this tensor, for those who know what they ask for."""
+    return TypedStorage(flat_memory(self))
 
 
 @public("resize_", function=False)

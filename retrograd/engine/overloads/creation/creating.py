@@ -13,6 +13,7 @@ from ...aliasing.memory_formats import check_memory_format, laid_out, made_like,
 from ...aliasing.strided import Geometry, zeros_like_layout
 from ...calls.out_argument import created_into
 from ...calls.refusals import size_mismatch
+from ...deprecations import discourage
 from ...switches.state import STATE
 from ...table.public import SETTERS, check_tensor, property_, public
 from ...table.registry import F
@@ -96,6 +97,8 @@ def from_numpy(ndarray: Any) -> Any:
             "At least one stride in the given numpy array is negative, and tensors with negative strides are not "
             "currently supported. (You can probably work around this by making a copy of your array with array.copy().)"
         )
+    if not ndarray.flags.writeable:
+        discourage("read-only array")
     return finish(ndarray)
 
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from ...aliasing.strided import Geometry, zeros_like_layout
 from ...calls.refusals import refuse
+from ...deprecations import discourage
 from ...table.public import public
 from ...tensors.base import TensorBase
 from ...tensors.convert import array_from
@@ -64,6 +65,7 @@ def range_(
     device: Any = None, requires_grad: bool = False,
 ) -> Any:  # fmt: skip
     """Evenly spaced values in ``[start, end]``."""
+    discourage("range")
     start, end = (0, start) if end is None else (start, end)
     start, end, step = (_number(v) for v in (start, end, step))
     _check_range(start, end, step)

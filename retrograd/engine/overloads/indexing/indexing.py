@@ -8,6 +8,7 @@ import numpy as np
 
 from ...aliasing.inplace import call_inplace
 from ...aliasing.overlapping import check_overlap
+from ...deprecations import discourage
 from ...nodes.hooks import tensor_type_name
 from ...table.public import METHODS, public
 from ...table.registry import OPS, F
@@ -38,7 +39,10 @@ def _checked(part: Any) -> Any:
     if isinstance(part, TensorBase):
         if part._sig.numpy.kind not in "biu":
             raise IndexError("tensors used as indices must be long, int, byte or bool tensors")
-        return part._array.astype(bool) if part._sig.numpy == np.uint8 else part._array
+        if part._sig.numpy != np.uint8:
+            return part._array
+        discourage("uint8 index")
+        return part._array.astype(bool)
     if isinstance(part, (list, tuple)):
         return _checked_list(part)
     return part

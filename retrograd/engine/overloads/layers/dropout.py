@@ -8,6 +8,7 @@ import numpy as np
 
 from ...aliasing.inplace import call_inplace
 from ...calls.refusals import refuse
+from ...deprecations import discourage
 from ...random import rng_of
 from ...table.public import NN, check_tensor, public
 from ...table.registry import OPS, F
@@ -88,6 +89,8 @@ def _channels(dims: int) -> Any:
         _check_probability(p)
         if dims == 1 and input.ndim not in (2, 3):
             raise RuntimeError(f"dropout1d: Expected 2D or 3D input, but received a {input.ndim}D input.")
+        if dims > 1 and input.ndim not in (dims + 1, dims + 2):
+            discourage(f"dropout{dims}d", input.ndim)
         if dims == 2 or input.ndim == dims + 2:
             return _drop(input, p, training, inplace=inplace, features=True)
         if inplace:

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from ...deprecations import discourage
 from ...ops.solving import LinAlgError, bad_minor, is_positive_definite
 from ...return_types import named
 from ...table.public import public
@@ -38,6 +39,7 @@ def cholesky_ex(A: Any, *, upper: bool = False, check_errors: bool = False) -> A
 @public("cholesky", out=True)
 def old_cholesky(input: Any, upper: bool = False) -> Any:  # noqa: A002
     """The triangular factor of positive-definite matrices."""
+    discourage("cholesky")
     return F._cholesky_old(input, upper)
 
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from ...aliasing.inplace import call_inplace
 from ...calls.wrappers import renamed
+from ...deprecations import discourage
 from ...table.public import check_tensor, public
 from ...table.registry import OPS, F
 from ...tensors.argument_checks import type_name_of
@@ -336,6 +337,7 @@ def multi_dot(tensors: Any) -> Any:
 @public("chain_matmul", method=False, out="exact")
 def chain_matmul(*matrices: Any) -> Any:
     """``linalg.multi_dot`` under its old name."""
+    discourage("chain_matmul")
     for i, t in enumerate(matrices):
         if not isinstance(t, TensorBase):
             raise TypeError(f"expected Tensor as element {i} in argument 0, but got {type_name_of(t)}")
@@ -351,6 +353,7 @@ public("matmul", namespace="linalg", out=True)(matmul)
 def cross(input: Any, other: Any, dim: Any = None) -> Any:  # noqa: A002
     """Cross product along ``dim`` (by default the first one of size 3)."""
     if dim is None:
+        discourage("cross")
         dim = next((d for d, n in enumerate(input.shape) if n == 3), None)
         if dim is None:
             raise RuntimeError("no dimension of size 3 in input")

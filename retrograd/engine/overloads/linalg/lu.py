@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from ...deprecations import discourage
 from ...ops.lu import permutation_of
 from ...ops.products import adjoint as adjoint_of
 from ...return_types import named
@@ -44,6 +45,7 @@ def lu_factor_ex(A: Any, *, pivot: bool = True, check_errors: bool = False) -> A
 @public("lu", out=True)
 def old_lu(A: Any, pivot: bool = True, get_infos: bool = False) -> Any:  # noqa: N803
     """``linalg.lu_factor`` under its old name."""
+    discourage("lu")
     found = F._lu_factor(A, pivot)
     return (*found, zero_info(A)) if get_infos else tuple(found)
 

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from ...calls.refusals import refuse_kind
+from ...deprecations import discourage
 from ...ops.products import adjoint as adjoint_of
 from ...return_types import named
 from ...table.public import public
@@ -24,6 +25,7 @@ def qr(A: Any, mode: str = "reduced") -> Any:  # noqa: N803
 @public("qr", out=True)
 def old_qr(input: Any, some: bool = True) -> Any:  # noqa: A002
     """``linalg.qr`` under its old name."""
+    discourage("qr")
     return named("qr", *F._qr(input, "reduced" if some else "complete"))
 
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from ...deprecations import discourage
 from ...ops.solving import LinAlgError
 from ...return_types import named
 from ...table.public import public
@@ -43,6 +44,7 @@ def triangular_solve(
     input: Any, A: Any, upper: bool = True, transpose: bool = False, unitriangular: bool = False  # noqa: A002, N803
 ) -> Any:  # fmt: skip
     """``solve_triangular`` under its old name."""
+    discourage("triangular_solve")
     matrix = F.transpose(A, -2, -1) if transpose else A
     found = F._triangular_solve(matrix, input, upper != transpose, True, unitriangular)
     return named("triangular_solve", found, F.expand(A, (*found.shape[:-2], *A.shape[-2:])).clone())

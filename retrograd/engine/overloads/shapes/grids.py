@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from ...deprecations import discourage
 from ...table.public import public
 from ...table.registry import F
 from ...tensors.base import wrap
@@ -26,6 +27,8 @@ def meshgrid(*tensors: Any, indexing: str | None = None) -> Any:
     swapped = indexing == "xy" and len(listed) >= 2
     if swapped:
         listed[:2] = listed[1::-1]
+    if indexing is None:
+        discourage("meshgrid")
     for t in listed:
         if t.ndim > 1:
             raise RuntimeError(f"torch.meshgrid: Expected 0D or 1D tensor in the tensor list but got: {t}")

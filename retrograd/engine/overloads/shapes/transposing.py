@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ...deprecations import discourage
 from ...table.public import FUNCTIONS, property_, public
 from ...table.registry import F
 from ...tensors.convert import checked_dim
@@ -45,6 +46,8 @@ public("moveaxis")(movedim)
 @property_("T")
 def transposed(self: Any) -> Any:
     """All dimensions reversed."""
+    if self.ndim != 2:
+        discourage("T")
     return F._permute(self, tuple(reversed(range(self.ndim))))
 
 
@@ -79,4 +82,6 @@ def hermitian_transpose(self: Any) -> Any:
     """The conjugate transpose of a matrix."""
     if self.ndim not in (0, 2):
         raise RuntimeError(f"tensor.H is only supported on matrices (2-D tensors). Got {self.ndim}-D tensor.")
+    if not self.ndim:
+        discourage("H")
     return adjoint(self)

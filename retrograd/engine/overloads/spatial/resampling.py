@@ -6,6 +6,7 @@ import math
 from typing import Any
 
 from ...calls.refusals import refuse
+from ...deprecations import discourage
 from ...table.public import NAMESPACES, NN, check_tensor, public
 from ...table.registry import F
 
@@ -94,18 +95,21 @@ def upsample(
     input: Any, size: Any = None, scale_factor: Any = None, mode: str = "nearest", align_corners: Any = None  # noqa: A002
 ) -> Any:  # fmt: skip
     """Old name of ``interpolate``."""
+    discourage("upsample")
     return interpolate(input, size, scale_factor, mode, align_corners)
 
 
 @public("upsample_nearest", namespace=NN)
 def upsample_nearest(input: Any, size: Any = None, scale_factor: Any = None) -> Any:  # noqa: A002
     """``interpolate`` with the nearest element."""
+    discourage("upsample_nearest")
     return interpolate(input, size, scale_factor, mode="nearest")
 
 
 @public("upsample_bilinear", namespace=NN)
 def upsample_bilinear(input: Any, size: Any = None, scale_factor: Any = None) -> Any:  # noqa: A002
     """``interpolate`` between neighbours with aligned corners."""
+    discourage("upsample_bilinear")
     return interpolate(input, size, scale_factor, mode="bilinear", align_corners=True)
 
 

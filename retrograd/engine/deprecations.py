@@ -1,0 +1,79 @@
+"""What PyTorch says of names and uses that it wants to be rid of; each thing is said once in a process."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from .warning import warn_once
+
+_REMOVED_LATER: Final = "will be removed in a future PyTorch release."
+_TEXTS: Final = {
+    "T": (
+        "The use of `x.T` on tensors of dimension other than 2 to reverse their shape is deprecated and it will throw "
+        "an error in a future release. Consider `x.mT` to transpose batches of matrices or "
+        "`x.permute(*torch.arange(x.ndim - 1, -1, -1))` to reverse the dimensions of a tensor."
+    ),
+    "H": "Tensor.H is deprecated on 0-D tensors. Consider using x.conj().",
+    "meshgrid": "torch.meshgrid: in an upcoming release, it will be required to pass the indexing argument.",
+    "range": (
+        "torch.range is deprecated and will be removed in a future release because its behavior is inconsistent with "
+        "Python's range builtin. Instead, use torch.arange, which produces values in [start, end)."
+    ),
+    "qr": (
+        f"torch.qr is deprecated in favor of torch.linalg.qr and {_REMOVED_LATER}\n"
+        "The boolean parameter 'some' has been replaced with a string parameter 'mode'.\n"
+        "Q, R = torch.qr(A, some)\nshould be replaced with\n"
+        "Q, R = torch.linalg.qr(A, 'reduced' if some else 'complete')"
+    ),
+    "cholesky": (
+        f"torch.cholesky is deprecated in favor of torch.linalg.cholesky and {_REMOVED_LATER}\n"
+        "L = torch.cholesky(A)\nshould be replaced with\nL = torch.linalg.cholesky(A)\nand\n"
+        "U = torch.cholesky(A, upper=True)\nshould be replaced with\nU = torch.linalg.cholesky(A).mH"
+    ),
+    "lu": (
+        "torch.lu is deprecated in favor of torch.linalg.lu_factor / torch.linalg.lu_factor_ex and "
+        f"{_REMOVED_LATER}\n"
+        "LU, pivots = torch.lu(A, compute_pivots)\nshould be replaced with\n"
+        "LU, pivots = torch.linalg.lu_factor(A, compute_pivots)"
+    ),
+    "triangular_solve": (
+        f"torch.triangular_solve is deprecated in favor of torch.linalg.solve_triangular and {_REMOVED_LATER}\n"
+        "X = torch.triangular_solve(B, A).solution\nshould be replaced with\nX = torch.linalg.solve_triangular(A, B)."
+    ),
+    "chain_matmul": (
+        "torch.chain_matmul is deprecated and will be removed in a future PyTorch release. Use torch.linalg.multi_dot "
+        "instead, which accepts a list of two or more tensors rather than multiple parameters."
+    ),
+    "cross": (
+        "Using torch.cross without specifying the dim arg is deprecated.\nPlease either pass the dim explicitly or "
+        "simply use torch.linalg.cross.\nThe default value of dim will change to agree with that of linalg.cross in a "
+        "future release."
+    ),
+    "uint8 index": "indexing with dtype torch.uint8 is now deprecated, please use a dtype torch.bool instead.",
+    "read-only array": (
+        "The given NumPy array is not writable, and PyTorch does not support non-writable tensors. This means writing "
+        "to this tensor will result in undefined behavior. You may want to copy the array to protect its data or make "
+        "it writable before converting it to a tensor."
+    ),
+    "complex to real": "Casting complex values to real discards the imaginary part",
+    "upsample": "`nn.functional.upsample` is deprecated. Use `nn.functional.interpolate` instead.",
+    "upsample_nearest": "`nn.functional.upsample_nearest` is deprecated. Use `nn.functional.interpolate` instead.",
+    "upsample_bilinear": "`nn.functional.upsample_bilinear` is deprecated. Use `nn.functional.interpolate` instead.",
+    "dropout2d": (
+        "dropout2d: Received a {}-D input to dropout2d, which is deprecated and will result in an error in a future "
+        "release. To retain the behavior and silence this warning, please use dropout instead."
+    ),
+    "dropout3d": (
+        "dropout3d: Received a {}-D input to dropout3d, which is deprecated and will result in an error in a future "
+        "release. To retain the behavior and silence this warning, please use dropout instead."
+    ),
+    "TypedStorage": (
+        "TypedStorage is deprecated. It will be removed in the future and UntypedStorage will be the only storage "
+        "class. To access UntypedStorage directly, use tensor.untyped_storage() instead of tensor.storage()"
+    ),
+}
+
+
+def discourage(use: str, *details: Any) -> None:
+    """Warn of a use that is still possible; ``details`` are put into its text."""
+    warn_once(_TEXTS[use].format(*details))
