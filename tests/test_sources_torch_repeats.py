@@ -71,6 +71,35 @@ def another_operand():
         (torch.ones(rows, 3) * w).relu().add(w).sum().backward()
 
 
+def another_argument():
+    """Shapes that differ by an argument alone: of the operator, of one before it, and of one behind it."""
+    w = torch.ones(2, 2, 1, 2, requires_grad=True)
+    forms = {
+        torch.transpose: [(0, 1), (0, 2), (1, 2)],
+        torch.permute: [((0, 1, 2, 3),), ((2, 0, 1, 3),)],
+        torch.unsqueeze: [(0,), (4,)],
+        torch.squeeze: [(2,), (-2,), (0,)],
+        torch.select: [(0, 1), (2, 0)],
+        torch.reshape: [((4, 2),), ((2, 4),), ((8,),)],
+        torch.Tensor.expand: [((2, 2, 1, 2),), ((2, 2, 5, 2),), ((3, 2, 2, 1, 2),)],
+        torch.mul: [(torch.ones(1),), (torch.ones(3, 1, 1, 1, 1),), (torch.ones(1, dtype=torch.float64),)],
+        torch.softmax: [(0,), (1,), (1, torch.float64)],
+    }
+    for function, arguments in forms.items():
+        for given in (one for one in (*arguments, *arguments) for _ in range(2)):
+            function(w, *given).relu().exp().sum().backward()
+            function(w.sin(), *given).clone().sum().backward()
+
+
+def another_product():
+    """Products of matrices that became longer, behind operators that say so and operators that do not."""
+    w = torch.ones(3, 2, requires_grad=True)
+    for rows in (4, 4, 6, 6, 4):
+        x = torch.ones(rows, 3)
+        (x @ w).view(2, rows // 2, 2).bmm((x @ w).view(2, 2, rows // 2)).softmax(-1).sum().backward()
+        torch.addmm(w[0], (x * w[:, 0]).relu(), w).t().transpose(0, 1).sum().backward()
+
+
 def another_leaf():
     """A leaf that is made anew under the same name, and one whose memory is another's."""
     for size in (3, 3, 3):
@@ -116,7 +145,7 @@ def own_functions():
 
 PROGRAMS = [
     *(equal_steps, another_batch, another_dtype, another_line, another_edge, another_sharing, another_operand),
-    *(another_leaf, several_places),
+    *(another_argument, another_product, another_leaf, several_places),
     own_functions,
 ]
 

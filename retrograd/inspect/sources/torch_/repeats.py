@@ -1,15 +1,16 @@
 """Snapshots of graphs equal to an earlier one from the same place in the program: only numbers are read again.
 
 Graphs are compared by classes of nodes, edges, shapes, the leaves themselves, and the place from which backward was
-called; a step with several losses has several.  Nodes are asked for nothing that a walk would not ask them.
+called; a step with several losses has several.  Of shapes and dtypes only those are asked that do not follow from
+others (``determined``).
 """
 
 from __future__ import annotations
 
 import weakref
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import chain
+from itertools import chain, islice
 from types import CodeType, FrameType
 from typing import Any, NamedTuple
 
@@ -18,6 +19,7 @@ from ...snapshot import GraphSnapshot
 from ...tensor_table import TensorTable
 from ..base import Node, Origins
 from ..naming import add_origins
+from .determined import Questions, questions
 
 _MAX_NODES = 20_000
 """Larger graphs are walked as if they were new, which takes little beside what their nodes take."""
@@ -28,12 +30,6 @@ _SAME = (
     *("edge_source", "edge_target", "edge_input_nr", "edge_output_nr"),
 )
 """What two graphs with one outline have in common."""
-_DETERMINED = frozenset(
-    f"{name}Backward0"
-    for name in ("Add", "Sub", "Mul", "Addmm", "Mm", "Bmm", "T", "NativeLayerNorm", "Relu", "Tanh", "Sigmoid", "Clone")
-)
-"""Nodes of operators whose result has the shape and dtype that those of all operands determine."""
-
 Place = list[tuple[CodeType, int]]
 """Where the user's program stands, innermost frame first."""
 
@@ -52,6 +48,13 @@ class _Outline(NamedTuple):
     """Where edges lead to, -1 for nowhere."""
     inputs: list[int]
     """The numbers of the inputs there."""
+
+    def edges(self) -> Iterator[tuple[int, int, int, int]]:
+        """Yield start, end (-1 for nowhere), position and number of the input of each edge."""
+        ends = zip(self.targets, self.inputs, strict=True)
+        for row, length in enumerate(self.lengths):
+            for position, (end, number) in enumerate(islice(ends, length)):
+                yield row, end, position, number
 
     def follow(self, roots: Sequence[Node]) -> list[Node] | None:
         """Walk a graph, and return its nodes in the order of ``collect`` if it is like this one."""
@@ -104,8 +107,8 @@ class _Seen:
     snapshot: GraphSnapshot
     """Its columns, without what was measured."""
     leaves: list[tuple[int, weakref.ref[Any]]]
-    asked: list[int]
-    """Rows of the other nodes whose shapes do not follow from those of their operands."""
+    questions: Questions
+    """What settles the shapes and dtypes of the other nodes."""
     numbered: list[int]
     """Rows of the nodes with sequence numbers."""
     numbers: list[int]
@@ -126,7 +129,11 @@ class _Seen:
             leaf = reference()
             if leaf is not order[row].variable or leaf.dtype is not dtypes[row] or leaf.shape != shapes[row]:
                 return False
-        for row in self.asked:
+        asked, saved = self.questions
+        for row, name, value in saved:
+            if getattr(order[row], name) != value:
+                return False
+        for row in asked:
             first = order[row]._input_metadata[0]
             if first.dtype is not dtypes[row] or tuple(first.shape) != shapes[row]:
                 return False
@@ -226,7 +233,6 @@ def _learned(order: list[Node], snapshot: GraphSnapshot, leaves: dict[int, Any])
     if any(type(node).__name__ != op for node, op in zip(order, snapshot.op, strict=True)):
         return None
     outline = _outline(order, snapshot.roots)
-    determined = _determined(snapshot.op, outline)
     columns = GraphSnapshot(**{name: getattr(snapshot, name) for name in (*_SAME, "source", "scope")})
     numbered = [row for row, number in enumerate(snapshot.seq) if number is not None]
     numbers = [number for number in snapshot.seq if number is not None]
@@ -236,23 +242,12 @@ def _learned(order: list[Node], snapshot: GraphSnapshot, leaves: dict[int, Any])
         outline,
         columns,
         leaves=[(row, weakref.ref(leaf)) for row, leaf in leaves.items()],
-        asked=[row for row in range(len(snapshot)) if row not in leaves and row not in determined],
+        questions=questions(order, snapshot.op, outline.edges(), list(leaves)),
         numbered=numbered,
         numbers=[number - first for number in numbers],
         classes=[weakref.ref(cls) for cls in set(map(type, order))],
         dtypes=[_first(node).dtype for node in order],
     )
-
-
-def _determined(ops: list[str], outline: _Outline) -> set[int]:
-    """Return the rows whose shapes and dtypes follow from those of their operands, which all are in the graph."""
-    found, end = set(), 0
-    for row, (op, length) in enumerate(zip(ops, outline.lengths, strict=True)):
-        begin, end = end, end + length
-        known = -1 not in outline.targets[begin:end] and not any(outline.inputs[begin:end])
-        if op in _DETERMINED and known:
-            found.add(row)
-    return found
 
 
 def _first(node: Node) -> Any:
