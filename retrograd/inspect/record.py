@@ -134,13 +134,6 @@ class Recorder:
             self._after_run(self.recording)
         return row
 
-    def take(self, events: list[Event]) -> None:
-        """Take events that came of one line, without snapshots, none of which ends a run."""
-        with self._lock:
-            self._journal.entries += events
-            if events and events[0].source is not None:
-                self._read_line(events[0].source)
-
     def mention(self, line: SourceLine | None) -> None:
         """Keep the text of a user's line, if that was not done."""
         if line is not None:

@@ -33,9 +33,6 @@ class Sink(Protocol):
     def __call__(self, event: Event, snapshot: GraphSnapshot | None = None) -> int:
         """Take one event and return its row; a ``"backward"`` event comes with the snapshot taken before the run."""
 
-    def take(self, events: list[Event]) -> None:
-        """Take events that came of one line, without snapshots, none of which ends a run."""
-
     def mention(self, line: SourceLine | None) -> None:
         """Keep the text of a user's line."""
 

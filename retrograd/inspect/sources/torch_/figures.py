@@ -14,7 +14,7 @@ import functools
 import math
 import threading
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
@@ -121,7 +121,7 @@ class GradientFigures:
 
         def take(key: int, place: Place | None, gradient: Any) -> None:
             try:
-                address = 0 if place is None else address_of(gradient, place.size)
+                address = 0 if place is None or gradient.is_neg() else address_of(gradient, place.size)
                 if place is None or not address:
                     add(key, gradient)
                     return
@@ -228,15 +228,19 @@ class GradientFigures:
         row = self._rows.get(key)
         return None if row is None else table[row].tolist()
 
-    def is_finite(self, key: int) -> bool:
-        """Whether every entry of a gradient is finite; what waits mostly goes on waiting."""
-        place = self._layout.places.get(key)
-        if place is not None and self._waiting[place.group].get(place.slot) == key:
-            flat = self._room[place.offset : place.offset + place.size].view(place.dtype)
-            if math.isfinite(sum_of_squares(flat, _QUICK)):
-                return True
+    def not_finite(self, keys: Iterable[int]) -> set[int]:
+        """Return those gradients that have an entry which is not finite; what waits mostly goes on waiting."""
+        if self._whole and not all(map(self._waits_finite, keys)):
             self.close()
-        return key not in self._not_finite
+        return self._not_finite.intersection(keys)
+
+    def _waits_finite(self, key: int) -> bool:
+        """Whether a gradient is finite, as far as it was only copied so far."""
+        place = self._layout.places.get(key)
+        if place is None or self._waiting[place.group].get(place.slot) != key:
+            return True
+        flat = self._room[place.offset : place.offset + place.size].view(place.dtype)
+        return math.isfinite(sum_of_squares(flat, _QUICK))
 
     def __reduce__(self) -> Any:  # a snapshot can be copied
         return Worked, tuple(self.close())

@@ -11,10 +11,12 @@ from typing import Any
 
 from ...event_data import Values
 from ...events import Event, Facts
+from ...journal import Note
 from ...program.blocks import loop_variables
 from ...program.frames import source_line, user_frames
 from ...program.names import frame_variables, search
 from ...snapshot import GraphSnapshot
+from ...tensor_facts import TensorFacts
 from ..array_values import gradient_figures, summary
 from ..base import Node
 from ..origins import Marks
@@ -168,15 +170,14 @@ class RunWriter:
         ranks, kept = self.watch.sink.among_ranks(), dict[str, float]()
         met = [(arrival, leaf) for arrival in self.measures.arrivals if (leaf := arrival.leaf()) is not None]
         figures, keys = self.measures.figures_of([arrival for arrival, _ in met])
-        numbers = numbers_of(table, [leaf for _, leaf in met])
-        events: list[Event] = []
+        numbers, not_finite = numbers_of(table, [leaf for _, leaf in met]), figures.not_finite(keys)
+        self.watch.sink.mention(line)
+        note = self.watch.sink.note
         for (arrival, leaf), number, key in zip(met, numbers, keys, strict=True):
-            bad, values = not figures.is_finite(key), None
+            bad, values = key in not_finite, None
             if bad or ranks:
                 values = self._held_by(leaf, number, bad, kept if ranks else None)
-            facts = (number, run, arrival.before, leaf._version, leaf.numel(), figures, key, values)
-            events.append(Event.later("accumulate", "", line, _accumulation, facts))
-        self.watch.sink.take(events)
+            note((_event, line, number, run, arrival.before, leaf._version, leaf.numel(), figures, key, values))
         return kept
 
     def _held_by(self, leaf: Any, number: int, bad: bool, kept: dict[str, float] | None) -> Values | None:
@@ -197,9 +198,14 @@ class RunWriter:
             note_problem(problem)
 
 
-def _accumulation(facts: Facts) -> dict[str, Any]:
+def _event(note: Note, row: int, rows: list[TensorFacts]) -> Event:
+    """Make the event of what arrived in a leaf; ``Maker``."""
+    return Event.later("accumulate", "", note[1], _accumulation, note)
+
+
+def _accumulation(note: Facts) -> dict[str, Any]:
     """Describe what arrived in a leaf."""
-    number, run, before, version, size, known, key, values = facts
+    _, _, number, run, before, version, size, known, key, values = note
     data: dict[str, Any] = {"tensor": number, "run": run, "before": before, "version": version}
     figures = known.of(key)
     if figures is not None:

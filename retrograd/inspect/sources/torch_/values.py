@@ -44,20 +44,21 @@ class Readable:
     def address_of(self, tensor: Any, size: int) -> int:
         """Return the address of a plain tensor whose entries lie side by side and take so many bytes; 0 for any other.
 
-        It asks few questions, for it is called between two kernels.
+        It asks few questions, for it is called between two kernels; the entries may be negated lazily (``is_neg``).
         """
-        if (
-            type(tensor) not in self.plain
-            or tensor.layout is not self.strided
-            or tensor.nbytes != size
-            or not (tensor.is_contiguous() or self.size_in_one_piece(tensor) * tensor.itemsize == size)
-            or tensor.storage_offset()
-            or not tensor.is_cpu
-            or tensor.is_neg()
-        ):
-            return 0
-        address: int = tensor.data_ptr()
-        return address
+        try:
+            if (
+                type(tensor) in self.plain
+                and tensor.nbytes == size
+                and (tensor.is_contiguous() or self.size_in_one_piece(tensor) * tensor.itemsize == size)
+                and not tensor.storage_offset()
+                and tensor.is_cpu
+            ):
+                address: int = tensor.data_ptr()
+                return address
+        except RuntimeError:  # sparse, and others without memory of that kind
+            pass
+        return 0
 
     def flat(self, tensor: Any) -> Array | None:
         """Return a plain tensor whose entries lie in order as one row, with few questions; None for any other."""
