@@ -45,6 +45,7 @@ _RULES: dict[str, _Rule] = {
 }
 _BY_NODE = {f"{name}Backward0": rule for name, rule in _RULES.items()}
 _BY_NODE["SqueezeBackward1"] = _RULES["Select"]  # squeeze(dim)
+_BY_NODE["MulBackward1"] = _BY_NODE["PowBackward0"] = _Rule((), True)  # by a number
 _UNKNOWN = _Rule()
 
 _SHAPE, _DTYPE = 0, 1
@@ -68,10 +69,11 @@ def questions(
         deduction.settle(row)
     deduction.read_saved()
     asked: list[int] = []
-    for row in reversed(range(len(order))):  # operands mostly come behind their users
-        if not deduction.is_settled(row):
-            asked.append(row)
-            deduction.settle(row)
+    for what in (_SHAPE, _DTYPE):  # which is told together
+        for row in reversed(range(len(order))):  # operands mostly come behind their users
+            if not deduction.is_known(what, row):
+                asked.append(row)
+                deduction.settle(row)
     return Questions(asked, list(deduction.saved))
 
 
@@ -93,9 +95,9 @@ class _Deduction:
         self.saved: dict[tuple[int, str, Any], None] = {}
         """What that rests on."""
 
-    def is_settled(self, row: int) -> bool:
-        """Whether shape and dtype of a row are known."""
-        return row in self._known[_SHAPE] and row in self._known[_DTYPE]
+    def is_known(self, what: int, row: int) -> bool:
+        """Whether shape or dtype of a row is known."""
+        return row in self._known[what]
 
     def settle(self, row: int) -> None:
         """Take shape and dtype of a row as known, and everything that follows."""
