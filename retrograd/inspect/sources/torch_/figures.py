@@ -14,7 +14,7 @@ import functools
 import math
 import threading
 import weakref
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection
 from typing import Any
 
 import numpy as np
@@ -228,7 +228,7 @@ class GradientFigures:
         row = self._rows.get(key)
         return None if row is None else table[row].tolist()
 
-    def not_finite(self, keys: Iterable[int]) -> set[int]:
+    def not_finite(self, keys: Collection[int]) -> set[int]:
         """Return those gradients that have an entry which is not finite; what waits mostly goes on waiting."""
         if self._whole and not all(map(self._waits_finite, keys)):
             self.close()
