@@ -30,6 +30,8 @@ NAdam(ps, .1)
 NAdam(ps, .1, weight_decay=.1, decoupled_weight_decay=True)
 RAdam(ps, .1, weight_decay=.1)
 ASGD(ps, .1, t0=3)
+Adafactor(ps, .1)
+Adafactor(ps, .05, -.5, (1e-10, 1e-2), 1.5, .1, maximize=True)
 Rprop(ps, .1)
 LBFGS(ps, .5, max_iter=5)
 LBFGS(ps, history_size=3, max_iter=4)
@@ -172,6 +174,11 @@ CyclicLR(o, .01, .1, 3)
 CyclicLR(o, .01, .1, 2, 3, mode='triangular2', cycle_momentum=False)
 CyclicLR(o, .01, .1, 2, mode='exp_range', gamma=.9)
 SequentialLR(o, [S.ConstantLR(o, .1, 2), S.ExponentialLR(o, .9)], [3])
+SequentialLR(o, [S.LinearLR(o, .1, total_iters=3), S.CosineAnnealingLR(o, 5)], [3])
+SequentialLR(o, [S.ConstantLR(o, .1, 2), S.LinearLR(o, .5), S.StepLR(o, 2), S.PolynomialLR(o, 3)], [2, 4, 6])
+SequentialLR(o, [S.ExponentialLR(o, .5), S.MultiStepLR(o, [1, 2])], [3])
+torch.optim.swa_utils.SWALR(o, .01, 3)
+torch.optim.swa_utils.SWALR(o, [.01, .5], 2, 'linear')
 ChainedScheduler([S.ConstantLR(o, .1, 2), S.ExponentialLR(o, .9)])
 """
 
@@ -186,7 +193,15 @@ def test_schedules(line: str) -> None:
             w, v = (torch.ones(1, requires_grad=True) for _ in range(2))
             groups = [{"params": [w]}, {"params": [v], "lr": 0.3}]
             o = torch.optim.SGD(groups, lr=0.1, momentum=0.9)
-            made.append((o, eval(f"S.{line}", {"S": torch.optim.lr_scheduler, "o": o})))
+            made.append(
+                (
+                    o,
+                    eval(
+                        line if line.startswith("torch") else f"S.{line}",
+                        {"S": torch.optim.lr_scheduler, "o": o, "torch": torch},
+                    ),
+                )
+            )
         (o, schedule), (other, follower) = made
         seen = [list(schedule.get_last_lr())]
         for _ in range(6):

@@ -178,3 +178,48 @@ def test_states_that_do_not_fit(given: dict[str, int], strict: bool) -> None:
             return str(error)
 
     assert said(torch) == said(retrograd)
+
+
+@differential
+def test_averaged_models(torch: Any) -> Any:
+    """Plain and exponential averages, with and without buffers; statistics of batch normalization taken anew."""
+    swa = torch.optim.swa_utils
+    net = torch.nn.Sequential(torch.nn.Linear(2, 2), torch.nn.BatchNorm1d(2))
+    x, seen = torch.arange(12.0).view(6, 2).sin(), []
+    averages = [
+        swa.AveragedModel(net), swa.AveragedModel(net, use_buffers=True),
+        swa.AveragedModel(net, multi_avg_fn=swa.get_ema_multi_avg_fn(0.9), use_buffers=True),
+        swa.AveragedModel(net, avg_fn=swa.get_ema_avg_fn(0.9)), swa.AveragedModel(net, avg_fn=lambda a, b, n: b * 2),
+    ]  # fmt: skip
+    for step in range(3):
+        with torch.no_grad():
+            for i, p in enumerate(net.parameters()):
+                p.copy_(torch.linspace(step, i, p.numel()).view_as(p))
+        net(x)
+        for average in averages:
+            average.update_parameters(net)
+    for average in averages:
+        average.eval()
+        swa.update_bn([x[:3], (x[3:], 1)], average)
+        seen += [dict(average.state_dict()), average(x), average.training]
+    return seen
+
+
+def test_sparse_adam_leaves_what_has_no_gradient() -> None:
+    """Rows of an embedding that a step did not look up keep their values and moments, as with sparse gradients."""
+    torch = pytest.importorskip("torch")
+
+    def rows(engine: Any) -> list[Any]:
+        table = engine.nn.Embedding(5, 2, sparse=True)
+        table.weight.data.copy_(engine.arange(10.0).view(5, 2).sin())
+        optimizer = engine.optim.SparseAdam(table.parameters(), lr=0.1)
+        seen = []
+        for looked_up in ([0, 1], [1, 1], [3, 0]):
+            optimizer.zero_grad()
+            table(engine.tensor(looked_up)).square().sum().backward()
+            optimizer.step()
+            seen.append(table.weight.detach().numpy().copy())
+        return seen
+
+    for wanted, found in zip(rows(torch), rows(retrograd), strict=True):
+        np.testing.assert_allclose(found, wanted, rtol=1e-5)

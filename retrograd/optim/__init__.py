@@ -1,13 +1,14 @@
 """The face of ``torch.optim``: optimizers by family, and schedules of their learning rates (``lr_scheduler``)."""
 
-from . import lr_scheduler
-from .adam import Adam, Adamax, AdamW, NAdam, RAdam
+from . import lr_scheduler, swa_utils
+from .adafactor import Adafactor
+from .adam import Adam, Adamax, AdamW, NAdam, RAdam, SparseAdam
 from .adaptive import Adadelta, Adagrad, RMSprop
 from .descent import ASGD, SGD, Rprop
 from .lbfgs import LBFGS
 from .optimizer import Optimizer
 
 __all__ = [
-    "ASGD", "LBFGS", "SGD", "Adadelta", "Adagrad", "Adam", "AdamW", "Adamax", "NAdam", "Optimizer", "RAdam",
-    "RMSprop", "Rprop", "lr_scheduler",
+    "ASGD", "LBFGS", "SGD", "Adadelta", "Adafactor", "Adagrad", "Adam", "AdamW", "Adamax", "NAdam", "Optimizer",
+    "RAdam", "RMSprop", "Rprop", "SparseAdam", "lr_scheduler", "swa_utils",
 ]  # fmt: skip

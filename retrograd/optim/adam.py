@@ -104,6 +104,25 @@ class NAdam(Declared, settings=True, positive={"momentum_decay": "momentum_decay
         p.addcdiv_(state["exp_avg"], scale, value=-lr * following / (1 - product * following))
 
 
+class SparseAdam(Declared, settings=True):
+    """Adam that touches only what has a gradient: here entries whose gradient is not 0, since gradients are dense."""
+
+    lr: Any = 1e-3
+    betas: tuple[float, float] = (0.9, 0.999)
+    eps: float = 1e-8
+    maximize: bool = False
+
+    def _update(self, p: Any, g: Any, group: dict[str, Any]) -> None:
+        state, (first, second) = self.state[p], group["betas"]
+        step = counted(state, exp_avg=zeros_of(p), exp_avg_sq=zeros_of(p))
+        touched = g != 0
+        mean, square = state["exp_avg"], state["exp_avg_sq"]
+        mean.copy_(mean.lerp(g, 1 - first).where(touched, mean))
+        square.copy_((square * second).addcmul(g, g, value=1 - second).where(touched, square))
+        length = float(group["lr"]) * math.sqrt(1 - second**step) / (1 - first**step)
+        p.sub_((mean / square.sqrt().add(group["eps"]) * length).where(touched, 0.0))
+
+
 class RAdam(Declared, settings=True):
     """Adam with the variance of its first steps rectified (Liu et al. 2020)."""
 

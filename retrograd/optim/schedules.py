@@ -45,6 +45,13 @@ class LRScheduler:
         """The rates of this epoch; for subclasses."""
         raise NotImplementedError
 
+    def _get_closed_form_lr(self) -> list[Any] | None:
+        """The rates of this epoch from ``base_lrs`` alone, whatever they were before; where there is a formula."""
+        return None
+
+    def _of_base(self, factor: float) -> list[Any]:
+        return [rate * factor for rate in self.base_lrs]
+
     def step(self, epoch: int | None = None) -> None:
         """Set the rates of the next epoch, or of a given one."""
         if self._step_count == 1 and not self.optimizer._opt_called:
@@ -55,7 +62,8 @@ class LRScheduler:
             )
         self._step_count += 1
         self.last_epoch = self.last_epoch + 1 if epoch is None else epoch
-        self._set(self.get_lr())
+        closed = None if epoch is None else self._get_closed_form_lr()
+        self._set(self.get_lr() if closed is None else closed)
 
     def _set(self, rates: list[Any]) -> None:
         for group, rate in zip(self.optimizer.param_groups, rates, strict=True):
@@ -131,6 +139,9 @@ class StepLR(LRScheduler):
         due = self.last_epoch != 0 and self.last_epoch % self.step_size == 0
         return self._times(self.gamma) if due else self._present()
 
+    def _get_closed_form_lr(self) -> list[Any]:
+        return self._of_base(self.gamma ** (self.last_epoch // self.step_size))
+
 
 class MultiStepLR(LRScheduler):
     """Times ``gamma`` at each milestone."""
@@ -144,6 +155,9 @@ class MultiStepLR(LRScheduler):
     def get_lr(self) -> list[Any]:
         """Present rates, times gamma for each milestone that this epoch is."""
         return self._times(self.gamma ** self.milestones[self.last_epoch])
+
+    def _get_closed_form_lr(self) -> list[Any]:
+        return self._of_base(self.gamma ** sum(n for at, n in self.milestones.items() if at <= self.last_epoch))
 
 
 class ConstantLR(LRScheduler):
@@ -162,6 +176,9 @@ class ConstantLR(LRScheduler):
         if self.last_epoch == 0:
             return self._times(self.factor)
         return self._times(1.0 / self.factor) if self.last_epoch == self.total_iters else self._present()
+
+    def _get_closed_form_lr(self) -> list[Any]:
+        return self._of_base(self.factor if self.last_epoch < self.total_iters else 1.0)
 
 
 class LinearLR(LRScheduler):
@@ -187,6 +204,10 @@ class LinearLR(LRScheduler):
         span = self.end_factor - self.start_factor
         return self._times(1.0 + span / (self.total_iters * self.start_factor + (self.last_epoch - 1) * span))
 
+    def _get_closed_form_lr(self) -> list[Any]:
+        part = min(self.total_iters, self.last_epoch) / self.total_iters
+        return self._of_base(self.start_factor + (self.end_factor - self.start_factor) * part)
+
 
 class ExponentialLR(LRScheduler):
     """Times ``gamma`` every epoch."""
@@ -198,6 +219,9 @@ class ExponentialLR(LRScheduler):
     def get_lr(self) -> list[Any]:
         """Present rates times gamma, from the second on."""
         return self._present() if self.last_epoch == 0 else self._times(self.gamma)
+
+    def _get_closed_form_lr(self) -> list[Any]:
+        return self._of_base(self.gamma**self.last_epoch)
 
 
 class PolynomialLR(LRScheduler):
@@ -213,6 +237,10 @@ class PolynomialLR(LRScheduler):
             return self._present()
         left = [1.0 - epoch / self.total_iters for epoch in (self.last_epoch, self.last_epoch - 1)]
         return self._times((left[0] / left[1]) ** self.power)
+
+    def _get_closed_form_lr(self) -> list[Any]:
+        left = 1.0 - min(self.total_iters, self.last_epoch) / self.total_iters
+        return self._of_base(left**self.power)
 
 
 class CosineAnnealingLR(LRScheduler):
@@ -233,3 +261,7 @@ class CosineAnnealingLR(LRScheduler):
             return [rate + (base - self.eta_min) * rise for base, rate in pairs]
         now, before = (1 + math.cos(math.pi * k / self.T_max) for k in (epoch, epoch - 1))
         return [now / before * (rate - self.eta_min) + self.eta_min for rate in present]
+
+    def _get_closed_form_lr(self) -> list[Any]:
+        part = (1 + math.cos(math.pi * self.last_epoch / self.T_max)) / 2
+        return [self.eta_min + (base - self.eta_min) * part for base in self.base_lrs]

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from types import SimpleNamespace
 from typing import Any
 
-from .engine.devices.absent import names_of
-from .engine.devices.mixed_precision import GradScaler, cuda_autocast
+from ..engine.devices.absent import names_of
+from . import amp
 
-amp = SimpleNamespace(autocast=cuda_autocast, GradScaler=GradScaler)
 _names = names_of("cuda")
 globals().update(_names)
 
