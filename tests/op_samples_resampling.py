@@ -33,6 +33,8 @@ MODES = [
         [IMAGE, {"size": (7, 3), "mode": "bicubic"}],
         [IMAGE, {"scale_factor": 1.5, "mode": "bicubic", "align_corners": True}],
         [real(1, 2, 9, 8), {"size": (4, 3), "mode": "bicubic", "antialias": True}],
+        [real(1, 2, 9, 8), {"size": (4, 3), "mode": "lanczos", "antialias": True}],
+        [IMAGE, {"scale_factor": (1.5, 0.6), "mode": "lanczos", "antialias": True, "align_corners": False}],
         [real(1, 2, 3, 3, 2), {"size": (5, 2, 3), "mode": "trilinear"}],
         [real(1, 2, 3, 3, 2), {"scale_factor": 1.5, "mode": "trilinear", "align_corners": True}],
         note="blended",

@@ -79,6 +79,10 @@ torch.cdist(x3, x3.double())
 torch.pdist(x3[0].int())
 F.cosine_similarity(x3, x3, eps=-7.)
 F.cosine_similarity(x3.long(), x3.long())
+F.interpolate(x4[:, :0], scale_factor=2, mode='bicubic')
+F.interpolate(x3, mode='x', size=4, align_corners=True)
+F.interpolate(x4, size=3, mode='lanczos')
+F.interpolate(x4, size=3, mode='lanczos', antialias=True, align_corners=True)
 """
 
 

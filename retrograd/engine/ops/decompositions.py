@@ -289,8 +289,7 @@ _PADE = (
 
 def _matrix_exp(self: Any) -> Any:
     """The exponential of matrices, by Pade approximation of degree 13 with scaling and squaring."""
-    if self.dtype != np.float16:
-        check_square("linalg.matrix_exp", self)
+    check_square("linalg.matrix_exp", self, half=True)
     if not self.size:
         return self.copy()
     wide = self.astype(np.result_type(self.dtype, np.float64))

@@ -11,19 +11,24 @@ from ..table.rows import function, linear
 from ..tensors.dtypes import scalar_name
 from .elementwise import element
 from .reduce import axes_of
-from .scatter import at_least_1d, check_bounds, check_index, reduce_shares, reduced_at
+from .scatter import at_least_1d, check_index, reduce_shares, reduced_at
 from .statistics import raw
 
 
 def _at(self: Any, dim: int, index: Any, name: str) -> tuple[Any, ...]:
     if index.ndim > 1:
-        raise IndexError(f"{name}(): Index is supposed to be a vector, but got dim: {index.ndim}")
+        raise IndexError(f"{name}_(): Index is supposed to be a vector, but got dim: {index.ndim} with type: "
+                         f"{scalar_name(index.dtype)} and size: {list(index.shape)}")  # fmt: skip
     check_index(name, index)
     axis = (*axes_of(dim, self.ndim), 0)[0]
     n = self.shape[axis] if self.ndim else 1
-    if name in ("index_select", "index_add") and index.size and (index.min() < 0 or index.max() >= n):
+    if index.size and (index.min() < 0 or index.max() >= n):
+        if name == "index_copy":
+            bad = index[(index < 0) | (index >= n)].flat[0]
+            raise IndexError(f"index_copy_(): index {bad} is out of bounds for dimension {axis} with size {n}")
+        if name == "index_select" and not n:
+            raise RuntimeError("index_select(): self indexing axis dim should be positive")
         raise IndexError("index out of range in self")
-    check_bounds(index, axis, n)
     return (slice(None),) * axis + (index.reshape(-1),)
 
 

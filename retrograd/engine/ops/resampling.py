@@ -70,6 +70,11 @@ def _triangle_weight(x: Any) -> Any:
     return np.maximum(1 - np.abs(x), 0)
 
 
+def _lanczos_weight(x: Any) -> Any:
+    """Lanczos' kernel with three lobes at distance ``x``."""
+    return np.where(np.abs(x) < 3, np.sinc(x) * np.sinc(x / 3), 0)
+
+
 def _antialiased(filter_width: int, weight: Any) -> Any:
     """Weights of a filter that widens with the reduction, normalised to sum 1."""
 
@@ -101,6 +106,7 @@ _TAPS = {
     "nearest": _nearest, "nearest_exact": _nearest_exact, "linear": _linear, "cubic": _cubic, "area": _area,
     "linear_aa": _antialiased(2, _triangle_weight),
     "cubic_aa": _antialiased(4, lambda x: _cubic_weight(x, -0.5)),
+    "lanczos_aa": _antialiased(6, _lanczos_weight),
 }  # fmt: skip
 """For each mode: source elements and weights of each element of a result, for one dimension."""
 
@@ -166,6 +172,7 @@ _rows("upsample_trilinear3d", "linear", "UpsampleTrilinear3D", "f")
 _rows("upsample_bicubic2d", "cubic", "UpsampleBicubic2D")
 _rows("_upsample_bilinear2d_aa", "linear_aa", "UpsampleBilinear2DAa")
 _rows("_upsample_bicubic2d_aa", "cubic_aa", "UpsampleBicubic2DAa")
+_rows("_upsample_lanczos2d_aa", "lanczos_aa", "UpsampleLanczos2DAa")
 _pool_rows("_adaptive_avg_pool2d", "AdaptiveAvgPool2D")
 _pool_rows("_adaptive_avg_pool3d", "AdaptiveAvgPool3D")
 

@@ -141,7 +141,8 @@ def _scatter_add(self: Any, dim: int, index: Any, src: Any) -> Any:
     """A copy with ``src`` added at the places that ``index`` names."""
     _check_source("scatter", self, src)
     out = np.array(self)
-    np.add.at(at_least_1d(out), places(self, dim, index, "scatter_add"), _source(self, dim, index, src))
+    if index.size:
+        np.add.at(at_least_1d(out), places(self, dim, index, "scatter_add"), _source(self, dim, index, src))
     return out
 
 

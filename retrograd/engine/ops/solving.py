@@ -20,15 +20,16 @@ class LinAlgError(RuntimeError):
     """A matrix that the computation cannot take: singular, or not positive-definite."""
 
 
-def check_square(name: str, a: Any) -> None:
-    """``RuntimeError`` for anything but square matrices of a floating or complex dtype."""
+def check_square(name: str, a: Any, *, half: bool = False) -> None:
+    """``RuntimeError`` for anything but square matrices of a floating (float16 with ``half``) or complex dtype."""
     if a.ndim < 2:
         raise RuntimeError(f"{name}: The input tensor A must have at least 2 dimensions.")
     if a.shape[-1] != a.shape[-2]:
         raise RuntimeError(
             f"{name}: A must be batches of square matrices, but they are {a.shape[-2]} by {a.shape[-1]} matrices"
         )
-    check_dtype(name, a)
+    if not half or a.dtype != np.float16:
+        check_dtype(name, a)
 
 
 _KERNELS = {

@@ -75,6 +75,8 @@ def kth_row(name: str) -> None:
                 raise RuntimeError("kthvalue(): selected number k out of range for dimension 0")
             return self.copy(), np.zeros((), np.int64)
         axis = axes_of(dim, self.ndim)[0]
+        if not self.shape[axis]:
+            raise IndexError(f"kthvalue(): Expected reduction dim {axis} to have non-zero size.")
         if not 1 <= k <= self.shape[axis]:
             raise RuntimeError("kthvalue(): selected number k out of range for dimension " + str(axis))
         order = np.take(np.argsort(self, axis=axis, kind="stable"), [k - 1], axis)

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ...calls.refusals import refuse_kind
+from ...calls.refusals import refuse, refuse_kind
 from ...ops.reduce import refuse_complex
 from ...return_types import named
 from ...table.public import check_tensor, public
@@ -113,6 +113,8 @@ def isin(elements: Any, test_elements: Any, *, assume_unique: bool = False, inve
             refuse_complex("isin", v._array)
             if v._sig.numpy.kind == "b":
                 raise RuntimeError("Unsupported input type encountered for isin(): Bool")
+        elif isinstance(v, bool):
+            raise RuntimeError("Unsupported input type encountered for isin(): Bool")
         elif isinstance(v, complex):
             raise RuntimeError("Unsupported input type encountered for isin(): ComplexDouble")
     pair = [v._array if isinstance(v, TensorBase) else v for v in (elements, test_elements)]
@@ -140,13 +142,26 @@ def searchsorted(
                            "right was True")  # fmt: skip
     array = sorted_sequence._array
     refuse_complex("searchsorted", array)
+    refuse(
+        not array.ndim,
+        "torch.searchsorted(): boundaries tensor should have positive dimension, but got 0 dimension",
+    )
     if sorter is not None:
         if sorter._sig.numpy != np.int64:
             raise RuntimeError(
                 "torch.searchsorted(): sorter must be a tensor of long dtype but got dtype "
                 f"{scalar_name(sorter._sig.numpy)}"
             )
-        array = np.take_along_axis(array, sorter._array, -1)
+        refuse(
+            sorter.shape != sorted_sequence.shape,
+            f"torch.searchsorted(): boundary and sorter must have the same size, but got boundary tensor "
+            f"{list(array.shape)}and got sorter tensor {list(sorter.shape)}",
+        )
+        order = sorter._array
+        refuse(
+            bool(((order < 0) | (order >= array.shape[-1])).any()), "torch.searchsorted(): sorter index out of range"
+        )
+        array = np.take_along_axis(array, order, -1)
     values = input._array if isinstance(input, TensorBase) else np.asarray(input)
     refuse_complex("searchsorted", values)
     refuse_kind("searchsorted_out_cpu", np.result_type(array, values), "fiu")
@@ -218,10 +233,26 @@ def histc(input: Any, bins: int = 100, min: Any = 0, max: Any = 0) -> Any:  # no
     return F._histc(input, bins, _limits(input._array, min, max, "torch.histc"))
 
 
+def _check_weight(weight: Any, shape: tuple[int, ...]) -> None:
+    """``RuntimeError`` for weights that are not one for each point."""
+    refuse(
+        weight is not None and tuple(weight.shape) != shape,
+        "torch.histogramdd: if weight tensor is provided it should have the same shape as the input tensor excluding "
+        f"its innermost dimension, but got points of shape {list(shape)} and weight with shape "
+        f"{list(getattr(weight, 'shape', ()))}",
+    )
+
+
 @public("histogram", out=True)
 def histogram(input: Any, bins: Any = 100, *, range: Any = None, weight: Any = None, density: bool = False) -> Any:  # noqa: A002
     """Counts (or weights, or densities) in bins, and the edges of the bins."""
     refuse_kind("histogram_cpu", input._sig.numpy, "w")
+    _check_weight(weight, tuple(input.shape))
+    refuse(
+        isinstance(bins, TensorBase) and bins.ndim > 1,
+        f"torch.histogramdd: bins tensor should have one dimension, but got {getattr(bins, 'ndim', 0)} dimensions in "
+        "the bins tensor for dimension 0",
+    )
     edges = bins = int(bins) if isinstance(bins, TensorBase) and not bins.ndim else bins
     if isinstance(bins, TensorBase) and not bins.numel():
         raise RuntimeError("torch.histogramdd: bins tensor should have at least 1 element, but got 0 elements")
@@ -241,6 +272,7 @@ def histogramdd(input: Any, bins: Any, range: Any = None, weight: Any = None, de
         raise RuntimeError("torch.histogramdd: input tensor should have at least 2 dimensions, but got "
                            f"{input.ndim}")  # fmt: skip
     refuse_kind("histogramdd", input._sig.numpy, "w")
+    _check_weight(weight, tuple(input.shape[:-1]))
     points = input._array.reshape(-1, input.shape[-1])
     dims = points.shape[1]
     given: list[Any] = [bins] * dims if isinstance(bins, int) else list(bins)
@@ -251,6 +283,9 @@ def histogramdd(input: Any, bins: Any, range: Any = None, weight: Any = None, de
         counts = F._histogramdd_from_bin_tensors(input, [b._array for b in given], weight, density)
         return named("histogramdd", counts, tuple(given))
     low, high = ([None] * dims, [None] * dims) if range is None else (range[::2], range[1::2])
+    refuse(min(given, default=1) < 0, "number of steps must be non-negative")
+    for i, b in enumerate(given):
+        refuse(b == 0, f"torch.histogram(): bins must be > 0, but got {b} for dimension {i}")
     edges = [_even_edges(points[:, i], low[i], high[i], "torch.histogramdd", b) for i, b in enumerate(given)]
     counts = F._histogramdd_from_bin_cts(input, edges, weight, density)
     return named("histogramdd", counts, tuple(F._histogramdd_bin_edges(input, weight, tuple(edges))))
@@ -264,6 +299,7 @@ def bincount(input: Any, weights: Any = None, minlength: int = 0) -> Any:  # noq
     refuse_kind("bincount_cpu", array.dtype, "iu")
     if array.ndim != 1 or (array.size and array.min() < 0):
         raise RuntimeError("bincount only supports 1-d non-negative integral inputs.")
+    refuse(minlength < 0, "minlength should be >= 0")
     if weights is None:
         return wrap(np.bincount(array, minlength=minlength).astype(np.int64))
     if tuple(weights.shape) != tuple(input.shape):

@@ -16,6 +16,7 @@ from ...tensors.argument_checks import type_name_of
 from ...tensors.base import TensorBase
 from ...tensors.dtypes import scalar_name
 from ..shapes.sizes import ints_of
+from .checks import check_same_dtype
 from .products import matmul
 
 # -- sums with something added
@@ -378,6 +379,7 @@ def vecdot(x: Any, y: Any, *, dim: int = -1) -> Any:
         raise RuntimeError(
             f"linalg.vecdot: Expected a floating point or complex tensor as input. Got {scalar_name(x._sig.numpy)}"
         )
+    check_same_dtype("linalg.vecdot: Expected x and y", ("x", x), ("y", y))
     if x.ndim == y.ndim == 1:
         return F.vdot(x, y)
     return F._sum_dim(F.mul(F.conj(x) if x._sig.numpy.kind == "c" else x, y), dim)

@@ -37,4 +37,9 @@ def ldl_solve(LD: Any, pivots: Any, B: Any, *, hermitian: bool = False) -> Any: 
         raise RuntimeError(
             f"linalg.ldl_solve: Expected B to have at least 2 dimensions, but it has {B.ndim} dimensions"
         )
+    if tuple(LD.shape[:-1]) != tuple(pivots.shape):
+        raise RuntimeError(
+            "torch.linalg.ldl_solve: Expected LD.shape[:-1] and pivots.shape to be the same, but got pivots with shape "
+            f"{list(pivots.shape)} instead"
+        )
     return F._linalg_ldl_solve(LD, pivots, B, hermitian)

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from ...calls.refusals import refuse
 from ...deprecations import discourage
 from ...ops.lu import permutation_of
 from ...ops.products import adjoint as adjoint_of
@@ -13,6 +14,7 @@ from ...return_types import named
 from ...table.public import public
 from ...table.registry import F
 from ...tensors.base import wrap
+from .checks import check_same_dtype
 from .info import zero_info
 
 
@@ -60,9 +62,35 @@ def lu_unpack(LU_data: Any, LU_pivots: Any, unpack_data: bool = True, unpack_piv
     return named("lu_unpack", p if unpack_pivots else wrap(np.zeros(0, LU_data._sig.numpy)), lower, upper)
 
 
+def _check_factors(LU: Any, pivots: Any, B: Any, left: bool) -> None:  # noqa: N803
+    """``RuntimeError`` unless factors and pivots belong together, and the other side fits them."""
+    rows, columns = LU.shape[-2:]
+    refuse(pivots._sig.numpy != np.int32, "linalg.lu_solve: pivots should be a Tensor of scalar type torch.int32")
+    refuse(
+        rows != columns,
+        f"torch.linalg.lu_solve: A must be batches of square matrices, but they are {rows} by {columns} matrices",
+    )
+    refuse(
+        tuple(pivots.shape[-1:]) != (rows,),
+        "linalg.lu_solve: Number of pivots per batch should be same as the dimension of the matrix",
+    )
+    refuse(
+        tuple(pivots.shape) != tuple(LU.shape[:-1]),
+        "linalg.lu_solve: Expected LU.shape[:-1] and pivots.shape to be the same, but got pivots with shape "
+        f"{list(pivots.shape)} instead",
+    )
+    check_same_dtype("linalg.lu_solve: Expected LU and B", ("LU", LU), ("B", B))
+    refuse(
+        B.shape[-2 if left else -1] != rows,
+        f"linalg.lu_solve: Incompatible shapes of A and B for the equation {'AX = B' if left else 'XA = B'} "
+        f"({rows}x{columns} and {B.shape[-2]}x{B.shape[-1]})",
+    )
+
+
 @public("lu_solve", namespace="linalg", out=True)
 def lu_solve(LU: Any, pivots: Any, B: Any, *, left: bool = True, adjoint: bool = False) -> Any:  # noqa: N803
     """``X`` with ``A X = B``, given the factors of ``A``."""
+    _check_factors(LU, pivots, B, left)
     p, lower, upper = F._lu_unpack(LU, pivots)
     if left and not adjoint:
         side = F._solve_triangular(lower, F._matmul(adjoint_of(p), B), False, True, True)

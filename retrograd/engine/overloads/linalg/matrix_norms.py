@@ -50,6 +50,8 @@ def matrix_norm(
         raise RuntimeError("linalg.matrix_norm: Expected a non-complex scalar as the order of norm.")
     if dtype is not None:
         A = A.to(dtype)  # noqa: N806
+    if len(dim) != 2:
+        raise RuntimeError(f"linalg.matrix_norm: dim must be a 2-tuple. Got {' '.join(map(str, dim))}")
     if ord == "fro":
         return F._vector_norm(A, 2, tuple(dim), keepdim)
     if ord == "nuc" or (not isinstance(ord, str) and abs(ord) == 2):
@@ -100,6 +102,11 @@ def norm(A: Any, ord: Any = None, dim: Any = None, keepdim: bool = False, *, dty
 @public("cond", namespace="linalg", out=True)
 def cond(A: Any, p: Any = None) -> Any:  # noqa: N803
     """The condition number of matrices."""
+    if not (p is None or (not isinstance(p, str) and abs(p) == 2)) and A.shape[-1:] != A.shape[-2:-1]:
+        raise RuntimeError(
+            f"linalg.cond(ord={p}): A must be batches of square matrices, but they are {A.shape[-2]} by {A.shape[-1]} "
+            "matrices"
+        )
     if not A.numel():
         return wrap(np.zeros(A.shape[:-2], A._array.real.dtype))
     if p is None or (not isinstance(p, str) and abs(p) == 2):

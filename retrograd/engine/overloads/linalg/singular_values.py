@@ -13,9 +13,17 @@ from ...table.registry import F
 from ...tensors.base import wrap
 
 
+def _check_driver(driver: str | None) -> None:
+    if driver is not None:
+        raise RuntimeError(
+            "torch.linalg.svd: keyword argument `driver=` is only supported on CUDA inputs with cuSOLVER backend."
+        )
+
+
 @public("svd", namespace="linalg", out=True)
 def svd(A: Any, full_matrices: bool = True, *, driver: str | None = None) -> Any:  # noqa: N803
     """Singular vectors and values."""
+    _check_driver(driver)
     return named("linalg_svd", *F._svd(A, full_matrices))
 
 
@@ -35,4 +43,5 @@ def old_svd(input: Any, some: bool = True, compute_uv: bool = True) -> Any:  # n
 @public("svdvals", namespace="linalg", out=True)
 def svdvals(A: Any, *, driver: str | None = None) -> Any:  # noqa: N803
     """Singular values."""
+    _check_driver(driver)
     return F._svd(A, False)[1]

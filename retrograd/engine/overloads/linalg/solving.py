@@ -11,6 +11,7 @@ from ...ops.solving import LinAlgError
 from ...return_types import named
 from ...table.public import public
 from ...table.registry import F
+from .checks import check_same_dtype
 from .info import first_zero_pivot, nan_where_failed, zero_info
 from .tolerances import tolerance_of
 
@@ -24,6 +25,8 @@ def solve(A: Any, B: Any, *, left: bool = True) -> Any:  # noqa: N803
 @public("solve_ex", namespace="linalg", out=True)
 def solve_ex(A: Any, B: Any, *, left: bool = True, check_errors: bool = False) -> Any:  # noqa: N803
     """``solve``, and zeros that say that it went well."""
+    if not B.ndim:
+        raise RuntimeError("linalg.solve: The input tensor B must have at least 2 dimensions.")
     try:
         return named("linalg_solve_ex", F._solve(A, B, left), zero_info(A))
     except LinAlgError:
@@ -45,18 +48,29 @@ def triangular_solve(
 ) -> Any:  # fmt: skip
     """``solve_triangular`` under its old name."""
     discourage("triangular_solve")
+    check_same_dtype("Expected b and A", ("b", input), ("A", A))
     matrix = F.transpose(A, -2, -1) if transpose else A
     found = F._triangular_solve(matrix, input, upper != transpose, True, unitriangular)
     return named("triangular_solve", found, F.expand(A, (*found.shape[:-2], *A.shape[-2:])).clone())
 
 
-@public("lstsq", namespace="linalg")
+@public("lstsq", namespace="linalg", out=True)
 def lstsq(A: Any, B: Any, rcond: Any = None, *, driver: str | None = None) -> Any:  # noqa: N803
     """The least-squares solutions of ``A X = B``."""
     if driver not in (None, "gels", "gelsy", "gelsd", "gelss"):
         raise RuntimeError(
             f"torch.linalg.lstsq: parameter `driver` should be one of (gels, gelsy, gelsd, gelss), but got {driver}"
         )
+    if A.ndim < 2:
+        raise RuntimeError("torch.linalg.lstsq: input must have at least 2 dimensions.")
+    if not B.ndim:
+        raise RuntimeError("torch.linalg.lstsq: other must have at least 1 dimension.")
+    if not 0 <= A.ndim - B.ndim <= 1:
+        raise RuntimeError(
+            "torch.linalg.lstsq: input.dim() must be greater or equal to other.dim() and (input.dim() - other.dim()) "
+            "<= 1"
+        )
+    check_same_dtype("torch.linalg.lstsq: Expected input and other", ("input", A), ("other", B))
     return named("linalg_lstsq", *F._lstsq(A, B, tolerance_of(rcond), driver))
 
 

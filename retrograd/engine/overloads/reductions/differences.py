@@ -24,6 +24,8 @@ def diff(input: Any, n: int = 1, dim: int = -1, prepend: Any = None, append: Any
     if n < 0:
         raise RuntimeError(f"order must be non-negative but got {n}")
     axis = checked_dim(dim, input.ndim)
+    if any(t.ndim != input.ndim for t in (prepend, append) if t is not None):
+        raise RuntimeError("diff expects prepend or append to be the same dimension as input")
     if n == 0:
         return F.zeros_like(input).add_(input)
     parts = [t for t in (prepend, input, append) if t is not None]

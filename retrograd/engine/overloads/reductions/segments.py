@@ -38,14 +38,18 @@ def segment_reduce(
         raise RuntimeError(f"segment_reduce(): reduce must be one of {', '.join(_EMPTY)}, but got {reduce}")
     if (lengths is None) == (offsets is None):
         raise RuntimeError("segment_reduce(): exactly one of lengths and offsets must be given")
+    given = lengths if offsets is None else offsets
+    refuse_kind("_segment_reduce_lengths_cpu_kernel1", given._sig.numpy, "iu")
+    if given.ndim != axis + 1:
+        raise RuntimeError(f"segment_reduce(): Expected axis to be the last dimension of lengths but got {axis}.")
+    if lengths is not None and not unsafe and (lengths._array < 0).any():
+        raise RuntimeError("lengths contains negative value!")
     if axis > 0:
         rows = range(data.shape[0])
         inner = [(None, offsets[i]) if lengths is None else (lengths[i], None) for i in rows]
         each = {"indices": indices, "axis": axis - 1, "unsafe": unsafe, "initial": initial}
         parts = [segment_reduce(data[i], reduce, lengths=inner[i][0], offsets=inner[i][1], **each) for i in rows]
         return F.stack(parts, 0)
-    if (lengths if offsets is None else offsets).ndim != 1:
-        raise RuntimeError("segment_reduce(): Expected lengths or offsets of as many dimensions as axis + 1")
     points = np.cumsum([0, *lengths.tolist()]).tolist() if offsets is None else offsets.tolist()
     short = lengths is not None and not unsafe and points[-1] != data.shape[0]
     if short or points[-1] > data.shape[0] or any(b < a for a, b in itertools.pairwise(points)):

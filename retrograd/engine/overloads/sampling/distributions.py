@@ -11,7 +11,7 @@ import numpy as np
 
 from ...aliasing.inplace import call_inplace
 from ...aliasing.memory_formats import check_memory_format, made_like
-from ...calls.refusals import refuse
+from ...calls.refusals import refuse, size_mismatch
 from ...ops.elementwise import zero_gradient
 from ...random import rng_of
 from ...table.public import check_tensor, public
@@ -126,7 +126,11 @@ def _normal(mean: Any, std: Any, size: Any, how: tuple[Any, ...]) -> Any:
         refuse(size is None, "normal() with numbers as mean and std needs a size")
         drawn = rng_of(generator).standard_normal(tuple(size)) * std + mean
         return finish(drawn.astype(numpy_of(dtype)), grad)
-    shape = np.broadcast_shapes(*(tuple(t.shape) for t in given))
+    shapes = [tuple(t.shape) for t in given]
+    try:
+        shape = np.broadcast_shapes(*shapes)
+    except ValueError as error:
+        raise size_mismatch(shapes, error) from None
     drawn = (rng_of(generator).standard_normal(shape) * spread + _value(mean)).astype(given[0]._sig.numpy)
     if len(given) == 2:
         return F._drawn_mean_std(mean, std, drawn)

@@ -62,6 +62,8 @@ def combinations(input: Any, r: int = 2, with_replacement: bool = False) -> Any:
     """All ways to choose ``r`` elements of a vector, as rows."""
     if input.ndim != 1:
         raise RuntimeError(f"Expect a 1D vector, but got shape {list(input.shape)}")
+    if r < 0:
+        raise RuntimeError(f"Expect a non-negative number, but got {r}")
     if r == 0:
         return wrap(np.zeros(0, input._sig.numpy))
     choose = itertools.combinations_with_replacement if with_replacement else itertools.combinations

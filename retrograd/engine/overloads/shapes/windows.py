@@ -8,7 +8,7 @@ from ...aliasing.strided import Geometry
 from ...aliasing.strided import storage_offset as offset_of
 from ...table.public import public
 from ...table.registry import F
-from ...tensors.base import storage_of
+from ...tensors.base import TensorBase, storage_of
 from ...tensors.convert import checked_dim
 
 
@@ -18,12 +18,16 @@ def narrow(input: Any, dim: int, start: Any, length: int) -> Any:  # noqa: A002
     if not input.ndim:
         raise RuntimeError("narrow() cannot be applied to a 0-dim tensor.")
     axis = checked_dim(dim, input.ndim)
+    if isinstance(start, TensorBase) and (start.ndim or start._sig.numpy.kind not in "iu"):
+        raise RuntimeError("start must be an 0-dim integral Tensor.")
+    if length < 0:
+        raise RuntimeError("narrow(): length must be non-negative.")
     start = int(start)
     n = input.shape[axis]
     if not -n <= start <= n:
         raise IndexError(f"start out of range (expected to be in range of [{-n}, {n}], but got {start})")
     start = start + n if start < 0 else start
-    if length < 0 or start + length > n:
+    if start + length > n:
         raise RuntimeError(f"start ({start}) + length ({length}) exceeds dimension size ({n}).")
     return F._slice(input, axis, start, start + length, 1)
 

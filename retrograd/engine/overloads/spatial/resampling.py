@@ -17,6 +17,7 @@ _MODES = {
     "bilinear": ("upsample_bilinear{}d", (2,)),
     "bicubic": ("upsample_bicubic{}d", (2,)),
     "trilinear": ("upsample_trilinear{}d", (3,)),
+    "lanczos": ("upsample_lanczos{}d", (2,)),
     "area": ("adaptive_avg_pool{}d", (1, 2, 3)),
 }
 """For each mode: the row, and the numbers of spatial dimensions it takes."""
@@ -50,18 +51,20 @@ def _wanted_size(x: Any, size: Any, factor: Any, recompute: Any) -> tuple[tuple[
 
 def _check_mode(x: Any, mode: str, align: Any, antialias: bool) -> None:
     """``ValueError`` or ``NotImplementedError`` for a mode that does not go with the input or the options."""
-    if mode not in _ALIGNABLE and align is not None:
+    if mode == "lanczos" and (align or not antialias):
+        wrong = "does not support align_corners=True" if align else "requires antialias=True"
+        raise ValueError(f"Lanczos mode {wrong}")
+    if mode in _MODES and mode not in (*_ALIGNABLE, "lanczos") and align is not None:
         raise ValueError(
             "align_corners option can only be set with the interpolating modes: linear | bilinear | bicubic | trilinear"
         )
-    if antialias and mode not in ("bilinear", "bicubic", "lanczos"):
+    if antialias and (mode not in ("bilinear", "bicubic", "lanczos") or x.ndim != 4):
         raise ValueError("Anti-alias option is restricted to bilinear, bicubic and lanczos modes and requires a 4-D "
                          "tensor as input")  # fmt: skip
     if mode not in _MODES or x.ndim not in (3, 4, 5):
         raise NotImplementedError(
-            "Input Error: Only 3D, 4D and 5D input Tensors supported "
-            f"(got {x.ndim}D) for the modes: nearest | linear | bilinear | bicubic | trilinear | area | nearest-exact "
-            f"(got {mode})"
+            f"Input Error: Only 3D, 4D and 5D input Tensors supported (got {x.ndim}D) for the modes: nearest | "
+            f"linear | bilinear | bicubic | trilinear | lanczos | area | nearest-exact (got {mode})"
         )
     wanted = _MODES[mode][1]
     if x.ndim - 2 not in wanted:
@@ -82,6 +85,10 @@ def interpolate(
         f"Input and output sizes should be greater than 0, but got input {list(input.shape[2:])} output {list(target)}",
     )
     dims = input.ndim - 2
+    refuse(
+        not input.shape[1] and mode != "area",
+        f"Non-empty {input.ndim}D data tensor expected but got a tensor with sizes {list(input.shape)}",
+    )
     if mode == "area":
         return NAMESPACES[NN][f"adaptive_avg_pool{dims}d"](input, target)
     row = _MODES[mode][0].format(dims)

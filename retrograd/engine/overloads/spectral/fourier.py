@@ -47,6 +47,7 @@ def _resized(x: Any, dims: Dims, sizes: Dims) -> Any:
     pad = [0] * (2 * x.ndim)
     for dim, n in zip(dims, sizes, strict=True):
         if n == -1:
+            _check_size(x, dim)
             continue
         refuse(n < 1, f"Invalid number of data points ({n}) specified")
         have = x.shape[dim]
@@ -153,8 +154,6 @@ def _dims_and_sizes(x: Any, s: Any, dim: Any) -> tuple[Dims, Dims]:
 def _transform(x: Any, s: Any, dim: Any, norm: str | None, *, forward: bool) -> Any:
     dims, sizes = _dims_and_sizes(x, s, dim)
     x = _resized(x, dims, sizes)
-    for d in dims:
-        _check_size(x, d)
     return F._fft_c2c(x, dims, _normalization(norm, forward), forward)
 
 

@@ -108,6 +108,7 @@ def istft(
         f"got {input.dtype}",
     )
     hop, width = n_fft // 4 if hop_length is None else hop_length, n_fft if win_length is None else win_length
+    refuse(not 0 < hop <= width, f"istft: expected 0 < hop_length <= win_length, but got {hop} and {width}")
     x = F.unsqueeze(input, 0) if input.ndim == 2 else input
     onesided = x.shape[1] != n_fft if onesided is None else onesided
     expected = n_fft // 2 + 1 if onesided else n_fft
