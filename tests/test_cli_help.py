@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import click
@@ -101,3 +103,29 @@ def test_a_suffix_that_is_no_format() -> None:
 
     assert refused.exit_code == 2
     assert "The suffix of 'picture.svgg' is none of a format. Did you mean 'svg'?" in refused.stderr
+
+
+def test_the_list_of_commands_says_what_they_say() -> None:
+    """What the list says of each command, read from its file, is what click makes of the command itself."""
+    listed = invoke("--help").output
+
+    for name in COMMANDS:
+        command = cli.get_command(CONTEXT, name)
+        assert command is not None
+        assert command.get_short_help_str(80) in listed
+
+
+LOADED_BY_THE_LIST = """
+import sys
+from retrograd.cli.main import cli
+cli(["--help"], standalone_mode=False)
+print([name for name in sys.modules if name.startswith(("numpy", "rich", "retrograd.cli.commands"))])
+"""
+
+
+def test_the_list_of_commands_loads_none() -> None:
+    """Who asks which commands there are does not wait for NumPy, nor for what the commands need."""
+    done = subprocess.run([sys.executable, "-c", LOADED_BY_THE_LIST], capture_output=True, text=True, timeout=300)
+
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines()[-1] == "['retrograd.cli.commands']"

@@ -58,7 +58,7 @@ def _facts(op: OpDef, dtypes: Iterable[str]) -> Operator:
     known = set(dtypes)
     return Operator(
         name=op.name,
-        node=(op.node_class.qualified_name or op.node_name) if op.diff_names else "",
+        node=op.qualified_name if op.diff_names else "",
         kind=op.kind,
         arguments=op.params,
         differentiable=op.diff_names,

@@ -85,6 +85,8 @@ class OpDef(RowFacts):
         self._read_tensors(tensors)
         self._read_rules()
         self.node_name = node or camel_case(name) + "Backward0"
+        self.qualified_name = _QUALIFIED.get(self.node_name, self.node_name)
+        """What ``name()`` of its nodes says."""
 
     # -- derived from the row
     def _read_parameters(self) -> None:
@@ -193,7 +195,7 @@ class OpDef(RowFacts):
         """The class of this row's nodes; made on first use, since a program uses few of the rows."""
         cls = make_node_class(self)
         show_saved_values(cls)
-        cls.qualified_name = _QUALIFIED.get(self.node_name)
+        cls.qualified_name = self.qualified_name
         NODE_CLASSES.setdefault(self.node_name, cls)  # several rows may show the same node, as torch's overloads do
         return cls
 
