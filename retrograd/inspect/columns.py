@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 from typing import Any
 
 from .progress import tick
@@ -159,7 +160,13 @@ def source_from_plain(value: Plain) -> SourceLine | None:
     if value is None:
         return None
     file, line, function = entries_checked(value)
-    return SourceLine(text_checked(file), len_checked(line), text_checked(function))
+    return _shared_line(text_checked(file), len_checked(line), text_checked(function))
+
+
+@lru_cache(maxsize=4096)
+def _shared_line(file: str, line: int, function: str) -> SourceLine:
+    """Return one object for one line, which in a recording may have a million events."""
+    return SourceLine(file, line, function)
 
 
 def entries_checked(value: Plain) -> list[Plain]:

@@ -221,17 +221,28 @@ def _source_lines(plain: Plain) -> dict[int, str]:
     return {int(line): text_checked(text) for line, text in plain.items()}
 
 
+_AS_IT_IS = frozenset({str, int, bool, type(None)})
+"""Types whose values JSON can always say; asked first, since nearly all values in a recording are of these."""
+
+
 def _plain(value: Any, path: tuple[Plain, ...], flags: list[list[Plain]]) -> Plain:
     """Return ``value`` as JSON values; a NaN or infinity becomes null, and its path and kind go into ``flags``.
 
     It recurses over the nesting of one event's data, which its maker bounds, never over a graph.
     """
-    if value is None or isinstance(value, (bool, str)):
+    if type(value) in _AS_IT_IS or (type(value) is float and math.isfinite(value)):
         return value
     if isinstance(value, dict):
-        return {str(key): _plain(entry, (*path, str(key)), flags) for key, entry in value.items()}
+        return {
+            str(key): entry if type(entry) in _AS_IT_IS else _plain(entry, (*path, str(key)), flags)
+            for key, entry in value.items()
+        }
     if isinstance(value, (list, tuple)):
+        if _AS_IT_IS.issuperset(map(type, value)):
+            return list(value)
         return [_plain(entry, (*path, index), flags) for index, entry in enumerate(value)]
+    if isinstance(value, str):
+        return value
     if isinstance(value, Integral):
         return int(value)
     if isinstance(value, Real):

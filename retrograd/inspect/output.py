@@ -15,6 +15,7 @@ from typing import Any
 from ..errors import OutputError, UsageError
 from .diagnose import diagnose
 from .events import Recording
+from .garbage import collector_paused
 from .progress import LARGE_FILE, progress
 from .render import RenderOptions, renderer_for
 from .render.scale import known_measures, scale
@@ -41,9 +42,9 @@ def save(what: Any, path: str | os.PathLike[str], fmt: str | None = None, option
     check_writable(path)
     renderer = renderer_for(fmt or ("tree" if path == STDOUT else path))
     check_measure(recording, options)
-    if renderer.name in _MARKED:
-        options = with_findings(recording, options)
-    with progress(f"drawing {renderer.name}"):
+    with collector_paused(), progress(f"drawing {renderer.name}"):
+        if renderer.name in _MARKED:
+            options = with_findings(recording, options)
         content = renderer.render(recording, options)
     with progress("writing", surely_long=len(content) > LARGE_FILE):
         write_output(content, path)

@@ -8,7 +8,6 @@ Tensors are numbered in the order in which they were first seen; events name the
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 from .columns import Plain, len_checked, source_from_plain, text_checked
 from .snapshot import SourceLine
@@ -51,19 +50,17 @@ class TensorFacts:
     @classmethod
     def from_plain(cls, plain: Plain) -> TensorFacts:
         """Return the facts that ``to_plain`` described; raises ``ValueError``, ``TypeError`` or ``KeyError``."""
-        more: dict[str, Any] = {key: plain[key] for key in _OPTIONAL if key in plain}
-        for key in _NUMBERS:
-            if more.get(key) is not None:
-                more[key] = len_checked(more[key])
-        text_checked(more.get("name", ""))
-        return cls(
-            shape=tuple(int(size) for size in plain["shape"]),
-            dtype=text_checked(plain["dtype"]),
-            source=source_from_plain(plain.get("source")),
-            **more,
-        )
+        found = cls(tuple(map(int, plain["shape"])), text_checked(plain["dtype"]))
+        for key in _OPTIONAL:
+            if key in plain:
+                setattr(found, key, plain[key])
+        for number in (found.storage, found.made_by, found.view_of):
+            if number is not None:
+                len_checked(number)
+        text_checked(found.name)
+        found.source = source_from_plain(plain.get("source"))
+        return found
 
 
 _OPTIONAL = ("storage", "requires_grad", "leaf", "name", "parameter", "made_by", "view_of", "kept")
-_NUMBERS = ("storage", "made_by", "view_of")
 _USUAL = {key: getattr(TensorFacts(), key) for key in _OPTIONAL}

@@ -13,6 +13,7 @@ from dataclasses import replace
 
 from ..events import Recording
 from ..findings import SEVERITIES, Finding
+from ..garbage import collector_paused
 from ..graph_diff import TOLERANCE
 from ..lineup.lineup import line_up
 from ..plugins import plugins_in
@@ -53,9 +54,10 @@ def diagnose(recording: Recording) -> list[Finding]:
 
     The recording may just have been made or be loaded from a file; level ``full`` tells the checks most.
     """
-    flow = Flow(recording)
     table = kinds()
-    cases = [case for check in all_checks().values() for case in check.find(flow)]
+    with collector_paused():
+        flow = Flow(recording)
+        cases = [case for check in all_checks().values() for case in check.find(flow)]
     return [finding_of(case, table[case.kind]) for case in _explaining(_ordered(cases, table))]
 
 

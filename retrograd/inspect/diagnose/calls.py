@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property
 from itertools import takewhile
 from typing import Any
@@ -43,6 +43,7 @@ class CallTable:
         self._recorded_writes: dict[int, list[int]] = defaultdict(list)
         """The same of ``writes_to``."""
         self._node_rows: list[tuple[int, int, int]] = []
+        self._inputs: dict[int, Sequence[int]] = {}
         self._index()
 
     def _index(self) -> None:
@@ -103,8 +104,14 @@ class CallTable:
 
     # -- one call
 
-    def inputs(self, row: int) -> list[int]:
+    def inputs(self, row: int) -> Sequence[int]:
         """Return the tensors that a call took; one that writes also reads what it writes into."""
+        found = self._inputs.get(row)  # most checks ask for those of every call
+        if found is None:
+            found = self._inputs[row] = tuple(self._found_inputs(row))
+        return found
+
+    def _found_inputs(self, row: int) -> list[int]:
         event = self.events[row]
         found = list(dict.fromkeys(event.data.get("inputs", ())))
         if _is_gradient(event):  # computed from all that the run went through

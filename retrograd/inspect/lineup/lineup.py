@@ -8,6 +8,7 @@ from itertools import islice
 
 from ..columns import Plain
 from ..events import Recording
+from ..garbage import collector_paused
 from ..graph_diff import MAY_DIFFER, TOLERANCE, GraphDiff, diff_graphs
 from ..snapshot import EDGE_COLUMNS, NODE_COLUMNS, GraphSnapshot
 from .divergence import Divergence, divergence
@@ -75,6 +76,7 @@ class Lineup:
         }
 
 
+@collector_paused()
 def line_up(recordings: Sequence[Recording], names: Sequence[str], tolerance: float = TOLERANCE) -> Lineup:
     """Compare recordings; ranks of one job are recognised by the rank that each of them notes."""
     numbers = [recording.rank for recording in recordings]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from ...snapshot import GraphSnapshot, SourceLine
@@ -73,7 +73,7 @@ def _faded(flow: Flow, run: Run, lines: list[_Line], norms: dict[int, float]) ->
             return
 
 
-def _taken(flow: Flow, snapshot: GraphSnapshot, node: int) -> list[int]:
+def _taken(flow: Flow, snapshot: GraphSnapshot, node: int) -> Sequence[int]:
     """Return what the call of a node took."""
     row = call_of(flow, snapshot, node)
     return [] if row is None else flow.inputs(row)

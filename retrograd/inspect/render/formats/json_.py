@@ -15,6 +15,7 @@ from typing import Any, NoReturn
 from ....errors import RecordingError
 from ...columns import Plain
 from ...events import SCHEMA, Recording
+from ...garbage import collector_paused
 from ...progress import LARGE_FILE, followed, progress
 from ..base import RenderOptions
 
@@ -59,11 +60,6 @@ def _spread(value: Plain, levels: int, indent: str) -> str:
     return f"{opening}\n{inner}" + f",\n{inner}".join(lines) + f"\n{indent}{closing}"
 
 
-def _compact(value: Plain) -> str:
-    """Return strict JSON on one line."""
-    return json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"), default=_python_number)
-
-
 def _python_number(value: Any) -> Plain:
     """Return the Python number that equals a NumPy scalar, which the encoder does not know."""
     if isinstance(value, Integral):
@@ -71,6 +67,12 @@ def _python_number(value: Any) -> Plain:
     if isinstance(value, Real):
         return float(value)
     raise TypeError(f"a recording cannot hold a {type(value).__name__}")
+
+
+_compact = json.JSONEncoder(
+    ensure_ascii=False, allow_nan=False, check_circular=False, separators=(",", ":"), default=_python_number
+).encode
+"""Returns strict JSON on one line; one encoder for all lines, of which a large recording has hundreds of thousands."""
 
 
 def load_recording(path: str) -> Recording:
@@ -81,7 +83,7 @@ def load_recording(path: str) -> Recording:
     shown = "standard input" if path == "-" else repr(str(path))
     try:
         content = _read(path)
-        with progress("reading", surely_long=len(content) > LARGE_FILE):
+        with collector_paused(), progress("reading", surely_long=len(content) > LARGE_FILE):
             return decode_recording(content, shown)
     except (OSError, ValueError) as error:
         if isinstance(error, RecordingError):
