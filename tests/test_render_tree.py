@@ -164,7 +164,7 @@ def test_terminals_have_colour_unless_refused(monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_narrow_encodings() -> None:
-    """A terminal that knows only ASCII gets escapes and plain lines instead of an exception."""
+    """A terminal that knows only ASCII gets plain signs for ours and escapes for the program's, not an exception."""
     raw = io.BytesIO()
     out = io.TextIOWrapper(raw, encoding="ascii")
     print_tree(recording(diamond()), file=out)
@@ -172,6 +172,8 @@ def test_narrow_encodings() -> None:
 
     assert "+-- Op0Backward0" in text
     assert "\\u640d" in text
+    assert re.search(r"^loss - backward 0 - \d nodes", text)
+    assert not re.search(r"\\xb7|\\xd7|\\u25cf", text)
 
 
 def test_a_full_disk_is_our_error() -> None:

@@ -16,7 +16,7 @@ import click
 from ..errors import OutputError, RetrogradError
 from . import commands
 from .messages import forget_stdout, one_line, say
-from .runner import Interrupted
+from .runner import Interrupted, leave_by_interrupt
 
 
 class CommandFolder(click.Group):
@@ -46,9 +46,15 @@ class CommandFolder(click.Group):
             formatter.write_dl(rows)
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Run the command; an error of our own becomes one line on stderr and its exit code."""
+        """Run the command; an error of our own becomes one line on stderr and its exit code, and Ctrl-C ends it.
+
+        Left to click, Ctrl-C would be exit code 1: to ``diff`` and ``diagnose`` that is a difference or a finding.
+        """
         try:
             return super().invoke(ctx)
+        except KeyboardInterrupt:
+            say("interrupted; nothing was written.")
+            leave_by_interrupt()
         except RetrogradError as error:
             click.echo(f"retrograd: error: {one_line(str(error))}", err=True)
             ctx.exit(error.exit_code)

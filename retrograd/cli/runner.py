@@ -84,9 +84,14 @@ def run(target: Target, failed: Callable[[BaseException], None] | None = None) -
 def leave(ending: Ending, failure: int = 0) -> NoReturn:
     """End the process as the program ended; ``failure`` is our own exit code, used when the program had none."""
     if ending.interrupted:
-        sys.excepthook = _shown_already
-        raise Interrupted
+        leave_by_interrupt()
     raise SystemExit(ending.code or failure)
+
+
+def leave_by_interrupt() -> NoReturn:
+    """Let the process die of SIGINT, which a shell's loop stops for; what is to be said of it was said."""
+    sys.excepthook = _shown_already
+    raise Interrupted from None
 
 
 @contextmanager

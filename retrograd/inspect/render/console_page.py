@@ -17,12 +17,15 @@ FILE_WIDTH = 200
 """Columns of text that goes to no terminal."""
 LEAST_WIDTH = 20
 """Columns below which nothing could be read."""
+_PLAIN_SIGNS = str.maketrans("…·×→↓–—µ●•⚠█▉▊▋▌▍▎▏", "~-x>v--u**!########")
+"""Our own signs and what stands for each on a terminal without it, as wide, so that columns stay columns."""
 
 
 def print_page(parts: Iterable[Any], file: IO[str] | None = None, *, width: int | None = None) -> None:
     """Print what rich can lay out to ``file`` (standard output): in colour and fitted to its width on a terminal.
 
-    ``NO_COLOR`` and ``FORCE_COLOR`` are heeded; what the encoding of ``file`` cannot say is shown as escapes.
+    ``NO_COLOR`` and ``FORCE_COLOR`` are heeded; signs that the encoding of ``file`` lacks become plain ones, other
+    characters escapes.
     Raises ``OutputError`` when ``file`` takes no more; a reader who has gone is a ``BrokenPipeError``.  A process
     without standard output prints nothing, as with ``print``.
     """
@@ -35,12 +38,21 @@ def print_page(parts: Iterable[Any], file: IO[str] | None = None, *, width: int 
     width = width or (terminal.width if terminal.is_terminal else FILE_WIDTH)
     text = page_text(parts, width=width, like=terminal)
     try:
-        out.write(text.encode(terminal.encoding, "backslashreplace").decode(terminal.encoding))
+        out.write(_sayable(text, terminal.encoding))
         out.flush()
     except BrokenPipeError:
         raise  # the reader has seen enough, as in `retrograd render run.json | head`
     except OSError as error:
         raise OutputError(f"Could not print the text: {error.strerror}.", "Write it to a file with -o.") from error
+
+
+def _sayable(text: str, encoding: str) -> str:
+    """Return text in which everything can be said in an encoding."""
+    try:
+        text.encode(encoding)
+    except UnicodeEncodeError:
+        text = text.translate(_PLAIN_SIGNS)
+    return text.encode(encoding, "backslashreplace").decode(encoding)
 
 
 def page_text(parts: Iterable[Any], *, width: int = FILE_WIDTH, like: Console | None = None) -> str:
