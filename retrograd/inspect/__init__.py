@@ -10,7 +10,7 @@ import sys
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-if TYPE_CHECKING:
+if TYPE_CHECKING:  # what type checkers see of `_HOMES`
     from .compare import compare as compare
     from .debug import debug as debug
     from .diagnose import diagnose as diagnose
@@ -20,11 +20,13 @@ if TYPE_CHECKING:
     from .hooks_log import log_hooks as log_hooks
     from .output import save as save
     from .record import recording as recording
-    from .render.formats.json_ import load_recording as load
+    from .render.formats import json_
     from .snapshot import GraphSnapshot as GraphSnapshot
     from .snapshot import SourceLine as SourceLine
     from .walk import walk as walk
     from .why import why as why
+
+    load = json_.load_recording
 
 _HOMES = {
     "walk": ("walk", "walk"),
@@ -44,22 +46,7 @@ _HOMES = {
 }
 """Public name -> (module of this package, name there)."""
 
-__all__ = [
-    "Event",
-    "Finding",
-    "GraphSnapshot",
-    "Recording",
-    "SourceLine",
-    "compare",
-    "debug",
-    "diagnose",
-    "load",
-    "log_hooks",
-    "recording",
-    "save",
-    "walk",
-    "why",
-]
+__all__ = sorted(_HOMES)  # noqa: PLE0605 -- a list of strings all the same
 
 
 class _Inspector(ModuleType):

@@ -14,8 +14,9 @@ from ..calls.quiet import QUIET, quietly, run_quietly
 from ..switches import state
 from ..switches.state import STATE
 from ..table.op import OpDef
-from ..tensors.base import PLAIN_CLASSES, storage_of
+from ..tensors.base import PLAIN_CLASSES
 from .inplace import before_write
+from .versions import storage_of
 
 _ABSENT: Any = object()
 _PLAIN = (int, float)

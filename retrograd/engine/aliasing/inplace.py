@@ -24,10 +24,12 @@ from ..switches import state
 from ..switches.state import STATE
 from ..table.op import OpDef
 from ..table.registry import F
-from ..tensors.base import TensorBase, assign, bits_of, storage_of, version_of, wrap
+from ..tensors.base import TensorBase, wrap
+from ..tensors.bits import assign, bits_of
 from ..tensors.dtypes import scalar_name
 from .overlapping import TOLERATED, check_overlap, last_written
 from .strided import address
+from .versions import storage_of, version_of
 from .views import check_inplace, gradient_edge, rebase_history, replay, requires_grad
 
 _IDEMPOTENT = frozenset({"_fill_number", "_fill_tensor", "_zero"})

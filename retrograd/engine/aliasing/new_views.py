@@ -6,8 +6,9 @@ from typing import Any
 
 from ..nodes.node import edges_into
 from ..switches.state import STATE
-from ..tensors.base import LAZY, CreationTag, Meta, TensorBase, View, storage_of
+from ..tensors.base import LAZY, CreationTag, Meta, TensorBase, View
 from .strided import root_array
+from .versions import storage_of
 from .views import HOLE
 
 

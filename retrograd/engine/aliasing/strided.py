@@ -7,7 +7,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..tensors.absent import AbsentMemory
-from ..tensors.base import Array, TensorBase, memory_of, storage_of
+from ..tensors.base import Array, TensorBase
+from ..tensors.bits import memory_of
+from .versions import storage_of
 
 
 def element_strides(array: Array) -> tuple[int, ...]:

@@ -18,7 +18,8 @@ from ..overriding.dispatch_classes import is_dispatching
 from ..switches.modes import enable_grad
 from ..switches.state import STATE
 from ..table.registry import OPS
-from ..tensors.base import LAZY, CreationTag, TensorBase, View, assign, bits_of, is_inference, wrap
+from ..tensors.base import LAZY, CreationTag, TensorBase, View, is_inference, wrap
+from ..tensors.bits import assign, bits_of
 from ..warning import warn
 from .strided import Geometry, element_strides, storage_offset, zeros_like_layout
 from .view_rules import forbidden_view_message

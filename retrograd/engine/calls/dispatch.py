@@ -22,7 +22,8 @@ from ..overriding.spelling import spelled
 from ..switches import state
 from ..switches.state import STATE
 from ..table.op import OpDef, set_dispatcher
-from ..tensors.base import CreationTag, TensorBase, bits_of, is_inference, mark, memory_of, wrap
+from ..tensors.base import CreationTag, TensorBase, is_inference, wrap
+from ..tensors.bits import bits_of, mark, memory_of
 from .fast_path import with_fast_path
 from .fast_views import fast_view_call, has_fast_views
 from .promotion import promoted, same_dtype

@@ -12,12 +12,13 @@ from typing import Any
 from numpy import asarray, ndarray
 
 from .. import observe
+from ..aliasing.versions import storage_of
 from ..aliasing.views import HOLE
 from ..nodes.node import port_of
 from ..nodes.row_node import is_plain
 from ..nodes.saved_facts import parts, read
 from ..switches import state
-from ..tensors.base import LAZY, PLAIN_CLASSES, CreationTag, Meta, TensorBase, View, storage_of, tensor_class
+from ..tensors.base import LAZY, PLAIN_CLASSES, CreationTag, Meta, TensorBase, View, tensor_class
 from ..tensors.dtypes import sig_of
 from .fast_path import leaf_edge
 

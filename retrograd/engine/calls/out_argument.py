@@ -13,7 +13,8 @@ from ..aliasing.overlapping import check_overlap
 from ..aliasing.views import check_inplace, requires_grad
 from ..forward_mode.forward_ad import carries_tangent
 from ..switches.state import STATE
-from ..tensors.base import TensorBase, assign, set_array
+from ..tensors.base import TensorBase, set_array
+from ..tensors.bits import assign
 from ..tensors.dtypes import c_name, scalar_name
 from ..warning import warn
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ..tensors.base import storage_of
+from ..aliasing.versions import storage_of
 
 
 def memory_block(tensor: Any) -> int:

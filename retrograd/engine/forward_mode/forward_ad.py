@@ -8,6 +8,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 
 from ..aliasing.strided import element_strides, root_array, storage_offset
+from ..aliasing.versions import storage_of
 from ..aliasing.views import gradient_edge, replay
 from ..nodes.node import GraphNode, edge_parts
 from ..nodes.saved import set_tangent_restorer
@@ -17,7 +18,7 @@ from ..switches import state
 from ..switches.modes import ModeContext
 from ..switches.state import STATE
 from ..table.registry import F
-from ..tensors.base import TensorBase, storage_of, wrap
+from ..tensors.base import TensorBase, wrap
 
 
 class Level:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..aliasing.inplace import bump_version
+from ..aliasing.versions import storage_of
 from ..aliasing.view_rules import forbidden_view_message
 from ..aliasing.views import grad_fn_of, gradient_edge, rebase_history, requires_grad
 from ..nodes.node import edge_to
@@ -12,7 +13,7 @@ from ..nodes.saved import SavedTensor
 from ..switches.modes import no_grad
 from ..switches.state import STATE
 from ..table.registry import F
-from ..tensors.base import LAZY, CreationTag, TensorBase, storage_of
+from ..tensors.base import LAZY, CreationTag, TensorBase
 from ..warning import warn
 from .node import BackwardCFunction
 

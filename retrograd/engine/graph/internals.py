@@ -6,11 +6,12 @@ import weakref
 from collections.abc import Sequence
 from typing import Any
 
+from ..aliasing.versions import storage_of
 from ..aliasing.views import gradient_edge
 from ..nodes.saved import SavedTensor
 from ..switches.state import set_grad_enabled_here
 from ..tensors.argument_checks import check_bool
-from ..tensors.base import TensorBase, storage_of
+from ..tensors.base import TensorBase
 
 
 class _WeakTensorRef:

@@ -13,8 +13,9 @@ import numpy as np
 
 from ..aliasing.inplace import before_write
 from ..aliasing.strided import address
+from ..aliasing.versions import version_of
 from ..custom_op.memory import memory_block
-from ..tensors.base import TensorBase, version_of
+from ..tensors.base import TensorBase
 from .interface import saved_tensors_hooks
 
 

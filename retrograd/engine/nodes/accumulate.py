@@ -13,13 +13,15 @@ from .. import observe
 from ..aliasing.inplace import prepare_write
 from ..aliasing.memory_formats import copied_with, laid_out
 from ..aliasing.strided import contiguous_strides, element_strides, is_dense
+from ..aliasing.versions import storage_of
 from ..aliasing.views import grad_fn_of
 from ..overriding.asked_functions import detached
 from ..overriding.dispatch_classes import is_dispatching
 from ..switches import state
 from ..switches.state import STATE
 from ..table.registry import F
-from ..tensors.base import LAZY, TensorBase, assign, bits_of, storage_of, tensor_class, wrap
+from ..tensors.base import LAZY, TensorBase, tensor_class, wrap
+from ..tensors.bits import assign, bits_of
 from ..tensors.layouts import contiguous_format
 from .hooks import call_hook
 from .node import LEAF_NUMBER, NODE_CLASSES, NOTHING, GraphNode

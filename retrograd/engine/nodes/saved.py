@@ -11,11 +11,12 @@ from collections.abc import Callable
 from typing import Any
 
 from ..aliasing.storage import Storage
+from ..aliasing.versions import storage_of, version_of
 from ..execution import watchers
 from ..overriding.asked_functions import detached
 from ..overriding.dispatch_classes import is_dispatching
 from ..switches import state
-from ..tensors.base import LAZY, Meta, TensorBase, is_inference, storage_of, version_of, wrap
+from ..tensors.base import LAZY, Meta, TensorBase, is_inference, wrap
 from ..tensors.dtypes import Sig
 from .hooks import tensor_type_name
 from .node import GraphNode, Port, edge_parts, edge_to, suffix_free

@@ -13,7 +13,8 @@ from ..kernels.in_pieces import scaled_into
 from ..kernels.masking import kept, positive
 from ..table.registry import F
 from ..table.rows import elementwise, linear, nondifferentiable, underivable
-from ..tensors.base import CONJUGATE, NEGATIVE, TensorBase
+from ..tensors.base import TensorBase
+from ..tensors.bits import CONJUGATE, NEGATIVE
 from ..tensors.dtypes import scalar_name
 
 # -- arithmetic

@@ -6,8 +6,9 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
+from ..aliasing.versions import share_storage
 from ..execution import watchers
-from ..tensors.base import TensorBase, share_storage
+from ..tensors.base import TensorBase
 from ..tensors.layouts import preserve_format
 from . import aten
 from .dispatch_classes import ask, asked_of

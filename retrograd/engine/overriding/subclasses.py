@@ -7,7 +7,8 @@ from typing import Any
 
 from ..table.registry import OPS
 from ..tensors.absent import absent
-from ..tensors.base import TensorBase, bits_of, tensor_class, with_array
+from ..tensors.base import TensorBase, tensor_class, with_array
+from ..tensors.bits import bits_of
 from ..tensors.dtypes import dtype as dtype_type
 from ..tensors.dtypes import get_default_dtype
 from .dispatch_classes import count, has_dispatch

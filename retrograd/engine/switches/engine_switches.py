@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..tensors.base import TensorBase, storage_of
+from ..aliasing.versions import storage_of
+from ..tensors.base import TensorBase
 from .modes import ModeContext
 from .state import STATE
 

@@ -1,19 +1,18 @@
 """``TensorBase``: array plus autograd record, the part of a tensor on which the rest of the engine is built.
 
-A tensor is three slots: the array, its interned shape and dtype, and ``_fn``, which is
+A tensor is four slots: ``_array``, ``_sig`` (its interned shape and dtype), ``_meta`` and ``_fn``, which is
 
 * ``None``: nothing to differentiate;
 * a node or port: where this tensor's gradient goes;
 * ``LAZY``: ask ``views.gradient_edge`` (a leaf that requires grad, or a view, whose node may be stale).
 
-Everything rarer is in a ``Meta`` record that is made on first use.
+Everything rarer is in ``_meta``, a record that is made on first use.
 """
 
 from __future__ import annotations
 
 import weakref
 from collections import OrderedDict
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import numpy as np
@@ -177,92 +176,10 @@ def with_array(cls: type[Any], array: Any) -> Any:
     return t
 
 
-CONJUGATE: Final = 1
-NEGATIVE: Final = 2
-memory_of: Callable[[TensorBase], Array] = TensorBase._array.__get__  # type: ignore[attr-defined]
-"""The array in memory, before it is conjugated or negated."""
-_unresolved_class: type[Any] = _Undefined
-
-
-def set_unresolved_class(cls: type[TensorBase]) -> None:
-    """Register the class of tensors that are conjugated or negated when they are read (called once)."""
-    global _unresolved_class
-    _unresolved_class = cls
-
-
-def bits_of(t: TensorBase) -> int:
-    """What is done to the memory's values when a tensor is read."""
-    return t._meta.bits if t._meta is not None else 0
-
-
-def mark(t: TensorBase, bits: int) -> None:
-    """Let a tensor that was just made be conjugated or negated when it is read."""
-    if bits:
-        t.need_meta().bits = bits
-        t.__class__ = _unresolved_class
-
-
-def class_of(t: TensorBase) -> type[Any]:
-    """The class that a copy of a tensor gets."""
-    if t.__class__ is not _unresolved_class:
-        return t.__class__
-    return parameter_class() if t._meta is not None and t._meta.is_parameter else tensor_class()
-
-
-def with_bits(values: Any, bits: int) -> Array:
-    """Values conjugated and negated as ``bits`` say; doing it twice is doing nothing."""
-    if bits & CONJUGATE:
-        values = np.conjugate(values)
-    return np.asarray(np.negative(values) if bits & NEGATIVE else values)
-
-
-def assign(t: TensorBase, values: Any) -> None:
-    """Write values into a tensor's memory so that reading the tensor gives them."""
-    bits = bits_of(t)
-    memory_of(t)[...] = with_bits(values, bits) if bits else values
-
-
 def set_array(t: TensorBase, array: Array) -> None:
     """Give a tensor another array (``.data = …``, ``t_()``, ``resize_``)."""
     t._array = array
     t._sig = sig_of(array)
-
-
-def storage_of(t: TensorBase) -> Storage:
-    """The version counter of a tensor, made on first use.
-
-    A node that saved this tensor as its own output knows only the array; it is told about the counter through
-    ``attach_output_storage`` so that a later write is noticed.
-    """
-    meta = t._meta or t.need_meta()
-    if meta.storage is None:
-        fn = t._fn
-        meta.storage = Storage() if fn is None or fn is LAZY else _storage_through_node(fn)
-    return meta.storage
-
-
-def _storage_through_node(edge: Any) -> Storage:
-    node, nr = (edge.node, edge.nr) if hasattr(edge, "nr") else (edge, 0)
-    op = getattr(node, "op", None)
-    if op is None or not op.saves_result:
-        return Storage()
-    if node.output_storages is None:
-        node.output_storages = {}
-    storage: Storage = node.output_storages.setdefault(nr, Storage())
-    return storage
-
-
-def share_storage(t: TensorBase, source: TensorBase) -> None:
-    """Make ``t`` count versions together with ``source``."""
-    t.need_meta().storage = storage_of(source)
-
-
-def version_of(t: TensorBase) -> int:
-    """How often a tensor's memory was written, without making a record."""
-    meta = t._meta
-    if meta is not None and meta.storage is not None:
-        return meta.storage.version
-    return storage_of(t).version if t._fn is not None and t._fn is not LAZY else 0
 
 
 def is_inference(t: TensorBase) -> bool:

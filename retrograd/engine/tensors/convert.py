@@ -13,7 +13,8 @@ from ..overriding.asked_functions import scalar_of
 from ..overriding.dispatch_classes import is_dispatching
 from ..switches.state import STATE
 from ..warning import warn
-from .base import CONJUGATE, TensorBase, wrap
+from .base import TensorBase, wrap
+from .bits import CONJUGATE
 from .dtypes import ALIASES, Size, by_name, dtype, get_default_dtype
 
 

@@ -6,22 +6,13 @@ import copy
 from typing import Any
 
 from ..aliasing.strided import element_strides, root_array, storage_offset, strided
+from ..aliasing.versions import share_storage, storage_of
 from ..aliasing.views import grad_fn_of, requires_grad
 from ..overriding.dispatch_classes import is_dispatching
 from ..switches.modes import no_grad
 from ..warning import warn
-from .base import (
-    LAZY,
-    PLAIN_CLASSES,
-    bits_of,
-    class_of,
-    mark,
-    memory_of,
-    parameter_class,
-    share_storage,
-    storage_of,
-    wrap,
-)
+from .base import LAZY, PLAIN_CLASSES, parameter_class, wrap
+from .bits import bits_of, class_of, mark, memory_of
 from .convert import refusal, told
 
 

@@ -6,9 +6,11 @@ from typing import Any
 
 from .. import observe
 from ..aliasing.storage import stamp_write
+from ..aliasing.versions import share_storage, storage_of
 from ..overriding.asked_functions import detached
 from ..overriding.dispatch_classes import is_dispatching
-from .base import LAZY, TensorBase, bits_of, is_inference, mark, memory_of, share_storage, storage_of, wrap
+from .base import LAZY, TensorBase, is_inference, wrap
+from .bits import bits_of, mark, memory_of
 
 
 def _alias(t: TensorBase) -> Any:

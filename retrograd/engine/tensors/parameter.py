@@ -8,7 +8,8 @@ from .. import observe
 from ..overriding.dispatch_classes import is_dispatching
 from ..overriding.overrides import disabled_torch_function_impl
 from ..switches.state import STATE
-from .base import LAZY, bits_of, class_of, is_inference, mark, memory_of, set_parameter_class, tensor_class, wrap
+from .base import LAZY, is_inference, set_parameter_class, tensor_class, wrap
+from .bits import bits_of, class_of, mark, memory_of
 from .tensor import Tensor
 
 

@@ -11,7 +11,8 @@ import numpy as np
 from ..aliasing.views import grad_fn_of, requires_grad
 from ..forward_mode.forward_ad import tangent_of
 from .absent import AbsentMemory
-from .base import PLAIN_CLASSES, TensorBase, class_of, parameter_class
+from .base import PLAIN_CLASSES, TensorBase, parameter_class
+from .bits import class_of
 from .dtypes import get_default_dtype
 
 _THRESHOLD = 1000

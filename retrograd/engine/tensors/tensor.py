@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from .. import observe
+from ..aliasing.versions import version_of
 from ..aliasing.views import grad_fn_of, gradient_edge, has_history, requires_grad, retain_on, view_edge
 from ..execution.backward import backward as run_backward_from
 from ..execution.watchers import HookDict
@@ -17,14 +18,7 @@ from ..switches.transforming import refuse_method_in_transform
 from ..warning import warn
 from . import convert, copying, detaching, gradient
 from .argument_checks import check_bool
-from .base import (
-    LAZY,
-    TensorBase,
-    is_inference,
-    set_array,
-    set_tensor_class,
-    version_of,
-)
+from .base import LAZY, TensorBase, is_inference, set_array, set_tensor_class
 from .dtypes import CPU, Size, c_name, device, dtype, scalar_name
 from .printing import tensor_repr
 

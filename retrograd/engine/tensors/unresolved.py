@@ -4,13 +4,14 @@ They share the memory of the tensor that they were made from, so writes to one s
 that every kernel has to ask for; here such tensors have a class of their own, whose ``_array`` is computed from the
 memory each time.  So plain tensors pay nothing, and calls with one of these take the general path, which reads
 ``_array`` like that of any tensor.  Only what must see the memory itself asks for it: operators that return views
-(``calls.dispatch``), writes (``base.assign``), addresses and strides.
+(``calls.dispatch``), writes (``bits.assign``), addresses and strides.
 """
 
 from __future__ import annotations
 
 from ..overriding.overrides import disabled_torch_function_impl
-from .base import Array, TensorBase, bits_of, class_of, memory_of, set_unresolved_class, with_bits
+from .base import Array, TensorBase
+from .bits import bits_of, class_of, memory_of, set_unresolved_class, with_bits
 from .tensor import Tensor
 
 _set_memory = TensorBase._array.__set__  # type: ignore[attr-defined]

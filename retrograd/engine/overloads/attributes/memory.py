@@ -9,12 +9,14 @@ import numpy as np
 from ...aliasing.inplace import bump_version, prepare_write
 from ...aliasing.memory_formats import check_memory_format, format_of, strides_in
 from ...aliasing.strided import Geometry, address, contiguous_strides, root_array, storage_offset, strided
+from ...aliasing.versions import storage_of
 from ...aliasing.views import check_inplace, gradient_edge, rebase_history, requires_grad
 from ...deprecations import discourage
 from ...nodes.node import GraphNode
 from ...switches.state import STATE
 from ...table.public import public
-from ...tensors.base import TensorBase, bits_of, mark, memory_of, set_array, storage_of
+from ...tensors.base import TensorBase, set_array
+from ...tensors.bits import bits_of, mark, memory_of
 from ...tensors.dtypes import CPU, Size, from_numpy_dtype
 from ...tensors.layouts import contiguous_format, preserve_format
 

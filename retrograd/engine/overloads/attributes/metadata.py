@@ -10,7 +10,7 @@ from ...nodes.hooks import tensor_type_name
 from ...table.public import METHODS, property_, public
 from ...tensors import convert
 from ...tensors.absent import AbsentMemory
-from ...tensors.base import memory_of
+from ...tensors.bits import memory_of
 
 
 @public(function=False)

@@ -12,7 +12,8 @@ from ...aliasing.views import requires_grad
 from ...execution.fit import is_expandable_to
 from ...nodes.hooks import tensor_type_name
 from ...table.public import public
-from ...tensors.base import TensorBase, assign
+from ...tensors.base import TensorBase
+from ...tensors.bits import assign
 
 
 def _write_each(name: str, self: Any, others: tuple[Any, ...], function: Callable[..., Any]) -> Any:

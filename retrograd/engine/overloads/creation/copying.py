@@ -7,7 +7,8 @@ from typing import Any
 from ...aliasing.memory_formats import check_memory_format, format_of
 from ...table.public import check_tensor, public
 from ...table.registry import F
-from ...tensors.base import TensorBase, memory_of
+from ...tensors.base import TensorBase
+from ...tensors.bits import memory_of
 from ...tensors.convert import dtype_of_type
 from ...tensors.dtypes import device, dtype
 from ...tensors.layouts import memory_format, preserve_format

@@ -17,7 +17,8 @@ from ...deprecations import discourage
 from ...switches.state import STATE
 from ...table.public import SETTERS, check_tensor, property_, public
 from ...table.registry import F
-from ...tensors.base import CONJUGATE, LAZY, TensorBase, bits_of, memory_of, set_array, wrap
+from ...tensors.base import LAZY, TensorBase, set_array, wrap
+from ...tensors.bits import CONJUGATE, bits_of, memory_of
 from ...tensors.convert import array_from
 from ...tensors.dtypes import Size, get_default_dtype, to_numpy_dtype
 from ...tensors.layouts import preserve_format

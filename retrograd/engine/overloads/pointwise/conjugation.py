@@ -7,7 +7,7 @@ from typing import Any
 from ...aliasing.inplace import call_inplace
 from ...table.public import check_tensor, public
 from ...table.registry import OPS, F
-from ...tensors.base import CONJUGATE, NEGATIVE, bits_of
+from ...tensors.bits import CONJUGATE, NEGATIVE, bits_of
 
 
 @public("conj")

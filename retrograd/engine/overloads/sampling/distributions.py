@@ -17,7 +17,8 @@ from ...random import rng_of
 from ...table.public import check_tensor, public
 from ...table.registry import OPS, F
 from ...table.rows import linear, underivable
-from ...tensors.base import TensorBase, memory_of
+from ...tensors.base import TensorBase
+from ...tensors.bits import memory_of
 from ...tensors.dtypes import scalar_name
 from ..creation.creating import finish, numpy_of
 from .draw_checks import check_continuous, check_integers, check_kind, check_normal

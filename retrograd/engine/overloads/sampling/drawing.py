@@ -15,7 +15,7 @@ from ...random import rng_of
 from ...table.public import public
 from ...table.registry import OPS, F
 from ...table.rows import linear
-from ...tensors.base import memory_of
+from ...tensors.bits import memory_of
 from ..creation.creating import finish, numpy_of, sizes_of
 from .draw_checks import check_integers, check_kind, check_normal, check_probability, check_uniform
 

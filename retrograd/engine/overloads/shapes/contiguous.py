@@ -7,7 +7,7 @@ from typing import Any
 from ...aliasing.memory_formats import check_memory_format, lies_in
 from ...table.public import public
 from ...table.registry import F
-from ...tensors.base import memory_of
+from ...tensors.bits import memory_of
 from ...tensors.layouts import contiguous_format, preserve_format
 
 

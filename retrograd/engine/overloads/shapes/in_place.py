@@ -7,11 +7,13 @@ from typing import Any
 from ...aliasing.inplace import bump_version
 from ...aliasing.strided import Geometry
 from ...aliasing.strided import storage_offset as offset_of
+from ...aliasing.versions import storage_of
 from ...aliasing.views import check_inplace, gradient_edge, requires_grad, set_history
 from ...forward_mode.forward_ad import keep_tangent, tangent_of
 from ...table.public import public
 from ...table.registry import OPS
-from ...tensors.base import bits_of, mark, memory_of, set_array, storage_of
+from ...tensors.base import set_array
+from ...tensors.bits import bits_of, mark, memory_of
 from .squeezing import squeeze_arguments, squeeze_row
 from .windows import check_window
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from ...aliasing.strided import element_strides
+from ...aliasing.versions import share_storage
 from ...calls.refusals import refuse
-from ...tensors.base import share_storage, wrap
+from ...tensors.base import wrap
 from ...tensors.dtypes import scalar_name
 
 

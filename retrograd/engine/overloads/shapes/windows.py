@@ -6,9 +6,10 @@ from typing import Any
 
 from ...aliasing.strided import Geometry
 from ...aliasing.strided import storage_offset as offset_of
+from ...aliasing.versions import storage_of
 from ...table.public import public
 from ...table.registry import F
-from ...tensors.base import TensorBase, storage_of
+from ...tensors.base import TensorBase
 from ...tensors.convert import checked_dim
 
 

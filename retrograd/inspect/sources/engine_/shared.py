@@ -12,7 +12,8 @@ from collections.abc import Iterable, Sequence
 from types import FrameType
 from typing import Any, NamedTuple
 
-from ....engine.tensors.base import TensorBase, storage_of
+from ....engine.aliasing.versions import storage_of
+from ....engine.tensors.base import TensorBase
 from ..array_writes import LARGEST, MOST, SHARING, digest, write_event
 from .facts import memory_of
 from .watching import Watching

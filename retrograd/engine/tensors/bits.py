@@ -1,0 +1,58 @@
+"""The conjugate and negative bits: what is done to the values in memory when a tensor is read.
+
+``conj()`` and ``.imag`` of a conjugated tensor copy nothing, they are views with a bit set.  ``unresolved`` holds the
+class of tensors with a bit, which resolve it each time their array is asked for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final
+
+import numpy as np
+
+from .base import Array, TensorBase, parameter_class, tensor_class
+
+CONJUGATE: Final = 1
+NEGATIVE: Final = 2
+memory_of: Callable[[TensorBase], Array] = TensorBase._array.__get__  # type: ignore[attr-defined]
+"""The array in memory, before it is conjugated or negated."""
+_unresolved_class: type[Any] = TensorBase  # until the class is there
+
+
+def set_unresolved_class(cls: type[TensorBase]) -> None:
+    """Register the class of tensors that are conjugated or negated when they are read (called once)."""
+    global _unresolved_class
+    _unresolved_class = cls
+
+
+def bits_of(t: TensorBase) -> int:
+    """What is done to the memory's values when a tensor is read."""
+    return t._meta.bits if t._meta is not None else 0
+
+
+def mark(t: TensorBase, bits: int) -> None:
+    """Let a tensor that was just made be conjugated or negated when it is read."""
+    if bits:
+        t.need_meta().bits = bits
+        t.__class__ = _unresolved_class
+
+
+def class_of(t: TensorBase) -> type[Any]:
+    """The class that a copy of a tensor gets."""
+    if t.__class__ is not _unresolved_class:
+        return t.__class__
+    return parameter_class() if t._meta is not None and t._meta.is_parameter else tensor_class()
+
+
+def with_bits(values: Any, bits: int) -> Array:
+    """Values conjugated and negated as ``bits`` say; doing it twice is doing nothing."""
+    if bits & CONJUGATE:
+        values = np.conjugate(values)
+    return np.asarray(np.negative(values) if bits & NEGATIVE else values)
+
+
+def assign(t: TensorBase, values: Any) -> None:
+    """Write values into a tensor's memory so that reading the tensor gives them."""
+    bits = bits_of(t)
+    memory_of(t)[...] = with_bits(values, bits) if bits else values
