@@ -174,3 +174,51 @@ def test_an_empty_batch(torch):
         ),
         vmap(lambda i: i + 1, in_dims=1)(torch.ones(2, 0, dtype=torch.int32)),
     )
+
+
+@differential
+def test_how_vjp_fn_is_called(torch):
+    """``vjp_fn`` takes one argument, nested like the outputs; ``None`` stands for no cotangent of a vector."""
+    x = torch.tensor([1.0, 2.0])
+    _, pull = torch.func.vjp(lambda a: (a * a, {"s": a.sum()}), x)
+    _, back = torch.func.vjp(torch.sin, x)
+    return (
+        pull((torch.ones(2), {"s": torch.tensor(1.0)})),
+        raises("to be the same as pytree structure of outputs", pull, torch.ones(2)),
+        raises("missing 1 required positional argument: 'cotangents'", back),
+        raises("grad can be implicitly created only for scalar outputs", back, None),
+        raises("must be floating-point or complex Tensors", torch.func.jacrev(lambda a: a.int()), x),
+    )
+
+
+@differential
+def test_saved_tensor_hooks_and_transforms(torch):
+    """Saved-tensor hooks are refused by transforms that run backward, around them and within."""
+    func, x, hooks = torch.func, torch.tensor([1.0, 2.0]), torch.autograd.graph.saved_tensors_hooks
+    cube = lambda a: (a**3).sum()  # noqa: E731
+
+    def within(a):
+        with hooks(lambda t: t, lambda t: t):
+            return cube(a)
+
+    text = "don't yet support saved tensor hooks"
+    found = [raises(text, transform(within), x) for transform in (func.grad, func.jacrev, func.hessian)]
+    with hooks(lambda t: t, lambda t: t):
+        found += [raises(text, func.grad(cube), x), raises(text, func.vjp, cube, x)]
+    return found, func.grad(cube)(x)
+
+
+@differential
+def test_requires_grad_within_transforms(torch):
+    """``requires_grad_`` is refused within every transform; a tensor may be made that requires grad."""
+    func, x = torch.func, torch.ones(2)
+
+    def made(a):
+        return (a * torch.ones(2, requires_grad=True).detach()).sum()
+
+    wanted = "You are attempting to call Tensor.requires_grad_()"
+    return func.grad(made)(x), [
+        raises(wanted, func.grad(lambda a: a.requires_grad_().sum()), x),
+        raises(wanted, func.vmap(lambda a: a.requires_grad_(False)), x),
+        raises(wanted, func.jvp, lambda a: torch.ones(2).requires_grad_() * a, (x,), (x,)),
+    ]

@@ -125,7 +125,7 @@ class _Region:
         forward_context, self.recompute_context = context_fn()
         frame = Frame(self.again, early_stop=self.early_stop, metadata=self.metadata)
         frame.explain = explain
-        switch = wrap(np.zeros(0, np.float32)).requires_grad_(True)
+        switch = wrap(np.zeros(0, np.float32))._requiring_grad(True)
         if not frame.save_inputs(switch, (kwargs, *args), lambda value: isinstance(value, Tensor)):
             return self.function(*args, **kwargs)
         if observe.observers:

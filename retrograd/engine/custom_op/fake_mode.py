@@ -63,4 +63,4 @@ def fake_like(tensor: Any) -> Any:
     array = np.zeros((), dtype=tensor._array.dtype)
     shape = tuple(tensor.shape)
     fake = wrap(np.lib.stride_tricks.as_strided(array, shape, (0,) * len(shape)) if shape else array)
-    return fake.requires_grad_(True) if tensor.requires_grad else fake
+    return fake._requiring_grad(True) if tensor.requires_grad else fake

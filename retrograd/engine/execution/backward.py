@@ -269,7 +269,7 @@ def _materialized(results: list[Any], wanted: list[Any], create_graph: bool) -> 
                 raise RuntimeError("materialize_grads cannot be used when the given input is a GradientEdge")
             g = wrap(np.zeros(x._sig.shape, x._sig.numpy))
             if create_graph:
-                g.requires_grad_()
+                g._requiring_grad()
         filled.append(g)
     return filled
 

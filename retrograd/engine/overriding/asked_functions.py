@@ -39,7 +39,7 @@ def asking(full: str, function: Callable[..., Any]) -> Callable[..., Any]:
         if len(args) > 1 and full in _SIZED:
             args = (args[0], list(args[1:]) if isinstance(args[1], int) else list(args[1]))
         result = ask(overload(full), found, args, kwargs)
-        return result.requires_grad_() if requires_grad else result
+        return result._requiring_grad() if requires_grad else result
 
     return call
 

@@ -47,7 +47,7 @@ def _telling(name: str, function: Callable[..., Any], asked: Asked) -> Callable[
         made = asked(FunctionOverload(opname, overload, function), args, kwargs)
         if not isinstance(made, TensorBase):
             raise TypeError(f"__torch_dispatch__ of {full} must return tensors, but got {type(made).__name__}")
-        return made.requires_grad_() if requires_grad else made
+        return made._requiring_grad() if requires_grad else made
 
     call.__name__ = call.__qualname__ = name
     call.__doc__ = function.__doc__

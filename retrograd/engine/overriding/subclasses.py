@@ -59,7 +59,7 @@ def make_wrapper_subclass(
     kind: dtype_type = get_default_dtype() if dtype is None else dtype
     made = with_array(cls, absent(tuple(size), kind.numpy, strides, storage_offset))
     count(made)
-    return made.requires_grad_() if requires_grad else made
+    return made._requiring_grad() if requires_grad else made
 
 
 def make_subclass(cls: type, data: Any, require_grad: bool = False, **layout: Any) -> Any:
@@ -69,4 +69,4 @@ def make_subclass(cls: type, data: Any, require_grad: bool = False, **layout: An
     if not isinstance(data, TensorBase):
         raise TypeError(f"_make_subclass(): argument 'data' must be Tensor, not {type(data).__name__}")
     made = as_class(data.detach(), cls)
-    return made.requires_grad_() if require_grad else made
+    return made._requiring_grad() if require_grad else made

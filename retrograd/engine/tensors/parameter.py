@@ -87,6 +87,6 @@ class Buffer(metaclass=_BufferMeta):
 
     def __new__(cls, data: Any = None, *, persistent: bool = True) -> Any:
         source = Tensor() if data is None else data
-        made = source.detach().requires_grad_(source.requires_grad)
+        made = source.detach()._requiring_grad(source.requires_grad)
         made.persistent, made._is_buffer = persistent, True
         return made

@@ -124,6 +124,11 @@ class Tensor(TensorBase):
     def requires_grad_(self, requires_grad: bool = True) -> Tensor:
         """Switch recording for a leaf; on a non-leaf only ``True`` (no effect) is allowed."""
         check_bool("requires_grad_", "requires_grad", requires_grad, 1)
+        refuse_method_in_transform("requires_grad_", " (or perhaps using torch.autograd.functional.* APIs)")
+        return self._requiring_grad(requires_grad)
+
+    def _requiring_grad(self, requires_grad: bool = True) -> Tensor:
+        """``requires_grad_`` as the engine calls it, also beneath a function transform."""
         if requires_grad and not self._sig.differentiable:
             raise RuntimeError("only Tensors of floating point dtype can require gradients")
         if has_history(self):

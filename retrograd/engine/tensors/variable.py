@@ -40,4 +40,4 @@ class Variable(metaclass=_VariableMeta):
         t = data.detach()
         if name is not None:
             t.need_meta().name = name
-        return t.requires_grad_(requires_grad)
+        return t._requiring_grad(requires_grad)

@@ -9,7 +9,7 @@ from typing import Any
 from ..pytree import tree_flatten, tree_unflatten
 from ..table.registry import F
 from ..tensors.tensor import Tensor
-from .level import Level, recording
+from .level import Level, recording, without_saved_hooks
 
 ArgNums = int | tuple[int, ...]
 _WHO, _VJP = "grad_and_value(f)(*args)", "vjp(f, *primals)"
@@ -71,7 +71,7 @@ def grad_and_value(func: Callable[..., Any], argnums: ArgNums = 0, has_aux: bool
     @functools.wraps(func)
     def derived(*args: Any, **kwargs: Any) -> Any:
         level = Level(chosen(args, argnums))
-        with recording("grad"):
+        with recording("grad"), without_saved_hooks():
             output, aux = with_aux(func(*replaced(args, argnums, level.values()), **kwargs), has_aux, _WHO)
             if not isinstance(output, Tensor):
                 raise RuntimeError(f"{_WHO}: Expected f(*args) to return a Tensor, got {type(output)}")
@@ -104,17 +104,21 @@ def grad(func: Callable[..., Any], argnums: ArgNums = 0, has_aux: bool = False) 
 
 
 def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
-    """``(output, vjp_fn)``: ``vjp_fn(*cotangents)`` gives vector-Jacobian products; ``has_aux``: the rest, too."""
+    """``(output, vjp_fn)``: ``vjp_fn(cotangents)``, nested like the output, gives its vector-Jacobian products.
+
+    With ``has_aux`` ``func`` returns ``(output, anything)``, and that is returned as third.
+    """
     level = Level(primals)
-    with recording("vjp"):
+    with recording("vjp"), without_saved_hooks():
         output, aux = with_aux(func(*level.values()), has_aux, _VJP)
         leaves, spec = tensors_only(output, _VJP)
         result = level.left_tree(output)
         rest = level.left_tree(aux) if has_aux else None
 
-    def vjp_fn(*cotangents: Any, retain_graph: bool = True, create_graph: bool | None = None) -> Any:
-        given = cotangents[0] if len(cotangents) == 1 else cotangents
-        flat, given_spec = tree_flatten(given)
+    def vjp_fn(cotangents: Any, retain_graph: bool = True, create_graph: bool | None = None) -> Any:
+        if cotangents is None:
+            raise RuntimeError("grad can be implicitly created only for scalar outputs: give vjp_fn a cotangent")
+        flat, given_spec = tree_flatten(cotangents)
         if given_spec != spec:
             raise RuntimeError(
                 f"Expected pytree structure of cotangents to be the same as pytree structure of outputs to the "
@@ -141,13 +145,24 @@ def jacrev(
     @functools.wraps(func)
     def derived(*args: Any, **kwargs: Any) -> Any:
         level = Level(chosen(args, argnums))
-        with recording("jacrev"):
+        with recording("jacrev"), without_saved_hooks():
             output, aux = with_aux(func(*replaced(args, argnums, level.values()), **kwargs), has_aux, _VJP)
             leaves, spec = tensors_only(output, _VJP)
+            _check_differentiable(leaves)
             found = tree_unflatten([_jacobian(level, leaf) for leaf in leaves], spec)
             return (found, level.left_tree(aux)) if has_aux else found
 
     return derived
+
+
+def _check_differentiable(outputs: list[Any]) -> None:
+    """``RuntimeError`` for an output of integers."""
+    for output in outputs:
+        if not (output.is_floating_point() or output.is_complex()):
+            raise RuntimeError(
+                "vjp(f, ...): All outputs of f must be floating-point or complex Tensors, got Tensor with dtype "
+                f"{output.dtype}"
+            )
 
 
 def _jacobian(level: Level, output: Any) -> Any:

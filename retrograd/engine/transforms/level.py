@@ -8,6 +8,7 @@ from typing import Any
 
 from ..execution.backward import grad as gradients_of
 from ..forward_mode.forward_ad import make_dual, tangent_of
+from ..graph.saved_hooks import disable_saved_tensors_hooks
 from ..pytree import tree_flatten, tree_map, tree_unflatten
 from ..switches.modes import enable_grad, inference_mode
 from ..table.registry import F
@@ -20,6 +21,16 @@ from .function_rules import transforming
 def recording(kind: str) -> Iterator[None]:
     """Beneath a transform of this kind operations are recorded, whatever mode its caller is in."""
     with inference_mode(False), enable_grad(), transforming(kind):
+        yield
+
+
+@contextmanager
+def without_saved_hooks() -> Iterator[None]:
+    """Saved-tensor hooks are refused: what a transform saves is its own.  ``RuntimeError`` if some are active."""
+    with disable_saved_tensors_hooks(
+        "torch.func.{grad, vjp, jacrev, hessian} don't yet support saved tensor hooks: differentiate with "
+        "torch.autograd.grad where hooks are needed."
+    ):
         yield
 
 

@@ -149,7 +149,7 @@ def asarray(
         made = finish(array_from(source, None if dtype is None else to_numpy_dtype(dtype)))
     else:
         made = as_tensor(obj, dtype)
-    return made.requires_grad_() if requires_grad else made
+    return made._requiring_grad() if requires_grad else made
 
 
 @public("empty_permuted", method=False)
