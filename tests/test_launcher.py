@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from retrograd.cli.launcher import Launch, launched
+from retrograd.cli.launcher import Launch, launched, outside_a_job
 from retrograd.cli.lifeline import lifeline
 from retrograd.inspect.compare import compare
 from retrograd.inspect.lineup.lineup import Lineup
@@ -62,6 +62,7 @@ if mode == "fork":
 def test_environment_of_launchers(environment: dict[str, str], found: Launch | None) -> None:
     """Rank and world size are read from torchrun's, Open MPI's and MPICH's variables; nonsense is nobody's rank."""
     assert launched(environment) == found
+    assert launched(outside_a_job(environment)) is None
 
 
 def test_names_of_files() -> None:

@@ -35,6 +35,12 @@ class Launch:
         return f"{stem}.rank{self.rank}{suffix}"
 
 
+def outside_a_job(environment: Mapping[str, str]) -> dict[str, str]:
+    """Return an environment in which ``launched`` finds no launcher."""
+    ranks = {rank for rank, _ in _VARIABLES}
+    return {name: value for name, value in environment.items() if name not in ranks}
+
+
 def launched(environment: Mapping[str, str] | None = None) -> Launch | None:
     """Return which process of a job this is, or None for one that no launcher started."""
     environment = os.environ if environment is None else environment

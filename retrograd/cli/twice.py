@@ -10,6 +10,7 @@ import tempfile
 from ..errors import UsageError
 from ..inspect.events import Recording
 from ..inspect.render.formats.json_ import load_recording
+from .launcher import outside_a_job
 from .target import Target
 
 _SEEDED = "from retrograd.cli.seeded import start; start()"
@@ -38,8 +39,7 @@ def _run(target: Target, file: str, *, shown: bool) -> int:
     """Run the program once, recorded into a file; returns its exit code."""
     words = [_FLAGS[target.kind]] if target.kind in _FLAGS else []
     options = ["trace", "--level", "full", "-f", "json", "-o", file, "-q", *words, target.text, "--", *target.args]
-    launcher = ("RANK", "OMPI_COMM_WORLD_RANK", "PMI_RANK", "SLURM_PROCID")
-    environment = {name: value for name, value in os.environ.items() if name not in launcher}
+    environment = outside_a_job(os.environ)  # each run is a whole recording, also where a launcher started us
     environment.setdefault("PYTHONHASHSEED", "0")
     output = None if shown else subprocess.DEVNULL
     done = subprocess.run(

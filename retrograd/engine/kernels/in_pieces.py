@@ -11,7 +11,7 @@ PIECE = 32_768
 """Elements of a piece: 128 kB of float32, where a step of gradient descent takes 0.7 of the time of whole arrays."""
 
 
-def piecewise(compute: Callable[..., None], x: Any, *others: Any) -> Any:
+def computed_in_pieces(compute: Callable[..., None], x: Any, *others: Any) -> Any:
     """A new array like ``x``, filled by ``compute(x, *others, out)``, an element-wise function of the arrays."""
     arrays = (x, *others)
     if x.size <= 2 * PIECE or not _side_by_side(arrays):

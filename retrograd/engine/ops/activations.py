@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..kernels import error_function
-from ..kernels.in_pieces import piecewise
+from ..kernels.in_pieces import computed_in_pieces
 from ..table.registry import F
 from ..table.rows import elementwise, function
 from ..tensors.numbers_ import real_number
@@ -207,7 +207,7 @@ elementwise("celu", _celu, tensors="self", inplace=True, public=False, in_place_
 
 def _gelu(self: Any, approximate: str = "none") -> Any:
     if approximate == "tanh":
-        return piecewise(_gelu_tanh, self)
+        return computed_in_pieces(_gelu_tanh, self)
     if approximate != "none":
         raise RuntimeError(f"approximate argument must be either none or tanh, got {approximate!r}")
     return 0.5 * self * (1.0 + error_function.erf(self * math.sqrt(0.5)))
@@ -244,7 +244,7 @@ def _gelu_tanh_slope(x: Any, g: Any, out: Any) -> None:
 
 def _gelu_slope(g: Any, self: Any, approximate: str) -> Any:
     if approximate == "tanh" and isinstance(g, np.ndarray):
-        return piecewise(_gelu_tanh_slope, self, g)
+        return computed_in_pieces(_gelu_tanh_slope, self, g)
     if approximate == "tanh":
         t = F.tanh(SQRT_2_OVER_PI * (self + GELU_CUBE * self * self * self))
         inner = SQRT_2_OVER_PI * (1.0 + 3.0 * GELU_CUBE * self * self)
