@@ -79,6 +79,10 @@ torch.cdist(x3, x3.double())
 torch.pdist(x3[0].int())
 F.cosine_similarity(x3, x3, eps=-7.)
 F.cosine_similarity(x3.long(), x3.long())
+F.nll_loss(x3[0], torch.ones(5, 2, 2).long())
+F.nll_loss(x3[0, 0], torch.tensor([1, 2]))
+F.cross_entropy(x3[0], torch.ones(3))
+F.adaptive_avg_pool2d(x3[0], (1, 2))
 F.interpolate(x4[:, :0], scale_factor=2, mode='bicubic')
 F.interpolate(x3, mode='x', size=4, align_corners=True)
 F.interpolate(x4, size=3, mode='lanczos')
@@ -119,6 +123,7 @@ CORNERS = {
     "classes are the input's last dimension": lambda t, f: f.multilabel_soft_margin_loss(
         t.arange(6.0).view(2, 3), t.ones(1, 2, 3)
     ),
+    "a row and its class in a list of one": lambda t, f: f.nll_loss(t.arange(4.0), t.tensor([1])),
     "less than no smoothing": lambda t, f: f.cross_entropy(t.eye(2), t.tensor([1, 0]), label_smoothing=-1.0),
     "weights of positions are counted": lambda t, f: f.nll_loss(
         t.eye(4).view(2, 2, 4), t.ones(2, 4).long(), t.tensor([[1.0, 2.0]])

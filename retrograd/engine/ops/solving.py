@@ -138,7 +138,7 @@ def _solve_triangular(self: Any, other: Any, upper: bool, left: bool = True, uni
     check_square("linalg.solve_triangular", self)
     if other.ndim < 2:
         raise RuntimeError("linalg.solve_triangular: The input tensor B must have at least 2 dimensions.")
-    a, b = _triangle(self, upper, unitriangular), other
+    a, b = _triangle(self, upper, unitriangular), other.astype(self.dtype, copy=False)
     if not left:
         a, b, upper = a.mT, b.mT, not upper
     if a.shape[-1] != b.shape[-2]:

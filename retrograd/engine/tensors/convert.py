@@ -46,6 +46,8 @@ def _from_sequence(data: Any, numpy: np.dtype[Any] | None) -> Any:
         array = np.array(plain)
     except ValueError:
         raise ValueError("expected sequence of equal length at every level: the nested lists are ragged") from None
+    if data is None:
+        raise RuntimeError("Could not infer dtype of NoneType")
     if array.dtype.kind in "OUSmM":
         raise TypeError(f"could not infer dtype of {type(data).__name__}: only numbers and nested sequences of them")
     if numpy is None and not _has_typed(data):

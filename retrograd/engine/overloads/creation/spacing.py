@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ...aliasing.strided import Geometry, zeros_like_layout
-from ...calls.refusals import refuse
+from ...calls.refusals import refuse, refuse_kind
 from ...deprecations import discourage
 from ...table.public import public
 from ...tensors.base import TensorBase
@@ -33,7 +33,7 @@ def _given(made: Any, out: Any) -> Any:
 
 
 def _check_range(start: Any, end: Any, step: Any) -> None:
-    refuse(step == 0, "step must be nonzero")
+    refuse(step == 0 or step != step, "step must be nonzero")
     refuse(
         not (math.isfinite(start) and math.isfinite(end)),
         f"unsupported range: {start} -> {end}",
@@ -55,6 +55,7 @@ def arange(
     _check_range(start, end, step)
     floating = any(isinstance(v, float) for v in (start, end, step))
     numpy = numpy_of(dtype, get_default_dtype().numpy if floating else np.dtype(np.int64))
+    refuse_kind("arange_cpu", numpy, "fiu")
     count = max(math.ceil((end - start) / step), 0)
     return _given(finish((start + np.arange(count) * step).astype(numpy), requires_grad), out)
 
@@ -173,6 +174,10 @@ def new_empty_strided(
 ) -> Any:  # fmt: skip
     """``torch.empty_strided`` with this tensor's dtype."""
     numpy = numpy_of(dtype, self._sig.numpy)
+    refuse(
+        len(size) != len(stride),
+        f"dimensionality of sizes ({len(size)}) must match dimensionality of strides ({len(stride)})",
+    )
     return finish(zeros_like_layout(Geometry(tuple(size), tuple(stride), 0), numpy), requires_grad)
 
 

@@ -76,15 +76,19 @@ def _nll(logs: Any, target: Any, weight: Any, reduction: str, ignore_index: int)
     if not isinstance(target, TensorBase):
         check_tensor("nll_loss", target, 2, "target")
     ndim = logs._array.ndim
-    if weight is not None or ndim != 2 or target._array.ndim != 1 or target._array.dtype is not _CLASS_NUMBERS[0]:
-        _check_nll(logs, target, weight)  # (else nothing can be wrong)
     if ndim > 1 and logs._array.shape[0] != (target._array.shape or (0,))[0]:
         raise ValueError(
             f"Expected input batch_size ({logs.shape[0]}) to match target batch_size ({(*target.shape, 0)[0]})."
         )
+    if weight is not None or ndim != 2 or target._array.ndim != 1 or target._array.dtype is not _CLASS_NUMBERS[0]:
+        _check_nll(logs, target, weight)  # (else nothing can be wrong)
     if weight is not None:
         refuse_gradients("nll_loss_forward" if ndim <= 2 else "nll_loss2d_forward", weight=weight)
     weight = weight if weight is None or weight._array.ndim == 1 else weight.reshape(-1)
+    if ndim == 1 and target._array.ndim == 1:
+        if target._array.size != 1:
+            raise ValueError(f"For 1D input, 1D target must have size 1, but got target size: {target._array.size}")
+        target = target.reshape(())
     if ndim <= 2:
         loss = F._nll_loss(logs, target, weight, reduction, ignore_index)
     else:
@@ -98,8 +102,6 @@ _CLASS_NUMBERS = (np.dtype("int64"), np.dtype("uint8"))  # (a dtype finds its na
 def _check_places(shape: tuple[int, ...], target: tuple[int, ...]) -> None:
     """``RuntimeError`` unless there is a target for each position of ``(N, C, *positions)``."""
     wanted = (shape[0], *shape[2:])
-    if target[:1] != wanted[:1]:
-        return  # another complaint
     if len(shape) != 4:
         refuse(target != wanted, f"Expected target size {list(wanted)}, got {list(target)}")
         return

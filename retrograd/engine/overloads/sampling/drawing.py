@@ -9,7 +9,7 @@ import numpy as np
 from ...aliasing.inplace import call_inplace
 from ...aliasing.memory_formats import check_memory_format, made_like
 from ...calls.out_argument import created_into
-from ...calls.refusals import refuse
+from ...calls.refusals import refuse, refuse_kind
 from ...execution.fit import is_expandable_to
 from ...random import rng_of
 from ...table.public import public
@@ -114,6 +114,7 @@ def randperm(
     """A random permutation of ``0 … n-1``."""
     numpy = numpy_of(dtype, np.dtype(np.int64))
     sizes_of((n,))
+    refuse_kind("randperm", numpy, "fiu")
     if numpy.kind in "iu" and n > np.iinfo(numpy).max + 1:
         raise RuntimeError(f"value cannot be converted to type {numpy.name} without overflow: {n}")
     drawn = rng_of(generator).permutation(n).astype(numpy)

@@ -18,7 +18,10 @@ from .sizes import ints_of
 @public("repeat", function=False)
 def repeat(self: Any, *repeats: Any) -> Any:
     """The tensor repeated along each dimension."""
-    return F.repeat(self, ints_of(repeats))
+    counts = ints_of(repeats)
+    if any(n < 0 for n in counts):
+        raise RuntimeError(f"Trying to create tensor with negative dimension {min(counts)}: repeats are {counts}")
+    return F.repeat(self, counts)
 
 
 @public("tile")

@@ -155,6 +155,9 @@ def _avg_pool_of(dims: int) -> Any:
 
 def _target(x: Any, dims: int, output_size: Any, name: str) -> Sizes:
     """The sizes of the result: those given, or the input's where they are ``None``."""
+    check_tensor(name, x)
+    if x.ndim <= dims and not isinstance(output_size, int):
+        raise ValueError(f"Input dimension should be at least {dims + 1}")
     check_input(x, dims, name)
     wanted = (output_size,) * dims if output_size is None or isinstance(output_size, int) else tuple(output_size)
     refuse(len(wanted) != dims, f"{name}(): output_size must be {dims}, but {len(wanted)} sizes were given")
