@@ -478,6 +478,24 @@ def test_printing_draws_pages(chromium: Browser, tmp_path: Path) -> None:
     assert chromium.run("document.documentElement.dataset.theme") == "dark"
 
 
+def test_a_wide_drawing_is_printed_in_parts(chromium: Browser, tmp_path: Path) -> None:
+    """What cannot be read on one sheet stands there whole, and then in parts of which each can: none is left out."""
+    chromium.open(write(tmp_path, chain(400), fold=()))
+    chromium.run("dispatchEvent(new Event('beforeprint'))")
+    cards = chromium.run("retrograd.cards()")
+    parts = chromium.run("[...document.querySelectorAll('#print figcaption')].map((part) => part.textContent)")
+    sizes = chromium.run(
+        "[...document.querySelectorAll('figure canvas')].map((part) => [part.width / 2, part.height / 2])"
+    )
+    rows, columns = map(int, re.findall(r"of (\d+)", parts[-1]))
+
+    assert columns > 1
+    assert parts == [f"row {r + 1} of {rows}, column {c + 1} of {columns}" for r in range(rows) for c in range(columns)]
+    assert sum(width for width, _ in sizes[:columns]) >= 0.5 * max(card[4] for card in cards)
+    assert sum(height for _, height in sizes[::columns]) >= 0.5 * max(card[5] for card in cards)
+    quiet(chromium)
+
+
 def test_without_scripts_there_is_a_drawing(tmp_path: Path) -> None:
     """A reader that runs no scripts sees the static drawing and no dead controls."""
     page = write(tmp_path, network())
