@@ -331,3 +331,20 @@ def test_G_16_edges_are_values():
     """G-16: an edge is a tuple of node, output number and token."""
     edge = get_gradient_edge(leaf(retrograd))
     assert edge == (edge.node, 0, None)
+
+
+@differential
+def test_G_03_names_of_in_place_forms(torch):
+    """G-03: nodes of in-place writes have names of their own, as classes and as ``name()`` says."""
+    x = torch.ones(2, 3, requires_grad=True)
+    nodes = [
+        x.clone().fill_(2.0).grad_fn,
+        x.clone().fill_(x[0, 0]).grad_fn,
+        torch.fill(x, 2.0).grad_fn,
+        x.clone().t_().grad_fn,
+        x.clone().squeeze_().grad_fn,
+        x.clone().unsqueeze_(0).grad_fn,
+        x.clone().copy_(x).grad_fn,
+        x.clone().add_(1).grad_fn,
+    ]
+    return [(node.name(), type(node).__name__) for node in nodes]

@@ -85,8 +85,11 @@ class OpDef(RowFacts):
         self._read_tensors(tensors)
         self._read_rules()
         self.node_name = node or camel_case(name) + "Backward0"
-        self.qualified_name = _QUALIFIED.get(self.node_name, self.node_name)
+
+    @property
+    def qualified_name(self) -> str:
         """What ``name()`` of its nodes says."""
+        return _QUALIFIED.get(self.node_name, self.node_name)
 
     # -- derived from the row
     def _read_parameters(self) -> None:
