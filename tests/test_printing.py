@@ -39,3 +39,22 @@ def test_a_tensor_from_a_tensor(torch: Any) -> Any:
         warnings.simplefilter("always")
         made = torch.ones(1).new_tensor(torch.tensor([2]))
     return made, ["To copy construct from a tensor" in str(warning.message) for warning in told]
+
+
+@differential
+def test_lines_and_ends(torch: Any) -> Any:
+    """Lines break where PyTorch breaks them; of a large tensor only what is shown decides about the format."""
+    shapes = [(1, 20), (2, 20), (1, 1, 20), (20,), (3, 7, 9), (2, 0, 3), (1, 1, 1, 1), (1001,), (40, 50), (3, 20, 30)]
+    made = [fill(*shape) for shape in shapes for fill in (torch.ones, torch.zeros)]
+    made += [m * 0.1234 for m in made] + [m.bool() for m in made] + [m.long() * 12345 for m in made]
+    made += [torch.complex(m, m * -0.5) for m in made[:6]]
+    outlier = torch.ones(3000)
+    outlier[1500] = 1e9
+    return [repr(m) for m in [*made, outlier, outlier.view(60, 50), torch.arange(2000) - 1000, torch.eye(3)[:, 0]]]
+
+
+@differential
+def test_spaced_numbers(torch: Any) -> Any:
+    """The step is rounded to single precision first."""
+    spaced = [torch.linspace(a, b, n) for a, b, n in ((-1, 1, 7), (0, 1, 11), (-3, 5.5, 10), (0.1, 0.7, 4))]
+    return [torch.cat(spaced), torch.linspace(-1, 1, 7)[3].item() < 0, torch.linspace(-1, 1, 7, dtype=torch.float64)]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import sys
 from typing import Any
 
 import numpy as np
@@ -14,25 +13,7 @@ from .absent import AbsentMemory
 from .base import PLAIN_CLASSES, TensorBase, parameter_class
 from .bits import class_of
 from .dtypes import get_default_dtype
-
-_THRESHOLD = 1000
-_EDGE_ITEMS = 3
-_LINE_WIDTH = 80
-
-
-@dataclasses.dataclass
-class PrintOptions:
-    """What ``set_printoptions`` changes."""
-
-    precision: int = 4
-    threshold: int = _THRESHOLD
-    edgeitems: int = _EDGE_ITEMS
-    linewidth: int = _LINE_WIDTH
-    sci_mode: bool | None = None
-
-
-options = PrintOptions()
-_PROFILES = {"default": {}, "short": {"precision": 2, "edgeitems": 2}, "full": {"threshold": sys.maxsize}}
+from .printed_elements import PROFILES, PrintOptions, elements_text, options
 
 
 def set_printoptions(
@@ -44,7 +25,7 @@ def set_printoptions(
     ``sci_mode`` is whether floating numbers have exponents; None lets their range decide.
     """
     given = {"precision": precision, "threshold": threshold, "edgeitems": edgeitems, "linewidth": linewidth}
-    start = dataclasses.asdict(PrintOptions()) | _PROFILES[profile] if profile in _PROFILES else {}
+    start = dataclasses.asdict(PrintOptions()) | PROFILES[profile] if profile in PROFILES else {}
     for name, value in (start | {k: v for k, v in given.items() if v is not None}).items():
         setattr(options, name, value)
     options.sci_mode = sci_mode
@@ -60,7 +41,7 @@ def tensor_repr(t: Any, *, tensor_contents: str | None = None) -> str:
         before = "Parameter containing:\n" + before
     if tensor_contents is None and t._array.__class__ is AbsentMemory:
         tensor_contents = f"..., size={tuple(t._sig.shape)}"
-    text = f"{name}(" + (_body(t._array, len(name) + 1) if tensor_contents is None else tensor_contents)
+    text = f"{name}(" + (elements_text(t._array, len(name) + 1) if tensor_contents is None else tensor_contents)
     return before + _with_suffixes(text, _suffixes(t), len(name) + 1) + ")" + after
 
 
@@ -75,47 +56,6 @@ def _with_suffixes(text: str, suffixes: list[str], indent: int) -> str:
             text += f", {suffix}"
             width += len(suffix) + 2
     return text
-
-
-def _body(array: Any, indent: int) -> str:
-    """The elements as torch prints them, further lines indented."""
-    if array.size == 0:
-        return "[]" if array.shape == (0,) else f"[], size={tuple(array.shape)}"
-    if array.dtype.kind in "f":
-        formatter: Any = {"float_kind": _float_format(array)}
-    elif array.dtype.kind == "c":
-        real, imag = _float_format(array.real), _float_format(array.imag)
-        formatter = {
-            "complex_kind": lambda z: f"{real(z.real)}{'+' if not np.signbit(z.imag) else ''}{imag(z.imag).strip()}j"
-        }
-    else:
-        formatter = {"bool": _bool_format(array)} if array.dtype.kind == "b" else {}
-    text = np.array2string(
-        array, separator=", ", prefix=" " * indent, formatter=formatter, threshold=options.threshold,
-        edgeitems=options.edgeitems, max_line_width=options.linewidth,
-    )  # fmt: skip
-    return text.replace(", ..., ", ",  ..., ")  # as torch spaces it
-
-
-def _bool_format(array: Any) -> Any:
-    width = 4 if array.all() else 5
-    return lambda v: str(bool(v)).rjust(width)
-
-
-def _float_format(array: Any) -> Any:
-    """The format that all numbers of an array share: whole, with decimals, or scientific, and as wide as the widest."""
-    finite = np.abs(array[np.isfinite(array) & (array != 0)].astype(np.float64))
-    if finite.size == 0:
-        return lambda v: f"{v:.0f}." if np.isfinite(v) else str(v)
-    whole = bool(np.all(finite == np.ceil(finite)))
-    scientific = finite.max() / finite.min() > 1000 or finite.max() > 1e8 or (not whole and finite.min() < 1e-4)
-    if options.sci_mode is not None:
-        scientific = options.sci_mode
-    spec = f".{options.precision}e" if scientific else ".0f" if whole else f".{options.precision}f"
-    end = "." if whole and not scientific else ""
-    nonzero = array[np.isfinite(array) & (array != 0)]
-    width = max(len(f"{v:{spec}}{end}") for v in (nonzero.min(), nonzero.max()))
-    return lambda v: (f"{v:{spec}}{end}" if np.isfinite(v) else str(v)).rjust(width)
 
 
 def _suffixes(t: Any) -> list[str]:

@@ -87,6 +87,9 @@ def _spaced(start: Any, end: Any, steps: int, numpy: Any) -> Any:
     if numpy.kind in "iu":
         start, end = np.trunc(start), np.trunc(end)
     step = (end - start) / max(steps - 1, 1)
+    if numpy == np.float32:  # PyTorch rounds the step, then multiplies and adds in one
+        start, end = (v.astype(numpy).astype(exact) for v in (start, end))
+        step = step.astype(numpy).astype(exact)
     at = np.arange(steps)
     return np.where(at < steps // 2, start + at * step, end - (steps - 1 - at) * step)
 
