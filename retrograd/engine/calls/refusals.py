@@ -70,6 +70,11 @@ def kernel_refusal(op: OpDef, operands: list[Any], error: Exception) -> Exceptio
         name = "float" if not operands else c_name(operands[0]._sig.numpy)
         return RuntimeError(f"value cannot be converted to type {name} without overflow")
     if any(phrase in text for phrase in _NO_SUCH_KERNEL):
+        if op.name == "neg":
+            return RuntimeError(
+                "Negation, the `-` operator, on a bool tensor is not supported. If you are trying to invert a mask, "
+                "use the `~` or `logical_not()` operator instead."
+            )
         dtypes = dict.fromkeys(f"'{scalar_name(t._sig.numpy)}'" for t in operands)
         return NotImplementedError(f'"{op.name.strip("_")}" not implemented for {", ".join(dtypes)}')
     return error

@@ -8,7 +8,7 @@ import numpy as np
 
 from ..table.registry import F
 from ..table.rows import multilinear
-from ..tensors.dtypes import scalar_name
+from ..tensors.dtypes import c_name, scalar_name
 from .elementwise import conj
 from .shape import expanded
 
@@ -35,7 +35,9 @@ def _mm(self: Any, mat2: Any) -> Any:
 
 def _same_dtype(a: Any, b: Any) -> None:
     if a.dtype is not b.dtype and a.dtype != b.dtype:
-        raise RuntimeError(f"expected m1 and m2 to have the same dtype, but got: {a.dtype} != {b.dtype}")
+        raise RuntimeError(
+            f"expected m1 and m2 to have the same dtype, but got: {c_name(a.dtype)} != {c_name(b.dtype)}"
+        )
 
 
 def _left(g: Any, right: Any, by_columns: bool) -> Any:
@@ -140,10 +142,19 @@ multilinear(
 )
 
 
+def _unusual_product(self: Any, mat1: Any, mat2: Any) -> Any:
+    """The product of matrices whose dtypes or sizes may not fit, after what ``addmm`` says of dtypes."""
+    for name, other in (("self", self), ("mat1", mat1)):
+        if other.dtype != mat2.dtype:
+            have = f"{scalar_name(other.dtype)} and {scalar_name(mat2.dtype)}"
+            raise RuntimeError(f"{name} and mat2 must have the same dtype, but got {have}")
+    return _mm(mat1, mat2)
+
+
 def _addmm(self: Any, mat1: Any, mat2: Any, beta: Any = 1, alpha: Any = 1) -> Any:
     """``beta * self + alpha * (mat1 @ mat2)``."""
     usual = mat1.ndim == 2 == mat2.ndim and mat1.dtype is mat2.dtype and mat1.shape[1] == mat2.shape[0]
-    product = mat1 @ mat2 if usual else _mm(mat1, mat2)  # (a call is 1 µs after large arrays)
+    product = mat1 @ mat2 if usual else _unusual_product(self, mat1, mat2)  # (a call is 1 µs after large arrays)
     if alpha != 1:
         product = product * product.dtype.type(alpha)
     if beta == 0:

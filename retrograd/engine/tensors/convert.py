@@ -45,11 +45,9 @@ def _from_sequence(data: Any, numpy: np.dtype[Any] | None) -> Any:
     try:
         array = np.array(plain)
     except ValueError:
-        raise ValueError("expected sequence of equal length at every level: the nested lists are ragged") from None
-    if data is None:
-        raise RuntimeError("Could not infer dtype of NoneType")
+        raise _ragged(plain) from None
     if array.dtype.kind in "OUSmM":
-        raise TypeError(f"could not infer dtype of {type(data).__name__}: only numbers and nested sequences of them")
+        raise _untyped(data)
     if numpy is None and not _has_typed(data):
         if array.dtype.kind == "f":
             numpy = get_default_dtype().numpy
@@ -58,6 +56,31 @@ def _from_sequence(data: Any, numpy: np.dtype[Any] | None) -> Any:
         elif array.dtype.kind in "iu":
             numpy = np.dtype(np.int64)
     return array if numpy is None else array.astype(numpy)
+
+
+def _ragged(data: Any) -> Exception:
+    """What PyTorch says of nested lists whose lengths differ: the first that is not as long as those before it."""
+    level, depth = [data], 0
+    while all(isinstance(part, list) or getattr(part, "ndim", 0) for part in level):
+        lengths = [len(part) for part in level]
+        for length in lengths:
+            if length != lengths[0]:
+                return ValueError(f"expected sequence of length {lengths[0]} at dim {depth} (got {length})")
+        level, depth = [entry for part in level for entry in part], depth + 1
+    return ValueError(
+        f"expected sequences at dim {depth}, but some of its entries are none: the nested lists are ragged"
+    )
+
+
+def _untyped(data: Any) -> Exception:
+    """What PyTorch says of the first value that is no number."""
+    depth = 0
+    while isinstance(data, (list, tuple)) and data:
+        wrong = [v for v in data if not isinstance(v, (bool, int, float, complex))]
+        data, depth = (wrong or data)[0], depth + 1
+    if isinstance(data, (str, bytes)):
+        return ValueError(f"too many dimensions '{type(data).__name__}'")
+    return RuntimeError(f"Could not infer dtype of {type(data).__name__}")
 
 
 def _without_tensors(data: Any) -> Any:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from .dtypes import dtype, get_default_dtype
@@ -21,10 +19,12 @@ class finfo:  # noqa: N801  (torch's name)
         self.bits = int(found.bits)
         self.eps, self.max, self.min = float(found.eps), float(found.max), float(found.min)
         self.tiny = self.smallest_normal = float(found.tiny)
-        self.resolution = float(found.resolution)
+        self.resolution = 10.0**-found.precision
 
     def __repr__(self) -> str:
-        return f"finfo({_listed(self)})"
+        names = ("resolution", "min", "max", "eps", "smallest_normal", "tiny")
+        limits = ", ".join(f"{name}={getattr(self, name):.6g}" for name in names)
+        return f"finfo({limits}, dtype={self.dtype})"
 
 
 class iinfo:  # noqa: N801  (torch's name)
@@ -38,8 +38,4 @@ class iinfo:  # noqa: N801  (torch's name)
         self.bits, self.max, self.min = int(found.bits), int(found.max), int(found.min)
 
     def __repr__(self) -> str:
-        return f"iinfo({_listed(self)})"
-
-
-def _listed(limits: Any) -> str:
-    return ", ".join(f"{name}={value}" for name, value in vars(limits).items())
+        return f"iinfo(min={self.min}, max={self.max}, dtype={self.dtype})"

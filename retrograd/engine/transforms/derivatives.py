@@ -77,7 +77,8 @@ def grad_and_value(func: Callable[..., Any], argnums: ArgNums = 0, has_aux: bool
                 raise RuntimeError(f"{_WHO}: Expected f(*args) to return a Tensor, got {type(output)}")
             if output.ndim:
                 raise RuntimeError(
-                    f"{_WHO}: Expected f(*args) to return a scalar Tensor, got tensor with {output.ndim} dims"
+                    f"{_WHO}: Expected f(*args) to return a scalar Tensor, got tensor with {output.ndim} dims. "
+                    "Maybe you wanted to use the vjp or jacrev APIs instead?"
                 )
             if output.is_complex():
                 raise RuntimeError(

@@ -83,6 +83,31 @@ class ConcatDataset(Dataset[Any]):
         return self.datasets[at][index - (self.cumulative_sizes[at - 1] if at else 0)]
 
 
+class StackDataset(Dataset[Any]):
+    """Data sets side by side: samples are tuples, or dictionaries where they have names."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        if args and kwargs:
+            raise ValueError(
+                "Supported either ``tuple``- (via ``args``) or``dict``- (via ``kwargs``) like input/output"
+            )
+        self.datasets: Any = kwargs or args
+        if not self.datasets:
+            raise ValueError("At least one dataset should be passed")
+        lengths = [len(dataset) for dataset in (kwargs.values() if kwargs else args)]
+        self._length = lengths[0]
+        if any(length != lengths[0] for length in lengths):
+            raise ValueError("Size mismatch between datasets")
+
+    def __getitem__(self, index: Any) -> Any:
+        if isinstance(self.datasets, dict):
+            return {name: dataset[index] for name, dataset in self.datasets.items()}
+        return tuple(dataset[index] for dataset in self.datasets)
+
+    def __len__(self) -> int:
+        return self._length
+
+
 class ChainDataset(IterableDataset[Any]):
     """Iterable data sets one after the other."""
 

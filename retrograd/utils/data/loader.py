@@ -77,7 +77,7 @@ class DataLoader:
         if batch_sampler is None and batch_size is not None and not streamed:
             batch_sampler = BatchSampler(sampler, batch_size, drop_last)
         self.batch_sampler = batch_sampler
-        self.collate_fn = collate_fn or (default_collate if batch_size is not None else _as_tensors)
+        self.collate_fn = collate_fn or (default_collate if batch_size is not None else default_convert)
 
     def __iter__(self) -> Iterator[Any]:
         if isinstance(self.dataset, IterableDataset):
@@ -99,9 +99,22 @@ class DataLoader:
         return whole + bool(rest and not self.drop_last)
 
 
-def _as_tensors(sample: Any) -> Any:
-    """One sample alone, arrays as tensors."""
-    return FUNCTIONS["as_tensor"](sample) if isinstance(sample, np.ndarray) else sample
+def default_convert(data: Any) -> Any:
+    """One sample alone: arrays and NumPy's numbers as tensors, in containers too; the rest as it is."""
+    if isinstance(data, (np.ndarray, np.generic)):
+        return data if data.dtype.kind in "SUO" else FUNCTIONS["as_tensor"](data)
+    if isinstance(data, Mapping):
+        return type(data)({key: default_convert(value) for key, value in data.items()})  # type: ignore[call-arg]
+    if isinstance(data, tuple) and hasattr(data, "_fields"):
+        return type(data)(*(default_convert(value) for value in data))
+    if isinstance(data, (list, tuple)):
+        return [default_convert(value) for value in data]
+    return data
+
+
+def get_worker_info() -> None:
+    """None: samples are always read in the program's own process."""
+    return
 
 
 def _grouped(samples: Iterable[Any], size: int | None, drop_last: bool) -> Iterator[Any]:

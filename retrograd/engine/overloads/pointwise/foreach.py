@@ -63,5 +63,11 @@ def _publish(kind: Callable[[str, str], Callable[..., Any]], names: str) -> None
             FUNCTIONS[made.__name__] = made
 
 
+def _foreach_norm(self: Any, ord: Any = 2, dtype: Any = None) -> tuple[Any, ...]:  # noqa: A002
+    """The vector norm of every tensor of a list."""
+    return tuple([t.norm(ord, dtype=dtype) for t in _checked("_foreach_norm", self)])
+
+
+FUNCTIONS["_foreach_norm"] = _foreach_norm
 _publish(_unary, _UNARY)
 _publish(_binary, _BINARY)

@@ -29,8 +29,9 @@ def check_input(x: Any, dims: int, name: str) -> None:
     )
 
 
-def pooled_sizes(spatial: Any, kernel: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, *, ceil: bool) -> Sizes:
+def pooled_sizes(shape: Any, kernel: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, *, ceil: bool) -> Sizes:
     """How many windows each dimension holds; ``RuntimeError`` when none."""
+    spatial, channels = shape[-len(kernel) :], shape[: -len(kernel)][-1:]
     check_positive(kernel_size=kernel, dilation=dilation)
     refuse(any(s <= 0 for s in stride), "stride should not be zero")
     refuse(
@@ -46,7 +47,8 @@ def pooled_sizes(spatial: Any, kernel: Sizes, stride: Sizes, padding: Sizes, dil
         sizes.append(count)
     refuse(
         any(c < 1 for c in sizes),
-        f"Given input size: ({'x'.join(map(str, spatial))}). Calculated output size: ({'x'.join(map(str, sizes))}). "
+        f"Given input size: ({'x'.join(map(str, (*channels, *spatial)))}). Calculated output size: "
+        f"({'x'.join(map(str, (*channels, *sizes)))}). "
         "Output size is too small",
     )
     return tuple(sizes)
@@ -61,7 +63,7 @@ def _max_how(x: Any, dims: int, kernel: Any, stride: Any, padding: Any, dilation
     kernel = sizes_of(kernel, dims, "kernel_size")
     stride = kernel if stride in (None, [], ()) else sizes_of(stride, dims, "stride")
     padding, dilation = sizes_of(padding, dims, "padding"), sizes_of(dilation, dims, "dilation")
-    count = pooled_sizes(x.shape[-dims:], kernel, stride, padding, dilation, ceil=ceil)
+    count = pooled_sizes(x.shape, kernel, stride, padding, dilation, ceil=ceil)
     return kernel, stride, padding, dilation, count
 
 
@@ -120,7 +122,7 @@ def _avg_pool(x: Any, dims: int, how: tuple[Any, ...]) -> Any:
     stride = asked[0] or kernel
     padding = sizes_of(padding, dims, "padding")
     refuse(override == 0, "divisor must be not zero")
-    count = pooled_sizes(x.shape[-dims:], kernel, stride, padding, (1,) * dims, ceil=ceil)
+    count = pooled_sizes(x.shape, kernel, stride, padding, (1,) * dims, ceil=ceil)
     check_filled(f"avg_pool{dims}d", x, dims)
     if dims == 3 and any(n < k for n, k in zip(x.shape[-3:], kernel, strict=True)):
         (t, h, w), (kt, kh, kw) = x.shape[-3:], kernel

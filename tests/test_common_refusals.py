@@ -1,0 +1,70 @@
+"""Mistakes that programs often make are answered with PyTorch's type of error and in its words; limits read as there."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from both_engines import assert_agree, differential
+
+CALLS: dict[str, Callable[[Any], Any]] = {
+    "ragged": lambda t: t.tensor([[1, 2], [3]]),
+    "ragged, longer": lambda t: t.tensor([[1], [3, 4]]),
+    "ragged, deeper": lambda t: t.tensor([[[1, 2], [3, 4]], [[1, 2]]]),
+    "text in a list": lambda t: t.tensor(["a"]),
+    "text": lambda t: t.tensor("a"),
+    "object": lambda t: t.tensor(object()),
+    "object in a list": lambda t: t.as_tensor([object()]),
+    "None": lambda t: t.tensor(None),
+    "None in a list": lambda t: t.tensor([1, None]),
+    "dict": lambda t: t.tensor({}),
+    "negated truth values": lambda t: -t.tensor([True]),
+    "negated truth values in place": lambda t: t.tensor([True]).neg_(),
+    "double input of a layer": lambda t: t.nn.Linear(3, 4)(t.ones(2, 3).double()),
+    "integer input of a layer": lambda t: t.nn.Linear(3, 4)(t.ones(2, 3).long()),
+    "double input without bias": lambda t: t.nn.Linear(3, 4, bias=False)(t.ones(2, 3).double()),
+    "product of dtypes": lambda t: t.ones(2, 3).double() @ t.ones(3, 4),
+    "sum and product of dtypes": lambda t: t.addmm(t.ones(2, 4), t.ones(2, 3), t.ones(3, 4).double()),
+    "too small for a pool": lambda t: t.nn.MaxPool2d(2)(t.zeros(2, 3, 1, 1)),
+    "too small for a mean": lambda t: t.nn.AvgPool2d(2)(t.zeros(3, 1, 1)),
+    "too small for a pool of volumes": lambda t: t.nn.MaxPool3d(2)(t.zeros(2, 3, 1, 1, 1)),
+    "split": lambda t: t.split(t.ones(5, 6), [2, 2], 1),
+    "grad of a vector": lambda t: t.func.grad(lambda x: x * 2)(t.ones(2)),
+    "tensors that do not broadcast": lambda t: t.broadcast_tensors(t.ones(2), t.ones(3)),
+}
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_refused(name: str) -> None:
+    """Type and first line are PyTorch's."""
+
+    def program(torch: Any) -> Any:
+        try:
+            CALLS[name](torch)
+        except Exception as error:
+            return type(error).__name__, str(error).splitlines()[0]
+
+    assert_agree(program)
+
+
+@differential
+def test_limits(torch: Any) -> Any:
+    """Texts of ``finfo`` and ``iinfo``, and norms of lists."""
+    kinds = [torch.float16, torch.float32, torch.float64, torch.complex64]
+    return [
+        [repr(torch.finfo(kind)) for kind in kinds], [repr(torch.iinfo(k)) for k in (torch.int8, torch.uint8)],
+        torch._foreach_norm([torch.ones(4), torch.ones(2, 2) * 2]), torch._foreach_norm([torch.ones(4)], 1),
+    ]  # fmt: skip
+
+
+@differential
+def test_data_sets_side_by_side(torch: Any) -> Any:
+    """``StackDataset``, ``default_convert`` and who reads."""
+    import numpy as np
+
+    data = torch.utils.data
+    pair, named = data.StackDataset(torch.arange(3), range(3)), data.StackDataset(a=torch.arange(3), b=range(3))
+    loader = data.DataLoader([{"a": np.ones(2)}, {"a": np.zeros(2)}], batch_size=None)
+    return [pair[1], named[2], len(pair), list(data.DataLoader(named, 2)), list(loader), data.get_worker_info(),
+            data.default_convert([np.float64(2), "a", (np.ones(1), 3)])]  # fmt: skip
