@@ -1,4 +1,4 @@
-"""Mistakes that programs often make are answered with PyTorch's type of error and in its words; limits read as there."""
+"""Mistakes that programs often make are answered with PyTorch's type of error and in its words."""
 
 from __future__ import annotations
 

@@ -359,8 +359,8 @@ def split_points(n: int, sizes: Any, axis: int) -> list[int]:
         )
     if sum(sizes) != n:
         raise RuntimeError(
-            f"split_with_sizes expects split_sizes to sum exactly to {n} (input tensor's size at dimension {axis}), but "
-            f"got split_sizes={list(sizes)}"
+            f"split_with_sizes expects split_sizes to sum exactly to {n} (input tensor's size at dimension {axis}), "
+            f"but got split_sizes={list(sizes)}"
         )
     return [0, *(int(s) for s in np.cumsum(sizes))]
 

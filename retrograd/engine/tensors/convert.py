@@ -67,9 +67,7 @@ def _ragged(data: Any) -> Exception:
             if length != lengths[0]:
                 return ValueError(f"expected sequence of length {lengths[0]} at dim {depth} (got {length})")
         level, depth = [entry for part in level for entry in part], depth + 1
-    return ValueError(
-        f"expected sequences at dim {depth}, but some of its entries are none: the nested lists are ragged"
-    )
+    return ValueError(f"expected sequences at dim {depth}, but not all entries are: the nested lists are ragged")
 
 
 def _untyped(data: Any) -> Exception:
