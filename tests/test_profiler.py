@@ -128,3 +128,15 @@ def test_an_error_ends_the_measurement() -> None:
         1 / 0
     assert [e.name for e in p.function_events or []] == ["broken"]
     assert not retrograd.engine.observe.observers  # type: ignore[attr-defined]
+
+
+def test_whether_a_profiler_measures():
+    """``autograd._profiler_enabled`` is true within ``profile``, not before and after."""
+    enabled = retrograd.autograd._profiler_enabled
+    with retrograd.autograd.profiler.profile():
+        within = enabled()
+    assert (within, enabled(), retrograd.autograd.profiler.record_function("a").run_callbacks_on_exit) == (
+        True,
+        False,
+        True,
+    )

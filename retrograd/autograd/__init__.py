@@ -10,6 +10,7 @@ from ..engine.execution.root_gradients import shapes_of as _calculate_shape
 from ..engine.function.function import Function
 from ..engine.nodes.saved import SavedTensor
 from ..engine.overriding.wrappers import make_overridable as _make_overridable
+from ..engine.profiling.profile import _profiler_enabled
 from ..engine.profiling.steps import ProfilerActivity, kineto_available
 from ..engine.switches.anomaly import detect_anomaly, set_detect_anomaly
 from ..engine.switches.engine_switches import (
@@ -44,7 +45,8 @@ _make_overridable(globals(), "torch.autograd", ["grad"])
 
 __all__ = [
     "Function", "ProfilerActivity", "SavedTensor", "Variable", "_calculate_shape",
-    "_force_original_view_tracking", "_unsafe_preserve_version_counter", "backward", "detect_anomaly",
+    "_force_original_view_tracking", "_profiler_enabled", "_unsafe_preserve_version_counter", "backward",
+    "detect_anomaly",
     "enable_grad", "enforce_grad_layout_policy", "grad", "gradcheck", "gradgradcheck", "inference_mode",
     "is_multithreading_enabled", "is_view_replay_enabled", "kineto_available", "no_grad", "set_detect_anomaly",
     "set_grad_enabled", "set_multithreading_enabled",

@@ -10,6 +10,11 @@ from .events import EventList, FunctionEventAvg
 from .recorder import Recorder
 
 
+def _profiler_enabled() -> bool:
+    """Whether a profiler is measuring."""
+    return any(isinstance(observer, Recorder) for observer in observe.observers)
+
+
 class profile:  # noqa: N801 - torch's name
     """Measure what runs inside: ``with profile() as p: ...``, then ``p.key_averages().table()``.
 
@@ -82,6 +87,7 @@ class record_function(ModeContext):  # noqa: N801 - torch's name
     def __init__(self, name: str, args: str | None = None) -> None:
         self.name = name
         self.args = args
+        self.run_callbacks_on_exit = True
         self._notified: list[bool] = []
 
     def clone(self) -> record_function:
