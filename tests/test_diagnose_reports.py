@@ -205,3 +205,13 @@ def test_the_programs_own_optimizer_is_named(tmp_path: Path) -> None:
     assert [finding.kind for finding in found] == ["missing-zero-grad"]
     assert found[0].remedy == "my_sgd.zero_grad() in every step"
     assert "added to them" in found[0].message
+
+
+@pytest.mark.parametrize(
+    ("values", "said"), [("-2.0, -2.0", "(its input is -2)"), ("-2.0, 1.0", "(its input is between -2 and 1)")]
+)
+def test_one_value_is_no_range(tmp_path: Path, values: str, said: str) -> None:
+    """An input of one value is not said to be between it and itself."""
+    text = f"import torch\nx = torch.tensor([{values}], requires_grad=True)\nx.log().sum().backward()\n"
+
+    assert said in diagnose(record(text, tmp_path, engine="retrograd"))[0].message

@@ -184,7 +184,10 @@ def _why(flow: Flow, states: Finiteness, row: int) -> str:
         return f" ({lost}{whole} {state.signs}: {state.signs} combined with {state.signs} has no value)"
     limits = [state_of(limit) for limit in _ranges(flow, row)]
     known = [state for state in limits if not state.bad]
-    return f" (its input is between {known[0].least:g} and {known[0].most:g})" if known else ""
+    if not known:
+        return ""
+    least, most = f"{known[0].least:g}", f"{known[0].most:g}"
+    return f" (its input is {least})" if least == most else f" (its input is between {least} and {most})"
 
 
 def _ranges(flow: Flow, row: int) -> list[Any]:
