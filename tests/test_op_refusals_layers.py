@@ -128,6 +128,7 @@ CORNERS = {
     "weights of positions are counted": lambda t, f: f.nll_loss(
         t.eye(4).view(2, 2, 4), t.ones(2, 4).long(), t.tensor([[1.0, 2.0]])
     ),
+    "no channels": lambda t, f: f.adaptive_avg_pool2d(t.ones(0, 4, 4), 3),
     "the mean of nothing": lambda t, f: f.adaptive_avg_pool2d(t.ones(1, 2, 3, 0), 1),
 }
 

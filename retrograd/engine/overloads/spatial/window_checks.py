@@ -27,7 +27,8 @@ def check_filled(name: str, x: Any, dims: int, *, adaptive: bool = False) -> Non
 
     The message is that of PyTorch's pools with given windows, or of those with a given output (``adaptive``).
     """
-    empty = next((d for d, n in enumerate(x.shape) if not n and (d or x.ndim == dims + 1)), None)
+    first = 0 if x.ndim == dims + 1 and not adaptive else 1  # (those with a given output never look at the first)
+    empty = next((d for d, n in enumerate(x.shape) if not n and d >= first), None)
     if empty is None:
         return
     shape = list(x.shape)
