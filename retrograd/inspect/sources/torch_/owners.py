@@ -7,7 +7,7 @@ import weakref
 from collections.abc import Callable, Iterable
 from itertools import chain
 from types import FrameType
-from typing import Any
+from typing import Any, NamedTuple
 
 from ...events import Event
 from ...program.frames import source_line, user_frame
@@ -18,6 +18,15 @@ from .pause import OptimizerPause
 from .tensors import number_of, numbers_of
 
 
+class _Held(NamedTuple):
+    """The parameters of an optimizer, as they were told last."""
+
+    sizes: list[int]
+    """Of its groups."""
+    numbers: list[int]
+    parameters: dict[str, int]
+
+
 class Owners:
     """Reports to every recording that watches the thread."""
 
@@ -26,6 +35,7 @@ class Owners:
         self._pause = pause
         self._modules = 0
         self._optimizers: weakref.WeakKeyDictionary[Any, int] = weakref.WeakKeyDictionary()
+        self._held: weakref.WeakKeyDictionary[Any, _Held] = weakref.WeakKeyDictionary()
 
     # -- modules
     def module(self, name: str, module: Any, caller: FrameType) -> None:
@@ -95,10 +105,17 @@ class Owners:
         line, kind = source_line(user_frame(caller)), type(optimizer).__name__
         name = variable_of(optimizer, caller, deep=False)
         groups = [group["params"] for group in optimizer.param_groups]
-        names = [f"{group}.{place}" for group, held in enumerate(groups) for place in range(len(held))]
-        held = list(chain.from_iterable(groups))
+        held, sizes = list(chain.from_iterable(groups)), list(map(len, groups))
         for watch in self._watches():
-            table = watch.sink.tensors
-            parameters = dict(zip(names, numbers_of(table, held, source=line), strict=True))
+            numbers = numbers_of(watch.sink.tensors, held, source=line)
+            parameters = self._parameters(optimizer, sizes, numbers)
             data = {"action": action, "type": kind, "owner": owner, "name": name, "parameters": parameters}
             watch.sink(Event("optimizer", op=kind, source=line, data=data))
+
+    def _parameters(self, optimizer: Any, sizes: list[int], numbers: list[int]) -> dict[str, int]:
+        """Return the numbers of an optimizer's parameters by group and place; events of equal ones share them."""
+        known = self._held.get(optimizer)
+        if known is None or known.sizes != sizes or known.numbers != numbers:
+            names = (f"{group}.{place}" for group, size in enumerate(sizes) for place in range(size))
+            known = self._held[optimizer] = _Held(sizes, numbers, dict(zip(names, numbers, strict=True)))
+        return known.parameters
