@@ -173,6 +173,8 @@ def embedding_bag_of_row(
     per_sample_weights: Any = None, include_last_offset: bool = False, padding_idx: int | None = None,
 ) -> Any:  # fmt: skip
     """``torch.embedding_bag``: the bags, the bag of each index, the sizes of the bags, and which rows were largest."""
+    check_tensor("embedding_bag", offsets, 3, "offsets")
+    refuse(offsets.ndim != 1, f"offsets has to be a 1D Tensor, but got Tensor of dimension {offsets.ndim}")
     out = embedding_bag(
         indices, weight, offsets, None, 2, scale_grad_by_freq, ("sum", "mean", "max")[mode], sparse, per_sample_weights,
         include_last_offset, padding_idx,
