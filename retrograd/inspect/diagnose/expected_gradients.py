@@ -40,6 +40,19 @@ def optimized(flow: Flow) -> dict[int, int]:
     return found
 
 
+def without_any_grad(flow: Flow) -> set[int]:
+    """Return what optimizers hold that step, none of whose tensors ever had a ``.grad``.
+
+    What ``autograd.grad`` gave for them went elsewhere, as into the copies of an inner loop.
+    """
+    held: dict[object, set[int]] = {}
+    for _, event in flow.of_kind("optimizer", action="step"):
+        held.setdefault(event.data.get("owner"), set()).update(event.data.get("parameters", {}).values())
+    by_hand = {event.data.get("tensor", -1) for _, event in flow.of_kind("leaf", change="grad-set")}
+    with_grad = by_hand | set(flow.accumulated)
+    return {leaf for leaves in held.values() if with_grad.isdisjoint(leaves) for leaf in leaves}
+
+
 def _used_for_gradients(flow: Flow, tensor: int) -> bool:
     """Whether a leaf was used while gradients were recorded, and nothing but gradients changes it."""
     if not flow.requires_grad(tensor) or not flow.is_leaf(tensor):
