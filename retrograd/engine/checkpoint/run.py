@@ -108,6 +108,7 @@ class _Region:
                 f"determinism_check should be one of {list(DETERMINISM_CHECKS)}, but got {determinism_check}"
             )
         self.function = function
+        self.keeps_random_state = preserve_rng_state
         self.rng_state = remembered(preserve_rng_state)
         self.metadata = DETERMINISM_CHECKS[determinism_check]
         self.early_stop = early_stop

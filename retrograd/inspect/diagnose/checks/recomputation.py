@@ -36,11 +36,12 @@ def find(flow: Flow) -> Iterator[Case]:
                 yield _block_case(flow, first, event, twin)
                 return
             if _other_numbers(event, twin):
-                yield _value_case(first, event, twin)
+                drawn = draws_numbers(event) and first.data.get("keeps_random_state") is False
+                yield _random_case(first, event) if drawn else _value_case(first, event, twin)
                 return
-        drawn = next((event for event in mine if draws_numbers(event)), None)
-        if drawn is not None and first.data.get("keeps_random_state") is False:
-            yield _random_case(first, drawn)
+        draw = next((event for event in mine if draws_numbers(event)), None)
+        if draw is not None and first.data.get("keeps_random_state") is False:
+            yield _random_case(first, draw)
             return
 
 
@@ -83,7 +84,7 @@ def _random_case(first: Event, event: Event) -> Case:
         f"{event.op}{at(event.source)}: the recomputation for backward draws others, so gradients belong to another "
         "forward.",
         remedy="leave preserve_rng_state=True, or draw outside the block and pass the numbers in",
-        source=event.source,
+        source=first.source,
         op=event.op,
     )
 

@@ -31,6 +31,8 @@ class Checkpoints(Observer):
         data: dict[str, Any] = {"action": action, "block": block, "function": _name(frame)}
         if self.watching.run is not None:
             data["run"] = self.watching.run.number
+        if action == "forward":
+            data["keeps_random_state"] = getattr(_region(frame), "keeps_random_state", True)
         event = Event("checkpoint", "checkpoint", source_line(user_frame(sys._getframe(1))), data)
         row = self.watching.send(event)
         if action == "ended" and self._running:
@@ -41,7 +43,12 @@ class Checkpoints(Observer):
             self._running.append((row, event))
 
 
+def _region(frame: Any) -> Any:
+    """The call of ``checkpoint`` that a frame belongs to."""
+    return getattr(frame.function, "__self__", None)
+
+
 def _name(frame: Any) -> str:
     """The checkpointed function, which a frame runs through the region that it belongs to."""
-    function = getattr(getattr(frame.function, "__self__", None), "function", frame.function)
+    function = getattr(_region(frame), "function", frame.function)
     return str(getattr(function, "__qualname__", type(function).__name__))
