@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from bisect import bisect_left
 from collections.abc import Iterator
 from itertools import pairwise
@@ -16,8 +15,6 @@ from ..runs import Run
 from ..words import at, counted, listed
 
 KINDS = {"frozen-parameter": Kind("`requires_grad` was switched off", "error", Stage.STATEMENT)}
-_NUMBERED = re.compile(r"(.*?)(\d+)\b")
-"""A name up to its first number: ``encoder.layer.`` and ``10`` of ``encoder.layer.10.bias``."""
 
 
 def find(flow: Flow) -> Iterator[Case]:
@@ -33,7 +30,6 @@ def find(flow: Flow) -> Iterator[Case]:
     yield from _given_in_vain(flow)
     yield from _picked_in_vain(flow)
     yield from _taken_in_again(flow)
-    yield from _caught_by_prefix(flow)
 
 
 CHECK = Check("chain", KINDS, find)
@@ -244,38 +240,4 @@ def _again_case(flow: Flow, leaves: list[int], optimizer: SourceLine | None) -> 
         op="requires_grad_",
         subjects=frozenset(leaves),
         evidence={"frozen": [flow.name(leaf) for leaf in leaves]},
-    )
-
-
-def _caught_by_prefix(flow: Flow) -> Iterator[Case]:
-    """Yield a case where ``layer.1`` was frozen and with it ``layer.10``, but none of those between."""
-    end = len(flow.events)
-    for _, event in flow.of_kind("module"):
-        by_stem: dict[str, dict[str, list[int]]] = {}
-        for name, leaf in event.data.get("parameters", {}).items():
-            if found := _NUMBERED.match(name):
-                by_stem.setdefault(found[1], {}).setdefault(found[2], []).append(leaf)
-        for stem, blocks in by_stem.items():
-            off = {
-                n for n, leaves in blocks.items() if all(flow.switched_off(leaf, end) is not None for leaf in leaves)
-            }
-            short = min(off, key=len, default="")
-            caught = sorted(off - {short}, key=int)
-            if caught and len(off) < len(blocks) and all(number.startswith(short) for number in caught):
-                yield _prefix_case(flow, stem + short, [stem + number for number in caught], blocks[caught[0]])
-
-
-def _prefix_case(flow: Flow, meant: str, caught: list[str], leaves: list[int]) -> Case:
-    """Return the case of one set of blocks."""
-    row = flow.switched_off(leaves[0], len(flow.events))
-    source = None if row is None else flow.events[row].source
-    return Case(
-        kind="frozen-parameter",
-        message=f"requires_grad was switched off{at(source)} for {meant}, and for {listed(caught)} as well, whose "
-        "names only begin alike, while others of their kind still train.",
-        remedy=f'compare the name with its dot: name.startswith("{meant}.")',
-        source=source,
-        op="requires_grad_",
-        subjects=frozenset(leaves),
-        evidence={"meant": meant, "caught": caught},
     )

@@ -1,0 +1,110 @@
+"""Parameters that were frozen because their name looks like that of what was meant."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from ...snapshot import SourceLine
+from ..base import Case, Check
+from ..expected_gradients import optimized
+from ..flow import Flow
+from ..words import at, listed
+from .frozen import KINDS
+
+_NUMBERED = re.compile(r"(.*?)(\d+)\b")
+"""A name up to its first number: ``encoder.layer.`` and ``10`` of ``encoder.layer.10.bias``."""
+_FILTER = re.compile(r"""["'](\w+)["']\s+in\s+\w+|\.startswith\(\s*["'](\w+)["']""")
+_ABOVE = 3
+"""Lines above the one that freezes among which its condition is looked for."""
+
+
+def find(flow: Flow) -> Iterator[Case]:
+    """Yield a case for each set of names that a filter caught by accident."""
+    yield from _caught_by_prefix(flow)
+    yield from _caught_by_word(flow)
+
+
+CHECK = Check("chain", KINDS, find)
+
+
+def _caught_by_prefix(flow: Flow) -> Iterator[Case]:
+    """Yield a case where ``layer.1`` was frozen and with it ``layer.10``, but none of those between."""
+    end = len(flow.events)
+    for _, event in flow.of_kind("module"):
+        by_stem: dict[str, dict[str, list[int]]] = {}
+        for name, leaf in event.data.get("parameters", {}).items():
+            if found := _NUMBERED.match(name):
+                by_stem.setdefault(found[1], {}).setdefault(found[2], []).append(leaf)
+        for stem, blocks in by_stem.items():
+            off = {
+                n for n, leaves in blocks.items() if all(flow.switched_off(leaf, end) is not None for leaf in leaves)
+            }
+            short = min(off, key=len, default="")
+            caught = sorted(off - {short}, key=int)
+            if caught and len(off) < len(blocks) and all(number.startswith(short) for number in caught):
+                names = [stem + number for number in caught]
+                alike = "begin alike, while others of their kind still train"
+                yield _case(flow, stem + short, names, blocks[caught[0]], alike)
+
+
+def _case(flow: Flow, meant: str, caught: list[str], leaves: list[int], alike: str) -> Case:
+    """Return the case of one set of names."""
+    row = flow.switched_off(leaves[0], len(flow.events))
+    source = None if row is None else flow.events[row].source
+    return Case(
+        kind="frozen-parameter",
+        message=f"requires_grad was switched off{at(source)} for {meant}, and for {listed(caught)} as well, whose "
+        f"names only {alike}.",
+        remedy=f'compare the name with its dot: name.startswith("{meant}.")',
+        source=source,
+        op="requires_grad_",
+        subjects=frozenset(leaves),
+        evidence={"meant": meant, "caught": caught},
+    )
+
+
+def _caught_by_word(flow: Flow) -> Iterator[Case]:
+    """Yield a case where ``encoder`` was frozen by name and ``image_encoder`` with it, which the optimizer has.
+
+    Single layers, as all norms of a network, are frozen together on purpose; so this is about networks alone.
+    """
+    held, end = optimized(flow), len(flow.events)
+    for _, event in flow.of_kind("module"):
+        by_line: dict[SourceLine, dict[str, int]] = {}
+        for name, leaf in event.data.get("parameters", {}).items():
+            row = flow.switched_off(leaf, end)
+            source = None if row is None else flow.events[row].source
+            if source is not None:
+                by_line.setdefault(source, {})[name] = leaf
+        for source, frozen in by_line.items():
+            word = _word_of(flow, source)
+            meant, caught = _networks(frozen, word)
+            leaves = [leaf for leaves in caught.values() for leaf in leaves]
+            if meant and leaves and held.keys() >= set(leaves):
+                yield _case(flow, meant, sorted(caught), leaves, "contain that word; the optimizer has them, too")
+
+
+def _word_of(flow: Flow, source: SourceLine) -> str:
+    """Return the word that a line which freezes asks names for."""
+    lines = flow.recording.sources.get(source.file, {})
+    for number in range(source.line, source.line - _ABOVE - 1, -1):
+        if found := _FILTER.search(lines.get(number, "")):
+            return str(found[1] or found[2])
+    return ""
+
+
+def _networks(frozen: dict[str, int], word: str) -> tuple[str, dict[str, list[int]]]:
+    """Return the path of the one network that a word names, and leaves of those beside it that only contain it."""
+    networks: dict[str, list[int]] = {}
+    for name, leaf in frozen.items():
+        parts = name.split(".")
+        place = next((place for place, part in enumerate(parts) if word and word in part), len(parts))
+        if place + 2 < len(parts):  # a layer and its parameter follow
+            networks.setdefault(".".join(parts[: place + 1]), []).append(leaf)
+    exact = [path for path in networks if path.rpartition(".")[2] == word]
+    if len(exact) != 1:
+        return "", {}
+    above = exact[0].removesuffix(word)
+    joined = re.compile(rf"{re.escape(above)}(\w+_{word}|{word}_\w+)")
+    return exact[0], {path: leaves for path, leaves in networks.items() if joined.fullmatch(path)}
