@@ -9,6 +9,7 @@ from .flow import Flow, Reached
 
 SOFT_TARGETS = frozenset({"kl_div", "cross_entropy", "binary_cross_entropy", "binary_cross_entropy_with_logits"})
 """Losses whose second operand is the target, which may be probabilities."""
+_SCALES = frozenset({"div", "mul", "true_divide"})
 _LATER = re.compile(r"\[[^\]]*(?<![\d:-])1\s*:\s*[,\]]")
 _EARLIER = re.compile(r"\[[^\]]*(?<!\d)0?\s*:\s*-1\s*[,\]]")
 
@@ -42,7 +43,32 @@ def takes_itself_as_target(flow: Flow, target: int, prediction: int, row: int, c
     leaves = flow.leaves_behind(mine)
     if not leaves or leaves != flow.leaves_behind(theirs) or mine.calls & theirs.calls:
         return False
+    if _trained_otherwise(flow, theirs, row, calls) and not _is_sharpened(flow, target, prediction, row):
+        return False
     return alike(flow, mine, theirs, leaves) and not _also_the_other_way(flow, mine, theirs, calls)
+
+
+def _trained_otherwise(flow: Flow, theirs: Reached, row: int, calls: set[int]) -> bool:
+    """Whether another loss of the graph takes what a target is made of, as that of labels does: both may move."""
+    this = flow.events[row]
+    for made in theirs.calls:
+        for out in flow.outputs(made):
+            for call in calls.intersection(flow.used_in.get(out, ())) - theirs.calls:
+                if (flow.events[call].source, flow.events[call].op) != (this.source, this.op):
+                    return True
+    return False
+
+
+def _is_sharpened(flow: Flow, target: int, prediction: int, row: int) -> bool:
+    """Whether a target alone is of scaled scores, which says which of the two is to follow the other."""
+    scaled = [_made_by(flow, given, row) in _SCALES for given in _scores(flow, (target, prediction), row)]
+    return scaled == [True, False]
+
+
+def _scores(flow: Flow, probabilities: tuple[int, ...], row: int) -> list[int]:
+    """Return what a softmax was taken of."""
+    made = [flow.last_producer(one, row, gradients=True) for one in probabilities]
+    return [flow.inputs(one)[0] for one in made if one is not None and flow.inputs(one)]
 
 
 def _is_soft_target(flow: Flow, target: int, prediction: int, row: int) -> bool:

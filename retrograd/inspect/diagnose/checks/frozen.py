@@ -13,6 +13,7 @@ from ..flow import Flow
 from ..phrases import NO_GRAPH
 from ..runs import Run
 from ..words import at, counted, listed
+from .frozen_by_name import caught_by_name
 
 KINDS = {"frozen-parameter": Kind("`requires_grad` was switched off", "error", Stage.STATEMENT)}
 
@@ -30,6 +31,7 @@ def find(flow: Flow) -> Iterator[Case]:
     yield from _given_in_vain(flow)
     yield from _picked_in_vain(flow)
     yield from _taken_in_again(flow)
+    yield from caught_by_name(flow)
 
 
 CHECK = Check("chain", KINDS, find)

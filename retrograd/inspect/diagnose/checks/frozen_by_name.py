@@ -6,11 +6,10 @@ import re
 from collections.abc import Iterator
 
 from ...snapshot import SourceLine
-from ..base import Case, Check
+from ..base import Case
 from ..expected_gradients import optimized
 from ..flow import Flow
 from ..words import at, listed
-from .frozen import KINDS
 
 _NUMBERED = re.compile(r"(.*?)(\d+)\b")
 """A name up to its first number: ``encoder.layer.`` and ``10`` of ``encoder.layer.10.bias``."""
@@ -19,13 +18,10 @@ _ABOVE = 3
 """Lines above the one that freezes among which its condition is looked for."""
 
 
-def find(flow: Flow) -> Iterator[Case]:
+def caught_by_name(flow: Flow) -> Iterator[Case]:
     """Yield a case for each set of names that a filter caught by accident."""
     yield from _caught_by_prefix(flow)
     yield from _caught_by_word(flow)
-
-
-CHECK = Check("chain", KINDS, find)
 
 
 def _caught_by_prefix(flow: Flow) -> Iterator[Case]:
