@@ -68,3 +68,18 @@ def test_data_sets_side_by_side(torch: Any) -> Any:
     loader = data.DataLoader([{"a": np.ones(2)}, {"a": np.zeros(2)}], batch_size=None)
     return [pair[1], named[2], len(pair), list(data.DataLoader(named, 2)), list(loader), data.get_worker_info(),
             data.default_convert([np.float64(2), "a", (np.ones(1), 3)])]  # fmt: skip
+
+
+def test_modules_of_data_have_their_names() -> None:
+    """Programs import from the files of ``torch.utils.data``, and say what their samplers give."""
+    from retrograd.utils.data.dataloader import DataLoader, default_collate
+    from retrograd.utils.data.dataset import random_split
+    from retrograd.utils.data.sampler import Sampler
+
+    class Even(Sampler[int]):
+        def __iter__(self) -> Any:
+            return iter((0, 2))
+
+    assert [batch.tolist() for batch in DataLoader([5, 6, 7], 2, sampler=Even())] == [[5, 7]]
+    assert default_collate([1, 2]).tolist() == [1, 2]
+    assert [len(part) for part in random_split(range(3), [1, 2])] == [1, 2]

@@ -1,5 +1,6 @@
 """The face of ``torch.utils.data``: data sets, orders of their samples, and batches of them, in one process."""
 
+from .dataloader import DataLoader, default_collate, default_convert, get_worker_info
 from .dataset import (
     ChainDataset,
     ConcatDataset,
@@ -10,7 +11,6 @@ from .dataset import (
     TensorDataset,
     random_split,
 )
-from .loader import DataLoader, default_collate, default_convert, get_worker_info
 from .sampler import BatchSampler, RandomSampler, Sampler, SequentialSampler, SubsetRandomSampler, WeightedRandomSampler
 
 __all__ = [

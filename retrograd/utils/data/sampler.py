@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 from ...engine.table.methods import FUNCTIONS
 
+T_co = TypeVar("T_co", covariant=True)
 
-class Sampler:
+
+class Sampler(Generic[T_co]):
     """Base of orders: write ``__iter__``, and ``__len__`` if it is known."""
 
     def __init__(self, data_source: Any = None) -> None:
@@ -18,7 +20,7 @@ class Sampler:
         raise NotImplementedError
 
 
-class SequentialSampler(Sampler):
+class SequentialSampler(Sampler[Any]):
     """From the first to the last."""
 
     def __init__(self, data_source: Any) -> None:
@@ -31,7 +33,7 @@ class SequentialSampler(Sampler):
         return len(self.data_source)
 
 
-class RandomSampler(Sampler):
+class RandomSampler(Sampler[Any]):
     """At random, each once or with replacement."""
 
     def __init__(
@@ -58,7 +60,7 @@ class RandomSampler(Sampler):
         return self.num_samples
 
 
-class SubsetRandomSampler(Sampler):
+class SubsetRandomSampler(Sampler[Any]):
     """Chosen numbers at random."""
 
     def __init__(self, indices: Sequence[int], generator: Any = None) -> None:
@@ -72,7 +74,7 @@ class SubsetRandomSampler(Sampler):
         return len(self.indices)
 
 
-class WeightedRandomSampler(Sampler):
+class WeightedRandomSampler(Sampler[Any]):
     """Numbers drawn with given weights."""
 
     def __init__(
@@ -89,7 +91,7 @@ class WeightedRandomSampler(Sampler):
         return self.num_samples
 
 
-class BatchSampler(Sampler):
+class BatchSampler(Sampler[Any]):
     """Lists of numbers that another order gives."""
 
     def __init__(self, sampler: Iterable[int], batch_size: int, drop_last: bool) -> None:
