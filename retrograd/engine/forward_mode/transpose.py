@@ -39,6 +39,8 @@ def transpose_of(linear: Callable[[list[Any]], list[Any]], like: list[Any], vect
                 [e for e, _ in pairs], [v for _, v in pairs], keep_graph=True, create_graph=create_graph,
                 inputs=edges, capture=True,
             )  # fmt: skip
+        for dummy in dummies:  # formulas that ask one for its size recorded it: nothing depends on its value
+            dummy.need_meta().requires_grad = False
     finally:
         set_grad_enabled_here(create_graph)
         STATE.forward_grad_enabled = forward

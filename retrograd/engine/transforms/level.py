@@ -102,13 +102,14 @@ class Level:
 
 
 def _reaches_more_than(own: set[int], t: Any) -> bool:
-    """Whether the graph of ``t`` ends at a leaf that is not among ``own``."""
+    """Whether the graph of ``t`` ends at a leaf that requires grad and is not among ``own``."""
     if t.grad_fn is None:
         return id(t) not in own
     stack, seen = [t.grad_fn], {t.grad_fn}
     while stack:
         node = stack.pop()
-        if hasattr(node, "variable") and id(node.variable) not in own:
+        variable = getattr(node, "variable", None)
+        if variable is not None and variable.requires_grad and id(variable) not in own:
             return True
         for following, _ in node.next_functions:
             if following is not None and following not in seen:
