@@ -35,7 +35,7 @@ def _slope(self: Any, output: Any) -> Any:
 
 underivable("_gamma_slope", _slope, tensors="self output")
 elementwise("_drawn_gamma", lambda self, values: values, tensors="self", node="StandardGammaBackward0",
-            self=lambda g, self, values: g * F._gamma_slope(self, values))  # fmt: skip
+            layout="rows", self=lambda g, self, result: g * F._gamma_slope(self, result))  # fmt: skip
 
 
 @public("_standard_gamma_grad", method=False)
