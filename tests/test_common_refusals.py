@@ -18,6 +18,10 @@ CALLS: dict[str, Callable[[Any], Any]] = {
     "object in a list": lambda t: t.as_tensor([object()]),
     "None": lambda t: t.tensor(None),
     "None in a list": lambda t: t.tensor([1, None]),
+    "None in a later list": lambda t: t.tensor([[1, 2], [3, None]]),
+    "text in a later list": lambda t: t.tensor([[1, 2], ["a", "b"]]),
+    "text after a number": lambda t: t.tensor([1, "a"]),
+    "None after a tensor": lambda t: t.tensor([t.tensor(1.0), None]),
     "dict": lambda t: t.tensor({}),
     "negated truth values": lambda t: -t.tensor([True]),
     "negated truth values in place": lambda t: t.tensor([True]).neg_(),
@@ -83,3 +87,14 @@ def test_modules_of_data_have_their_names() -> None:
     assert [batch.tolist() for batch in DataLoader([5, 6, 7], 2, sampler=Even())] == [[5, 7]]
     assert default_collate([1, 2]).tolist() == [1, 2]
     assert [len(part) for part in random_split(range(3), [1, 2])] == [1, 2]
+
+
+def test_lists_nested_deeper_than_arrays_may_be() -> None:
+    """NumPy's arrays have at most 64 dimensions; the refusal comes at once."""
+    import retrograd
+
+    data: Any = 1
+    for _ in range(70):
+        data = [data]
+    with pytest.raises(ValueError, match="nested 70 deep"):
+        retrograd.tensor(data)

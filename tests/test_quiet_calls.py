@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextvars
+import copy
 import threading
 import warnings
 
@@ -10,7 +11,9 @@ import numpy as np
 import pytest
 
 import retrograd
+from retrograd.engine.aliasing.fast_writes import fast_write
 from retrograd.engine.calls.quiet import run_quietly
+from retrograd.engine.table.registry import OPS
 
 
 @pytest.fixture(autouse=True)
@@ -36,6 +39,22 @@ def test_overflow_is_silent_and_numpy_still_warns():
 def test_a_call_while_the_context_is_taken():
     """As from a finalizer that the collector runs within a kernel: the general path computes."""
     assert run_quietly(_product_and_gradient) == _product_and_gradient()
+
+
+def test_an_error_between_two_pieces_of_a_write_is_not_lost():
+    """As from a signal's handler, which Python runs between two calls of NumPy: nothing is written twice for it."""
+    row = copy.copy(OPS["sub"])
+
+    def interrupted(array, *rest):
+        array[:2] -= 1.0
+        raise RuntimeError("time is up")
+
+    row.into = interrupted
+    write = fast_write(row, retrograd.Tensor.sub_)
+    x = retrograd.zeros(4)
+    with pytest.raises(RuntimeError, match="time is up"):
+        write(x, retrograd.ones(4))
+    assert x.tolist() == [-1.0, -1.0, 0.0, 0.0]
 
 
 def test_errors_keep_their_words():

@@ -15,7 +15,7 @@ import click
 
 from ..errors import OutputError, RetrogradError
 from . import commands
-from .messages import forget_stdout, one_line, say
+from .messages import INTERRUPTED, forget_stdout, one_line, say
 from .runner import Interrupted, leave_by_interrupt
 
 
@@ -53,7 +53,7 @@ class CommandFolder(click.Group):
         try:
             return super().invoke(ctx)
         except KeyboardInterrupt:
-            say("interrupted; nothing was written.")
+            say(INTERRUPTED)
             leave_by_interrupt()
         except RetrogradError as error:
             click.echo(f"retrograd: error: {one_line(str(error))}", err=True)
@@ -67,8 +67,12 @@ def _command_modules() -> dict[str, str]:
 
 
 def _doc(module_name: str) -> str | None:
-    """Return the docstring of a module's ``command``, which is not imported for it."""
-    source = pkgutil.get_data(commands.__name__, f"{module_name}.py")
+    """Return the docstring of a module's ``command``, which is not imported for it if its source is installed."""
+    try:
+        source = pkgutil.get_data(commands.__name__, f"{module_name}.py")
+    except OSError:  # stripped installations have compiled files only
+        command: click.Command = importlib.import_module(f"{commands.__name__}.{module_name}").command
+        return command.help
     functions = [item for item in ast.parse(source or b"").body if isinstance(item, ast.FunctionDef)]
     return next((ast.get_docstring(function) for function in functions if function.name == "command"), None)
 

@@ -8,6 +8,9 @@ import traceback
 
 from ..errors import OutputError, RetrogradError
 
+INTERRUPTED = "interrupted; what was not yet written is lost."
+"""What is said of Ctrl-C, before the process dies of it."""
+
 
 def one_line(text: str) -> str:
     """Return ``text`` as one printable line: control characters and lone surrogates become escapes."""

@@ -15,11 +15,8 @@ from ..inspect.record import error_event, recording
 from . import messages
 from .launcher import Launch
 from .lifeline import lifeline, main_frame
-from .runner import Ending, leave, restored_environment, run
+from .runner import Ending, leave, leave_by_interrupt, restored_environment, run
 from .target import Target
-
-INTERRUPTED = 130
-"""Exit code after a Ctrl-C while results are made, as shells count it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,8 +113,8 @@ def _reported(report: Callable[[Recording, Ending], int], recorded: Recording, e
     try:
         return report(recorded, ending)
     except KeyboardInterrupt:
-        messages.say("interrupted; what was not yet written is lost.")
-        return INTERRUPTED
+        messages.say(messages.INTERRUPTED)
+        leave_by_interrupt()
     except BrokenPipeError:
         messages.forget_stdout()
         return 0

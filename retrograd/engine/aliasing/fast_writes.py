@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 from .. import observe
-from ..calls.quiet import QUIET, quietly, run_quietly
+from ..calls.quiet import QUIET, is_entered_elsewhere, quietly, run_quietly
 from ..switches import state
 from ..switches.state import STATE
 from ..table.op import OpDef
@@ -56,7 +56,9 @@ def fast_write(op: OpDef, general: Callable[..., Any]) -> Callable[..., Any]:
                     observe.notify("writing", op, (self, other, *rest))
                 try:
                     run_quietly(into, array, source, *rest)
-                except RuntimeError:  # another thread computes in that context
+                except RuntimeError as error:
+                    if not is_entered_elsewhere(error):  # a signal's handler may raise between two pieces
+                        raise
                     quietly(into, (array, source, *rest))
                 (storage_of(self) if meta is None or meta.storage is None else meta.storage).bump()
                 if watched:

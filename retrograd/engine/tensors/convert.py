@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Iterator
+from typing import Any, Final
 
 import numpy as np
 
@@ -16,6 +17,9 @@ from ..warning import warn
 from .base import TensorBase, wrap
 from .bits import CONJUGATE
 from .dtypes import ALIASES, Size, by_name, dtype, get_default_dtype
+
+_MOST_DIMENSIONS: Final = 64
+"""Of NumPy's arrays."""
 
 
 def checked_dim(dim: int, ndim: int) -> int:
@@ -45,7 +49,7 @@ def _from_sequence(data: Any, numpy: np.dtype[Any] | None) -> Any:
     try:
         array = np.array(plain)
     except ValueError:
-        raise _ragged(plain) from None
+        raise _refusal_of_nesting(plain) from None
     if array.dtype.kind in "OUSmM":
         raise _untyped(data)
     if numpy is None and not _has_typed(data):
@@ -58,27 +62,41 @@ def _from_sequence(data: Any, numpy: np.dtype[Any] | None) -> Any:
     return array if numpy is None else array.astype(numpy)
 
 
-def _ragged(data: Any) -> Exception:
+def _refusal_of_nesting(data: Any) -> Exception:
     """What PyTorch says of nested lists whose lengths differ: the first that is not as long as those before it."""
     level, depth = [data], 0
-    while all(isinstance(part, list) or getattr(part, "ndim", 0) for part in level):
+    while level and all(isinstance(part, list) or getattr(part, "ndim", 0) for part in level):
         lengths = [len(part) for part in level]
         for length in lengths:
             if length != lengths[0]:
                 return ValueError(f"expected sequence of length {lengths[0]} at dim {depth} (got {length})")
         level, depth = [entry for part in level for entry in part], depth + 1
+    if depth > _MOST_DIMENSIONS:
+        return ValueError(f"lists are nested {depth} deep; NumPy's arrays have at most {_MOST_DIMENSIONS} dimensions")
     return ValueError(f"expected sequences at dim {depth}, but not all entries are: the nested lists are ragged")
 
 
 def _untyped(data: Any) -> Exception:
     """What PyTorch says of the first value that is no number."""
-    depth = 0
-    while isinstance(data, (list, tuple)) and data:
-        wrong = [v for v in data if not isinstance(v, (bool, int, float, complex))]
-        data, depth = (wrong or data)[0], depth + 1
-    if isinstance(data, (str, bytes)):
-        return ValueError(f"too many dimensions '{type(data).__name__}'")
-    return RuntimeError(f"Could not infer dtype of {type(data).__name__}")
+    wrong, first = next(_no_numbers(data), data), data
+    while isinstance(first, (list, tuple)) and first:
+        first = first[0]
+    if isinstance(first, (str, bytes)):
+        return ValueError(f"too many dimensions '{type(first).__name__}'")
+    if isinstance(wrong, (str, bytes)):
+        return TypeError(f"new(): invalid data type '{type(wrong).__name__}'")
+    return RuntimeError(f"Could not infer dtype of {type(wrong).__name__}")
+
+
+def _no_numbers(data: Any) -> Iterator[Any]:
+    """The entries of nested sequences that are neither numbers, tensors nor sequences, in their order."""
+    waiting = [data]
+    while waiting:
+        value = waiting.pop()
+        if isinstance(value, (list, tuple)):
+            waiting.extend(reversed(value))
+        elif not isinstance(value, (bool, int, float, complex, np.number, np.bool_, np.ndarray, TensorBase)):
+            yield value
 
 
 def _without_tensors(data: Any) -> Any:
