@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+import threading
 import warnings
+from concurrent.futures import ThreadPoolExecutor
 
+import numpy as np
 from both_engines import differential, raises
+
+import retrograd
+from retrograd.engine.pytree import tree_flatten
 
 
 def _product(torch, calls, **attributes):
@@ -222,3 +228,55 @@ def test_requires_grad_within_transforms(torch):
         raises(wanted, func.vmap(lambda a: a.requires_grad_(False)), x),
         raises(wanted, func.jvp, lambda a: torch.ones(2).requires_grad_() * a, (x,), (x,)),
     ]
+
+
+def _in_two_threads(torch, ends_first):
+    """A jvp that begins second, in a thread of its own, within one that goes on until or after its end."""
+    first_is_in, second_is_in, may_end = (threading.Event() for _ in range(3))
+    x, t = torch.tensor([1.0, 2.0]), torch.tensor([1.0, -1.0])
+
+    def first(a):
+        first_is_in.set()
+        assert (second_is_in if ends_first else may_end).wait(60)
+        return a.exp() * a
+
+    def second(a):
+        before = a.tanh()
+        second_is_in.set()
+        assert not ends_first or may_end.wait(60)
+        return before * a, torch.func.jvp(lambda b: b * b.sin(), (a,), (t,))
+
+    with ThreadPoolExecutor(2) as pool:
+        one = pool.submit(torch.func.jvp, first, (x,), (t,))
+        assert first_is_in.wait(60)
+        other = pool.submit(torch.func.jvp, second, (x,), (t,))
+        (one if ends_first else other).result(60)
+        may_end.set()
+        found = one.result(60), other.result(60)
+    return found, torch.func.jvp(torch.cos, (x,), (t,)), torch.autograd.forward_ad._current_level
+
+
+@differential
+def test_two_threads_are_within_their_functions_at_once(torch):
+    """F-48: a ``jvp`` in one thread leaves another thread's alone."""
+    return _in_two_threads(torch, ends_first=False)
+
+
+def test_a_thread_goes_on_when_another_has_closed_the_level():
+    """F-48: the same is found where the first to begin ends first (PyTorch then refuses a ``jvp`` within the other)."""
+    both = [tree_flatten(_in_two_threads(retrograd, ends_first))[0] for ends_first in (False, True)]
+    assert [np.asarray(leaf).tolist() for leaf in both[0]] == [np.asarray(leaf).tolist() for leaf in both[1]]
+
+
+def test_many_threads_enter_together():
+    """F-48: whichever of them has the forward level, all find what they find alone."""
+    barrier, x = threading.Barrier(4), retrograd.tensor([1.0, 2.0])
+
+    def cubed(a):
+        barrier.wait(60)
+        return a * a * a
+
+    with ThreadPoolExecutor(4) as pool:
+        tasks = [pool.submit(retrograd.func.jvp, cubed, (x,), (retrograd.ones(2),)) for _ in range(4)]
+        found = [[entry.tolist() for entry in task.result(60)] for task in tasks]
+    assert found == [[[1.0, 8.0], [3.0, 12.0]]] * 4

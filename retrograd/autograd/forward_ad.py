@@ -19,7 +19,7 @@ from ..engine.forward_mode.forward_ad import (
 
 def __getattr__(name: str) -> Any:
     if name == "_current_level":  # changes while the program runs
-        return _engine._current_level
+        return _engine.current_level()
     raise AttributeError(f"module 'retrograd.autograd.forward_ad' has no attribute '{name}'")
 
 

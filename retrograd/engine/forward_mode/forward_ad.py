@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import weakref
 from typing import Any, Final, NamedTuple
 
@@ -26,6 +27,7 @@ class Level:
 
     def __init__(self) -> None:
         self.is_open = True
+        self.thread = threading.get_ident()
         self.duals: list[weakref.ref[TensorBase]] = []
         # A node keeps its own output as a bare array; the tangent of that output waits here.
         self.of_outputs: weakref.WeakKeyDictionary[GraphNode, dict[int, Any]] = weakref.WeakKeyDictionary()
@@ -49,8 +51,9 @@ class Level:
 
 
 NESTED: Final = "Nested forward mode AD is not supported at the moment. Close the open level before you enter another."
-_levels: list[Level] = []
-_current_level = -1
+_open: Level | None = None
+"""The open level; there is one for all threads, and any of them may close it between two looks at this."""
+_opening = threading.Lock()
 
 
 class UnpackedDualTensor(NamedTuple):
@@ -60,31 +63,50 @@ class UnpackedDualTensor(NamedTuple):
     tangent: Any
 
 
+def current_level() -> int:
+    """The number of the open level, 0, or -1 where none is open."""
+    return -1 if _open is None else 0
+
+
+def is_open_here() -> bool:
+    """Whether this thread opened the level that is open."""
+    level = _open
+    return level is not None and level.thread == threading.get_ident()
+
+
+def open_level() -> bool:
+    """Open a forward-mode level unless one is open already, in whichever thread; whether it was opened."""
+    global _open
+    with _opening:
+        if _open is not None:
+            return False
+        _open = Level()
+        state.FORWARD_LEVELS = 1
+    state.enter_mode()
+    return True
+
+
 def enter_dual_level() -> int:
     """Open a forward-mode level; ``RuntimeError`` when one is open already."""
-    global _current_level
-    if _levels:
+    if not open_level():
         raise RuntimeError(NESTED)
-    _levels.append(Level())
-    _current_level = 0
-    state.FORWARD_LEVELS = 1
-    state.enter_mode()
     return 0
 
 
 def exit_dual_level(*, level: int | None = None) -> None:
     """Close the open level and drop its tangents."""
-    global _current_level
-    if level is not None and level != _current_level:
+    global _open
+    if level is not None and level != current_level():
         raise RuntimeError(
             f"Trying to exit a forward AD level that was not the last one that was created: {level}. This is not "
             "supported."
         )
-    if not _levels:
+    with _opening:
+        closed, _open = _open, None
+        state.FORWARD_LEVELS = 0
+    if closed is None:
         raise RuntimeError("Dual level must be a positive number: no level is open that could be left.")
-    _levels.pop().close()
-    _current_level = -1
-    state.FORWARD_LEVELS = 0
+    closed.close()
     state.leave_mode()
 
 
@@ -127,7 +149,7 @@ class _set_fwd_grad_enabled(ModeContext):  # noqa: N801
 
 def tangent_of(t: TensorBase) -> Any:
     """The tangent of a tensor at the open level, or ``None``; a plain view of a dual has a view of its tangent."""
-    if not _levels:
+    if _open is None:
         return None
     meta = t._meta
     if meta is None:
@@ -145,7 +167,9 @@ def tangent_of(t: TensorBase) -> Any:
 
 def keep_tangent(t: TensorBase, tangent: Any) -> None:
     """Store a tangent and remember it for the end of the level."""
-    _levels[-1].keep(t, tangent)
+    level = _open
+    if level is not None:
+        level.keep(t, tangent)
 
 
 def set_tangent(t: TensorBase, tangent: Any) -> None:
@@ -191,7 +215,7 @@ def make_dual(tensor: Any, tangent: Any, *, level: int | None = None) -> Any:
     Raises ``RuntimeError`` outside a level, for a size mismatch or a tensor that is dual already, ``ValueError``
     for dtypes that are not floating or complex.
     """
-    if not _levels or (level is not None and level < 0):
+    if _open is None or (level is not None and level < 0):
         raise RuntimeError(
             "Trying to create a dual Tensor for forward AD but no level exists, make sure to enter_dual_level() first."
         )
@@ -200,8 +224,8 @@ def make_dual(tensor: Any, tangent: Any, *, level: int | None = None) -> Any:
             raise TypeError(f"make_dual(): {name} must be Tensor, not {type(t).__name__}")
         if not t._sig.differentiable:
             raise ValueError(f"Expected {name} to be floating point or complex, but got: {t._sig.dtype}")
-    if level is not None and level >= len(_levels):
-        raise RuntimeError(f"Invalid level given to _make_dual: {level}, but {len(_levels)} are open")
+    if level:
+        raise RuntimeError(f"Invalid level given to _make_dual: {level}, but only level 0 is open.")
     if tangent_of(tensor) is not None:
         raise RuntimeError(
             "Making a dual Tensor based on a Tensor that already has a forward gradient at the same level 0 is not "
@@ -214,9 +238,9 @@ def make_dual(tensor: Any, tangent: Any, *, level: int | None = None) -> Any:
 
 def unpack_dual(tensor: Any, *, level: int | None = None) -> UnpackedDualTensor:
     """Primal and tangent; the tangent is ``None`` for a tensor that is not dual or outside a level."""
-    if not isinstance(tensor, TensorBase) and _levels:
+    if not isinstance(tensor, TensorBase) and _open is not None:
         raise TypeError(f"unpack_dual(): argument 'dual' (position 1) must be Tensor, not {type(tensor).__name__}")
-    if not _levels or (level is not None and level < 0):
+    if _open is None or (level is not None and level < 0):
         return UnpackedDualTensor(tensor, None)
     if level:
         raise RuntimeError(f"Invalid level given to _fw_primal: {level}, but only level 0 is open.")
@@ -237,7 +261,7 @@ def alias_view(t: TensorBase) -> Any:
 
 def carries_tangent(operands: list[Any]) -> bool:
     """Whether any operand has a tangent at the open level."""
-    return bool(_levels) and any(t._meta is not None and tangent_of(t) is not None for t in operands)
+    return _open is not None and any(t._meta is not None and tangent_of(t) is not None for t in operands)
 
 
 def stripped(t: Any) -> Any:
@@ -262,11 +286,14 @@ def keep_for_output(t: TensorBase, tangent: Any) -> None:
 
 def keep_for_node(node: GraphNode, nr: int, tangent: Any) -> None:
     """Remember the tangent of an output that a node saves as bare array."""
-    _levels[-1].of_outputs.setdefault(node, {})[nr] = tangent
+    level = _open
+    if level is not None:
+        level.of_outputs.setdefault(node, {})[nr] = tangent
 
 
 def _restore_tangent(t: TensorBase, node: GraphNode, nr: int) -> None:
-    tangent = _levels[-1].of_outputs.get(node, {}).get(nr) if _levels else None
+    level = _open
+    tangent = None if level is None else level.of_outputs.get(node, {}).get(nr)
     if tangent is not None:
         keep_tangent(t, tangent)
 

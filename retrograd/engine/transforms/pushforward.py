@@ -1,21 +1,29 @@
 """``torch.func`` along directions: ``jvp`` and what is made of it.
 
 A ``jvp`` that runs within no other is computed in forward mode: its arguments are dual tensors, and a custom Function
-is asked for its ``jvp``.  Only one forward level can be open, so a ``jvp`` within one, and those that use one recorded
-graph for many directions (``jacfwd``, ``linearize``), differentiate the vector-Jacobian product once more.
+is asked for its ``jvp``.  Only one forward level can be open in all threads, so a ``jvp`` within one or beside one of
+another thread, and those that use one recorded graph for many directions (``jacfwd``, ``linearize``), differentiate the
+vector-Jacobian product once more.
 """
 
 from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, nullcontext
 from typing import Any
 
 from ..execution.backward import grad as gradients_of
-from ..forward_mode.forward_ad import NESTED, _set_fwd_grad_enabled, dual_level, make_dual, unpack_dual
+from ..forward_mode.forward_ad import (
+    NESTED,
+    _set_fwd_grad_enabled,
+    exit_dual_level,
+    is_open_here,
+    make_dual,
+    open_level,
+    unpack_dual,
+)
 from ..pytree import tree_flatten, tree_map, tree_unflatten
-from ..switches import state
 from ..switches.modes import inference_mode, set_grad_enabled
 from ..switches.state import STATE
 from ..table.registry import F
@@ -32,40 +40,46 @@ def jvp(func: Callable[..., Any], primals: Any, tangents: Any, *, strict: bool =
     """``(output, tangent of the output)`` of ``func(*primals)`` for ``tangents`` of ``primals``, alike in structure.
 
     With ``has_aux`` ``func`` returns ``(output, anything)``, and that is returned as third.  ``RuntimeError`` for
-    directions that do not fit, within ``forward_ad.dual_level``, and under ``strict`` for an output that does not
-    depend on ``primals``.
+    directions that do not fit, within this thread's ``forward_ad.dual_level``, and under ``strict`` for an output that
+    does not depend on ``primals``.
     """
     given = _checked_directions(primals, tangents)
-    if not state.FORWARD_LEVELS:
-        return _by_forward_mode(func, primals, given, strict, has_aux)
-    if "jvp" not in STATE.transforms:
+    if is_open_here() and "jvp" not in STATE.transforms:
         raise RuntimeError(NESTED)
+    with _forward_level() as is_opened:
+        if is_opened:
+            return _by_forward_mode(func, primals, given, strict, has_aux)
     return _by_transposing_twice(func, primals, given, has_aux)
 
 
 @contextmanager
-def _forward_level() -> Iterator[None]:
-    """A forward level of a transform's own: tangents are propagated, in the grad mode of the caller."""
+def _forward_level() -> Iterator[bool]:
+    """A forward level of a transform's own: tangents are propagated, in the grad mode of the caller.
+
+    Gives whether it was opened; while another level is open, in whichever thread, nothing is changed.
+    """
+    if not open_level():
+        yield False
+        return
     with ExitStack() as stack:
+        stack.callback(exit_dual_level)
         grad_enabled = STATE.grad_enabled
         stack.enter_context(inference_mode(False))
         stack.enter_context(set_grad_enabled(grad_enabled))
         stack.enter_context(transforming("jvp"))
-        stack.enter_context(dual_level())
         stack.enter_context(_set_fwd_grad_enabled(True))
-        yield
+        yield True
 
 
 def _by_forward_mode(func: Callable[..., Any], primals: Any, tangents: list[Any], strict: bool, has_aux: bool) -> Any:
     leaves, spec = tree_flatten(primals)
-    with _forward_level():
-        duals = [make_dual(ordinary(p), ordinary(t)) for p, t in zip(leaves, tangents, strict=True)]
-        output, aux = with_aux(func(*tree_unflatten(duals, spec)), has_aux, _JVP)
-        outputs, nesting = tensors_only(output, _JVP)
-        found = [_unpacked(out, strict) for out in outputs]
-        primal = tree_unflatten([entry for entry, _ in found], nesting)
-        tangent = tree_unflatten([entry for _, entry in found], nesting)
-        return (primal, tangent, tree_map(_primal_of, aux)) if has_aux else (primal, tangent)
+    duals = [make_dual(ordinary(p), ordinary(t)) for p, t in zip(leaves, tangents, strict=True)]
+    output, aux = with_aux(func(*tree_unflatten(duals, spec)), has_aux, _JVP)
+    outputs, nesting = tensors_only(output, _JVP)
+    found = [_unpacked(out, strict) for out in outputs]
+    primal = tree_unflatten([entry for entry, _ in found], nesting)
+    tangent = tree_unflatten([entry for _, entry in found], nesting)
+    return (primal, tangent, tree_map(_primal_of, aux)) if has_aux else (primal, tangent)
 
 
 def _unpacked(out: Any, strict: bool) -> tuple[Any, Any]:
@@ -159,7 +173,7 @@ def jacfwd(
         _check_points(points)
         level = Level(points)
         with recording("jacfwd"):
-            with transforming("vmap"), drawing_refused() if randomness == "error" else ExitStack():
+            with transforming("vmap"), drawing_refused() if randomness == "error" else nullcontext():
                 returned = func(*replaced(args, argnums, level.values()), **kwargs)
             output, aux = with_aux(returned, has_aux, _JVP)
             leaves, spec = tensors_only(output, _JVP)
