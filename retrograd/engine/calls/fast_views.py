@@ -97,7 +97,7 @@ def _views(arrays: Any, x: Any, meta: Any, step: tuple[Any, ...], node: Any) -> 
 
 
 def _kept_places(op: Any) -> list[tuple[str, int, str]]:
-    """What a node keeps for its rule: the slot, the argument that it is read from, and what is read (``derived``)."""
+    """What a node keeps for its rule: the slot, the argument read from, and which of its facts (``saved_facts``)."""
     places = []
     for name in op.saved_names:
         operand, kind = (name, "") if name in op.params else parts(name)

@@ -247,13 +247,13 @@ class Port:
     def __init__(self, node: GraphNode, nr: int) -> None:
         self.node = node
         self.nr = nr
-        self._number = node._number + 0.5 / (nr + 1)  # ports of one node differ: a heap need not ask ``__lt__``
+        self._number = node._number + 0.5 / (nr + 1)  # ports of one node differ, see ``__lt__``
         self._pending: Any = None
         sig = node._sigs[nr]
         self._sigs = (None,) if sig is None else sig.alone
 
     def __lt__(self, other: Any) -> bool:
-        return False  # ports of one node are equal in a heap
+        return False  # for a heap that holds ports of one node of which ``0.5 / (nr + 1)`` rounds to the same number
 
     def _sweep(self, g: Any, heap: Any, task: Any) -> Any:
         node, nr = self.node, self.nr

@@ -12,7 +12,7 @@ from ..table.rows import function, underivable
 from ..tensors.base import TensorBase
 from .elementwise import conj
 from .products import adjoint
-from .solving import LinAlgError, check_dtype, check_square
+from .solving import LinAlgError, check_dtype, check_matrix, check_square
 from .statistics import raw
 
 # -- QR
@@ -66,8 +66,7 @@ function("_qr", _qr, node="LinalgQrBackward0", outputs=2, self=_qr_back, layout=
 
 def _svd(self: Any, full_matrices: bool = True) -> Any:
     check_dtype("linalg.svd", self)
-    if self.ndim < 2:
-        raise RuntimeError("linalg.svd: The input tensor A must have at least 2 dimensions.")
+    check_matrix("linalg.svd", "A", self)
     try:
         u, s, vh = np.linalg.svd(self, full_matrices=full_matrices)
     except np.linalg.LinAlgError as error:

@@ -13,11 +13,16 @@ from .products import adjoint
 from .solving import check_dtype
 
 
+def check_factorable(name: str, t: Any) -> None:
+    """``RuntimeError`` for anything that is not a matrix or a batch of them."""
+    if t.ndim < 2:
+        raise RuntimeError(f"{name}: Expected tensor with 2 or more dimensions. Got size: {list(t.shape)} instead")
+
+
 def _factored(self: Any, pivot: bool) -> tuple[Any, Any]:
     """Both factors in one matrix, and the row exchanges as LAPACK counts them (from 1)."""
     check_dtype("linalg.lu_factor", self)
-    if self.ndim < 2:
-        raise RuntimeError("torch.lu_factor: Expected tensor with 2 or more dimensions. Got size: " + str(self.shape))
+    check_factorable("torch.lu_factor", self)
     m, n = self.shape[-2:]
     k = min(m, n)
     out = np.array(self).reshape(math.prod(self.shape[:-2]), m, n)

@@ -20,10 +20,15 @@ class LinAlgError(RuntimeError):
     """A matrix that the computation cannot take: singular, or not positive-definite."""
 
 
+def check_matrix(name: str, letter: str, t: Any) -> None:
+    """``RuntimeError`` for an argument, called ``letter``, that is not a matrix or a batch of them."""
+    if t.ndim < 2:
+        raise RuntimeError(f"{name}: The input tensor {letter} must have at least 2 dimensions.")
+
+
 def check_square(name: str, a: Any, *, half: bool = False) -> None:
     """``RuntimeError`` for anything but square matrices of a floating (float16 with ``half``) or complex dtype."""
-    if a.ndim < 2:
-        raise RuntimeError(f"{name}: The input tensor A must have at least 2 dimensions.")
+    check_matrix(name, "A", a)
     if a.shape[-1] != a.shape[-2]:
         raise RuntimeError(
             f"{name}: A must be batches of square matrices, but they are {a.shape[-2]} by {a.shape[-1]} matrices"
@@ -136,8 +141,7 @@ def _triangle(a: Any, upper: bool, unitriangular: bool) -> Any:
 def _solve_triangular(self: Any, other: Any, upper: bool, left: bool = True, unitriangular: bool = False) -> Any:
     """Solve ``AX = B`` (or ``XA = B``) with a triangular A, by substitution where it is small or singular."""
     check_square("linalg.solve_triangular", self)
-    if other.ndim < 2:
-        raise RuntimeError("linalg.solve_triangular: The input tensor B must have at least 2 dimensions.")
+    check_matrix("linalg.solve_triangular", "B", other)
     a, b = _triangle(self, upper, unitriangular), other.astype(self.dtype, copy=False)
     if not left:
         a, b, upper = a.mT, b.mT, not upper

@@ -8,8 +8,9 @@ import numpy as np
 
 from ...calls.refusals import refuse
 from ...deprecations import discourage
-from ...ops.lu import permutation_of
+from ...ops.lu import check_factorable, permutation_of
 from ...ops.products import adjoint as adjoint_of
+from ...ops.solving import check_matrix
 from ...return_types import named
 from ...table.public import public
 from ...table.registry import F
@@ -21,6 +22,7 @@ from .info import zero_info
 @public("lu", namespace="linalg", out=True)
 def linalg_lu(A: Any, *, pivot: bool = True) -> Any:  # noqa: N803
     """``P``, ``L`` and ``U`` with ``A = P L U``."""
+    check_factorable("linalg.lu", A)
     return named("linalg_lu", *F._lu(A, pivot))
 
 
@@ -55,6 +57,7 @@ def old_lu(A: Any, pivot: bool = True, get_infos: bool = False) -> Any:  # noqa:
 @public("lu_unpack", method=False, out=True)
 def lu_unpack(LU_data: Any, LU_pivots: Any, unpack_data: bool = True, unpack_pivots: bool = True) -> Any:  # noqa: N803
     """``P``, ``L`` and ``U`` from ``lu_factor``'s results."""
+    check_factorable("torch.lu_unpack", LU_data)
     if not unpack_data:
         turn = permutation_of(LU_pivots._array, LU_data.shape[-2], LU_data._sig.numpy)
         return named("lu_unpack", wrap(turn), *(wrap(np.zeros(0, turn.dtype)) for _ in range(2)))
@@ -64,12 +67,15 @@ def lu_unpack(LU_data: Any, LU_pivots: Any, unpack_data: bool = True, unpack_piv
 
 def _check_factors(LU: Any, pivots: Any, B: Any, left: bool) -> None:  # noqa: N803
     """``RuntimeError`` unless factors and pivots belong together, and the other side fits them."""
-    rows, columns = LU.shape[-2:]
     refuse(pivots._sig.numpy != np.int32, "linalg.lu_solve: pivots should be a Tensor of scalar type torch.int32")
+    check_same_dtype("linalg.lu_solve: Expected LU and B", ("LU", LU), ("B", B))
+    check_matrix("torch.linalg.lu_solve", "A", LU)
+    rows, columns = LU.shape[-2:]
     refuse(
         rows != columns,
         f"torch.linalg.lu_solve: A must be batches of square matrices, but they are {rows} by {columns} matrices",
     )
+    check_matrix("linalg.lu_solve", "B", B)
     refuse(
         tuple(pivots.shape[-1:]) != (rows,),
         "linalg.lu_solve: Number of pivots per batch should be same as the dimension of the matrix",
@@ -79,7 +85,6 @@ def _check_factors(LU: Any, pivots: Any, B: Any, left: bool) -> None:  # noqa: N
         "linalg.lu_solve: Expected LU.shape[:-1] and pivots.shape to be the same, but got pivots with shape "
         f"{list(pivots.shape)} instead",
     )
-    check_same_dtype("linalg.lu_solve: Expected LU and B", ("LU", LU), ("B", B))
     refuse(
         B.shape[-2 if left else -1] != rows,
         f"linalg.lu_solve: Incompatible shapes of A and B for the equation {'AX = B' if left else 'XA = B'} "

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from ...ops.decompositions import cutoffs
+from ...ops.solving import check_matrix
 from ...table.public import public
 from ...table.registry import F
 from ...tensors.base import TensorBase, wrap
@@ -44,8 +45,7 @@ def matrix_norm(
     A: Any, ord: Any = "fro", dim: Any = (-2, -1), keepdim: bool = False, *, dtype: Any = None  # noqa: A002, N803
 ) -> Any:  # fmt: skip
     """The norm of matrices: ``"fro"``, ``"nuc"``, 1, 2, inf and their negatives."""
-    if A.ndim < 2:
-        raise RuntimeError("linalg.matrix_norm: The input tensor A must have at least 2 dimensions.")
+    check_matrix("linalg.matrix_norm", "A", A)
     if isinstance(ord, complex):
         raise RuntimeError("linalg.matrix_norm: Expected a non-complex scalar as the order of norm.")
     if dtype is not None:
@@ -102,6 +102,10 @@ def norm(A: Any, ord: Any = None, dim: Any = None, keepdim: bool = False, *, dty
 @public("cond", namespace="linalg", out=True)
 def cond(A: Any, p: Any = None) -> Any:  # noqa: N803
     """The condition number of matrices."""
+    if isinstance(p, str):
+        check_matrix(f"linalg.cond(ord={p})", "A", A)
+    elif A.ndim < 2:
+        raise RuntimeError("linalg.cond: The input tensor must have at least 2 dimensions.")
     if not (p is None or (not isinstance(p, str) and abs(p) == 2)) and A.shape[-1:] != A.shape[-2:-1]:
         raise RuntimeError(
             f"linalg.cond(ord={p}): A must be batches of square matrices, but they are {A.shape[-2]} by {A.shape[-1]} "
@@ -124,6 +128,7 @@ def matrix_rank(
     A: Any, tol: Any = None, hermitian: bool = False, *, atol: Any = None, rtol: Any = None  # noqa: N803
 ) -> Any:  # fmt: skip
     """How many singular values are not (nearly) zero."""
+    check_matrix("torch.linalg.matrix_rank", "input", A)
     array = A._array
     if array.dtype.kind not in "fc":
         raise RuntimeError("This function doesn't handle types other than float and double")

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ...deprecations import discourage
-from ...ops.solving import LinAlgError
+from ...ops.solving import LinAlgError, check_matrix
 from ...return_types import named
 from ...table.public import public
 from ...table.registry import F
@@ -26,7 +26,7 @@ def solve(A: Any, B: Any, *, left: bool = True) -> Any:  # noqa: N803
 def solve_ex(A: Any, B: Any, *, left: bool = True, check_errors: bool = False) -> Any:  # noqa: N803
     """``solve``, and zeros that say that it went well."""
     if not B.ndim:
-        raise RuntimeError("linalg.solve: The input tensor B must have at least 2 dimensions.")
+        check_matrix("linalg.solve", "B", B)
     try:
         return named("linalg_solve_ex", F._solve(A, B, left), zero_info(A))
     except LinAlgError:
