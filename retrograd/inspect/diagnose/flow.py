@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import cached_property
 from heapq import heapify, heappop, heappush
 
+from ..events import Event
 from ..findings import Mark
 from ..snapshot import SourceLine
 from .calls import CALLS, CallTable
@@ -170,16 +171,21 @@ class Flow(CallTable):
         return found
 
     @cached_property
-    def _norms(self) -> dict[int, dict[int, list[float | None]]]:
-        found: dict[int, dict[int, list[float | None]]] = defaultdict(dict)
+    def _arrivals(self) -> dict[int, dict[int, list[Event]]]:
+        found: dict[int, dict[int, list[Event]]] = defaultdict(dict)
         for _, event in self.of_kind("accumulate"):
             if "tensor" in event.data and "run" in event.data:
-                found[event.data["run"]].setdefault(event.data["tensor"], []).append(event.data.get("grad_norm"))
+                found[event.data["run"]].setdefault(event.data["tensor"], []).append(event)
         return found
+
+    def arrivals_in(self, run: Run) -> dict[int, list[Event]]:
+        """Return leaf -> gradients that arrived there in a run, in order of arrival."""
+        return self._arrivals.get(run.number, {})
 
     def norms_in(self, run: Run) -> dict[int, list[float | None]]:
         """Return leaf -> norms of the gradients that arrived there in a run, in order of arrival."""
-        return self._norms.get(run.number, {})
+        arrivals = self.arrivals_in(run).items()
+        return {leaf: [event.data.get("grad_norm") for event in events] for leaf, events in arrivals}
 
     @cached_property
     def got_gradient(self) -> set[int]:

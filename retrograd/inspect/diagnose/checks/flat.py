@@ -195,20 +195,13 @@ def _first_tiny(flow: Flow, snapshot: GraphSnapshot, place: tuple[int, int]) -> 
 
 def _mostly_lost(flow: Flow, run: Run, snapshot: GraphSnapshot) -> Iterator[Case]:
     """Yield the case of gradients of which most entries rounded to zero, and the rest are below the normal numbers."""
-    lost = [leaf for leaf, event in _arrivals(flow, run) if _is_remnant(event)]
+    node = next((node for node in ran(snapshot) if _is_tiny(snapshot, node)), None)
+    row = None if node is None else call_of(flow, snapshot, node)
+    if node is None or row is None or _half(flow, run, (node, row)) != "float16":
+        return
+    lost = [leaf for leaf, events in flow.arrivals_in(run).items() if any(map(_is_remnant, events))]
     if lost:
-        node = next((node for node in ran(snapshot) if _is_tiny(snapshot, node)), None)
-        row = None if node is None else call_of(flow, snapshot, node)
-        if node is not None and row is not None and _half(flow, run, (node, row)) == "float16":
-            yield _underflow(flow, run, (node, row), lost, "next to nothing")
-
-
-def _arrivals(flow: Flow, run: Run) -> Iterator[tuple[int, Event]]:
-    """Yield (leaf, event) for each gradient that arrived in a run."""
-    for leaf in flow.norms_in(run):
-        for row in flow.accumulated[leaf]:
-            if flow.events[row].data.get("run") == run.number:
-                yield leaf, flow.events[row]
+        yield _underflow(flow, run, (node, row), lost, "next to nothing")
 
 
 def _is_remnant(event: Event) -> bool:
