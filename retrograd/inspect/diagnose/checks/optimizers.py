@@ -64,7 +64,15 @@ def _goes_on(flow: Flow, leaf: int) -> bool:
     What derivatives are taken by within the loss, as by the coordinates of a differential equation, is data.
     """
     coordinate = any(leaf in run.inputs and run.began.get("create_graph") for run in flow.runs)
-    return flow.spelling.has_name(leaf) and len(flow.accumulated[leaf]) > 1 and not coordinate
+    arrivals = flow.accumulated[leaf]
+    stepped = _last_step(flow) > arrivals[0]  # what only gets gradients after the training is looked at
+    return stepped and flow.spelling.has_name(leaf) and len(arrivals) > 1 and not coordinate
+
+
+def _last_step(flow: Flow) -> int:
+    """Return the row of the last step of any optimizer, -1 without one."""
+    rows = reversed(flow.rows.get("optimizer", ()))
+    return next((row for row in rows if flow.events[row].data.get("action") == "step"), -1)
 
 
 def _share_a_module(flow: Flow, missing: list[int], held: dict[int, int]) -> bool:
