@@ -211,6 +211,29 @@ def test_the_gradient_of_gamma_samples() -> None:
     np.testing.assert_allclose(slope(retrograd), slope(torch), rtol=2e-3)
 
 
+def test_the_gradient_of_many_gamma_samples() -> None:
+    """Near the mean of large concentrations; PyTorch's expansion is good to four digits there."""
+    torch = pytest.importorskip("torch")
+
+    def slope(engine: Any) -> Any:
+        a = engine.tensor([1e3, 9e3, 1.1e4, 1e5, 1e6], dtype=engine.float64)
+        x = a + a.sqrt() * engine.tensor([[-3.0], [-1.0], [0.0], [0.5], [3.0]], dtype=engine.float64)
+        return engine._standard_gamma_grad(a.expand(5, -1), x).numpy()
+
+    np.testing.assert_allclose(slope(retrograd), slope(torch), rtol=1e-4)
+
+
+@differential
+def test_small_concentrations_rarely_draw_the_middle(torch: Any) -> Any:
+    """Gamma numbers below what single precision holds still say which of both is larger."""
+    torch.manual_seed(0)
+    c = torch.tensor(0.01, requires_grad=True)
+    drawn = torch.distributions.Beta(c, c).rsample((5_000,))
+    (slope,) = torch.autograd.grad(drawn.sum(), c)
+    middle, low = ((drawn == 0.5).float().mean(), (drawn < 0.5).float().mean())
+    return drawn.dtype, slope.dtype, bool(slope.isfinite()), bool(middle < 1e-3), bool((low - 0.5).abs() < 0.05)
+
+
 @differential
 def test_maps(torch: Any) -> Any:
     """There, back, and the determinant; what ``biject_to`` and ``transform_to`` choose."""

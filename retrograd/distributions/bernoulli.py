@@ -105,6 +105,17 @@ class Geometric(_Coin):
     def __init__(self, probs: Any = None, logits: Any = None, validate_args: bool | None = None) -> None:
         self._take(probs, logits)
         super().__init__(self._param.size(), (), validate_args)
+        if self._validate_args and probs is not None:
+            self._check_possible()
+
+    def _check_possible(self) -> None:
+        """``ValueError`` for a probability of 0, with which success never comes."""
+        never = ~(self.probs > 0)
+        if bool(never.any()):
+            raise ValueError(
+                f"Expected parameter probs ({type(self.probs).__name__} of shape {tuple(self.probs.shape)}) of "
+                f"distribution {self!r} to be positive but found invalid values:\n{self.probs.detach()[never]}"
+            )
 
     @property
     def mean(self) -> Any:

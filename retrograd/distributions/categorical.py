@@ -11,6 +11,7 @@ from ..engine.table.methods import FUNCTIONS
 from ..engine.tensors.dtypes import Size
 from ..engine.tensors.limits import finfo
 from . import constraints
+from .bernoulli import Binomial
 from .distribution import Distribution
 from .kl import register_kl
 from .parameters import exactly_one, logits_of, probs_of
@@ -195,6 +196,7 @@ class Multinomial(_OverCategories):
         if not isinstance(total_count, int):
             raise NotImplementedError("inhomogeneous total_count is not supported")
         self.total_count, self._categorical = total_count, Categorical(probs, logits)
+        Binomial(total_count, self.probs)  # the counts of one category: refuses a negative number of draws
         super().__init__(self._categorical.batch_shape, self.param_shape[-1:], validate_args)
 
     @property

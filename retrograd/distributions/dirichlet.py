@@ -44,9 +44,10 @@ class Dirichlet(Distribution):
         return self.concentration * (total - self.concentration) / (total.pow(2) * (total + 1))
 
     def rsample(self, sample_shape: Any = ()) -> Any:
-        """Gamma numbers over their sum."""
-        drawn = FUNCTIONS["_standard_gamma"](self.concentration.expand(self._extended_shape(sample_shape)))
-        return drawn / drawn.sum(-1, True)
+        """Gamma numbers over their sum, in double precision: of small concentrations all may round to 0 in single."""
+        concentration = self.concentration.expand(self._extended_shape(sample_shape))
+        drawn = FUNCTIONS["_standard_gamma"](concentration.double())
+        return (drawn / drawn.sum(-1, True)).to(concentration.dtype)
 
     def log_prob(self, value: Any) -> Any:
         """Logarithm of the density."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import Any, ClassVar
 
 from ..engine.switches.modes import no_grad
@@ -37,12 +38,15 @@ class Distribution:
             self._validate_args = validate_args
         if self._validate_args:
             for name, constraint in self._own_constraints().items():
-                value = self.__dict__.get(name)
-                if value is not None and not is_dependent(constraint):
-                    self._check_parameter(name, value, constraint)
+                if not is_dependent(constraint) and not self._is_lazy(name):
+                    self._check_parameter(name, getattr(self, name), constraint)
 
     def _own_constraints(self) -> dict[str, Constraint]:
         return self.arg_constraints
+
+    def _is_lazy(self, name: str) -> bool:
+        """Whether the parameter was not given, and is worked out from another one when it is asked for."""
+        return name not in self.__dict__ and isinstance(getattr(type(self), name, None), cached_property)
 
     def _check_parameter(self, name: str, value: Any, constraint: Constraint) -> None:
         if not bool(constraint.check(value).all()):

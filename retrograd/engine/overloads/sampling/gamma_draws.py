@@ -18,18 +18,34 @@ from ...table.rows import elementwise, underivable
 from .draw_checks import check_kind
 
 _STEP = 1e-4
-"""Relative step of the central difference: its error and that of rounding are both below 1e-7."""
+"""Step of the central difference, of the width ``sqrt(a)`` (of ``a`` below 1): within four widths of the mean, its
+error and that of rounding stay below 1e-6 of the slope for concentrations up to ``_LARGE``."""
+_LARGE = 1e4
+"""From here on rounding in the distribution function outgrows what the normal approximation leaves out (1e-6)."""
+
+
+def _difference_slope(a: Any, x: Any) -> Any:
+    """``dx/da`` from a central difference of the distribution function."""
+    step = _STEP * np.minimum(a, np.sqrt(a))
+    lower = gamma.igamma(a + step, x) - gamma.igamma(a - step, x)
+    upper = gamma.igammac(a - step, x) - gamma.igammac(a + step, x)  # exact where P is almost 1
+    density = np.exp((a - 1.0) * np.log(x) - x - gamma.lgamma(a))
+    return -np.where(x < a, lower, upper) / (2 * step) / density
+
+
+def _asymptotic_slope(a: Any, x: Any) -> Any:
+    """``dx/da`` of ``x = a (1 - 1/9a + z/(3 sqrt a))**3`` at a fixed normal number ``z`` (Wilson, Hilferty 1931)."""
+    root = np.cbrt(x / a)
+    return root**2 * (root + 1.0 / (6.0 * a) - 1.5 * (root - 1.0))
 
 
 def _slope(self: Any, output: Any) -> Any:
     """``dx/da`` of gamma numbers ``output`` with concentrations ``self``."""
-    a, x = np.asarray(self, np.float64), np.asarray(output, np.float64)
-    step = _STEP * a
-    lower = gamma.igamma(a + step, x) - gamma.igamma(a - step, x)
-    upper = gamma.igammac(a - step, x) - gamma.igammac(a + step, x)  # exact where P is almost 1
+    a, x = np.broadcast_arrays(np.asarray(self, np.float64), np.asarray(output, np.float64))
+    slope, large = np.empty(a.shape), a > _LARGE
     with np.errstate(all="ignore"):
-        density = np.exp((a - 1.0) * np.log(x) - x - gamma.lgamma(a))
-        slope = -np.where(x < a, lower, upper) / (2 * step) / density
+        slope[large] = _asymptotic_slope(a[large], x[large])
+        slope[~large] = _difference_slope(a[~large], x[~large])
     return np.nan_to_num(slope, nan=0.0, posinf=0.0, neginf=0.0).astype(self.dtype)
 
 

@@ -16,8 +16,8 @@ from .window_checks import check_filled
 
 def _starts(sample: float, n: int, kernel: int, count: int) -> Any:
     """Where the windows of a fractional pool begin in one dimension."""
-    if count == 1:
-        return np.array([n - kernel])
+    if count <= 1:
+        return np.full(count, n - kernel)
     step = (n - kernel) / (count - 1)
     at = ((np.arange(count) + sample) * step).astype(np.int64) - int(sample * step)
     at[-1] = n - kernel
@@ -60,7 +60,7 @@ def _drawn(x: Any, dims: int, samples: Any) -> Any:
 
 
 def _fractional_of(dims: int) -> Any:
-    """The public function ``fractional_max_pool2d`` or ``fractional_max_pool3d`` (B. Graham 2014)."""
+    """The public function ``fractional_max_pool2d`` or ``fractional_max_pool3d``."""
 
     def fractional_max_pool(
         input: Any, kernel_size: Any, output_size: Any = None, output_ratio: Any = None,  # noqa: A002
