@@ -161,3 +161,22 @@ def assert_agree(program: Program, *, phrase: str = "") -> Outcome:
         assert phrase in found.message
     assert_same(wanted.value, found.value, f"\n  torch:     {wanted}\n  retrograd: {found}")
     return found
+
+
+def assert_refused_alike(text: str, names_of: Callable[[Any], dict[str, Any]]) -> None:
+    """An expression raises the same type of error on both engines, with most words of PyTorch's message."""
+    (ours, said), (theirs, wanted) = (
+        _refusal(text, names_of(engine)) for engine in (retrograd, pytest.importorskip("torch"))
+    )
+    assert theirs != "none"
+    assert ours == theirs
+    assert len(said & wanted) >= 0.6 * len(wanted)
+
+
+def _refusal(text: str, names: dict[str, Any]) -> tuple[str, set[str]]:
+    """The type of the error that an expression raises, and the words of its first line."""
+    try:
+        eval(text, names)
+    except Exception as error:
+        return type(error).__name__, set(re.findall(r"[a-z_]+", str(error).partition("\n")[0].lower()))
+    return "none", set()
