@@ -9,6 +9,7 @@ from ..engine.tensors.limits import finfo
 from . import constraints
 from .distribution import Distribution
 from .kl import register_kl
+from .located import Located
 from .parameters import broadcast_all
 
 
@@ -66,23 +67,13 @@ class Exponential(Distribution):
         return 1.0 - self.rate.log()
 
 
-class Laplace(Distribution):
+class Laplace(Located):
     """Exponential on both sides of ``loc``, with mean distance ``scale``."""
-
-    arg_constraints = {"loc": constraints.real, "scale": constraints.positive}
-    support = constraints.real
-    has_rsample = True
-
-    def __init__(self, loc: Any, scale: Any, validate_args: bool | None = None) -> None:
-        self.loc, self.scale = broadcast_all(loc, scale)
-        super().__init__(self.loc.size(), (), validate_args)
 
     @property
     def mean(self) -> Any:
         """``loc``."""
         return self.loc
-
-    mode = mean
 
     @property
     def stddev(self) -> Any:

@@ -8,31 +8,14 @@ from typing import Any
 from ..engine.table.methods import FUNCTIONS
 from ..engine.tensors.limits import finfo
 from . import constraints
-from .distribution import Distribution
 from .gamma import Chi2
+from .located import Located
 from .parameters import broadcast_all
 
 EULER = 0.5772156649015329
 
 
-class _Located(Distribution):
-    """What those with a place ``loc`` and a width ``scale`` share."""
-
-    arg_constraints = {"loc": constraints.real, "scale": constraints.positive}
-    support = constraints.real
-    has_rsample = True
-
-    def __init__(self, loc: Any, scale: Any, validate_args: bool | None = None) -> None:
-        self.loc, self.scale = broadcast_all(loc, scale)
-        super().__init__(self.loc.size(), (), validate_args)
-
-    @property
-    def mode(self) -> Any:
-        """``loc``."""
-        return self.loc
-
-
-class Cauchy(_Located):
+class Cauchy(Located):
     """The ratio of two normal numbers: it has no mean."""
 
     @property
@@ -68,7 +51,7 @@ class Cauchy(_Located):
         return math.log(4 * math.pi) + self.scale.log()
 
 
-class Gumbel(_Located):
+class Gumbel(Located):
     """The largest of many numbers."""
 
     @property
@@ -112,10 +95,10 @@ class Gumbel(_Located):
         return self.scale.log() + (1 + EULER)
 
 
-class StudentT(_Located):
+class StudentT(Located):
     """Student's t with ``df`` degrees of freedom."""
 
-    arg_constraints = {"df": constraints.positive, **_Located.arg_constraints}
+    arg_constraints = {"df": constraints.positive, **Located.arg_constraints}
 
     def __init__(self, df: Any, loc: Any = 0.0, scale: Any = 1.0, validate_args: bool | None = None) -> None:
         self.df, loc, scale = broadcast_all(df, loc, scale)

@@ -6,30 +6,19 @@ import math
 from typing import Any
 
 from . import constraints
-from .distribution import Distribution
 from .kl import register_kl
-from .parameters import broadcast_all
+from .located import Located
 from .transformed import TransformedDistribution
 from .transforms import AbsTransform, ExpTransform
 
 
-class Normal(Distribution):
+class Normal(Located):
     """Normal with mean ``loc`` and standard deviation ``scale``."""
-
-    arg_constraints = {"loc": constraints.real, "scale": constraints.positive}
-    support = constraints.real
-    has_rsample = True
-
-    def __init__(self, loc: Any, scale: Any, validate_args: bool | None = None) -> None:
-        self.loc, self.scale = broadcast_all(loc, scale)
-        super().__init__(self.loc.size(), (), validate_args)
 
     @property
     def mean(self) -> Any:
         """``loc``."""
         return self.loc
-
-    mode = mean
 
     @property
     def stddev(self) -> Any:
