@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import warnings
+
+import numpy as np
 from both_engines import differential, raises
 
 
@@ -72,6 +75,31 @@ def test_written_indices_are_found(torch):
             index.fill_(0)
             found.append(raises(text, z.sum().backward))
     return found
+
+
+@differential
+def test_masks_of_bytes(torch):
+    """V-22: a mask of bytes is saved as it was given, a write to it is found; each use of it is warned of."""
+    x, mask = torch.arange(3.0, requires_grad=True), torch.tensor([1, 0, 1], dtype=torch.uint8)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        y = x[mask]
+        gradient = torch.autograd.grad(y.sum(), x, retain_graph=True)
+        saved = y.grad_fn._saved_indices[0] is mask
+        said = [str(w.message).partition(" (Triggered")[0] for w in caught]
+        array = x[np.array([1, 0, 1], dtype=np.uint8)]
+        mask.fill_(1)
+        refused = raises("modified by an inplace operation", torch.autograd.grad, y.sum(), x)
+    return y, gradient, saved, said, array, refused
+
+
+@differential
+def test_indices_of_one_value(torch):
+    """V-22: one byte is a mask of everything or nothing, an array of one integer takes a view."""
+    x = torch.arange(6.0).reshape(3, 2)
+    written = x.clone()
+    written[torch.tensor(1, dtype=torch.uint8)] = 3.0
+    return x[torch.tensor(1, dtype=torch.uint8)], x[np.array(0, dtype=np.uint8)], x[:, np.array(1)]._is_view(), written
 
 
 @differential

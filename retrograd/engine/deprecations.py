@@ -49,7 +49,6 @@ _TEXTS: Final = {
         "simply use torch.linalg.cross.\nThe default value of dim will change to agree with that of linalg.cross in a "
         "future release."
     ),
-    "uint8 index": "indexing with dtype torch.uint8 is now deprecated, please use a dtype torch.bool instead.",
     "read-only array": (
         "The given NumPy array is not writable, and PyTorch does not support non-writable tensors. This means writing "
         "to this tensor will result in undefined behavior. You may want to copy the array to protect its data or make "

@@ -9,11 +9,19 @@ import numpy as np
 from ..table.registry import F
 from ..table.rows import linear
 from ..tensors.base import TensorBase
+from ..warning import warn
 
 
 def _places(indices: Any) -> tuple[Any, ...]:
-    """Index tensors as arrays; between them are slices, for whole dimensions."""
-    return tuple([part._array if isinstance(part, TensorBase) else part for part in indices])
+    """Index tensors as arrays, those of bytes as masks; between them are slices, for whole dimensions."""
+    return tuple([_place(part._array) if isinstance(part, TensorBase) else part for part in indices])
+
+
+def _place(array: Any) -> Any:
+    if array.dtype.char != "B":
+        return array
+    warn("indexing with dtype torch.uint8 is now deprecated, please use a dtype torch.bool instead.")
+    return array.astype(bool)
 
 
 def _index(self: Any, indices: Any) -> Any:

@@ -8,7 +8,6 @@ import numpy as np
 
 from ...aliasing.inplace import call_inplace
 from ...aliasing.overlapping import check_overlap
-from ...deprecations import discourage
 from ...nodes.hooks import tensor_type_name
 from ...table.public import METHODS, public
 from ...table.registry import OPS, F
@@ -30,22 +29,24 @@ def _stands_for_tuple(index: Any) -> bool:
 
 def _is_mask_or_list(part: Any) -> bool:
     if isinstance(part, TensorBase):
-        return part._sig.numpy.kind == "b" or bool(part._sig.shape)
+        return _is_mask(part) or bool(part._sig.shape)
     return isinstance(part, (list, tuple, np.ndarray, bool))
 
 
+def _is_mask(part: TensorBase) -> bool:
+    """Whether an index tensor says of each place if it is meant: one of truth values, or of bytes."""
+    return part._sig.numpy.char in "?B"
+
+
 def _checked(part: Any) -> Any:
-    """An index part as NumPy understands it; ``IndexError`` or ``TypeError`` for what torch refuses."""
+    """An index part as a tensor, where it is one or an array or a list; ``IndexError`` for what torch refuses."""
     if isinstance(part, TensorBase):
         if part._sig.numpy.kind not in "biu":
             raise IndexError("tensors used as indices must be long, int, byte or bool tensors")
-        if part._sig.numpy != np.uint8:
-            return part._array
-        discourage("uint8 index")
-        return part._array.astype(bool)
+        return part
     if isinstance(part, (list, tuple)):
-        return _checked_list(part)
-    return part
+        part = _checked_list(part)
+    return wrap(part) if isinstance(part, np.ndarray) else part
 
 
 def _checked_list(part: Any) -> Any:
@@ -61,7 +62,7 @@ def getitem(self: Any, index: Any) -> Any:
     parts = _parts(index)
     if any(_is_mask_or_list(p) for p in parts):
         view, where = _views_then_places(self, parts)
-        return F._index(view, where)
+        return F._index(view, where) if where else view  # a view alone: of an array that holds one integer
     return _basic(self, parts)
 
 
@@ -74,7 +75,7 @@ def _views_then_places(self: Any, parts: list[Any]) -> tuple[Any, tuple[Any, ...
     while found and dim <= max(found):
         part = found.get(dim)
         where.append(slice(None) if part is None else part)
-        dim += part.ndim if part is not None and part._sig.numpy.kind == "b" else 1
+        dim += part.ndim if part is not None and _is_mask(part) else 1
     return view, tuple(where)
 
 
@@ -110,7 +111,7 @@ def _walked(self: Any, parts: list[Any], found: dict[int, Any]) -> Any:
             else f"too many indices for tensor of dimension {self.ndim}"
         )
     result, dim = self, 0
-    for part, given in zip(checked, parts, strict=True):
+    for part in checked:
         if part is Ellipsis:
             dim += self.ndim - used
         elif part is None:
@@ -118,15 +119,14 @@ def _walked(self: Any, parts: list[Any], found: dict[int, Any]) -> Any:
         elif isinstance(part, slice):
             result = result if part == slice(None) else _sliced(result, dim, part)
             dim += 1
-        elif isinstance(part, bool) or (isinstance(part, np.ndarray) and part.dtype.kind == "b" and not part.ndim):
-            found[dim] = wrap(np.zeros(int(part), np.int64))
+        elif isinstance(part, bool) or _is_one_truth(part):
+            found[dim] = wrap(np.zeros(int(bool(part)), np.int64))
             result, dim = F.unsqueeze(result, dim), dim + 1
-        elif isinstance(part, np.ndarray):
-            is_mask = part.dtype.kind == "b"
-            if is_mask:
+        elif isinstance(part, TensorBase) and _is_mask_or_list(part):
+            if _is_mask(part):
                 _check_mask(part, result, dim)
-            found[dim] = given if isinstance(given, TensorBase) and given._array is part else wrap(part)
-            dim += part.ndim if is_mask else 1
+            found[dim] = part
+            dim += _dimensions(part)
         else:
             result = F.select(result, dim, _position(part, result, dim))
     return result
@@ -136,14 +136,18 @@ def _dimensions(part: Any) -> int:
     """How many dimensions of the tensor a part of an index stands for."""
     if part is None or part is Ellipsis or isinstance(part, bool):
         return 0
-    return int(part.ndim) if isinstance(part, np.ndarray) and part.dtype.kind == "b" else 1
+    return int(part.ndim) if isinstance(part, TensorBase) and _is_mask(part) else 1
+
+
+def _is_one_truth(part: Any) -> bool:
+    return isinstance(part, TensorBase) and _is_mask(part) and not part.ndim
 
 
 def _position(part: Any, t: Any, dim: int) -> int:
     """An index of one entry as an ``int``; ``IndexError`` for what is none or lies outside of the dimension."""
     value = _checked(part)
     try:
-        i = int(value.item()) if isinstance(value, np.ndarray) else value.__index__()
+        i = int(value.item()) if isinstance(value, TensorBase) else value.__index__()
     except AttributeError:
         raise IndexError(
             "only integers, slices (`:`), ellipsis (`...`), None and long or byte Variables are valid indices (got "
@@ -170,7 +174,7 @@ def setitem(self: Any, index: Any, value: Any) -> None:
     if any(_is_mask_or_list(p) for p in parts):
         view, where = _views_then_places(self, parts)
         value = _value(value, self)
-        if _is_fill(value, self) and any(isinstance(p, TensorBase) and p._sig.numpy.kind == "b" for p in where):
+        if _is_fill(value, self) and any(isinstance(p, TensorBase) and _is_mask(p) for p in where):
             value = F._to_copy(value, self._sig.numpy)
         call_inplace(OPS["_index_put"], (view, where, value, False), {})
         return
@@ -274,7 +278,7 @@ def _index_tensors(indices: Any) -> tuple[Any, ...]:
     for i, part in enumerate(indices):
         if not isinstance(part, TensorBase):
             raise TypeError(f"expected Tensor as element {i} in argument 1, but got {type(part).__name__}")
-    return tuple([i if _checked(i) is i._array else wrap(_checked(i)) for i in indices])
+    return tuple([_checked(i) for i in indices])
 
 
 @public("index_put")
