@@ -6,6 +6,7 @@ import re
 
 from .distance import ARRANGEMENTS
 from .flow import Flow, Reached
+from .held_by_data import compared_with_data, trained_otherwise
 
 SOFT_TARGETS = frozenset({"kl_div", "cross_entropy", "binary_cross_entropy", "binary_cross_entropy_with_logits"})
 """Losses whose second operand is the target, which may be probabilities."""
@@ -35,7 +36,7 @@ def _uses(flow: Flow, part: Reached, leaves: set[int]) -> set[tuple[str, frozens
 def takes_itself_as_target(flow: Flow, target: int, prediction: int, row: int, calls: set[int]) -> bool:
     """Whether the probabilities that a loss takes for its target are the same network's own, at another input.
 
-    A divergence taken both ways, in the graph that ``calls`` are of, draws the two together on purpose.
+    A divergence taken both ways, in the step that ``calls`` are of, draws the two together on purpose.
     """
     if not _is_soft_target(flow, target, prediction, row):
         return False
@@ -43,20 +44,9 @@ def takes_itself_as_target(flow: Flow, target: int, prediction: int, row: int, c
     leaves = flow.leaves_behind(mine)
     if not leaves or leaves != flow.leaves_behind(theirs) or mine.calls & theirs.calls:
         return False
-    if _trained_otherwise(flow, theirs, row, calls) and not _is_sharpened(flow, target, prediction, row):
+    if trained_otherwise(flow, theirs, row, calls) and not _is_sharpened(flow, target, prediction, row):
         return False
     return alike(flow, mine, theirs, leaves) and not _also_the_other_way(flow, mine, theirs, calls)
-
-
-def _trained_otherwise(flow: Flow, theirs: Reached, row: int, calls: set[int]) -> bool:
-    """Whether another loss of the graph takes what a target is made of, as that of labels does: both may move."""
-    this = flow.events[row]
-    for made in theirs.calls:
-        for out in flow.outputs(made):
-            for call in calls.intersection(flow.used_in.get(out, ())) - theirs.calls:
-                if (flow.events[call].source, flow.events[call].op) != (this.source, this.op):
-                    return True
-    return False
 
 
 def _is_sharpened(flow: Flow, target: int, prediction: int, row: int) -> bool:
@@ -85,7 +75,7 @@ def _made_by(flow: Flow, tensor: int, row: int) -> str:
 
 
 def _also_the_other_way(flow: Flow, mine: Reached, theirs: Reached, calls: set[int]) -> bool:
-    """Whether a like loss of the same graph compares the two with their parts exchanged."""
+    """Whether a like loss of the same step compares the two with their parts exchanged."""
     for call in calls:
         operands = flow.inputs(call)[:2]
         pairs = (operands, operands[::-1]) if len(operands) == 2 else ()
@@ -96,6 +86,15 @@ def _also_the_other_way(flow: Flow, mine: Reached, theirs: Reached, calls: set[i
                 if turned and not sides[0] & mine.calls and not sides[1] & theirs.calls:
                     return True
     return False
+
+
+def are_neighbours(flow: Flow, value: int, prediction: int, row: int, calls: set[int]) -> bool:
+    """Whether both are entries of one result that another loss of the step, among ``calls``, holds to data.
+
+    Comparing them then says how neighbours go together, as a prior or the residual of an equation does.
+    """
+    one, other = _entries(flow, value, row), _entries(flow, prediction, row)
+    return one is not None and other is not None and one[0] == other[0] and compared_with_data(flow, one[0], calls)
 
 
 def comes_next(flow: Flow, value: int, prediction: int, row: int) -> bool:

@@ -9,7 +9,8 @@ from ..dependence import Dependence
 from ..distance import ARRANGEMENTS, PRODUCTS, REGRESSIONS, counts_by_size
 from ..expected_gradients import optimized
 from ..flow import Flow
-from ..own_outputs import SOFT_TARGETS, alike, comes_next, place_of, takes_itself_as_target
+from ..held_by_data import steps_of
+from ..own_outputs import SOFT_TARGETS, alike, are_neighbours, comes_next, place_of, takes_itself_as_target
 from ..runs import Run
 from ..words import at, listed
 
@@ -30,25 +31,23 @@ def find(flow: Flow) -> Iterator[Case]:
     held = _trained(flow)
     depends = Dependence(flow, lambda leaf: _TRAINED if leaf in held else _OTHER)
     known = bool(optimized(flow))  # of what is trained; a look at some .grad tells less
-    for run in flow.runs:
-        if not run.accumulates or run.error:
-            continue
-        calls = flow.reached_by(run).calls
-        for row in sorted(calls):
-            event = flow.events[row]
-            if event.op.strip("_") not in _COMPARING | _MATCHING or event.source in reported:
-                continue
-            target = _target(flow, row, depends, calls, known=known)
-            if target is not None:
-                reported.add(event.source)
-                yield _case(flow, row, target, run)
+    for runs, calls in steps_of(flow):
+        for run in runs:
+            for row in sorted(flow.reached_by(run).calls):
+                event = flow.events[row]
+                if event.op.strip("_") not in _COMPARING | _MATCHING or event.source in reported:
+                    continue
+                target = _target(flow, row, depends, calls, known=known)
+                if target is not None:
+                    reported.add(event.source)
+                    yield _case(flow, row, target, run)
 
 
 CHECK = Check("mode", KINDS, find)
 
 
 def _target(flow: Flow, row: int, depends: Dependence, calls: set[int], *, known: bool) -> int | None:
-    """Return the operand of a comparison that is a target and has a history."""
+    """Return the operand of a comparison that is a target and has a history; ``calls`` are those of its step."""
     operands = flow.inputs(row)[:2]
     if len(operands) < 2 or not all(flow.has_history(given, row) for given in operands):
         return None
@@ -59,16 +58,16 @@ def _target(flow: Flow, row: int, depends: Dependence, calls: set[int], *, known
             found = known and other and _has_a_twin(flow, target, row)
         else:
             found = other and (known or _has_a_twin(flow, target, row))
-            found = found or _bootstraps(flow, target, prediction, row)
+            found = found or _bootstraps(flow, target, prediction, row, calls)
         if found or takes_itself_as_target(flow, target, prediction, row, calls):
             return target
     return None
 
 
-def _bootstraps(flow: Flow, target: int, prediction: int, row: int) -> bool:
+def _bootstraps(flow: Flow, target: int, prediction: int, row: int, calls: set[int]) -> bool:
     """Whether a target is data plus a scaled value of the same parameters, computed alike, at other inputs."""
     value, added = _value_in(flow, target, row)
-    if value is None or value == prediction:
+    if value is None or value == prediction or are_neighbours(flow, value, prediction, row, calls):
         return False
     mine, theirs = flow.behind([prediction], row), flow.behind([value], row)
     leaves = flow.leaves_behind(mine)
