@@ -14,6 +14,12 @@ from ..words import at, listed
 _NUMBERED = re.compile(r"(.*?)(\d+)\b")
 """A name up to its first number: ``encoder.layer.`` and ``10`` of ``encoder.layer.10.bias``."""
 _FILTER = re.compile(r"""["'](\w+)["']\s+in\s+\w+|\.startswith\(\s*["'](\w+)["']""")
+_BY_TEXT = re.compile(r"""\.(startswith|match|search|fullmatch|find|findall|count)\(|fnmatch|["']\s+in\s+\w|\w\[:""")
+"""A question to the text of a name, which a longer name may answer alike; whole parts or indices are no such thing."""
+_LOOP = re.compile(r"\bfor\s+\(?(\w+)\s*,")
+"""A loop over names and what they name."""
+_COMPANIONS = frozenset({"ema", "target", "teacher", "momentum", "avg", "copy", "old", "frozen"})
+"""What is added to the name of a network for another that follows it, and is never trained."""
 _ABOVE = 3
 """Lines above the one that freezes among which its condition is looked for."""
 
@@ -38,10 +44,30 @@ def _caught_by_prefix(flow: Flow) -> Iterator[Case]:
             }
             short = min(off, key=len, default="")
             caught = sorted(off - {short}, key=int)
-            if caught and len(off) < len(blocks) and all(number.startswith(short) for number in caught):
+            if not caught or len(off) == len(blocks) or not all(number.startswith(short) for number in caught):
+                continue
+            if _asks_for_text(flow, blocks[caught[0]][0]):
                 names = [stem + number for number in caught]
                 alike = "begin alike, while others of their kind still train"
                 yield _case(flow, stem + short, names, blocks[caught[0]], alike)
+
+
+def _asks_for_text(flow: Flow, leaf: int) -> bool:
+    """Whether the lines that froze a leaf look for a text in names, as far as they are known."""
+    row = flow.switched_off(leaf, len(flow.events))
+    source = None if row is None else flow.events[row].source
+    lines = [] if source is None else _lines(flow, source)
+    named = {found[1] for line in lines for found in _LOOP.finditer(line)}
+    within = re.compile(rf"\bin\s+({'|'.join(sorted(named))})\b") if named else _BY_TEXT
+    return not any(lines) or any(_BY_TEXT.search(line) or within.search(line) for line in lines)
+
+
+def _lines(flow: Flow, source: SourceLine) -> list[str]:
+    """Return the line that freezes and those above it, upwards to the loop over names; an unknown one is empty."""
+    lines = flow.recording.sources.get(source.file, {})
+    found = [lines.get(number, "") for number in range(source.line, source.line - _ABOVE - 1, -1)]
+    loop = next((place for place, line in enumerate(found) if _LOOP.search(line)), _ABOVE)
+    return found[: loop + 1]
 
 
 def _case(flow: Flow, meant: str, caught: list[str], leaves: list[int], alike: str) -> Case:
@@ -63,7 +89,8 @@ def _case(flow: Flow, meant: str, caught: list[str], leaves: list[int], alike: s
 def _caught_by_word(flow: Flow) -> Iterator[Case]:
     """Yield a case where ``encoder`` was frozen by name and ``image_encoder`` with it, which the optimizer has.
 
-    Single layers, as all norms of a network, are frozen together on purpose; so this is about networks alone.
+    Single layers, as all norms of a network, are frozen together on purpose; so this is about networks alone.  And so
+    are several networks of one sort, or one with its moving average.
     """
     held, end = optimized(flow), len(flow.events)
     for _, event in flow.of_kind("module"):
@@ -77,15 +104,14 @@ def _caught_by_word(flow: Flow) -> Iterator[Case]:
             word = _word_of(flow, source)
             meant, caught = _networks(frozen, word)
             leaves = [leaf for leaves in caught.values() for leaf in leaves]
-            if meant and leaves and held.keys() >= set(leaves):
+            if meant and len(caught) == 1 and held.keys() >= set(leaves):
                 yield _case(flow, meant, sorted(caught), leaves, "contain that word; the optimizer has them, too")
 
 
 def _word_of(flow: Flow, source: SourceLine) -> str:
     """Return the word that a line which freezes asks names for."""
-    lines = flow.recording.sources.get(source.file, {})
-    for number in range(source.line, source.line - _ABOVE - 1, -1):
-        if found := _FILTER.search(lines.get(number, "")):
+    for line in _lines(flow, source):
+        if found := _FILTER.search(line):
             return str(found[1] or found[2])
     return ""
 
@@ -102,5 +128,7 @@ def _networks(frozen: dict[str, int], word: str) -> tuple[str, dict[str, list[in
     if len(exact) != 1:
         return "", {}
     above = exact[0].removesuffix(word)
-    joined = re.compile(rf"{re.escape(above)}(\w+_{word}|{word}_\w+)")
-    return exact[0], {path: leaves for path, leaves in networks.items() if joined.fullmatch(path)}
+    joined = re.compile(rf"{re.escape(above)}(?:(\w+)_{word}|{word}_(\w+))")
+    alike = {path: found for path in networks if (found := joined.fullmatch(path))}
+    own = [path for path, found in alike.items() if _COMPANIONS.isdisjoint((found[1] or found[2]).split("_"))]
+    return exact[0], {path: networks[path] for path in own}
