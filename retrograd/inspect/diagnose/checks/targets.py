@@ -159,7 +159,9 @@ def _case(flow: Flow, row: int, target: int, run: Run) -> Case:
         kind="missing-detach",
         message=f"gradient flows through the target {name}, made{at(source)} and compared{at(event.source)}, into "
         f"{leaves}: a target is to be a constant, so it needs detach().",
-        remedy=f"{name} = {name}.detach(), or compute it under torch.no_grad()" if name.isidentifier() else text,
+        remedy=f"{name} = {name}.detach(), or compute it under torch.no_grad()"
+        if name.isidentifier()
+        else f"{text}  # with .detach() behind the target, or the target computed under torch.no_grad()",
         source=source,
         op=flow.events[made].op,
         marks=flow.marks(run, [made], "a target that is not detached"),
