@@ -55,16 +55,10 @@ _TEXTS: Final = {
         "it writable before converting it to a tensor."
     ),
     "complex to real": "Casting complex values to real discards the imaginary part",
-    "upsample": "`nn.functional.upsample` is deprecated. Use `nn.functional.interpolate` instead.",
-    "upsample_nearest": "`nn.functional.upsample_nearest` is deprecated. Use `nn.functional.interpolate` instead.",
-    "upsample_bilinear": "`nn.functional.upsample_bilinear` is deprecated. Use `nn.functional.interpolate` instead.",
-    "dropout2d": (
-        "dropout2d: Received a {}-D input to dropout2d, which is deprecated and will result in an error in a future "
-        "release. To retain the behavior and silence this warning, please use dropout instead."
-    ),
-    "dropout3d": (
-        "dropout3d: Received a {}-D input to dropout3d, which is deprecated and will result in an error in a future "
-        "release. To retain the behavior and silence this warning, please use dropout instead."
+    "resampling": "`nn.functional.{}` is deprecated. Use `nn.functional.interpolate` instead.",
+    "dimensions": (
+        "{0}: Received a {1}-D input to {0}, which is deprecated and will result in an error in a future release. To "
+        "retain the behavior and silence this warning, please use dropout instead."
     ),
     "TypedStorage": (
         "TypedStorage is deprecated. It will be removed in the future and UntypedStorage will be the only storage "

@@ -152,15 +152,13 @@ class SWALR(LRScheduler):
 
     def _share(self, epoch: int) -> float:
         """How much of the way is done, from 0 to 1."""
-        part = max(0.0, min(1.0, epoch / max(1, self.anneal_epochs)))
+        part = max(0.0, min(1.0, epoch / self.anneal_epochs))
         return part if self._anneal_strategy == "linear" else (1 - math.cos(math.pi * part)) / 2
 
     def get_lr(self) -> list[Any]:
         """Present rates, moved on from where they must have started."""
         at = self._step_count - 1
-        before, now = self._share(max(0, at - 1) if self.anneal_epochs else at), self._share(at)
-        if self.anneal_epochs == 0:
-            before, now = 0.0, 1.0
+        before, now = (self._share(max(0, at - 1)), self._share(at)) if self.anneal_epochs else (0.0, 1.0)
         started = [
             group["swa_lr"] if before == 1 else (group["lr"] - group["swa_lr"] * before) / (1 - before)
             for group in self.optimizer.param_groups

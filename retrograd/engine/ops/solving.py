@@ -26,13 +26,18 @@ def check_matrix(name: str, letter: str, t: Any) -> None:
         raise RuntimeError(f"{name}: The input tensor {letter} must have at least 2 dimensions.")
 
 
-def check_square(name: str, a: Any, *, half: bool = False) -> None:
-    """``RuntimeError`` for anything but square matrices of a floating (float16 with ``half``) or complex dtype."""
-    check_matrix(name, "A", a)
+def check_sides(name: str, a: Any) -> None:
+    """``RuntimeError`` for matrices, called ``A``, that are not square."""
     if a.shape[-1] != a.shape[-2]:
         raise RuntimeError(
             f"{name}: A must be batches of square matrices, but they are {a.shape[-2]} by {a.shape[-1]} matrices"
         )
+
+
+def check_square(name: str, a: Any, *, half: bool = False) -> None:
+    """``RuntimeError`` for anything but square matrices of a floating (float16 with ``half``) or complex dtype."""
+    check_matrix(name, "A", a)
+    check_sides(name, a)
     if not half or a.dtype != np.float16:
         check_dtype(name, a)
 

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from .base import TensorBase
+from .dtypes import scalar_name
 
 
 def type_name_of(value: Any) -> str:
@@ -17,3 +20,9 @@ def check_bool(function: str, name: str, value: Any, position: int | None = None
     if not isinstance(value, bool):
         place = "" if position is None else f" (position {position})"
         raise TypeError(f"{function}(): argument '{name}'{place} must be bool, not {type_name_of(value)}")
+
+
+def check_scalar_type(found: np.dtype[Any], wanted: np.dtype[Any] | type[np.generic]) -> None:
+    """``RuntimeError`` in torch's words for a tensor of another dtype than its place asks for."""
+    if found != wanted:
+        raise RuntimeError(f"expected scalar type {scalar_name(np.dtype(wanted))} but found {scalar_name(found)}")

@@ -200,6 +200,20 @@ class CallTable:
                 found[tensor, event.data.get("action", "")].append(row)
         return found
 
+    @cached_property
+    def reads_of(self) -> dict[int, list[int]]:
+        """Tensor -> the rows at which the program looked at its ``.grad``."""
+        found: dict[int, list[int]] = defaultdict(list)
+        for row, event in self.of_kind("read"):
+            if event.data.get("tensor") is not None:
+                found[event.data["tensor"]].append(row)
+        return found
+
+    @cached_property
+    def given_by_hand(self) -> set[int]:
+        """Tensors whose ``.grad`` the program set itself."""
+        return {event.data.get("tensor", -1) for _, event in self.of_kind("leaf", change="grad-set")}
+
     # -- who made what a tensor holds
 
     def producers(self, tensor: int, before: int, *, gradients: bool = False) -> Iterator[int]:

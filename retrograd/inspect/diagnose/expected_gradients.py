@@ -48,8 +48,7 @@ def without_any_grad(flow: Flow) -> set[int]:
     held: dict[object, set[int]] = {}
     for _, event in flow.of_kind("optimizer", action="step"):
         held.setdefault(event.data.get("owner"), set()).update(event.data.get("parameters", {}).values())
-    by_hand = {event.data.get("tensor", -1) for _, event in flow.of_kind("leaf", change="grad-set")}
-    with_grad = by_hand | set(flow.accumulated)
+    with_grad = flow.given_by_hand | set(flow.accumulated)
     return {leaf for leaves in held.values() if with_grad.isdisjoint(leaves) for leaf in leaves}
 
 
@@ -82,5 +81,4 @@ def updated_by_hand(flow: Flow, leaf: int) -> bool:
     first, last = flow.accumulated[leaf][0], flow.accumulated[leaf][-1]
     written = storage is not None and any(row > first for row in flow.writes_to.get(storage, ()))
     written = written or any(row > first for row in flow.leaf_events.get((leaf, "written"), ()))
-    reads = [row for row, event in flow.of_kind("read") if event.data.get("tensor") == leaf]
-    return written or any(row < last or first == last for row in reads)
+    return written or any(row < last or first == last for row in flow.reads_of.get(leaf, ()))

@@ -190,8 +190,7 @@ class Flow(CallTable):
     @cached_property
     def got_gradient(self) -> set[int]:
         """Tensors that got a gradient: in ``.grad``, asked for by ``autograd.grad`` and reached, or in a nested run."""
-        found = set(self.accumulated)
-        found.update(event.data.get("tensor", -1) for _, event in self.of_kind("leaf", change="grad-set"))  # by hand
+        found = self.given_by_hand | set(self.accumulated)
         for run in self.runs:
             if run.nested and run.accumulates and not run.inputs and not run.error:  # a checkpoint's own
                 found |= self.leaves_behind(self.reached_by(run))

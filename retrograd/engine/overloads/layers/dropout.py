@@ -90,7 +90,7 @@ def _channels(dims: int) -> Any:
         if dims == 1 and input.ndim not in (2, 3):
             raise RuntimeError(f"dropout1d: Expected 2D or 3D input, but received a {input.ndim}D input.")
         if dims > 1 and input.ndim not in (dims + 1, dims + 2):
-            discourage(f"dropout{dims}d", input.ndim)
+            discourage("dimensions", f"dropout{dims}d", input.ndim)
         if dims == 2 or input.ndim == dims + 2:
             return _drop(input, p, training, inplace=inplace, features=True)
         if inplace:

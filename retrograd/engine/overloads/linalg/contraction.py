@@ -12,7 +12,7 @@ from ...calls.wrappers import renamed
 from ...deprecations import discourage
 from ...table.public import check_tensor, public
 from ...table.registry import OPS, F
-from ...tensors.argument_checks import type_name_of
+from ...tensors.argument_checks import check_scalar_type, type_name_of
 from ...tensors.base import TensorBase
 from ...tensors.dtypes import scalar_name
 from ..shapes.sizes import ints_of
@@ -364,9 +364,7 @@ def cross(input: Any, other: Any, dim: Any = None) -> Any:  # noqa: A002
 @public("cross", namespace="linalg", out=True)
 def linalg_cross(input: Any, other: Any, *, dim: int = -1) -> Any:  # noqa: A002
     """Cross product along ``dim``."""
-    if input._sig.numpy != other._sig.numpy:
-        found = scalar_name(other._sig.numpy)
-        raise RuntimeError(f"expected scalar type {scalar_name(input._sig.numpy)} but found {found}")
+    check_scalar_type(other._sig.numpy, input._sig.numpy)
     return F._cross(input, other, dim)
 
 

@@ -10,7 +10,7 @@ from ...calls.refusals import refuse
 from ...deprecations import discourage
 from ...ops.lu import check_factorable, permutation_of
 from ...ops.products import adjoint as adjoint_of
-from ...ops.solving import check_matrix
+from ...ops.solving import check_matrix, check_sides
 from ...return_types import named
 from ...table.public import public
 from ...table.registry import F
@@ -70,11 +70,8 @@ def _check_factors(LU: Any, pivots: Any, B: Any, left: bool) -> None:  # noqa: N
     refuse(pivots._sig.numpy != np.int32, "linalg.lu_solve: pivots should be a Tensor of scalar type torch.int32")
     check_same_dtype("linalg.lu_solve: Expected LU and B", ("LU", LU), ("B", B))
     check_matrix("torch.linalg.lu_solve", "A", LU)
-    rows, columns = LU.shape[-2:]
-    refuse(
-        rows != columns,
-        f"torch.linalg.lu_solve: A must be batches of square matrices, but they are {rows} by {columns} matrices",
-    )
+    check_sides("torch.linalg.lu_solve", LU)
+    rows = LU.shape[-1]
     check_matrix("linalg.lu_solve", "B", B)
     refuse(
         tuple(pivots.shape[-1:]) != (rows,),
@@ -88,7 +85,7 @@ def _check_factors(LU: Any, pivots: Any, B: Any, left: bool) -> None:  # noqa: N
     refuse(
         B.shape[-2 if left else -1] != rows,
         f"linalg.lu_solve: Incompatible shapes of A and B for the equation {'AX = B' if left else 'XA = B'} "
-        f"({rows}x{columns} and {B.shape[-2]}x{B.shape[-1]})",
+        f"({rows}x{rows} and {B.shape[-2]}x{B.shape[-1]})",
     )
 
 

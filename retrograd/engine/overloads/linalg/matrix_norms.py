@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ...ops.decompositions import cutoffs
-from ...ops.solving import check_matrix
+from ...ops.solving import check_matrix, check_sides
 from ...table.public import public
 from ...table.registry import F
 from ...tensors.base import TensorBase, wrap
@@ -106,14 +106,12 @@ def cond(A: Any, p: Any = None) -> Any:  # noqa: N803
         check_matrix(f"linalg.cond(ord={p})", "A", A)
     elif A.ndim < 2:
         raise RuntimeError("linalg.cond: The input tensor must have at least 2 dimensions.")
-    if not (p is None or (not isinstance(p, str) and abs(p) == 2)) and A.shape[-1:] != A.shape[-2:-1]:
-        raise RuntimeError(
-            f"linalg.cond(ord={p}): A must be batches of square matrices, but they are {A.shape[-2]} by {A.shape[-1]} "
-            "matrices"
-        )
+    by_singular_values = p is None or (not isinstance(p, str) and abs(p) == 2)
+    if not by_singular_values:
+        check_sides(f"linalg.cond(ord={p})", A)
     if not A.numel():
         return wrap(np.zeros(A.shape[:-2], A._array.real.dtype))
-    if p is None or (not isinstance(p, str) and abs(p) == 2):
+    if by_singular_values:
         values = _singular_values(A)
         last = values.shape[-1]
         most, least = F._slice(values, -1, 0, 1), F._slice(values, -1, last - 1, last)

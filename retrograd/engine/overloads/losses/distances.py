@@ -9,6 +9,7 @@ import numpy as np
 from ...calls.refusals import refuse
 from ...table.public import NN, check_tensor, public
 from ...table.registry import OPS, F
+from ...tensors.argument_checks import check_scalar_type
 from ...tensors.dtypes import result_dtype, scalar_name
 from ...tensors.numbers_ import real_argument
 from ..shapes.broadcasting import broadcast_pair
@@ -77,10 +78,7 @@ def cdist(x1: Any, x2: Any, p: float = 2.0, compute_mode: str = "use_mm_for_eucl
     for name, x in (("X1", x1), ("X2", x2)):
         found = scalar_name(x._sig.numpy)
         refuse(x._sig.numpy.kind != "f", f"cdist only supports floating-point dtypes, {name} got: {found}")
-    refuse(
-        x1._sig.numpy != x2._sig.numpy,
-        f"expected scalar type {scalar_name(x1._sig.numpy)} but found {scalar_name(x2._sig.numpy)}",
-    )
+    check_scalar_type(x2._sig.numpy, x1._sig.numpy)
     if x1.shape[-1] != x2.shape[-1]:
         raise RuntimeError(f"X1 and X2 must have the same number of columns. X1: {x1.shape[-1]} X2: {x2.shape[-1]}")
     if real_argument("cdist", "p", 3, p) < 0:

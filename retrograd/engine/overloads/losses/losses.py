@@ -11,6 +11,7 @@ from ...calls.inert import refuse_gradients
 from ...calls.refusals import refuse
 from ...table.public import NAMESPACES, NN, check_tensor, public
 from ...table.registry import F
+from ...tensors.argument_checks import check_scalar_type
 from ...tensors.base import TensorBase
 from ...tensors.convert import checked_dim
 from ...tensors.dtypes import scalar_name
@@ -128,10 +129,8 @@ def _check_nll(logs: Any, target: Any, weight: Any) -> None:
             f"weight tensor should be defined either for all {classes} classes or no classes but got weight tensor of "
             f"shape: {list(weight.shape)}"
         )
-    if weight is not None and weight._array.dtype != logs._array.dtype:
-        raise RuntimeError(
-            f"expected scalar type {scalar_name(logs._array.dtype)} but found {scalar_name(weight._array.dtype)}"
-        )
+    if weight is not None:
+        check_scalar_type(weight._array.dtype, logs._array.dtype)
 
 
 @public("cross_entropy", namespace=NN)

@@ -11,7 +11,7 @@ from ...calls.inert import refuse_gradients
 from ...calls.refusals import refuse
 from ...table.public import NN, check_tensor, public
 from ...table.registry import F
-from ...tensors.dtypes import scalar_name
+from ...tensors.argument_checks import check_scalar_type
 from ...tensors.numbers_ import real_argument
 from .distances import pairwise_distance
 from .losses import reduced, reduction_of
@@ -29,13 +29,7 @@ def _check_scores(x: Any, target: Any) -> None:
         x.ndim > 2 or (x.ndim and not x.shape[-1]),
         f"Expected non-empty vector or matrix with optional 0-dim batch size, but got: {list(x.shape)}",
     )
-    found = target._sig.numpy
-    refuse(found != np.int64, f"expected scalar type Long but found {scalar_name(found)}")
-
-
-def _check_same_dtype(x: Any, weight: Any) -> None:
-    wanted, found = x._sig.numpy, weight._sig.numpy
-    refuse(found != wanted, f"expected scalar type {scalar_name(wanted)} but found {scalar_name(found)}")
+    check_scalar_type(target._sig.numpy, np.int64)
 
 
 @public("hinge_embedding_loss", namespace=NN)
@@ -93,7 +87,7 @@ def multi_margin_loss(
     if weight is not None:
         classes = input.shape[-1] if input.ndim else 1
         refuse(weight.numel() != classes, f"inconsistent weight size, expected {classes} but got {list(weight.shape)}")
-        _check_same_dtype(input, weight)
+        check_scalar_type(weight._sig.numpy, input._sig.numpy)
     return F._multi_margin_loss(input, target, p, margin, weight, reduction)
 
 

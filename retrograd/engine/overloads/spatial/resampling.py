@@ -102,21 +102,21 @@ def upsample(
     input: Any, size: Any = None, scale_factor: Any = None, mode: str = "nearest", align_corners: Any = None  # noqa: A002
 ) -> Any:  # fmt: skip
     """Old name of ``interpolate``."""
-    discourage("upsample")
+    discourage("resampling", "upsample")
     return interpolate(input, size, scale_factor, mode, align_corners)
 
 
 @public("upsample_nearest", namespace=NN)
 def upsample_nearest(input: Any, size: Any = None, scale_factor: Any = None) -> Any:  # noqa: A002
     """``interpolate`` with the nearest element."""
-    discourage("upsample_nearest")
+    discourage("resampling", "upsample_nearest")
     return interpolate(input, size, scale_factor, mode="nearest")
 
 
 @public("upsample_bilinear", namespace=NN)
 def upsample_bilinear(input: Any, size: Any = None, scale_factor: Any = None) -> Any:  # noqa: A002
     """``interpolate`` between neighbours with aligned corners."""
-    discourage("upsample_bilinear")
+    discourage("resampling", "upsample_bilinear")
     return interpolate(input, size, scale_factor, mode="bilinear", align_corners=True)
 
 

@@ -87,12 +87,12 @@ def _share_a_module(flow: Flow, missing: list[int], held: dict[int, int]) -> boo
 def _idle(flow: Flow, missing: set[int]) -> int | None:
     """Return the row that made an optimizer each of whose steps follows gradients for leaves that nobody holds only."""
     idle: dict[object, bool] = {}
-    by_hand = {event.data.get("tensor") for _, event in flow.of_kind("leaf", change="grad-set")}  # as of master copies
     last = -1
     for row, event in flow.of_kind("optimizer", action="step"):
         runs = (run for run in flow.runs if last < run.begin < row and run.accumulates)
         reached = {leaf for run in runs for leaf in flow.norms_in(run)}
-        vain = bool(reached & missing) and (reached | by_hand).isdisjoint(event.data.get("parameters", {}).values())
+        with_grad = reached | flow.given_by_hand  # set by hand as of master copies
+        vain = bool(reached & missing) and with_grad.isdisjoint(event.data.get("parameters", {}).values())
         idle[event.data.get("owner")] = vain and idle.get(event.data.get("owner"), True)
         last = row
     made = flow.of_kind("optimizer", action="made")

@@ -142,7 +142,7 @@ def _has_a_twin(flow: Flow, target: int, row: int) -> bool:
 def _trained(flow: Flow) -> set[int]:
     """Return the leaves that gradients train: held by optimizers, or else those whose ``.grad`` the program reads."""
     held = set(optimized(flow))
-    return held or {event.data["tensor"] for _, event in flow.of_kind("read") if event.data.get("tensor") is not None}
+    return held or set(flow.reads_of)
 
 
 def _case(flow: Flow, row: int, target: int, run: Run) -> Case:
