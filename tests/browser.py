@@ -82,6 +82,11 @@ class Browser:
             assert time.monotonic() < end, f"never true: {condition}; console: {self.logs('browser')}"
             time.sleep(0.02)
 
+    def next_frame(self) -> None:
+        """Wait until the page has drawn: media queries tell their listeners then, before callbacks of the frame."""
+        script = "const done = arguments[0]; requestAnimationFrame(() => requestAnimationFrame(() => done()));"
+        self.call("POST", "/execute/async", {"script": script, "args": []})
+
     def press(self, *keys: str) -> None:
         """Press keys where the focus is, as a person does: "j", "Enter", "?"."""
         codes = [SPECIAL_KEYS.get(key, key) for key in keys]

@@ -447,6 +447,7 @@ def prefer(page: Browser, scheme: str) -> None:
     """Let the browser say that its reader prefers light or dark, as developer tools do; "" as it was."""
     features = [{"name": "prefers-color-scheme", "value": scheme}]
     page.call("POST", "/goog/cdp/execute", {"cmd": "Emulation.setEmulatedMedia", "params": {"features": features}})
+    page.next_frame()
 
 
 def test_hostile_names_do_nothing(chromium: Browser, tmp_path: Path) -> None:
