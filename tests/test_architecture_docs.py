@@ -168,7 +168,7 @@ def test_example_of_the_engine_runs() -> None:
 
 def command_options() -> list[tuple[str, str]]:
     """(command, long option) for every option that a user can give."""
-    from retrograd.cli.main import cli
+    from retrograd.cli.group import cli
 
     context = click.Context(cli)
     return [

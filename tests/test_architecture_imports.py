@@ -86,6 +86,7 @@ LATE = {"networkx": (), "graphviz": (), "rich": (), "torch": (), "mpi4py": (), "
 # Imports of our own modules inside functions, each with its reason.
 LAZY_OWN: dict[str, str] = {
     "retrograd": "the face loads the inspector on first use",
+    "retrograd.cli.main": "Ctrl-C while modules are loaded ends the process silently",
     "retrograd.pytest_plugin": "pytest loads it in every run, mostly for nothing",
 }
 

@@ -15,7 +15,7 @@ from click.testing import CliRunner, Result
 from rank_samples import nodes_of, ranks
 from recording_samples import chain, graph, hostile, recording
 
-from retrograd.cli.main import cli
+from retrograd.cli.group import cli
 from retrograd.inspect.output import save
 
 

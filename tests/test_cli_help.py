@@ -11,7 +11,7 @@ import click
 import pytest
 from click.testing import CliRunner, Result
 
-from retrograd.cli.main import cli
+from retrograd.cli.group import cli
 from retrograd.inspect.render import renderers
 from retrograd.inspect.render.reports import reports
 
@@ -117,7 +117,7 @@ def test_the_list_of_commands_says_what_they_say() -> None:
 
 LOADED_BY_THE_LIST = """
 import sys
-from retrograd.cli.main import cli
+from retrograd.cli.group import cli
 cli(["--help"], standalone_mode=False)
 print([name for name in sys.modules if name.startswith(("numpy", "rich", "retrograd.cli.commands"))])
 """

@@ -49,3 +49,14 @@ def test_interrupt_while_results_are_made(tmp_path: Path) -> None:
 
     said = "retrograd: interrupted; what was not yet written is lost.\n"
     assert (done.returncode, done.stdout, done.stderr) == (-signal.SIGINT, "1\n", said)
+
+
+@pytest.mark.skipif(os.name != "posix", reason="processes die of signals only there")
+def test_interrupt_while_modules_are_loaded(tmp_path: Path) -> None:
+    """Ctrl-C right after Enter shows no traceback of our imports."""
+    (tmp_path / "click.py").write_text("import os, signal\nos.kill(os.getpid(), signal.SIGINT)\n")
+    path = os.pathsep.join([str(tmp_path), *sys.path])
+    words = [sys.executable, "-m", "retrograd", "samples"]
+    done = subprocess.run(words, capture_output=True, text=True, timeout=300, env={**os.environ, "PYTHONPATH": path})
+
+    assert (done.returncode, done.stdout, done.stderr) == (-signal.SIGINT, "", "")

@@ -11,7 +11,7 @@ from click.testing import CliRunner, Result
 
 import retrograd
 from retrograd.catalogue import operators
-from retrograd.cli.main import cli
+from retrograd.cli.group import cli
 
 ROOT = Path(__file__).resolve().parent.parent
 

@@ -13,7 +13,7 @@ import pytest
 from click.testing import CliRunner, Result
 from recording_samples import chain, diamond, hostile, recording
 
-from retrograd.cli.main import cli
+from retrograd.cli.group import cli
 from retrograd.errors import LayoutError, OutputError
 from retrograd.inspect.output import save
 from retrograd.inspect.render import renderers

@@ -252,3 +252,28 @@ def test_started_by_the_console_script(tmp_path: Path, text: str) -> None:
 
     assert expected.code in (1, -2)
     assert got == expected
+
+
+DEPTH = """
+import inspect
+def dive(depth):
+    global deepest
+    deepest = depth
+    dive(depth + 1)
+try:
+    dive(1)
+except RecursionError:
+    print(deepest, len(inspect.stack()))
+"""
+
+
+def test_next_to_nothing_stands_below_the_program_on_the_stack(tmp_path: Path) -> None:
+    """A program recurses as deep as alone but for the script that starts us, `main` and the call of `exec`."""
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin" / "retrograd").write_text(CONSOLE_SCRIPT)
+    (tmp_path / "dives.py").write_text(DEPTH)
+    expected, got = both("dives.py", cwd=tmp_path, entry=("bin/retrograd",))
+
+    deepest, frames = map(int, expected.out.split())
+    assert deepest - 3 <= int(got.out.split()[0]) <= deepest
+    assert int(got.out.split()[1]) == frames + 2

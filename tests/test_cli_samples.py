@@ -10,7 +10,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from retrograd.cli import samples
-from retrograd.cli.main import cli
+from retrograd.cli.group import cli
 
 ROOT = Path(__file__).resolve().parent.parent
 TOY = '''"""A toy: <b>[red]</b> & one product.

@@ -10,7 +10,7 @@ from click.testing import CliRunner
 
 from retrograd.cli.commands import trace
 from retrograd.cli.commands.trace import command
-from retrograd.cli.main import cli
+from retrograd.cli.group import cli
 from retrograd.cli.target import choose
 from retrograd.errors import UsageError
 

@@ -9,7 +9,7 @@ import pytest
 from click.testing import CliRunner
 
 import retrograd as rg
-from retrograd.cli.main import cli
+from retrograd.cli.group import cli
 from retrograd.inspect import Recording
 from retrograd.inspect.lineup.lineup import line_up
 

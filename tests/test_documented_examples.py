@@ -14,7 +14,7 @@ import pytest
 from click.testing import CliRunner
 
 import retrograd as rg
-from retrograd.cli.main import cli
+from retrograd.cli.group import cli
 from retrograd.inspect.events import Recording
 from retrograd.inspect.output import write_output
 from retrograd.inspect.render.formats.json_ import encode_recording

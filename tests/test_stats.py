@@ -15,7 +15,7 @@ from click.testing import CliRunner, Result
 from recording_samples import HOSTILE, chain, diamond, graph, hostile, recording
 from rich.console import Console
 
-from retrograd.cli.main import cli
+from retrograd.cli.group import cli
 from retrograd.inspect.output import save
 from retrograd.inspect.render.stats_tables import bar, stats_parts, time_text
 from retrograd.inspect.snapshot import GraphSnapshot

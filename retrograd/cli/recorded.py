@@ -4,19 +4,23 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from contextlib import nullcontext
+from contextlib import ExitStack
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import NoReturn
 
 from ..inspect.events import Event, Recording
 from ..inspect.program.frames import source_line, user_frame
 from ..inspect.record import error_event, recording
 from . import messages
+from .interrupts import leave_by_interrupt
 from .launcher import Launch
 from .lifeline import lifeline, main_frame
-from .runner import Ending, leave, leave_by_interrupt, restored_environment, run
+from .requested import RunRequested
+from .runner import Ending, Prepare, Run, leave, restored_environment
 from .target import Target
+
+Report = Callable[[Recording, Ending], int]
+"""Writes the results of a run, returns our exit code."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,33 +41,71 @@ class RecordingOptions:
     """Whether every figure of a gradient is taken in every backward run."""
 
 
-def run_recorded(target: Target, options: RecordingOptions) -> tuple[Recording, Ending]:
-    """Run the program to its end and return its recording and how it ended.
+class RecordedRun:
+    """A program that is run while both engines are watched, then reported on; it ends the process as it would."""
 
-    The recording also notes the error that ended it, which has been shown by then.
-    """
-    recorded, ending = Recording(), Ending()
-    flushes = _Flushes(options) if options.every else None
-    try:
-        with recording(
-            script=target.label,
-            level=options.level,
-            check=options.check,
-            all_figures=options.all_figures,
-            after_run=flushes,
-        ) as recorded:
-            recorded.complete = False
-            if options.launch is not None:
-                recorded.rank, recorded.world_size = options.launch.rank, options.launch.world_size
-            with lifeline(partial(_stopped, recorded, options)) if options.launch is not None else nullcontext():
-                ending = run(target, partial(_failed, recorded, options) if options.launch is not None else None)
-            if ending.error is not None:
-                raise ending.error
-    except BaseException as error:
-        if error is not ending.error:
-            raise
-    recorded.complete = True
-    return recorded, ending
+    def __init__(self, target: Target, report: Report, options: RecordingOptions) -> None:
+        self._report, self._options = report, options
+        self._run = Run(target, self._failed if options.launch is not None else None)
+        self._watching = ExitStack()
+        self._label = target.label
+        self._recorded = Recording()
+
+    def begin(self) -> Prepare:
+        """Begin to watch and return what prepares the program, as ``Run.begin`` does."""
+        options = self._options
+        recorded = self._recorded = self._watching.enter_context(
+            recording(
+                script=self._label,
+                level=options.level,
+                check=options.check,
+                all_figures=options.all_figures,
+                after_run=_Flushes(options) if options.every else None,
+            )
+        )
+        recorded.complete = False
+        if options.launch is not None:
+            recorded.rank, recorded.world_size = options.launch.rank, options.launch.world_size
+            self._watching.enter_context(lifeline(self._stopped))
+        return self._run.begin()
+
+    def end(self, error: BaseException | None) -> NoReturn:
+        """End the recording with what the program raised, report, and end the process as the program ended.
+
+        A child that the program forked leaves the results to its parent.
+        """
+        ending = self._ended(error)
+        self._recorded.complete = True
+        failure = 0
+        if not ending.forked:
+            with restored_environment():
+                failure = _reported(self._report, self._recorded, ending)
+        leave(ending, failure)
+
+    def _ended(self, error: BaseException | None) -> Ending:
+        """Return how the program ended; its error, which was shown by then, is noted in the recording."""
+        ending = Ending()
+        try:
+            with self._watching:
+                ending = self._run.end(error)
+                if ending.error is not None:
+                    raise ending.error
+        except BaseException as raised:
+            if raised is not ending.error:
+                raise
+        return ending
+
+    def _failed(self, error: BaseException) -> None:
+        """Save what there is while this rank is certain to live."""
+        recorded = self._recorded
+        self._options.save(replace(recorded, events=[*recorded.events, error_event(error)]))
+
+    def _stopped(self, name: str) -> None:
+        """Save what there is, with the line at which a signal found the program."""
+        line = source_line(user_frame(main_frame()))
+        data = {"type": name, "message": "stopped by the signal"}
+        self._recorded.events.append(Event("error", source=line, data=data))
+        self._options.save(self._recorded)
 
 
 class _Flushes:
@@ -80,35 +122,15 @@ class _Flushes:
             self._options.save(recorded)
 
 
-def _failed(recorded: Recording, options: RecordingOptions, error: BaseException) -> None:
-    """Save what there is while this rank is certain to live."""
-    options.save(replace(recorded, events=[*recorded.events, error_event(error)]))
-
-
-def _stopped(recorded: Recording, options: RecordingOptions, name: str) -> None:
-    """Save what there is, with the line at which a signal found the program."""
-    line = source_line(user_frame(main_frame()))
-    recorded.events.append(Event("error", source=line, data={"type": name, "message": "stopped by the signal"}))
-    options.save(recorded)
-
-
-def run_and_report(
-    target: Target, report: Callable[[Recording, Ending], int], options: RecordingOptions | None = None
-) -> NoReturn:
-    """Run the program, let ``report`` write its results, and end the process as the program ended.
+def run_and_report(target: Target, report: Report, options: RecordingOptions | None = None) -> NoReturn:
+    """Ask for a program to be run, for ``report`` to write its results, and for the process to end as it ended.
 
     ``report`` returns our exit code, which counts if the program went well; what it raises is said in one line.
-    A child that the program forked leaves the results to its parent.
     """
-    recorded, ending = run_recorded(target, options or RecordingOptions())
-    failure = 0
-    if not ending.forked:
-        with restored_environment():
-            failure = _reported(report, recorded, ending)
-    leave(ending, failure)
+    raise RunRequested(RecordedRun(target, report, options or RecordingOptions()))
 
 
-def _reported(report: Callable[[Recording, Ending], int], recorded: Recording, ending: Ending) -> int:
+def _reported(report: Report, recorded: Recording, ending: Ending) -> int:
     """Return the exit code of a report."""
     try:
         return report(recorded, ending)

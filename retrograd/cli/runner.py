@@ -5,12 +5,12 @@ The rules were read off ``python`` (3.11) and are held against it by ``tests/tes
 - a fresh ``__main__`` module with the names, loader, ``__spec__`` and absolute ``__file__`` that python gives it;
 - ``sys.argv`` and ``sys.path[0]`` as for the program alone (nothing is put there under ``-P``);
 - an uncaught exception is shown by ``sys.excepthook`` without our frames; ``sys.exit("text")`` goes to stderr;
-- then, in python's order: threads are joined, ``atexit`` handlers run.  Only after that does ``run`` return, so
+- then, in python's order: threads are joined, ``atexit`` handlers run.  Only after that does ``Run.end`` return, so
   that a recording around it also holds what threads and handlers did;
 - ``leave`` gives the process the program's exit code, or lets it die of SIGINT after a Ctrl-C.
 
 What cannot be kept: ``os._exit``, ``os.exec*`` and a signal that kills the process end it at once, without results.
-A program sees a few frames below its own module, and modules that the command line needs are loaded already.
+A program sees two frames below its own module, and modules that the command line needs are loaded already.
 """
 
 from __future__ import annotations
@@ -28,21 +28,20 @@ import types
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from typing import NoReturn
 
 from ..inspect.program.texts import keep_text
+from .interrupts import leave_by_interrupt
 from .target import Target
 from .uncaught import show_exit, show_ignored, show_uncaught
 
 # What python put first on the path belongs to whoever started this process: nothing of ours is found there.
 _OWN_PATH = sys.path[:] if sys.flags.safe_path else sys.path[1:]
-
-
-class Interrupted(BaseException):
-    """The program ended by Ctrl-C: ``cli.main`` lets a KeyboardInterrupt end the process for it.
-
-    It is no KeyboardInterrupt itself, because click would turn that into ``Aborted!`` and exit code 1.
-    """
+Execute = Callable[[], object]
+"""Executes a program that was prepared."""
+Prepare = Callable[[], Execute]
+"""Reads and compiles a program; what that raises, the program raised."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,23 +61,38 @@ class Ending:
         return type(self.error) is KeyboardInterrupt
 
 
-def run(target: Target, failed: Callable[[BaseException], None] | None = None) -> Ending:
-    """Run the program to its very end and return how it ended; nothing it raises gets out.
+class Run:
+    """One run of a program, between ``begin`` and ``end``; in between its caller executes it.
 
-    ``failed`` is called with the exception that ended it before its ``atexit`` handlers run, which may never return
-    (those of MPI wait for other ranks, or end them all).
-
-    The process belongs to the program from here on: ``__main__``, ``sys.argv``, ``sys.path`` and the current
+    The process belongs to the program from ``begin`` on: ``__main__``, ``sys.argv``, ``sys.path`` and the current
     folder are left as it left them, its threads have ended and its ``atexit`` handlers have run.
     """
-    process = os.getpid()
-    main = _fresh_main()
-    sys.argv[:] = target.argv
-    ending = _show(_uncaught(target, main))
-    if ending.error is not None and failed is not None and os.getpid() == process:
-        failed(ending.error)
-    _end_as_python_does()
-    return Ending(ending.code, ending.error, forked=os.getpid() != process)
+
+    def __init__(self, target: Target, failed: Callable[[BaseException], None] | None = None) -> None:
+        """``failed`` is called with the exception that ended the program before its ``atexit`` handlers run.
+
+        They may never return: those of MPI wait for other ranks, or end them all.
+        """
+        self._target, self._failed = target, failed
+        self._process = os.getpid()
+
+    def begin(self) -> Prepare:
+        """Make room for the program and return what prepares it: reads and compiles it.
+
+        That returns what executes it.  Both raise what the program raises; neither leaves a frame of ours below it.
+        """
+        main = _fresh_main()
+        sys.argv[:] = self._target.argv
+        return partial(_PREPARE[self._target.kind], self._target, main)
+
+    def end(self, error: BaseException | None) -> Ending:
+        """Show what ended the program, do what python does at the end, and return how it ended."""
+        _flush()
+        ending = _show(error)
+        if ending.error is not None and self._failed is not None and os.getpid() == self._process:
+            self._failed(ending.error)
+        _end_as_python_does()
+        return Ending(ending.code, ending.error, forked=os.getpid() != self._process)
 
 
 def leave(ending: Ending, failure: int = 0) -> NoReturn:
@@ -86,12 +100,6 @@ def leave(ending: Ending, failure: int = 0) -> NoReturn:
     if ending.interrupted:
         leave_by_interrupt()
     raise SystemExit(ending.code or failure)
-
-
-def leave_by_interrupt() -> NoReturn:
-    """Let the process die of SIGINT, which a shell's loop stops for; what is to be said of it was said."""
-    sys.excepthook = _shown_already
-    raise Interrupted from None
 
 
 @contextmanager
@@ -114,17 +122,6 @@ def _fresh_main() -> types.ModuleType:
     main.__dict__["__builtins__"] = builtins
     sys.modules["__main__"] = main
     return main
-
-
-def _uncaught(target: Target, main: types.ModuleType) -> BaseException | None:
-    """Execute the program and return what it raised."""
-    try:
-        _START[target.kind](target, main)
-    except BaseException as error:
-        return error
-    finally:
-        _flush()
-    return None
 
 
 def _show(error: BaseException | None) -> Ending:
@@ -159,26 +156,20 @@ def _flush() -> None:
             pass
 
 
-def _shown_already(*_: object) -> None:
-    """Stand in for ``sys.excepthook`` where the traceback has been shown."""
-
-
 def _put_first(folder: str) -> None:
     """Replace what python put first on ``sys.path`` for us by what it would have put there for the program."""
     if not sys.flags.safe_path:
         sys.path[:1] = [folder]
 
 
-def _start_script(target: Target, main: types.ModuleType) -> None:
-    """Run a file, or the ``__main__.py`` of a folder or zip."""
+def _prepare_script(target: Target, main: types.ModuleType) -> Execute:
+    """A file, or the ``__main__.py`` of a folder or zip."""
     path = _absolute(target.text)
     if pkgutil.get_importer(path) is not None:
         sys.path[: 0 if sys.flags.safe_path else 1] = [path]
-        runpy._run_module_as_main("__main__", alter_argv=False)  # type: ignore[attr-defined]
-        return
+        return partial(runpy._run_module_as_main, "__main__", alter_argv=False)  # type: ignore[attr-defined]
     _put_first(os.path.dirname(os.path.realpath(path)))
-    code = _code_of(path, main)
-    exec(code, main.__dict__)
+    return partial(exec, _code_of(path, main), main.__dict__)
 
 
 def _code_of(path: str, main: types.ModuleType) -> types.CodeType:
@@ -195,31 +186,29 @@ def _code_of(path: str, main: types.ModuleType) -> types.CodeType:
         return compile(file.read(), path, "exec", dont_inherit=True)
 
 
-def _start_module(target: Target, main: types.ModuleType) -> None:
-    """Run a module by name, by the function that ``python -m`` itself calls."""
+def _prepare_module(target: Target, _main: types.ModuleType) -> Execute:
+    """A module by name, run by the function that ``python -m`` itself calls."""
     _put_first(os.getcwd())
-    runpy._run_module_as_main(target.text)  # type: ignore[attr-defined]
+    return partial(runpy._run_module_as_main, target.text)  # type: ignore[attr-defined]
 
 
-def _start_code(target: Target, main: types.ModuleType) -> None:
-    """Run code from the command line; from 3.13 on python's tracebacks show its lines."""
+def _prepare_code(target: Target, main: types.ModuleType) -> Execute:
+    """Code from the command line; from 3.13 on python's tracebacks show its lines."""
     _put_first("")
     text = target.text + "\n"
     keep_text("<string>", text.encode("utf-8", "surrogatepass"))
     if sys.version_info >= (3, 13):
         linecache.cache["<string>"] = (len(text), None, text.splitlines(keepends=True), "<string>")
-    code = compile(text, "<string>", "exec", dont_inherit=True)
-    exec(code, main.__dict__)
+    return partial(exec, compile(text, "<string>", "exec", dont_inherit=True), main.__dict__)
 
 
-def _start_stdin(_target: Target, main: types.ModuleType) -> None:
-    """Run what standard input holds, read to its end first."""
+def _prepare_stdin(_target: Target, main: types.ModuleType) -> Execute:
+    """What standard input holds, read to its end first."""
     _put_first("")
     _name_file(main, "<stdin>")
     source = sys.stdin.buffer.read()
     keep_text("<stdin>", source)
-    code = compile(source, "<stdin>", "exec", dont_inherit=True)
-    exec(code, main.__dict__)
+    return partial(exec, compile(source, "<stdin>", "exec", dont_inherit=True), main.__dict__)
 
 
 def _name_file(main: types.ModuleType, path: str) -> None:
@@ -233,4 +222,4 @@ def _absolute(path: str) -> str:
     return path if os.path.isabs(path) else os.path.join(os.getcwd(), path)
 
 
-_START = {"script": _start_script, "module": _start_module, "code": _start_code, "stdin": _start_stdin}
+_PREPARE = {"script": _prepare_script, "module": _prepare_module, "code": _prepare_code, "stdin": _prepare_stdin}

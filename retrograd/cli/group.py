@@ -1,0 +1,132 @@
+"""The click group of the ``retrograd`` command: its commands are the modules of ``cli/commands``, each loaded on use.
+
+A command module exposes a click command called ``command``; its file name is the command's name.  There is no
+second list to edit, and ``retrograd --help`` and ``--version`` import none of them.
+"""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import pkgutil
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from ..errors import OutputError, RetrogradError
+from . import commands
+from .interrupts import leave_by_interrupt, silent_interrupt
+from .messages import INTERRUPTED, forget_stdout, one_line, say
+from .requested import RunRequested
+
+if TYPE_CHECKING:
+    from .recorded import RecordedRun
+
+
+class CommandFolder(click.Group):
+    """A click group that finds its commands by listing ``cli/commands``."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Return the names of all commands, sorted; nothing is imported for it."""
+        return sorted(_command_modules())
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Import and return the command called ``cmd_name``, or None when there is no such file."""
+        module_name = _command_modules().get(cmd_name)
+        if module_name is None:
+            return None
+        with silent_interrupt():
+            module = importlib.import_module(f"{commands.__name__}.{module_name}")
+        command = module.command
+        if not isinstance(command, click.Command):
+            raise TypeError(f"{module.__name__}.command must be a click command, not {type(command).__name__}")
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the list of commands; what each is for is read from its file, which costs a tenth of importing it."""
+        names = _command_modules()
+        room = formatter.width - 6 - max(map(len, names))
+        rows = [(name, click.Command(name, help=_doc(names[name])).get_short_help_str(room)) for name in sorted(names)]
+        with formatter.section("Commands"):
+            formatter.write_dl(rows)
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run the command; an error of our own becomes one line on stderr and its exit code, and Ctrl-C ends it.
+
+        Left to click, Ctrl-C would be exit code 1: to ``diff`` and ``diagnose`` that is a difference or a finding.
+        """
+        try:
+            return super().invoke(ctx)
+        except KeyboardInterrupt:
+            say(INTERRUPTED)
+            leave_by_interrupt()
+        except RetrogradError as error:
+            click.echo(f"retrograd: error: {one_line(str(error))}", err=True)
+            ctx.exit(error.exit_code)
+
+
+def _command_modules() -> dict[str, str]:
+    """Return command name -> module name for every module in the folder."""
+    names = (module.name for module in pkgutil.iter_modules(commands.__path__))
+    return {name.rstrip("_").replace("_", "-"): name for name in names if not name.startswith("_")}
+
+
+def _doc(module_name: str) -> str | None:
+    """Return the docstring of a module's ``command``, which is not imported for it if its source is installed."""
+    try:
+        source = pkgutil.get_data(commands.__name__, f"{module_name}.py")
+    except OSError:  # stripped installations have compiled files only
+        command: click.Command = importlib.import_module(f"{commands.__name__}.{module_name}").command
+        return command.help
+    functions = [item for item in ast.parse(source or b"").body if isinstance(item, ast.FunctionDef)]
+    return next((ast.get_docstring(function) for function in functions if function.name == "command"), None)
+
+
+def installed_version() -> str:
+    """Return the version of the installed distribution, or say that there is none."""
+    from importlib import metadata  # brings a parser of e-mails along, which no other command should wait for
+
+    try:
+        return metadata.version("retrograd")
+    except metadata.PackageNotFoundError:
+        return "unknown (run from a checkout that is not installed)"
+
+
+def _show_version(ctx: click.Context, _param: click.Parameter, asked: bool) -> None:
+    """Print name and version and stop, when ``--version`` was given."""
+    if asked and not ctx.resilient_parsing:
+        click.echo(f"retrograd {installed_version()}")
+        ctx.exit()
+
+
+@click.group(
+    cls=CommandFolder,
+    context_settings={"help_option_names": ["-h", "--help"], "auto_envvar_prefix": "RETROGRAD"},
+    epilog="Exit codes: 2 usage or unreadable input, 3 could not write or draw; a traced script keeps its own.",
+)
+@click.option(
+    "--version",
+    is_flag=True,
+    expose_value=False,
+    is_eager=True,
+    allow_from_autoenv=False,  # RETROGRAD_VERSION in the environment must not turn every call into this one
+    callback=_show_version,
+    help="Show the version and exit.",
+)
+def cli() -> None:
+    """See and debug the backward graph of a retrograd or PyTorch program."""
+
+
+def requested_run() -> RecordedRun | None:
+    """Run the command that was typed, and return the program that it wants to be run, if it does."""
+    try:
+        cli.main(prog_name="retrograd")
+    except RunRequested as request:
+        return request.run
+    except OSError as error:  # of help and version, which click prints
+        if error.errno not in OutputError.FULL:
+            raise
+        forget_stdout()
+        say(f"error: Could not write standard output: {error.strerror}. Free some space, or write to another disk.")
+        raise SystemExit(OutputError.exit_code) from None
+    return None

@@ -1,0 +1,42 @@
+"""How Ctrl-C ends a command: without a traceback, and by the signal itself, which a shell's loop stops for."""
+
+from __future__ import annotations
+
+import signal
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import NoReturn
+
+
+class Interrupted(BaseException):
+    """The command ended by Ctrl-C: ``main`` lets a KeyboardInterrupt end the process for it.
+
+    It is no KeyboardInterrupt itself, because click would turn that into ``Aborted!`` and exit code 1.
+    """
+
+
+def leave_by_interrupt() -> NoReturn:
+    """Let the process die of SIGINT; what is to be said of it was said."""
+    sys.excepthook = _shown_already
+    raise Interrupted from None
+
+
+@contextmanager
+def silent_interrupt() -> Iterator[None]:
+    """Let Ctrl-C end the process at once while modules are loaded: a traceback of imports would help nobody."""
+    before = signal.getsignal(signal.SIGINT)
+    ours = before is signal.default_int_handler and threading.current_thread() is threading.main_thread()
+    if not ours:  # ignored below nohup, or the business of whoever calls us
+        yield
+        return
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def _shown_already(*_: object) -> None:
+    """Stand in for ``sys.excepthook`` where the traceback has been shown."""
