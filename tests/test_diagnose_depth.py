@@ -11,16 +11,17 @@ from retrograd.inspect.findings import Finding
 
 PROGRAM = """
 shifts = [torch.zeros(3, requires_grad=True) for _ in range(9)]
-x = torch.ones(3)
+x, aside = torch.ones(3), torch.zeros(3, requires_grad=True)
 for shift in shifts:
     x = (x + shift) * {first}
     x = x * {second}
-(x.mean() * {scale}).backward()
+(x.mean() * {scale} + (aside * {aside}).sum()).backward()
 """
 
 
-def findings(**figures: float) -> list[Finding]:
+def findings(aside: float = 0.1, **figures: float) -> list[Finding]:
     """Return what is found in the program, whose lines are put where the recorder looks for them."""
+    figures["aside"] = aside
     text, file = PROGRAM.format(**figures), f"<depth {sorted(figures.values())}>"
     linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)
     with rg.debug() as trace:
@@ -31,6 +32,12 @@ def findings(**figures: float) -> list[Finding]:
 def test_a_line_that_others_outdo_does_not_vanish() -> None:
     """One line takes away what the next one more than gives back: the gradient grows towards the input."""
     assert findings(first=0.05, second=120.0, scale=1e-3) == []
+
+
+@pytest.mark.parametrize(("second", "aside"), [(19.8, 1e-9), (20.2, 1e9)])
+def test_a_depth_that_changes_little_explains_no_far_gradient(second: float, aside: float) -> None:
+    """A gradient of another size is not laid to a depth whose ends get nearly the same, whatever one line of it does."""
+    assert findings(first=0.05, second=second, scale=1.0, aside=aside) == []
 
 
 @pytest.mark.parametrize(

@@ -15,6 +15,8 @@ from ..words import at, counted, listed, operator_word
 
 _SPAN = 1e6
 """Ratio of gradients along the depth that counts as vanished or exploded."""
+_SHARE = 1e4
+"""Ratio of gradients at the two ends of a depth from which on that depth is what makes gradients small or large."""
 _FADED = 1e-9
 """Share of a gradient that is left at the other end of a depth below which the first steps teach nothing."""
 _DEPTH = 5
@@ -41,15 +43,15 @@ def grown(flow: Flow, run: Run, snapshot: GraphSnapshot) -> Iterator[Case]:
     if not lines:
         return
     if largest > _SPAN:
-        growing = [line for line in lines if _ends(snapshot, line)[1] > _ends(snapshot, line)[0]]
+        growing = [line for line in lines if _ends(snapshot, line)[1] > _ends(snapshot, line)[0] * _SHARE]
         line = _first_of_a_depth(snapshot, sorted(growing, key=lambda one: -one.gain))
-        if line is not None and line.gain > math.log(1e4):
+        if line is not None and line.gain > math.log(_SHARE):
             yield _depth_case(flow, run, line, [leaf for leaf in norms if norms[leaf] == largest])
     elif smallest < largest / _SPAN:
         # Where other lines make up for what one takes away, the gradient that it gets does not shrink.
-        shrinking = [line for line in lines if _ends(snapshot, line)[1] < _ends(snapshot, line)[0]]
+        shrinking = [line for line in lines if _ends(snapshot, line)[1] < _ends(snapshot, line)[0] / _SHARE]
         line = _first_of_a_depth(snapshot, sorted(shrinking, key=lambda one: one.gain))
-        if line is not None and line.gain < -math.log(1e4):
+        if line is not None and line.gain < -math.log(_SHARE):
             yield _depth_case(flow, run, line, [leaf for leaf in norms if norms[leaf] < largest / _SPAN])
     else:  # what is used at each depth, or gets as little at every depth, does not show it in its own gradient
         yield from _faded(flow, run, lines, norms)
