@@ -36,7 +36,7 @@ def test_a_line_that_others_outdo_does_not_vanish() -> None:
 
 @pytest.mark.parametrize(("second", "aside"), [(19.8, 1e-9), (20.2, 1e9)])
 def test_a_depth_that_changes_little_explains_no_far_gradient(second: float, aside: float) -> None:
-    """A gradient of another size is not laid to a depth whose ends get nearly the same, whatever one line of it does."""
+    """A gradient of another size is not laid to a depth whose ends get nearly the same, whatever one line does."""
     assert findings(first=0.05, second=second, scale=1.0, aside=aside) == []
 
 
