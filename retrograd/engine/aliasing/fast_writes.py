@@ -15,6 +15,7 @@ from ..switches import state
 from ..switches.state import STATE
 from ..table.op import OpDef
 from ..tensors.base import PLAIN_CLASSES
+from ..tensors.numbers_ import number_operand
 from .inplace import before_write
 from .versions import storage_of
 
@@ -50,16 +51,21 @@ def fast_write(op: OpDef, general: Callable[..., Any]) -> Callable[..., Any]:
                 and (meta is None or (meta.view is None and not meta.inference))
                 and (alone or not _rare())
             ):  # fmt: skip
-                rest = unscaled if alpha is _ABSENT else (alpha,)
+                rest = factor = unscaled if alpha is _ABSENT else (alpha,)
+                known = self._sig.floats
+                if alpha.__class__ is float and known is not None:
+                    kept = known.get(alpha) or number_operand(self._sig, alpha)
+                    if kept is not None:
+                        factor = (kept._array,)
                 watched = not alone and observe.observers
                 if watched:
                     observe.notify("writing", op, (self, other, *rest))
                 try:
-                    run_quietly(into, array, source, *rest)
+                    run_quietly(into, array, source, *factor)
                 except RuntimeError as error:
                     if not is_entered_elsewhere(error):  # a signal's handler may raise between two pieces
                         raise
-                    quietly(into, (array, source, *rest))
+                    quietly(into, (array, source, *factor))
                 (storage_of(self) if meta is None or meta.storage is None else meta.storage).bump()
                 if watched:
                     observe.notify("inplace", op, (self, other, *rest), None, self, [self, other])

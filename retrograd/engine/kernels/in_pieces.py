@@ -26,15 +26,19 @@ def computed_in_pieces(compute: Callable[..., None], x: Any, *others: Any) -> An
 
 
 def scaled_into(write: Callable[..., Any], target: Any, other: Any, alpha: Any) -> None:
-    """``write(target, alpha * other, out=target)`` for ``write`` an element-wise function such as ``np.subtract``."""
-    if alpha == 1:
+    """``write(target, alpha * other, out=target)`` for ``write`` an element-wise function such as ``np.subtract``.
+
+    ``alpha`` may stand in an array of the target's dtype already: NumPy makes one of a number at each call, 1 µs.
+    """
+    kind = alpha.__class__
+    if kind is not np.ndarray and alpha == 1:
         write(target, other, target)
-    elif target.size <= PIECE or alpha.__class__ not in (int, float) or not _alike(target, other):
+    elif target.size <= PIECE or kind not in (int, float, np.ndarray) or not _alike(target, other):
         write(target, other * alpha, target)
     else:
         step = max(1, PIECE * len(target) // target.size)  # rows of a piece
         scaled = np.empty((step, *target.shape[1:]), target.dtype)
-        factor = np.array(alpha, target.dtype)  # NumPy makes one of a number at each call: 1 µs
+        factor = np.asarray(alpha, target.dtype)
         for start in range(0, len(target), step):
             piece = target[start : start + step]
             write(piece, np.multiply(other[start : start + step], factor, scaled[: len(piece)]), piece)
