@@ -99,8 +99,13 @@ def accumulator(t: TensorBase) -> GraphNode:
     try:
         node: GraphNode | None = meta.accumulator() if meta.accumulator is not None else None
         if node is None:
-            node = NODE_CLASSES["AccumulateGrad"](t)  # type: ignore[call-arg, arg-type]
-            meta.accumulator = weakref.ref(node)
+            made: Any = NODE_CLASSES["AccumulateGrad"]()  # type: ignore[call-arg]
+            made._sigs, made.variable = t._sig.alone, t
+            made._extra = made._pending = None
+            if meta.grad_dtype is not ...:
+                made.expect_dtype()
+            meta.accumulator = weakref.ref(made)
+            node = made
         return node
     finally:
         _making.release()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Iterable
+from sys import modules
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from ..aliasing.views import gradient_edge, requires_grad
 from ..graph.logging_ import attach_if_wanted, is_wanted
 from ..nodes.edges import GradientEdge, edge_of
 from ..nodes.node import GraphNode
+from ..switches.state import STATE
 from ..switches.transforming import refuse_backward_in_transform
 from ..tensors.base import TensorBase, wrap
 from ..warning import warn, warn_once
@@ -50,7 +52,11 @@ def backward(
     if watched:
         observe.notify("backward_called", "backward", tensors, grad_tensors, inputs, keep, create_graph)
     try:
-        _backward(tensors, grad_tensors, keep, create_graph, inputs)
+        # the shortest way, for one plain scalar (after large arrays a call takes 0.5 µs and more)
+        plain = grad_tensors is None and inputs is None and not create_graph and isinstance(tensors, TensorBase)
+        plain = plain and not STATE.transforms and ("logging" not in modules or not is_wanted())
+        if not (plain and sweep_loss(tensors, keep)):
+            _backward(tensors, grad_tensors, keep, create_graph, inputs)
     except BaseException as error:
         if watched:
             observe.notify("backward_left", None, error)
@@ -60,11 +66,8 @@ def backward(
 
 
 def _backward(tensors: Any, grad_tensors: Any, keep: bool, create_graph: bool, inputs: Any) -> None:
-    """The run of ``backward``: by the shortest way for one plain scalar, else with all arguments checked."""
+    """The run of ``backward`` with all arguments checked."""
     refuse_backward_in_transform()
-    plain = grad_tensors is None and inputs is None and not create_graph and isinstance(tensors, TensorBase)
-    if plain and not is_wanted() and sweep_loss(tensors, keep):
-        return
     wanted = None if inputs is None else _inputs_of_backward(inputs)
     outputs = [tensors] if isinstance(tensors, TensorBase) else _as_outputs(tensors)
     given = [None] * len(outputs) if grad_tensors is None else _as_grads(grad_tensors, len(outputs))

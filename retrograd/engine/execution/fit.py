@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ..kernels.rows import column_sum
+from ..kernels.rows import column_sum, ones_known
 from ..nodes.node import NOTHING, GraphNode, Port
 from ..nodes.opnode import OpNode
 from ..table.registry import F
@@ -46,7 +46,8 @@ def fit_one(node: GraphNode, i: int, g: Any, target: Any) -> Any:
     shape = sig.shape
     if g.__class__ is np.ndarray and g.dtype is sig.numpy and 0 < len(shape) < g.ndim and target._sigs is sig.alone:
         if g.ndim == 2 and g.shape[1:] == shape > (1,) and g.dtype.char in "fd":  # the gradient of a bias
-            return column_sum(g)
+            ones = ones_known.get((g.shape[0], g.dtype.char))  # (without a call: 0.5 µs after large arrays)
+            return column_sum(g) if ones is None else ones.dot(g)
         if g.shape[g.ndim - len(shape) :] == shape:
             return sum_to(g, shape)
     return _fit_array(node, i, g, _expected(target, sig))

@@ -24,7 +24,8 @@ def are_classes(numbers: Any, classes: int) -> bool:
 def picked(rows: Any, classes: Any) -> Any:
     """``rows[i, classes[i]]`` for each ``i``; more dimensions, or none, of ``classes`` are all rows."""
     if rows.ndim == 2 and rows.flags.c_contiguous:
-        return rows.take(_flat(rows.shape, classes))
+        known = _beginnings.get(rows.shape)
+        return rows.take((_begin(rows.shape) if known is None else known) + classes)
     return rows[_index(classes)]
 
 
@@ -32,23 +33,22 @@ def placed(sizes: tuple[int, ...], dtype: Any, classes: Any, values: Any) -> Any
     """Zeros but for ``values`` where ``picked`` reads."""
     out = np.zeros(sizes, dtype)
     if len(sizes) == 2:
-        out.put(_flat(sizes, classes), values)
+        known = _beginnings.get(sizes)
+        out.put((_begin(sizes) if known is None else known) + classes, values)
     else:
         out[_index(classes)] = values
     return out
 
 
-def _flat(sizes: tuple[int, ...], classes: Any) -> Any:
-    """Positions in a matrix as in one long row."""
-    known = _beginnings.get(sizes)
-    if known is None:
-        count, width = sizes
-        known = np.arange(0, count * width, width) if width else np.zeros(count, np.int64)
-        if count <= _MOST:
-            if len(_beginnings) > 64:
-                _beginnings.clear()
-            _beginnings[sizes] = known
-    return known + classes
+def _begin(sizes: tuple[int, ...]) -> Any:
+    """Where the rows of a matrix begin, as positions in one long row."""
+    count, width = sizes
+    known = np.arange(0, count * width, width) if width else np.zeros(count, np.int64)
+    if count <= _MOST:
+        if len(_beginnings) > 64:
+            _beginnings.clear()
+        _beginnings[sizes] = known
+    return known
 
 
 def _index(classes: Any) -> tuple[Any, ...]:

@@ -44,13 +44,9 @@ class AccumulateGrad(GraphNode):
     _edges = ()
     _number = LEAF_NUMBER
 
-    def __init__(self, variable: TensorBase) -> None:
-        self._sigs = variable._sig.alone
-        self._extra = self._pending = None
-        self.variable = variable
-        meta = variable._meta
-        if meta is not None and meta.grad_dtype is not ...:
-            self.expect_dtype()
+    variable: TensorBase
+
+    __init__ = object.__init__  # ``views.accumulator`` makes them: 0.3 µs less for each leaf after large arrays
 
     def expect_dtype(self) -> None:
         """With a ``grad_dtype`` of its own, have every gradient fitted, even one of the leaf's dtype."""
@@ -69,9 +65,38 @@ class AccumulateGrad(GraphNode):
 
     @staticmethod
     def fill(leaves: list[Any], task: Any) -> None:
-        """Accumulate what waited at accumulators during a sweep into their leaves; there are no hooks."""
-        late = _store_first_gradients(leaves)
+        """Accumulate what waited at accumulators during a sweep into their leaves; there are no hooks.
+
+        First gradients that fit and that nothing else refers to are stored as they are: the general checks would take
+        six calls for each, 4 µs after large arrays.
+        """
+        late, filled = [], []
+        watched = observe.observers
+        new, tensor = TensorBase.__new__, tensor_class()
+        with _lock:
+            for accumulator in leaves:
+                variable, g = accumulator.variable, accumulator._pending
+                meta, sig = variable._meta, variable._sig
+                if (
+                    meta is not None and meta.grad is None and meta.view is None and variable._fn is LAZY
+                    # nobody else holds it: but `g` and `_pending` here, and getrefcount's own argument
+                    and g.__class__ is np.ndarray and g.base is None and getrefcount(g) == 3
+                    # a sweep has given it the shape and dtype of `_sigs`
+                    and accumulator._sigs is sig.alone and g.strides == variable._array.strides
+                ):  # fmt: skip
+                    began = now() if watched else 0
+                    accumulator._pending = None
+                    meta.grad = t = new(tensor)
+                    t._array, t._sig = g, sig
+                    t._fn = t._meta = None
+                    if watched:
+                        filled.append((accumulator, g, began, now()))
+                else:
+                    late.append(accumulator)
+        if filled:
+            observe.notify("filled", filled)
         if late:
+            g = None  # so that only its accumulator holds the last array
             _fill_one_by_one(late, task)
 
     def __call__(self, *grads: Any, **kwargs: Any) -> Any:
@@ -98,39 +123,6 @@ class AccumulateGrad(GraphNode):
             for handle, hook in list(meta.post_accumulate_hooks.items()):
                 _check_returned_nothing(call_hook(handle, hook, variable))
         return ()
-
-
-def _store_first_gradients(leaves: list[Any]) -> list[Any]:
-    """Store first gradients that fit and that nothing else refers to; return the accumulators of all others.
-
-    The general checks would take six calls, 4 µs after large arrays.
-    """
-    late, filled = [], []
-    watched = observe.observers
-    new, tensor = TensorBase.__new__, tensor_class()
-    with _lock:
-        for accumulator in leaves:
-            variable, g = accumulator.variable, accumulator._pending
-            meta, sig = variable._meta, variable._sig
-            if (
-                meta is not None and meta.grad is None and meta.view is None and variable._fn is LAZY
-                # nobody else holds it: but `g` and `_pending` here, and getrefcount's own argument
-                and g.__class__ is np.ndarray and g.base is None and getrefcount(g) == 3
-                # a sweep has given it the shape and dtype of `_sigs`
-                and accumulator._sigs is sig.alone and g.strides == variable._array.strides
-            ):  # fmt: skip
-                began = now() if watched else 0
-                accumulator._pending = None
-                meta.grad = t = new(tensor)
-                t._array, t._sig = g, sig
-                t._fn = t._meta = None
-                if watched:
-                    filled.append((accumulator, g, began, now()))
-            else:
-                late.append(accumulator)
-    if filled:
-        observe.notify("filled", filled)
-    return late
 
 
 def _fill_one_by_one(accumulators: list[Any], task: Any) -> None:

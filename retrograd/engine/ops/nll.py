@@ -59,19 +59,18 @@ def _nll_backward(
     grad_output: Any, sizes: tuple[int, ...], numpy: Any, target: Any, weight: Any = None, reduction: str = "mean",
     ignore_index: int = -100, total_weight: float = 0.0,
 ) -> Any:  # fmt: skip
-    rows_of_one = total_weight if reduction == "mean" else 1
-    # one number for all rows is cheaper as Python's, which divides just as exactly (2 for 9 µs); a mean over weights
-    # of 0 gives NaN in rows that count
-    slopes = -grad_output if grad_output.ndim else _divided(float(grad_output), -rows_of_one)
+    if grad_output.ndim:
+        slopes = -grad_output
+    else:
+        # one number for all rows is cheaper as Python's, which divides just as exactly (2 for 9 µs); a mean over
+        # weights of 0 gives NaN in rows that count
+        one, rows_of_one = float(grad_output), total_weight if reduction == "mean" else 1
+        slopes = one / -rows_of_one if rows_of_one else one * -math.inf
     safe = target
     if weight is not None or target.size != total_weight:  # not all rows count, or the forward did not find out
         safe, rows = _nll_weights(sizes, numpy, target, weight, ignore_index)
         slopes = slopes if rows is None else kept(slopes * rows, target != ignore_index)
     return placed(sizes, numpy, safe, slopes)
-
-
-def _divided(a: float, b: float) -> float:
-    return a / b if b else a * -math.inf
 
 
 def _nll_backward_grad(

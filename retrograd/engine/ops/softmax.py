@@ -54,23 +54,21 @@ def _log_softmax(self: Any, dim: int) -> Any:
     return z
 
 
-def _log_softmax_back(grad_output: Any, output: Any, dim: int) -> Any:
-    """``grad_output - exp(output) * sum(grad_output)``, which is the gradient of ``log_softmax``."""
-    if not grad_output.ndim:
-        return grad_output - np.exp(output) * grad_output
-    gi = np.exp(output)
-    gi *= sums_along(grad_output, dim)
-    return np.subtract(grad_output, gi, out=gi)
+def _log_softmax_grad(g: Any, result: Any, dim: int) -> Any:
+    """``g - exp(result) * sum(g)``; one function, since after large arrays each call takes 0.5 µs and more."""
+    if g.__class__ is not np.ndarray:
+        return F._log_softmax_back(g, result, dim)
+    if not g.ndim:
+        return g - np.exp(result) * g
+    gi = np.exp(result)
+    gi *= sums_along(g, dim)
+    return np.subtract(g, gi, out=gi)
 
 
+function("_log_softmax", _log_softmax, kinds="f", self=_log_softmax_grad, layout="rows")
 function(
-    "_log_softmax", _log_softmax, kinds="f",
-    self=lambda g, result, dim: (
-        _log_softmax_back if g.__class__ is np.ndarray else F._log_softmax_back
-    )(g, result, dim), layout="rows",
-)  # fmt: skip
-function(
-    "_log_softmax_back", _log_softmax_back, node="LogSoftmaxBackwardDataBackward0", tensors="grad_output output",
+    "_log_softmax_back", lambda grad_output, output, dim: _log_softmax_grad(grad_output, output, dim),
+    node="LogSoftmaxBackwardDataBackward0", tensors="grad_output output",
     grad_output=lambda g, output, dim: g - F._sum_dim(g * F.exp(output), dim, True),
     output=lambda g, grad_output, output, dim: -g * F.exp(output) * F._sum_dim(grad_output, dim, True),
 )  # fmt: skip
