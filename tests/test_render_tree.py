@@ -111,13 +111,26 @@ def test_wide_graphs_print_capped() -> None:
 
 @pytest.mark.parametrize("width", [1, 10, 33, 80, 300])
 def test_any_width(width: int) -> None:
-    """Rows are cut to the width (of at least 20), never wrapped, whatever their characters."""
+    """Rows go on in the next line where they end at the width (of at least 20), and lose nothing by it."""
     from rich.cells import cell_len
 
     lines = lines_of(hostile(), width=width)
 
-    assert len(lines) == len(hostile()) + 1
-    assert max(cell_len(line) for line in lines) <= max(width, 20)
+    assert max(cell_len(line) for line in lines) <= max(width, 20) + 4
+    assert _letters(lines) == _letters(lines_of(hostile(), width=1000))
+
+
+def test_narrow_terminals_show_the_words_of_deep_branches() -> None:
+    """Nine branches deep, where 40 columns hold nothing but guides, every node is still named."""
+    tree = graph([(node, child) for node in range(255) for child in (2 * node + 1, 2 * node + 2)])
+    lines = lines_of(tree, width=40, max_nodes=1000)
+
+    assert _letters(lines) == _letters(lines_of(tree, width=1000, max_nodes=1000))
+
+
+def _letters(lines: list[str]) -> str:
+    """What stands in lines, without guides and spaces, which say nothing."""
+    return re.sub(r"[│├└─\s]", "", "".join(lines))
 
 
 def test_hostile_words_are_only_words() -> None:

@@ -17,6 +17,8 @@ FILE_WIDTH = 200
 """Columns of text that goes to no terminal."""
 LEAST_WIDTH = 20
 """Columns below which nothing could be read."""
+_GUIDE = 4
+"""Columns of the line that leads to a branch of a tree."""
 _PLAIN_SIGNS = str.maketrans("…·×→↓–—µ●•⚠█▉▊▋▌▍▎▏", "~-x>v--u**!########")
 """Our own signs and what stands for each on a terminal without it, as wide, so that columns stay columns."""
 
@@ -58,14 +60,14 @@ def _sayable(text: str, encoding: str) -> str:
 def page_text(parts: Iterable[Any], *, width: int = FILE_WIDTH, like: Console | None = None) -> str:
     """Return the parts as text, with the colours that the console ``like`` would use, or without any.
 
-    Lines end where their words end.
+    Lines end where their words end.  What is too long for a line goes on in the next one; where branches of a tree
+    begin so far to the right that nothing fits beside them, lines are longer than ``width``.
     """
     from rich.console import Console
 
     page = _Page(like.encoding if like else "utf-8")
     console = Console(
         file=page,
-        width=max(width, LEAST_WIDTH),
         color_system=like.color_system if like else None,  # type: ignore[arg-type]  # a name out of rich itself
         force_terminal=like.is_terminal if like else False,
         no_color=like.no_color if like else True,
@@ -73,8 +75,19 @@ def page_text(parts: Iterable[Any], *, width: int = FILE_WIDTH, like: Console | 
         legacy_windows=False,
     )
     for part in parts:
+        console.width = max(width, LEAST_WIDTH + _indentation(part))
         console.print(part)
     return "".join(f"{line.rstrip()}\n" for line in page.getvalue().splitlines())
+
+
+def _indentation(part: Any) -> int:
+    """Return how far to the right the deepest branch of a tree begins; 0 for anything else."""
+    from rich.tree import Tree
+
+    levels, row = -1, [part] if isinstance(part, Tree) else []
+    while row:
+        levels, row = levels + 1, [child for tree in row for child in tree.children]
+    return _GUIDE * max(levels, 0)
 
 
 def literal(words: str, style: str = "") -> Text:

@@ -33,7 +33,7 @@ def folded_tree(snapshot: GraphSnapshot, options: RenderOptions, step: int = 0) 
     limit = options.max_nodes or ROWS
     keep = min(limit, len(made.seen))
     headline = Text(f"{labels.clean(options.title)} · " * bool(options.title) + made.headline(), style="bold")
-    open_trees = [Tree(one_line(headline), guide_style="dim", highlight=False)]
+    open_trees = [Tree(headline, guide_style="dim", highlight=False)]
     ways, colours = _ways(made), scale(made.seen, options.color_by)
     for what, number in outline(made.view, keep):
         if what == "close":
@@ -67,7 +67,7 @@ def _frame_text(made: Scene, number: int) -> Text:
     text = Text(labels.clean(made.view.folded.scopes[frame.scope].label) or "…", style="bold blue")
     if frame.repeats > 1:
         text.append(f" × {frame.repeats}", style="bold magenta")
-    return one_line(text)
+    return text
 
 
 def _box_text(made: Scene, box: int, ways: list[int], colours: Scale) -> Text:
@@ -87,7 +87,7 @@ def _box_text(made: Scene, box: int, ways: list[int], colours: Scale) -> Text:
     text.append(f"  {colours.title} {value}" if value else "", style="yellow")
     if ways:
         text.append("  → " + ", ".join(_way_text(made, edge) for edge in ways), style="dim")
-    return one_line(text)
+    return text
 
 
 def note_text(note: Note) -> Text:
@@ -104,9 +104,3 @@ def _way_text(made: Scene, edge: int) -> str:
     if seen.kind[target] == GHOST:
         return "cut: " + labels.clean(seen.op[target])
     return made.ids[target] + (f" output {number}" if number else "")
-
-
-def one_line(text: Text) -> Text:
-    """Make a text stay on one line: cut, not wrapped, where the console is too narrow."""
-    text.no_wrap, text.overflow = True, "ellipsis"
-    return text

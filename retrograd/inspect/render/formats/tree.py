@@ -11,7 +11,7 @@ from ..base import RenderOptions, chosen_steps
 from ..console_page import FILE_WIDTH, page_text, print_page
 from ..labels import bytes_text, clean, headline, node_id, node_text
 from ..marks import GHOST, unplaced, with_ghosts
-from ..tree_folded import folded_tree, note_text, one_line
+from ..tree_folded import folded_tree, note_text
 from ..tree_rows import Outline, Row
 
 if TYPE_CHECKING:
@@ -68,7 +68,7 @@ def tree(snapshot: GraphSnapshot, options: RenderOptions | None = None, step: in
     options = options or RenderOptions()
     marked, notes = with_ghosts(snapshot, options.findings, step)
     rows = Outline(marked).rows(options.max_nodes or ROWS)
-    top = Tree(one_line(Text(headline(snapshot, options.title), style="bold")), guide_style="dim", highlight=False)
+    top = Tree(Text(headline(snapshot, options.title), style="bold"), guide_style="dim", highlight=False)
     open_trees = [top]
     for row in rows:
         del open_trees[row.depth + 1 :]
@@ -87,7 +87,7 @@ def _row_text(snapshot: GraphSnapshot, row: Row, options: RenderOptions) -> Text
 
     here = node_text(snapshot, row.node)
     if snapshot.kind[row.node] == GHOST:
-        return one_line(Text(f"cut: {clean(snapshot.op[row.node])}", style="dim"))
+        return Text(f"cut: {clean(snapshot.op[row.node])}", style="dim")
     text = Text("↓ " if row.continues else "", style="dim")
     if row.reference:
         text = Text("→ ", style="dim")
@@ -97,11 +97,11 @@ def _row_text(snapshot: GraphSnapshot, row: Row, options: RenderOptions) -> Text
     if row.output_nr:
         text.append(f" output {row.output_nr}", style="magenta")
     if row.reference:
-        return one_line(text.append(" (has its own row)", style="dim"))
+        return text.append(" (has its own row)", style="dim")
     for words, style in _details(snapshot, row.node, options):
         if words:
             text.append(f"  {words}", style=style)
-    return one_line(text)
+    return text
 
 
 def _details(snapshot: GraphSnapshot, node: int, options: RenderOptions) -> list[tuple[str, str]]:
