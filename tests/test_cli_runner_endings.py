@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from side_by_side import Outcome, both, finish, start
+from side_by_side import Outcome, both, finish, retrograd, start
 
 ENDINGS = {
     "order of the end": """
@@ -277,3 +277,35 @@ def test_next_to_nothing_stands_below_the_program_on_the_stack(tmp_path: Path) -
     deepest, frames = map(int, expected.out.split())
     assert deepest - 3 <= int(got.out.split()[0]) <= deepest
     assert int(got.out.split()[1]) == frames + 2
+
+
+STEPS_OUT = """
+import os, pdb
+class Steps(pdb.Pdb):
+    def stop(self, frame, *_):
+        folder, name = os.path.split(frame.f_code.co_filename)
+        if name == "steps.py" or folder.endswith("cli"):
+            print(name, frame.f_lineno)
+    user_line = user_return = stop
+Steps().set_trace()
+last = 1
+"""
+
+
+def test_a_debugger_that_steps_past_the_end_does_not_stop_in_our_code(tmp_path: Path) -> None:
+    """After the program's last line its tracer is told of no line of the command line's, which it could stop at."""
+    (tmp_path / "steps.py").write_text(STEPS_OUT)
+    expected, got = both("steps.py", cwd=tmp_path)
+
+    assert expected.out == "steps.py 10\nsteps.py 10\n"
+    assert got == expected
+
+
+def test_results_are_written_where_the_program_replaced_builtins(tmp_path: Path) -> None:
+    """A program that puts its own `open` or `sorted` in place keeps it, and its graph is written all the same."""
+    text = "import builtins, atexit\nimport retrograd\nretrograd.ones((), requires_grad=True).exp().backward()\n"
+    (tmp_path / "replaces.py").write_text(text + "builtins.open = builtins.sorted = builtins.map = None\n")
+    done = retrograd("trace", "replaces.py", "-o", "graph.svg", cwd=tmp_path)
+
+    assert (done.code, done.err) == (0, "retrograd: wrote graph.svg\n")
+    assert (tmp_path / "graph.svg").exists()

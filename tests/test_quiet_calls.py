@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextvars
 import copy
+import signal
 import threading
 import warnings
 
@@ -12,6 +13,7 @@ import pytest
 
 import retrograd
 from retrograd.engine.aliasing.fast_writes import fast_write
+from retrograd.engine.calls.fast_path import with_fast_path
 from retrograd.engine.calls.quiet import run_quietly
 from retrograd.engine.table.registry import OPS
 
@@ -55,6 +57,45 @@ def test_an_error_between_two_pieces_of_a_write_is_not_lost():
     with pytest.raises(RuntimeError, match="time is up"):
         write(x, retrograd.ones(4))
     assert x.tolist() == [-1.0, -1.0, 0.0, 0.0]
+
+
+@pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="only there does a timer send signals")
+@pytest.mark.parametrize("error", [RuntimeError, ValueError, TypeError, OverflowError])
+def test_an_error_of_a_signals_handler_within_a_kernel_reaches_the_program(error):
+    """Python runs handlers between the functions of NumPy that a kernel consists of: F.mish of 4 MB has several."""
+
+    def ring(*_):
+        raise error("time is up")
+
+    x = retrograd.ones(1_000_000, requires_grad=True)
+    retrograd.nn.functional.mish(x)  # its kernel is made at the first call
+
+    def compute():
+        signal.setitimer(signal.ITIMER_REAL, 0.001)
+        retrograd.nn.functional.mish(x)
+
+    before = signal.signal(signal.SIGALRM, ring)
+    try:
+        with pytest.raises(error, match="time is up"):
+            compute()
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+
+
+def test_a_kernel_of_the_program_that_fails_is_not_called_again():
+    row, calls = copy.copy(OPS["exp"]), []
+
+    def failing(array):
+        if isinstance(array, np.ndarray):  # else it is only read
+            calls.append(array)
+        raise ValueError("mine")
+
+    row.forward = failing
+    call = with_fast_path(row, lambda *_: calls.append("general"), "row")
+    with pytest.raises(ValueError, match="mine"):
+        call(retrograd.ones(2))
+    assert len(calls) == 1
 
 
 def test_errors_keep_their_words():

@@ -7,6 +7,8 @@ it, and the call of ``exec``.  By so many calls it reaches the limit of recursio
 
 from __future__ import annotations
 
+import sys
+
 from .interrupts import Interrupted, leave_by_interrupt, silent_interrupt
 
 
@@ -20,11 +22,16 @@ def main() -> None:
         if run is None:
             return
         prepare, error = run.begin(), None
+        sys._getframe().f_trace_lines = False  # a debugger that steps past the program's end finds no line to stop at
         try:
             prepare()()
         except BaseException as raised:
             error = raised
-        run.end(error)  # outside of the handler: nothing that runs from here on finds an exception being handled
+        # Calls of ours would be seen by what the program left to trace calls; those of built-in functions are not.
+        tracers = sys.gettrace(), sys.getprofile()
+        sys.setprofile(None)
+        sys.settrace(None)
+        run.end(error, tracers)  # outside of the handler: what runs there finds no exception being handled
     except KeyboardInterrupt:
         say(INTERRUPTED)
         leave_by_interrupt()

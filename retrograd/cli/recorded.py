@@ -16,7 +16,7 @@ from .interrupts import leave_by_interrupt
 from .launcher import Launch
 from .lifeline import lifeline, main_frame
 from .requested import RunRequested
-from .runner import Ending, Prepare, Run, leave, restored_environment
+from .runner import Ending, Prepare, Run, Tracers, leave, restored_environment
 from .target import Target
 
 Report = Callable[[Recording, Ending], int]
@@ -69,31 +69,31 @@ class RecordedRun:
             self._watching.enter_context(lifeline(self._stopped))
         return self._run.begin()
 
-    def end(self, error: BaseException | None) -> NoReturn:
+    def end(self, error: BaseException | None, tracers: Tracers = (None, None)) -> NoReturn:
         """End the recording with what the program raised, report, and end the process as the program ended.
+
+        ``tracers`` are the functions that traced calls when the program ended; they are off by now.
 
         A child that the program forked leaves the results to its parent.
         """
-        ending = self._ended(error)
-        self._recorded.complete = True
+        ending = self._run.end(error, tracers)
+        self._stop_watching(ending)
         failure = 0
         if not ending.forked:
             with restored_environment():
                 failure = _reported(self._report, self._recorded, ending)
         leave(ending, failure)
 
-    def _ended(self, error: BaseException | None) -> Ending:
-        """Return how the program ended; its error, which was shown by then, is noted in the recording."""
-        ending = Ending()
+    def _stop_watching(self, ending: Ending) -> None:
+        """Complete the recording; the error that ended the program, which was shown by now, is noted in it."""
         try:
             with self._watching:
-                ending = self._run.end(error)
                 if ending.error is not None:
                     raise ending.error
         except BaseException as raised:
             if raised is not ending.error:
                 raise
-        return ending
+        self._recorded.complete = True
 
     def _failed(self, error: BaseException) -> None:
         """Save what there is while this rank is certain to live."""

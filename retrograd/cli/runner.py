@@ -29,7 +29,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from ..inspect.program.texts import keep_text
 from .interrupts import leave_by_interrupt
@@ -38,8 +38,11 @@ from .uncaught import show_exit, show_ignored, show_uncaught
 
 # What python put first on the path belongs to whoever started this process: nothing of ours is found there.
 _OWN_PATH = sys.path[:] if sys.flags.safe_path else sys.path[1:]
+_BUILTINS = vars(builtins).copy()
 Execute = Callable[[], object]
 """Executes a program that was prepared."""
+Tracers = tuple[Any, Any]
+"""What a program gave to ``sys.settrace`` and to ``sys.setprofile``."""
 Prepare = Callable[[], Execute]
 """Reads and compiles a program; what that raises, the program raised."""
 
@@ -85,13 +88,16 @@ class Run:
         sys.argv[:] = self._target.argv
         return partial(_PREPARE[self._target.kind], self._target, main)
 
-    def end(self, error: BaseException | None) -> Ending:
-        """Show what ended the program, do what python does at the end, and return how it ended."""
+    def end(self, error: BaseException | None, tracers: Tracers = (None, None)) -> Ending:
+        """Show what ended the program, do what python does at the end, and return how it ended.
+
+        ``tracers`` see what they see under python: the joining of threads and the ``atexit`` handlers.
+        """
         _flush()
         ending = _show(error)
         if ending.error is not None and self._failed is not None and os.getpid() == self._process:
             self._failed(ending.error)
-        _end_as_python_does()
+        _end_as_python_does(tracers)
         return Ending(ending.code, ending.error, forked=os.getpid() != self._process)
 
 
@@ -104,13 +110,18 @@ def leave(ending: Ending, failure: int = 0) -> NoReturn:
 
 @contextmanager
 def restored_environment() -> Iterator[None]:
-    """Restore ``sys.path`` and streams while results are made: the program's folder may hold a ``rich.py``."""
-    theirs = sys.path, sys.stdout
+    """Restore ``sys.path``, streams and built-in functions while results are made.
+
+    The program's folder may hold a ``rich.py``; its own ``open`` or ``print`` may do something else.
+    """
+    theirs = sys.path, sys.stdout, vars(builtins).copy()
     sys.path, sys.stdout = list(_OWN_PATH), sys.__stdout__
+    vars(builtins).update(_BUILTINS)
     try:
         yield
     finally:
-        sys.path, sys.stdout = theirs
+        sys.path, sys.stdout = theirs[:2]
+        vars(builtins).update(theirs[2])
 
 
 def _fresh_main() -> types.ModuleType:
@@ -133,17 +144,21 @@ def _show(error: BaseException | None) -> Ending:
     return Ending(show_uncaught(error), error)
 
 
-def _end_as_python_does() -> None:
+def _end_as_python_does(tracers: Tracers) -> None:
     """Join the threads and run the ``atexit`` handlers, in the order of python's own shutdown.
 
     Both are what the interpreter calls when it ends; called again by it later they find nothing left to do.
     Joining by ``Thread.join`` would wait for ever for the idle workers of an executor that nobody shut down.
     """
+    sys.setprofile(tracers[1])
+    sys.settrace(tracers[0])
     try:
         threading._shutdown()  # type: ignore[attr-defined]
     except BaseException as error:  # Ctrl-C while waiting: python reports it and goes on, too
         show_ignored(error, threading)
     atexit._run_exitfuncs()
+    sys.settrace(None)
+    sys.setprofile(None)
     _flush()
 
 

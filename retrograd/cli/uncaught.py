@@ -21,11 +21,16 @@ def show_exit(stop: SystemExit) -> int:
         return 0
     if isinstance(stop.code, int):
         return int(stop.code)
-    try:
-        print(stop.code, file=sys.stderr, flush=True)
-    except Exception:
-        pass
+    _print(f"{_text_of(stop.code)}\n")
     return 1
+
+
+def _text_of(value: object) -> str:
+    """Return ``str(value)``, nothing where that fails."""
+    try:
+        return str(value)
+    except Exception:
+        return ""
 
 
 def show_uncaught(error: BaseException) -> int:

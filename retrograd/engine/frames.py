@@ -5,8 +5,11 @@ from __future__ import annotations
 import os
 from types import FrameType
 
+import numpy as np
+
 ENGINE = os.path.dirname(__file__) + os.sep
 """How the names of the engine's files begin, generated code's included."""
+_OURS = (ENGINE, os.path.dirname(np.__file__) + os.sep)
 
 
 def outside(frame: FrameType | None, ours: str | tuple[str, ...] = ENGINE) -> FrameType | None:
@@ -14,3 +17,17 @@ def outside(frame: FrameType | None, ours: str | tuple[str, ...] = ENGINE) -> Fr
     while frame is not None and frame.f_code.co_filename.startswith(ours):
         frame = frame.f_back
     return frame
+
+
+def is_from_elsewhere(error: BaseException) -> bool:
+    """Whether an error caught around a kernel was raised by neither us nor NumPy, but by code that ran in between.
+
+    That is a signal's handler, a finalizer's or a tracer's, or a kernel that the program wrote: none of them means
+    that the operands do not fit.
+    """
+    entry = error.__traceback__
+    while entry is not None:
+        if not entry.tb_frame.f_code.co_filename.startswith(_OURS):
+            return True
+        entry = entry.tb_next
+    return False

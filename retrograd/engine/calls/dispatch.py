@@ -13,6 +13,7 @@ from ..aliasing.new_views import make_views
 from ..execution import watchers
 from ..forward_mode.forward_ad import carries_tangent
 from ..forward_mode.forward_rules import propagate
+from ..frames import is_from_elsewhere
 from ..nodes.node import edge_to
 from ..overriding import aten, overrides
 from ..overriding.aten import overload_of
@@ -139,6 +140,8 @@ def compute(op: OpDef, args: tuple[Any, ...]) -> Any:
         computed = quietly(op.forward, arrays)
         return all_arranged(op, computed, arrays) if op.layout else computed
     except (TypeError, OverflowError) as error:
+        if is_from_elsewhere(error):
+            raise
         raise kernel_refusal(op, tensors_in(op, args), error) from None
     except ValueError as error:
         if "Invalid integer data type" in str(error):

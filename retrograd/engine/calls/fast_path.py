@@ -17,6 +17,7 @@ import numpy as np
 from .. import observe
 from ..aliasing.new_views import make_view
 from ..aliasing.views import HOLE, accumulator, gradient_edge, requires_grad
+from ..frames import is_from_elsewhere
 from ..nodes.row_node import execute, is_plain
 from ..switches import state
 from ..switches.state import STATE
@@ -67,6 +68,7 @@ _NAMES: dict[str, Any] = {
     "run_quietly": run_quietly, "ndarray": np.ndarray, "asarray": np.asarray,
     "TensorBase": TensorBase, "MISSING": MISSING, "next_number": state.next_number, "new": TensorBase.__new__,
     "make_view": make_view, "HOLE": HOLE, "arranged": arranged,
+    "is_from_elsewhere": is_from_elsewhere,
 }  # fmt: skip
 
 

@@ -173,10 +173,14 @@ class CallSource:
             given = ", ".join(self._argument(name) for name in self.op.params)
             inner = [f"_d = run_quietly(_forward, {given})"]
         errors = "ValueError, TypeError, OverflowError, RuntimeError"  # the last one also where another thread computes
-        lines = ["try:", *_indented(inner), f"except ({errors}): {self.leave}"]
+        lines = ["try:", *_indented(inner), f"except ({errors}) as _error:", *self._refused()]
         if self.op.aux:
             lines.append(f"_d, {', '.join('_aux_' + name for name in self.op.aux)} = _d")
         return [*lines, "if _d.__class__ is not ndarray: _d = asarray(_d)", *self._arranging()]
+
+    def _refused(self) -> list[str]:
+        """The general path says what does not fit; but what a signal's handler raised meanwhile is the program's."""
+        return ["    if is_from_elsewhere(_error): raise", f"    {self.leave}"]
 
     def _arranging(self) -> list[str]:
         """Lines that give the result the layout of PyTorch's, where the forward may have chosen another.
@@ -299,7 +303,8 @@ class ViewCallSource(CallSource):
         """The forward computes nothing that NumPy could warn about."""
         return [
             f"try: _d = _forward({', '.join(self._argument(name) for name in self.op.params)})",
-            f"except (ValueError, TypeError, OverflowError): {self.leave}",
+            "except (ValueError, TypeError, OverflowError) as _error:",
+            *self._refused(),
         ]
 
     def _result(self) -> list[str]:

@@ -14,6 +14,7 @@ from numpy import asarray, ndarray
 from .. import observe
 from ..aliasing.versions import storage_of
 from ..aliasing.views import HOLE
+from ..frames import is_from_elsewhere
 from ..nodes.node import port_of
 from ..nodes.row_node import is_plain
 from ..nodes.saved_facts import parts, read
@@ -49,7 +50,9 @@ def fast_view_call(op: Any, general: Callable[..., Any]) -> Callable[..., Any]:
             return general(*args)
         try:
             arrays = forward(x._array, *args[1:])
-        except (ValueError, TypeError, OverflowError):
+        except (ValueError, TypeError, OverflowError) as error:
+            if is_from_elsewhere(error):
+                raise
             return general(*args)  # which says what does not fit
         node = None
         if edge is not None and x._sig.differentiable and arrays:
