@@ -286,7 +286,7 @@ class Steps(pdb.Pdb):
         folder, name = os.path.split(frame.f_code.co_filename)
         if name == "steps.py" or folder.endswith("cli"):
             print(name, frame.f_lineno)
-    user_line = user_return = stop
+    user_call = user_line = user_return = stop
 Steps().set_trace()
 last = 1
 """
