@@ -28,6 +28,31 @@ def test_foreach(torch):
 
 
 @differential
+def test_foreach_of_several_lists(torch):
+    """List-wise operators with more operands, as optimizers use them: one for all, one each, or a vector of numbers."""
+    grads = [torch.tensor([0.5, -1.0]), torch.tensor([2.0])]
+    means = [torch.tensor([1.0, 2.0]), torch.tensor([3.0])]
+    leaf = torch.tensor([4.0, 9.0], requires_grad=True)
+    returned = torch._foreach_lerp_(means, grads, 0.1)
+    torch._foreach_addcmul_(means, grads, grads, value=0.5)
+    torch._foreach_addcdiv_(means, grads, torch._foreach_sqrt(torch._foreach_maximum(means, 0.25)), [-1.0, 2.0])
+    made = [
+        torch._foreach_addcmul([leaf], [leaf], [leaf])[0], torch._foreach_lerp([leaf], [leaf * 2], weight=[0.5])[0],
+        torch._foreach_pow(2.0, [leaf])[0], torch._foreach_minimum([leaf], [5.0])[0], torch._foreach_max([leaf])[0],
+    ]  # fmt: skip
+    sum(t.sum() for t in made).backward()
+    one, two = torch.ones(1), torch.ones(2)
+    return (
+        returned is means, means, leaf.grad, [t.detach() for t in made],
+        torch._foreach_addcdiv([one, one], [one, one], [one, one], two), torch._foreach_powsum([two], 3),
+        torch._foreach_mm([torch.eye(2)], [torch.ones(2, 2)]), torch._foreach_mul([two], torch.tensor(3.0)),
+        raises("expected to be 0 dim but it has 1 dimensions", torch._foreach_add, [one], one),
+        raises("packed scalar Tensor to be of dimension 1", torch._foreach_addcmul, [one], [one], [one], one[0]),
+        raises("invalid combination", torch._foreach_lerp_, [one], one, 0.5), hasattr(torch, "_foreach_zero"),
+    )  # fmt: skip
+
+
+@differential
 def test_resize_function(torch):
     """The old Resize Function reshapes, also what is not contiguous, and gives the gradient the old shape."""
     resize = importlib.import_module(f"{torch.__name__}.autograd._functions").Resize

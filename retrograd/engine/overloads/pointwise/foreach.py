@@ -5,69 +5,105 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from ...calls.wrappers import called
 from ...table.public import FUNCTIONS
 from ...tensors.base import TensorBase
 
-_UNARY = (
-    "abs acos asin atan ceil cos cosh erf erfc exp expm1 floor frac lgamma log log10 log1p log2 neg reciprocal round "
-    "rsqrt sigmoid sign sin sinh sqrt tan tanh trunc zero clone"
-)
-_BINARY = "add sub mul div pow maximum minimum clamp_max clamp_min copy"
+_METHODS = {
+    "": "abs acos asin atan ceil cos cosh erf erfc exp expm1 floor frac lgamma log log10 log1p log2 neg reciprocal "
+    "round rsqrt sigmoid sign sin sinh sqrt tan tanh trunc zero clone max norm",
+    "other": "add sub mul div maximum minimum clamp_max clamp_min copy mm",
+    "exponent": "pow",
+    "tensors1 weight": "lerp",
+    "tensor1 tensor2 value": "addcdiv addcmul",
+}
+"""Methods of tensors by the names of their operands: each operand is one for all tensors, or one of a list each."""
 _ONLY_IN_PLACE = ("zero", "copy")
-_NEVER_IN_PLACE = ("clone",)
+_NEVER_IN_PLACE = ("clone", "max", "norm", "mm")
+_ALSO = {"other": ("scalar", "scalars", "src", "mat2"), "weight": ("weights",), "value": ("scalars",)}
+"""What operands are called in further overloads."""
+_OF_NUMBERS = {"maximum": "clamp_min", "minimum": "clamp_max", "maximum_": "clamp_min_", "minimum_": "clamp_max_"}
+"""Methods that take no number, and those that do the same with one."""
 
 
-def _checked(name: str, tensors: Any) -> list[Any]:
-    if not isinstance(tensors, (list, tuple)) or not all(isinstance(t, TensorBase) for t in tensors):
-        raise TypeError(f"{name}(): argument 'self' must be tuple of Tensors, not {type(tensors).__name__}")
+def _listed(tensors: Any) -> list[Any]:
+    """The tensors that a call is about, of which there must be some."""
     if not tensors:
         raise RuntimeError("Tensor list must have at least one tensor.")
     return list(tensors)
 
 
-def _others(tensors: list[Any], other: Any) -> list[Any]:
-    """The second operand of each tensor: one for all, or one of a list each."""
-    if not isinstance(other, (list, tuple)):
-        return [other] * len(tensors)
-    if len(other) == len(tensors):
-        return list(other)
-    if other and isinstance(other[0], TensorBase):
-        raise RuntimeError(f"Tensor lists must have the same number of tensors, got {len(tensors)} and {len(other)}")
-    raise RuntimeError(
-        f"Tensor list must have same number of elements as scalar list: got {len(tensors)} and {len(other)}."
-    )
+def _for_each(count: int, value: Any) -> list[Any]:
+    """An operand of each of ``count`` tensors: the same for all, or one of a list each."""
+    if not isinstance(value, (list, tuple)):
+        return [value] * count
+    if len(value) == count:
+        return list(value)
+    if value and isinstance(value[0], TensorBase):
+        raise RuntimeError(f"Tensor lists must have the same number of tensors, got {count} and {len(value)}")
+    raise RuntimeError(f"Tensor list must have same number of elements as scalar list: got {count} and {len(value)}.")
 
 
-def _unary(method: str, name: str) -> Callable[..., Any]:
-    def call(self: Any) -> tuple[Any, ...]:
-        return tuple([getattr(t, method)() for t in _checked(name, self)])
+def _numbers_in(operand: str, scalars: Any) -> Any:
+    """A tensor in place of numbers, which must be one or, of factors, stand in a vector; what else is unchanged."""
+    if not isinstance(scalars, TensorBase):
+        return scalars
+    dims = scalars.dim()
+    if operand == "value":
+        if dims != 1:
+            raise RuntimeError(f"Expected packed scalar Tensor to be of dimension 1. Got {dims} instead.")
+        return scalars.tolist()
+    if dims:
+        raise RuntimeError(
+            f"scalar tensor expected to be 0 dim but it has {dims} dimensions and {scalars.numel()} elements."
+        )
+    return scalars
+
+
+def _each(method: str, operands: tuple[str, ...]) -> Callable[..., Any]:
+    """A method of every tensor of a list; in place the list itself is returned."""
+
+    def one(t: Any, row: dict[str, Any], rest: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        number = "other" in row and not isinstance(row["other"], TensorBase)
+        factor = {"value": row.pop("value")} if "value" in row else {}
+        name = _OF_NUMBERS.get(method, method) if number else method
+        return getattr(t, name)(*row.values(), *rest, **factor, **kwargs)
+
+    def call(self: Any, *args: Any, **kwargs: Any) -> Any:
+        tensors = _listed(self)
+        given = dict(zip(operands, args, strict=False))
+        rest = args[len(given) :]
+        given |= {name: kwargs.pop(name) for name in operands if name in kwargs}
+        columns = [_for_each(len(tensors), _numbers_in(name, value)) for name, value in given.items()]
+        rows = zip(tensors, *columns, strict=True)
+        made = [one(t, dict(zip(given, row, strict=True)), rest, kwargs) for t, *row in rows]
+        return self if method.endswith("_") else tuple(made)
 
     return call
 
 
-def _binary(method: str, name: str) -> Callable[..., Any]:
-    def call(self: Any, other: Any, **kwargs: Any) -> tuple[Any, ...]:
-        tensors = _checked(name, self)
-        return tuple([getattr(t, method)(o, **kwargs) for t, o in zip(tensors, _others(tensors, other), strict=True)])
-
-    return call
+def _publish(f: Callable[..., Any], method: str, operands: tuple[str, ...] = ()) -> None:
+    f.__name__ = f.__qualname__ = name = "_foreach_" + method
+    f.__doc__ = f"``{method}`` of every tensor of a list."
+    FUNCTIONS[name] = called(f, name, False, {other: own for own in operands for other in _ALSO.get(own, ())})
 
 
-def _publish(kind: Callable[[str, str], Callable[..., Any]], names: str) -> None:
+def _foreach_pow(self: Any, exponent: Any) -> tuple[Any, ...]:
+    """Powers of every tensor of a list, or of one number to all of them."""
+    if isinstance(self, (list, tuple)):
+        tensors = _listed(self)
+        return tuple([t.pow(p) for t, p in zip(tensors, _for_each(len(tensors), exponent), strict=True)])
+    return tuple([self**t for t in _listed(exponent)])
+
+
+def _foreach_powsum(self: Any, ord: Any = 2, dtype: Any = None) -> tuple[Any, ...]:  # noqa: A002
+    """The sum of powers of the absolute values of every tensor of a list."""
+    return tuple([t.abs().pow(ord).sum(dtype=dtype) for t in _listed(self)])
+
+
+for operands, names in _METHODS.items():
     for name in names.split():
-        methods = [name] * (name not in _ONLY_IN_PLACE) + [name + "_"] * (name not in _NEVER_IN_PLACE)
-        for method in methods:
-            made = kind(method, "_foreach_" + method)
-            made.__name__ = made.__qualname__ = "_foreach_" + method
-            made.__doc__ = f"``{method}`` of every tensor of a list."
-            FUNCTIONS[made.__name__] = made
-
-
-def _foreach_norm(self: Any, ord: Any = 2, dtype: Any = None) -> tuple[Any, ...]:  # noqa: A002
-    """The vector norm of every tensor of a list."""
-    return tuple([t.norm(ord, dtype=dtype) for t in _checked("_foreach_norm", self)])
-
-
-FUNCTIONS["_foreach_norm"] = _foreach_norm
-_publish(_unary, _UNARY)
-_publish(_binary, _BINARY)
+        for form in [name] * (name not in _ONLY_IN_PLACE) + [name + "_"] * (name not in _NEVER_IN_PLACE):
+            _publish(_each(form, tuple(operands.split())), form, tuple(operands.split()))
+_publish(_foreach_pow, "pow")
+_publish(_foreach_powsum, "powsum")
