@@ -82,3 +82,27 @@ def test_windows_of_nothing_but_one_value_win_inside_the_image(value: float) -> 
             found.append((out.tolist(), places.tolist(), x.grad.tolist()))
 
         np.testing.assert_equal(*found)
+
+
+PIECEWISE: dict[str, Any] = {
+    **{
+        name: lambda engine, x, name=name: getattr(engine.nn.functional, name)(x)
+        for name in ("leaky_relu", "relu6", "hardtanh", "softshrink", "hardshrink")
+    },
+    "threshold": lambda engine, x: engine.nn.functional.threshold(x, 0.5, 1.0),
+    "rrelu": lambda engine, x: engine.nn.functional.rrelu(x, 0.25, 0.25, True),
+}
+
+
+@pytest.mark.parametrize("name", PIECEWISE)
+def test_a_penalty_on_the_gradient_of_a_piecewise_linear_function(name: str) -> None:
+    """The gradient is part of the graph, by a node of PyTorch's name, and the operand's second gradient is zeros."""
+    found = []
+    for engine in (retrograd, torch):
+        x = engine.from_numpy(VALUES.copy()).requires_grad_()
+        out = PIECEWISE[name](engine, x)
+        (g,) = engine.autograd.grad(out, x, engine.ones_like(out), create_graph=True)
+        ((g - 1) ** 2).sum().backward()
+        found.append((g.grad_fn.name(), g.tolist(), x.grad.tolist()))
+
+    assert found[0] == found[1]

@@ -9,16 +9,18 @@ import numpy as np
 
 from ..kernels import error_function
 from ..kernels.in_pieces import computed_in_pieces
+from ..kernels.masking import kept
 from ..table.registry import F
 from ..table.rows import elementwise, function
 from ..tensors.numbers_ import real_number
+from .elementwise import zero_gradient
 from .reduce import axes_of
 
 SQRT_2_OVER_PI = math.sqrt(2.0 / math.pi)
 GELU_CUBE = 0.044715
 
 
-# -- piecewise linear
+# -- piecewise linear: what they pass back depends on the operand, too, with derivative 0
 
 _NEGATIVE_SLOPE = (
     "In-place {} backward calculation is triggered with a negative slope which is not supported. This is caused by "
@@ -35,9 +37,15 @@ def _leaky_slope_by_result(g: Any, result: Any, negative_slope: float) -> Any:
 elementwise(
     "leaky_relu", lambda self, negative_slope=0.01: np.where(self > 0, self, self * self.dtype.type(negative_slope)),
     tensors="self", public=False, in_place_node="LeakyReluBackward1",
-    self=lambda g, self, negative_slope: F._where(self > 0, g, g * negative_slope),
+    self=lambda g, self, negative_slope: F._leaky_relu_backward(g, self, negative_slope),
     in_place_rules={"self": _leaky_slope_by_result},
     kinds="f",
+)  # fmt: skip
+elementwise(
+    "_leaky_relu_backward",
+    lambda grad_output, self, negative_slope: np.where(self > 0, grad_output, grad_output * negative_slope),
+    node="LeakyReluBackwardBackward0", tensors="grad_output self", promote="",
+    grad_output=lambda g, self, negative_slope: F._leaky_relu_backward(g, self, negative_slope), self=zero_gradient,
 )  # fmt: skip
 
 
@@ -107,9 +115,14 @@ def _rrelu_slope_by_result(g: Any, result: Any, noise: Any, lower: float, upper:
 elementwise(
     "_rrelu", _rrelu, tensors="self noise", promote="",
     node="RreluWithNoiseBackward0", in_place_node="RreluWithNoiseBackward1",
-    self=lambda g, self, noise: F._where(self > 0, g, g * noise),
+    self=lambda g, self, noise: F._rrelu_backward(g, self, noise),
     in_place_rules={"self": _rrelu_slope_by_result},
     keeps="lower upper training", kinds="f",
+)  # fmt: skip
+elementwise(
+    "_rrelu_backward", lambda grad_output, self, noise: np.where(self > 0, grad_output, grad_output * noise),
+    node="RreluWithNoiseBackwardBackward0", tensors="grad_output self noise", promote="",
+    grad_output=lambda g, self, noise: F._rrelu_backward(g, self, noise), self=zero_gradient,
 )  # fmt: skip
 
 
@@ -121,7 +134,7 @@ def _threshold(self: Any, threshold: float, value: float) -> Any:
 
 
 elementwise("threshold", _threshold, tensors="self", inplace=True, public=False, in_place_node="ThresholdBackward1",
-            self=lambda g, self, threshold: F._kept(g, self <= threshold, False), kinds="fiu")  # fmt: skip
+            self=lambda g, self, threshold: F._threshold_backward(g, self, threshold), kinds="fiu")  # fmt: skip
 
 
 def _hardtanh(self: Any, min_val: float = -1, max_val: float = 1) -> Any:
@@ -132,8 +145,13 @@ def _hardtanh(self: Any, min_val: float = -1, max_val: float = 1) -> Any:
 
 elementwise(
     "hardtanh", _hardtanh, tensors="self", public=False,
-    self=lambda g, self, min_val, max_val: F._kept(g, (self <= min_val) | (self >= max_val), False),
-    kinds="fiu",
+    self=lambda g, self, min_val, max_val: F._hardtanh_backward(g, self, min_val, max_val), kinds="fiu",
+)  # fmt: skip
+elementwise(
+    "_hardtanh_backward",
+    lambda grad_output, self, min_val, max_val: kept(grad_output, (self <= min_val) | (self >= max_val), False),
+    node="HardtanhBackwardBackward0", tensors="grad_output self", promote="",
+    grad_output=lambda g, self, min_val, max_val: F._hardtanh_backward(g, self, min_val, max_val), self=zero_gradient,
 )  # fmt: skip
 
 
@@ -164,10 +182,20 @@ def _hardshrink(self: Any, lambd: float = 0.5) -> Any:
     return np.where((self >= -lambd) & (self <= lambd), self.dtype.type(0), self)
 
 
+def _shrink_backward(grad_output: Any, self: Any, lambd: float) -> Any:
+    return kept(grad_output, (self >= -lambd) & (self <= lambd), False)
+
+
 elementwise("softshrink", _softshrink, tensors="self", public=False,
-            self=lambda g, self, lambd: F._kept(g, (self >= -lambd) & (self <= lambd), False), kinds="f")  # fmt: skip
+            self=lambda g, self, lambd: F._softshrink_backward(g, self, lambd), kinds="f")  # fmt: skip
+elementwise("_softshrink_backward", _shrink_backward, node="SoftshrinkBackwardBackward0", promote="",
+            tensors="grad_output self", self=zero_gradient,
+            grad_output=lambda g, self, lambd: F._softshrink_backward(g, self, lambd))  # fmt: skip
 elementwise("hardshrink", _hardshrink, tensors="self",
-            self=lambda g, self, lambd: F._kept(g, (self >= -lambd) & (self <= lambd), False), kinds="f")  # fmt: skip
+            self=lambda g, self, lambd: F._hardshrink_backward(g, self, lambd), kinds="f")  # fmt: skip
+elementwise("_hardshrink_backward", _shrink_backward, node="HardshrinkBackwardBackward0", promote="",
+            tensors="grad_output self", self=zero_gradient,
+            grad_output=lambda g, self, lambd: F._hardshrink_backward(g, self, lambd))  # fmt: skip
 
 # -- exponential
 
