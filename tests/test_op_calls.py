@@ -197,6 +197,15 @@ torch.nn.functional.batch_norm(t3[:0],None,None,training=True) | torch.nn.functi
 torch.group_norm(t3,3)
 torch.nn.functional.avg_pool2d(k[None].expand(2,2,4)-1,2) | torch.nn.functional.max_pool1d(c[None],2)
 torch.nn.functional.hardshrink(n)
+torch.add(x,2,y) | torch.sub(x,.5,y) | x.add(2,y) | torch.addcmul(x,2,y,y) | x.addcdiv(-.5,y,y*y+1)
+torch.addcdiv(x,2,y,y*y+1) | torch.addmm(2,s,3,s,s) | torch.addmm(2,s,s,s) | s.addmm(2,3,s,s) | s.addmm(2,s,s)
+torch.addmv(2,v[:3],3,s,v[:3])
+torch.addr(.5,x,v[:3],w) | torch.baddbmm(2,b,3,b,b) | torch.addbmm(2,s,.5,b,b) | torch.add(x,2,3)
+torch.addr(f.detach(),v[:3].detach(),w.detach()) | torch.addr(x.detach(),f.detach()[:,0],w.detach(),beta=0)
+x.lerp(y,f[0,0]) | x.lerp(y,iv[0]) | x.index_put((m,),f[0,0]) | x.index_put((i[:3],),f[0,0]) | torch.prod(o*0)
+i32.sum_to_size(1,3) | u8.sum_to_size(1) | m.sum_to_size(3,1) | s@b | v[:3]@b | x@t3.mT | v@t3.mT | s.detach()@b
+(x.abs()+1).polygamma(1) | x.abs().add(1).polygamma(n=2) | torch.bincount(iv,v[:3]) | torch.bincount(iv,v[:3].detach())
+torch.linalg.cholesky(s/0*0)
 """
 WRITES = """
 z[0]=1. | z[i]=v | z[m]=0. | z[m]=v[0] | z[:,1]=v[:3] | z[:,[0,2]]=y[:,:2] | z[...,0]=o | z[None]=y | z[1:]=y[:2]
@@ -207,6 +216,7 @@ z.index_add_(0,i[:2],y[:2]) | z.index_copy_(0,i[:2],y[:2]) | z.scatter_(0,k,y[:2
 z.scatter_add_(0,k,y[:2]) | z.scatter_reduce_(0,k,y[:2],'prod') | z.masked_fill_(m,o) | z.masked_scatter_(m,y)
 z.put_(i,v) | z.put_(i,v,accumulate=True) | z.index_put_((i,),v) | z.index_put_((m,),v[0])
 z.index_put_((i,i),v,accumulate=True) | z.cumsum_(0) | z.cumprod_(1) | z.tril_() | z.triu_(1) | z.t_()
+z.add_(2,y) | z.sub_(2,y) | z.addcmul_(2,y,y) | z.addcdiv_(-2,y,y*y+1) | z.index_put_((m,),f[0,0]) | z.lerp_(y,f[0,0])
 z.squeeze_() | z.unsqueeze_(0) | z.transpose_(0,1) | z.renorm_(2,0,.5) | z.addmv_(y,v) | z.addr_(v[:3],v)
 z.addmm_(s,x) | z.fill_diagonal_(2.) | z.index_reduce_(0,i[:2],y[:2],'mean') | z.swapaxes_(0,1)
 z.index_fill_(1,i,o) | z[k]=1 | z[:,:,0]=1 | z[0]=y | z.T[0]=1 | z.view(-1)[i]=v | z.view(4,3)[1]=v[:3]
@@ -319,6 +329,39 @@ def test_second_order_of_numbers_in_mixed_precision(call: str) -> None:
         second = engine.autograd.grad(sum(g.abs() for g in first), used, allow_unused=True)
         found.append([complex(g) for g in second])
     np.testing.assert_allclose(found[0], found[1], 1e-5)
+
+
+@pytest.mark.parametrize("how", ["bilinear", "bicubic", "bilinear antialias", "bicubic antialias"])
+def test_images_of_bytes_are_resampled(how: str) -> None:
+    """To the nearest byte; PyTorch's weights are whole numbers, so it may be off by one."""
+    image = (real(2, 3, 7, 9) * 60 + 128).astype(np.uint8)
+    mode, _, antialias = how.partition(" ")
+    made = [
+        engine.nn.functional.interpolate(engine.from_numpy(image.copy()), (5, 4), mode=mode, antialias=bool(antialias))
+        for engine in (retrograd, torch)
+    ]
+
+    assert made[0].dtype is retrograd.uint8
+    np.testing.assert_allclose(made[0].numpy().astype(int), made[1].numpy().astype(int), atol=1)
+
+
+def test_gradient_of_the_logarithm_of_a_determinant_of_zero() -> None:
+    """It is not finite, as in PyTorch: backward does not fail, and what it gives can be found."""
+    for engine in (retrograd, torch):
+        a = engine.tensor([[1.0, 2.0], [2.0, 4.0]], requires_grad=True)
+        a.logdet().backward()
+        assert not engine.isfinite(a.grad).any()
+
+
+def test_older_forms_of_calls_are_warned_of() -> None:
+    """As in PyTorch, once a process (or each time, where asked for)."""
+    for engine in (retrograd, torch):
+        engine.set_warn_always(True)
+        try:
+            with pytest.warns(UserWarning, match="This overload of add_ is deprecated"):
+                engine.ones(2).add_(2, engine.ones(2))
+        finally:
+            engine.set_warn_always(False)
 
 
 def test_gradient_of_as_strided_scatter() -> None:

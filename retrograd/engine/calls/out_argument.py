@@ -13,6 +13,7 @@ from ..aliasing.overlapping import check_overlap
 from ..aliasing.views import check_inplace, requires_grad
 from ..forward_mode.forward_ad import carries_tangent
 from ..switches.state import STATE
+from ..tensors.argument_checks import type_name_of
 from ..tensors.base import TensorBase, set_array
 from ..tensors.bits import assign
 from ..tensors.dtypes import c_name, scalar_name
@@ -49,7 +50,11 @@ def write_out(
     elif rule == "free" and "dtype" in _arguments(function):
         kwargs = {**kwargs, "dtype": targets[0].dtype}
     result = function(*args, **kwargs)
-    results = result if isinstance(out, (tuple, list)) else (result,)
+    several = isinstance(result, (tuple, list))
+    if several != isinstance(out, (tuple, list)):
+        wanted = "tuple of Tensors" if several else "Tensor"
+        raise TypeError(f"{name}(): argument 'out' must be {wanted}, not {type_name_of(out)}")
+    results = result if several else (result,)
     if rule == "exact":
         _check_dtypes(targets, results)
     for target, value in zip(targets, results, strict=True):

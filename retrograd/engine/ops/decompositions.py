@@ -41,13 +41,13 @@ def _qr_square(gq: Any, gr: Any, q: Any, r: Any) -> Any:
 
 def _qr_back(g: Any, result: Any, mode: str) -> Any:
     """The gradient of QR for ``A`` ``(..., m, n)``; where m < n, the columns behind the first m follow from Q."""
-    (gq, gr), (q, r) = g, result
-    m, n = q.shape[-2], r.shape[-1]
     if mode == "r":
         raise RuntimeError(
             "The derivative of linalg.qr depends on Q, which is not computed when mode='r'. Please use "
             "linalg.qr(A, mode='reduced') if you are going to require gradients."
         )
+    (gq, gr), (q, r) = g, result
+    m, n = q.shape[-2], r.shape[-1]
     if mode == "complete" and m > n:
         raise RuntimeError("The QR decomposition is not differentiable when mode='complete' and nrows > ncols.")
     if m >= n:

@@ -90,7 +90,7 @@ def _addr(self: Any, vec1: Any, vec2: Any, beta: Any = 1, alpha: Any = 1) -> Any
 
 multilinear(
     "addr", _addr,
-    promote="", public=False, inplace=True, jvp=product_added_jvp(lambda a, b: F._outer(a, b)), self=_bias,
+    promote="common", public=False, inplace=True, jvp=product_added_jvp(lambda a, b: F._outer(a, b)), self=_bias,
     vec1=lambda g, vec2, alpha: scaled(F.mv(g, conj(vec2)), conj(alpha)),
     vec2=lambda g, vec1, alpha: scaled(F.mv(F.t(g), conj(vec1)), conj(alpha)),
 )  # fmt: skip

@@ -123,9 +123,16 @@ def _maps(kind: str, source: Sizes, ndim: int, target: Sizes, align: bool, scale
 def _resample(kind: str) -> Any:
     def forward(self: Any, output_size: Sizes, align_corners: bool = False, scales: Any = None) -> Any:
         source = self.shape[self.ndim - len(output_size) :]
-        return blend(self, _maps(kind, source, self.ndim, output_size, align_corners, scales, self.dtype))
+        maps = _maps(kind, source, self.ndim, output_size, align_corners, scales, self.dtype)
+        mixes = self.dtype.kind == "u" and any(weights is not None for *_, weights in maps)
+        return _bytes_of(blend(self.astype(np.float32), maps)) if mixes else blend(self, maps)
 
     return forward
+
+
+def _bytes_of(mixed: Any) -> Any:
+    """Mixed pixels as the nearest bytes."""
+    return np.clip(np.floor(mixed + np.float32(0.5)), 0, 255).astype(np.uint8)
 
 
 def _resample_back(kind: str) -> Any:

@@ -80,9 +80,14 @@ def _writeable_broadcast(a: Any, shape: tuple[int, ...]) -> Any:
     return np.lib.stride_tricks.as_strided(a, shape, strides)
 
 
+def counted(a: Any) -> Any:
+    """Whole numbers and truth values as those that sums of them are."""
+    return a.astype(np.int64) if a.dtype.kind in "iub" else a
+
+
 linear("expand", expanded, view=True, public=False, self=lambda g, self_sizes: F.sum_to_size(g, tuple(self_sizes)))
 linear(
-    "sum_to_size", lambda self, size: sum_to(self, tuple(size)), node="SumBackward1", public=False,
+    "sum_to_size", lambda self, size: sum_to(counted(self), tuple(size)), node="SumBackward1", public=False,
     self=lambda g, self_sizes: F.expand(g, tuple(self_sizes)),
 )  # fmt: skip
 

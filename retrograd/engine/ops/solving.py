@@ -222,9 +222,9 @@ def _nan(dtype: Any) -> Any:
     return dtype.type(complex(np.nan, np.nan) if dtype.kind == "c" else np.nan)
 
 
-def _known(self: Any, g: Any) -> tuple[Any, Any]:
-    """Matrices without those that hold a NaN, which nothing can invert, and gradients that are NaN for them."""
-    unknown = _unknown(raw(self))
+def _known(self: Any, g: Any, singular: Any = False) -> tuple[Any, Any]:
+    """Matrices without those that nothing can invert (they hold a NaN), and gradients that are NaN for them."""
+    unknown = _unknown(raw(self)) | singular
     if not unknown.any():
         return self, g
     one, spoilt = np.eye(self.shape[-1], dtype=raw(self).dtype), np.where(unknown, np.nan, 1.0)
@@ -276,7 +276,7 @@ def _slogdet_back(g: Any, self: Any, result: Any) -> Any:
     turn, grow = g
     if raw(result[0]).dtype.kind == "c":
         grow = F._complex(grow, -F.imag(conj(turn) * result[0]))
-    self, grow = _known(self, grow)
+    self, grow = _known(self, grow, np.isneginf(raw(result[1])))
     return adjoint(F._inv(self)) * _last_two(grow)
 
 
@@ -291,20 +291,25 @@ def _cholesky(self: Any, upper: bool = False) -> Any:
     try:
         lower = np.linalg.cholesky(self if not upper else self.mT.conj())
     except np.linalg.LinAlgError:
-        raise LinAlgError(
-            "linalg.cholesky: The factorization could not be completed because the input is not positive-definite "
-            f"(the leading minor of order {bad_minor(self)} is not positive-definite)."
-        ) from None
+        raise _not_positive(self) from None
+    if np.isnan(np.diagonal(lower, axis1=-2, axis2=-1)).any():  # NumPy lets NaN pass, LAPACK does not
+        raise _not_positive(self)
     return np.ascontiguousarray(lower.mT.conj()) if upper else lower
+
+
+def _not_positive(self: Any) -> LinAlgError:
+    return LinAlgError(
+        "linalg.cholesky: The factorization could not be completed because the input is not positive-definite "
+        f"(the leading minor of order {bad_minor(self)} is not positive-definite)."
+    )
 
 
 def is_positive_definite(matrix: Any) -> bool:
     """Whether one matrix has a Cholesky factor."""
     try:
-        np.linalg.cholesky(matrix)
+        return not np.isnan(np.diagonal(np.linalg.cholesky(matrix))).any()
     except np.linalg.LinAlgError:
         return False
-    return True
 
 
 def bad_minor(a: Any) -> int:

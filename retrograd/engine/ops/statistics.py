@@ -68,6 +68,8 @@ def product_of_others(self: Any, dim: int) -> Any:
 
 def _prod_back(g: Any, self: Any, result: Any) -> Any:
     shape = tuple(self.shape)
+    if not shape:
+        return g
     if 0 in shape:
         return F.zeros_like(self)
     if all_nonzero(self):
@@ -354,6 +356,14 @@ def _histogram(self: Any, edges: Any, weight: Any, density: bool) -> Any:
 
 
 underivable("_histogram", _histogram, tensors="self edges weight", outputs=2)
+
+
+def _weighted_bincount(self: Any, weights: Any, minlength: int) -> Any:
+    """Sums of weights by the numbers beside them, in double precision but for single weights."""
+    return np.bincount(self, weights, minlength).astype(np.float32 if weights.dtype == np.float32 else np.float64)
+
+
+underivable("_weighted_bincount", _weighted_bincount, tensors="self weights", aten="bincount")
 
 
 def _histogramdd(self: Any, edges: Any, weight: Any, density: bool) -> Any:

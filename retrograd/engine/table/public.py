@@ -12,6 +12,7 @@ from ..aliasing.fast_writes import fast_write, has_fast_writes
 from ..aliasing.inplace import call_inplace
 from ..calls.argument_types import kind_check
 from ..calls.fast_path import with_fast_path
+from ..calls.older_forms import taking_older_forms
 from ..calls.out_argument import write_out
 from ..calls.signatures import out_rule
 from ..calls.wrappers import NO_NAMES, Out, called, check_out, is_variadic, renamed, with_numbers
@@ -117,7 +118,7 @@ def function_of(op: OpDef) -> Callable[..., Any]:
 
     call.__name__ = call.__qualname__ = op.name
     call.__doc__ = op.forward.__doc__ if not hasattr(op.forward, "nin") else f"Element-wise {op.name}."
-    made: Callable[..., Any] = with_fast_path(op, call, "function")
+    made: Callable[..., Any] = with_fast_path(op, taking_older_forms(op.name, call), "function")
     return made
 
 
@@ -137,6 +138,7 @@ def inplace_of(op: OpDef) -> Callable[..., Any]:
             (self, *args), kwargs = with_numbers(op.name + "_", (self, *args), kwargs)  # type: ignore[assignment]
         return general(self, *args, **kwargs)
 
+    general = taking_older_forms(op.name + "_", general)
     call = fast_write(op, general) if has_fast_writes(op) else general
     call.__name__ = call.__qualname__ = op.name + "_"
     call.__doc__ = f"In-place {op.name}."
@@ -170,6 +172,7 @@ def public(
             return f
         f = asking(aten, f) if aten else f
         made = called(f, key if namespace is None else f"{namespace}.{key}", out, also)
+        made = made if namespace else taking_older_forms(key, made)
         made = made if row is None else with_fast_path(OPS[row], made, "function")
         if aten:
             OVERLOADED[aten.partition(".")[0]] = made

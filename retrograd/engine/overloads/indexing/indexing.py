@@ -8,6 +8,7 @@ import numpy as np
 
 from ...aliasing.inplace import call_inplace
 from ...aliasing.overlapping import check_overlap
+from ...calls.promotion import cast
 from ...nodes.hooks import tensor_type_name
 from ...table.public import METHODS, public
 from ...table.registry import OPS, F
@@ -174,8 +175,7 @@ def setitem(self: Any, index: Any, value: Any) -> None:
     if any(_is_mask_or_list(p) for p in parts):
         view, where = _views_then_places(self, parts)
         value = _value(value, self)
-        if _is_fill(value, self) and any(isinstance(p, TensorBase) and _is_mask(p) for p in where):
-            value = F._to_copy(value, self._sig.numpy)
+        value = _as_fill(value, self, where)
         call_inplace(OPS["_index_put"], (view, where, value, False), {})
         return
     target = self if _is_whole(self, parts) else _basic(self, parts)
@@ -189,9 +189,11 @@ def setitem(self: Any, index: Any, value: Any) -> None:
         raise TypeError(f"can't assign a {type(value).__name__} to a {tensor_type_name(self._sig)}")
 
 
-def _is_fill(value: Any, like: Any) -> bool:
-    """One number in another dtype: masks take it, other index tensors do not."""
-    return isinstance(value, TensorBase) and not value.ndim and value._sig.numpy != like._sig.numpy
+def _as_fill(value: Any, like: Any, where: Any) -> Any:
+    """One number of another dtype in that of the tensor, if there is a mask: other index tensors do not take it."""
+    fills = isinstance(value, TensorBase) and not value.ndim
+    masked = fills and any(isinstance(p, TensorBase) and _is_mask(p) for p in where)
+    return cast(value, like._sig.numpy) if masked else value
 
 
 def _is_whole(t: Any, parts: Any) -> bool:
@@ -271,7 +273,8 @@ def zero_(self: Any) -> Any:
 @public("index_put_")
 def index_put_(self: Any, indices: Any, values: Any, accumulate: bool = False) -> Any:
     """Write (or add) ``values`` at index tensors."""
-    return call_inplace(OPS["_index_put"], (self, _index_tensors(indices), values, accumulate), {})
+    where = _index_tensors(indices)
+    return call_inplace(OPS["_index_put"], (self, where, _as_fill(values, self, where), accumulate), {})
 
 
 def _index_tensors(indices: Any) -> tuple[Any, ...]:
@@ -284,7 +287,8 @@ def _index_tensors(indices: Any) -> tuple[Any, ...]:
 @public("index_put")
 def index_put(input: Any, indices: Any, values: Any, accumulate: bool = False) -> Any:  # noqa: A002
     """A copy with ``values`` written (or added) at index tensors."""
-    return F._index_put(input, _index_tensors(indices), values, accumulate)
+    where = _index_tensors(indices)
+    return F._index_put(input, where, _as_fill(values, input, where), accumulate)
 
 
 @public("nonzero", out=True, aten="nonzero.default")

@@ -19,6 +19,8 @@ def _scatter_call(self: Any, dim: int, index: Any, src: Any, reduce: Any) -> tup
     if reduce is not None:
         if reduce not in _PLAIN:
             raise RuntimeError("reduce argument must be either add or multiply.")
+        if isinstance(src, TensorBase) and src._sig.numpy != self._sig.numpy:
+            raise RuntimeError("scatter(): Expected self.dtype to be equal to src.dtype")
         return OPS["_scatter_with"], (self, dim, index, src, reduce)
     row = "_scatter" if isinstance(src, TensorBase) else "_scatter_number"
     return OPS[row], (self, dim, index, src)
@@ -101,9 +103,11 @@ def index_add_(self: Any, dim: int, index: Any, source: Any, *, alpha: Any = 1) 
     return call_inplace(OPS["_index_add"], (self, dim, index, source, alpha), {})
 
 
-def _fill_row(value: Any) -> Any:
+def _fill_row(self: Any, value: Any) -> Any:
     if not isinstance(value, TensorBase):
         return OPS["_index_fill_number"]
+    if value._sig.numpy.kind == "c" != self._sig.numpy.kind:
+        raise RuntimeError("index_fill_(): Converting complex Scalar to non-complex type is not supported")
     if value.ndim:
         raise RuntimeError(
             f"index_fill_ only supports a 0-dimensional value tensor, but got tensor with {value.ndim} dimension(s)."
@@ -114,13 +118,13 @@ def _fill_row(value: Any) -> Any:
 @public("index_fill")
 def index_fill(input: Any, dim: int, index: Any, value: Any) -> Any:  # noqa: A002
     """A copy with one value in the slices at the given indices."""
-    return _fill_row(value)(input, dim, index, value)
+    return _fill_row(input, value)(input, dim, index, value)
 
 
 @public("index_fill_", function=False)
 def index_fill_(self: Any, dim: int, index: Any, value: Any) -> Any:
     """In-place index_fill."""
-    return call_inplace(_fill_row(value), (self, dim, index, value), {})
+    return call_inplace(_fill_row(self, value), (self, dim, index, value), {})
 
 
 @public("index_reduce", out=True)

@@ -304,5 +304,4 @@ def bincount(input: Any, weights: Any = None, minlength: int = 0) -> Any:  # noq
         return wrap(np.bincount(array, minlength=minlength).astype(np.int64))
     if tuple(weights.shape) != tuple(input.shape):
         raise RuntimeError("weights should be 1-d and have the same length as input")
-    kind = np.float32 if weights._sig.numpy == np.float32 else np.float64
-    return wrap(np.bincount(array, weights._array, minlength).astype(kind))
+    return F._weighted_bincount(input, weights, minlength)

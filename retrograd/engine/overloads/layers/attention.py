@@ -28,6 +28,16 @@ def _causal(query: Any, key: Any) -> Any:
     return _added_mask(wrap(allowed), query._sig.numpy)
 
 
+def _fitting_mask(mask: Any, query: Any) -> Any:
+    """A mask to be added to the scores; ``RuntimeError`` for one of numbers of another kind than theirs."""
+    refuse(
+        mask is not None and mask._sig.numpy.kind not in "bf" and mask.dtype != query.dtype,
+        "Expected attn_mask dtype to be bool or float or to match query dtype, but got attn_mask.dtype: "
+        f"{getattr(mask, 'dtype', None)} and query.dtype: {query.dtype} instead.",
+    )
+    return _added_mask(mask, query._sig.numpy)
+
+
 def _fits_one_row(query: Any, key: Any, value: Any, mask: Any, dropout_p: float) -> bool:
     """Whether torch, too, computes all of it in one kernel."""
     return bool(
@@ -63,7 +73,7 @@ def scaled_dot_product_attention(
         key = key.repeat_interleave(query.shape[-3] // key.shape[-3], -3)
         value = value.repeat_interleave(query.shape[-3] // value.shape[-3], -3)
     factor = 1 / math.sqrt(query.shape[-1]) if scale is None else scale
-    mask = _causal(query, key) if is_causal else _added_mask(attn_mask, query._sig.numpy)
+    mask = _causal(query, key) if is_causal else _fitting_mask(attn_mask, query)
     if _fits_one_row(query, key, value, mask, dropout_p):
         return F._attention(query, key, value, None if mask is None else mask._array, factor)
     return _composed(query, key, value, mask, (dropout_p, factor))

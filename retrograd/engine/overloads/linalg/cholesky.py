@@ -12,7 +12,7 @@ from ...return_types import named
 from ...table.public import public
 from ...table.registry import F
 from ...tensors.base import wrap
-from ...tensors.dtypes import scalar_name
+from .checks import check_same_dtype
 from .info import nan_where_failed, zero_info
 
 
@@ -49,11 +49,7 @@ def cholesky_solve(input: Any, input2: Any, upper: bool = False) -> Any:  # noqa
     for name, t in (("b", input), ("u", input2)):
         if t.ndim < 2:
             raise RuntimeError(f"{name} should have at least 2 dimensions, but has {t.ndim} dimensions instead")
-    if input._sig.numpy != input2._sig.numpy:
-        raise RuntimeError(
-            "Expected b and A to have the same dtype, but found b of type "
-            f"{scalar_name(input._sig.numpy)} and A of type {scalar_name(input2._sig.numpy)} instead."
-        )
+    check_same_dtype("Expected b and A", ("b", input), ("A", input2))
     if input2.shape[-1] == input2.shape[-2] != input.shape[-2]:
         raise RuntimeError(
             f"Incompatible matrix sizes for cholesky_solve: each A matrix is {input2.shape[-1]} by {input2.shape[-1]} "

@@ -7,10 +7,12 @@ from typing import Any
 
 import numpy as np
 
+from ...aliasing.views import requires_grad
 from ...table.public import METHODS, check_tensor, public
 from ...table.registry import F
 from ...tensors.base import PLAIN_CLASSES, TensorBase
 from ..pointwise.arithmetic import left_to_numpy
+from ..shapes.contiguous import contiguous
 from ..shapes.reshaping import reshaped
 
 
@@ -37,7 +39,7 @@ def _product(input: Any, other: Any) -> Any:  # noqa: A002
         return F.mm(input, other)
     if a >= 3 and b <= 2:
         return _fold_left(input, other)
-    return _batched(input, other)
+    return _fold_right(input, other) if a <= 2 and requires_grad(input) else _batched(input, other)
 
 
 def _fold_left(input: Any, other: Any) -> Any:  # noqa: A002
@@ -47,6 +49,14 @@ def _fold_left(input: Any, other: Any) -> Any:  # noqa: A002
     if other.ndim == 1:
         return F._unsafe_view(F.mv(rows, other), tuple(batch))
     return F._unsafe_view(F.mm(rows, other), (*batch, other._array.shape[1]))
+
+
+def _fold_right(input: Any, other: Any) -> Any:  # noqa: A002
+    """One matrix (or vector) times a batch, by its transpose: the matrix's gradient is then no batch to be summed."""
+    turned = F.transpose(other, -2, -1)
+    if input.ndim == 1:
+        return _fold_left(turned, input)
+    return contiguous(F.transpose(_fold_left(turned, F.t(input)), -2, -1))
 
 
 def _batched(input: Any, other: Any) -> Any:  # noqa: A002

@@ -9,6 +9,7 @@ from ...calls.inert import refuse_gradients
 from ...table.public import NN, check_tensor, public
 from ...table.registry import F
 from ...tensors.base import TensorBase
+from ...tensors.dtypes import scalar_name
 from ...tensors.numbers_ import real_argument
 from ...warning import warn
 from ..shapes.broadcasting import broadcast_pair
@@ -90,7 +91,17 @@ def huber_loss(
         raise RuntimeError(f"huber_loss does not support non-positive values for delta, got {delta}.")
     if weight is not None:
         return reduced(F._huber_loss(x, y, "none", delta) * weight, reduction)
-    return F._huber_loss(x, y, reduction, delta)
+    return _held_by(input, F._huber_loss(x, y, reduction, delta))
+
+
+def _held_by(operand: Any, loss: Any) -> Any:
+    """A loss that PyTorch computes into memory for numbers like those of an operand, if that can hold it."""
+    want, have = operand._sig.numpy, loss._sig.numpy
+    if want.kind != have.kind:
+        raise RuntimeError(
+            f"result type {scalar_name(have)} can't be cast to the desired output type {scalar_name(want)}"
+        )
+    return loss
 
 
 @public("soft_margin_loss", namespace=NN)
@@ -136,7 +147,7 @@ def binary_cross_entropy_with_logits(
     if tuple(input.shape) != tuple(target.shape):
         raise ValueError(f"Target size ({target.shape}) must be the same as input size ({input.shape})")
     refuse_gradients("binary_cross_entropy_with_logits", weight=weight, pos_weight=pos_weight)
-    return F._bce_with_logits(input, target, weight, pos_weight, reduction)
+    return _held_by(target, F._bce_with_logits(input, target, weight, pos_weight, reduction))
 
 
 _KL_REDUCTIONS = ("none", "mean", "sum", "batchmean")

@@ -186,12 +186,21 @@ def where_method(self: Any, condition: Any, other: Any) -> Any:
 def rsub(input: Any, other: Any, alpha: Any = 1) -> Any:  # noqa: A002
     """``other - alpha * input``."""
     check_tensor("rsub", input)
-    if isinstance(other, bool):
-        refuse_truth_values([other])
+    if isinstance(other, bool) or input._sig.numpy.kind == "b":
+        refuse_truth_values([input, other])
     if not isinstance(other, TensorBase) and input._sig.numpy.kind not in "fc" and not isinstance(other, int):
         other = as_tensor_operand(other)
     row = F.rsub if isinstance(other, TensorBase) else F._rsub_number
     return row(input, operand_of(other), alpha)
+
+
+@public("positive")
+def positive(input: Any) -> Any:  # noqa: A002
+    """``+input``: the tensor itself."""
+    check_tensor("positive", input)
+    if input._sig.numpy.kind == "b":
+        raise RuntimeError("The `+` operator, on a bool tensor is not supported.")
+    return input
 
 
 # -- operators
@@ -268,7 +277,7 @@ def _operators() -> dict[str, Callable[..., Any]]:
     for symbol in ("eq", "ne", "lt", "le", "gt", "ge"):
         found[f"__{symbol}__"] = binary_method(lambda a, b, row=OPS[symbol]: row(a, b), _compared(symbol))  # type: ignore[misc]
     found["__neg__"] = with_fast_path(OPS["neg"], lambda self: F.neg(self), "operator")
-    found["__pos__"] = lambda self: self
+    found["__pos__"] = positive
     found["__abs__"] = lambda self: F.abs(self)
     found["__invert__"] = _inverted
     return found

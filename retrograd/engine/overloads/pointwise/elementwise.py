@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from ...aliasing.inplace import call_inplace
+from ...calls.promotion import cast
 from ...return_types import named
 from ...table.public import METHODS, check_tensor, public
 from ...table.registry import OPS, F
@@ -154,7 +155,7 @@ def float_power_(self: Any, exponent: Any) -> Any:
 def lerp(input: Any, end: Any, weight: Any) -> Any:  # noqa: A002
     """``input + weight * (end - input)``; ``weight`` is a number or a tensor."""
     check_tensor("lerp", input)
-    _same_dtype(input, end, weight)
+    weight = _fitting_weight(input, end, weight)
     return OPS[_lerp_row(weight)](input, end, weight)
 
 
@@ -162,18 +163,23 @@ def _lerp_row(weight: Any) -> str:
     return "_lerp_tensor" if isinstance(weight, TensorBase) else "_lerp_number"
 
 
-def _same_dtype(input: Any, end: Any, weight: Any) -> None:  # noqa: A002
+def _fitting_weight(input: Any, end: Any, weight: Any) -> Any:  # noqa: A002
+    """The weight in the dtype of what it weighs, where it is of another one, a single number and real enough."""
+    ours = input._sig.numpy
+    if isinstance(weight, TensorBase) and not weight.ndim and (ours.kind == "c" or weight._sig.numpy.kind != "c"):
+        weight = cast(weight, ours)
     for name, value in (("end", end), ("weight", weight)):
         if isinstance(value, TensorBase) and value._sig.numpy != input._sig.numpy:
             raise RuntimeError(
                 f"expected dtype {input.dtype} for `{name}` but got dtype {value.dtype}; convert it with .to(...) first"
             )
+    return weight
 
 
 @public("lerp_", function=False)
 def lerp_(self: Any, end: Any, weight: Any) -> Any:
     """In-place linear interpolation."""
-    _same_dtype(self, end, weight)
+    weight = _fitting_weight(self, end, weight)
     return call_inplace(OPS[_lerp_row(weight)], (self, end, weight), {})
 
 
@@ -282,15 +288,6 @@ def _same(name: str, doc: str) -> None:
     call.__name__ = call.__qualname__ = name
     call.__doc__ = doc
     public(name)(call)
-
-
-@public("positive")
-def positive(input: Any) -> Any:  # noqa: A002
-    """``+input``: the tensor itself."""
-    check_tensor("positive", input)
-    if input._sig.numpy.kind == "b":
-        raise RuntimeError("The `+` operator, on a bool tensor is not supported.")
-    return input
 
 
 @public("masked_fill")

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ...aliasing.inplace import call_inplace
-from ...table.public import check_tensor, function_of, public
+from ...table.public import METHODS, check_tensor, function_of, public
 from ...table.registry import OPS, F
 from ...tensors.base import TensorBase
 from .elementwise import two_operands
@@ -52,14 +52,16 @@ def polygamma(n: int, input: Any) -> Any:  # noqa: A002
     return F._polygamma(input, _checked_order(n))
 
 
-public("polygamma", method=False, out=True)(polygamma)
+_published = public("polygamma", method=False, out=True)(polygamma)
 public("polygamma", namespace=SPECIAL, out=True)(polygamma)
 
 
-@public("polygamma", function=False)
 def polygamma_method(self: Any, n: int) -> Any:
     """The ``n``-th derivative of ``digamma``."""
-    return polygamma(n, self)
+    return _published(n, self)
+
+
+METHODS["polygamma"] = polygamma_method  # not by ``public``, which would expect the function's order of arguments
 
 
 @public("polygamma_", function=False)
