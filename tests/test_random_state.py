@@ -28,3 +28,29 @@ def test_states_of_generators(torch: Any) -> Any:
         raises("the input RNG state size to be 3", g.set_state, torch.ones(3, dtype=torch.uint8)),
         torch.default_generator.initial_seed(),
     ]  # fmt: skip
+
+
+@differential
+def test_seeds(torch: Any) -> Any:
+    """Seeds are numbers of 64 bits, negative ones from the end; others are refused."""
+    g, seeds = torch.Generator(), (0, -1, 2**32 + 5, -(2**63), 2**64 - 1)
+    zeros = torch.zeros(g.get_state().numel(), dtype=torch.uint8)
+    return [
+        [(g.manual_seed(seed).initial_seed(), torch.rand(2, generator=g)) for seed in seeds],
+        [torch.manual_seed(seed).initial_seed() for seed in (1.5, "3", True)],
+        [raises("Overflow when unpacking long", g.manual_seed, seed) for seed in (2**64, -(2**63) - 1)],
+        [raises("manual_seed expected a long", g.manual_seed, seed) for seed in (1.5, "3", True)],
+        raises("Invalid mt19937 state", g.set_state, zeros),
+    ]
+
+
+@differential
+def test_states_after_drawing_nothing_new(torch: Any) -> Any:
+    """A state tells of the second normal number, which is drawn with the first, and whether it has been used."""
+    g = torch.Generator().manual_seed(2)
+    torch.randn(1, generator=g)
+    half = g.get_state()
+    second = torch.randn(1, generator=g)
+    whole = g.get_state()
+    g.set_state(half)
+    return [torch.equal(half, whole), torch.equal(torch.randn(1, generator=g), second), half, whole]

@@ -1,26 +1,29 @@
-"""Random numbers with a seedable generator per process."""
+"""Random numbers with a seedable generator per process: PyTorch's Mersenne Twister, with its seeds and its states."""
 
 from __future__ import annotations
 
 import contextlib
 import functools
 import os
+import threading
 from collections.abc import Iterator
-from typing import Any, Final
+from typing import Any
 
 import numpy as np
 
+from .streams.state import State, packed, unpacked
 from .tensors.base import TensorBase, wrap
 from .tensors.dtypes import CPU
 
-_WORDS: Final = (("state", 16), ("inc", 16), ("has_uint32", 1), ("uinteger", 4))
-"""What the state of NumPy's PCG64 consists of, with the number of bytes of each part."""
+Words = np.ndarray[Any, np.dtype[np.uint64]]
 
 
 class Generator:
     """A source of random numbers; ``manual_seed`` makes it reproducible."""
 
     device = CPU
+    spare: float | None = None
+    """The second of two normal numbers, if only the first was asked for."""
 
     def __init__(self, device: Any = None) -> None:
         if device is not None and str(device) != "cpu":
@@ -28,16 +31,46 @@ class Generator:
                 f"Device type {device} is not supported for torch.Generator() api: there is only the CPU"
             )
         self._seed = 67280421310721
+        self._packed: bytes | None = None  # the state, until numbers are drawn
+        self.lock = threading.RLock()
 
     @functools.cached_property
+    def _twister(self) -> np.random.MT19937:
+        """NumPy's Mersenne Twister; made on first use, since ``numpy.random`` is slow to import."""
+        made = np.random.MT19937(0)
+        made._legacy_seeding(self._seed % 2**32)
+        return made
+
+    def words(self, count: int) -> Words:
+        """The next words of 32 bits."""
+        with self.lock:
+            self._packed = None
+            drawn: Words = self._twister.random_raw(count)
+        return drawn
+
+    def keep(self, spare: float | None) -> None:
+        """Keep a normal number for later, or none."""
+        with self.lock:
+            self._packed, self.spare = None, spare
+
+    @property
     def rng(self) -> np.random.Generator:
-        """NumPy's generator; made on first use, since ``numpy.random`` is slow to import."""
-        return np.random.Generator(np.random.PCG64(self._seed % 2**64))
+        """NumPy's distributions on the same words, for those whose streams are not PyTorch's."""
+        with self.lock:
+            self._packed = None
+            return np.random.Generator(self._twister)
 
     def manual_seed(self, seed: int) -> Generator:
         """Start again from ``seed``."""
-        self._seed = int(seed)
-        self.__dict__.pop("rng", None)
+        if isinstance(seed, bool) or not isinstance(seed, (int, np.integer)):
+            raise RuntimeError(f"manual_seed expected a long, but got {type(seed).__name__}")
+        seed = int(seed)
+        if not -(2**63) <= seed < 2**64:
+            raise ValueError("Overflow when unpacking long long: a seed has 64 bits")
+        with self.lock:
+            self._seed, self._packed, self.spare = seed % 2**64, None, None
+            if "_twister" in self.__dict__:
+                self._twister._legacy_seeding(self._seed % 2**32)
         return self
 
     def initial_seed(self) -> int:
@@ -51,35 +84,46 @@ class Generator:
         return fresh
 
     def get_state(self) -> Any:
-        """The state as a tensor of bytes, to be restored by ``set_state``."""
-        state = self.rng.bit_generator.state
-        parts = {**state, **state["state"]}
-        raw = b"".join([int(parts[name]).to_bytes(size, "little") for name, size in _WORDS])
-        return wrap(np.frombuffer(raw + int(self._seed % 2**64).to_bytes(8, "little"), np.uint8).copy())
+        """The state as a tensor of bytes, to be restored by ``set_state``; PyTorch can read it, too."""
+        return wrap(np.frombuffer(self._state(), np.uint8).copy())
 
-    def set_state(self, state: Any) -> None:
+    def _state(self) -> bytes:
+        with self.lock:
+            if self._packed is None:
+                inner: Any = self._twister.state["state"]
+                self._packed = packed(State(self._seed, inner["key"], int(inner["pos"]), self.spare))
+            return self._packed
+
+    def set_state(self, new_state: Any) -> None:
         """Restore a state; ``TypeError`` or ``RuntimeError`` for what no generator gave."""
-        if not isinstance(state, TensorBase) or state._array.dtype != np.uint8:
-            raise TypeError("expected a torch.ByteTensor, but got " + type(state).__name__)
-        raw = state._array.tobytes()
-        if len(raw) != _STATE_BYTES:
-            raise RuntimeError(
-                f"Expected a generator's state of size {_STATE_BYTES} but found the input RNG state size to be "
-                f"{len(raw)}"
-            )
-        parts, place = {}, 0
-        for name, size in _WORDS:
-            parts[name] = int.from_bytes(raw[place : place + size], "little")
-            place += size
-        self.manual_seed(int.from_bytes(raw[place:], "little"))
-        inner = {"state": parts.pop("state"), "inc": parts.pop("inc")}
-        self.rng.bit_generator.state = {"bit_generator": "PCG64", "state": inner, **parts}
+        if not isinstance(new_state, TensorBase) or new_state._array.dtype != np.uint8:
+            raise TypeError("RNG state must be a torch.ByteTensor, but got " + type(new_state).__name__)
+        raw = new_state._array.tobytes()
+        with self.lock:
+            if raw != self._packed:
+                self._restore(unpacked(raw))
+
+    def _restore(self, state: State) -> None:
+        self._packed, self._seed, self.spare = None, state.seed, state.spare
+        self._twister.state = {"bit_generator": "MT19937", "state": {"key": state.key, "pos": state.place}}
 
     def clone_state(self) -> Generator:
         """Another generator that goes on from here."""
         made = Generator()
         made.set_state(self.get_state())
         return made
+
+    @contextlib.contextmanager
+    def resumed(self) -> Iterator[None]:
+        """After the block numbers go on as if it had drawn none; before the first one, nothing is made."""
+        seed, state = self._seed, self.get_state() if "_twister" in self.__dict__ else None
+        try:
+            yield
+        finally:
+            if state is None:
+                self.manual_seed(seed)
+            else:
+                self.set_state(state)
 
     def __repr__(self) -> str:
         return "<Generator of the CPU>"
@@ -88,7 +132,6 @@ class Generator:
         return (_with_state, (self.get_state(),))
 
 
-_STATE_BYTES: Final = sum(size for _, size in _WORDS) + 8
 default_generator = Generator()
 
 
@@ -100,7 +143,7 @@ def _with_state(state: Any) -> Generator:
 
 def manual_seed(seed: int) -> Generator:
     """Make everything random from here on reproducible."""
-    return default_generator.manual_seed(seed)
+    return default_generator.manual_seed(int(seed))
 
 
 def initial_seed() -> int:
@@ -121,16 +164,19 @@ def set_rng_state(new_state: Any) -> None:
 @contextlib.contextmanager
 def fork_rng(devices: Any = None, enabled: bool = True, **_settings: Any) -> Iterator[None]:
     """After the block random numbers go on as if it had drawn none."""
-    state = get_rng_state() if enabled else None
-    try:
+    with default_generator.resumed() if enabled else contextlib.nullcontext():
         yield
-    finally:
-        if state is not None:
-            set_rng_state(state)
 
 
-def rng_of(generator: Generator | None) -> np.random.Generator:
-    """NumPy's generator behind ours; ``TypeError`` for what is none."""
-    if generator is not None and not isinstance(generator, Generator):
+def generator_of(generator: Any) -> Generator:
+    """The generator given, or else the process's; ``TypeError`` for what is none."""
+    if generator is None:
+        return default_generator
+    if not isinstance(generator, Generator):
         raise TypeError(f"argument 'generator' must be torch.Generator, not {type(generator).__name__}")
-    return (generator or default_generator).rng
+    return generator
+
+
+def rng_of(generator: Any) -> np.random.Generator:
+    """NumPy's distributions on a generator's words."""
+    return generator_of(generator).rng

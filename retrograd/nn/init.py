@@ -52,20 +52,47 @@ def normal_(tensor: Any, mean: float = 0.0, std: float = 1.0, generator: Any = N
 def trunc_normal_(
     tensor: Any, mean: float = 0.0, std: float = 1.0, a: float = -2.0, b: float = 2.0, generator: Any = None
 ) -> Any:
-    """Normal, cut off outside [a, b]: a uniform number through the inverse of the normal distribution function."""
+    """Normal, cut off outside [a, b]; numbers that lie outside are drawn again."""
     if mean < a - 2 * std or mean > b + 2 * std:
         warnings.warn(
             "mean is more than 2 std from [a, b] in nn.init.trunc_normal_. "
             "The distribution of values may be incorrect.",
             stacklevel=3,
         )
-    low, high = (2 * _below((bound - mean) / std) - 1 for bound in (a, b))
-    tensor.uniform_(low, high, generator=generator).erfinv_()
-    return tensor.mul_(std * math.sqrt(2.0)).add_(mean).clamp_(a, b)
+    many_inside = _below((b - mean) / std) - _below((a - mean) / std) > 0.3
+    draw = _redrawn_outside if many_inside else _accepted_inside
+    return draw(tensor, (mean, std), (a, b), generator)
 
 
 def _below(x: float) -> float:
     return (1.0 + math.erf(x / math.sqrt(2.0))) / 2.0
+
+
+def _redrawn_outside(tensor: Any, normal: tuple[float, float], bounds: tuple[float, float], generator: Any) -> Any:
+    low, high = (tensor.new_tensor(bound).item() for bound in bounds)  # as the dtype has them
+    tensor.normal_(*normal, generator=generator)
+    while (outside := (tensor < low) | (tensor > high)).any():
+        again = FUNCTIONS["empty_like"](tensor).normal_(*normal, generator=generator)
+        tensor.copy_(FUNCTIONS["where"](outside, again, tensor))
+    return tensor
+
+
+def _accepted_inside(tensor: Any, normal: tuple[float, float], bounds: tuple[float, float], generator: Any) -> Any:
+    """Uniform numbers between the bounds, each accepted in proportion to the density there."""
+    mean, std = normal
+    mode = max(bounds[0], min(mean, bounds[1]))
+    peak = -0.5 * ((mode - mean) / std) ** 2
+
+    def refused(drawn: Any) -> Any:
+        density = drawn.sub(mean).div_(std).pow_(2).mul_(-0.5).sub_(peak)
+        return FUNCTIONS["empty_like"](tensor).uniform_(generator=generator).log_() > density
+
+    pending = refused(tensor.uniform_(*bounds, generator=generator))
+    while pending.any():
+        again = FUNCTIONS["empty_like"](tensor).uniform_(*bounds, generator=generator)
+        tensor.copy_(FUNCTIONS["where"](pending, again, tensor))
+        pending = pending & refused(again)
+    return tensor
 
 
 @_unrecorded
@@ -125,7 +152,8 @@ def _calculate_correct_fan(tensor: Any, mode: str) -> int:
 
 def xavier_uniform_(tensor: Any, gain: float = 1.0, generator: Any = None) -> Any:
     """Uniform in ±gain * sqrt(6 / (fan_in + fan_out)) (Glorot and Bengio 2010)."""
-    bound = gain * math.sqrt(6.0 / sum(_calculate_fan_in_and_fan_out(tensor)))
+    std = gain * math.sqrt(2.0 / sum(_calculate_fan_in_and_fan_out(tensor)))
+    bound = math.sqrt(3.0) * std
     return uniform_(tensor, -bound, bound, generator)
 
 
@@ -141,7 +169,7 @@ def kaiming_uniform_(
     """Uniform in ±gain * sqrt(3 / fan) (He et al. 2015); ``a`` is the slope of ``leaky_relu``."""
     if _is_empty(tensor):
         return tensor
-    bound = math.sqrt(3.0) * calculate_gain(nonlinearity, a) / math.sqrt(_calculate_correct_fan(tensor, mode))
+    bound = math.sqrt(3.0) * (calculate_gain(nonlinearity, a) / math.sqrt(_calculate_correct_fan(tensor, mode)))
     return uniform_(tensor, -bound, bound, generator)
 
 

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 from typing import Any
 
 import numpy as np
 
-from ..engine.random import rng_of
+from ..engine.random import default_generator
+from ..engine.streams.integers import integers
+from ..engine.streams.uniform import uniform
 from ..engine.tensors.base import wrap
 from ..engine.tensors.dtypes import dtype as Dtype
 
@@ -67,9 +70,9 @@ def _bounds(numpy: np.dtype[Any], low: float | None, high: float | None) -> tupl
 
 
 def _drawn(sizes: tuple[int, ...], numpy: np.dtype[Any], low: float, high: float) -> Any:
-    rng = rng_of(None)
+    count = math.prod(sizes)
     if numpy.kind in "iub":
-        return rng.integers(int(np.ceil(low)), int(np.ceil(high)), sizes).astype(numpy)
-    if numpy.kind == "c":
-        return (rng.uniform(low, high, sizes) + 1j * rng.uniform(low, high, sizes)).astype(numpy)
-    return rng.uniform(low, high, sizes).astype(numpy)
+        drawn = integers(default_generator, count, int(np.ceil(low)), int(np.ceil(high))).astype(numpy)
+    else:
+        drawn = uniform(default_generator, count, numpy, low, high)
+    return drawn.reshape(sizes)

@@ -10,7 +10,7 @@ import numpy as np
 from ...engine.table.methods import FUNCTIONS
 from ...engine.tensors.tensor import Tensor
 from .dataset import IterableDataset
-from .sampler import BatchSampler, RandomSampler, SequentialSampler
+from .sampler import BatchSampler, RandomSampler, SequentialSampler, drawn_seed
 
 
 def default_collate(batch: Sequence[Any]) -> Any:
@@ -80,6 +80,10 @@ class DataLoader:
         self.collate_fn = collate_fn or (default_collate if batch_size is not None else default_convert)
 
     def __iter__(self) -> Iterator[Any]:
+        drawn_seed(self.generator)  # PyTorch draws one for its workers, even where there are none
+        return self._batches()
+
+    def _batches(self) -> Iterator[Any]:
         if isinstance(self.dataset, IterableDataset):
             for samples in _grouped(self.dataset, self.batch_size, self.drop_last):  # type: ignore[arg-type]
                 yield self.collate_fn(samples)

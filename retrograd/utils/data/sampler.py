@@ -5,9 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Generic, TypeVar
 
+from ...engine.random import Generator
 from ...engine.table.methods import FUNCTIONS
+from ...engine.tensors.dtypes import int64
 
 T_co = TypeVar("T_co", covariant=True)
+_AT_ONCE = 32
+"""Draws with replacement are made so many at a time, as PyTorch makes them."""
+
+
+def drawn_seed(generator: Any = None) -> int:
+    """A seed for another generator."""
+    return int(FUNCTIONS["empty"]((), dtype=int64).random_(generator=generator))
 
 
 class Sampler(Generic[T_co]):
@@ -48,13 +57,15 @@ class RandomSampler(Sampler[Any]):
 
     def __iter__(self) -> Iterator[int]:
         count = len(self.data_source)
+        generator = Generator().manual_seed(drawn_seed()) if self.generator is None else self.generator
         if self.replacement:
-            yield from FUNCTIONS["randint"](0, count, (self.num_samples,), generator=self.generator).tolist()
-            return
-        left = self.num_samples
-        while left > 0 and count:
-            yield from FUNCTIONS["randperm"](count, generator=self.generator).tolist()[:left]
-            left -= count
+            whole, rest = divmod(self.num_samples, _AT_ONCE)
+            for size in (*(_AT_ONCE,) * whole, rest):
+                yield from FUNCTIONS["randint"](0, count, (size,), generator=generator).tolist()
+        elif count:
+            whole, rest = divmod(self.num_samples, count)
+            for size in (*(count,) * whole, rest):
+                yield from FUNCTIONS["randperm"](count, generator=generator).tolist()[:size]
 
     def __len__(self) -> int:
         return self.num_samples
@@ -85,7 +96,7 @@ class WeightedRandomSampler(Sampler[Any]):
 
     def __iter__(self) -> Iterator[int]:
         drawn = FUNCTIONS["multinomial"](self.weights, self.num_samples, self.replacement, generator=self.generator)
-        return iter(drawn.tolist())
+        yield from drawn.tolist()
 
     def __len__(self) -> int:
         return self.num_samples

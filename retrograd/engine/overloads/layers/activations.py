@@ -8,13 +8,17 @@ from typing import Any
 import numpy as np
 
 from ...aliasing.inplace import call_inplace
-from ...random import rng_of
+from ...random import generator_of
+from ...streams.continuous import exponential
+from ...streams.normal import narrowed
+from ...streams.uniform import unit_doubles
 from ...table.public import NN, check_tensor, public
 from ...table.registry import OPS, F
 from ...tensors.base import wrap
 from ...tensors.numbers_ import real_number
 from ..losses.losses import softmax
 from ..sampling.draw_checks import check_continuous
+from ..sampling.placing import drawn_in
 
 SELU_ALPHA, SELU_SCALE = 1.6732632423543772848170429916717, 1.0507009873554804934193349852946
 _WITHOUT_OUT = ("glu", "sigmoid", "tanh")
@@ -157,8 +161,10 @@ def _slopes(input: Any, lower: float, upper: float, training: bool) -> Any:  # n
         )
     if not training:
         return (lower + upper) / 2
-    drawn = rng_of(None).random(tuple(input.shape)) * (upper - lower) + lower
-    return wrap(np.asarray(drawn).astype(input._sig.numpy))
+    slopes = np.ones(tuple(input.shape), input._sig.numpy)
+    below = input._array <= 0  # only these take a number
+    slopes[below] = unit_doubles(generator_of(None), int(below.sum())) * (upper - lower) + lower
+    return wrap(slopes)
 
 
 def rrelu(
@@ -190,8 +196,8 @@ def gumbel_softmax(logits: Any, tau: float = 1, hard: bool = False, eps: float =
     """A sample of the Gumbel-softmax distribution; ``hard`` gives one-hot values with the soft gradient."""
     check_tensor("gumbel_softmax", logits, name="logits")
     check_continuous(logits._sig.numpy, "Exponential")
-    noise = -np.log(rng_of(None).exponential(size=tuple(logits.shape)))
-    soft = softmax((logits + wrap(np.asarray(noise).astype(logits._sig.numpy))) / tau, dim)
+    waiting = drawn_in(tuple(logits.shape), lambda count: exponential(generator_of(None), count))
+    soft = softmax((logits + wrap(-np.log(narrowed(waiting, logits._sig.numpy)))) / tau, dim)
     if not hard:
         return soft
     if not soft.ndim:

@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
 
 from ...aliasing.inplace import call_inplace
+from ...aliasing.memory_formats import made_like
 from ...calls.refusals import refuse
 from ...deprecations import discourage
-from ...random import rng_of
+from ...random import generator_of
+from ...streams.uniform import trials
 from ...table.public import NN, check_tensor, public
 from ...table.registry import OPS, F
 from ...tensors.base import wrap
+from ...tensors.bits import memory_of
 from ...tensors.dtypes import scalar_name
 from ..sampling.draw_checks import check_probability
+from ..sampling.placing import drawn_in
 
 _SELU_LOW = 1.7580993408473766
 """Minus the value that SELU tends to."""
@@ -27,20 +32,28 @@ def _check_probability(p: float) -> None:
 
 def _kept(x: Any, p: float, whole_features: bool) -> Any:
     """1 where an element (or its whole channel) stays."""
-    shape = tuple(x.shape)
-    if whole_features:
-        shape = (*shape[:2], *(1,) * (x.ndim - 2))
     if x._sig.numpy.kind not in "fc":
         raise RuntimeError(f"result type Float can't be cast to the desired output type {scalar_name(x._sig.numpy)}")
-    return (rng_of(None).random(shape) >= p).astype(x._sig.numpy)
+
+    def draw(shape: Any) -> Any:
+        return drawn_in(shape, lambda count: trials(generator_of(None), count, 1 - p).astype(x._sig.numpy))
+
+    if whole_features:
+        return draw((*tuple(x.shape)[:2], *(1,) * (x.ndim - 2)))
+    return made_like(memory_of(x), None, draw)
+
+
+def _scale(numpy: Any, p: float) -> Any:
+    """What the elements that stay are multiplied with; rounded as a division in at least single precision rounds it."""
+    working = np.promote_types(numpy, np.float32).type
+    return numpy.type(1 / working(1 - p) if p < 1 else 0)
 
 
 def _drop(x: Any, p: float, training: bool, *, inplace: bool = False, features: bool = False) -> Any:
     _check_probability(p)
     if not training or p == 0 or not x.numel():
         return x
-    scale = x._sig.numpy.type(1 / (1 - p)) if p < 1 else x._sig.numpy.type(0)
-    noise = wrap(_kept(x, p, features) * scale)
+    noise = wrap(_kept(x, p, features) * _scale(x._sig.numpy, p))
     return call_inplace(OPS["mul"], (x, noise), {}) if inplace else F.mul(x, noise)
 
 
@@ -52,7 +65,7 @@ def _alpha_drop(x: Any, p: float, training: bool, *, inplace: bool = False, feat
     if p == 1:
         return F.mul(x, wrap(np.zeros((), x._sig.numpy)))
     kept = _kept(x, p, features)
-    a = 1 / np.sqrt((_SELU_LOW**2 * p + 1) * (1 - p))
+    a = 1 / math.sqrt((_SELU_LOW**2 * p + 1) * (1 - p))
     shift = wrap(((kept - 1) * (_SELU_LOW * a) + _SELU_LOW * a * p).astype(kept.dtype))
     noise = wrap((kept * a).astype(kept.dtype))
     if inplace:

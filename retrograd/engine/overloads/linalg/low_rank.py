@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
 
 from ...ops.products import adjoint
-from ...random import rng_of
+from ...random import generator_of
+from ...streams.normal import normal
 from ...table.public import NAMESPACES, check_tensor, public
 from ...table.registry import F
 from ...tensors.base import wrap
@@ -16,7 +18,7 @@ from ...tensors.base import wrap
 def _basis(A: Any, q: int, niter: int, M: Any) -> Any:  # noqa: N803
     """An orthonormal basis that nearly holds the range of ``A`` (Halko, Martinsson and Tropp 2009, algorithm 4.4)."""
     qr = NAMESPACES["linalg"]["qr"]
-    noise = rng_of(None).standard_normal((A.shape[-1], q)).astype(A._sig.numpy)
+    noise = normal(generator_of(None), A.shape[-1] * q, A._sig.numpy).reshape(-1, q)
     whole = A if M is None else A - M
     found = qr(whole.matmul(wrap(noise)))[0]
     for _ in range(niter):
@@ -69,7 +71,8 @@ def lobpcg(
         raise ValueError(f"unknown method {method!r}; it is 'basic' or 'ortho'")
     k = (1 if X is None else X.shape[-1]) if k is None else k
     size = A.shape[-1]
-    start = rng_of(None).standard_normal((*A.shape[:-2], size, n or k)) if X is None else X._array
+    shape = (*A.shape[:-2], size, n or k)
+    start = normal(generator_of(None), math.prod(shape), A._sig.numpy).reshape(shape) if X is None else X._array
     matrices = [None if t is None else t._array for t in (A, B, iK)]
     limit = (np.finfo(A._array.real.dtype).eps ** 0.5) if tol is None else tol
     steps = 1000 if niter is None or niter < 0 else niter

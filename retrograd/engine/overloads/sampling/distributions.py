@@ -13,7 +13,13 @@ from ...aliasing.inplace import call_inplace
 from ...aliasing.memory_formats import check_memory_format, made_like
 from ...calls.refusals import refuse, size_mismatch
 from ...ops.elementwise import zero_gradient
-from ...random import rng_of
+from ...random import generator_of, rng_of
+from ...streams import continuous
+from ...streams.integers import integers
+from ...streams.integers import of_dtype as integers_of_dtype
+from ...streams.normal import narrowed
+from ...streams.normal import normal as standard_normal
+from ...streams.weighted import with_replacement, without_replacement
 from ...table.public import check_tensor, public
 from ...table.registry import OPS, F
 from ...table.rows import linear, underivable
@@ -22,6 +28,7 @@ from ...tensors.bits import memory_of
 from ...tensors.dtypes import scalar_name
 from ..creation.creating import finish, numpy_of
 from .draw_checks import check_continuous, check_integers, check_kind, check_normal
+from .placing import drawn_in, placed
 
 for _name, _node in {
     "exponential": "ExponentialBackward0", "cauchy": "CauchyBackward0", "log_normal": "LogNormalBackward0",
@@ -41,8 +48,9 @@ linear(
 )  # fmt: skip
 
 
-def _filled(self: Any, kind: str, values: Any) -> Any:
-    return call_inplace(OPS[f"_overwrite_{kind}"], (self, np.asarray(values).astype(self._sig.numpy)), {})
+def _filled(self: Any, kind: str, line: Any) -> Any:
+    values = placed(self, narrowed(line, self._sig.numpy))
+    return call_inplace(OPS[f"_overwrite_{kind}"], (self, values), {})
 
 
 # -- in place
@@ -53,7 +61,7 @@ def exponential_(self: Any, lambd: float = 1.0, *, generator: Any = None) -> Any
     """Exponential with rate ``lambd``."""
     refuse(lambd <= 0.0, f"exponential_ expects lambda > 0.0, but found lambda={lambd}")
     check_continuous(self._sig.numpy, "Exponential")
-    return _filled(self, "exponential", rng_of(generator).standard_exponential(tuple(self.shape)) / lambd)
+    return _filled(self, "exponential", continuous.exponential(generator_of(generator), self.numel(), lambd))
 
 
 @public("cauchy_", function=False)
@@ -61,7 +69,7 @@ def cauchy_(self: Any, median: float = 0.0, sigma: float = 1.0, *, generator: An
     """Cauchy."""
     refuse(sigma <= 0.0, f"cauchy_ expects sigma > 0.0, but found sigma={sigma}")
     check_continuous(self._sig.numpy, "Cauchy")
-    return _filled(self, "cauchy", rng_of(generator).standard_cauchy(tuple(self.shape)) * sigma + median)
+    return _filled(self, "cauchy", continuous.cauchy(generator_of(generator), self.numel(), median, sigma))
 
 
 @public("log_normal_", function=False)
@@ -69,7 +77,7 @@ def log_normal_(self: Any, mean: float = 1.0, std: float = 2.0, *, generator: An
     """The exponential of a normal."""
     refuse(std <= 0.0, f"log_normal_ expects std > 0.0, but found std={std}")
     check_continuous(self._sig.numpy, "LogNormal")
-    return _filled(self, "log_normal", np.exp(rng_of(generator).standard_normal(tuple(self.shape)) * std + mean))
+    return _filled(self, "log_normal", continuous.log_normal(generator_of(generator), self.numel(), mean, std))
 
 
 @public("geometric_", function=False)
@@ -77,14 +85,14 @@ def geometric_(self: Any, p: float, *, generator: Any = None) -> Any:
     """The number of trials until the first success with probability ``p``."""
     check_kind("geometric_cpu", self._sig.numpy, "biuf")
     refuse(not 0 < p < 1, f"geometric_ expects p to be in (0, 1), but got p={p}")
-    return _filled(self, "geometric", rng_of(generator).geometric(p, tuple(self.shape)))
+    return _filled(self, "geometric", continuous.geometric(generator_of(generator), self.numel(), p))
 
 
-def _largest(numpy: Any) -> int:
+def _end(numpy: Any) -> int:
     """The end of the integers that a dtype holds without a gap."""
     if numpy.kind == "b":
         return 2
-    return 2 ** (np.finfo(numpy).nmant + 1) + 1 if numpy.kind == "f" else int(np.iinfo(numpy).max)
+    return 2 ** (np.finfo(numpy).nmant + 1) + 1 if numpy.kind == "f" else int(np.iinfo(numpy).max) + 1
 
 
 @public("random_", function=False)
@@ -96,8 +104,13 @@ def random_(self: Any, *bounds: int, generator: Any = None, **named: Any) -> Any
     check_kind("random_kernel_cpu", self._sig.numpy, "biuf")
     if high is not None:
         check_integers(self._sig.numpy, int(low), int(high))
-    high = _largest(self._sig.numpy) if high is None else int(high)
-    return _filled(self, kind, rng_of(generator).integers(int(low), high, tuple(self.shape)))
+    source, count = generator_of(generator), self.numel()
+    if high is not None or low:
+        high = _end(self._sig.numpy) if high is None else int(high)
+        drawn = integers(source, count, int(low), high)
+    else:
+        drawn = integers_of_dtype(source, count, self._sig.numpy)
+    return call_inplace(OPS[f"_overwrite_{kind}"], (self, placed(self, drawn.astype(self._sig.numpy))), {})
 
 
 # -- functions of parameters
@@ -123,16 +136,23 @@ def _normal(mean: Any, std: Any, size: Any, how: tuple[Any, ...]) -> Any:
     spread = _value(std)
     given = [t for t in (mean, std) if isinstance(t, TensorBase)]
     check_normal(given[0]._sig.numpy if given else numpy_of(dtype), spread)
+    source = generator_of(generator)
     if not given:
         refuse(size is None, "normal() with numbers as mean and std needs a size")
-        drawn = rng_of(generator).standard_normal(tuple(size)) * std + mean
-        return finish(drawn.astype(numpy_of(dtype)), grad)
+        numpy = numpy_of(dtype)
+        drawn = drawn_in(tuple(size), lambda count: standard_normal(source, count, numpy, mean, std))
+        return finish(drawn, grad)
     shapes = [tuple(t.shape) for t in given]
     try:
         shape = np.broadcast_shapes(*shapes)
     except ValueError as error:
         raise size_mismatch(shapes, error) from None
-    drawn = (rng_of(generator).standard_normal(shape) * spread + _value(mean)).astype(given[0]._sig.numpy)
+    numpy = given[0]._sig.numpy
+    width = 1.0 if isinstance(std, TensorBase) else std
+    drawn = drawn_in(shape, lambda count: standard_normal(source, count, numpy, 0.0, width))
+    if isinstance(std, TensorBase):
+        drawn = drawn * spread
+    drawn = (drawn + _value(mean)).astype(numpy, copy=False)
     if len(given) == 2:
         return F._drawn_mean_std(mean, std, drawn)
     return F._drawn_mean(mean, drawn) if given[0] is mean else F._drawn_std(std, drawn)
@@ -185,17 +205,9 @@ def multinomial(input: Any, num_samples: int, replacement: bool = False, *, gene
     )
     total = weights.sum(1)
     refuse(bool(np.any(total <= 0)), "invalid multinomial distribution (sum of probabilities <= 0)")
-    rng = rng_of(generator)
-    if replacement:
-        edges = np.cumsum(weights, axis=1) / total[:, None]
-        points = rng.random((weights.shape[0], num_samples))
-        drawn = np.stack([np.searchsorted(e, p, side="right") for e, p in zip(edges, points, strict=True)])
-        drawn = np.minimum(drawn, weights.shape[1] - 1)
-    else:  # the exponential race: the smallest arrival times, with the weights as rates
-        with np.errstate(divide="ignore"):
-            arrival = rng.standard_exponential(weights.shape) / weights
-        drawn = np.argsort(arrival, axis=1, kind="stable")[:, :num_samples]
-    return finish((drawn if input.ndim == 2 else drawn[0]).astype(np.int64))
+    chosen = with_replacement if replacement and num_samples > 1 else without_replacement
+    drawn = chosen(generator_of(generator), np.atleast_2d(input._array), num_samples)
+    return finish(drawn if input.ndim == 2 else drawn[0])
 
 
 @public("randint_like", method=False, aten="randint_like.default")
@@ -210,6 +222,6 @@ def randint_like(
     check_integers(numpy, int(low), int(high))
 
     def draw(shape: Any) -> Any:
-        return rng_of(None).integers(int(low), int(high), shape).astype(numpy)
+        return drawn_in(shape, lambda count: integers(generator_of(None), count, int(low), int(high)).astype(numpy))
 
     return finish(made_like(memory_of(input), memory_format, draw), requires_grad)

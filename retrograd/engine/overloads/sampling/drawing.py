@@ -11,13 +11,18 @@ from ...aliasing.memory_formats import check_memory_format, made_like
 from ...calls.out_argument import created_into
 from ...calls.refusals import refuse, refuse_kind
 from ...execution.fit import is_expandable_to
-from ...random import rng_of
+from ...random import generator_of
+from ...streams.integers import integers
+from ...streams.normal import normal as standard_normal
+from ...streams.permutation import permutation
+from ...streams.uniform import trials, uniform, unit_for
 from ...table.public import public
 from ...table.registry import OPS, F
 from ...table.rows import linear
 from ...tensors.bits import memory_of
 from ..creation.creating import finish, numpy_of, sizes_of
 from .draw_checks import check_integers, check_kind, check_normal, check_probability, check_uniform
+from .placing import drawn_in, is_contiguous, placed
 
 for _node in ("Normal", "Uniform", "Bernoulli"):
     linear(
@@ -35,35 +40,30 @@ linear("_drawn_bernoulli", lambda self, values: values, node="BernoulliBackward0
 def _drawn(draw: Any) -> Any:
     def create(*size: Any, generator: Any = None, out: Any = None, dtype: Any = None, layout: Any = None,
                device: Any = None, requires_grad: bool = False, **kwargs: Any) -> Any:  # fmt: skip
-        size = (kwargs["size"],) if "size" in kwargs else size
+        sizes = sizes_of((kwargs["size"],) if "size" in kwargs else size)
         numpy = numpy_of(dtype, None if out is None else out._sig.numpy)
-        return created_into(out, finish(_draw(draw, sizes_of(size), numpy, generator), requires_grad), dtype)
+        values = _draw(draw, sizes, numpy, generator)
+        return created_into(out, finish(values, requires_grad), dtype)
 
     create.__name__ = create.__qualname__ = draw.__name__
     create.__doc__ = draw.__doc__
     return create
 
 
-def _draw(draw: Any, size: tuple[int, ...], numpy: Any, generator: Any) -> Any:
+def _draw(draw: Any, shape: Any, numpy: Any, generator: Any) -> Any:
     check_kind("normal_kernel_cpu" if draw is randn_ else "check_uniform_bounds", numpy, "fc")
-    rng = rng_of(generator)
-    if numpy.kind == "c":
-        drawn = np.asarray(draw(rng, size)) + 1j * np.asarray(draw(rng, size))
-        return (drawn / np.sqrt(2) if draw is randn_ else drawn).astype(numpy)
-    if draw is rand_ and numpy.itemsize < 8:  # rounding to nearest could give 1, which is no member
-        steps = 2.0 ** (np.finfo(numpy).nmant + 1)
-        return (np.floor(rng.random(size) * steps) / steps).astype(numpy)
-    return np.asarray(draw(rng, size)).astype(numpy)
+    rows = not isinstance(shape, int)  # otherwise it is for a tensor whose elements lie in another order
+    return drawn_in(shape, lambda count: draw(generator_of(generator), count, numpy, rows))
 
 
-def rand_(rng: Any, size: Any) -> Any:
+def rand_(generator: Any, count: int, numpy: Any, rows: bool) -> Any:
     """Uniform on ``[0, 1)``."""
-    return rng.random(size)
+    return uniform(generator, count, numpy)
 
 
-def randn_(rng: Any, size: Any) -> Any:
+def randn_(generator: Any, count: int, numpy: Any, rows: bool) -> Any:
     """Standard normal."""
-    return rng.standard_normal(size)
+    return standard_normal(generator, count, numpy, rows=rows)
 
 
 rand = public("rand", method=False)(_drawn(rand_))
@@ -102,7 +102,8 @@ def randint(low: Any = 0, high: Any = None, size: Any = None, *, generator: Any 
         low, high = 0, low
     numpy = numpy_of(dtype, np.dtype(np.int64))
     check_integers(numpy, low, high)
-    drawn = rng_of(generator).integers(low, high, sizes_of((size,))).astype(numpy)
+    sizes = sizes_of((size,))
+    drawn = drawn_in(sizes, lambda count: integers(generator_of(generator), count, int(low), int(high)).astype(numpy))
     return created_into(out, finish(drawn, requires_grad), dtype)
 
 
@@ -117,7 +118,7 @@ def randperm(
     refuse_kind("randperm", numpy, "fiu")
     if numpy.kind in "iu" and n > np.iinfo(numpy).max + 1:
         raise RuntimeError(f"value cannot be converted to type {numpy.name} without overflow: {n}")
-    drawn = rng_of(generator).permutation(n).astype(numpy)
+    drawn = permutation(generator_of(generator), n).astype(numpy, copy=False)
     return created_into(out, finish(drawn, requires_grad), dtype)
 
 
@@ -130,14 +131,17 @@ def uniform_(self: Any, from_: float = 0.0, to: float = 1.0, *, generator: Any =
     """Uniform on ``[from, to)``."""
     low = kwargs.pop("from", from_)
     check_uniform(self._sig.numpy, low, to)
-    return _overwrite(self, "uniform", rng_of(generator).random(tuple(self.shape)) * (to - low) + low)
+    line = uniform(generator_of(generator), self.numel(), self._sig.numpy, low, to)
+    return _overwrite(self, "uniform", placed(self, line))
 
 
 @public("normal_", function=False)
 def normal_(self: Any, mean: float = 0.0, std: float = 1.0, *, generator: Any = None) -> Any:
     """Normal."""
     check_normal(self._sig.numpy, std)
-    return _overwrite(self, "normal", rng_of(generator).standard_normal(tuple(self.shape)) * std + mean)
+    rows = is_contiguous(self)
+    line = standard_normal(generator_of(generator), self.numel(), self._sig.numpy, mean, std, rows=rows)
+    return _overwrite(self, "normal", placed(self, line))
 
 
 @public("bernoulli")
@@ -145,20 +149,27 @@ def bernoulli(input: Any, p: float | None = None, *, generator: Any = None) -> A
     """0 or 1, with the elements (or ``p``) as probability of 1."""
     limit = input._array if p is None else p
     check_probability(limit)
-    drawn = (rng_of(generator).random(tuple(input.shape)) < limit).astype(input._sig.numpy)
-    return F._drawn_bernoulli(input, drawn)
+    source = generator_of(generator)
+
+    numpy, shape = input._sig.numpy, tuple(input.shape)
+    if p is None:
+        drawn = drawn_in(shape, lambda count: unit_for(source, count, numpy)) < limit
+    else:
+        drawn = drawn_in(shape, lambda count: trials(source, count, p))
+    return F._drawn_bernoulli(input, np.asarray(drawn).astype(numpy))
 
 
 @public("bernoulli_", function=False)
 def bernoulli_(self: Any, p: Any = 0.5, *, generator: Any = None) -> Any:
     """0 or 1 with probability ``p`` of 1."""
-    uniform = rng_of(generator).random(tuple(self.shape))
+    source = generator_of(generator)
     check_probability(getattr(p, "_array", p))
     if not hasattr(p, "_array"):
-        return _overwrite(self, "bernoulli", uniform < p)
+        return _overwrite(self, "bernoulli", placed(self, trials(source, self.numel(), p)))
     refuse(
         not is_expandable_to(p.shape, self.shape),
         f"The expanded size of the tensor {list(self.shape)} must match the existing size {list(p.shape)}",
     )
-    values = np.asarray(uniform < p._array).astype(self._sig.numpy)
+    drawn = placed(self, unit_for(source, self.numel(), p._sig.numpy))
+    values = np.asarray(drawn < p._array).astype(self._sig.numpy)
     return call_inplace(OPS["_overwrite_bernoulli_tensor"], (self, p, values), {})

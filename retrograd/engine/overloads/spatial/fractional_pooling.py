@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
 
 from ...calls.refusals import refuse
 from ...kernels.sliding import Sizes, sizes_of
-from ...random import rng_of
+from ...random import generator_of
+from ...streams.uniform import uniform
 from ...table.registry import F
 from .pooling import check_input, publish
 from .window_checks import check_filled
@@ -48,7 +50,7 @@ def _drawn(x: Any, dims: int, samples: Any) -> Any:
     """Where windows begin, as numbers in ``[0, 1)`` for each plane and dimension, given or drawn."""
     lead = tuple(x.shape[:-dims])
     if samples is None:
-        return rng_of(None).random((*lead, dims))
+        return uniform(generator_of(None), math.prod(lead) * dims, x._sig.numpy).reshape(*lead, dims)
     batch = (1, *lead)[-2:]
     shape = tuple(samples.shape)
     refuse(samples._sig.numpy != x._sig.numpy, "Expect _random_samples to have the same dtype as input")

@@ -53,11 +53,5 @@ class EngineReplay:
     @contextmanager
     def same_random_numbers(self) -> Iterator[None]:
         """Leave the generator as it is found, not made if it was not."""
-        seed, made = default_generator.initial_seed(), "rng" in vars(default_generator)
-        state = default_generator.get_state() if made else None
-        try:
+        with default_generator.resumed():
             yield
-        finally:
-            default_generator.manual_seed(seed)
-            if made:
-                default_generator.set_state(state)

@@ -1,0 +1,1 @@
+"""Streams of random numbers, the same as those of PyTorch on a CPU."""

@@ -1,0 +1,100 @@
+"""Normal numbers: pairs of Box and Muller (1958), one after the other or in blocks of 16."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..kernels.fused import fused
+from .box_muller import transformed
+from .uniform import unit_doubles, unit_floats
+
+if TYPE_CHECKING:
+    from ..random import Generator
+
+_BLOCK = 16
+_FEW = 32
+"""Up to so many, Python's functions of numbers are faster than NumPy's of arrays."""
+
+
+def normal(
+    generator: Generator, count: int, numpy: Any, mean: float = 0.0, std: float = 1.0, *, rows: bool = True
+) -> Any:
+    """Normal numbers in a dtype; ``rows``: the tensor that they are for is contiguous."""
+    if numpy.kind == "c":
+        real = np.dtype(f"f{numpy.itemsize // 2}")
+        return normal(generator, 2 * count, real, mean, std / math.sqrt(2), rows=rows).view(numpy)
+    if not rows or count < _BLOCK:
+        return narrowed(fused(in_pairs(generator, count), float(std), float(mean)), numpy)
+    drawn = _in_blocks(generator, count, numpy)
+    if (mean, std) != (0.0, 1.0):
+        working = drawn.dtype.type
+        drawn = fused(drawn, float(working(std)), float(working(mean)))
+    return drawn.astype(numpy, copy=False)
+
+
+def narrowed(values: Any, numpy: Any) -> Any:
+    """Double precision in another dtype; half precision is reached by way of single."""
+    if numpy.kind == "f" and numpy.itemsize < 4:
+        values = values.astype(np.float32)
+    return values.astype(numpy, copy=False)
+
+
+# -- in pairs
+
+
+def in_pairs(generator: Generator, count: int) -> Any:
+    """Standard normal numbers in double precision, each second one of which is kept for later if it is not needed."""
+    with generator.lock:
+        kept = [] if generator.spare is None else [generator.spare]
+        if not count:
+            return np.empty(0)
+        short = count - len(kept)
+        drawn = _pairs(unit_doubles(generator, short + short % 2))
+        generator.keep(float(drawn[-1]) if short % 2 else None)
+    drawn = drawn[:short]
+    return np.concatenate([kept, drawn]) if kept else drawn
+
+
+def _pairs(uniform: Any) -> Any:
+    if len(uniform) <= _FEW:
+        return np.array(_few_pairs(uniform.tolist()))
+    radius = np.sqrt(-2.0 * np.log1p(-uniform[1::2]))
+    angle = 2.0 * math.pi * uniform[::2]
+    drawn = np.empty(len(uniform))
+    np.multiply(radius, np.cos(angle), out=drawn[::2])
+    np.multiply(radius, np.sin(angle), out=drawn[1::2])
+    return drawn
+
+
+def _few_pairs(uniform: list[float]) -> list[float]:
+    drawn = []
+    for first, second in zip(uniform[::2], uniform[1::2], strict=True):
+        radius, angle = math.sqrt(-2.0 * math.log1p(-second)), 2.0 * math.pi * first
+        drawn += [radius * math.cos(angle), radius * math.sin(angle)]
+    return drawn
+
+
+# -- in blocks
+
+
+def _in_blocks(generator: Generator, count: int, numpy: Any) -> Any:
+    """Blocks of 16; the last one, drawn anew, overlaps that before it if the count is no multiple."""
+    whole, rest = count - count % _BLOCK, count % _BLOCK
+    with generator.lock:
+        if numpy.itemsize < 4:
+            uniform = unit_floats(generator, whole + _BLOCK * bool(rest))
+        else:  # a number for each element first, then 16 anew
+            draw = unit_floats if numpy.itemsize == 4 else unit_doubles
+            uniform = draw(generator, count)
+            if rest:
+                uniform = np.concatenate([uniform[:whole], draw(generator, _BLOCK)])
+    drawn = transformed(uniform)
+    if not rest:
+        return drawn
+    ending = drawn[whole:].copy()
+    drawn = drawn[:count]
+    drawn[-_BLOCK:] = ending
+    return drawn
