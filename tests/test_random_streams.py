@@ -95,7 +95,7 @@ def agree(seed: int, draw: Callable[[Any], Any], ulps: int) -> None:
     (wanted, state), (found, own_state) = drawn(torch, seed, draw), drawn(retrograd, seed, draw)
     assert own_state == state
     assert (found.dtype, found.shape) == (wanted.dtype, wanted.shape)
-    if ulps and wanted.size:
+    if ulps and wanted.size and wanted.dtype.kind in "fc":
         unit = float(np.finfo(wanted.dtype).eps) * max(1.0, float(np.abs(wanted).max()))
         np.testing.assert_allclose(found, wanted, rtol=0, atol=ulps * unit)
     else:
@@ -133,6 +133,50 @@ def test_standard_normal_numbers_to_the_bit(dtype: str) -> None:
 def test_permutations_of_many(count: int) -> None:
     """Long permutations are found in another way, with the same result."""
     agree(3, lambda torch: torch.randperm(count), 0)
+
+
+PROPOSED: dict[str, Callable[[Any, Any], Any]] = {
+    "gamma": lambda torch, dtype: torch._standard_gamma(torch.arange(60, dtype=dtype).reshape(6, 10).t() / 8),
+    "gamma, few": lambda torch, dtype: torch._standard_gamma(torch.tensor([0.3, 1.0, 2.5], dtype=dtype)),
+    "poisson": lambda torch, dtype: torch.poisson(torch.arange(90, dtype=dtype).reshape(9, 10).t() / 3),
+    "poisson, few": lambda torch, dtype: torch.poisson(torch.tensor([0.3, 9.9, 10.0, 40.0], dtype=dtype)),
+    "binomial": lambda torch, dtype: torch.binomial(
+        torch.arange(90, dtype=dtype).reshape(9, 10), torch.arange(90, dtype=dtype).reshape(9, 10).flip(0, 1) / 89
+    ),
+    "binomial, one": lambda t, dtype: t.binomial(t.tensor([50.0], dtype=dtype), t.tensor([0.7], dtype=dtype)),
+}
+"""Numbers that are proposed until one is accepted."""
+
+
+@pytest.mark.parametrize("dtype", FLOATS[1:])
+@pytest.mark.parametrize("name", PROPOSED)
+def test_draws_by_rejection(name: str, dtype: str) -> None:
+    """As many proposals are refused as in PyTorch, with the same numbers accepted, an odd normal number being kept."""
+    for seed in range(3):
+        agree(seed, lambda torch, s=seed: (torch.randn(s), PROPOSED[name](torch, getattr(torch, dtype)))[1], 4)
+
+
+DISTRIBUTIONS: dict[str, tuple[Any, ...]] = {
+    "Normal": ([0.0, 1.0], [1.0, 2.0]), "Uniform": ([0.0, 1.0], [1.0, 3.0]), "Bernoulli": ([0.3, 0.6],),
+    "Categorical": ([0.2, 0.3, 0.5],), "OneHotCategorical": ([0.2, 0.3, 0.5],), "Exponential": ([1.0, 2.0],),
+    "Gamma": ([0.5, 2.0], [1.0, 2.0]), "Beta": ([0.5, 2.0], [1.0, 2.0]), "Dirichlet": ([0.5, 2.0, 3.0],),
+    "Poisson": ([0.5, 20.0],), "Binomial": ([5.0, 20.0], [0.3, 0.4]), "Geometric": ([0.3, 0.6],),
+    "Laplace": ([0.0, 1.0], [1.0, 2.0]), "Gumbel": ([0.0, 1.0], [1.0, 2.0]), "Cauchy": ([0.0, 1.0], [1.0, 2.0]),
+    "HalfNormal": ([1.0, 2.0],), "LogNormal": ([0.0, 1.0], [1.0, 2.0]), "StudentT": ([3.0, 4.0],),
+    "Chi2": ([3.0, 4.0],), "MultivariateNormal": ([0.0, 1.0], [[1.0, 0.2], [0.2, 1.0]]),
+    "RelaxedBernoulli": (0.5, [0.3, 0.6]), "RelaxedOneHotCategorical": (0.5, [0.3, 0.6]),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", DISTRIBUTIONS)
+def test_samples_of_distributions(name: str) -> None:
+    """Distributions draw their samples as PyTorch's do, which for most means the same calls in the same order."""
+
+    def sample(torch: Any, shape: tuple[int, ...]) -> Any:
+        return getattr(torch.distributions, name)(*map(torch.tensor, DISTRIBUTIONS[name])).sample(shape)
+
+    for shape in ((), (20,)):
+        agree(4, lambda torch, shape=shape: sample(torch, shape), 100)
 
 
 LAYOUTS: dict[str, Callable[[Any], Any]] = {

@@ -53,12 +53,16 @@ class Generator:
         with self.lock:
             self._packed, self.spare = None, spare
 
-    @property
-    def rng(self) -> np.random.Generator:
-        """NumPy's distributions on the same words, for those whose streams are not PyTorch's."""
+    def mark(self) -> bytes:
+        """Where the words are, for ``go_back``."""
+        return self._state()
+
+    def go_back(self, mark: bytes) -> None:
+        """Draw the words after ``mark`` again; a normal number that was kept since stays."""
         with self.lock:
-            self._packed = None
-            return np.random.Generator(self._twister)
+            spare = self.spare
+            self._restore(unpacked(mark))
+            self.keep(spare)
 
     def manual_seed(self, seed: int) -> Generator:
         """Start again from ``seed``."""
@@ -175,8 +179,3 @@ def generator_of(generator: Any) -> Generator:
     if not isinstance(generator, Generator):
         raise TypeError(f"argument 'generator' must be torch.Generator, not {type(generator).__name__}")
     return generator
-
-
-def rng_of(generator: Any) -> np.random.Generator:
-    """NumPy's distributions on a generator's words."""
-    return generator_of(generator).rng

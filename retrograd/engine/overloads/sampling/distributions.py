@@ -13,8 +13,8 @@ from ...aliasing.inplace import call_inplace
 from ...aliasing.memory_formats import check_memory_format, made_like
 from ...calls.refusals import refuse, size_mismatch
 from ...ops.elementwise import zero_gradient
-from ...random import generator_of, rng_of
-from ...streams import continuous
+from ...random import generator_of
+from ...streams import continuous, rejection
 from ...streams.integers import integers
 from ...streams.integers import of_dtype as integers_of_dtype
 from ...streams.normal import narrowed
@@ -164,7 +164,7 @@ def poisson(input: Any, generator: Any = None) -> Any:  # noqa: A002
     check_tensor("poisson", input)
     refuse(bool(np.any(input._array < 0)), "invalid Poisson rate, expected rate to be non-negative")
     check_kind("poisson_cpu", input._sig.numpy)
-    drawn = rng_of(generator).poisson(input._array.astype(np.float64))
+    drawn = rejection.poisson(generator_of(generator), input._array.astype(np.float64))
     return F._drawn_poisson(input, np.asarray(drawn).astype(input._sig.numpy))
 
 
@@ -178,9 +178,8 @@ def binomial(count: Any, prob: Any, generator: Any = None) -> Any:
             raise ValueError(
                 f"binomial only supports floating-point dtypes for {name}, got: {scalar_name(t._sig.numpy)}"
             )
-    trials = np.maximum(count._array, 0).astype(np.int64)
-    chance = np.clip(np.nan_to_num(prob._array.astype(np.float64)), 0.0, 1.0)
-    drawn = rng_of(generator).binomial(trials, chance)
+    trials, chance = (t._array.astype(np.float64) for t in (count, prob))
+    drawn = rejection.binomial(generator_of(generator), trials, np.nan_to_num(chance))
     return F._binomial(count, prob, np.asarray(drawn).astype(count._sig.numpy))
 
 

@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 
 from ...kernels import gamma
-from ...random import rng_of
+from ...random import generator_of
+from ...streams import rejection
 from ...table.public import check_tensor, public
 from ...table.registry import F
 from ...table.rows import elementwise, underivable
@@ -65,6 +66,6 @@ def _standard_gamma(self: Any, generator: Any = None) -> Any:
     """Gamma numbers with the elements as concentrations and rate 1."""
     check_tensor("_standard_gamma", self)
     check_kind("gamma_cpu", self._sig.numpy)
-    drawn = rng_of(generator).standard_gamma(self._array.astype(np.float64))
+    drawn = rejection.gamma(generator_of(generator), self._array)
     tiny = np.finfo(self._sig.numpy).tiny
     return F._drawn_gamma(self, np.maximum(np.asarray(drawn), tiny).astype(self._sig.numpy))
