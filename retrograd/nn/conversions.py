@@ -14,7 +14,7 @@ def _each(module: Any, change: Callable[[Any], Any], all_kinds: bool = False) ->
     """Change the data of every floating (or every) parameter, its gradient, and every buffer, in place."""
     for t in (*module.parameters(), *module.buffers()):
         if all_kinds or t.is_floating_point() or t.is_complex():
-            grad = t.grad if t.is_leaf else None
+            grad = t._meta.grad if t.is_leaf and t._meta is not None else None  # the program does not look at it
             t.data = change(t.data)
             if grad is not None:
                 grad.data = change(grad.data)

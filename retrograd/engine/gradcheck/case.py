@@ -107,9 +107,11 @@ def is_differentiable(value: Any) -> bool:
 
 
 def array_of(tensor: Tensor) -> Array:
-    """The tensor's memory as an array; writing to it writes to the tensor and leaves its version alone."""
-    array: Array = tensor.detach().numpy()
-    return array
+    """The tensor's memory as an array; writing to it writes to the tensor and leaves its version alone.
+
+    It is not asked for by ``numpy()``, so that nobody who watches takes these writes for the program's.
+    """
+    return tensor._array
 
 
 def flat_copy(tensor: Tensor) -> Array:

@@ -189,13 +189,17 @@ class Flow(CallTable):
 
     @cached_property
     def got_gradient(self) -> set[int]:
-        """Tensors that got a gradient: in ``.grad``, asked for by ``autograd.grad`` and reached, or in a nested run."""
+        """Tensors that got a gradient: in ``.grad``, asked for by ``autograd.grad`` and reached, or in a nested run.
+
+        Of a root that no recorded call made, as one that ``torch.func`` unwraps, nobody knows what it reaches.
+        """
         found = self.given_by_hand | set(self.accumulated)
         for run in self.runs:
             if run.nested and run.accumulates and not run.inputs and not run.error:  # a checkpoint's own
                 found |= self.leaves_behind(self.reached_by(run))
             if run.inputs and not run.error:
-                found |= self.reached_by(run).tensors.intersection(run.inputs)
+                known = all(self.is_leaf(root) or any(self.producing(root, gradients=True)) for root in run.roots)
+                found.update(self.reached_by(run).tensors.intersection(run.inputs) if known else run.inputs)
         return found
 
     @cached_property

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections.abc import Iterator
 
+from ...events import Event
 from ...snapshot import SourceLine
 from ..base import Case, Check, Kind, Stage
 from ..expected_gradients import creation_row, optimized, updated_by_hand
 from ..flow import Flow
 from ..phrases import EMPTY_OPTIMIZER
+from ..runs import Run
 from ..words import at, counted, listed, place
 
 KINDS = {
@@ -26,8 +29,8 @@ def find(flow: Flow) -> Iterator[Case]:
     if not held or not stepped or not flow.accumulated:
         return
     stale = [leaf for leaf in held if leaf not in flow.got_gradient and not _used(flow, leaf)]
-    strangers = _unregistered(flow, held)
-    missing = [leaf for leaf in flow.accumulated if leaf not in held and _meant_to_train(flow, leaf, strangers)]
+    strangers, taught = _unregistered(flow, held), _taught(flow, held)
+    missing = [leaf for leaf in taught if leaf not in held and _meant_to_train(flow, leaf, strangers)]
     made = max(held.values())
     later = [leaf for leaf in missing if creation_row(flow, leaf) > min(held.values())]
     if missing and (stale or later or strangers & set(missing) or _share_a_module(flow, missing, held)):
@@ -51,6 +54,36 @@ def _unregistered(flow: Flow, held: dict[int, int]) -> set[int]:
         if set(event.data.get("parameters", {}).values()) & held.keys():
             found |= set(event.data.get("unregistered", {}).values())
     return found
+
+
+def _taught(flow: Flow, held: dict[int, int]) -> list[int]:
+    """Return the leaves to which gradients go as to what is trained: a step follows that is meant for them.
+
+    It is if the same backward run serves what an optimizer holds, or if nothing else serves the step.  What
+    another network gets on the way, as a copy that is asked for derivatives, or when the training is over, is not.
+    """
+    found: set[int] = set()
+    for event, runs in _steps(flow):
+        reached = [flow.arrivals_in(run).keys() for run in runs]
+        stepped = event.data.get("parameters", {}).values()
+        vain = flow.given_by_hand.union(*reached).isdisjoint(stepped)
+        found.update(*(leaves for leaves in reached if vain or not leaves.isdisjoint(held)))
+    return [leaf for leaf in flow.accumulated if leaf in found]
+
+
+def _steps(flow: Flow) -> Iterator[tuple[Event, list[Run]]]:
+    """Yield the steps of all optimizers, and the backward runs for each: those since the step before.
+
+    Where the first step comes before any run, steps call closures, and the runs come after their step.
+    """
+    steps = list(flow.of_kind("optimizer", action="step"))
+    runs = [run for run in flow.runs if run.accumulates]
+    bounds = [bisect_left(runs, row, key=lambda run: run.begin) for row, _ in steps]
+    begins, ends = [0, *bounds], bounds
+    if bounds and bounds[0] == 0:
+        begins, ends = bounds, [*bounds[1:], len(runs)]
+    for (_, event), begin, end in zip(steps, begins, ends, strict=False):
+        yield event, runs[begin:end]
 
 
 def _meant_to_train(flow: Flow, leaf: int, strangers: set[int]) -> bool:
@@ -87,14 +120,11 @@ def _share_a_module(flow: Flow, missing: list[int], held: dict[int, int]) -> boo
 def _idle(flow: Flow, missing: set[int]) -> int | None:
     """Return the row that made an optimizer each of whose steps follows gradients for leaves that nobody holds only."""
     idle: dict[object, bool] = {}
-    last = -1
-    for row, event in flow.of_kind("optimizer", action="step"):
-        runs = (run for run in flow.runs if last < run.begin < row and run.accumulates)
-        reached = {leaf for run in runs for leaf in flow.norms_in(run)}
+    for event, runs in _steps(flow):
+        reached = {leaf for run in runs for leaf in flow.arrivals_in(run)}
         with_grad = reached | flow.given_by_hand  # set by hand as of master copies
         vain = bool(reached & missing) and with_grad.isdisjoint(event.data.get("parameters", {}).values())
         idle[event.data.get("owner")] = vain and idle.get(event.data.get("owner"), True)
-        last = row
     made = flow.of_kind("optimizer", action="made")
     return next((row for row, event in made if idle.get(event.data.get("owner"))), None)
 

@@ -23,10 +23,10 @@ TakeSnapshot = Callable[[list[Any], FrameType | None], Walked]
 class _Call:
     """One call of ``backward`` or ``grad``."""
 
-    __slots__ = ("data", "event", "retains")
+    __slots__ = ("data", "event", "retains", "weights")
 
-    def __init__(self, data: dict[str, Any]) -> None:
-        self.data = data
+    def __init__(self, data: dict[str, Any], weights: list[int]) -> None:
+        self.data, self.weights = data, weights
         self.event: Event | None = None
         """The event of its run, once it runs."""
         self.retains = bool(data.get("create_graph"))
@@ -54,7 +54,13 @@ class Runs(Observer):
             for key, value in (("roots", outputs), ("inputs", inputs)):
                 data[key] = [self.watching.number(t, line) for t in _listed(value) if isinstance(t, TensorBase)]
         data["root_shapes"] = [list(t._sig.shape) for t in _listed(outputs) if isinstance(t, TensorBase)]
-        self._calls.stack.append(_Call(data))
+        self._calls.stack.append(_Call(data, self._weights(given) if create else []))
+
+    def _weights(self, given: Any) -> list[int]:
+        """Return the numbers of given gradients that have a history, or begin one."""
+        if not self.watching.wants("full"):
+            return []
+        return [self.watching.number(g) for g in _listed(given) if isinstance(g, TensorBase) and g.requires_grad]
 
     @guarded
     def backward_began(self, roots: list[tuple[Node, int]]) -> None:
@@ -142,7 +148,8 @@ class Runs(Observer):
         watching = self.watching
         made = [g for g in results if watching.sink.tensors.known(g) is None]
         numbers = [watching.number(g, line) for g in results]
-        data = {"inputs": call.data.get("inputs", []), "outputs": numbers, "grad": call.retains}
+        inputs = [*call.data.get("inputs", []), *call.weights]
+        data = {"inputs": inputs, "outputs": numbers, "grad": call.retains}
         kind = "operation" if call.retains else "cut"
         if kind == "cut":
             data["reason"] = "create_graph"

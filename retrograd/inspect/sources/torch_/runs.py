@@ -40,6 +40,8 @@ class Asked:
         self.retain_graph = bool(given.get("retain_graph"))
         self.create_graph = bool(given.get("create_graph"))
         self.inputs = list(given.get("inputs") or ())
+        self.weights = list(given.get("gradients") or ()) if self.create_graph else []
+        """The gradients that the caller gave, where results that are computed from them have a history."""
         self.api = "backward" if given.get("accumulate_grad") else "grad"
 
 
@@ -122,7 +124,8 @@ class RunWriter:
             for key, given in (("roots", asked.roots), ("inputs", asked.inputs)):
                 data[key] = [number_of(table, one, source=line) for one in given if isinstance(one, tensor)]
             name_leaves(table, frame, tensor)
-            self._inputs = data["inputs"]
+            weights = [one for one in asked.weights if getattr(one, "requires_grad", False)]
+            self._inputs = [*data["inputs"], *(number_of(table, one, source=line) for one in weights)]
         return data
 
     def end(self, error: BaseException | None, frame: FrameType | None) -> None:
