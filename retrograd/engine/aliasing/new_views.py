@@ -33,7 +33,9 @@ def make_views(views: list[Any], operand: TensorBase, node: Any, op: Any, args: 
 
 def make_view(t: Any, operand: TensorBase, node: Any, step: tuple[Any, ...]) -> None:
     """The same for one view, made by ``step`` (row, arguments) while no mode is on that could forbid writing to it."""
-    meta = operand._meta or operand.need_meta()
+    meta = operand._meta
+    if meta is None:
+        operand._meta = meta = Meta()
     storage = meta.storage or storage_of(operand)
     parent = meta.view
     t._fn, t._meta, view = LAZY, Meta(), View()

@@ -14,6 +14,7 @@ _MOST = 100_000
 ones_known: dict[tuple[int, str], Any] = {}
 """Rows of ones by length and dtype."""
 _columns_of_ones: dict[tuple[int, str], Any] = {}
+_averages: dict[tuple[int, str], Any] = {}
 
 
 def _make_ones(count: int, dtype: Any) -> Any:
@@ -30,6 +31,18 @@ def _make_column(count: int, dtype: Any) -> Any:
         _columns_of_ones.clear()
     column = _columns_of_ones[count, dtype.char] = np.ones((count, 1), dtype)
     return column
+
+
+def averaging(width: int, dtype: Any) -> Any:
+    """A column that makes means of rows in a product: ``1 / width`` everywhere."""
+    known = _averages.get((width, dtype.char))
+    if known is None:
+        known = np.full((width, 1), 1.0 / max(width, 1), dtype)
+        if width <= _MOST:
+            if len(_averages) > 64:
+                _averages.clear()
+            _averages[width, dtype.char] = known
+    return known
 
 
 def column_sum(rows: Any, keepdim: bool = False) -> Any:

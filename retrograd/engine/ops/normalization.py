@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from ..kernels.rows import column_sum
+from ..kernels.rows import averaging, column_sum
 from ..table.registry import F
 from ..table.rows import function
 from ..tensors.base import wrap
@@ -29,7 +29,7 @@ def _single(x: Any) -> Any:
 def row_statistics(rows: Any, eps: float) -> tuple[Any, Any, Any]:
     """Of a matrix: the rows without their mean, the means ``(n, 1)`` and inverse standard deviations ``(n, 1)``."""
     width = rows.shape[1]
-    mean = rows @ np.full((width, 1), 1.0 / max(width, 1), rows.dtype)
+    mean = rows @ averaging(width, rows.dtype)
     centred = rows - mean
     variance = np.vecdot(centred, centred)[:, None] / rows.dtype.type(max(width, 1))
     return centred, mean, 1 / np.sqrt(variance + rows.dtype.type(eps))
@@ -43,7 +43,7 @@ def _planes(x: Any) -> Any:
 def _row_gradient(g: Any, normal: Any, rstd: Any) -> Any:
     """Through ``normal = (x - mean) * rstd`` of rows."""
     width = g.shape[1]
-    mean = g @ np.full((width, 1), 1.0 / max(width, 1), g.dtype)
+    mean = g @ averaging(width, g.dtype)
     along = np.einsum("ij,ij->i", g, normal)[:, None] / g.dtype.type(max(width, 1))
     return (g - mean - normal * along) * rstd
 
@@ -95,14 +95,17 @@ def _layer_norm_grads(
     normal = rows - result1.reshape(-1, 1)
     normal *= rstd
     products = grads * normal
-    into_weight = column_sum(products).reshape(normalized_shape) if needs[1] else None
-    into_bias = column_sum(grads).reshape(normalized_shape) if needs[2] else None
+    into_weight = column_sum(products) if needs[1] else None
+    into_bias = column_sum(grads) if needs[2] else None
+    if len(normalized_shape) != 1:  # (a leaf takes an array over at once if it is no view of another: 8 calls less)
+        into_weight = None if into_weight is None else into_weight.reshape(normalized_shape)
+        into_bias = None if into_bias is None else into_bias.reshape(normalized_shape)
     if not needs[0]:
         return None, into_weight, into_bias
     factor = np.ones(width, grads.dtype) if weight is None else _single(weight).reshape(-1)
     along = (products @ factor)[:, None] / grads.dtype.type(width)
     into_input = grads * factor
-    into_input -= into_input @ np.full((width, 1), 1.0 / width, grads.dtype)
+    into_input -= into_input @ averaging(width, grads.dtype)
     into_input -= np.multiply(normal, along, out=products)
     into_input *= rstd
     return into_input.reshape(input.shape), into_weight, into_bias

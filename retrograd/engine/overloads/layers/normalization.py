@@ -38,7 +38,7 @@ def _check_dtypes(x: Any, *parameters: Any) -> None:
     """``RuntimeError`` unless parameters have the input's dtype, or are all float32 beside a float16 input."""
     numpy = x._sig.numpy
     given = [t._sig.numpy for t in parameters if t is not None]
-    if all(dtype == numpy for dtype in given):
+    if given.count(numpy) == len(given):
         return
     refuse(
         any(dtype != np.float32 for dtype in given), "mixed dtype (CPU): expect parameter to have scalar type of Float"
@@ -165,7 +165,18 @@ public("instance_norm", method=False)(_torch_instance_norm)
 
 def _normalized_shape(x: Any, shape: Any, **tensors: Any) -> tuple[int, ...]:
     """The trailing shape to normalise over; ``RuntimeError`` unless input, weight and bias have it."""
-    wanted = (int(shape),) if isinstance(shape, (int, np.integer)) else tuple(int(n) for n in shape)
+    wanted = (int(shape),) if isinstance(shape, (int, np.integer)) else tuple(map(int, shape))
+    have = x._sig.shape
+    fits = 0 < len(wanted) <= len(have) and have[len(have) - len(wanted) :] == wanted
+    for t in tensors.values():
+        fits = fits and (t is None or t._sig.shape == wanted)
+    if not fits:
+        _refuse_normalized_shape(x, wanted, tensors)
+    return wanted
+
+
+def _refuse_normalized_shape(x: Any, wanted: tuple[int, ...], tensors: dict[str, Any]) -> None:
+    """Say what does not fit (words that nobody reads take 15 µs)."""
     refuse(
         len(wanted) < 1,
         f"Expected normalized_shape to be at least 1-dimensional, i.e., containing at least one element, but got "
@@ -182,7 +193,6 @@ def _normalized_shape(x: Any, shape: Any, **tensors: Any) -> tuple[int, ...]:
         f"Given normalized_shape={list(wanted)}, expected input with shape [*, {', '.join(map(str, wanted))}], but got "
         f"input of size{list(x.shape)}",
     )
-    return wanted
 
 
 def layer_norm(

@@ -46,7 +46,7 @@ def _fold_left(input: Any, other: Any) -> Any:  # noqa: A002
     """A batch times one matrix: the batch dimensions join the rows."""
     *batch, width = input._sig.shape
     rows = reshaped(input, (math.prod(batch), width))
-    if other.ndim == 1:
+    if other._array.ndim == 1:
         return F._unsafe_view(F.mv(rows, other), tuple(batch))
     return F._unsafe_view(F.mm(rows, other), (*batch, other._array.shape[1]))
 
@@ -61,8 +61,8 @@ def _fold_right(input: Any, other: Any) -> Any:  # noqa: A002
 
 def _batched(input: Any, other: Any) -> Any:  # noqa: A002
     """``(*batch, n, k)`` times ``(*batch, k, p)``, batches broadcast, as one ``bmm``; vectors count as matrices."""
-    left = F.unsqueeze(input, 0) if input.ndim == 1 else input
-    right = F.unsqueeze(other, -1) if other.ndim == 1 else other
+    left = F.unsqueeze(input, 0) if input._array.ndim == 1 else input
+    right = F.unsqueeze(other, -1) if other._array.ndim == 1 else other
     *left_batch, n, k = left._sig.shape
     *right_batch, m, p = right._sig.shape
     if k != m:
@@ -75,9 +75,9 @@ def _batched(input: Any, other: Any) -> Any:  # noqa: A002
     a = reshaped(F.expand(left, (*batch, n, k)), (count, n, k))
     b = reshaped(F.expand(right, (*batch, m, p)), (count, m, p))
     out = F._unsafe_view(F.bmm(a, b), (*batch, n, p))
-    if input.ndim == 1:
+    if input._array.ndim == 1:
         out = F._squeeze_dim(out, -2)
-    return F._squeeze_dim(out, -1) if other.ndim == 1 else out
+    return F._squeeze_dim(out, -1) if other._array.ndim == 1 else out
 
 
 def _at(self: Any, other: Any) -> Any:

@@ -49,8 +49,10 @@ def reshape(input: Any, *shape: Any) -> Any:  # noqa: A002
 def reshaped(input: Any, size: tuple[int, ...]) -> Any:  # noqa: A002
     """A tensor in a shape that holds its elements."""
     array = input._array
+    if array.flags.c_contiguous:
+        return F._view(input, size)
     if can_view(array, size):
-        return F._view(input, size) if array.flags.c_contiguous else F._reshape_alias(input, size)
+        return F._reshape_alias(input, size)
     return F._unsafe_view(F.clone(input, contiguous_format), size)
 
 

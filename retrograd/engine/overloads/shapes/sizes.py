@@ -9,4 +9,4 @@ def ints_of(values: tuple[Any, ...]) -> tuple[int, ...]:
     """``(0, 1)`` or ``((0, 1),)`` as a tuple of ints."""
     if len(values) == 1 and isinstance(values[0], (tuple, list)):
         values = tuple(values[0])
-    return tuple(int(v) for v in values)
+    return tuple(map(int, values))
