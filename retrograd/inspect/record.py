@@ -7,6 +7,7 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from datetime import UTC, datetime
+from operator import attrgetter, is_
 from types import TracebackType
 
 from ..errors import UsageError
@@ -30,6 +31,7 @@ _AROUND = 2
 """Lines kept before and after one that is mentioned."""
 Explain = Callable[[Recording, BaseException, SourceLine | None], None]
 _SHARED = (*NODE_COLUMNS, *EDGE_COLUMNS, "roots", "root_names")
+_read_shared = attrgetter(*_SHARED)
 
 
 @contextmanager
@@ -213,8 +215,10 @@ def _number_from_zero(snapshot: GraphSnapshot) -> None:
 def _share(snapshot: GraphSnapshot, earlier: GraphSnapshot) -> bool:
     """Let equal columns be one object; True if everything is the same."""
     same = snapshot.engine == earlier.engine and not snapshot.is_measured and not earlier.is_measured
-    for column in _SHARED:
-        mine, known = getattr(snapshot, column), getattr(earlier, column)
+    columns, known_columns = _read_shared(snapshot), _read_shared(earlier)
+    if all(map(is_, columns, known_columns)):
+        return same
+    for column, mine, known in zip(_SHARED, columns, known_columns, strict=True):
         if mine is known:
             continue
         if mine == known:

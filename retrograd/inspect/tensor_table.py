@@ -153,17 +153,23 @@ class TensorTable:
 
     def reserve(self, tensor: Any, memory: Any) -> tuple[int, int]:
         """Number a tensor that is not known yet, and its memory; a note must follow that fills its row."""
-        with self._lock:
-            number, storage = len(self._rows), self._memories.enter(memory, self._next_storage)
-            if storage == self._next_storage:
-                self._next_storage += 1
-            self._rows.append(None)
-            known, key = self._known, id(tensor)  # as ``_enter``
+        key, place, known, memories, rows = id(tensor), id(memory), self._known, self._memories, self._rows
+        with self._lock:  # as ``_memory_number`` and ``_enter``, of which the calls would take as long as what they do
+            reference = memories.references.get(place)
+            if reference is not None and reference() is memory:
+                storage = memories.numbers[place]
+            else:
+                storage = self._next_storage
+                self._next_storage = storage + 1
+                memories.numbers[place] = storage
+                memories.references[place] = weakref.ref(memory)
+            number = len(rows)
+            rows.append(None)
             known.numbers[key] = number
             known.references[key] = weakref.ref(tensor)
             if len(known.numbers) > self._most:
                 self._throw_out()
-            return number, storage
+        return number, storage
 
     def fill(self) -> None:
         """Fill the rows that were reserved for notes which could not be taken."""

@@ -104,7 +104,14 @@ def user_frames(frame: FrameType | None) -> Iterator[FrameType]:
 
 def stack_position(frame: FrameType | None) -> list[tuple[CodeType, int]]:
     """Return where the user's program stands: code and instruction of each frame, innermost first."""
-    return [(one.f_code, one.f_lasti) for one in user_frames(frame)]
+    places, known_codes = [], judged
+    while frame is not None:
+        code = frame.f_code
+        known = known_codes.get(id(code))
+        if not (is_foreign(code) if known is None else known[1]):
+            places.append((code, frame.f_lasti))
+        frame = frame.f_back
+    return places
 
 
 def source_line(frame: FrameType | None) -> SourceLine | None:

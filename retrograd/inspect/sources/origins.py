@@ -83,7 +83,10 @@ class Marks:
 
     def follow(self, frame: FrameType) -> None:
         """The node with the next number was made by the line at which this user's frame stands."""
-        entry = self._places.get((id(frame.f_code), frame.f_lasti, self.scope)) or self._place(frame)
+        self.follow_place(self._places.get((id(frame.f_code), frame.f_lasti, self.scope)) or self._place(frame))
+
+    def follow_place(self, entry: int) -> None:
+        """The same by the entry of the line."""
         entries = self.entries
         if not entries or entries[-1] != entry:
             self.starts.append(self.end)

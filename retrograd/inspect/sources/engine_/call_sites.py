@@ -12,6 +12,7 @@ from ...program.frames import source_line
 from ...snapshot import SourceLine
 from ..function_shapes import FLAT, POLES
 from .caller import Caller, spelled
+from .lost_writes import writes_by_index
 from .names import Names, worthy
 
 
@@ -42,6 +43,12 @@ class Site:
     """Whether the user's call may take several operators."""
     may_tell: bool
     """Whether there may be something to tell of finite values."""
+    may_lose: bool
+    """Whether it may write to one place twice."""
+    function: str
+    """The public function that it was called by, empty if it was none."""
+    plans: list[Any]
+    """Each ``Plan`` of a call from here, for the ways on which it was reached."""
     others: tuple[tuple[Any, ...], dict[str, Any] | None] = ((), None)
     """Arguments of the latest call with plain ones among them, without its operands, and what was said of them."""
 
@@ -86,4 +93,7 @@ class Sites:
             nested=line is not None and line.function != "<module>",
             several=row != name,
             may_tell=name in FLAT or row in POLES,
+            may_lose=writes_by_index(op),
+            function=caller.function,
+            plans=[],
         )

@@ -7,6 +7,7 @@ import weakref
 from itertools import repeat
 from math import isfinite
 from operator import is_
+from types import FrameType
 from typing import Any
 
 from ....engine.aliasing.views import requires_grad
@@ -18,6 +19,7 @@ from ...program.stacks import stack_of
 from .. import array_values as values
 from .call_describer import CallDescriber
 from .call_facts import event_of_call
+from .call_plans import UNFORESEEN, Plan, foresee, plan_of
 from .call_sites import Site
 from .caller import Caller, caller_of
 from .index_tensors import index_tensors
@@ -48,28 +50,40 @@ class Calls(Observer):
     def operation(self, op: Any, args: Any, node: Any, inputs: Any, outputs: Any, took: int) -> None:
         """An operator ran; as ``guarded`` as the others, but lines are followed on any thread."""
         frame = sys._getframe(2)  # not: this and who tells
-        caller = caller_of(frame)
-        LINES.follow(node, caller.frame, frame)
         watching = self.watching
         here = watching.here
-        if here.deaf or caller.frame is None or caller.internal or not watching.sink.wants():
+        plan, user = UNFORESEEN if here.deaf else foresee(here.plan, frame, op)
+        if plan is None or user is None:
+            caller = caller_of(frame)
+            user = caller.frame
+            LINES.follow(node, user, frame)
+            if here.deaf or user is None or caller.internal:
+                return
+        else:
+            LINES.follow_planned(node, plan, user, frame)
+        if not watching.sink.wants():
             return
         here.deaf = True
         try:
-            self._note_call(caller, op, args, node, inputs, outputs, took)
+            plan = plan or plan_of(self._describer.sites.at(caller, op), op, frame, user)
+            if here.plan is not None:
+                here.plan.comes_before(plan)
+            here.plan = plan
+            self._note_call(plan, user, op, args, node, inputs, outputs, took)
         except Exception as failure:  # never the program's business
             report_problem(watching, failure)
         finally:
             here.deaf = here.quiet
 
-    def _note_call(self, caller: Caller, op: Any, args: Any, node: Any, inputs: Any, outputs: Any, took: int) -> None:
+    def _note_call(
+        self, plan: Plan, user: FrameType, op: Any, args: Any, node: Any, inputs: Any, outputs: Any, took: int
+    ) -> None:
         """Note what must be seen while the tensors live; ``event_of_call`` makes the event of it."""
-        describer, watching = self._describer, self.watching
-        if op.view and caller.function == "setitem":
+        describer, watching, site = self._describer, self.watching, plan.site
+        if op.view and site.function == "setitem":
             describer.pending.whole = describer.pending.whole or weakref.ref(inputs[0])
             return
-        assert caller.frame is not None
-        site, made = describer.sites.at(caller, op), describer.pending.call.goes_on(caller.frame)
+        made = describer.pending.call.goes_on(user)
         within = tuple(made) if made and site.several else _NONE
         more: dict[str, Any] | None = None
         numbers: Any = watching.sink.tensors.numbers(inputs)
@@ -100,8 +114,8 @@ class Calls(Observer):
             place, saves = node._number - watching.begin, saved_positions(node, inputs)
             if saves and self._shared.memories:
                 kept = saved_numbers(saves, numbers, [results] if fresh else results)
-                self._shared.keeps(kept, [*inputs, *outputs], caller.frame)
-        stack = stack_of(caller.frame) if site.nested or kind == "cut" else None
+                self._shared.keeps(kept, [*inputs, *outputs], user)
+        stack = stack_of(user) if kind == "cut" else plan.stack
         watching.sink.note(
             (event_of_call, kind, site, describer.around(), tuple(numbers), len(inputs), within, results, fresh,
              storage, limits, total, others, took, place, saves, stack, more)
@@ -111,7 +125,7 @@ class Calls(Observer):
         self, site: Site, more: dict[str, Any], op: Any, args: Any, inputs: Any, numbers: list[int]
     ) -> list[int]:
         """Note plain arguments; returns the numbers of tensors among the others that are no operands."""
-        if lost := lost_writes(op, args):
+        if site.may_lose and (lost := lost_writes(op, args)):
             more["duplicates"] = lost
         rest, (seen, arguments) = args[len(inputs) :], site.others
         operands_first = all(map(is_, args, inputs))

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from itertools import repeat
+from operator import is_
 from typing import Any
 
 import numpy as np
@@ -47,15 +49,17 @@ class Facts:
         """
         seen: set[int] = set()
         found: list[int | None] = []
+        once = self.saved_once.append
         for node in order:
             if node.accumulates:
                 found.append(0)
-                self.saved_once.append(0)
+                once(0)
                 continue
-            arrays = saved_arrays(node)
+            read = readers.get(node.__class__)
+            arrays = saved_arrays(node) if read is None else _distinct(read(node) or ())
             if arrays is None:
                 found.append(None)
-                self.saved_once.append(None)
+                once(None)
                 continue
             held = new = 0
             for array in arrays:
@@ -66,7 +70,7 @@ class Facts:
                     seen.add(memory)
                     new += size
             found.append(held)
-            self.saved_once.append(new)
+            once(new)
         return found
 
 
@@ -84,9 +88,13 @@ def saved_arrays(node: Node) -> list[Any] | None:
         if isinstance(node, CopySlices):
             node = node.fn
         if not isinstance(node, OpNode):
-            return _distinct_arrays(getattr(node, "_saved", None) or ())
+            return _distinct_of_any(getattr(node, "_saved", None) or ())
         read = reader_of(node.__class__)
-    kept = read(node) or ()
+    return _distinct(read(node) or ())
+
+
+def _distinct(kept: Iterable[Any]) -> list[Any] | None:
+    """The distinct arrays among what a node keeps; None where hooks packed one."""
     found: list[Any] = []
     for value in kept:  # mostly a few tensors and arrays
         sort = value.__class__
@@ -95,16 +103,13 @@ def saved_arrays(node: Node) -> list[Any] | None:
         elif sort is not np.ndarray:
             if sort in _NO_ARRAYS:
                 continue
-            return _distinct_arrays(kept)
-        for known in found:
-            if known is value:
-                break
-        else:
+            return _distinct_of_any(kept)
+        if not found or (found[0] is not value and not any(map(is_, found, repeat(value)))):
             found.append(value)
     return found
 
 
-def _distinct_arrays(kept: Iterable[Any]) -> list[Any] | None:
+def _distinct_of_any(kept: Iterable[Any]) -> list[Any] | None:
     """The same for values of any kind."""
     found: dict[int, Any] = {}
     waiting = list(kept)

@@ -16,6 +16,7 @@ from ...program.frames import applying_frame, forget_judgements, user_frame
 from ..base import Node
 from ..naming import NameMemory
 from ..origins import OriginTables
+from .call_plans import Plan
 from .caller import forget_callers
 
 _defines_apply = (sys.modules[Function.__module__].__file__ or "").__eq__
@@ -69,6 +70,20 @@ class Lines:
                 marks.follow(user)
             else:
                 marks.note(number, number + 1, user)
+
+    def follow_planned(self, node: Node | None, plan: Plan, user: FrameType, calling: FrameType) -> None:
+        """The same where the call was foreseen: its place need not be looked for, once it is known."""
+        tables = self.tables
+        if tables is None:
+            return
+        marks = tables.local.marks
+        if node is None or marks is None or node._number != marks.end:
+            self.follow(node, user, calling)
+        elif marks is plan.marks and marks.scope == plan.scope:
+            marks.follow_place(plan.entry)
+        else:
+            marks.follow(user)
+            plan.marks, plan.scope, plan.entry = marks, marks.scope, marks.entries[-1]
 
     def inplace(self, op: Any, args: Any, node: Node | None, tensor: Any, inputs: Any) -> None:
         """Note the user's line of the nodes of an in-place write, if it made some."""

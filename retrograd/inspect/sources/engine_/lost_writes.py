@@ -14,6 +14,11 @@ def lost_writes(op: Any, args: Any) -> int:
     return 0 if count is None else count(*args)
 
 
+def writes_by_index(op: Any) -> bool:
+    """Whether an operator may lose values so."""
+    return op.name in _COUNTS
+
+
 def _put(target: Any, indices: Any, values: Any, accumulate: bool = False) -> int:
     return 0 if accumulate else repeated(indices, target._array.shape)
 

@@ -78,17 +78,17 @@ class Measures:
         known = self._known.get(id(gradient))
         if known is not None and known[0]() is gradient:
             return known[1]
-        if gradient.__class__ is np.ndarray:
-            return self._of_new(gradient)
-        if isinstance(gradient, np.generic):  # a rule's arithmetic on arrays without dimensions; no weak reference
-            return figures_of(np.asarray(gradient), whole=self._whole)
-        return self.figures(gradient._array) if isinstance(gradient, TensorBase) else self._of_new(gradient)
-
-    def _of_new(self, array: Any) -> Figures | None:
-        """Figures of an array that was not seen."""
-        found = None if array.base is None else self._of_whole_memory(array)
-        found = found or figures_of(array, whole=self._whole)
-        self._known[id(array)] = (weakref.ref(array), found)
+        if gradient.__class__ is not np.ndarray:
+            if isinstance(gradient, np.generic):  # a rule's arithmetic on arrays without dimensions; no weak reference
+                return figures_of(np.asarray(gradient), whole=self._whole)
+            if isinstance(gradient, TensorBase):
+                return self.figures(gradient._array)
+        found = None if gradient.base is None else self._of_whole_memory(gradient)
+        if not found:
+            quick = not self._whole and gradient.__class__ is np.ndarray
+            norm = values.ordinary_norm(gradient) if quick else None
+            found = figures_of(gradient, whole=self._whole) if norm is None else norm
+        self._known[id(gradient)] = (weakref.ref(gradient), found)
         return found
 
     def _of_whole_memory(self, array: Any) -> Figures | None:
@@ -127,14 +127,24 @@ class Measures:
         row = self._rows.get(id(node))
         if row is None:
             return
-        arrived = self.figures(grads[0]) if grads and grads[0] is not None else None
-        self._ran.append((row, began, ended, arrived, self._all(results)))
+        gradient = grads[0] if grads else None
+        known = self._known.get(id(gradient))  # mostly it was seen when the node before passed it on
+        arrived: Figures | None = None
+        if known is not None and known[0]() is gradient:
+            arrived = known[1]
+        elif gradient is not None:
+            arrived = self.figures(gradient)
+        passed = self.figures(results[0]) if len(results) == 1 and results[0] is not None else self._all(results)
+        self._ran.append((row, began, ended, arrived, [] if passed is None else passed))
 
-    def took(self, node: Node, arrived: Figures | None, began: int, ended: int) -> None:
-        """Note what a leaf took, which passes on nothing."""
+    def took(self, node: Node, gradient: Any, began: int, ended: int) -> Figures | None:
+        """Note what a leaf took, which passes on nothing; returns its figures."""
+        known = self._known.get(id(gradient))  # mostly it was seen when a node passed it on
+        arrived = known[1] if known is not None and known[0]() is gradient else self.figures(gradient)
         row = self._rows.get(id(node))
         if row is not None:
             self._ran.append((row, began, ended, arrived, None))
+        return arrived
 
     def failed(self, node: Node, grads: list[Any]) -> None:
         """Note what the node took at which a sweep ended."""

@@ -18,6 +18,9 @@ from ..base import Node
 from .measures import AllFigures, Figures, Measures, arrived_figures, figures_of
 from .watching import Observer, Run, ShapeAndDtype, Walked, guarded, report_problem, version
 
+_KNOWN: tuple[int, int, ShapeAndDtype | None] = (-1, -1, None)
+"""In place of what ``Watching.reserve`` says of a gradient."""
+
 
 class Nodes(Observer):
     """Fills the measures of a run's snapshot, and sends ``accumulate``."""
@@ -80,13 +83,15 @@ class Nodes(Observer):
         numbers = watching.sink.tensors.numbers(tensors)
         for (accumulator, array, began, ended), leaf, known in zip(leaves, tensors, numbers, strict=True):
             number = watching.enter(leaf, None, "") if known is None else known
-            held, gradient = leaf._meta.grad, None
+            held, gradient = leaf._meta.grad, _KNOWN
             if held is not None:  # another thread may have cleared it
                 gradient = watching.reserve(held)
                 watching.gradients[gradient[0]] = number
-            figures = self._note(run, leaf, number, array, gradient)
-            if measures is not None:
-                measures.took(accumulator, figures, began, ended)
+            if measures is None:
+                figures = figures_of(array, whole=True)
+            else:
+                figures = measures.took(accumulator, array, began, ended)
+            self._note(run, leaf, number, array, figures, gradient)
 
     @guarded
     def accumulated(self, leaf: TensorBase, grad: Any) -> None:
@@ -97,8 +102,14 @@ class Nodes(Observer):
             name = watching.sink.tensors.rows[number].name
             held = watching.number(leaf._meta.grad, name=_name_of_gradient(name))
             watching.gradients[held] = number
-        quietly(self._note, (watching.run, leaf, number, array))
+        quietly(self._note_added, (watching.run, leaf, number, array))
         watching.here.before = "none"
+
+    def _note_added(self, run: Run | None, leaf: TensorBase, number: int, array: Any) -> None:
+        """Note that a gradient was added to a leaf's."""
+        measures = None if run is None else run.measures
+        figures = figures_of(array, whole=True) if measures is None else measures.figures(array)
+        self._note(run, leaf, number, array, figures)
 
     def _note(
         self,
@@ -106,26 +117,20 @@ class Nodes(Observer):
         leaf: TensorBase,
         number: int,
         array: Any,
-        gradient: tuple[int, int, ShapeAndDtype] | None = None,
-    ) -> Figures | None:
-        """Note that a leaf got a gradient, a new tensor as ``Watching.reserve`` says; returns its figures."""
+        found: Figures | None,
+        gradient: tuple[int, int, ShapeAndDtype | None] = _KNOWN,
+    ) -> None:
+        """Note that a leaf got a gradient of these figures, which is a new tensor as ``Watching.reserve`` says."""
         watching = self.watching
-        found = figures_of(array, whole=True) if run is None or run.measures is None else run.measures.figures(array)
         if run is not None and watching.sink.among_ranks():
             watching.here.runs[0].filled[number] = weakref.ref(leaf)
         bad = isinstance(found, AllFigures) and (found.arrived[5] or found.arrived[6])
         summary = values.summary(array) if bad else None
         place, line = (None, None) if run is None else (run.number, run.line)
-        fresh = gradient or _KNOWN
         before = watching.here.before
         watching.sink.note(
-            (_event_of_gradient, line, *fresh, number, before, version(leaf), place, found, array.size, summary)
+            (_event_of_gradient, line, *gradient, number, before, version(leaf), place, found, array.size, summary)
         )
-        return found
-
-
-_KNOWN = (-1, -1, None)
-"""In place of what ``Watching.reserve`` says of a gradient."""
 
 
 class _Accumulated(NamedTuple):

@@ -7,6 +7,7 @@ made the nodes, and the place in the program from which backward was called.
 from __future__ import annotations
 
 import weakref
+from collections.abc import Callable
 from operator import attrgetter
 from types import CodeType, FrameType
 from typing import Any, NamedTuple
@@ -16,7 +17,7 @@ from ....engine.nodes.accumulate import AccumulateGrad
 from ....engine.nodes.node import Port
 from ....engine.nodes.opnode import OpNode
 from ...program.frames import stack_position
-from ...snapshot import GraphSnapshot
+from ...snapshot import EDGE_COLUMNS, NODE_COLUMNS, GraphSnapshot
 from ..base import Node, Origins
 from .facts import Facts
 from .watching import Walked
@@ -51,8 +52,10 @@ class _Seen(NamedTuple):
     """The snapshot of an earlier step."""
 
     parts: list[Any]
-    leaves: dict[int, weakref.ref[Any]]
-    """By place."""
+    leaves: list[tuple[int, weakref.ref[Any]]]
+    """With their rows."""
+    others: list[int]
+    """Rows of the other nodes."""
     place: list[tuple[CodeType, int]]
     snapshot: GraphSnapshot
 
@@ -96,28 +99,44 @@ class Repeats:
         seen, order = self._seen, outline.order
         if seen is None or seen.parts != outline.parts or seen.place != stack_position(frame):
             return None
-        for row, reference in seen.leaves.items():
+        for row, reference in seen.leaves:
             if reference() is not order[row].variable:
                 return None
-        snapshot, facts = GraphSnapshot(**dict(zip(_SAME, _read_same(seen.snapshot), strict=True))), Facts()
-        numbers = _numbers(order)
-        snapshot.first_seq = first = min([number for number in numbers if number is not None], default=0)
-        snapshot.seq = [None if number is None else number - first for number in numbers]
-        if snapshot.seq == seen.snapshot.seq:
-            snapshot.seq = seen.snapshot.seq
-        if not self._made_alike(snapshot, numbers, origins):
+        nodes = [order[row] for row in seen.others]
+        numbers = [node._number if node._extra is None else node._sequence_nr() for node in nodes]
+        seq, first = self._sequence(seen, numbers)
+        if not self._made_alike(seen, seq, numbers, origins):
             return None
-        snapshot.saved_bytes = facts.saved_bytes(order)
+        facts = Facts()
+        saved = facts.saved_bytes(order)
+        if saved == seen.snapshot.saved_bytes:
+            saved = seen.snapshot.saved_bytes
+        fields = (*_read_same(seen.snapshot), saved, seq, *_read_edges(seen.snapshot))
+        snapshot = GraphSnapshot(*fields)
+        snapshot.first_seq = first
         return Walked(snapshot, order, facts.saved_once, repeated=True)
 
-    def _made_alike(self, snapshot: GraphSnapshot, numbers: list[int | None], origins: Origins | None) -> bool:
-        """Whether lines and scopes of nodes are those of the latest snapshot, which ``snapshot`` then shares."""
-        seen = self._seen
-        assert seen is not None
-        pattern = _pattern(numbers, origins)
-        if pattern is None or pattern != self._pattern or snapshot.seq is not seen.snapshot.seq:
-            source, scope = ([], []) if origins is None else origins.find(numbers)
-            if origins is not None and (source != seen.snapshot.source or scope != seen.snapshot.scope):
+    def _sequence(self, seen: _Seen, numbers: list[int]) -> tuple[list[int | None], int]:
+        """The column of sequence numbers, the latest snapshot's where it is the same, and what was taken off them."""
+        first, known = min(numbers, default=0), seen.snapshot.seq
+        shifted = [number - first for number in numbers]
+        if shifted == [known[row] for row in seen.others]:
+            return known, first
+        seq: list[int | None] = [None] * len(known)
+        for row, number in zip(seen.others, shifted, strict=True):
+            seq[row] = number
+        return seq, first
+
+    def _made_alike(self, seen: _Seen, seq: list[int | None], numbers: list[int], origins: Origins | None) -> bool:
+        """Whether lines and scopes of nodes are those of the latest snapshot, which the new one then shares."""
+        if origins is None:
+            return True
+        pattern = origins.pattern(min(numbers), max(numbers)) if numbers else None
+        if pattern is None or pattern != self._pattern or seq is not seen.snapshot.seq:
+            found: list[int | None] = [None] * len(seq)
+            for row, number in zip(seen.others, numbers, strict=True):
+                found[row] = number
+            if origins.find(found) != (seen.snapshot.source, seen.snapshot.scope):
                 return False
             self._pattern = pattern
         return True
@@ -128,26 +147,13 @@ class Repeats:
         rows = [row for row, kind in enumerate(snapshot.kind) if kind == "leaf"]
         self._seen = self._pattern = None
         if outline is not None and all(snapshot.name[row] for row in rows):
-            leaves = {row: weakref.ref(walked.order[row].variable) for row in rows}
-            self._seen = _Seen(outline.parts, leaves, stack_position(frame), snapshot)
+            leaves = [(row, weakref.ref(walked.order[row].variable)) for row in rows]
+            others = [row for row, kind in enumerate(snapshot.kind) if kind != "leaf"]
+            self._seen = _Seen(outline.parts, leaves, others, stack_position(frame), snapshot)
 
 
-_SAME = (
-    *("engine", "label", "op", "kind", "name", "scope", "shape", "dtype", "source", "roots", "root_names"),
-    *("edge_source", "edge_target", "edge_input_nr", "edge_output_nr"),
-)
-"""What two graphs with one outline have in common."""
-_read_same = attrgetter(*_SAME)
-
-
-def _pattern(numbers: list[int | None], origins: Origins | None) -> Any:
-    """What lines and scopes of nodes with these numbers depend on; None where that is not known."""
-    known = [number for number in numbers if number is not None]
-    return None if origins is None or not known else origins.pattern(min(known), max(known))
-
-
-def _numbers(order: list[Node]) -> list[int | None]:
-    """Sequence numbers, None for leaves."""
-    return [
-        None if node.accumulates else node._number if node._extra is None else node._sequence_nr() for node in order
-    ]
+_EARLIER = ("engine", "label", *[name for name in NODE_COLUMNS if name not in ("saved_bytes", "seq")])
+_read_same: Callable[[GraphSnapshot], tuple[Any, ...]] = attrgetter(*_EARLIER)
+"""What two graphs with one outline have in common: of a snapshot's fields those before these two."""
+_read_edges: Callable[[GraphSnapshot], tuple[Any, ...]] = attrgetter(*EDGE_COLUMNS, "roots", "root_names")
+"""Those behind them."""

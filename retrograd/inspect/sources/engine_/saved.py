@@ -9,8 +9,8 @@ from typing import Any
 from ....engine.nodes.saved import SavedTensor
 
 _NO_TENSORS = frozenset({bool, int, float, str, type(None)})
-_Plan = tuple[Callable[[Any], Any], tuple[bool, ...]]
-"""What reads the slots of a node that may keep a tensor, and which of them are for its result."""
+_Plan = tuple[Callable[[Any], Any], tuple[int, ...]]
+"""What reads the slots of a node that may keep a tensor, and where that mostly is among the inputs or ``_RESULT``."""
 _RESULT = -1
 """Stands for the results among the positions of inputs."""
 _Positions = tuple[int, ...]
@@ -30,13 +30,13 @@ def saved_positions(node: Any, inputs: Sequence[Any]) -> _Positions:
     if plan is None:
         found = _looked_for(node, inputs)
     else:
-        read, results = plan
-        found = []
-        for value, is_result in zip(read(node), results):  # noqa: B905 - `read` may read the first slot again
+        read, places = plan
+        found, count = [], len(inputs)
+        for value, usual in zip(read(node), places):  # noqa: B905 - `read` may read the first slot again
             if value is None:
                 continue
-            if is_result:
-                found.append(_RESULT)
+            if usual == _RESULT or (usual < count and inputs[usual] is value):
+                found.append(usual)
                 continue
             kept = value._tensor if value.__class__ is SavedTensor else value
             for place, t in enumerate(inputs):
@@ -81,7 +81,8 @@ def _plan_of(cls: type) -> _Plan | None:
     found = None
     if op is not None and hasattr(cls, "edge_0"):
         names = [name for name in op.saved_names if name in op.tensor_names or name == "result"]
-        found = (_reader_of(names), tuple([name == "result" for name in names]))
+        operands = list(op.tensor_names)
+        found = (_reader_of(names), tuple([_RESULT if name == "result" else operands.index(name) for name in names]))
     _plans[cls] = found
     return found
 

@@ -64,6 +64,8 @@ class _Thread(threading.local):
     def __init__(self, only: int | None) -> None:
         self.elsewhere = self.quiet = only is not None and only != get_ident()
         """Whether the thread is not watched."""
+        self.plan: Any = None
+        """The latest call of an operator, which tells what is expected next."""
         self.deaf = self.quiet
         """Nothing is to be heard: it is quiet, or an observer at work, whose doings are not the program's."""
         self.runs: list[Run] = []

@@ -1,0 +1,100 @@
+"""Foresees the next call of an operator: a training step makes the calls of the step before, from the same places.
+
+Who called, where, with which words and by which frames takes a dozen dictionaries to find out, each of which a matrix
+product between two calls has driven out of the processor's caches.  A ``Plan`` has the answers for one way to
+one call, and which two plans came next; the frames alone, which the call has just touched, tell whether one is right.
+"""
+
+from __future__ import annotations
+
+from types import CodeType, FrameType
+from typing import Any
+
+from ...program.stacks import Path, path_to
+from ..origins import Marks
+from .call_sites import Site
+
+
+class Plan:
+    """An operator that is called at one instruction of the user, by way of these functions of ours."""
+
+    __slots__ = (
+        "code", "entry", "instruction", "marks", "next", "op", "other", "scope", "site", "stack", "steps", "whole",
+        "within",
+    )  # fmt: skip
+
+    def __init__(self, op: Any, within: list[CodeType], user: FrameType, site: Site, path: Path | None) -> None:
+        """``within`` are the functions between the engine and the user, innermost first."""
+        self.op = op
+        self.within = within
+        self.code, self.instruction = user.f_code, user.f_lasti
+        self.site = site
+        self.steps, self.whole = ([], False) if path is None else (path.steps, path.whole)
+        """The way to the user's frame, where the stack is worth knowing."""
+        self.stack = None if path is None else path.stack
+        self.next: Plan | None = None
+        """What came after it the latest time, and ``other`` another one that once did: a loop ends somewhere."""
+        self.other: Plan | None = None
+        self.marks: Marks | None = None
+        """Where lines of nodes are noted, in which scope, and which entry there stands for this place."""
+        self.scope = ""
+        self.entry = 0
+
+    def user(self, start: FrameType) -> FrameType | None:
+        """The user's frame if the engine's frame, which calls the operator, was reached this way; else None."""
+        frame: FrameType | None = start
+        for code in self.within:
+            if frame is None or frame.f_code is not code:
+                return None
+            frame = frame.f_back
+        if frame is None or frame.f_lasti != self.instruction or frame.f_code is not self.code:
+            return None
+        around: FrameType | None = frame
+        for code, instruction in self.steps:
+            if around is None or around.f_lasti != instruction or around.f_code is not code:
+                return None
+            around = around.f_back
+        return frame if around is None or not self.whole else None
+
+    def comes_before(self, plan: Plan) -> None:
+        """Expect a plan after this one."""
+        if self.next is not plan:
+            self.next, self.other = plan, self.next
+
+    def forget(self) -> None:
+        """Lead to no other plan any more: a chain of plans that nobody uses would grow without end."""
+        self.next = self.other = None
+
+
+_WAYS = 8
+"""Plans that are kept of one place, which a program may reach by ever new ways: a recursion, say."""
+UNFORESEEN: tuple[None, None] = (None, None)
+
+
+def foresee(latest: Plan | None, frame: FrameType, op: Any) -> tuple[Plan, FrameType] | tuple[None, None]:
+    """The plan of a call that follows another one, and the user's frame; None if it was not expected."""
+    if latest is None:
+        return UNFORESEEN
+    for plan in (latest.next, latest.other):
+        if plan is not None and plan.op is op:
+            user = plan.user(frame)
+            if user is not None:
+                return plan, user
+    return UNFORESEEN
+
+
+def plan_of(site: Site, op: Any, frame: FrameType, user: FrameType) -> Plan:
+    """The plan of a call from a place that was not foreseen."""
+    for known in site.plans:
+        if known.user(frame) is not None:
+            return known  # type: ignore[no-any-return]
+    within, around = [], frame
+    while around is not user:
+        within.append(around.f_code)
+        assert around.f_back is not None
+        around = around.f_back
+    plan = Plan(op, within, user, site, path_to(user) if site.nested else None)
+    site.plans.append(plan)
+    if len(site.plans) > _WAYS:
+        site.plans.pop(0).forget()
+    return plan
