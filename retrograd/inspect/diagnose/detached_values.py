@@ -63,6 +63,7 @@ def _last_entry(flow: Flow, run: Run) -> int | None:
         if not flow.made_in.get(root) and flow.is_leaf(root):
             rows.add(run.begin)
     for tensor in behind.tensors:  # made by no recorded call, as from_numpy does: known from its first use on
-        if not flow.made_in.get(tensor) and flow.used_in.get(tensor) and not flow.requires_grad(tensor):
-            rows.add(flow.used_in[tensor][0])
+        used = flow.used_in.get(tensor)
+        if used and not flow.requires_grad(tensor) and min(flow.made_in.get(tensor, used)) >= used[0]:
+            rows.add(used[0])
     return max(rows, default=None)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
+
 from .checkpointed import checkpoint_around
 from .flow import Flow
 
@@ -40,8 +42,14 @@ def optimized(flow: Flow) -> dict[int, int]:
     return found
 
 
+def awaited(flow: Flow, leaf: int) -> bool:
+    """Whether a program looked for the gradient of a leaf after one run, found none, and looked again after another."""
+    begins = [run.begin for run in flow.runs]
+    return len({bisect_left(begins, read) for read in flow.reads_of.get(leaf, ())} - {0}) > 1
+
+
 def without_any_grad(flow: Flow) -> set[int]:
-    """Return what optimizers hold that step, none of whose tensors ever had a ``.grad``.
+    """Return what optimizers hold that step, none of whose tensors ever had a ``.grad``, and what is awaited in vain.
 
     What ``autograd.grad`` gave for them went elsewhere, as into the copies of an inner loop.
     """
@@ -49,7 +57,8 @@ def without_any_grad(flow: Flow) -> set[int]:
     for _, event in flow.of_kind("optimizer", action="step"):
         held.setdefault(event.data.get("owner"), set()).update(event.data.get("parameters", {}).values())
     with_grad = flow.given_by_hand | set(flow.accumulated)
-    return {leaf for leaves in held.values() if with_grad.isdisjoint(leaves) for leaf in leaves}
+    found = {leaf for leaves in held.values() if with_grad.isdisjoint(leaves) for leaf in leaves}
+    return found | {leaf for leaf in flow.reads_of.keys() - with_grad if awaited(flow, leaf)}
 
 
 def _used_for_gradients(flow: Flow, tensor: int) -> bool:

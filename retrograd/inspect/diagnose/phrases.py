@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 NO_GRAPH = "does not require grad and does not have a grad_fn"
+NOT_REQUIRED = "One of the differentiated Tensors does not require grad"
 LEAF_WRITTEN = "leaf Variable that requires grad"
 NOT_OPTIMIZABLE = "can't optimize a non-leaf"
 NO_DEEPCOPY = "support the deepcopy protocol"

@@ -118,6 +118,11 @@ def is_name(text: str) -> bool:
     return isinstance(tree, ast.Name)
 
 
+def is_call(text: str) -> bool:
+    """Whether a spelling is a call, whose result a method can be called of as it stands."""
+    return isinstance(_parsed(text), ast.Call)
+
+
 def _parsed(text: str) -> ast.expr | None:
     """Return an expression, or nothing for what is none."""
     try:
@@ -173,12 +178,14 @@ def out_of_place(text: str) -> str:
         value = ast.BinOp(ast.parse(target, mode="eval").body, node.op, node.value)
         return f"{target} = {ast.unparse(value)}"
     if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call) and isinstance(node.value.func, ast.Attribute):
-        changed = node.value.func
-        if changed.attr.endswith("_") and isinstance(changed.value, ast.Name | ast.Attribute):
-            call = ast.Call(
-                ast.Attribute(changed.value, changed.attr.rstrip("_")), node.value.args, node.value.keywords
-            )
-            return f"{ast.unparse(changed.value)} = {ast.unparse(call)}"
+        first: ast.expr = node.value  # h.mul_(2) of h.mul_(2).add_(1): the rest changes what that one makes
+        while (inner := _in_place(first)) is not None and _in_place(inner) is not None:
+            first = inner
+        if isinstance(first, ast.Call) and isinstance(first.func, ast.Attribute) and _in_place(first) is not None:
+            changed = first.func.value
+            first.func.attr = first.func.attr.rstrip("_")
+            if isinstance(changed, ast.Name | ast.Attribute):
+                return f"{ast.unparse(changed)} = {ast.unparse(node.value)}"
     return ""
 
 
@@ -194,10 +201,13 @@ def hands_over(text: str) -> bool:
 
 def receiver(text: str, method: str) -> str:
     """Return what a line calls a method of: ``pred`` of ``history.append(pred.numpy())``, or nothing."""
-    for call in _calls(statement(text)):
-        if isinstance(call.func, ast.Attribute) and call.func.attr == method:
-            return ast.unparse(call.func.value)
-    return ""
+    return next(iter(receivers_of(text, method)), "")
+
+
+def receivers_of(text: str, method: str) -> list[str]:
+    """Return everything that a line calls a method of: ``a`` and ``b`` of ``a.numpy() == b.numpy()``."""
+    calls = (call.func for call in _calls(statement(text)) if isinstance(call.func, ast.Attribute))
+    return [ast.unparse(called.value) for called in calls if called.attr == method]
 
 
 def argument(text: str, functions: frozenset[str]) -> str:

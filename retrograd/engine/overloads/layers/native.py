@@ -100,7 +100,7 @@ def one_hot(input: Any, num_classes: int = -1) -> Any:  # noqa: A002
     largest = int(labels.max(initial=-1))
     refuse(num_classes != -1 and largest >= num_classes, "Class values must be smaller than num_classes.")
     count = largest + 1 if num_classes == -1 else num_classes
-    return wrap((labels[..., None] == np.arange(count)).astype(np.int64))
+    return F.eq(input.unsqueeze(-1), wrap(np.arange(count))).long()  # recorded: what it is made of can be followed
 
 
 @public("norm_except_dim", method=False)

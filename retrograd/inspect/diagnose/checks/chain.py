@@ -16,7 +16,7 @@ from ..flow import Flow
 from ..leaves_by_line import answer_per_leaf
 from ..phrases import NO_GRAPH
 from ..runs import Run
-from ..spelling import assigned
+from ..spelling import argument, assigned
 from ..words import at, listed, operator_word, place
 from .frozen import trained_then_frozen
 
@@ -33,6 +33,7 @@ KINDS = {
     ),
 }
 _NO_DERIVATIVE = ("integer", "nondifferentiable")
+_COMPARISONS = frozenset({"gt", "ge", "lt", "le"})
 _OTHERS = ("create_graph", "deepcopy")
 """Reasons that checks of their own explain."""
 
@@ -103,6 +104,8 @@ def _succeeded(flow: Flow, leaf: int, row: int) -> bool:
     """Whether what a cut gave became a leaf of the same name that trains in the old one's place: see ``optimizers``."""
     made = flow.descendants(flow.outputs(row), row, lambda call: not flow.has_node(call)).tensors
     fresh = [t for t in made if (t, "requires_grad") in flow.leaf_events and flow.is_leaf(t) and t in flow.accumulated]
+    if any(read > row for read in flow.reads_of.get(leaf, ())):  # its own gradient is asked for still
+        return False
     return any(flow.spelling.names(t) & flow.spelling.names(leaf) for t in fresh)
 
 
@@ -240,6 +243,7 @@ def _left_the_graph(flow: Flow, cut: _Cut, cause: _Cause, root: str, reason: str
             else f"so what {root} gets of it is a constant"
         )
     if reason == "copy":
+        name = argument(flow.spelling.text(source), COPYING) or name
         return (
             f"torch.{event.op}({name}){at(source)} copies the values into a new leaf, which cuts the chain from {root}"
         )
@@ -268,7 +272,7 @@ def _remedy(flow: Flow, row: int, reason: str, callee: str) -> str:
     if callee:
         return f"do not decorate {callee} with torch.no_grad() when it is used in training"
     if reason in _NO_DERIVATIVE:
-        return f"use a differentiable function in place of {event.op}, such as softmax for argmax"
+        return f"use a differentiable function in place of {event.op}, such as {_smooth(event)}"
     for text in (".detach()", ".data"):
         if reason in ("detach", "data") and text in line and "numpy()" not in line:
             return line.replace(text, "")
@@ -277,8 +281,21 @@ def _remedy(flow: Flow, row: int, reason: str, callee: str) -> str:
     if reason == "numpy" or "numpy()" in line:
         return "compute with torch functions instead of NumPy"
     if reason == "copy":
-        return "use the tensor itself, or .clone(), which keeps the history"
+        given = argument(line, COPYING)
+        copied = [one for _, one in flow.of_kind("cut", reason="copy") if one.data["outputs"] == event.data["outputs"]]
+        several = given and (given not in event.data.get("names", ()) or len(copied) > 1)  # a list of tensors
+        return f"torch.stack({given})" if several else "use the tensor itself, or .clone(), which keeps the history"
     return "move this out of the block in which gradients are off"
+
+
+def _smooth(event: Event) -> str:
+    """Return what has a derivative in place of an operation that has none."""
+    if event.op in _COMPARISONS:
+        given = [name for name in event.data.get("names", ()) if name]
+        limit = event.data.get("arguments", {}).get("1", "limit")
+        one, other = (given + [str(limit), "limit"])[:2] if given else ("x", "limit")
+        return f"torch.sigmoid(10 * ({one} - {other}))" if event.op in ("gt", "ge") else "a sigmoid of the difference"
+    return "softmax for argmax"
 
 
 def _marks(flow: Flow, cut: _Cut, run: Run | None, word: str) -> tuple:  # type: ignore[type-arg]

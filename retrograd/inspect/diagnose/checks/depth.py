@@ -131,7 +131,7 @@ def _depth_case(flow: Flow, run: Run, line: _Line, leaves: list[int]) -> Case:
     spelled = [name for name in flow.events[rows[0]].data.get("names", []) if name] if rows else []
     made = [name for name in (flow.events[rows[0]].data.get("output_names") or []) if name] if rows else []
     inside = f"{op}({', '.join(spelled)})" + (f" = {made[0]}" if made else "")
-    grows = line.gain > 0
+    grows = norms[1] > norms[0]  # the gain counts what a sum hands to each of its inputs
     verb = "grows (explodes)" if grows else "shrinks (vanishes)"
     return Case(
         kind="exploding" if grows else "vanishing",

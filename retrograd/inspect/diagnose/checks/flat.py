@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from typing import Any
 
 from ...events import Event
 from ...snapshot import GraphSnapshot
@@ -11,6 +12,7 @@ from ..base import Case, Check, Kind, Stage
 from ..flow import Flow
 from ..nodes import call_of, ran
 from ..runs import Run
+from ..spelling import is_name
 from ..words import at, listed
 from .create_graph import LINEAR
 from .depth import grown
@@ -38,6 +40,7 @@ _HALF = {"float16": 5.96e-8, "bfloat16": 9.2e-41}
 """Dtype -> smallest positive number."""
 _SMALLEST_NORMAL = 6.104e-5
 """Of float16."""
+_REVIVING = "a smaller learning rate, another initialisation of the bias, or leaky_relu"
 _NOTHING = 1e-12
 """Norm of a gradient, and share of one that a node passes on, below which nothing is left."""
 
@@ -120,17 +123,37 @@ def _explained(event: Event, limits: tuple[float, float], they_get: str) -> tupl
     shown = f"{op}{at(event.source)}"
     if op in _RELUS and flat == 1.0:
         message = f"all units of {shown} are off (its input is at most {high:g}): {they_get} no gradient."
-        return "dead-relu", message, "a smaller learning rate, another initialisation of the bias, or leaky_relu"
+        return "dead-relu", message, _REVIVING
     if op in _SATURATING and flat > 0.9:
         message = (
             f"{shown} is saturated (its input reaches from {low:g} to {high:g}, slope zero for {flat:.0%} of the "
             f"entries): the gradient vanishes there, and {they_get} none."
         )
         return "saturation", message, f"normalise the input of {op}, or start with smaller weights"
-    if op in _STEPS or "rounding_mode" in event.data.get("arguments", {}):
+    arguments = event.data.get("arguments", {})
+    if op in _CLAMPS and _is_relu(op, arguments):
+        message = f"all units of {shown} are off (its input is at most {high:g}): {they_get} no gradient."
+        return "dead-relu", message, _REVIVING
+    if op in _STEPS | _CLAMPS or "rounding_mode" in arguments:
         message = f"{shown} has derivative zero everywhere it was used, so {they_get} a gradient of zero."
-        return "zero-gradient", message, f"a straight-through estimate: x + ({op}(x) - x).detach()"
+        return "zero-gradient", message, _around_a_step(event, op)
     return None
+
+
+def _is_relu(op: str, arguments: Mapping[str, Any]) -> bool:
+    """Whether a clamp cuts off at zero from below and nowhere else, as a relu does."""
+    low = arguments.get("min", arguments.get("1"))
+    return low == 0 and op != "clamp_max" and arguments.get("max", arguments.get("2")) is None
+
+
+def _around_a_step(event: Event, op: str) -> str:
+    """Return how a gradient gets past a call whose slope is zero."""
+    given = (event.data.get("names") or [""])[0]
+    name = given if is_name(given) else "x"
+    estimate = f"a straight-through estimate: {name} + ({op}({name}) - {name}).detach()"
+    if op in _CLAMPS:
+        return f"start with {name} within the bounds, or {estimate.replace(f'{op}({name})', f'{name}.{op}(...)')}"
+    return estimate.replace(f"{op}({name})", f"torch.{op}({name})")
 
 
 def _nearly_saturated(flow: Flow, run: Run) -> Iterator[Case]:

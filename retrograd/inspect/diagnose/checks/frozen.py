@@ -10,7 +10,7 @@ from ...snapshot import SourceLine
 from ..base import Case, Check, Kind, Stage
 from ..expected_gradients import creation_row, optimized
 from ..flow import Flow
-from ..phrases import NO_GRAPH
+from ..phrases import NO_GRAPH, NOT_REQUIRED
 from ..runs import Run
 from ..words import at, counted, listed
 from .frozen_by_name import caught_by_name
@@ -28,6 +28,7 @@ def find(flow: Flow) -> Iterator[Case]:
     everything = len(by_line) == 1 and failed is not None
     for source, leaves in by_line.items():
         yield _case(flow, leaves, source, failed if everything or failed else None)
+    yield from _asked_in_vain(flow)
     yield from _given_in_vain(flow)
     yield from _picked_in_vain(flow)
     yield from _taken_in_again(flow)
@@ -117,6 +118,31 @@ def _case(flow: Flow, leaves: list[int], source: SourceLine | None, failed: Run 
         explains_error=failed is not None,
         evidence={"frozen": [flow.name(leaf) for leaf in leaves]},
     )
+
+
+def _asked_in_vain(flow: Flow) -> Iterator[Case]:
+    """Yield a case for each line that left ``autograd.grad`` nothing to ask for: the tensor does not require grad."""
+    failed = next((run for run in flow.runs if NOT_REQUIRED in run.error), None)
+    by_line: dict[tuple[SourceLine | None, bool], list[int]] = {}
+    for leaf in failed.inputs if failed is not None else ():
+        if flow.is_leaf(leaf) and not flow.requires_grad(leaf, failed.begin if failed is not None else None):
+            row = flow.switched_off(leaf, len(flow.events))
+            source = flow.facts(leaf).source if row is None else flow.events[row].source
+            by_line.setdefault((source, row is not None), []).append(leaf)
+    for (source, switched), leaves in by_line.items():
+        names, one = listed(flow.name(leaf) for leaf in leaves), len(leaves) == 1
+        done = "requires_grad was switched off" if switched else "made without requires_grad=True"
+        yield Case(
+            kind="frozen-parameter",
+            message=f"{names} {'does' if one else 'do'} not require grad ({done}{at(source)}), so autograd.grad"
+            f"{at(failed.source) if failed is not None else ''} cannot give {'its' if one else 'their'} gradient.",
+            remedy=f"{flow.name(leaves[0])}.requires_grad_(True) before the forward pass",
+            source=source,
+            op="requires_grad_",
+            subjects=frozenset(leaves),
+            explains_error=True,
+            evidence={"frozen": [flow.name(leaf) for leaf in leaves]},
+        )
 
 
 def _given_in_vain(flow: Flow) -> Iterator[Case]:

@@ -9,7 +9,7 @@ from ...snapshot import SourceLine
 from ..base import Case, Check, Kind, Stage
 from ..flow import Flow
 from ..phrases import INFERENCE, NUMPY, VIEW_INFERENCE
-from ..spelling import argument, assigned, receiver
+from ..spelling import argument, assigned, receivers_of
 from ..words import at
 
 KINDS = {
@@ -35,6 +35,8 @@ CHECK = Check("mode", KINDS, find)
 
 def _detached(line: str, name: str) -> str:
     """Return a line with ``detach()`` behind what it makes an array of."""
+    if f"{name}.numpy()" in line:
+        return line.replace(f"{name}.numpy()", f"{name}.detach().numpy()", 1)
     if ".numpy()" in line:
         return line.replace(".numpy()", ".detach().numpy()", 1)
     functions = "|".join(sorted(_ARRAYS))
@@ -46,7 +48,9 @@ def _to_numpy(flow: Flow) -> Case:
     """Return the case of ``numpy()`` on a tensor that requires grad."""
     source = flow.error.source if flow.error else None
     line = flow.spelling.text(source)
-    name = receiver(line, "numpy") or argument(line, _ARRAYS) or "the tensor"
+    receivers = receivers_of(line, "numpy")
+    name = next((one for one in receivers if _maker(flow, one) is not None), next(iter(receivers), ""))
+    name = name or argument(line, _ARRAYS) or "the tensor"
     made = _maker(flow, name)
     history = f" (the result of {flow.events[made].op}{at(flow.events[made].source)})" if made is not None else ""
     return Case(

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from math import prod
 from typing import Any
 
+from ...snapshot import GraphSnapshot
 from ..base import Case, Check, Kind, Stage
 from ..finite import Finiteness, first_bad_run, state_of
 from ..flow import Flow
 from ..runs import Run
-from ..spelling import is_name
+from ..spelling import is_call, is_name
 from ..words import at, operator_word, place
 from .bad_data import FILLING, came_with_data, from_bad_data, has_infinity, has_nan, in_data
 from .depth import grown
@@ -21,6 +23,11 @@ KINDS = {
     "overflow": Kind("finite in float32, infinite in the dtype used", "error", Stage.VALUES),
 }
 _LARGEST = {"float16": 65504.0, "bfloat16": 3.39e38}
+_WITHOUT_POLES = frozenset(
+    {"add", "sub", "mul", "neg", "sum", "mean", "matmul", "mm", "bmm", "mv", "linear", "addmm", "baddbmm", "einsum"}
+    | {"to", "float", "half", "bfloat16", "double", "type", "square"}
+)
+"""What has a finite slope at every finite input."""
 _HIDING = frozenset({"where", "masked_fill", "nan_to_num", "max", "min", "maximum", "minimum", "clamp", "getitem"})
 _BLOWN_UP = 1e6
 """Inputs of a call that overflows because something else had grown already."""
@@ -225,14 +232,27 @@ def _remedy(flow: Flow, states: Finiteness, row: int, hidden: str) -> str:
         return "do not mask a complete row, or mask with a large negative number such as -1e9 in place of -inf"
     if hidden.startswith("where"):
         return f"make the input safe before {op}: safe = torch.where(mask, {name}, 1.0), then {op}(safe)"
-    name = name if is_name(name) or name.endswith(")") else f"({name})"
-    if op in ("std", "var") and not _varies(flow, row):
+    name = _whole(name)
+    if op in ("std", "var") and (_of_single_entries(flow, row) or not _varies(flow, row)):
         return f"{op} of a single entry has no value: leave such a batch out, or use unbiased=False"
+    if op in ("div", "true_divide") and len(names := _input_names(flow, row)) > 1:
+        return f"keep the divisor away from zero: {_whole(names[0])} / {_whole(names[1])}.clamp(min=1e-6)"
     if op in ("log", "sqrt", "rsqrt", "div", "true_divide", "reciprocal", "pow", "log2", "log10"):
         return f"keep {name} away from zero: {op}({name}.clamp(min=1e-6)), or add a small epsilon"
     if op in ("exp", "cosh", "sinh", "expm1"):
         return f"subtract the maximum before {op}, or use logsumexp / log_softmax"
     return f"check the inputs of {op} for values outside its domain"
+
+
+def _whole(name: str) -> str:
+    """Return a spelling that a method can be called of."""
+    return name if is_name(name) or is_call(name) else f"({name})"
+
+
+def _of_single_entries(flow: Flow, row: int) -> bool:
+    """Whether a reduction left as many entries as it was given."""
+    sizes = [prod(flow.facts(one).shape) for one in (*flow.inputs(row)[:1], *flow.outputs(row)[:1])]
+    return len(sizes) == 2 and sizes[0] == sizes[1]
 
 
 def _varies(flow: Flow, row: int) -> bool:
@@ -270,6 +290,18 @@ def _in_backward(flow: Flow, run: Run) -> Case | None:
     return None
 
 
+def _dtype_of_gradient(flow: Flow, snapshot: GraphSnapshot, node: int, row: int | None) -> str:
+    """Return the dtype in which a node hands on its gradient: of a cast from half precision, that of its input."""
+    given = [flow.facts(tensor).dtype for tensor in flow.inputs(row)] if row is not None else []
+    narrow = (dtype for dtype in given if dtype in _LARGEST)
+    return next(narrow, snapshot.dtype[node] or "")
+
+
+def _tamed(name: str) -> str:
+    """Return what to do about a gradient that a step without poles made infinite: it had grown before."""
+    return f"scale the loss down, or normalise {name}: the gradient that arrives there is too large already"
+
+
 def _node_case(flow: Flow, run: Run, node: int) -> Case:
     """Return the case of a slope that is infinite or undefined."""
     snapshot = flow.recording.snapshots[run.snapshot or 0]
@@ -278,7 +310,7 @@ def _node_case(flow: Flow, run: Run, node: int) -> Case:
     source = flow.events[row].source if row is not None else snapshot.source[node]
     op = flow.events[row].op if row is not None else operator_word(snapshot.op[node])
     name = _expression(flow, row) if row is not None else op
-    dtype = snapshot.dtype[node] or ""
+    dtype = _dtype_of_gradient(flow, snapshot, node, row)
     kind = "overflow" if dtype in _LARGEST and not snapshot.measures["out_nan_count"][node] else "nan-origin"
     value = "NaN" if snapshot.measures["out_nan_count"][node] else "infinite"
     values = flow.events[row].data.get("values", {}) if row is not None else {}
@@ -290,7 +322,8 @@ def _node_case(flow: Flow, run: Run, node: int) -> Case:
         kind=kind,
         message=f"forward is finite, but the gradient of {name}{at(source)}{too_large or f' is {value}'}{where}: the "
         "first bad gradient is born there in backward.",
-        remedy=f"scale the loss, or compute {op} in float32" if kind == "overflow" else
+        remedy=f"a smaller scale of the loss, or compute {first} in float32" if kind == "overflow" else
+        _tamed(first) if pole is None and op.strip("_") in _WITHOUT_POLES else
         f"keep {first} away from the point where {op} has no slope, such as {_safe_call(op, first)}",
         source=source,
         op=op,

@@ -151,8 +151,11 @@ def _case(flow: Flow, missing: list[int], stale: list[int], made: int, strangers
     names = listed(flow.name(leaf) for leaf in missing)
     one = len(missing) == 1
     optimizer = flow.events[made]
-    forgotten = not stale and not strangers & set(missing) and all(creation_row(flow, leaf) < made for leaf in missing)
     copies = [leaf for leaf in stale if not flow.leading_to([leaf]).isdisjoint(missing)]
+    began = [creation_row(flow, leaf) for leaf in missing]  # -1 is unknown: it may have been made since
+    forgotten = (
+        not copies and not strangers & set(missing) and all((not stale or row >= 0) and row < made for row in began)
+    )
     source = optimizer.source if forgotten else _line_of(flow, copies or missing) or optimizer.source
     old = (
         f"; {counted(len(stale), 'tensor')} that it holds {'is' if len(stale) == 1 else 'are'} in no graph"
@@ -166,7 +169,7 @@ def _case(flow: Flow, missing: list[int], stale: list[int], made: int, strangers
         f"optimizer made{at(optimizer.source)}"
     )
     message += (
-        f", which was not given {'it' if one else 'them'}."
+        f", which was not given {'it' if one else 'them'}{old}."
         if forgotten
         else f": it holds {'a copy' if one else 'copies'} made{at(source)}{old}."
         if copies
@@ -176,7 +179,7 @@ def _case(flow: Flow, missing: list[int], stale: list[int], made: int, strangers
     if copies:
         remedy = "give it the parameters themselves: model.parameters()"
     if forgotten:
-        remedy = "give it the parameters of the whole model: model.parameters()"
+        remedy = "give it all parameters of the model that computes the loss: model.parameters()"
     if hidden:
         remedy = "use torch.nn.ModuleList or ModuleDict in place of a list or dict, torch.nn.Parameter for a tensor"
     return Case(

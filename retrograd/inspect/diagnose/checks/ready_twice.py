@@ -77,7 +77,7 @@ def _refused(flow: Flow) -> Iterator[Case]:
 
     A reducer of one's own does that, which takes the first gradient for the whole one.
     """
-    began = hook_that_failed(flow)
+    began = hook_that_failed(flow) or _last_that_ran(flow)
     fired = _hooks_fired(flow) if began is not None else {}
     leaf, rows = max(fired.items(), key=lambda one: one[1][-1:], default=(None, []))
     steps = [row for row, _ in flow.of_kind("optimizer", action="step")]
@@ -99,6 +99,17 @@ def _refused(flow: Flow) -> Iterator[Case]:
         subjects=frozenset({leaf}),
         explains_error=True,
     )
+
+
+def _last_that_ran(flow: Flow) -> Event | None:
+    """Return the registration of the hook that a run ended with, if code of the program that it called raised."""
+    failed = next((run for run in reversed(flow.runs) if run.error), None)
+    if failed is None or flow.error is None or flow.error.source in (None, failed.source):
+        return None
+    last = flow.events[failed.end - 1]
+    made = flow.of_kind("hook", action="registered", tensor=last.data.get("tensor", -1))
+    hooks = [event for _, event in made if event.op == "post-accumulate"]
+    return hooks[-1] if hooks and last.kind in ("accumulate", "hook") else None
 
 
 def _run(flow: Flow, row: int) -> Run | None:

@@ -88,12 +88,23 @@ def _compared(flow: Flow) -> tuple[list[Event], list[Event]] | None:
     if len(runs) != 2 or any(run.error for run in runs) or runs[0].source != runs[1].source:
         return None
     leaves = [flow.leaves_behind(flow.reached_by(run)) for run in runs]
-    if leaves[0] != leaves[1] or not leaves[0] or _changed(flow, leaves[0], runs):
+    shared = leaves[0] & leaves[1]
+    asked_for = _made_for_each(flow, leaves[0] - shared, leaves[1] - shared, runs[0])
+    if not shared or asked_for is None or _changed(flow, shared, runs):
         return None
     kept = any(event.data.get("before") == "kept" for _, event in flow.of_kind("accumulate", run=runs[1].number))
     pair = _behind(flow, runs[0], -1), _behind(flow, runs[1], runs[0].end)
-    asked = _compares(flow) or (runs[0].source is not None and runs[0].source.function != "<module>")
-    return pair if asked and not kept and _same_data(flow, pair, runs[0]) else None
+    kept = kept and not asked_for  # what is looked at are the gradients of new leaves
+    asked = _compares(flow) or (not asked_for and runs[0].source is not None and runs[0].source.function != "<module>")
+    return pair if asked and not kept and _same_data(flow, pair, runs[0], own_inputs=bool(asked_for)) else None
+
+
+def _made_for_each(flow: Flow, one: set[int], other: set[int], first: Run) -> bool | None:
+    """Return whether each of two steps makes input leaves of its own, as saliency maps ask for; None if they differ."""
+    shapes = [sorted(flow.facts(leaf).shape for leaf in leaves) for leaves in (one, other)]
+    if shapes[0] != shapes[1] or any(min(flow.used_in.get(leaf, (-1,))) < first.end for leaf in other):
+        return None
+    return bool(one)
 
 
 def _compares(flow: Flow) -> bool:
@@ -101,14 +112,19 @@ def _compares(flow: Flow) -> bool:
     return any(_COMPARING.search(line) for lines in flow.recording.sources.values() for line in lines.values())
 
 
-def _same_data(flow: Flow, pair: tuple[list[Event], list[Event]], first: Run) -> bool:
-    """Whether two steps take tensors from before them both, and of all that they compute only what is drawn differs."""
+def _same_data(flow: Flow, pair: tuple[list[Event], list[Event]], first: Run, *, own_inputs: bool) -> bool:
+    """Whether two steps take tensors from before them both, and of all that they compute only what is drawn differs.
+
+    Steps with inputs of their own take the same if they begin with equal results.
+    """
     given = [{one for event in events for one in event.data.get("inputs", ())} for events in pair]
     data = {one for one in given[0] & given[1] if not flow.requires_grad(one)}
-    if not any(min(flow.used_in[one]) < first.begin for one in data):
+    steps = list(zip(*_aligned(*pair), strict=False))
+    begun_alike = bool(steps) and steps[0][0].data.get("checksum") and _figures(steps[0][0]) == _figures(steps[0][1])
+    if not (own_inputs and begun_alike) and not any(min(flow.used_in[one]) < first.begin for one in data):
         return False
     drawn: set[int] = set()
-    for mine, theirs in zip(*_aligned(*pair), strict=False):
+    for mine, theirs in steps:
         made = set(mine.data.get("outputs", ()))
         if _figures(mine) == _figures(theirs):
             continue

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from ...events import Event
 from ...snapshot import SourceLine
 from ..base import Case, Check, Kind, Stage
-from ..expected_gradients import expected_gradients
+from ..expected_gradients import awaited, expected_gradients
 from ..flow import Flow
 from ..leaves_by_line import answer_per_leaf
 from ..phrases import UNREDUCED, UNUSED
@@ -54,15 +54,29 @@ def _unreached(flow: Flow, failed: Run | None) -> list[int]:
     if any(run.error for run in flow.runs) or not flow.got_gradient:
         return []
     roots = {root for run in flow.runs for root in run.roots}
-    wanted, leading = expected_gradients(flow), flow.leading_to(roots)
+    wanted, leading, aside = expected_gradients(flow), flow.leading_to(roots), _set_aside(flow)
     return [
         leaf
         for leaf, why in wanted.items()
         if leaf not in flow.got_gradient
         and leaf not in leading
         and (why != "used" or flow.spelling.has_name(leaf))
-        and (flow.used_in.get(leaf) or why in ("optimizer", "asked") or flow.facts(leaf).parameter)
+        and (
+            flow.used_in.get(leaf) or why in ("optimizer", "asked") or flow.facts(leaf).parameter or awaited(flow, leaf)
+        )
+        and leaf not in aside
     ]
+
+
+def _set_aside(flow: Flow) -> set[int]:
+    """Return what only optimizers hold that do nothing, of models that nobody calls: given up for others."""
+    idle: set[int] = set()
+    busy: set[int] = set()
+    for _, event in flow.of_kind("optimizer"):
+        held = event.data.get("parameters", {}).values()
+        (idle if event.data.get("action") == "made" else busy).update(held)
+    models = [set(event.data.get("parameters", {}).values()) for _, event in flow.of_kind("module")]
+    return idle - busy - set().union(*models) if busy else set()
 
 
 def _end_of(flow: Flow, leaf: int) -> _End:

@@ -1,0 +1,90 @@
+"""What a finding tells to write instead is right for the line that it is about."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from bug_programs import record
+
+from retrograd.inspect.diagnose import diagnose
+from retrograd.inspect.findings import Finding
+
+ZERO_ROW = """
+rows = torch.ones(3, 2)
+rows[1] = 0
+h = rows * torch.ones(2, requires_grad=True)
+(h / h.norm(dim=1, keepdim=True)).sum().backward()
+"""
+SINGLE_ENTRIES = """
+h = torch.arange(4.0).reshape(1, 4) * torch.ones(4, requires_grad=True)
+((h - 1) / (h.std(0) + 1e-5)).sum().backward()
+"""
+SCALED_TWICE = """
+w = torch.ones(3, requires_grad=True)
+scale = torch.full((3,), 2.0)
+y = w * scale
+scale.data.mul_(0.9).add_(0.1)
+y.sum().backward()
+"""
+METRIC = """
+logits = torch.ones(4, 2) * torch.ones(2, requires_grad=True)
+labels = torch.zeros(4)
+hits = (logits.numpy().argmax(1) == labels.numpy()).mean()
+"""
+LISTED = """
+w = torch.ones(3, requires_grad=True)
+parts = [(w * k).sum() for k in range(3)]
+loss = torch.tensor(parts, requires_grad=True).sum()
+loss.backward()
+with torch.no_grad():
+    w -= 0.1 * w.grad
+"""
+CUT_OFF = """
+gate = torch.full((3,), 0.2, requires_grad=True)
+w = torch.ones(3, requires_grad=True)
+keep = (gate > 0.5).float()
+(w * keep + w).sum().backward()
+with torch.no_grad():
+    for p in (gate, w):
+        p -= 0.1 * p.grad
+"""
+OUT_OF_BOUNDS = """
+scale = torch.tensor(5.0, requires_grad=True)
+w = torch.ones(3, requires_grad=True)
+(w * scale.clamp(-1, 2)).sum().backward()
+"""
+
+
+def first(text: str, engine: str, folder: Path) -> Finding:
+    """The first finding of a program."""
+    if engine == "torch":
+        pytest.importorskip("torch")
+    return diagnose(record(f"import torch\n{text}", folder, engine=engine))[0]
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("engine", ["retrograd", "torch"])
+@pytest.mark.parametrize(
+    ("text", "remedy"),
+    [
+        (ZERO_ROW, "h / h.norm(dim=1, keepdim=True).clamp(min=1e-6)"),
+        (SINGLE_ENTRIES, "std of a single entry has no value"),
+        (SCALED_TWICE, "scale = scale.mul(0.9).add_(0.1)"),
+        (METRIC, "hits = (logits.detach().numpy().argmax(1) == labels.numpy()).mean()"),
+        (LISTED, "torch.stack(parts)"),
+        (CUT_OFF, "torch.sigmoid(10 * (gate - 0.5))"),
+        (OUT_OF_BOUNDS, "start with scale within the bounds"),
+    ],
+    ids=["zero row", "single entries", "written twice", "metric", "listed", "comparison", "clamp"],
+)
+def test_remedy_is_about_the_line(text: str, remedy: str, engine: str, tmp_path: Path) -> None:
+    """The remedy takes the names and the operator of the line, and mends what is wrong there."""
+    assert remedy in first(text, engine, tmp_path).remedy
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("engine", ["retrograd", "torch"])
+def test_array_of_history_is_named(engine: str, tmp_path: Path) -> None:
+    """Of two arrays in one line, the one whose tensor has a history is to blame."""
+    assert first(METRIC, engine, tmp_path).message.startswith("logits")
