@@ -4,9 +4,14 @@ from __future__ import annotations
 
 import copy
 import pickle
+import threading
 from typing import Any
 
+import pytest
 from both_engines import differential, raises
+
+import retrograd
+from retrograd.engine.streams.twister import Twister
 
 
 @differential
@@ -54,3 +59,31 @@ def test_states_after_drawing_nothing_new(torch: Any) -> Any:
     whole = g.get_state()
     g.set_state(half)
     return [torch.equal(half, whole), torch.equal(torch.randn(1, generator=g), second), half, whole]
+
+
+def test_states_without_reach_into_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The state that is read out of memory is the one that NumPy tells, and either way of setting it gives the same."""
+    generator = retrograd.Generator().manual_seed(7)
+    retrograd.rand(1000, generator=generator)
+    quick = generator.get_state()
+    monkeypatch.setattr(Twister, "_memory", None)
+    slow = generator.clone_state()
+    assert slow.get_state().tolist() == quick.tolist()
+    assert retrograd.rand(700, generator=slow).tolist() == retrograd.rand(700, generator=generator).tolist()
+
+
+def test_threads_share_a_generator() -> None:
+    """Threads that draw at once get each number once, whichever thread gets it."""
+    generator, drawn = retrograd.Generator().manual_seed(3), []
+
+    def draw() -> None:
+        for _ in range(50):
+            drawn.extend(retrograd.rand(7, generator=generator).tolist())
+            generator.get_state()
+
+    threads = [threading.Thread(target=draw) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sorted(drawn) == sorted(retrograd.rand(1400, generator=generator.manual_seed(3)).tolist())

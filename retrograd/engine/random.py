@@ -12,10 +12,9 @@ from typing import Any
 import numpy as np
 
 from .streams.state import State, packed, unpacked
+from .streams.twister import Twister, Words
 from .tensors.base import TensorBase, wrap
 from .tensors.dtypes import CPU
-
-Words = np.ndarray[Any, np.dtype[np.uint64]]
 
 
 class Generator:
@@ -35,18 +34,15 @@ class Generator:
         self.lock = threading.RLock()
 
     @functools.cached_property
-    def _twister(self) -> np.random.MT19937:
-        """NumPy's Mersenne Twister; made on first use, since ``numpy.random`` is slow to import."""
-        made = np.random.MT19937(0)
-        made._legacy_seeding(self._seed % 2**32)
-        return made
+    def _twister(self) -> Twister:
+        """Made on first use, since ``numpy.random`` is slow to import."""
+        return Twister(self._seed % 2**32)
 
     def words(self, count: int) -> Words:
         """The next words of 32 bits."""
         with self.lock:
             self._packed = None
-            drawn: Words = self._twister.random_raw(count)
-        return drawn
+            return self._twister.words(count)
 
     def keep(self, spare: float | None) -> None:
         """Keep a normal number for later, or none."""
@@ -74,7 +70,7 @@ class Generator:
         with self.lock:
             self._seed, self._packed, self.spare = seed % 2**64, None, None
             if "_twister" in self.__dict__:
-                self._twister._legacy_seeding(self._seed % 2**32)
+                self._twister.seed(self._seed % 2**32)
         return self
 
     def initial_seed(self) -> int:
@@ -94,8 +90,7 @@ class Generator:
     def _state(self) -> bytes:
         with self.lock:
             if self._packed is None:
-                inner: Any = self._twister.state["state"]
-                self._packed = packed(State(self._seed, inner["key"], int(inner["pos"]), self.spare))
+                self._packed = packed(State(self._seed, *self._twister.state(), self.spare))
             return self._packed
 
     def set_state(self, new_state: Any) -> None:
@@ -109,7 +104,7 @@ class Generator:
 
     def _restore(self, state: State) -> None:
         self._packed, self._seed, self.spare = None, state.seed, state.spare
-        self._twister.state = {"bit_generator": "MT19937", "state": {"key": state.key, "pos": state.place}}
+        self._twister.set_state(state.key, state.place)
 
     def clone_state(self) -> Generator:
         """Another generator that goes on from here."""

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from .uniform import unit_doubles
+from .uniform import unit_doubles, unit_numbers
 
 if TYPE_CHECKING:
     from ..random import Generator
@@ -27,8 +27,7 @@ class Ahead:
     def uniform(self) -> float:
         """The next number."""
         if self._size == 1:
-            high, low = self._generator.words(2).tolist()
-            return float(((high & 0x1FFFFF) << 32 | low) * 2.0**-53)
+            return unit_numbers(self._generator, 1)[0]
         if not self._numbers:
             self._start = self._generator.mark()
             self._numbers = unit_doubles(self._generator, self._size)[::-1].tolist()

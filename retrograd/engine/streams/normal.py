@@ -9,7 +9,7 @@ import numpy as np
 
 from ..kernels.fused import fused
 from .box_muller import transformed
-from .uniform import unit_doubles, unit_floats
+from .uniform import unit_doubles, unit_floats, unit_numbers
 
 if TYPE_CHECKING:
     from ..random import Generator
@@ -27,7 +27,8 @@ def normal(
         real = np.dtype(f"f{numpy.itemsize // 2}")
         return normal(generator, 2 * count, real, mean, std / math.sqrt(2), rows=rows).view(numpy)
     if not rows or count < _BLOCK:
-        return narrowed(fused(in_pairs(generator, count), float(std), float(mean)), numpy)
+        pairs = in_pairs(generator, count)
+        return narrowed(pairs if (mean, std) == (0.0, 1.0) else fused(pairs, float(std), float(mean)), numpy)
     drawn = _in_blocks(generator, count, numpy)
     if (mean, std) != (0.0, 1.0):
         working = drawn.dtype.type
@@ -52,15 +53,16 @@ def in_pairs(generator: Generator, count: int) -> Any:
         if not count:
             return np.empty(0)
         short = count - len(kept)
-        drawn = _pairs(unit_doubles(generator, short + short % 2))
-        generator.keep(float(drawn[-1]) if short % 2 else None)
+        draw = _few_pairs if short <= _FEW else _pairs
+        drawn = draw(generator, short + short % 2)
+        if short % 2 or kept:
+            generator.keep(float(drawn[-1]) if short % 2 else None)
     drawn = drawn[:short]
-    return np.concatenate([kept, drawn]) if kept else drawn
+    return np.concatenate([kept, drawn]) if kept else np.asarray(drawn)
 
 
-def _pairs(uniform: Any) -> Any:
-    if len(uniform) <= _FEW:
-        return np.array(_few_pairs(uniform.tolist()))
+def _pairs(generator: Generator, count: int) -> Any:
+    uniform = unit_doubles(generator, count)
     radius = np.sqrt(-2.0 * np.log1p(-uniform[1::2]))
     angle = 2.0 * math.pi * uniform[::2]
     drawn = np.empty(len(uniform))
@@ -69,9 +71,9 @@ def _pairs(uniform: Any) -> Any:
     return drawn
 
 
-def _few_pairs(uniform: list[float]) -> list[float]:
-    drawn = []
-    for first, second in zip(uniform[::2], uniform[1::2], strict=True):
+def _few_pairs(generator: Generator, count: int) -> list[float]:
+    uniform, drawn = iter(unit_numbers(generator, count)), []
+    for first, second in zip(uniform, uniform, strict=True):
         radius, angle = math.sqrt(-2.0 * math.log1p(-second)), 2.0 * math.pi * first
         drawn += [radius * math.cos(angle), radius * math.sin(angle)]
     return drawn

@@ -20,10 +20,14 @@ _MANY = 10
 
 def _each(generator: Generator, draw: Callable[..., float], expected: int, *parameters: Any) -> Any:
     """One number for each element, row by row, in double precision."""
-    rows = [p.ravel().tolist() for p in np.broadcast_arrays(*parameters)]
+    shape = parameters[0].shape
+    if any(p.shape != shape for p in parameters):
+        parameters = np.broadcast_arrays(*parameters)
+        shape = parameters[0].shape
+    rows = [p.ravel().tolist() for p in parameters]
     with reading_ahead(generator, expected) as ahead:
         line = [draw(ahead, *each) for each in zip(*rows, strict=True)]
-    return np.array(line, np.float64).reshape(np.broadcast_shapes(*(np.shape(p) for p in parameters)))
+    return np.array(line, np.float64).reshape(shape)
 
 
 # -- gamma

@@ -11,22 +11,39 @@ from ..kernels.fused import fused
 if TYPE_CHECKING:
     from ..random import Generator
 
+_FEW = 32
+"""Up to so many, Python computes faster with numbers than NumPy with arrays."""
+_UNIT_24, _BITS_24 = np.float32(2.0**-24), np.uint32(2**24 - 1)
+_UNIT_53, _BITS_53 = 2.0**-53, np.uint64(2**53 - 1)
 _HIGH_BITS = np.uint64(2 ** (53 - 32) - 1)
 """Those of the first of two words that are used."""
+_WORD = np.uint64(32)
 
 
 def unit_floats(generator: Generator, count: int) -> Any:
     """Multiples of 2**-24 below 1, in single precision, of a word each."""
     low = generator.words(count).astype(np.uint32)
-    low &= np.uint32(0xFFFFFF)
-    return low.view(np.int32).astype(np.float32) * np.float32(2.0**-24)
+    low &= _BITS_24
+    drawn = low.view(np.int32).astype(np.float32)
+    drawn *= _UNIT_24
+    return drawn
 
 
 def unit_doubles(generator: Generator, count: int) -> Any:
     """Multiples of 2**-53 below 1, of two words each."""
+    if count <= _FEW:
+        return np.array(unit_numbers(generator, count), np.float64)
     bits = long_words(generator, count)
-    bits &= np.uint64(2**53 - 1)
-    return bits.view(np.int64).astype(np.float64) * 2.0**-53
+    bits &= _BITS_53
+    drawn = bits.view(np.int64).astype(np.float64)
+    drawn *= _UNIT_53
+    return drawn
+
+
+def unit_numbers(generator: Generator, count: int) -> list[float]:
+    """The same as numbers."""
+    words = iter(generator.words(2 * count).tolist())
+    return [((high & 0x1FFFFF) << 32 | low) * _UNIT_53 for high, low in zip(words, words, strict=True)]
 
 
 def unit_for(generator: Generator, count: int, numpy: Any) -> Any:
@@ -37,7 +54,7 @@ def unit_for(generator: Generator, count: int, numpy: Any) -> Any:
 def long_words(generator: Generator, count: int) -> Any:
     """Words of 64 bits, of two each, the first being the high one."""
     words = generator.words(2 * count)
-    joined = words[::2] << np.uint64(32)
+    joined = words[::2] << _WORD
     joined |= words[1::2]
     return joined
 
@@ -61,6 +78,8 @@ def uniform(generator: Generator, count: int, numpy: Any, low: float = 0.0, high
 
 def trials(generator: Generator, count: int, chance: float) -> Any:
     """Truth values, each true with a probability."""
+    if count <= _FEW:
+        return np.array([number < chance for number in unit_numbers(generator, count)], bool)
     limit = -int(-chance * 2**53 // 1)  # so many of the numbers of 53 bits are below the probability
     bound, rest = divmod(limit, 2**32)
     words = generator.words(2 * count)

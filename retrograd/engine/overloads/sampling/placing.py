@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -28,4 +29,4 @@ def is_contiguous(tensor: Any) -> bool:
 
 def drawn_in(shape: Any, draw: Callable[[int], Any]) -> Any:
     """An array of a shape, or of so many numbers, from ``draw``, which gets their number."""
-    return draw(shape) if isinstance(shape, int) else draw(int(np.prod(shape))).reshape(shape)
+    return draw(shape) if isinstance(shape, int) else draw(math.prod(shape)).reshape(shape)
