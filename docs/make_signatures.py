@@ -1,6 +1,7 @@
 """Write retrograd/engine/calls/torch_signatures.txt: `python docs/make_signatures.py`, with PyTorch installed.
 
-One line for each overload of each public function that both engines have and that PyTorch declares by a schema.  The
+One line for each overload of each public function that both engines have and that PyTorch declares by a schema; and one
+for functions that it declares in Python, of what it was seen to insist on there (`python_signatures.py`).  The
 engine reads it when a call has failed, to say in PyTorch's words which argument does not fit.
 """
 
@@ -12,6 +13,8 @@ from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+
+from python_signatures import python_lines
 
 import retrograd
 from retrograd.engine.calls.signatures import TABLE, fitting
@@ -75,6 +78,7 @@ def lines() -> Iterator[str]:
         rules = {writing[i]: rule for i, rule in rules_of(writing, refusals[public]).items()}
         for text in texts:
             yield f"{public}({text}){rules.get(text, '')}"
+    yield from python_lines(schemas, kind_of)
 
 
 def given(schema: Any) -> tuple[Any, ...]:

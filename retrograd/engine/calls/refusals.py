@@ -18,11 +18,18 @@ def check_kinds(op: OpDef, operands: list[Any]) -> None:
     """``NotImplementedError`` in torch's words for operands of a kind for which torch's kernel is not written."""
     if not op.kinds:
         return
+    if _is_product(op) and op.ndim != 3 and len({t._sig.numpy for t in operands}) > 1:
+        return  # operands of two dtypes are refused as such; only products of batches look for a kernel first
     if op.promote:
         found = max([t._sig.numpy for t in operands], key=lambda numpy: _ORDER.index(numpy.kind))
     else:
         found = operands[0]._sig.numpy
     refuse_kind(op.name.strip("_"), found, op.kinds)
+
+
+def _is_product(op: OpDef) -> bool:
+    """Whether an operator multiplies all its operands, which must be of one dtype."""
+    return op.kind == "multilinear" and not op.promote and op.rules.keys() >= set(op.tensor_names)
 
 
 def refuse(condition: bool, message: str) -> None:

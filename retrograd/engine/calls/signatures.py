@@ -196,6 +196,10 @@ def numbers_for_tensors(
     if not overloads and not _lines().get(name):
         found = [i for i, v in enumerate(args) if i and _is_number(v, "iu")]
         keys = [k for k, v in kwargs.items() if _is_number(v, "iu")]
+    elif name.startswith("nn."):
+        unjudged = {p.name for o in overloads[:1] for p in o[1:] if p.kind == "any"}
+        found += [i for i, v in enumerate(args) if _is_number(v, "iu") and (places[i : i + 1] or [""])[0] in unjudged]
+        keys += [k for k, v in kwargs.items() if _is_number(v, "iu") and k in unjudged]
     if not found and not keys:
         return None
     numbers = tuple([v.item() if i in found else v for i, v in enumerate(args)])

@@ -90,8 +90,7 @@ def called(
             check_out(name)
             return write_out(f, out, given, named, rule="exact" if exact else out_rule(name, args, kwargs))
         except Exception:
-            args, kwargs = with_numbers(name, args, kwargs)
-        return call_with_out(*args, out=out, **kwargs)
+            return _retried(functools.partial(call_with_out, out=out), name, args, kwargs)
 
     made = call_with_out if out else call
     _PUBLISHED[made] = (f, out, also)

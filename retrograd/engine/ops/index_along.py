@@ -26,6 +26,9 @@ def _at(self: Any, dim: int, index: Any, name: str) -> tuple[Any, ...]:
         if name == "index_copy":
             bad = index[(index < 0) | (index >= n)].flat[0]
             raise IndexError(f"index_copy_(): index {bad} is out of bounds for dimension {axis} with size {n}")
+        if name == "index_add":
+            bad = index[(index < 0) | (index >= n)].flat[0]
+            raise RuntimeError(f"index {bad} is out of bounds for dimension {axis} with size {n}")
         if name == "index_select" and not n:
             raise RuntimeError("index_select(): self indexing axis dim should be positive")
         raise IndexError("index out of range in self")

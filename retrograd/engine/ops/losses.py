@@ -87,8 +87,9 @@ def _weighted(values: Any, weight: Any) -> Any:
 
 
 def _bce(self: Any, target: Any, weight: Any, reduction: str) -> Any:
-    if self.size and (self.min() < 0 or self.max() > 1):
-        raise RuntimeError("all elements of input should be between 0 and 1")
+    for name, values in (("input", self), ("target", target)):
+        if values.size and not (values.min() >= 0 and values.max() <= 1):  # also for NaN
+            raise RuntimeError(f"all elements of {name} should be between 0 and 1")
     low = self.dtype.type(-100)
     loss = -(target * np.maximum(np.log(self), low) + (1 - target) * np.maximum(np.log1p(-self), low))
     return reduce_array(_weighted(loss, weight).astype(self.dtype), reduction)

@@ -50,9 +50,11 @@ linear("rot90", _rot90, self=lambda g, k, dims: F.rot90(g, -k, dims))
 def _repeat(self: Any, repeats: tuple[int, ...]) -> Any:
     if len(repeats) < self.ndim:
         raise RuntimeError("Number of dimensions of repeat dims can not be smaller than number of dimensions of tensor")
-    return np.array(np.tile(self, repeats)).reshape(
-        tuple(n * r for n, r in zip((1,) * (len(repeats) - self.ndim) + self.shape, repeats, strict=True))
-    )
+    sizes = [n * r for n, r in zip((1,) * (len(repeats) - self.ndim) + self.shape, repeats, strict=True)]
+    for size in sizes:
+        if size < 0:
+            raise RuntimeError(f"Trying to create tensor with negative dimension {size}: {sizes}")
+    return np.array(np.tile(self, repeats)).reshape(sizes)
 
 
 def _repeat_back(g: Any, self_sizes: Any, repeats: tuple[int, ...]) -> Any:

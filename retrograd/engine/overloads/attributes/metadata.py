@@ -90,7 +90,13 @@ def get_device(self: Any) -> int:
 @public("type", function=False)
 def type_(self: Any, dtype: Any = None) -> Any:
     """The old type string, or a conversion."""
-    return tensor_type_name(self._sig) if dtype is None else self.to(convert.dtype_of_type(dtype))
+    if dtype is None:
+        return tensor_type_name(self._sig)
+    try:
+        wanted = convert.dtype_of_type(dtype)
+    except KeyError:
+        raise ValueError(f"invalid type: '{dtype}'") from None
+    return self.to(wanted)
 
 
 @public("ndimension", function=False)

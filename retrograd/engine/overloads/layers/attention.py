@@ -118,6 +118,8 @@ def multi_head_attention_forward(
     length, batch, width = query.shape
     if width != embed_dim_to_check:
         raise AssertionError(f"was expecting embedding dimension of {embed_dim_to_check}, but got {width}")
+    if width % num_heads:
+        raise AssertionError(f"embed_dim {width} not divisible by num_heads {num_heads}")
     weights = (q_proj_weight, k_proj_weight, v_proj_weight) if use_separate_proj_weight else in_proj_weight
     q, k, v = _projected((query, key, value), weights, in_proj_bias, width)
     if bias_k is not None:

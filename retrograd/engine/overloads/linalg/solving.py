@@ -70,6 +70,9 @@ def lstsq(A: Any, B: Any, rcond: Any = None, *, driver: str | None = None) -> An
             "torch.linalg.lstsq: input.dim() must be greater or equal to other.dim() and (input.dim() - other.dim()) "
             "<= 1"
         )
+    if A.shape[-2] != B.shape[-1 if B.ndim < A.ndim else -2]:
+        place = -1 if B.ndim < A.ndim else -2
+        raise RuntimeError(f"torch.linalg.lstsq: input.size(-2) should match other.size({place})")
     check_same_dtype("torch.linalg.lstsq: Expected input and other", ("input", A), ("other", B))
     return named("linalg_lstsq", *F._lstsq(A, B, tolerance_of(rcond), driver))
 

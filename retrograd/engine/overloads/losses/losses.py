@@ -77,6 +77,8 @@ def _nll(logs: Any, target: Any, weight: Any, reduction: str, ignore_index: int)
     if not isinstance(target, TensorBase):
         check_tensor("nll_loss", target, 2, "target")
     ndim = logs._array.ndim
+    if not ndim:
+        raise ValueError("Expected 1 or more dimensions (got 0)")
     if ndim > 1 and logs._array.shape[0] != (target._array.shape or (0,))[0]:
         raise ValueError(
             f"Expected input batch_size ({logs.shape[0]}) to match target batch_size ({(*target.shape, 0)[0]})."
@@ -149,7 +151,7 @@ def cross_entropy(
         raise RuntimeError(f"label_smoothing must be between 0.0 and 1.0. Got: {label_smoothing}")
     classes = 0 if input._array.ndim == 1 else 1
     logs = F._log_softmax(input, classes)
-    if isinstance(target, TensorBase) and target._sig.differentiable and target._array.ndim == input._array.ndim:
+    if isinstance(target, TensorBase) and target._sig.differentiable and target._array.shape == input._array.shape:
         return _soft_cross_entropy(logs, target, weight, reduction, label_smoothing, classes)
     loss = _nll(logs, target, weight, reduction, ignore_index)
     if label_smoothing <= 0:

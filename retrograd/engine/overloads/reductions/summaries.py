@@ -219,6 +219,8 @@ def norm(input: Any, p: Any = "fro", dim: Any = None, keepdim: bool = False, dty
     dim = tuple(dim) if isinstance(dim, (list, tuple)) else dim
     if p == "nuc":
         return nuclear_norm(input, dim, keepdim)
+    if isinstance(p, str) and p != "fro":
+        raise RuntimeError(f"linalg.matrix_norm: Order {p} not supported.")
     order = 2.0 if p in ("fro", None) else _number(p)
     return F._vector_norm(input, order, dim, keepdim, dtype)
 
