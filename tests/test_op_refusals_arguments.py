@@ -218,6 +218,8 @@ torch.nn.functional.binary_cross_entropy(v / 0 * 0, v)
 torch.nn.functional.nll_loss(v[0], torch.tensor(0))
 torch.nn.functional.binary_cross_entropy(v, v * 3)
 torch.nn.functional.multi_head_attention_forward(m, m, m, 2, 3, m, None, None, None, False, 0., m, None)
+float(c[0, 0])
+int(c[0, 0])
 (m > 0) @ m
 torch.addmm(m > 0, m, m)
 torch.dot(v > 0, v)

@@ -27,13 +27,13 @@ def _channels_last(t):
 LAYOUTS = {"columns": _columns, "channels last": _channels_last}
 DIFFERENT = {
     "columns": """
-        _log_softmax_backward_data; _softmax_backward_data; _weight_norm; addr; angle; argwhere; as_strided_copy;
+        _log_softmax_backward_data; _softmax_backward_data; _weight_norm; addr; angle; as_strided_copy;
         einsum; float_power; gru_cell; linalg.householder_product; linalg.lstsq; linalg.lu; linalg.matrix_power;
         linalg.solve;
         linalg.solve_ex; lstsq; lu_solve False True; lu_solve True True; matrix_power; mvlgamma; narrow_copy;
         nn.functional.adaptive_avg_pool2d; nn.functional.logsigmoid; nn.functional.one_hot; nn.functional.rms_norm;
-        nn.functional.rrelu; nn.functional.scaled_dot_product_attention; nonzero; orgqr; ormqr; pow; rms_norm; rot90;
-        rrelu; special.multigammaln; stft; view_copy; where; x[..., i]; x[True]
+        nn.functional.rrelu; nn.functional.scaled_dot_product_attention; orgqr; ormqr; pow; rms_norm; rot90;
+        rrelu; special.multigammaln; stft; view_copy; x[..., i]; x[True]
     """,
     "channels last": """
         channel_shuffle; conv2d; native_channel_shuffle; nn.functional.adaptive_max_pool2d;

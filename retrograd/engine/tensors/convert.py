@@ -204,12 +204,21 @@ def _warn_scalar(t: Any) -> None:
 def to_float(t: Any) -> float:
     """``float(tensor)``; warns when it requires grad."""
     _warn_scalar(t)
-    return float(_only(t))
+    return float(_real(_only(t), "double"))
 
 
 def to_int(t: Any) -> int:
     """``int(tensor)``."""
-    return int(_only(t))
+    return int(_real(_only(t), "int64_t"))
+
+
+def _real(value: Any, wanted: str) -> Any:
+    """The real part of a complex number that has no other; ``wanted`` is what PyTorch calls the type asked for."""
+    if not isinstance(value, (complex, np.complexfloating)):
+        return value
+    if value.imag:
+        raise RuntimeError(f"value cannot be converted to type {wanted} without overflow")
+    return value.real
 
 
 def to_complex(t: Any) -> complex:

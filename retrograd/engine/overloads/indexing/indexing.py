@@ -296,10 +296,10 @@ def nonzero(input: Any, *, as_tuple: bool = False) -> Any:  # noqa: A002
     """Indices of the elements that are not zero."""
     found = np.nonzero(input._array) if input.ndim else (np.arange(1 if input._array else 0),)
     if as_tuple:
-        return tuple(wrap(i) for i in found)
+        return tuple(wrap(np.ascontiguousarray(i)) for i in found)
     if not input.ndim:
         return wrap(np.zeros((len(found[0]), 0), np.int64))
-    return wrap(np.stack(found, 1) if found else np.zeros((0, 0), np.int64))
+    return wrap(np.stack(found).T)  # a column lies together, as in PyTorch
 
 
 @public("nonzero_static", out=True)
