@@ -298,3 +298,34 @@ def test_gradients_that_somebody_holds_are_not_added_to_in_place() -> None:
                 for i, g in enumerate(given):
                     np.testing.assert_array_equal(g.numpy(), values + i)
             np.testing.assert_allclose(*found, rtol=1e-13)
+
+
+def test_gradients_of_a_loss_are_those_of_a_list_of_it() -> None:
+    """``grad(loss, leaves)`` finds where its run begins by a shorter way: same gradients, graphs and refusals."""
+
+    def outcome(wrapped: bool, case: str) -> Any:
+        x, w, unused = (torch.from_numpy(np.linspace(a, 2, 6).reshape(2, 3)).requires_grad_() for a in (-1, 0, 1))
+        frozen, inner = (w * 2).detach().requires_grad_(), x * w
+        torch.tanh(unused)  # whose graph is gone at once
+        loss = (inner * torch.tanh(w) + frozen + (unused * 0 if case == "later" else 0)).sum()
+        frozen.requires_grad_(case != "frozen")
+        inputs = {"none": [], "one": x, "nodes": (inner, w), "twice": [x, w, x], "unused": [x, unused],
+                  "frozen": [x, frozen], "number": [x, 3], "dict": {"x": x}}.get(case, [x, w])  # fmt: skip
+        options = {"create_graph": case == "second", "allow_unused": True if case == "allowed" else None}
+        options["materialize_grads"] = case == "zeros"
+        if case in ("allowed", "zeros"):
+            inputs = (unused, w)
+        try:
+            found = torch.autograd.grad([loss] if wrapped else loss, inputs, **options)
+            if case == "second":
+                found = torch.autograd.grad([sum((g * g).sum() for g in found)], inputs)
+        except (RuntimeError, TypeError) as error:
+            return str(error)
+        grads = found.values() if isinstance(found, dict) else found
+        return [None if g is None else (g.numpy().tobytes(), g.stride(), g.requires_grad) for g in grads]
+
+    cases = ("plain", "none", "one", "nodes", "twice", "unused", "frozen", "number", "dict", "allowed", "zeros",
+             "later", "second")  # fmt: skip
+    for case in cases:
+        assert outcome(False, case) == outcome(True, case), case
+    assert sum(outcome(False, case).__class__ is str for case in cases) == 4

@@ -27,10 +27,10 @@ _HOP_DEPTH = 12
 def run_backward(
     roots: list[Any],
     grads: list[Any],
+    inputs: list[Any] | None = None,
     *,
     keep_graph: bool,
     create_graph: bool,
-    inputs: list[Any] | None = None,
     capture: bool = False,
 ) -> list[Any]:
     """Run one task over root edges; ``grads`` are tensors (or ``None``); returns captured tensors.
