@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,6 +13,8 @@ from ..kernels.fused import fused
 if TYPE_CHECKING:
     from ..random import Generator
 
+Draw = Callable[..., Any]
+
 _FEW = 32
 """Up to so many, Python computes faster with numbers than NumPy with arrays."""
 _UNIT_24, _BITS_24 = np.float32(2.0**-24), np.uint32(2**24 - 1)
@@ -18,8 +22,31 @@ _UNIT_53, _BITS_53 = 2.0**-53, np.uint64(2**53 - 1)
 _HIGH_BITS = np.uint64(2 ** (53 - 32) - 1)
 """Those of the first of two words that are used."""
 _WORD = np.uint64(32)
+_PIECE = 2**15
+"""So many numbers are made at a time: words take twice or four times their memory, and stay in the cache so."""
 
 
+def _in_pieces(numpy: Any) -> Callable[[Draw], Draw]:
+    """Many numbers are drawn piece by piece; other threads wait meanwhile."""
+
+    def decorate(draw: Draw) -> Draw:
+        @functools.wraps(draw)
+        def drawn(generator: Generator, count: int, *args: Any) -> Any:
+            if count <= _PIECE:
+                return draw(generator, count, *args)
+            made = np.empty(count, numpy)
+            with generator.lock:
+                for start in range(0, count, _PIECE):
+                    piece = made[start : start + _PIECE]
+                    piece[...] = draw(generator, len(piece), *args)
+            return made
+
+        return drawn
+
+    return decorate
+
+
+@_in_pieces(np.float32)
 def unit_floats(generator: Generator, count: int) -> Any:
     """Multiples of 2**-24 below 1, in single precision, of a word each."""
     low = generator.words(count).astype(np.uint32)
@@ -29,6 +56,7 @@ def unit_floats(generator: Generator, count: int) -> Any:
     return drawn
 
 
+@_in_pieces(np.float64)
 def unit_doubles(generator: Generator, count: int) -> Any:
     """Multiples of 2**-53 below 1, of two words each."""
     if count <= _FEW:
@@ -51,6 +79,7 @@ def unit_for(generator: Generator, count: int, numpy: Any) -> Any:
     return unit_doubles(generator, count) if numpy == np.float64 else unit_floats(generator, count)
 
 
+@_in_pieces(np.uint64)
 def long_words(generator: Generator, count: int) -> Any:
     """Words of 64 bits, of two each, the first being the high one."""
     words = generator.words(2 * count)
@@ -76,6 +105,7 @@ def uniform(generator: Generator, count: int, numpy: Any, low: float = 0.0, high
     return drawn
 
 
+@_in_pieces(np.bool_)
 def trials(generator: Generator, count: int, chance: float) -> Any:
     """Truth values, each true with a probability."""
     if count <= _FEW:
