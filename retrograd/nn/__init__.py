@@ -9,11 +9,14 @@ from typing import Any
 from ..engine.tensors.parameter import Buffer, Parameter
 from .module import Module
 from .modules import LAYERS
+from .parallel import DataParallel
 from .uninitialized import UninitializedBuffer, UninitializedParameter
 
 globals().update(LAYERS)
-__all__ = ["Buffer", "Module", "Parameter", "UninitializedBuffer", "UninitializedParameter", *LAYERS]  # noqa: PLE0604
-_ROOMS = ("functional", "init", "modules", "parameter", "utils")
+__all__ = [  # noqa: PLE0604
+    "Buffer", "DataParallel", "Module", "Parameter", "UninitializedBuffer", "UninitializedParameter", *LAYERS,
+]  # fmt: skip
+_ROOMS = ("attention", "common_types", "functional", "init", "modules", "parallel", "parameter", "utils")
 
 
 def __getattr__(name: str) -> Any:

@@ -61,3 +61,23 @@ def unchanged(self: Any) -> Any:
 def to_empty(self: Any, *, device: Any, recurse: bool = True) -> Any:
     """Parameters and buffers of the same shapes with arbitrary values."""
     return _each(self, FUNCTIONS["empty_like"], all_kinds=True)
+
+
+def cuda(self: Any, device: Any = None) -> Any:
+    """Refused: there is no GPU here."""
+    raise AssertionError("Torch not compiled with CUDA enabled: retrograd computes on the CPU only; leave .cuda() out")
+
+
+def xpu(self: Any, device: Any = None) -> Any:
+    """Refused: there is no such device here."""
+    raise AssertionError("Torch not compiled with XPU enabled: retrograd computes on the CPU only; leave .xpu() out")
+
+
+def mtia(self: Any, device: Any = None) -> Any:
+    """Refused: there is no such device here."""
+    raise AssertionError("Torch not compiled with MTIA enabled: retrograd computes on the CPU only; leave .mtia() out")
+
+
+def bfloat16(self: Any) -> Any:
+    """Refused: NumPy has no such numbers."""
+    raise RuntimeError("retrograd has no bfloat16, because NumPy has none; use float() or half()")

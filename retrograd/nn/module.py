@@ -118,6 +118,8 @@ class Module:
         """The buffer with a dotted name; ``AttributeError`` where there is none."""
         return module_state.member(self, target, "buffer")
 
+    set_submodule = module_state.set_member
+
     # -- walking the tree
     def named_children(self) -> Iterator[tuple[str, Module]]:
         """Direct children by name."""
@@ -200,11 +202,12 @@ class Module:
     _register_load_state_dict_pre_hook = module_state.register_raw_load_pre_hook
 
     def train(self, mode: bool = True) -> Module:
-        """Switch training mode for the whole tree."""
+        """Switch training mode for the whole tree; children are asked, since they may do more than that."""
         if not isinstance(mode, bool):
             raise ValueError("training mode is expected to be boolean")
-        for module in self.modules():
-            module.training = mode
+        self.training = mode
+        for module in self.children():
+            module.train(mode)
         return self
 
     def eval(self) -> Module:
@@ -238,6 +241,7 @@ class Module:
     float = conversions.single
     half = conversions.half
     cpu = share_memory = conversions.unchanged
+    cuda, xpu, mtia, bfloat16 = conversions.cuda, conversions.xpu, conversions.mtia, conversions.bfloat16
     to_empty = conversions.to_empty
 
     # -- calling
@@ -251,6 +255,9 @@ class Module:
     register_full_backward_hook = hooked.register_full_backward_hook
     register_backward_hook = hooked.register_backward_hook
     __call__ = hooked.call
+
+    def compile(self, *args: Any, **kwargs: Any) -> None:
+        """Nothing is compiled: ``forward`` stays as it is written."""
 
     def extra_repr(self) -> str:
         """What ``repr`` shows between the parentheses."""

@@ -244,3 +244,16 @@ def member(module: Any, target: str, kind: str = "") -> Any:
     if kind == "buffer" and last not in owner._buffers:
         raise AttributeError(f"`{last}` is not a buffer")
     return found
+
+
+def set_member(self: Any, target: str, module: Any, strict: bool = False) -> None:
+    """Put a module in the place with a dotted name; ``strict`` wants one to be there."""
+    if target == "":
+        raise ValueError("Cannot set the submodule without a target name!")
+    path, _, name = target.rpartition(".")
+    if not path and strict:
+        raise ValueError("Cannot set the submodule at the root with strict=True")
+    parent = self.get_submodule(path)
+    if strict and not hasattr(parent, name):
+        raise AttributeError(f"{typename(parent)} has no attribute `{name}`")
+    setattr(parent, name, module)

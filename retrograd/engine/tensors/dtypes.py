@@ -251,6 +251,13 @@ class device:  # noqa: N801 - torch's name
     def __reduce__(self) -> tuple[Any, ...]:
         return (device, (self.type,))
 
+    def __enter__(self) -> device:
+        """New tensors are made on this device: there is one."""
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        """Nothing was changed."""
+
 
 CPU: Final = device("cpu")
 

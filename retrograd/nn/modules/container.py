@@ -98,6 +98,19 @@ class Sequential(_Numbered):
         for name, module in given:
             self.add_module(name, module)
 
+    def __mul__(self, times: Any) -> Any:
+        """The modules several times over, the same ones."""
+        if not isinstance(times, int):
+            raise TypeError(f"unsupported operand type(s) for *: {type(self)} and {type(times)}")
+        if times <= 0:
+            raise ValueError(f"Non-positive multiplication factor {times} for {type(self)}")
+        return self._kept(_numbered([*self] * times))
+
+    __rmul__ = __mul__
+
+    def __imul__(self, times: Any) -> Any:
+        return self.extend([*self] * (times - 1)) if times > 0 else self * times
+
     def forward(self, input: Any) -> Any:  # noqa: A002
         """Apply every module in turn."""
         for module in self._modules.values():

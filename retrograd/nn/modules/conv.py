@@ -14,7 +14,7 @@ from .declared import window
 _PADDING_MODES = ("zeros", "reflect", "replicate", "circular")
 
 
-class _Convolution(Module):
+class _ConvNd(Module):
     """Sizes, checks, parameters and ``repr``; weights and bias start uniform in ``±1/sqrt(fan_in)``."""
 
     dimensions: ClassVar[int] = 1
@@ -76,8 +76,8 @@ def _check(channels: tuple[int, int], stride: Any, padding: Any, groups: int, pa
         raise ValueError(f"padding_mode must be one of {{{modes}}}, but got padding_mode='{padding_mode}'")
 
 
-class Conv1d(_Convolution):
-    """Convolution of (N, C, L) or (C, L)."""
+class _Plain(_ConvNd):
+    """Convolutions that are no transposes."""
 
     def __init__(
         self, in_channels: int, out_channels: int, kernel_size: Any, stride: Any = 1, padding: Any = 0,
@@ -89,13 +89,17 @@ class Conv1d(_Convolution):
         self._start(channels, kernel_size, stride, padding, dilation, 0, groups, bias, padding_mode, place)
 
     def forward(self, input: Any) -> Any:  # noqa: A002
-        """Apply the layer; other paddings than zeros are put on first."""
+        """Apply the layer."""
+        return self._conv_forward(input, self.weight, self.bias)
+
+    def _conv_forward(self, input: Any, weight: Any, bias: Any) -> Any:  # noqa: A002
+        """Apply the layer with other parameters, as subclasses do; other paddings than zeros are put on first."""
         padding = self.padding
         if self.padding_mode != "zeros":
             input = functional.pad(input, self._sides(), mode=self.padding_mode)  # noqa: A001
             padding = window(0, self.dimensions)
         call = getattr(functional, f"conv{self.dimensions}d")
-        return call(input, self.weight, self.bias, self.stride, padding, self.dilation, self.groups)
+        return call(input, weight, bias, self.stride, padding, self.dilation, self.groups)
 
     def _sides(self) -> list[int]:
         """What ``pad`` wants: left and right of each dimension, the last one first."""
@@ -107,20 +111,24 @@ class Conv1d(_Convolution):
         return [int(size) for size in reversed(self.padding) for _ in range(2)]
 
 
-class Conv2d(Conv1d):
+class Conv1d(_Plain):
+    """Convolution of (N, C, L) or (C, L)."""
+
+
+class Conv2d(_Plain):
     """Convolution of (N, C, H, W) or (C, H, W)."""
 
     dimensions = 2
 
 
-class Conv3d(Conv1d):
+class Conv3d(_Plain):
     """Convolution of (N, C, D, H, W) or (C, D, H, W)."""
 
     dimensions = 3
 
 
-class ConvTranspose1d(_Convolution):
-    """The transpose of ``Conv1d``: what its gradient computes."""
+class _ConvTransposeNd(_ConvNd):
+    """Transposes of convolutions."""
 
     transposed = True
 
@@ -162,13 +170,17 @@ class ConvTranspose1d(_Convolution):
         return [size - low for size, low in zip(wanted, smallest, strict=True)]
 
 
-class ConvTranspose2d(ConvTranspose1d):
+class ConvTranspose1d(_ConvTransposeNd):
+    """The transpose of ``Conv1d``: what its gradient computes."""
+
+
+class ConvTranspose2d(_ConvTransposeNd):
     """The transpose of ``Conv2d``."""
 
     dimensions = 2
 
 
-class ConvTranspose3d(ConvTranspose1d):
+class ConvTranspose3d(_ConvTransposeNd):
     """The transpose of ``Conv3d``."""
 
     dimensions = 3

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
+from inspect import Parameter as Argument
+from inspect import Signature
 from typing import Any, ClassVar
 
 from .. import functional
@@ -38,6 +40,17 @@ def _reduction(size_average: bool | None, reduce: bool | None) -> str:
     return chosen
 
 
+class _WeightedLoss(_Loss):
+    """A loss with a weight for each class or entry."""
+
+
+_REDUCTION = [Argument(name, Argument.POSITIONAL_OR_KEYWORD, default=None) for name in ("size_average", "reduce")]
+_REDUCTION.append(Argument("reduction", Argument.POSITIONAL_OR_KEYWORD, default="mean"))
+# What losses that programs write on these bases hand on to them.
+_Loss._signature = Signature(_REDUCTION)
+_WeightedLoss._signature = Signature([_REDUCTION[0].replace(name="weight"), *_REDUCTION])
+
+
 class _Reduced(_Loss):
     """A loss whose signature begins with the reduction."""
 
@@ -67,7 +80,7 @@ class HuberLoss(_Loss, call="huber_loss"):
     delta: float = 1.0
 
 
-class NLLLoss(_Loss, call="nll_loss"):
+class NLLLoss(_WeightedLoss, call="nll_loss"):
     """Minus the log probability of the target classes."""
 
     weight: Any = None
@@ -77,7 +90,7 @@ class NLLLoss(_Loss, call="nll_loss"):
     reduction: str = "mean"
 
 
-class CrossEntropyLoss(_Loss, call="cross_entropy"):
+class CrossEntropyLoss(_WeightedLoss, call="cross_entropy"):
     """``NLLLoss`` of the log softmax of scores; targets are classes or probabilities."""
 
     weight: Any = None
@@ -88,7 +101,7 @@ class CrossEntropyLoss(_Loss, call="cross_entropy"):
     label_smoothing: float = 0.0
 
 
-class BCELoss(_Loss, call="binary_cross_entropy"):
+class BCELoss(_WeightedLoss, call="binary_cross_entropy"):
     """Cross entropy of probabilities of two classes."""
 
     weight: Any = None
@@ -148,7 +161,7 @@ class MultiLabelMarginLoss(_Reduced, call="multilabel_margin_loss"):
     """Hinge loss between all target classes and all others."""
 
 
-class MultiLabelSoftMarginLoss(_Loss, call="multilabel_soft_margin_loss"):
+class MultiLabelSoftMarginLoss(_WeightedLoss, call="multilabel_soft_margin_loss"):
     """Cross entropy of each class alone, averaged."""
 
     weight: Any = None
@@ -157,7 +170,7 @@ class MultiLabelSoftMarginLoss(_Loss, call="multilabel_soft_margin_loss"):
     reduction: str = "mean"
 
 
-class MultiMarginLoss(_Loss, call="multi_margin_loss"):
+class MultiMarginLoss(_WeightedLoss, call="multi_margin_loss"):
     """Hinge loss between the target class and all others."""
 
     p: int = 1

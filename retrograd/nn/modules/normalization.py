@@ -28,7 +28,7 @@ class _Scaling(Module):
             init.zeros_(self.bias)
 
 
-class _Tracking(_Scaling):
+class _NormBase(_Scaling):
     """Statistics of each channel over the batch, or of each instance, with running averages."""
 
     dimensions: ClassVar[tuple[int, ...]] = ()
@@ -83,10 +83,8 @@ class _Tracking(_Scaling):
         )
 
 
-class BatchNorm1d(_Tracking):
-    """Normalization of each channel of (N, C) or (N, C, L) over the batch (Ioffe and Szegedy 2015)."""
-
-    dimensions: ClassVar[tuple[int, ...]] = (2, 3)
+class _BatchNorm(_NormBase):
+    """Normalization of each channel over the batch (Ioffe and Szegedy 2015)."""
 
     def forward(self, input: Any) -> Any:  # noqa: A002
         """Apply the layer; while training the averages take the batch in."""
@@ -102,22 +100,51 @@ class BatchNorm1d(_Tracking):
         return functional.batch_norm(input, *used, self.weight, self.bias, by_batch, factor, self.eps)
 
 
-class BatchNorm2d(BatchNorm1d):
+class BatchNorm1d(_BatchNorm):
+    """Normalization of each channel of (N, C) or (N, C, L) over the batch."""
+
+    dimensions: ClassVar[tuple[int, ...]] = (2, 3)
+
+
+class BatchNorm2d(_BatchNorm):
     """Normalization of each channel of (N, C, H, W) over the batch."""
 
     dimensions: ClassVar[tuple[int, ...]] = (4,)
 
 
-class BatchNorm3d(BatchNorm1d):
+class BatchNorm3d(_BatchNorm):
     """Normalization of each channel of (N, C, D, H, W) over the batch."""
 
     dimensions: ClassVar[tuple[int, ...]] = (5,)
 
 
-class InstanceNorm1d(_Tracking):
-    """Normalization of each channel of each instance of (N, C, L) or (C, L) (Ulyanov et al. 2016)."""
+class SyncBatchNorm(_BatchNorm):
+    """Normalization over the batches of all processes: here there is one, as ``torch.nn.SyncBatchNorm`` sees it."""
 
-    dimensions: ClassVar[tuple[int, ...]] = (2, 3)
+    def __init__(self, *args: Any, process_group: Any = None, **options: Any) -> None:
+        super().__init__(*args, **options)
+        self.process_group = process_group
+
+    def _check_input_dim(self, input: Any) -> None:  # noqa: A002
+        if input.ndim < 2:
+            raise ValueError(f"expected at least 2D input (got {input.ndim}D input)")
+
+    @classmethod
+    def convert_sync_batchnorm(cls, module: Any, process_group: Any = None) -> Any:
+        """A network with each batch normalization in it replaced by one of this class with the same parameters."""
+        made = module
+        if isinstance(module, _BatchNorm):
+            made = cls(module.num_features, module.eps, module.momentum, module.affine, module.track_running_stats)
+            made.process_group, made.training = process_group, module.training
+            for table in ("_parameters", "_buffers"):
+                made.__dict__[table].update(module.__dict__[table])
+        for name, child in module.named_children():
+            made.add_module(name, cls.convert_sync_batchnorm(child, process_group))
+        return made
+
+
+class _InstanceNorm(_NormBase):
+    """Normalization of each channel of each instance (Ulyanov et al. 2016)."""
 
     def __init__(
         self, num_features: int, eps: float = 1e-5, momentum: float = 0.1, affine: bool = False,
@@ -144,13 +171,19 @@ class InstanceNorm1d(_Tracking):
         return out.squeeze(0) if single else out
 
 
-class InstanceNorm2d(InstanceNorm1d):
+class InstanceNorm1d(_InstanceNorm):
+    """Normalization of each channel of each instance of (N, C, L) or (C, L)."""
+
+    dimensions: ClassVar[tuple[int, ...]] = (2, 3)
+
+
+class InstanceNorm2d(_InstanceNorm):
     """Normalization of each channel of each instance of (N, C, H, W) or (C, H, W)."""
 
     dimensions: ClassVar[tuple[int, ...]] = (3, 4)
 
 
-class InstanceNorm3d(InstanceNorm1d):
+class InstanceNorm3d(_InstanceNorm):
     """Normalization of each channel of each instance of (N, C, D, H, W) or (C, D, H, W)."""
 
     dimensions: ClassVar[tuple[int, ...]] = (4, 5)

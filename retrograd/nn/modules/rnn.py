@@ -13,6 +13,7 @@ from ...engine.tensors.parameter import Parameter
 from .. import init
 from ..module import Module
 from ..utils.rnn import PackedSequence
+from .recurrent_cells import GRUCell, LSTMCell, RNNCell, RNNCellBase
 
 _GATES = {"LSTM": 4, "GRU": 3, "RNN_TANH": 1, "RNN_RELU": 1}
 
@@ -181,3 +182,6 @@ class GRU(RNNBase):
         if options.get("proj_size", 0) > 0:
             raise ValueError("proj_size argument is only supported for LSTM, not RNN or GRU")
         super().__init__("GRU", *args, **options)
+
+
+__all__ = ["GRU", "LSTM", "RNN", "GRUCell", "LSTMCell", "RNNBase", "RNNCell", "RNNCellBase"]

@@ -5,9 +5,11 @@ from __future__ import annotations
 import importlib
 from typing import Any
 
-from . import clip_grad, convert_parameters, rnn, stateless
+from . import clip_grad, convert_parameters, fusion, rnn, stateless
 from .clip_grad import clip_grad_norm, clip_grad_norm_, clip_grad_value_, clip_grads_with_norm_, get_total_norm
 from .convert_parameters import parameters_to_vector, vector_to_parameters
+from .fusion import fuse_conv_bn_eval, fuse_conv_bn_weights, fuse_linear_bn_eval, fuse_linear_bn_weights
+from .memory_format import convert_conv2d_weight_memory_format, convert_conv3d_weight_memory_format, skip_init
 
 _LATER = ("parametrize", "parametrizations", "prune")
 """Rooms over the layers, which stand above this package: loaded on first use."""
@@ -27,5 +29,7 @@ def __getattr__(name: str) -> Any:
 
 __all__ = [
     "clip_grad", "clip_grad_norm", "clip_grad_norm_", "clip_grad_value_", "clip_grads_with_norm_",
-    "convert_parameters", "get_total_norm", "parameters_to_vector", "rnn", "stateless", "vector_to_parameters",
+    "convert_conv2d_weight_memory_format", "convert_conv3d_weight_memory_format", "convert_parameters",
+    "fuse_conv_bn_eval", "fuse_conv_bn_weights", "fuse_linear_bn_eval", "fuse_linear_bn_weights", "fusion",
+    "get_total_norm", "parameters_to_vector", "rnn", "skip_init", "stateless", "vector_to_parameters",
 ]  # fmt: skip

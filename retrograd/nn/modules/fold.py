@@ -1,0 +1,5 @@
+"""The face of ``torch.nn.modules.fold``: re-exports only."""
+
+from .shaping import Fold, Unfold
+
+__all__ = ["Fold", "Unfold"]

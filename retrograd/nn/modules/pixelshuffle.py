@@ -1,0 +1,5 @@
+"""The face of ``torch.nn.modules.pixelshuffle``: re-exports only."""
+
+from .shaping import PixelShuffle, PixelUnshuffle
+
+__all__ = ["PixelShuffle", "PixelUnshuffle"]

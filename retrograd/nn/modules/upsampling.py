@@ -1,0 +1,5 @@
+"""The face of ``torch.nn.modules.upsampling``: re-exports only."""
+
+from .shaping import Upsample, UpsamplingBilinear2d, UpsamplingNearest2d
+
+__all__ = ["Upsample", "UpsamplingBilinear2d", "UpsamplingNearest2d"]
