@@ -40,14 +40,14 @@ TORCH_LADDERS: dict[str, str] = {
     "Layer": "Module → declared layers → a family → a layer",
     "_Loss": "declared layers → losses → with the reduction first → a loss",
     "_Strided": "declared layers → strided windows → a kind of pool → by dimensions",
-    "_Convolution": "Module → all convolutions → plain or transposed → by dimensions",
+    "_ConvNd": "Module → all convolutions → plain or transposed → by dimensions",
     "_Scaling": "Module → norms with weight and bias → a norm",
-    "_Tracking": "norms with running averages → over batches or instances → by dimensions",
+    "_NormBase": "norms with running averages → over batches or instances → by dimensions",
     "LazyModuleMixin": "the mixin → a family of lazy layers → a layer, beside what it becomes",
-    "Conv1d": "convolutions → by dimensions → lazy",
-    "ConvTranspose1d": "transposed convolutions → by dimensions → lazy",
-    "BatchNorm1d": "norms over batches → by dimensions → lazy",
-    "InstanceNorm1d": "norms over instances → by dimensions → lazy",
+    "_Plain": "convolutions → by dimensions → lazy",
+    "_ConvTransposeNd": "transposed convolutions → by dimensions → lazy",
+    "_BatchNorm": "norms over batches → by dimensions → lazy",
+    "_InstanceNorm": "norms over instances → by dimensions → lazy",
     "BasePruningMethod": "a hook that prunes → entries or slices by chance → by size",
     "Parameter": "TensorBase → Tensor → Parameter → one without a shape",
     "ModeContext": "context manager and decorator → with or without arguments → the mode",
@@ -119,7 +119,7 @@ def test_no_vague_file_names() -> None:
     vague = {"utils", "util", "helpers", "helper", "manager", "misc", "common"}
     named = [name for name in MODULES if name.rpartition(".")[2] in vague]
 
-    theirs = {"retrograd.utils", "retrograd.nn.utils"}
+    theirs = {"retrograd.utils", "retrograd.nn.utils", "retrograd.nn.modules.utils", "retrograd.distributions.utils"}
     assert set(named) <= theirs, f"{theirs} have PyTorch's names; no other file may be called so"
 
 

@@ -125,3 +125,41 @@ class BatchSampler(Sampler[Any]):
     def __len__(self) -> int:
         whole, rest = divmod(len(self.sampler), self.batch_size)  # type: ignore[arg-type]
         return whole + bool(rest and not self.drop_last)
+
+
+class DistributedSampler(Sampler[Any]):
+    """The share of one of several processes: every ``num_replicas``-th sample, in an order that each epoch has anew."""
+
+    def __init__(
+        self, dataset: Any, num_replicas: int | None = None, rank: int | None = None, shuffle: bool = True,
+        seed: int = 0, drop_last: bool = False,
+    ) -> None:  # fmt: skip
+        if num_replicas is None or rank is None:
+            raise ValueError(
+                "Default process group has not been initialized, please make sure to call init_process_group; here "
+                "give num_replicas and rank, as retrograd.distributed.connect() has them (world_size, rank)"
+            )
+        if rank >= num_replicas or rank < 0:
+            raise ValueError(f"Invalid rank {rank}, rank should be in the interval [0, {num_replicas - 1}]")
+        self.dataset, self.num_replicas, self.rank = dataset, num_replicas, rank
+        self.shuffle, self.seed, self.drop_last, self.epoch = shuffle, seed, drop_last, 0
+        whole = len(dataset) - len(dataset) % num_replicas if drop_last else len(dataset)
+        self.num_samples = -(-whole // num_replicas)
+        self.total_size = self.num_samples * num_replicas
+
+    def __iter__(self) -> Iterator[int]:
+        count = len(self.dataset)
+        order = list(range(count))
+        if self.shuffle:
+            generator = Generator()
+            generator.manual_seed(self.seed + self.epoch)
+            order = FUNCTIONS["randperm"](count, generator=generator).tolist()
+        order = (order * -(-self.total_size // max(count, 1)))[: self.total_size]  # the first ones again, if need be
+        return iter(order[self.rank : self.total_size : self.num_replicas])
+
+    def __len__(self) -> int:
+        return self.num_samples
+
+    def set_epoch(self, epoch: int) -> None:
+        """Choose the order of an epoch."""
+        self.epoch = epoch

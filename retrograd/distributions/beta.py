@@ -1,0 +1,5 @@
+"""The face of ``torch.distributions.beta``: re-exports only."""
+
+from .dirichlet import Beta
+
+__all__ = ["Beta"]

@@ -1,0 +1,5 @@
+"""The face of ``torch.distributions.binomial``: re-exports only."""
+
+from .bernoulli import Binomial
+
+__all__ = ["Binomial"]

@@ -1,0 +1,5 @@
+"""The face of ``torch.distributions.gumbel``: re-exports only."""
+
+from .heavy_tails import Gumbel
+
+__all__ = ["Gumbel"]

@@ -1,0 +1,5 @@
+"""The face of ``torch.distributions.half_normal``: re-exports only."""
+
+from .normal import HalfNormal
+
+__all__ = ["HalfNormal"]

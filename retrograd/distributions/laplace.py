@@ -1,0 +1,5 @@
+"""The face of ``torch.distributions.laplace``: re-exports only."""
+
+from .exponential import Laplace
+
+__all__ = ["Laplace"]

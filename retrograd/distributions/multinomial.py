@@ -1,0 +1,5 @@
+"""The face of ``torch.distributions.multinomial``: re-exports only."""
+
+from .categorical import Multinomial
+
+__all__ = ["Multinomial"]

@@ -1,0 +1,5 @@
+"""The face of ``torch.distributions.poisson``: re-exports only."""
+
+from .gamma import Poisson
+
+__all__ = ["Poisson"]

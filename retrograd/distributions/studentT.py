@@ -1,0 +1,5 @@
+"""The face of ``torch.distributions.studentT``: re-exports only."""
+
+from .heavy_tails import StudentT
+
+__all__ = ["StudentT"]

@@ -1,0 +1,5 @@
+"""The face of ``torch.optim.adagrad``: re-exports only."""
+
+from .adaptive import Adagrad
+
+__all__ = ["Adagrad"]

@@ -1,0 +1,5 @@
+"""The face of ``torch.optim.adamw``: re-exports only."""
+
+from .adam import AdamW
+
+__all__ = ["AdamW"]

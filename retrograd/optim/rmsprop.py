@@ -1,0 +1,5 @@
+"""The face of ``torch.optim.rmsprop``: re-exports only."""
+
+from .adaptive import RMSprop
+
+__all__ = ["RMSprop"]

@@ -1,0 +1,5 @@
+"""The face of ``torch.optim.sgd``: re-exports only."""
+
+from .descent import SGD
+
+__all__ = ["SGD"]

@@ -1,0 +1,5 @@
+"""The face of ``torch.utils.data.distributed``: re-exports only."""
+
+from .sampler import DistributedSampler
+
+__all__ = ["DistributedSampler"]
