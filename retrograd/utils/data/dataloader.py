@@ -54,20 +54,9 @@ class DataLoader:
         if num_workers < 0:
             raise ValueError("num_workers option should be non-negative; use num_workers=0 to disable multiprocessing.")
         streamed = isinstance(dataset, IterableDataset)
-        if streamed and (shuffle or sampler is not None or batch_sampler is not None):
-            what = "shuffle" if shuffle else "sampler" if sampler is not None else "batch_sampler"
-            raise ValueError(
-                f"DataLoader with IterableDataset: expected unspecified {what} option, but got {what}="
-                f"{shuffle or sampler or batch_sampler}"
-            )
-        if sampler is not None and shuffle:
-            raise ValueError("sampler option is mutually exclusive with shuffle")
-        if batch_sampler is not None and (batch_size != 1 or shuffle or sampler is not None or drop_last):
-            raise ValueError(
-                "batch_sampler option is mutually exclusive with batch_size, shuffle, sampler, and drop_last"
-            )
-        if batch_size is None and drop_last:
-            raise ValueError("batch_size=None option disables auto-batching and is mutually exclusive with drop_last")
+        if streamed:
+            _refuse_order(shuffle=shuffle, sampler=sampler, batch_sampler=batch_sampler)
+        _refuse_contradictions(batch_size, shuffle, sampler, batch_sampler, drop_last)
         self.dataset, self.num_workers, self.drop_last = dataset, num_workers, drop_last
         self.batch_size = None if batch_sampler is not None else batch_size
         self.generator, self.pin_memory = generator, pin_memory
@@ -101,6 +90,26 @@ class DataLoader:
             return len(self.dataset)  # type: ignore[arg-type]
         whole, rest = divmod(len(self.dataset), self.batch_size)  # type: ignore[arg-type]
         return whole + bool(rest and not self.drop_last)
+
+
+def _refuse_order(**options: Any) -> None:
+    """``ValueError`` for options that say in which order a data set is read that is its own order."""
+    if options["shuffle"] or options["sampler"] is not None or options["batch_sampler"] is not None:
+        what = "shuffle" if options["shuffle"] else "sampler" if options["sampler"] is not None else "batch_sampler"
+        given = options["shuffle"] or options["sampler"] or options["batch_sampler"]
+        raise ValueError(f"DataLoader with IterableDataset: expected unspecified {what} option, but got {what}={given}")
+
+
+def _refuse_contradictions(
+    batch_size: int | None, shuffle: bool | None, sampler: Any, batch_sampler: Any, drop_last: bool
+) -> None:
+    """``ValueError`` for options of which each says what the other says as well."""
+    if sampler is not None and shuffle:
+        raise ValueError("sampler option is mutually exclusive with shuffle")
+    if batch_sampler is not None and (batch_size != 1 or shuffle or sampler is not None or drop_last):
+        raise ValueError("batch_sampler option is mutually exclusive with batch_size, shuffle, sampler, and drop_last")
+    if batch_size is None and drop_last:
+        raise ValueError("batch_size=None option disables auto-batching and is mutually exclusive with drop_last")
 
 
 def default_convert(data: Any) -> Any:

@@ -45,12 +45,7 @@ def activation(
     slots = (*parameters, "inplace") if takes_inplace else parameters
 
     def arguments(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], bool]:
-        given = dict(zip(slots, args, strict=False), **kwargs)
-        unknown = next((key for key in kwargs if key not in slots), None)
-        if unknown is not None:
-            raise TypeError(f"{name}() got an unexpected keyword argument '{unknown}'")
-        if len(args) > len(slots):
-            raise TypeError(f"{name}() takes the arguments input, {', '.join(slots)}, but got {(*args, *kwargs)}")
+        given = _by_name(name, slots, args, kwargs)
         inplace = bool(given.pop("inplace", False))
         return (fixed or op.bind((None,), given)[1:]), inplace
 
@@ -77,6 +72,16 @@ def activation(
         if top:
             public(name + "_", method=False)(call_in_place)
     return call
+
+
+def _by_name(name: str, slots: tuple[str, ...], args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
+    """What an activation was given besides its input, by the names that it takes; ``TypeError`` for anything else."""
+    unknown = next((key for key in kwargs if key not in slots), None)
+    if unknown is not None:
+        raise TypeError(f"{name}() got an unexpected keyword argument '{unknown}'")
+    if len(args) > len(slots):
+        raise TypeError(f"{name}() takes the arguments input, {', '.join(slots)}, but got {(*args, *kwargs)}")
+    return dict(zip(slots, args, strict=False), **kwargs)
 
 
 activation("relu", twin=True)

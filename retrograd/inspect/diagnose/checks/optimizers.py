@@ -147,50 +147,52 @@ def _idle_case(flow: Flow, missing: list[int], made: int) -> Case:
 
 
 def _case(flow: Flow, missing: list[int], stale: list[int], made: int, strangers: set[int]) -> Case:
-    """Return the case."""
-    names = listed(flow.name(leaf) for leaf in missing)
-    one = len(missing) == 1
+    """Return the case of leaves that the optimizer made in row ``made`` should hold; ``stale`` is what it holds."""
     optimizer = flow.events[made]
     copies = [leaf for leaf in stale if not flow.leading_to([leaf]).isdisjoint(missing)]
     began = [creation_row(flow, leaf) for leaf in missing]  # -1 is unknown: it may have been made since
     forgotten = (
         not copies and not strangers & set(missing) and all((not stale or row >= 0) and row < made for row in began)
     )
-    source = optimizer.source if forgotten else _line_of(flow, copies or missing) or optimizer.source
-    old = (
-        f"; {counted(len(stale), 'tensor')} that it holds {'is' if len(stale) == 1 else 'are'} in no graph"
-        if stale
-        else ""
-    )
     hidden = strangers >= set(missing)
-    why = "no module registers" if hidden else "it knows nothing of"
-    message = (
-        f"{names} {'gets a gradient' if one else 'get gradients'} but {'is' if one else 'are'} in no group of the "
-        f"optimizer made{at(optimizer.source)}"
-    )
-    message += (
-        f", which was not given {'it' if one else 'them'}{old}."
-        if forgotten
-        else f": it holds {'a copy' if one else 'copies'} made{at(source)}{old}."
-        if copies
-        else f": made{at(source)}, {why} {'it' if one else 'them'}{old}."
-    )
-    remedy = "build the optimizer after the model has all its parameters, or optimizer.add_param_group(...)"
-    if copies:
-        remedy = "give it the parameters themselves: model.parameters()"
+    source = optimizer.source if forgotten else _line_of(flow, copies or missing) or optimizer.source
+    one = len(missing) == 1
+    it = "it" if one else "them"
     if forgotten:
-        remedy = "give it all parameters of the model that computes the loss: model.parameters()"
-    if hidden:
-        remedy = "use torch.nn.ModuleList or ModuleDict in place of a list or dict, torch.nn.Parameter for a tensor"
+        why = f", which was not given {it}"
+    elif copies:
+        why = f": it holds {'a copy' if one else 'copies'} made{at(source)}"
+    else:
+        why = f": made{at(source)}, {'no module registers' if hidden else 'it knows nothing of'} {it}"
+    verbs = ("gets a gradient", "is") if one else ("get gradients", "are")
     return Case(
         kind="optimizer-mismatch",
-        message=message,
-        remedy=remedy,
+        message=f"{listed(flow.name(leaf) for leaf in missing)} {verbs[0]} but {verbs[1]} in no group of the optimizer "
+        f"made{at(optimizer.source)}{why}{_dead_words(stale)}.",
+        remedy=_remedy(hidden=hidden, forgotten=forgotten, copied=bool(copies)),
         source=source,
         op=optimizer.data.get("type", ""),
         subjects=frozenset([*missing, *stale]),
         evidence={"missing": [flow.name(leaf) for leaf in missing], "stale": [flow.name(leaf) for leaf in stale]},
     )
+
+
+def _dead_words(stale: list[int]) -> str:
+    """Return what to add of tensors that an optimizer holds for nothing."""
+    return f"; {counted(len(stale), 'tensor')} that it holds {'is' if len(stale) == 1 else 'are'} in no graph" * bool(
+        stale
+    )
+
+
+def _remedy(*, hidden: bool, forgotten: bool, copied: bool) -> str:
+    """Return what to write instead, by why the optimizer does not hold what it should."""
+    if hidden:
+        return "use torch.nn.ModuleList or ModuleDict in place of a list or dict, torch.nn.Parameter for a tensor"
+    if forgotten:
+        return "give it all parameters of the model that computes the loss: model.parameters()"
+    if copied:
+        return "give it the parameters themselves: model.parameters()"
+    return "build the optimizer after the model has all its parameters, or optimizer.add_param_group(...)"
 
 
 def _line_of(flow: Flow, leaves: list[int]) -> SourceLine | None:

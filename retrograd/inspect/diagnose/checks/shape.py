@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from math import prod
 
+from ...snapshot import SourceLine
 from ..base import Case, Check, Kind, Stage
 from ..flow import Flow
 from ..phrases import NOT_SCALAR
@@ -32,7 +34,7 @@ def find(flow: Flow) -> Iterator[Case]:
     """Yield the cases of this family."""
     yield from _broadcasts(flow)
     if NOT_SCALAR in flow.error_text or any(NOT_SCALAR in run.error for run in flow.runs):
-        yield _vector(flow)
+        yield _not_scalar_case(flow)
     yield from _duplicates(flow)
 
 
@@ -134,28 +136,46 @@ def _broadcast_case(flow: Flow, row: int, column: int, vector: int) -> Case:
     )
 
 
-def _vector(flow: Flow) -> Case:
-    """Return the case of a loss that is no scalar."""
+@dataclass(frozen=True, slots=True)
+class _Refused:
+    """A backward run that did not start because its root is no scalar."""
+
+    line: SourceLine | None
+    asked: bool
+    """Whether ``autograd.grad`` asked for gradients, rather than ``backward`` being called."""
+    spelled: str
+    """The root as the line writes it, or nothing."""
+    root: int | None
+
+    def root_name(self, flow: Flow) -> str:
+        """Return what to call the root: its name, or else how the line spells it."""
+        if self.root is not None and flow.spelling.has_name(self.root):
+            return flow.name(self.root, self.line.function if self.line else None)
+        return self.spelled or ("outputs" if self.asked else "loss")
+
+
+def _refused(flow: Flow) -> _Refused:
+    """Return the run that was refused, as far as the recording or the line of the error tells."""
     failed = next((run for run in flow.runs if NOT_SCALAR in run.error), None)
     line = failed.source if failed else flow.error.source if flow.error else None
     text = flow.spelling.text(line)
-    function = line.function if line else None
-    asked = bool(failed and not failed.accumulates) or (not failed and bool(argument(text, _GRAD)))
+    asked = not failed.accumulates if failed else bool(argument(text, _GRAD))
     spelled = argument(text, _GRAD) if asked else receiver(text, "backward")
     root = failed.roots[0] if failed and failed.roots else _named(flow, spelled)
-    root = _last_result(flow) if root is None else root
-    name = spelled or ("outputs" if asked else "loss")
-    name = flow.name(root, function) if root is not None and flow.spelling.has_name(root) else name
-    shape = f"shape {shape_text(flow.facts(root).shape)}" if root is not None else "more than one entry"
+    return _Refused(line, asked, spelled, _last_result(flow) if root is None else root)
+
+
+def _not_scalar_case(flow: Flow) -> Case:
+    """Return the case of a loss that is no scalar."""
+    refused = _refused(flow)
+    line, root, asked, name = refused.line, refused.root, refused.asked, refused.root_name(flow)
     row = _last_reduction(flow, root) if root is not None else None
-    op = flow.events[row].op if row is not None else ""
-    source = flow.events[row].source if row is not None else line
-    left = f": {op}{at(source)} left one number a row, and no reduction follows" if op in _REDUCTIONS else ""
-    left = left or (f": {op}{at(source)} made it, and no reduction follows" if op else "")
+    op, source = (flow.events[row].op, flow.events[row].source) if row is not None else ("", line)
+    shape = f"shape {shape_text(flow.facts(root).shape)}" if root is not None else "more than one entry"
     call = f"autograd.grad({name}, ...)" if asked else f"{name}.backward()"
     return Case(
         kind="nonscalar-backward",
-        message=f"{call}{at(line)} needs a scalar, but {name} has {shape}{left}.",
+        message=f"{call}{at(line)} needs a scalar, but {name} has {shape}{_what_left(op, source)}.",
         remedy=f"torch.autograd.grad({name}.sum(), ...), or grad_outputs=torch.ones_like({name})"
         if asked
         else f"{name}.mean().backward(), or {name}.sum().backward()",
@@ -164,6 +184,13 @@ def _vector(flow: Flow) -> Case:
         subjects=frozenset({root} if root is not None else ()),
         explains_error=True,
     )
+
+
+def _what_left(op: str, source: SourceLine | None) -> str:
+    """Return the words for the call that gave the root its shape."""
+    if op in _REDUCTIONS:
+        return f": {op}{at(source)} left one number a row, and no reduction follows"
+    return f": {op}{at(source)} made it, and no reduction follows" if op else ""
 
 
 def _named(flow: Flow, name: str) -> int | None:

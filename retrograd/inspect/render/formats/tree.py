@@ -11,15 +11,12 @@ from ..base import RenderOptions, chosen_steps
 from ..console_page import FILE_WIDTH, page_text, print_page
 from ..labels import bytes_text, clean, headline, node_id, node_text
 from ..marks import GHOST, unplaced, with_ghosts
-from ..tree_folded import folded_tree, note_text
+from ..tree_folded import ROWS, folded_tree, note_text
 from ..tree_rows import Outline, Row
 
 if TYPE_CHECKING:
     from rich.text import Text
     from rich.tree import Tree
-
-ROWS = 200
-"""Default number of rows of one graph."""
 
 
 class TreeRenderer:
