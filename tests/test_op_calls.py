@@ -217,6 +217,7 @@ z.scatter_add_(0,k,y[:2]) | z.scatter_reduce_(0,k,y[:2],'prod') | z.masked_fill_
 z.put_(i,v) | z.put_(i,v,accumulate=True) | z.index_put_((i,),v) | z.index_put_((m,),v[0])
 z.index_put_((i,i),v,accumulate=True) | z.cumsum_(0) | z.cumprod_(1) | z.tril_() | z.triu_(1) | z.t_()
 z.add_(2,y) | z.sub_(2,y) | z.addcmul_(2,y,y) | z.addcdiv_(-2,y,y*y+1) | z.index_put_((m,),f[0,0]) | z.lerp_(y,f[0,0])
+z.addmm_(s,x,alpha=iv[1]) | z.addmv_(y,v,beta=iv[2]) | z.addr_(v[:3],v,alpha=iv[1],beta=iv[2])
 z.squeeze_() | z.unsqueeze_(0) | z.transpose_(0,1) | z.renorm_(2,0,.5) | z.addmv_(y,v) | z.addr_(v[:3],v)
 z.addmm_(s,x) | z.fill_diagonal_(2.) | z.index_reduce_(0,i[:2],y[:2],'mean') | z.swapaxes_(0,1)
 z.index_fill_(1,i,o) | z[k]=1 | z[:,:,0]=1 | z[0]=y | z.T[0]=1 | z.view(-1)[i]=v | z.view(4,3)[1]=v[:3]

@@ -31,7 +31,7 @@ def _added(name: str, doc: str) -> None:
         return OPS[name](input, *factors, beta=beta, alpha=alpha, **renamed(named, names))
 
     def call_in_place(self: Any, *factors: Any, beta: Any = 1, alpha: Any = 1, **named: Any) -> Any:
-        return call_inplace(OPS[name], (self, *factors), {"beta": beta, "alpha": alpha, **named})
+        return call_inplace(OPS[name], (self, *factors), renamed({"beta": beta, "alpha": alpha, **named}, names))
 
     call.__name__ = call.__qualname__ = name
     call.__doc__ = doc
@@ -51,7 +51,8 @@ for _name, _doc in {
 @public("addmm_", function=False)
 def addmm_(self: Any, mat1: Any, mat2: Any, *, beta: Any = 1, alpha: Any = 1) -> Any:
     """In-place addmm."""
-    return call_inplace(OPS["addmm"], (self, mat1, mat2, beta, alpha), {})
+    scales = renamed({"beta": beta, "alpha": alpha}, OPS["addmm"].params)
+    return call_inplace(OPS["addmm"], (self, mat1, mat2), scales)
 
 
 # -- einsum

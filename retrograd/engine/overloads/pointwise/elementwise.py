@@ -14,6 +14,7 @@ from ...return_types import named
 from ...table.public import METHODS, check_tensor, public
 from ...table.registry import OPS, F
 from ...tensors.base import TensorBase
+from ...tensors.numbers_ import c_name
 from .arithmetic import binary_method, gives_way, left_to_numpy, operand_of
 
 Choice = Callable[[Any, Any], str]
@@ -294,10 +295,10 @@ def _same(name: str, doc: str) -> None:
 def masked_fill(input: Any, mask: Any, value: Any) -> Any:  # noqa: A002
     """``input`` with ``value`` (a number or a 0-d tensor) where ``mask``."""
     check_tensor("masked_fill", input)
-    return OPS[_fill_row(mask, value)](input, mask, value)
+    return OPS[_fill_row(input, mask, value)](input, mask, value)
 
 
-def _fill_row(mask: Any, value: Any) -> str:
+def _fill_row(self: Any, mask: Any, value: Any) -> str:
     if mask._sig.numpy.kind != "b":
         raise RuntimeError(f"masked_fill only supports boolean masks, but got mask with dtype {mask.dtype}")
     if not isinstance(value, TensorBase):
@@ -306,13 +307,15 @@ def _fill_row(mask: Any, value: Any) -> str:
         raise RuntimeError(
             f"masked_fill only supports a 0-dimensional value tensor, but got tensor with {value.ndim} dimension(s)."
         )
+    if value._sig.numpy.kind == "c" != self._sig.numpy.kind and value._array.imag:
+        raise RuntimeError(f"value cannot be converted to type {c_name(self._sig.numpy)} without overflow")
     return "_masked_fill_tensor"
 
 
 @public("masked_fill_", function=False)
 def masked_fill_(self: Any, mask: Any, value: Any) -> Any:
     """In-place masked fill."""
-    return call_inplace(OPS[_fill_row(mask, value)], (self, mask, value), {})
+    return call_inplace(OPS[_fill_row(self, mask, value)], (self, mask, value), {})
 
 
 def _comparison_in_place(name: str) -> None:

@@ -60,6 +60,8 @@ def _area(name: str, y: Any, x: Any, dx: Any, dim: int) -> Any:
     check_tensor(name, y, name="y")
     if y._sig.numpy.kind == "b":
         raise RuntimeError(f"{name}: received a bool input for `y`, but bool is not supported")
+    if isinstance(x, TensorBase) and x._sig.numpy.kind == "b":
+        raise RuntimeError(f"{name}: received a bool input for `x` or `y`, but bool is not supported")
     if isinstance(dx, complex):
         raise RuntimeError(f"{name}: Currently, we only support dx as a real number.")
     (right, left), step, axis = _pieces(y, x, dx, dim)
