@@ -1,5 +1,5 @@
 """The face of ``torch.amp``: re-exports only."""
 
-from .engine.devices.mixed_precision import GradScaler, autocast
+from .engine.devices.mixed_precision import GradScaler, autocast, custom_bwd, custom_fwd, is_autocast_available
 
-__all__ = ["GradScaler", "autocast"]
+__all__ = ["GradScaler", "autocast", "custom_bwd", "custom_fwd", "is_autocast_available"]

@@ -18,6 +18,16 @@ from ..engine.tensors.tensor import Tensor
 from .real_parts import is_complex, update_parts
 
 
+class _Required:
+    """What an old optimizer gives as the default of a setting that it must be given."""
+
+    def __repr__(self) -> str:
+        return "<required parameter>"
+
+
+required = _Required()
+
+
 class Optimizer:
     """Updates parameters from their gradients; ``param_groups`` hold parameters and settings as in torch.
 
@@ -47,8 +57,9 @@ class Optimizer:
 
     def _start_hooks(self) -> None:
         self._step_hooks: dict[str, OrderedDict[int, Callable[..., Any]]] = {
-            "before": OrderedDict(), "after": OrderedDict()
-        }  # fmt: skip
+            when: OrderedDict()
+            for when in ("before", "after", "before save", "after save", "before load", "after load")
+        }
         self._opt_called = False
 
     def __getstate__(self) -> dict[str, Any]:
@@ -106,6 +117,29 @@ class Optimizer:
         """Call ``hook(optimizer, args, kwargs)`` after each step."""
         return _added(self._step_hooks["after"], hook)
 
+    def register_state_dict_pre_hook(self, hook: Callable[..., Any], prepend: bool = False) -> RemovableHandle:
+        """Call ``hook(optimizer)`` before each ``state_dict``."""
+        return _added(self._step_hooks["before save"], hook, prepend)
+
+    def register_state_dict_post_hook(self, hook: Callable[..., Any], prepend: bool = False) -> RemovableHandle:
+        """Call ``hook(optimizer, state_dict)`` after each ``state_dict``; it may return another one."""
+        return _added(self._step_hooks["after save"], hook, prepend)
+
+    def register_load_state_dict_pre_hook(self, hook: Callable[..., Any], prepend: bool = False) -> RemovableHandle:
+        """Call ``hook(optimizer, state_dict)`` before each ``load_state_dict``; it may return another one."""
+        return _added(self._step_hooks["before load"], hook, prepend)
+
+    def register_load_state_dict_post_hook(self, hook: Callable[..., Any], prepend: bool = False) -> RemovableHandle:
+        """Call ``hook(optimizer)`` after each ``load_state_dict``."""
+        return _added(self._step_hooks["after load"], hook, prepend)
+
+    def _through(self, when: str, state: dict[str, Any]) -> dict[str, Any]:
+        """The state that hooks leave, or put in its place."""
+        for hook in list(self._step_hooks[when].values()):
+            replaced = hook(self, state)
+            state = state if replaced is None else replaced
+        return state
+
     def add_param_group(self, param_group: dict[str, Any]) -> None:
         """Update further parameters, with settings of their own where given."""
         if not isinstance(param_group, dict):
@@ -129,6 +163,8 @@ class Optimizer:
 
     def state_dict(self) -> dict[str, Any]:
         """Settings and state, with parameters as numbers in the order of the groups."""
+        for hook in list(self._step_hooks["before save"].values()):
+            hook(self)
         numbers: dict[int, int] = {}
         for p in self._parameters():
             numbers.setdefault(id(p), len(numbers))
@@ -137,11 +173,11 @@ class Optimizer:
             for g in self.param_groups
         ]
         state = {numbers[id(p)] if isinstance(p, Tensor) else p: kept for p, kept in self.state.items()}
-        return {"state": state, "param_groups": groups}
+        return self._through("after save", {"state": state, "param_groups": groups})
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         """Take over copies of what ``state_dict`` gave; ``ValueError`` for groups of other sizes."""
-        saved = copy.deepcopy(state_dict)
+        saved = copy.deepcopy(self._through("before load", state_dict.copy()))
         if len(saved["param_groups"]) != len(self.param_groups):
             raise ValueError("loaded state dict has a different number of parameter groups")
         if [len(g["params"]) for g in saved["param_groups"]] != [len(g["params"]) for g in self.param_groups]:
@@ -156,6 +192,8 @@ class Optimizer:
         for number, kept in saved["state"].items():
             p = parameters.get(number)
             self.state[number if p is None else p] = kept if p is None else _fitted(kept, p)
+        for hook in list(self._step_hooks["after load"].values()):
+            hook(self)
 
     def _parameters(self) -> list[Any]:
         return [p for group in self.param_groups for p in group["params"]]
@@ -164,9 +202,13 @@ class Optimizer:
         raise NotImplementedError
 
 
-def _added(hooks: OrderedDict[int, Callable[..., Any]], hook: Callable[..., Any]) -> RemovableHandle:
+def _added(
+    hooks: OrderedDict[int, Callable[..., Any]], hook: Callable[..., Any], prepend: bool = False
+) -> RemovableHandle:
     handle = RemovableHandle(hooks)
     hooks[handle.id] = hook
+    if prepend:
+        hooks.move_to_end(handle.id, last=False)
     return handle
 
 

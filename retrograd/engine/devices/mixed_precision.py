@@ -52,6 +52,30 @@ def cuda_autocast(enabled: bool = True, dtype: Any = None, cache_enabled: bool =
     return autocast("cuda", dtype, enabled, cache_enabled)
 
 
+def custom_fwd(fwd: Any = None, *, device_type: str, cast_inputs: Any = None) -> Any:
+    """A ``Function.forward`` as it is: what is never computed in another dtype needs no inputs in one."""
+    if not isinstance(device_type, str):
+        raise ValueError(f"Expected `device_type` of type `str`, got: `{type(device_type)}`")
+    return fwd if fwd is not None else functools.partial(custom_fwd, device_type=device_type, cast_inputs=cast_inputs)
+
+
+def custom_bwd(bwd: Any = None, *, device_type: str) -> Any:
+    """A ``Function.backward`` as it is, as for ``custom_fwd``."""
+    if not isinstance(device_type, str):
+        raise ValueError(f"Expected `device_type` of type `str`, got: `{type(device_type)}`")
+    return bwd if bwd is not None else functools.partial(custom_bwd, device_type=device_type)
+
+
+def is_autocast_available(device_type: str) -> bool:
+    """Whether ``autocast`` does anything on a device: no."""
+    return False
+
+
+cuda_custom_fwd = functools.partial(custom_fwd, device_type="cuda")
+cuda_custom_bwd = functools.partial(custom_bwd, device_type="cuda")
+"""``torch.cuda.amp``'s, which do not ask for the device."""
+
+
 class GradScaler:
     """Scales losses so that gradients in float16 do not vanish; here it passes on what it gets."""
 
