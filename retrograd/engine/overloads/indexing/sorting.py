@@ -147,26 +147,29 @@ def searchsorted(
         "torch.searchsorted(): boundaries tensor should have positive dimension, but got 0 dimension",
     )
     if sorter is not None:
-        if sorter._sig.numpy != np.int64:
-            raise RuntimeError(
-                "torch.searchsorted(): sorter must be a tensor of long dtype but got dtype "
-                f"{scalar_name(sorter._sig.numpy)}"
-            )
-        refuse(
-            sorter.shape != sorted_sequence.shape,
-            f"torch.searchsorted(): boundary and sorter must have the same size, but got boundary tensor "
-            f"{list(array.shape)}and got sorter tensor {list(sorter.shape)}",
-        )
-        order = sorter._array
-        refuse(
-            bool(((order < 0) | (order >= array.shape[-1])).any()), "torch.searchsorted(): sorter index out of range"
-        )
-        array = np.take_along_axis(array, order, -1)
+        array = _in_order(array, sorter)
     values = input._array if isinstance(input, TensorBase) else np.asarray(input)
     refuse_complex("searchsorted", values)
     refuse_kind("searchsorted_out_cpu", np.result_type(array, values), "fiu")
     found = _searched(array, values, "right" if right or side == "right" else "left")
     return wrap(np.asarray(found, np.int32 if out_int32 else np.int64))
+
+
+def _in_order(array: Any, sorter: Any) -> Any:
+    """Boundaries in the order that ``sorter``, a tensor of indices in their shape, gives along the last dimension."""
+    if sorter._sig.numpy != np.int64:
+        raise RuntimeError(
+            "torch.searchsorted(): sorter must be a tensor of long dtype but got dtype "
+            f"{scalar_name(sorter._sig.numpy)}"
+        )
+    order = sorter._array
+    refuse(
+        order.shape != array.shape,
+        f"torch.searchsorted(): boundary and sorter must have the same size, but got boundary tensor "
+        f"{list(array.shape)}and got sorter tensor {list(order.shape)}",
+    )
+    refuse(bool(((order < 0) | (order >= array.shape[-1])).any()), "torch.searchsorted(): sorter index out of range")
+    return np.take_along_axis(array, order, -1)
 
 
 def _searched(array: Any, values: Any, side: Any) -> Any:
