@@ -252,3 +252,18 @@ def test_short_names_are_operations():
     events, _ = events_of(lambda: torch.ones(2, 3, requires_grad=True).t(), "operation")
 
     assert [event.op for event in events] == ["ones", "t"]
+
+
+def test_bytes_of_earlier_steps():
+    """What nodes of one step keep does not change when those of the next one keep less, or more."""
+    w = torch.ones(4, requires_grad=True)
+    kinds = [torch.bool] * 3 + [torch.int64, torch.bool]
+
+    def run():
+        for kind in kinds:
+            (w * torch.ones(4, dtype=kind)).sum().backward()
+
+    _, recorded = events_of(run)
+
+    found = [snapshot.saved_bytes[snapshot.op.index("MulBackward0")] for snapshot in recorded.snapshots]
+    assert found == [4 * kind.itemsize for kind in kinds]

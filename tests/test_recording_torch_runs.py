@@ -11,6 +11,7 @@ import pytest
 from retrograd.inspect import recording
 from retrograd.inspect.event_data import MEASURES
 from retrograd.inspect.sources.torch_ import calls as torch_calls
+from retrograd.inspect.sources.torch_.node_hooks import NodeHooks
 
 torch = pytest.importorskip("torch")
 
@@ -257,3 +258,47 @@ def test_hooks_are_gone():
 
     assert len(calls) == before + 1
     assert loss.grad_fn.next_functions[0][0].name() == "MulBackward0"
+
+
+def test_hooks_of_the_program_beside_ours():
+    """Hooks that a program hangs on nodes before and during a run are called as alone; their handles remove them."""
+
+    def run():
+        called = []
+        x = torch.ones(2, requires_grad=True)
+        h = x * 2
+        loss = h.sin().sum()
+        first = h.grad_fn.register_prehook(lambda grads: called.append("first"))
+        gone = loss.grad_fn.register_hook(lambda results, grads: called.append("gone"))
+
+        def during(grads):
+            called.append("during")
+            late.append(h.grad_fn.register_prehook(lambda grads: called.append("late")))
+            gone.remove()
+
+        late = []
+        handle = loss.grad_fn.register_prehook(during)
+        loss.backward(retain_graph=True)
+        handle.remove()
+        first.remove()
+        loss.backward(retain_graph=True)
+        late.pop().remove()
+        loss.backward()
+        return called
+
+    with recording(level="backward"):
+        watched = run()
+
+    assert watched == run() == ["during", "first", "late", "late"]
+
+
+def test_hooks_with_handles():
+    """Where PyTorch does not let hooks be entered without handles, they are taken off by these."""
+    called = []
+    loss, hooks = torch.ones(2, requires_grad=True).sum(), NodeHooks()
+    hooks.before([(loss.grad_fn, called.append)])
+    loss.backward(retain_graph=True)
+    hooks.remove()
+    loss.backward()
+
+    assert len(called) == 1

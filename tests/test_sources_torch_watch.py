@@ -25,6 +25,7 @@ def state_of_torch():
     return (
         torch.autograd._engine_run_backward,
         torch.autograd.graph._engine_run_backward,
+        vars(torch.autograd.function._HookMixin)["_register_hook"],
         module._has_any_global_hook,
         threading.Thread._bootstrap_inner,
         warnings._showwarnmsg,

@@ -9,6 +9,7 @@ from contextlib import ExitStack, contextmanager
 from datetime import UTC, datetime
 from operator import attrgetter, is_
 from types import TracebackType
+from typing import Any
 
 from ..errors import UsageError
 from .event_data import LEVELS
@@ -30,6 +31,8 @@ MAX_EVENTS = 1_000_000
 _AROUND = 2
 """Lines kept before and after one that is mentioned."""
 Explain = Callable[[Recording, BaseException, SourceLine | None], None]
+_MOST_REMEMBERED = 50_000
+"""Entries of the longest columns that are remembered as equal."""
 _SHARED = (*NODE_COLUMNS, *EDGE_COLUMNS, "roots", "root_names")
 _read_shared = attrgetter(*_SHARED)
 
@@ -117,6 +120,7 @@ class Recorder:
         self._lines_read: set[SourceLine] = set()
         self._latest_line: SourceLine | None = None
         self._rows = 0
+        self._columns = _Columns()
         self._full_at: Event | None = None
         """The event whose snapshot gives way to the next one, once the recording is full."""
 
@@ -173,9 +177,9 @@ class Recorder:
     def _keep(self, event: Event, snapshot: GraphSnapshot) -> None:
         """Add a snapshot, sharing what is the same as in the one before; steps of a training loop mostly are."""
         kept = self.recording.snapshots
-        if not (kept and snapshot.seq is kept[-1].seq):
+        if not (kept and self._columns.are_equal("seq", snapshot.seq, kept[-1].seq)):
             _number_from_zero(snapshot)
-        fresh = not (kept and _share(snapshot, kept[-1]))
+        fresh = not (kept and self._share(snapshot, kept[-1]))
         if not kept or snapshot.source is not kept[-1].source:
             for line in {line for line in snapshot.source if line is not None}:
                 self._read_line(line)
@@ -191,6 +195,21 @@ class Recorder:
         if snapshot.engine != self.recording.engine:
             engines = {snapshot.engine, *filter(None, self.recording.engine.split("+"))}
             self.recording.engine = "+".join(sorted(engines))
+
+    def _share(self, snapshot: GraphSnapshot, earlier: GraphSnapshot) -> bool:
+        """Let equal columns be one object; True if everything is the same."""
+        same = snapshot.engine == earlier.engine and not snapshot.is_measured and not earlier.is_measured
+        columns, known_columns = _read_shared(snapshot), _read_shared(earlier)
+        if all(map(is_, columns, known_columns)):
+            return same
+        for column, mine, known in zip(_SHARED, columns, known_columns, strict=True):
+            if mine is known:
+                continue
+            if self._columns.are_equal(column, mine, known):
+                setattr(snapshot, column, known)
+            else:
+                same = False
+        return same
 
     def _read_line(self, line: SourceLine) -> None:
         """Keep the text of a user's line that is mentioned, and of its neighbours, which reports show around it."""
@@ -212,20 +231,24 @@ def _number_from_zero(snapshot: GraphSnapshot) -> None:
         snapshot.first_seq += first
 
 
-def _share(snapshot: GraphSnapshot, earlier: GraphSnapshot) -> bool:
-    """Let equal columns be one object; True if everything is the same."""
-    same = snapshot.engine == earlier.engine and not snapshot.is_measured and not earlier.is_measured
-    columns, known_columns = _read_shared(snapshot), _read_shared(earlier)
-    if all(map(is_, columns, known_columns)):
-        return same
-    for column, mine, known in zip(_SHARED, columns, known_columns, strict=True):
+class _Columns:
+    """Compares columns, and remembers the latest equal ones: a source may give the same object again and again."""
+
+    def __init__(self) -> None:
+        self._equal: dict[str, tuple[list[Any], list[Any]]] = {}
+
+    def are_equal(self, name: str, mine: list[Any], known: list[Any]) -> bool:
+        """Whether two columns are equal."""
         if mine is known:
-            continue
-        if mine == known:
-            setattr(snapshot, column, known)
-        else:
-            same = False
-    return same
+            return True
+        one, other = self._equal.get(name, (None, None))
+        if one is mine and other is known:
+            return True
+        if mine != known:
+            return False
+        if len(mine) <= _MOST_REMEMBERED:
+            self._equal[name] = (mine, known)
+        return True
 
 
 def error_event(error: BaseException) -> Event:

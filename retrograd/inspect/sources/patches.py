@@ -30,7 +30,7 @@ class Patches:
         wrapper.__name__ = wrapper.__qualname__ = name
         wrapper.__wrapped__ = original  # type: ignore[attr-defined]
         had = vars(holder).get(name, original)  # of a class: the staticmethod or classmethod itself
-        setattr(holder, name, wrapper)
+        setattr(holder, name, staticmethod(wrapper) if isinstance(had, staticmethod) else wrapper)
         self._done.append((holder, name, had, wrapper))
 
     def undo(self) -> None:

@@ -22,6 +22,7 @@ from .entered_scopes import EnteredScopes
 from .forward import ForwardWriter, Inside
 from .functions import Functions
 from .hooks import Handles
+from .node_hooks import install_entering
 from .owners import Owners
 from .parameters import Parameters
 from .scopes import Scopes
@@ -99,6 +100,7 @@ class Installation:
         """Give each watch what its level needs; for a new watch, or after one has left."""
         if any(watch.level != "graph" for watch in self._watches) and self._functions is None:
             self._functions = self._follow_functions()
+            install_entering(self._patches)
         for watch in self._watches:
             if watch.level == "full" and watch.forward is None:
                 watch.forward = ForwardWriter(watch.sink, self._inside)

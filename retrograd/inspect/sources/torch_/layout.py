@@ -107,7 +107,6 @@ class Looking(NamedTuple):
     """As in ``Passing``."""
     hooked: list[int]
     """Rows of the nodes with hooks that are no leaves."""
-    leaves: list[int]
 
 
 def _looking(known: Passing, snapshot: GraphSnapshot) -> Looking:
@@ -115,9 +114,8 @@ def _looking(known: Passing, snapshot: GraphSnapshot) -> Looking:
     layout = Layout(_expected(known, snapshot))
     measured_by = known.measured_by.tolist()
     ways: list[Way] = [layout.places.get(row) if source == row else False for row, source in enumerate(measured_by)]
-    leaves = [row for row, kind in enumerate(snapshot.kind) if kind == "leaf"]
     hooked = [row for row, kind in enumerate(snapshot.kind) if kind != "leaf" and row not in known.quiet]
-    return Looking(known, layout, ways, measured_by, hooked, leaves)
+    return Looking(known, layout, ways, measured_by, hooked)
 
 
 def _expected(known: Passing, snapshot: GraphSnapshot) -> Iterator[tuple[int, Sort]]:

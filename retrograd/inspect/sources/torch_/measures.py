@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import sys
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, nullcontext
 from functools import partial
 from time import perf_counter_ns
@@ -56,11 +56,13 @@ class Measures:
     def __init__(
         self,
         order: list[Node],
+        leaves: dict[int, Any],
         snapshot: GraphSnapshot,
         looking: Looking,
         memory: Memory,
         how: How,
     ) -> None:
+        """``leaves``: their tensors, by row."""
         self.arrivals: list[Arrival] = []
         """In order of execution, once the run is over."""
         self.count = 0
@@ -84,7 +86,8 @@ class Measures:
         self._look = self._looker()
         self._hooks = NodeHooks()
         late = not (how.leaves_only or how.all_leaves) and self._reads
-        self._attach(order, self._passing.following if late else {}, how.leaves_only)
+        following = self._passing.following if late else {}
+        self._attach(order, leaves, following, leaves_only=how.leaves_only)
         self._started = perf_counter_ns()
         # In the snapshot from the beginning: a hang is explained from a file that is saved while nodes run.
         snapshot.measure_later(
@@ -92,29 +95,37 @@ class Measures:
         )
 
     # -- hooks
-    def _attach(self, order: list[Node], following: dict[int, int], leaves_only: bool) -> None:
+    def _attach(
+        self, order: list[Node], leaves: dict[int, Any], following: dict[int, int], *, leaves_only: bool
+    ) -> None:
         """Hook every node that needs it."""
         hooks, ways, before = self._hooks, self._ways, self._before()
         try:
-            for row in self._looking.leaves:
-                self._attach_leaf(row, order[row], following.get(row))
+            hooks.before(self._leaf_hooks(order, leaves, following))
             if not leaves_only:
                 hooks.before((order[row], partial(before, row, ways[row])) for row in self._looking.hooked)
-                for row, results in (self._passing.looked_at if self._reads else {}).items():
-                    hooks.after(order[row], partial(self._after, row, results))
+                results = self._passing.looked_at if self._reads else {}
+                hooks.after((order[row], partial(self._after, row, looked_at)) for row, looked_at in results.items())
         except BaseException:
             hooks.remove()
             raise
 
-    def _attach_leaf(self, row: int, node: Node, last: int | None) -> None:
-        """Hook a leaf, or look at it when the node with a hook has run after which it runs."""
-        tensor, way = node.variable, self._ways[row]
-        leaf = weakref.ref(tensor)
-        plain = type(tensor) in self._readable.plain
-        if last is not None and plain and tensor.grad is None and not tensor._post_accumulate_grad_hooks:
-            self._later.setdefault(last, []).append((row, leaf, way))
-        else:
-            self._hooks.before([(node, partial(self._before_leaf, row, leaf, way))])
+    def _leaf_hooks(
+        self, order: list[Node], leaves: dict[int, Any], following: dict[int, int]
+    ) -> Iterator[tuple[Node, Callable[[Any], None]]]:
+        """Yield hooks of leaves; others are looked at when the node with a hook has run after which they run."""
+        ways, later, plain = self._ways, self._later, self._readable.plain
+        for row, tensor in leaves.items():
+            last, leaf = following.get(row), weakref.ref(tensor)
+            if (
+                last is not None
+                and tensor.grad is None
+                and type(tensor) in plain
+                and not tensor._post_accumulate_grad_hooks
+            ):
+                later.setdefault(last, []).append((row, leaf, ways[row]))
+            else:
+                yield order[row], partial(self._before_leaf, row, leaf, ways[row])
 
     def detach(self) -> None:
         """Take all hooks off."""

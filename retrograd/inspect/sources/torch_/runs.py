@@ -79,7 +79,8 @@ class RunWriter:
                 self._snapshot.first_seq -= self._marks.begin
             except Exception as failure:
                 event.data["problem"] = f"{type(failure).__name__}: {failure}"
-        loud = range(len(order)) if asked.inputs else self._loud(order)
+        leaves = self._leaves(order)
+        loud = range(len(order)) if asked.inputs else self._loud(leaves)
         snapshot = None if self._nested else self._snapshot
         if snapshot is not None and self.watch.forward is not None:
             self.watch.forward.saved.fill(snapshot)
@@ -93,18 +94,23 @@ class RunWriter:
                 all_leaves=self.watch.sink.among_ranks() or _in_group(),
                 whole=self.watch.sink.figures.takes_all(self.number),
             )
-            self.measures = Measures(order, self._snapshot, looking, self.watch.memory, how)
+            self.measures = Measures(order, leaves, self._snapshot, looking, self.watch.memory, how)
         self._began = time.perf_counter()
 
-    def _loud(self, order: list[Node]) -> set[int]:
+    def _leaves(self, order: list[Node]) -> dict[int, Any]:
+        """Return the tensors of leaves by row, from level ``backward`` on."""
+        if self._snapshot is None or self.watch.level == "graph":
+            return {}
+        return {row: order[row].variable for row, kind in enumerate(self._snapshot.kind) if kind == "leaf"}
+
+    def _loud(self, leaves: dict[int, Any]) -> set[int]:
         """Return the rows at which hooks of the program may change what arrives, as far as they are known."""
         if self._snapshot is None or self.watch.level == "graph":
             return set()
         begin = self._snapshot.first_seq + self._marks.begin
         hooked = {number - begin for number in self.watch.hooked.numbers}
         found = {row for row, number in enumerate(self._snapshot.seq) if number in hooked} if hooked else set()
-        leaves = (row for row, kind in enumerate(self._snapshot.kind) if kind == "leaf")
-        return found | {row for row in leaves if order[row].variable._backward_hooks}
+        return found | {row for row, leaf in leaves.items() if leaf._backward_hooks}
 
     def _table(self) -> Any:
         return None if self.watch.level == "graph" else self.watch.sink.tensors

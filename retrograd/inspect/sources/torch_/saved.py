@@ -84,12 +84,13 @@ class SavedSizes:
         self.begin_anew()
         counted: set[Hashable] = set()
         once: list[float | None] = [None] * len(snapshot)
+        sizes = snapshot.saved_bytes = list(snapshot.saved_bytes)  # which an earlier snapshot may have, too
         for place, number in enumerate(snapshot.seq):
             entry = None if number is None else self.of_node.get(snapshot.first_seq + number)
             if entry is None:
                 continue
             kept = {entry[0]: entry[1]} if len(entry) == 2 else dict(zip(entry[::2], entry[1::2], strict=True))
-            snapshot.saved_bytes[place] = sum(kept.values())
+            sizes[place] = sum(kept.values())
             once[place] = float(sum(size for memory, size in kept.items() if memory not in counted))
             counted.update(kept)
         if counted:
