@@ -136,10 +136,11 @@ class TensorTable:
             number = len(self._rows)
             if memory is not None:
                 facts.storage = self._memory_number(memory)
-            reference: weakref.ref[Any] = weakref.ref(tensor)
-            if storage is not None:
+            if storage is None:
+                self._enter(tensor, number, facts, weakref.ref(tensor))
+            else:
                 reference, facts.storage = self._counted(tensor, storage)
-            self._enter(tensor, number, facts, reference)
+                self._enter(tensor, number, facts, reference)
         return number
 
     def moved(self, tensor: Any, storage: Hashable) -> None:
@@ -231,15 +232,21 @@ class TensorTable:
             if parameter or not facts.parameter:
                 facts.name, facts.parameter = name, parameter
 
-    def unnamed(self, wanted: Callable[[TensorFacts], bool]) -> list[Any]:
-        """Return the living tensors that are no parameters, of the wanted sort, and were not returned before."""
-        found = []
-        for reference, number in self._known.pairs():
-            facts = self.entered(number)
-            if number not in self._asked and not facts.parameter and wanted(facts):
+    def unnamed_leaves(self) -> list[Any]:
+        """Return the living leaves that require a gradient, are no parameters, and were not returned before."""
+        entered, asked, numbers = self._rows, self._asked, self._known.numbers
+        found: list[Any] = []
+        for key, reference in list(self._known.references.items()):
+            number = numbers.get(key)
+            if number is None or number in asked:
+                continue
+            facts: TensorFacts | None = entered[number]
+            if facts is None:
+                facts = self.rows[number]
+            if facts.requires_grad and facts.leaf and not facts.parameter:
                 tensor = reference()
                 if tensor is not None:
-                    self._asked.add(number)
+                    asked.add(number)
                     found.append(tensor)
         return found
 

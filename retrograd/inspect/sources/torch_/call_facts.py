@@ -11,7 +11,7 @@ from ...tensor_facts import TensorFacts
 from ..surroundings import Surroundings, described
 from .call_sites import Site
 from .names import assigned
-from .ranges import Range
+from .ranges import Figures
 
 Ways = dict[int, str]
 """Number of a tensor that shares memory behind the version counter's back -> how it came to be."""
@@ -34,9 +34,8 @@ class CallFacts(NamedTuple):
     outputs: tuple[int, ...]
     saves: tuple[int, ...]
     """Tensors that its nodes keep."""
-    limits: tuple[Range, ...]
-    """Ranges of the results, and ``sums`` their sums; both empty where nothing was read."""
-    sums: tuple[float | None, ...]
+    measures: Figures
+    """Ranges and sums of the results, by turns; empty where nothing was read."""
     stack: list[Stack] | None
     """The user's frames, where they are worth knowing."""
     more: dict[str, Any] | None
@@ -81,9 +80,10 @@ class CallFacts(NamedTuple):
         data["output_names"] = assigned(self.site.spelling, len(self.outputs))
         if self.saves:
             data["saves"] = list(self.saves)
-        if any(self.limits):
-            data["range"] = [None if limits is None else list(limits) for limits in self.limits]
-            data["checksum"] = list(self.sums)
+        lows, highs, sums = self.measures[::3], self.measures[1::3], self.measures[2::3]
+        if any(low is not None for low in lows):
+            data["range"] = [None if low is None else [low, high] for low, high in zip(lows, highs, strict=True)]
+            data["checksum"] = list(sums)
         if self.stack is not None:
             data["stack"] = self.stack
         if self.kind == "inplace":

@@ -46,9 +46,9 @@ class Site:
     """What nodes of calls from here keep, as ``saves_of`` remembers it: sizes of sequences may go on changing."""
 
     def is_as_before(self, call: Call) -> bool:
-        """Whether what a call is given beside tensors are the very objects of the call before."""
+        """Whether what a call is given beside tensors is what the call before was given."""
         others, known = call.others, self.others
-        return len(others) == len(known) and all(map(is_, others, known))
+        return len(others) == len(known) and (all(map(is_, others, known)) or all(map(_is_alike, others, known)))
 
     def arguments(self, call: Call) -> dict[str, Any] | None:
         """Return what is said of these, of a call that is given others."""
@@ -96,6 +96,17 @@ class Sites:
             target=assigned(spelling, 1),
             nested=line is not None and line.function != "<module>",
         )
+
+
+def _is_alike(value: Any, known: Any) -> bool:
+    """Whether an argument is another one, or an equal number or tuple: each layer may have a tuple of its own."""
+    if value is known:
+        return True
+    if type(value) is not type(known):
+        return False
+    if isinstance(known, tuple):
+        return len(value) == len(known) and all(map(_is_alike, value, known))
+    return type(known) is int and bool(value == known)
 
 
 def _is_lasting(value: Any) -> bool:

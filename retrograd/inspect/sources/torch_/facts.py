@@ -12,7 +12,7 @@ from ...event_data import Values
 from ..array_values import Array, flat_share, is_finite, summary
 from ..function_shapes import POLES
 from .calls import Call
-from .ranges import Range, Ranges
+from .ranges import Figures, Ranges, range_of
 from .tensors import dtype_name
 from .values import Readable
 
@@ -20,8 +20,6 @@ _PLAIN = (bool, int, float, str)
 _MAX_TEXT = 100
 _MAX_VALUED = 16
 """Results of one call whose values are looked at."""
-Measured = tuple[tuple[Range, ...], tuple[float | None, ...]]
-"""Ranges and sums of the results of a call; both empty where nothing was read."""
 _ALLOCATING = frozenset({"empty", "empty_like", "empty_strided", "empty_permuted", "new_empty", "new_empty_strided"})
 """What stands in memory that nobody has written tells nothing."""
 
@@ -47,30 +45,32 @@ def arguments_of(call: Call) -> dict[str, object]:
 
 def measured(
     call: Call, numbers: Sequence[int], outputs: list[Any], results: Sequence[int], more: dict[str, Any], ranges: Ranges
-) -> Measured:
-    """Return ranges and sums of what came out; ``more`` gets what is telling of that and of what went in."""
+) -> Figures:
+    """Return ranges and sums of what came out, by turns, nothing where nothing was read.
+
+    ``more`` gets what is telling of that and of what went in.
+    """
     readable, op = ranges.readable, call.rule.op
     if not readable.now() or op in _ALLOCATING:
-        return (), ()
-    limits: list[Range] = []
-    sums: list[float | None] = []
+        return ()
+    measures: Figures = ()
     values: dict[str, Values] = {}
     first = numbers[0] if numbers else None
     for place, tensor in enumerate(outputs[:_MAX_VALUED]):
-        found = ranges.of(call, tensor, results[place], first)
-        limits.append(found.limits)
-        sums.append(found.total)
-        if found.array is not None:
-            if not is_finite(found.limits):
-                values[str(results[place])] = summary(found.array)
-            flat = flat_share(op, found.array, found.limits) if place == 0 else 0.0
+        found, array = ranges.of(call, tensor, results[place], first)
+        measures = (*measures, *found) if measures else found
+        if array is not None:
+            limits = range_of(found)
+            if not is_finite(limits):
+                values[str(results[place])] = summary(array)
+            flat = flat_share(op, array, limits) if place == 0 else 0.0
             if flat:
                 more["flat_share"] = flat
     if values or op in POLES:
         _summarize_inputs(numbers, call, values, readable)
     if values:
         more["values"] = values
-    return tuple(limits), tuple(sums)
+    return measures
 
 
 def _summarize_inputs(numbers: Sequence[int], call: Call, values: dict[str, Values], readable: Readable) -> None:

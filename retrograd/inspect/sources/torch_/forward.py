@@ -99,7 +99,8 @@ class ForwardWriter:
             return
         reason = self._reason(call, outputs, written, inside)
         site, begin = self._sites.at(call), call.marks.begin
-        line, names, more = site.line, site.names(call), dict[str, Any]()
+        line, names = site.line, site.names(call)
+        more: dict[str, Any] = {}
         numbers = self._numbers(call.inputs, names, line)
         kind, stack = "operation", None
         if reason:
@@ -124,11 +125,11 @@ class ForwardWriter:
                 kept = saves_of(call, outputs, self.saved, site.kept, same=same)
                 saves = self._note_kept(kept, call, outputs, made[0], numbers + results)
         self._ranges.heard(call, bool(written))
-        limits, sums = measured(call, numbers, outputs, results, more, self._ranges)
+        measures = measured(call, numbers, outputs, results, more, self._ranges)
         around = self._around(call, call.marks.scope, inside.run)
         self.sink.note(
             (event_of_call, kind, site, self._ways, around, numbers, names, arguments, made, results, saves,
-             limits, sums, stack, more or None)
+             measures, stack, more or None)
         )  # fmt: skip
         if call.rule.reason == "numpy":
             self.shared.hands_out(call.result, call.inputs[0] if call.inputs else None, call.frame)
@@ -186,7 +187,7 @@ class ForwardWriter:
             self._add_write(more, call, place, numbers)
             self.sink.note(
                 (event_of_call, "inplace", site, self._ways, (call.grad, False, "", None), (numbers[place],),
-                 (names[place],), None, None, _NONE, _NONE, _NONE, _NONE, self._stack(call), more)
+                 (names[place],), None, None, _NONE, _NONE, _NONE, self._stack(call), more)
             )  # fmt: skip
 
     def _note_kept(

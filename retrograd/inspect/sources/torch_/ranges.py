@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 from ..array_values import Array, is_finite, range_and_sum, row_range_and_sum
 from ..function_shapes import FLAT
@@ -34,15 +34,15 @@ _MOST = 256
 
 Range = tuple[float, float] | None
 """NaN twice if there is one; None where there is nothing to read."""
+Figures = tuple[float | None, ...]
+"""Minimum, maximum (both NaN if there is one) and sum of each of several tensors; None where there is none."""
+_NONE: Figures = (None, None, None)
 
 
-class Figures(NamedTuple):
-    """Of one tensor: range (NaN if there is one) and sum, None where there is none; and what it was read from."""
-
-    limits: Range
-    total: float | None
-    array: Array | None
-    """Its memory, only while the call is looked at; None if it was not read."""
+def range_of(figures: Figures) -> Range:
+    """Return the range of the first tensor."""
+    low, high = figures[0], figures[1]
+    return None if low is None or high is None else (low, high)
 
 
 class Ranges:
@@ -61,27 +61,31 @@ class Ranges:
             self._known.clear()
         self._shared = self._shared or "numpy" in call.rule.op or call.rule.reason == "numpy"
 
-    def of(self, call: Call, tensor: Any, number: int, first: int | None) -> Figures:
-        """Return the figures of a result; ``first`` is the number of the call's first tensor."""
+    def of(self, call: Call, tensor: Any, number: int, first: int | None) -> tuple[Figures, Array | None]:
+        """Return the figures of a result, and what they were read from, if that may tell more.
+
+        ``first`` is the number of the call's first tensor.  The array is only to be read while the call is looked at.
+        """
         op = call.rule.op
         if op in _SAME_ENTRIES and first in self._known:
             version, entries, dtype, figures = self._known[first]
             if (version, entries, dtype) == (version_of(call.inputs[0]), tensor.numel(), tensor.dtype):
-                return self._note(number, tensor, figures)
+                return self._note(number, tensor, figures), None
         row = self.readable.flat(tensor) if op not in FLAT else None
         quick = None if row is None or not row.size else row_range_and_sum(row)
         if quick is not None:
-            found = Figures(*quick, None)
-            return found if self._shared else self._note(number, tensor, found)
+            return self._note(number, tensor, (*quick[0], quick[1])), None
         array = self.readable.array(tensor)
         limits, total = (None, None) if array is None else range_and_sum(array)
-        found = Figures(limits, total, array)
-        if limits is not None and is_finite(limits) and not self._shared:
-            self._note(number, tensor, Figures(limits, total, None))
-        return found
+        if limits is None:
+            return ((None, None, total) if array is not None else _NONE), array
+        figures = (*limits, total)
+        return (self._note(number, tensor, figures) if is_finite(limits) else figures), array
 
     def _note(self, number: int, tensor: Any, figures: Figures) -> Figures:
-        if len(self._known) >= _MOST:
-            self._known.clear()
-        self._known[number] = (version_of(tensor), tensor.numel(), tensor.dtype, figures)
+        """Remember the figures of a tensor, unless they may change unseen, and return them."""
+        if not self._shared:
+            if len(self._known) >= _MOST:
+                self._known.clear()
+            self._known[number] = (version_of(tensor), tensor.numel(), tensor.dtype, figures)
         return figures

@@ -236,7 +236,7 @@ def _in_group() -> bool:
 
 def name_leaves(table: Any, frame: FrameType | None, tensor: type) -> None:
     """Look in the user's variables for names of leaves that were not looked for before."""
-    wanted = {id(leaf): leaf for leaf in table.unnamed(lambda facts: facts.leaf and facts.requires_grad)}
+    wanted = {id(leaf): leaf for leaf in table.unnamed_leaves()}
     if not wanted:
         return
     frames = list(user_frames(frame))

@@ -85,11 +85,17 @@ class SavedSizes:
         counted: set[Hashable] = set()
         once: list[float | None] = [None] * len(snapshot)
         sizes = snapshot.saved_bytes = list(snapshot.saved_bytes)  # which an earlier snapshot may have, too
+        of_node, first = self.of_node, snapshot.first_seq
         for place, number in enumerate(snapshot.seq):
-            entry = None if number is None else self.of_node.get(snapshot.first_seq + number)
+            entry = None if number is None else of_node.get(first + number)
             if entry is None:
                 continue
-            kept = {entry[0]: entry[1]} if len(entry) == 2 else dict(zip(entry[::2], entry[1::2], strict=True))
+            if len(entry) == 2:
+                memory, size = entry
+                sizes[place], once[place] = size, 0.0 if memory in counted else float(size)
+                counted.add(memory)
+                continue
+            kept = dict(zip(entry[::2], entry[1::2], strict=True))
             sizes[place] = sum(kept.values())
             once[place] = float(sum(size for memory, size in kept.items() if memory not in counted))
             counted.update(kept)

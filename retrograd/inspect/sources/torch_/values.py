@@ -61,14 +61,17 @@ class Readable:
         return 0
 
     def flat(self, tensor: Any) -> Array | None:
-        """Return a plain tensor whose entries lie in order as one row, with few questions; None for any other."""
+        """Return the entries of a plain tensor as one row, in their order in memory, with few questions.
+
+        None for any other tensor, and where they do not lie side by side.
+        """
         try:
             dtype = self.wide.get(tensor.dtype)
             if (
                 dtype is None
                 or type(tensor) not in self.plain
                 or tensor.layout is not self.strided
-                or not tensor.is_contiguous()
+                or not (tensor.is_contiguous() or self.size_in_one_piece(tensor))
                 or tensor.storage_offset()
                 or not tensor.is_cpu
                 or tensor.is_neg()
