@@ -107,6 +107,8 @@ class Looking(NamedTuple):
     """As in ``Passing``."""
     hooked: list[int]
     """Rows of the nodes with hooks that are no leaves."""
+    followers: dict[int, list[int]]
+    """Row with a hook -> the leaves that run as soon as it has run, as in ``Passing``."""
 
 
 def _looking(known: Passing, snapshot: GraphSnapshot) -> Looking:
@@ -115,7 +117,10 @@ def _looking(known: Passing, snapshot: GraphSnapshot) -> Looking:
     measured_by = known.measured_by.tolist()
     ways: list[Way] = [layout.places.get(row) if source == row else False for row, source in enumerate(measured_by)]
     hooked = [row for row, kind in enumerate(snapshot.kind) if kind != "leaf" and row not in known.quiet]
-    return Looking(known, layout, ways, measured_by, hooked)
+    followers: dict[int, list[int]] = {}
+    for leaf, row in known.following.items():
+        followers.setdefault(row, []).append(leaf)
+    return Looking(known, layout, ways, measured_by, hooked, followers)
 
 
 def _expected(known: Passing, snapshot: GraphSnapshot) -> Iterator[tuple[int, Sort]]:

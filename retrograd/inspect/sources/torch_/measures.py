@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import sys
 import weakref
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Container, Iterator
 from contextlib import AbstractContextManager, nullcontext
 from functools import partial
 from time import perf_counter_ns
@@ -78,16 +78,15 @@ class Measures:
         self._ends: dict[int, int] = {}
         self._met: dict[int, Arrival] = {}
         """What hooks at leaves saw, by row."""
-        self._later: dict[int, list[tuple[int, weakref.ref[Any], Way]]] = {}
-        """Row -> the leaves without a hook that run as soon as it has run, and where their gradients are copied to."""
+        self._later: dict[int, weakref.ref[Any]] = {}
+        """Leaves without a hook, by row: they run as soon as another row has run."""
         self._unseen: Callable[[], AbstractContextManager[None]] | None = None
         if how.listening:
             self._unseen = sys.modules["torch"]._C.DisableTorchFunction
         self._look = self._looker()
         self._hooks = NodeHooks()
         late = not (how.leaves_only or how.all_leaves) and self._reads
-        following = self._passing.following if late else {}
-        self._attach(order, leaves, following, leaves_only=how.leaves_only)
+        self._attach(order, leaves, late=late, leaves_only=how.leaves_only)
         self._started = perf_counter_ns()
         # In the snapshot from the beginning: a hang is explained from a file that is saved while nodes run.
         snapshot.measure_later(
@@ -95,13 +94,11 @@ class Measures:
         )
 
     # -- hooks
-    def _attach(
-        self, order: list[Node], leaves: dict[int, Any], following: dict[int, int], *, leaves_only: bool
-    ) -> None:
-        """Hook every node that needs it."""
+    def _attach(self, order: list[Node], leaves: dict[int, Any], *, late: bool, leaves_only: bool) -> None:
+        """Hook every node that needs it; ``late``: leaves may be looked at when the run is over."""
         hooks, ways, before = self._hooks, self._ways, self._before()
         try:
-            hooks.before(self._leaf_hooks(order, leaves, following))
+            hooks.before(self._leaf_hooks(order, leaves, self._passing.following if late else ()))
             if not leaves_only:
                 hooks.before((order[row], partial(before, row, ways[row])) for row in self._looking.hooked)
                 results = self._passing.looked_at if self._reads else {}
@@ -111,19 +108,19 @@ class Measures:
             raise
 
     def _leaf_hooks(
-        self, order: list[Node], leaves: dict[int, Any], following: dict[int, int]
+        self, order: list[Node], leaves: dict[int, Any], following: Container[int]
     ) -> Iterator[tuple[Node, Callable[[Any], None]]]:
-        """Yield hooks of leaves; others are looked at when the node with a hook has run after which they run."""
+        """Yield hooks of leaves; those ``following`` others, without a gradient so far, are looked at later."""
         ways, later, plain = self._ways, self._later, self._readable.plain
         for row, tensor in leaves.items():
-            last, leaf = following.get(row), weakref.ref(tensor)
+            leaf = weakref.ref(tensor)
             if (
-                last is not None
+                row in following
                 and tensor.grad is None
                 and type(tensor) in plain
                 and not tensor._post_accumulate_grad_hooks
             ):
-                later.setdefault(last, []).append((row, leaf, ways[row]))
+                later[row] = leaf
             else:
                 yield order[row], partial(self._before_leaf, row, leaf, ways[row])
 
@@ -219,23 +216,30 @@ class Measures:
 
     def _sequence(self) -> list[int]:
         """Return the rows of the nodes that ran in the order in which they did, and look at the leaves that waited."""
-        before, later, met, look = self._passing.before, self._later, self._met, self._look
+        before, followers, met, later = self._passing.before, self._looking.followers, self._met, self._later
         found: list[int] = []
         for row in self._begins[::3]:
             found += before.get(row, ())
             found.append(row)
             if row in met:
                 self.arrivals.append(met[row])
-            for leaf_row, reference, way in later.get(row, ()):
-                leaf = reference()
-                grad = None if leaf is None else leaf.grad
-                if grad is not None:
-                    if way is not False:
-                        look(leaf_row, way, grad)
-                    self.arrivals.append(Arrival(leaf_row, reference, "none"))
+            for leaf_row in followers.get(row, ()):
+                leaf = later.get(leaf_row)
+                if leaf is not None and self._look_late(leaf_row, leaf):
                     found += before.get(leaf_row, ())
                     found.append(leaf_row)
         return found
+
+    def _look_late(self, row: int, reference: weakref.ref[Any]) -> bool:
+        """Look at what a leaf without a hook got; False if it got nothing."""
+        leaf, way = reference(), self._ways[row]
+        grad = None if leaf is None else leaf.grad
+        if grad is None:
+            return False
+        if way is not False:
+            self._look(row, way, grad)
+        self.arrivals.append(Arrival(row, reference, "none"))
+        return True
 
     def figures_of(self, arrivals: list[Arrival]) -> tuple[GradientFigures, list[int]]:
         """Return what knows the figures of what arrived in leaves, and by which keys."""
