@@ -43,8 +43,13 @@ def optimized(flow: Flow) -> dict[int, int]:
 
 
 def awaited(flow: Flow, leaf: int) -> bool:
-    """Whether a program looked for the gradient of a leaf after one run, found none, and looked again after another."""
-    begins = [run.begin for run in flow.runs]
+    """Whether a program looked for the gradient of a leaf after one run, found none, and looked again after another.
+
+    What is updated all the same has its gradient from elsewhere, as from ``autograd.grad``.
+    """
+    begins, storage = [run.begin for run in flow.runs], flow.facts(leaf).storage
+    if not begins or (storage is not None and any(row > begins[0] for row in flow.writes_to.get(storage, ()))):
+        return False
     return len({bisect_left(begins, read) for read in flow.reads_of.get(leaf, ())} - {0}) > 1
 
 

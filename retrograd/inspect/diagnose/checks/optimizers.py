@@ -37,6 +37,8 @@ def find(flow: Flow) -> Iterator[Case]:
         yield _case(flow, missing, stale, made, strangers)
     elif missing and (idle := _idle(flow, set(missing))) is not None:
         yield _idle_case(flow, missing, idle)
+    elif missing and (pair := _doubled(flow, set(missing))) is not None:
+        yield _doubled_case(flow, missing, *pair)
 
 
 CHECK = Check("unused", KINDS, find)
@@ -139,6 +141,39 @@ def _idle_case(flow: Flow, missing: list[int], made: int) -> Case:
         message=f"the optimizer made{at(optimizer.source)} steps after backward runs that reach none of what it holds "
         f"({held}): {names} get gradients there, and no optimizer has them.",
         remedy=f"give the optimizer the parameters that its loss depends on: {names}",
+        source=optimizer.source,
+        op=optimizer.data.get("type", ""),
+        subjects=frozenset(missing),
+        evidence={"missing": [flow.name(leaf) for leaf in missing], "stale": []},
+    )
+
+
+def _doubled(flow: Flow, missing: set[int]) -> tuple[int, int] | None:
+    """Return the rows that made two optimizers of the same tensors, of which one steps for what nobody holds.
+
+    Only the steps of the first follow gradients for ``missing``: it was meant for them, and was given the other's.
+    """
+    serves: dict[object, bool] = {}
+    for event, runs in _steps(flow):
+        reached = any(not missing.isdisjoint(flow.arrivals_in(run)) for run in runs)
+        serves[event.data.get("owner")] = reached or serves.get(event.data.get("owner"), False)
+    made = list(flow.of_kind("optimizer", action="made"))
+    for row, event in made:
+        for other, twin in made:
+            same = set(event.data["parameters"].values()) == set(twin.data["parameters"].values())
+            if same and serves.get(event.data.get("owner")) and serves.get(twin.data.get("owner")) is False:
+                return row, other
+    return None
+
+
+def _doubled_case(flow: Flow, missing: list[int], made: int, twin: int) -> Case:
+    """Return the case of an optimizer that was given what another one has."""
+    optimizer, names = flow.events[made], listed(flow.name(leaf) for leaf in missing)
+    return Case(
+        kind="optimizer-mismatch",
+        message=f"the optimizer made{at(optimizer.source)} was given the tensors that the one made"
+        f"{at(flow.events[twin].source)} has; it steps after gradients for {names}, which no optimizer has.",
+        remedy=f"give the optimizer the parameters that its loss is to train: {names}",
         source=optimizer.source,
         op=optimizer.data.get("type", ""),
         subjects=frozenset(missing),
