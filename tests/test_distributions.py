@@ -21,6 +21,8 @@ MADE = {
     "Bernoulli(logits=a)": "[[0., 1.], [1., 0.]]",
     "Geometric(a)": "[[0., 1.], [4., 2.]]",
     "Binomial(3, a)": "[[0., 1.], [3., 2.]]",
+    "NegativeBinomial(a * 4, b)": "[[0., 1.], [4., 2.]]",
+    "NegativeBinomial(a * 4, logits=b)": "[[0., 1.], [4., 2.]]",
     "Categorical(torch.stack([a, b], -1))": "[[0, 1], [1, 0]]",
     "Categorical(logits=torch.stack([a, b, a * b], -1))": "[[0, 1], [2, 0]]",
     "OneHotCategorical(torch.stack([a, b], -1))": "[[0., 1.], [1., 0.]]",
