@@ -7,6 +7,7 @@ tests is made with one argument of the wrong kind.
 from __future__ import annotations
 
 import inspect
+import re
 import sys
 import warnings
 from collections.abc import Callable, Iterator
@@ -35,36 +36,51 @@ def python_lines(schemas: dict[str, list[Any]], kind_of: Callable[[Any], str]) -
             continue
         declared = {a.name: kind_of(a) for schema in schemas.get(name, ()) for a in schema.arguments}
         samples = [s for s in all_samples() if s.name == f"{NN}.{name}" and s.call is None]
-        kinds = {
-            p.name: f"{kind}{'?' if p.default is None else ''}"
-            for p in parameters
-            if (kind := declared.get(p.name, "").rstrip("?")) in WRONG
-            and any(insists(function, sample, p.name, parameters, WRONG[kind]) for sample in samples[:3])
+        kinds = {p.name: (declared.get(p.name, "").rstrip("?"), "?" * (p.default is None)) for p in parameters}
+        insisted = {
+            argument: complaint
+            for argument, (kind, _) in kinds.items()
+            if kind in WRONG and (complaint := complaint_of(function, samples[:3], argument, parameters, WRONG[kind]))
         }
-        if kinds:
-            taken = [f"{kinds.get(p.name, 'any')} {p.name}{'' if p.default is p.empty else '='}" for p in parameters]
+        if insisted:
+            taken = [
+                f"{''.join(kinds[p.name]) if p.name in insisted else 'any'} {p.name}"
+                f"{numbered(insisted.get(p.name, ''), i)}{'' if p.default is p.empty else '='}"
+                for i, p in enumerate(parameters, 1)
+            ]
             yield f"{NN}.{name}({', '.join(taken)}){' out' if any(p.name == 'out' for p in parameters) else ''}"
 
 
-def insists(function: Any, sample: Any, name: str, parameters: list[Any], values: tuple[Any, ...]) -> bool:
-    """Whether a call that works is refused with each of the values in the place of one argument."""
+def numbered(complaint: str, place: int) -> str:
+    """``@4`` where PyTorch counts the arguments of the function within, and so names another position."""
+    said = re.search(r"\(position (\d+)\)", complaint)
+    return "" if said is None or int(said[1]) == place else f"@{said[1]}"
+
+
+def complaint_of(function: Any, samples: list[Any], name: str, parameters: list[Any], values: tuple[Any, ...]) -> str:
+    """What PyTorch says of one argument of the wrong kind, where in one of the samples it refuses all the values."""
+    return next(filter(None, (_complaint(function, sample, name, parameters, values) for sample in samples)), "")
+
+
+def _complaint(function: Any, sample: Any, name: str, parameters: list[Any], values: tuple[Any, ...]) -> str:
+    """What is said where a call that works is refused with each of the values in the place of one argument."""
     import torch
     from op_samples import tensors_for
 
     args, kwargs = tensors_for(torch, (sample.args, sample.kwargs), [], grad=False)
     named = dict(zip([p.name for p in parameters], args, strict=False)) | kwargs
+    said = ""
     with warnings.catch_warnings(action="ignore"):
         try:
             function(**named)
         except Exception:
-            return False
+            return ""
         for value in values:
             try:
                 function(**named | {name: value})
-            except TypeError as error:
-                if "must be" in str(error) or "invalid combination" in str(error):
-                    continue
-            except Exception:
-                return False
-            return False
-    return True
+                return ""
+            except Exception as error:
+                said = str(error)
+                if not (isinstance(error, TypeError) and ("must be" in said or "invalid combination" in said)):
+                    return ""
+    return said

@@ -20,8 +20,9 @@ from ..tensors.base import TensorBase
 TABLE = Path(__file__).with_name("torch_signatures.txt")
 """One overload a line, written by `docs/make_signatures.py`: ``name(kind argument, *, kind argument=) out``.
 
-``=``: may be left out; ``int[n]``: one number stands for all; ``out`` at the end: it has a form with ``out=``;
-``exact out``: which takes no dtype but that of the result; ``free out``: which takes any.
+``=``: may be left out; ``@4``: PyTorch calls it the fourth, which it is in the function within; ``int[n]``: one number
+stands for all; ``out`` at the end: it has a form with ``out=``; ``exact out``: which takes no dtype but that of the
+result; ``free out``: which takes any.
 """
 _NUMBERS_AS_TENSORS = frozenset(
     ("add", "sub", "subtract", "mul", "multiply", "div", "divide", "true_divide", "floor_divide")
@@ -48,6 +49,8 @@ class Parameter:
     """``Tensor``, ``int``, ``int[]`` and so on, with ``?`` where ``None`` is taken; ``any`` where it is not judged."""
     keyword_only: bool
     required: bool
+    position: int | None = None
+    """Its number in PyTorch's message, where that is not its place here."""
 
     def misfit(self, value: Any) -> str | None:
         """What is wrong with a value for this argument, as the end of a sentence; ``None`` where it fits."""
@@ -110,8 +113,9 @@ def _parsed(text: str) -> Iterator[Parameter]:
         if one == "*":
             keyword_only = True
             continue
-        kind, _, name = one.partition(" ")
-        yield Parameter(name.rstrip("="), kind, keyword_only, not name.endswith("="))
+        kind, _, rest = one.partition(" ")
+        name, _, position = rest.rstrip("=").partition("@")
+        yield Parameter(name, kind, keyword_only, not rest.endswith("="), int(position) if position else None)
 
 
 def takes_out(name: str) -> bool:
@@ -251,6 +255,6 @@ def _complaint(
             value = left.pop(key)
         wrong = p.misfit(value)
         if wrong is not None:
-            return f": argument '{p.name}' {'' if p.keyword_only else f'(position {i + first}) '}{wrong}"
+            return f": argument '{p.name}' {'' if p.keyword_only else f'(position {p.position or i + first}) '}{wrong}"
     unknown = next((k for k in left if k not in _ANYWHERE), None)
     return None if unknown is None else f" got an unexpected keyword argument '{unknown}'"
