@@ -151,7 +151,21 @@ class Geometric(_Coin):
         return _cross_entropy(self.logits, self.probs) / self.probs
 
 
-class Binomial(_Coin):
+class CountedCoin(_Coin):
+    """Numbers of throws or failures beside the chance; both are broadcast."""
+
+    def __init__(
+        self, total_count: Any, probs: Any = None, logits: Any = None, validate_args: bool | None = None
+    ) -> None:
+        exactly_one(probs, logits)
+        name, given = ("probs", probs) if logits is None else ("logits", logits)
+        counts, parameter = broadcast_all(total_count, given)
+        self.total_count = counts.type_as(parameter)
+        setattr(self, name, parameter)
+        super().__init__(parameter.size(), (), validate_args)
+
+
+class Binomial(CountedCoin):
     """The number of successes in ``total_count`` throws."""
 
     arg_constraints = {
@@ -162,12 +176,7 @@ class Binomial(_Coin):
     def __init__(
         self, total_count: Any = 1, probs: Any = None, logits: Any = None, validate_args: bool | None = None
     ) -> None:
-        exactly_one(probs, logits)
-        name, given = ("probs", probs) if logits is None else ("logits", logits)
-        counts, parameter = broadcast_all(total_count, given)
-        self.total_count = counts.type_as(parameter)
-        setattr(self, name, parameter)
-        super().__init__(parameter.size(), (), validate_args)
+        super().__init__(total_count, probs, logits, validate_args)
 
     @property
     def support(self) -> Any:

@@ -8,12 +8,11 @@ from ..engine.switches.modes import no_grad
 from ..engine.table.methods import FUNCTIONS
 from ..nn import functional
 from . import constraints
-from .bernoulli import _Coin
+from .bernoulli import CountedCoin
 from .gamma import Gamma
-from .parameters import broadcast_all, exactly_one
 
 
-class NegativeBinomial(_Coin):
+class NegativeBinomial(CountedCoin):
     """The number of successes before ``total_count`` failures; ``total_count`` need not be whole."""
 
     arg_constraints = {
@@ -21,16 +20,6 @@ class NegativeBinomial(_Coin):
         "probs": constraints.half_open_interval(0.0, 1.0), "logits": constraints.real,
     }  # fmt: skip
     support = constraints.nonnegative_integer
-
-    def __init__(
-        self, total_count: Any, probs: Any = None, logits: Any = None, validate_args: bool | None = None
-    ) -> None:
-        exactly_one(probs, logits)
-        name, given = ("probs", probs) if logits is None else ("logits", logits)
-        counts, parameter = broadcast_all(total_count, given)
-        self.total_count = counts.type_as(parameter)
-        setattr(self, name, parameter)
-        super().__init__(parameter.size(), (), validate_args)
 
     @property
     def mean(self) -> Any:
