@@ -51,6 +51,78 @@ def test_interrupt_while_results_are_made(tmp_path: Path) -> None:
     assert (done.returncode, done.stdout, done.stderr) == (-signal.SIGINT, "1\n", said)
 
 
+BETWEEN = """
+from retrograd.cli import recorded
+from retrograd.cli.main import main
+def interrupted(*_): raise KeyboardInterrupt
+recorded.Run.{method} = interrupted
+main()
+"""
+RECOMPUTING = """
+import os, signal
+import retrograd as rg
+class Twice(rg.autograd.Function):
+    calls = 0
+    @staticmethod
+    def forward(ctx, x):
+        Twice.calls += 1
+        if Twice.calls > 1:
+            os.kill(os.getpid(), signal.SIGINT)
+        return x * 2
+    @staticmethod
+    def backward(ctx, grad):
+        return grad * 2
+Twice.apply(rg.ones(2, requires_grad=True)).sum().backward()
+print(Twice.calls)
+"""
+
+
+@pytest.mark.skipif(os.name != "posix", reason="processes die of signals only there")
+@pytest.mark.parametrize("method", ["begin", "end"])
+def test_interrupt_around_the_program(tmp_path: Path, method: str) -> None:
+    """Before the program and after it, Ctrl-C ends the command as it does while results are made."""
+    (tmp_path / "train.py").write_text("")
+    words = [sys.executable, "-c", BETWEEN.format(method=method), "trace", "train.py"]
+    done = subprocess.run(words, capture_output=True, text=True, timeout=300, cwd=tmp_path)
+
+    said = "retrograd: interrupted; what was not yet written is lost.\n"
+    assert (done.returncode, done.stdout, done.stderr) == (-signal.SIGINT, "", said)
+
+
+@pytest.mark.skipif(os.name != "posix", reason="processes die of signals only there")
+def test_interrupt_while_custom_functions_are_called_again(tmp_path: Path) -> None:
+    """The recomputation of ``--check`` runs the program's code after its end; Ctrl-C there is one to the command."""
+    (tmp_path / "train.py").write_text(RECOMPUTING)
+    words = [sys.executable, "-m", "retrograd", "trace", "--level", "full", "train.py"]
+    done = subprocess.run(words, capture_output=True, text=True, timeout=300, cwd=tmp_path)
+
+    said = "retrograd: interrupted; what was not yet written is lost.\n"
+    assert (done.returncode, done.stdout, done.stderr) == (-signal.SIGINT, "1\n", said)
+
+
+PARSING = """
+import os, signal
+import click
+from retrograd.cli.main import main
+parse = click.Command.parse_args
+def interrupted(self, ctx, args):
+    os.kill(os.getpid(), signal.SIGINT)
+    return parse(self, ctx, args)
+click.Command.parse_args = interrupted
+main()
+"""
+
+
+@pytest.mark.skipif(os.name != "posix", reason="processes die of signals only there")
+def test_interrupt_while_the_command_line_is_read() -> None:
+    """Click would print ``Aborted!`` and give exit code 1; of what it does, a line's end after ``^C`` is left."""
+    words = [sys.executable, "-c", PARSING, "samples"]
+    done = subprocess.run(words, capture_output=True, text=True, timeout=300)
+
+    said = "\nretrograd: interrupted; what was not yet written is lost.\n"
+    assert (done.returncode, done.stdout, done.stderr) == (-signal.SIGINT, "", said)
+
+
 @pytest.mark.skipif(os.name != "posix", reason="processes die of signals only there")
 def test_interrupt_while_modules_are_loaded(tmp_path: Path) -> None:
     """Ctrl-C right after Enter shows no traceback of our imports."""

@@ -105,6 +105,41 @@ ENDINGS = {
         os.kill(os.getpid(), signal.SIGINT)
         time.sleep(5)
     """,
+    "profiler left on": """
+        import atexit, cProfile, sys, threading
+        profiler = cProfile.Profile()
+        def last():
+            late()
+            profiler.disable()
+            print(sorted(str(entry.code) for entry in profiler.getstats()))
+        def late(): pass
+        atexit.register(last)
+        profiler.enable()
+        sys.exit(4)
+    """,
+    "profile function left on": """
+        import atexit, sys, threading
+        seen = []
+        def profile(frame, event, arg):
+            seen.append((event, arg.__name__ if event.startswith('c_') else frame.f_code.co_name))
+        def last():
+            sys.setprofile(None)
+            print(seen)
+        atexit.register(last)
+        sys.setprofile(profile)
+    """,
+    "tracer left on": """
+        import atexit, sys, threading
+        seen = []
+        def trace(frame, event, arg):
+            seen.append((event, frame.f_code.co_name))
+            return trace
+        def last():
+            sys.settrace(None)
+            print(seen)
+        atexit.register(last)
+        sys.settrace(trace)
+    """,
     "gone at once": "import os\nos.write(1, b'x')\nos._exit(5)",
     "forked child": """
         import os, sys
@@ -299,6 +334,15 @@ def test_a_debugger_that_steps_past_the_end_does_not_stop_in_our_code(tmp_path: 
 
     assert expected.out == "steps.py 10\nsteps.py 10\n"
     assert got == expected
+
+
+def test_results_are_written_where_a_profiler_was_left_on(tmp_path: Path) -> None:
+    """What is no function, and so cannot be given to `sys.setprofile`, keeps no result from being written."""
+    text = "import cProfile, retrograd\nprofiler = cProfile.Profile()\nprofiler.enable()\n"
+    (tmp_path / "profiled.py").write_text(text + "retrograd.ones((), requires_grad=True).exp().backward()\n")
+    done = retrograd("trace", "profiled.py", "-o", "graph.svg", cwd=tmp_path)
+
+    assert (done.code, done.err) == (0, "retrograd: wrote graph.svg\n")
 
 
 def test_results_are_written_where_the_program_replaced_builtins(tmp_path: Path) -> None:

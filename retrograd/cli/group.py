@@ -117,10 +117,10 @@ def cli() -> None:
     """See and debug the backward graph of a retrograd or PyTorch program."""
 
 
-def requested_run() -> RecordedRun | None:
-    """Run the command that was typed, and return the program that it wants to be run, if it does."""
+def requested_run() -> RecordedRun:
+    """Run the command that was typed, and return the program that it wants to be run; without one the process ends."""
     try:
-        cli.main(prog_name="retrograd")
+        raise SystemExit(_exit_code())
     except RunRequested as request:
         return request.run
     except OSError as error:  # of help and version, which click prints
@@ -129,4 +129,15 @@ def requested_run() -> RecordedRun | None:
         forget_stdout()
         say(f"error: Could not write standard output: {error.strerror}. Free some space, or write to another disk.")
         raise SystemExit(OutputError.exit_code) from None
-    return None
+
+
+def _exit_code() -> int | None:
+    """Run the command that was typed and return its exit code; Ctrl-C is left to the caller, not to click."""
+    try:
+        code: int | None = cli.main(prog_name="retrograd", standalone_mode=False)
+    except click.ClickException as error:
+        error.show()
+        return error.exit_code
+    except click.Abort as stop:  # what click makes of a KeyboardInterrupt before a command is invoked
+        raise (stop.__cause__ or stop) from None
+    return code

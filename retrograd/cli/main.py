@@ -17,24 +17,25 @@ def main() -> None:
     with silent_interrupt():
         from .group import requested_run
         from .messages import INTERRUPTED, say
+        from .tracers import get_profile, get_trace, set_profile, set_trace
     try:
-        run = requested_run()
-        if run is None:
-            return
-        prepare, error = run.begin(), None
-        sys._getframe().f_trace_lines = False  # a debugger that steps past the program's end finds no line to stop at
         try:
-            prepare()()
-        except BaseException as raised:
-            error = raised
-        # Calls of ours would be seen by what the program left to trace calls; those of built-in functions are not.
-        tracers = sys.gettrace(), sys.getprofile()
-        sys.setprofile(None)
-        sys.settrace(None)
-        run.end(error, tracers)  # outside of the handler: what runs there finds no exception being handled
-    except KeyboardInterrupt:
-        say(INTERRUPTED)
-        leave_by_interrupt()
+            run = requested_run()
+            prepare = run.begin()
+            error: BaseException | None = None
+            sys._getframe().f_trace_lines = False  # a debugger stepping past the program's end finds no line here
+            try:
+                prepare()()
+            except BaseException as raised:
+                error = raised
+            # Calls of ours would be seen by what the program left to trace calls.
+            tracers = get_trace(), get_profile()
+            set_profile(None)
+            set_trace(None)
+            run.end(error, tracers)  # outside of the handler: what runs there finds no exception being handled
+        except KeyboardInterrupt:
+            say(INTERRUPTED)
+            leave_by_interrupt()
     except Interrupted:
         # Beyond click, which makes "Aborted!" of it: the process dies of SIGINT, as python's does.
         raise KeyboardInterrupt from None

@@ -16,8 +16,9 @@ from .interrupts import leave_by_interrupt
 from .launcher import Launch
 from .lifeline import lifeline, main_frame
 from .requested import RunRequested
-from .runner import Ending, Prepare, Run, Tracers, leave, restored_environment
+from .runner import Ending, Prepare, Run, leave, restored_environment
 from .target import Target
+from .tracers import Tracers
 
 Report = Callable[[Recording, Ending], int]
 """Writes the results of a run, returns our exit code."""

@@ -29,11 +29,12 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, NoReturn
+from typing import NoReturn
 
 from ..inspect.program.texts import keep_text
 from .interrupts import leave_by_interrupt
 from .target import Target
+from .tracers import Tracers, giving_back, set_profile, set_trace
 from .uncaught import show_exit, show_ignored, show_uncaught
 
 # What python put first on the path belongs to whoever started this process: nothing of ours is found there.
@@ -41,8 +42,6 @@ _OWN_PATH = sys.path[:] if sys.flags.safe_path else sys.path[1:]
 _BUILTINS = vars(builtins).copy()
 Execute = Callable[[], object]
 """Executes a program that was prepared."""
-Tracers = tuple[Any, Any]
-"""What a program gave to ``sys.settrace`` and to ``sys.setprofile``."""
 Prepare = Callable[[], Execute]
 """Reads and compiles a program; what that raises, the program raised."""
 
@@ -150,15 +149,17 @@ def _end_as_python_does(tracers: Tracers) -> None:
     Both are what the interpreter calls when it ends; called again by it later they find nothing left to do.
     Joining by ``Thread.join`` would wait for ever for the idle workers of an executor that nobody shut down.
     """
-    sys.setprofile(tracers[1])
-    sys.settrace(tracers[0])
+    run_handlers = partial(atexit._run_exitfuncs)  # a profiler would see the call of the function itself
+    trace, profile = giving_back(tracers)
+    trace()
+    profile()
     try:
         threading._shutdown()  # type: ignore[attr-defined]
     except BaseException as error:  # Ctrl-C while waiting: python reports it and goes on, too
         show_ignored(error, threading)
-    atexit._run_exitfuncs()
-    sys.settrace(None)
-    sys.setprofile(None)
+    run_handlers()
+    set_profile(None)
+    set_trace(None)
     _flush()
 
 
