@@ -15,7 +15,7 @@ from .kl import register_kl
 from .parameters import broadcast_all, clamped, exactly_one, logits_of, probs_of
 
 
-class _Coin(Distribution):
+class Coin(Distribution):
     """What the distributions with a probability of success share: ``probs`` or ``logits``, each from the other."""
 
     arg_constraints = {"probs": constraints.unit_interval, "logits": constraints.real}
@@ -26,6 +26,14 @@ class _Coin(Distribution):
             (self.probs,) = broadcast_all(probs)
         else:
             (self.logits,) = broadcast_all(logits)
+
+    def _take_counted(self, total_count: Any, probs: Any, logits: Any) -> None:
+        """Take numbers of throws or failures as well, broadcast with the chance."""
+        exactly_one(probs, logits)
+        name, given = ("probs", probs) if logits is None else ("logits", logits)
+        counts, parameter = broadcast_all(total_count, given)
+        self.total_count = counts.type_as(parameter)
+        setattr(self, name, parameter)
 
     @property
     def _param(self) -> Any:
@@ -47,7 +55,7 @@ def _cross_entropy(logits: Any, target: Any) -> Any:
     return functional.binary_cross_entropy_with_logits(logits, target, reduction="none")
 
 
-class Bernoulli(_Coin):
+class Bernoulli(Coin):
     """1 with probability ``probs``, else 0."""
 
     support = constraints.boolean
@@ -97,7 +105,7 @@ class Bernoulli(_Coin):
         return values.expand((-1, *self.batch_shape)) if expand else values
 
 
-class Geometric(_Coin):
+class Geometric(Coin):
     """The number of failures before the first success."""
 
     support = constraints.nonnegative_integer
@@ -151,32 +159,19 @@ class Geometric(_Coin):
         return _cross_entropy(self.logits, self.probs) / self.probs
 
 
-class CountedCoin(_Coin):
-    """Numbers of throws or failures beside the chance; both are broadcast."""
-
-    def __init__(
-        self, total_count: Any, probs: Any = None, logits: Any = None, validate_args: bool | None = None
-    ) -> None:
-        exactly_one(probs, logits)
-        name, given = ("probs", probs) if logits is None else ("logits", logits)
-        counts, parameter = broadcast_all(total_count, given)
-        self.total_count = counts.type_as(parameter)
-        setattr(self, name, parameter)
-        super().__init__(parameter.size(), (), validate_args)
-
-
-class Binomial(CountedCoin):
+class Binomial(Coin):
     """The number of successes in ``total_count`` throws."""
 
     arg_constraints = {
-        "total_count": constraints.nonnegative_integer, **_Coin.arg_constraints,
+        "total_count": constraints.nonnegative_integer, **Coin.arg_constraints,
     }  # fmt: skip
     has_enumerate_support = True
 
     def __init__(
         self, total_count: Any = 1, probs: Any = None, logits: Any = None, validate_args: bool | None = None
     ) -> None:
-        super().__init__(total_count, probs, logits, validate_args)
+        self._take_counted(total_count, probs, logits)
+        super().__init__(self._param.size(), (), validate_args)
 
     @property
     def support(self) -> Any:

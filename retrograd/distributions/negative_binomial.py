@@ -8,11 +8,11 @@ from ..engine.switches.modes import no_grad
 from ..engine.table.methods import FUNCTIONS
 from ..nn import functional
 from . import constraints
-from .bernoulli import CountedCoin
+from .bernoulli import Coin
 from .gamma import Gamma
 
 
-class NegativeBinomial(CountedCoin):
+class NegativeBinomial(Coin):
     """The number of successes before ``total_count`` failures; ``total_count`` need not be whole."""
 
     arg_constraints = {
@@ -20,6 +20,12 @@ class NegativeBinomial(CountedCoin):
         "probs": constraints.half_open_interval(0.0, 1.0), "logits": constraints.real,
     }  # fmt: skip
     support = constraints.nonnegative_integer
+
+    def __init__(
+        self, total_count: Any, probs: Any = None, logits: Any = None, validate_args: bool | None = None
+    ) -> None:
+        self._take_counted(total_count, probs, logits)
+        super().__init__(self._param.size(), (), validate_args)
 
     @property
     def mean(self) -> Any:
