@@ -177,16 +177,24 @@ def out_of_place(text: str) -> str:
         target = ast.unparse(node.target)
         value = ast.BinOp(ast.parse(target, mode="eval").body, node.op, node.value)
         return f"{target} = {ast.unparse(value)}"
-    if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call) and isinstance(node.value.func, ast.Attribute):
-        first: ast.expr = node.value  # h.mul_(2) of h.mul_(2).add_(1): the rest changes what that one makes
-        while (inner := _in_place(first)) is not None and _in_place(inner) is not None:
-            first = inner
-        if isinstance(first, ast.Call) and isinstance(first.func, ast.Attribute) and _in_place(first) is not None:
-            changed = first.func.value
-            first.func.attr = first.func.attr.rstrip("_")
-            if isinstance(changed, ast.Name | ast.Attribute):
-                return f"{ast.unparse(changed)} = {ast.unparse(node.value)}"
+    if isinstance(node, ast.Expr):
+        chain = [node.value]  # h.mul_(2).add_(1), h.mul_(2), h: what the first makes, the rest changes
+        while (inner := _in_place(chain[-1])) is not None:
+            chain.append(inner)
+        changed = chain[-1]
+        if len(chain) > 1 and isinstance(changed, ast.Name | ast.Attribute):
+            first, text = ast.unparse(chain[-2]), ast.unparse(node.value)
+            return f"{ast.unparse(changed)} = {_renamed(first)}{text[len(first) :]}"
     return ""
+
+
+def _renamed(call: str) -> str:
+    """Return a call of a method in place with the method that gives a new value: ``h.clamp(0)`` of ``h.clamp_(0)``."""
+    node = _parsed(call)
+    if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):
+        return call
+    method = ast.unparse(node.func)
+    return method.rstrip("_") + call[len(method) :]
 
 
 def hands_over(text: str) -> bool:

@@ -121,28 +121,38 @@ def _case(flow: Flow, leaves: list[int], source: SourceLine | None, failed: Run 
 
 
 def _asked_in_vain(flow: Flow) -> Iterator[Case]:
-    """Yield a case for each line that left ``autograd.grad`` nothing to ask for: the tensor does not require grad."""
-    failed = next((run for run in flow.runs if NOT_REQUIRED in run.error), None)
+    """Yield a case for each line that left ``autograd.grad`` nothing to ask for: the tensor does not require grad.
+
+    Only if that ended the program: who catches the refusal only tried.
+    """
+    failed = flow.runs[-1] if flow.runs and NOT_REQUIRED in flow.error_text else None
+    if failed is None or NOT_REQUIRED not in failed.error:
+        return
     by_line: dict[tuple[SourceLine | None, bool], list[int]] = {}
-    for leaf in failed.inputs if failed is not None else ():
-        if flow.is_leaf(leaf) and not flow.requires_grad(leaf, failed.begin if failed is not None else None):
+    for leaf in failed.inputs:
+        if flow.is_leaf(leaf) and not flow.requires_grad(leaf, failed.begin):
             row = flow.switched_off(leaf, len(flow.events))
             source = flow.facts(leaf).source if row is None else flow.events[row].source
             by_line.setdefault((source, row is not None), []).append(leaf)
     for (source, switched), leaves in by_line.items():
-        names, one = listed(flow.name(leaf) for leaf in leaves), len(leaves) == 1
-        done = "requires_grad was switched off" if switched else "made without requires_grad=True"
-        yield Case(
-            kind="frozen-parameter",
-            message=f"{names} {'does' if one else 'do'} not require grad ({done}{at(source)}), so autograd.grad"
-            f"{at(failed.source) if failed is not None else ''} cannot give {'its' if one else 'their'} gradient.",
-            remedy=f"{flow.name(leaves[0])}.requires_grad_(True) before the forward pass",
-            source=source,
-            op="requires_grad_",
-            subjects=frozenset(leaves),
-            explains_error=True,
-            evidence={"frozen": [flow.name(leaf) for leaf in leaves]},
-        )
+        yield _asked_case(flow, leaves, source, failed, switched=switched)
+
+
+def _asked_case(flow: Flow, leaves: list[int], source: SourceLine | None, failed: Run, *, switched: bool) -> Case:
+    """Return the case of one line that made leaves without ``requires_grad``, or switched it off."""
+    names, one = listed(flow.name(leaf) for leaf in leaves), len(leaves) == 1
+    done = "requires_grad was switched off" if switched else "made without requires_grad=True"
+    return Case(
+        kind="frozen-parameter",
+        message=f"{names} {'does' if one else 'do'} not require grad ({done}{at(source)}), so autograd.grad"
+        f"{at(failed.source)} cannot give {'its' if one else 'their'} gradient.",
+        remedy=f"{flow.name(leaves[0])}.requires_grad_(True) before the forward pass",
+        source=source,
+        op="requires_grad_",
+        subjects=frozenset(leaves),
+        explains_error=True,
+        evidence={"frozen": [flow.name(leaf) for leaf in leaves]},
+    )
 
 
 def _given_in_vain(flow: Flow) -> Iterator[Case]:

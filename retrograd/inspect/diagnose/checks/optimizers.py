@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
+from collections import defaultdict
 from collections.abc import Iterator
+from itertools import groupby, permutations
 
 from ...events import Event
 from ...snapshot import SourceLine
@@ -151,19 +153,35 @@ def _idle_case(flow: Flow, missing: list[int], made: int) -> Case:
 def _doubled(flow: Flow, missing: set[int]) -> tuple[int, int] | None:
     """Return the rows that made two optimizers of the same tensors, of which one steps for what nobody holds.
 
-    Only the steps of the first follow gradients for ``missing``: it was meant for them, and was given the other's.
+    They take turns, only the steps of the first follow gradients for ``missing``, and those come through what both
+    hold, as a generator's come through the critic: it was meant for them, and was given the other's.  What lies
+    between the held tensors and the loss, as a critic that nobody trains, only judges them.
     """
-    serves: dict[object, bool] = {}
+    serves: dict[object, set[int]] = defaultdict(set)
+    turns: list[object] = []
     for event, runs in _steps(flow):
-        reached = any(not missing.isdisjoint(flow.arrivals_in(run)) for run in runs)
-        serves[event.data.get("owner")] = reached or serves.get(event.data.get("owner"), False)
-    made = list(flow.of_kind("optimizer", action="made"))
-    for row, event in made:
-        for other, twin in made:
-            same = set(event.data["parameters"].values()) == set(twin.data["parameters"].values())
-            if same and serves.get(event.data.get("owner")) and serves.get(twin.data.get("owner")) is False:
-                return row, other
+        owner = event.data.get("owner")
+        turns.append(owner)
+        serves[owner].update(leaf for run in runs for leaf in flow.arrivals_in(run) if leaf in missing)
+    for (row, event), (other, twin) in permutations(flow.of_kind("optimizer", action="made"), 2):
+        mine, theirs = event.data.get("owner"), twin.data.get("owner")
+        held = set(event.data["parameters"].values())
+        alone = bool(serves[mine]) and theirs in turns and not serves[theirs]
+        same = held == set(twin.data["parameters"].values())
+        if alone and same and _in_turn(turns, mine, theirs) and _feeds(flow, serves[mine], held):
+            return row, other
     return None
+
+
+def _in_turn(turns: list[object], one: object, other: object) -> bool:
+    """Whether each of two optimizers steps again after the other has: they serve no phases that follow one another."""
+    return len(list(groupby(owner for owner in turns if owner in (one, other)))) > 2
+
+
+def _feeds(flow: Flow, leaves: set[int], held: set[int]) -> bool:
+    """Whether what is computed with the first leaves goes into calls of a graph that take the others."""
+    calls = flow.descendants(leaves, follow=flow.has_node).calls
+    return any(flow.has_node(row) and row in calls for leaf in held for row in flow.used_in.get(leaf, ()))
 
 
 def _doubled_case(flow: Flow, missing: list[int], made: int, twin: int) -> Case:
@@ -214,9 +232,9 @@ def _case(flow: Flow, missing: list[int], stale: list[int], made: int, strangers
 
 def _dead_words(stale: list[int]) -> str:
     """Return what to add of tensors that an optimizer holds for nothing."""
-    return f"; {counted(len(stale), 'tensor')} that it holds {'is' if len(stale) == 1 else 'are'} in no graph" * bool(
-        stale
-    )
+    if not stale:
+        return ""
+    return f"; {counted(len(stale), 'tensor')} that it holds {'is' if len(stale) == 1 else 'are'} in no graph"
 
 
 def _remedy(*, hidden: bool, forgotten: bool, copied: bool) -> str:
