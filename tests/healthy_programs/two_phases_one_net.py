@@ -3,6 +3,7 @@ import torch
 
 torch.manual_seed(0)
 net, critic = torch.nn.Linear(4, 4), torch.nn.Linear(4, 1)
+features, painter = torch.nn.Linear(4, 6), torch.nn.Linear(4, 4)
 warm = torch.optim.Adam(net.parameters(), 1e-3)
 main = torch.optim.SGD(net.parameters(), 1e-2)
 for step in range(6):
@@ -12,7 +13,6 @@ for step in range(6):
     optimizer.zero_grad()
     loss.backward()
     optimizer.step()
-features, painter = torch.nn.Linear(4, 6), torch.nn.Linear(4, 4)
 by_pixels = torch.optim.Adam(painter.parameters(), 1e-3)
 by_features = torch.optim.SGD(painter.parameters(), 1e-2)
 for _ in range(3):

@@ -8,6 +8,7 @@ from itertools import takewhile
 
 from ...events import Event
 from ..base import Case, Check, Kind, Stage
+from ..equality import demands_equality
 from ..flow import Flow
 from ..randomness import draws_numbers
 from ..runs import Run
@@ -26,10 +27,6 @@ _SEED_ENGINE = (
     "no dropout is wanted"
 )
 _SEED_OTHERS = "np.random.seed(...) or random.seed(...) before each run as well, or draw with torch"
-_COMPARING = re.compile(
-    r"\b(equal|allclose|isclose|assert_close|array_equal|assert_allclose)\(|(?<!__name__ )[=!]= |\)\.abs\(\)"
-)
-"""How lines compare two results."""
 _CALLS = ("operation", "inplace", "cut")
 
 
@@ -82,7 +79,7 @@ def _compared(flow: Flow) -> tuple[list[Event], list[Event]] | None:
     """Return the forward calls of a program's only two backward runs, if they are of one line and nothing came between.
 
     Leaves that nothing ever changes, one step and the same step again on the same data, gradients cleared in between,
-    and a line that compares, or one function called twice for it: that is somebody who wants to see them agree.
+    and a line that demands equality, or one function called twice: that is somebody who wants to see them agree.
     """
     runs = [run for run in flow.runs if not run.nested]
     if len(runs) != 2 or any(run.error for run in runs) or runs[0].source != runs[1].source:
@@ -92,11 +89,17 @@ def _compared(flow: Flow) -> tuple[list[Event], list[Event]] | None:
     asked_for = _made_for_each(flow, leaves[0] - shared, leaves[1] - shared, runs[0])
     if not shared or asked_for is None or _changed(flow, shared, runs):
         return None
-    kept = any(event.data.get("before") == "kept" for _, event in flow.of_kind("accumulate", run=runs[1].number))
+    if not asked_for and _adds_to_kept(flow, runs[1]):  # else what is looked at are the gradients of new leaves
+        return None
     pair = _behind(flow, runs[0], -1), _behind(flow, runs[1], runs[0].end)
-    kept = kept and not asked_for  # what is looked at are the gradients of new leaves
-    asked = _compares(flow) or (not asked_for and runs[0].source is not None and runs[0].source.function != "<module>")
-    return pair if asked and not kept and _same_data(flow, pair, runs[0], own_inputs=bool(asked_for)) else None
+    in_function = runs[0].source is not None and runs[0].source.function != "<module>"
+    wanted = _wants_them_equal(flow) or (not asked_for and in_function)
+    return pair if wanted and _same_data(flow, pair, runs[0], own_inputs=asked_for) else None
+
+
+def _adds_to_kept(flow: Flow, run: Run) -> bool:
+    """Whether a run adds to gradients that were there before it."""
+    return any(event.data.get("before") == "kept" for _, event in flow.of_kind("accumulate", run=run.number))
 
 
 def _made_for_each(flow: Flow, one: set[int], other: set[int], first: Run) -> bool | None:
@@ -107,9 +110,9 @@ def _made_for_each(flow: Flow, one: set[int], other: set[int], first: Run) -> bo
     return bool(one)
 
 
-def _compares(flow: Flow) -> bool:
-    """Whether a line of the program, near what was recorded, compares values."""
-    return any(_COMPARING.search(line) for lines in flow.recording.sources.values() for line in lines.values())
+def _wants_them_equal(flow: Flow) -> bool:
+    """Whether a line of the program, near what was recorded, demands that two results are equal."""
+    return any(demands_equality(lines) for lines in flow.recording.sources.values())
 
 
 def _same_data(flow: Flow, pair: tuple[list[Event], list[Event]], first: Run, *, own_inputs: bool) -> bool:
