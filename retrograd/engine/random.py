@@ -93,7 +93,7 @@ class Generator:
                 self._packed = packed(State(self._seed, *self._twister.state(), self.spare))
             return self._packed
 
-    def set_state(self, new_state: Any) -> None:
+    def set_state(self, new_state: Any) -> Generator:
         """Restore a state; ``TypeError`` or ``RuntimeError`` for what no generator gave."""
         if not isinstance(new_state, TensorBase) or new_state._array.dtype != np.uint8:
             raise TypeError("RNG state must be a torch.ByteTensor, but got " + type(new_state).__name__)
@@ -101,6 +101,7 @@ class Generator:
         with self.lock:
             if raw != self._packed:
                 self._restore(unpacked(raw))
+        return self
 
     def _restore(self, state: State) -> None:
         self._packed, self._seed, self.spare = None, state.seed, state.spare
@@ -132,6 +133,9 @@ class Generator:
 
 
 default_generator = Generator()
+if hasattr(os, "register_at_fork"):  # a process forks between draws: otherwise the child would wait for a lost thread
+    _lock = default_generator.lock
+    os.register_at_fork(before=_lock.acquire, after_in_parent=_lock.release, after_in_child=_lock.release)
 
 
 def _with_state(state: Any) -> Generator:

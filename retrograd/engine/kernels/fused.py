@@ -9,6 +9,7 @@ import numpy as np
 _SPLITTER = 2.0**27 + 1
 
 
+@np.errstate(all="ignore")
 def fused(x: Any, factor: float, shift: float) -> Any:
     """``x * factor + shift`` in the precision of ``x`` (single or double), rounded once."""
     if x.dtype == np.float32:  # a product of two floats is exact in double precision
@@ -17,8 +18,7 @@ def fused(x: Any, factor: float, shift: float) -> Any:
     if not shift:
         return product
     total = product + shift
-    with np.errstate(all="ignore"):
-        lost = _product_error(x, factor, product) + _sum_error(product, shift, total)
+    lost = _product_error(x, factor, product) + _sum_error(product, shift, total)
     return total + np.where(np.isfinite(lost), lost, 0.0)
 
 

@@ -17,7 +17,8 @@ if TYPE_CHECKING:
 
 def exponential(generator: Generator, count: int, rate: float = 1.0) -> Any:
     """Waiting times for events that come at a rate."""
-    return -1.0 / rate * np.log1p(-unit_doubles(generator, count))
+    with np.errstate(all="ignore"):
+        return -1.0 / rate * np.log1p(-unit_doubles(generator, count))
 
 
 def cauchy(generator: Generator, count: int, median: float, width: float) -> Any:
@@ -27,10 +28,11 @@ def cauchy(generator: Generator, count: int, median: float, width: float) -> Any
 
 def log_normal(generator: Generator, count: int, mean: float, std: float) -> Any:
     """Exponentials of normal numbers."""
-    return np.exp(in_pairs(generator, count) * std + mean)
+    with np.errstate(all="ignore"):
+        return np.exp(in_pairs(generator, count) * std + mean)
 
 
 def geometric(generator: Generator, count: int, chance: float) -> Any:
     """The number of trials until the first success."""
-    with np.errstate(divide="ignore"):
+    with np.errstate(all="ignore"):
         return np.ceil(np.log(unit_doubles(generator, count)) / math.log1p(-chance))

@@ -31,16 +31,19 @@ def normal(
         return narrowed(pairs if (mean, std) == (0.0, 1.0) else fused(pairs, float(std), float(mean)), numpy)
     drawn = _in_blocks(generator, count, numpy)
     if (mean, std) != (0.0, 1.0):
-        working = drawn.dtype.type
-        drawn = fused(drawn, float(working(std)), float(working(mean)))
-    return drawn.astype(numpy, copy=False)
+        std_, mean_ = narrowed(np.array([std, mean], np.float64), drawn.dtype).tolist()
+        drawn = fused(drawn, std_, mean_)
+    return narrowed(drawn, numpy)
 
 
 def narrowed(values: Any, numpy: Any) -> Any:
-    """Double precision in another dtype; half precision is reached by way of single."""
-    if numpy.kind == "f" and numpy.itemsize < 4:
-        values = values.astype(np.float32)
-    return values.astype(numpy, copy=False)
+    """Numbers in another dtype, infinite where it is too narrow; half precision is reached by way of single."""
+    if values.dtype == numpy:
+        return values
+    with np.errstate(all="ignore"):
+        if numpy.kind == "f" and numpy.itemsize < 4:
+            values = values.astype(np.float32)
+        return values.astype(numpy, copy=False)
 
 
 # -- in pairs

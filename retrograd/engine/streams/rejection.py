@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 _THIRD, _SQUEEZE = float(np.float32(1) / np.float32(3)), float(np.float32(0.0331))
 _MANY = 10
 """From this mean on numbers are proposed; below, they are counted."""
+_LONGS = 2.0**63
 
 
 def _each(generator: Generator, draw: Callable[..., float], expected: int, *parameters: Any) -> Any:
@@ -36,7 +37,8 @@ def _each(generator: Generator, draw: Callable[..., float], expected: int, *para
 def gamma(generator: Generator, concentration: Any) -> Any:
     """Gamma numbers with the rate 1 (Marsaglia and Tsang 2000); the concentration's precision counts."""
     small = concentration < 1
-    power = np.divide(1, concentration, out=np.ones_like(concentration), where=small & (concentration != 0))
+    with np.errstate(over="ignore"):
+        power = np.divide(1, concentration, out=np.ones_like(concentration), where=small & (concentration != 0))
     boosted = np.where(small, concentration + 1, concentration).astype(concentration.dtype)
     shift = boosted - concentration.dtype.type(_THIRD)
     return _each(generator, _gamma, 4 * concentration.size, concentration, power, shift)
@@ -47,8 +49,8 @@ def _gamma(ahead: Ahead, concentration: float, power: float, d: float) -> float:
     if concentration < 1:
         if concentration == 0:
             return 0.0
-        scale = (1 - ahead.uniform()) ** power
-    c = 1.0 / math.sqrt(9.0 * d)
+        scale = _raised(1 - ahead.uniform(), power)
+    c = 1.0 / math.sqrt(9.0 * d) if d > 0 else math.nan  # what follows accepts NaN
     while True:
         x = ahead.normal()
         y = 1.0 + c * x
@@ -57,6 +59,13 @@ def _gamma(ahead: Ahead, concentration: float, power: float, d: float) -> float:
         v, u, square = y * y * y, 1 - ahead.uniform(), x * x
         if u < 1.0 - _SQUEEZE * square * square or math.log(u) < 0.5 * square + d * (1.0 - v + math.log(v)):
             return scale * d * v
+
+
+def _raised(base: float, power: float) -> float:
+    try:
+        return math.pow(base, power)
+    except OverflowError:  # a negative power
+        return math.inf
 
 
 # -- Poisson
@@ -88,7 +97,7 @@ def _proposed_poisson(uniform: Uniform, rate: float) -> float:
     while True:
         u, v = uniform() - 0.5, uniform()
         distance = 0.5 - abs(u)
-        k = math.floor((2 * a / distance + b) * u + rate + 0.43) if distance else -1
+        k = _long((2 * a / distance + b) * u + rate + 0.43) if distance else -1
         if distance >= 0.07 and v <= squeeze:
             return float(k)
         if k < 0 or (distance < 0.013 and v > distance):
@@ -97,6 +106,11 @@ def _proposed_poisson(uniform: Uniform, rate: float) -> float:
         height = (math.log(v) if v else -math.inf) + math.log(alpha) - math.log(a / (distance * distance) + b)
         if height <= -rate + k * math.log(rate) - math.lgamma(k + 1):
             return float(k)
+
+
+def _long(number: float) -> int:
+    """Rounded down to 64 bits as processors do it: to the lowest integer if it does not fit."""
+    return math.floor(number) if -_LONGS <= number < _LONGS else -int(_LONGS)
 
 
 # -- binomial
@@ -112,6 +126,8 @@ def _binomial(ahead: Ahead, count: float, chance: float) -> float:
         return 0.0
     if chance >= 1:
         return count
+    if math.isnan(count) or math.isnan(chance):
+        return math.nan
     rarer = min(chance, 1.0 - chance)
     draw = _proposed_binomial if count * rarer >= _MANY else _counted_binomial
     successes = draw(ahead.uniform, count, rarer)
@@ -123,7 +139,8 @@ def _counted_binomial(uniform: Uniform, count: float, chance: float) -> float:
     place, successes, logarithm = 0.0, 0, math.log1p(-chance)
     while True:
         u = uniform()
-        place += math.ceil(math.log(u) / logarithm) if u else math.inf
+        gap = math.log(u) / logarithm if u else math.inf
+        place += math.ceil(gap) if gap < math.inf else gap
         if place > count:
             return float(successes)
         successes += 1
@@ -137,19 +154,23 @@ def _proposed_binomial(uniform: Uniform, count: float, chance: float) -> float:
     while True:
         u, v = uniform() - 0.5, uniform()
         distance = 0.5 - abs(u)
-        k = math.floor((2 * a / distance + b) * u + count * chance + 0.5) if distance else -1
+        k = _floored((2 * a / distance + b) * u + count * chance + 0.5) if distance else -1.0
         if distance >= 0.07 and v <= squeeze:
-            return float(k)
-        if not 0 <= k <= count:
+            return k
+        if not 0 <= k <= count or k == math.inf:
             continue
         v *= (2.83 + 5.1 / b) * deviation / (a / (distance * distance) + b)
         if not v or math.log(v) <= _log_ratio(k, count, chance):
-            return float(k)
+            return k
+
+
+def _floored(number: float) -> float:
+    return float(math.floor(number)) if math.isfinite(number) else number
 
 
 def _log_ratio(k: float, count: float, chance: float) -> float:
     """The logarithm of the probability of ``k`` successes over that of the most probable number of them."""
-    mode, odds = math.floor((count + 1) * chance), chance / (1 - chance)
+    mode, odds = _floored((count + 1) * chance), chance / (1 - chance)
     return (
         (mode + 0.5) * math.log((mode + 1) / (odds * (count - mode + 1)))
         + (count + 1) * math.log((count - mode + 1) / (count - k + 1))

@@ -16,7 +16,7 @@ class _Dropout(Layer):
     def prepare(self, options: dict[str, Any]) -> None:
         """A probability."""
         super().prepare(options)
-        if not 0 <= self.p <= 1:
+        if self.p < 0 or self.p > 1:
             raise ValueError(f"dropout probability has to be between 0 and 1, but got {self.p}")
 
     def extra_repr(self) -> str:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from ...aliasing.inplace import call_inplace
+from ...calls.refusals import refuse, refuse_kind
 from ...random import generator_of
 from ...streams.continuous import exponential
 from ...streams.normal import narrowed
@@ -160,12 +162,15 @@ public("prelu", namespace=NN)(prelu)
 
 
 def _slopes(input: Any, lower: float, upper: float, training: bool) -> Any:  # noqa: A002
-    if real_number(lower) > real_number(upper):
+    for name, bound in (("lower", lower), ("upper", upper)):
+        refuse(not math.isfinite(real_number(bound)), f"rrelu: {name} bound must be finite, got {bound}")
+    if lower > upper:
         raise RuntimeError(
             f"Lower bound should be less than or equal to the upper bound, got lower={lower} and upper={upper}"
         )
     if not training:
         return (lower + upper) / 2
+    refuse_kind("rrelu_with_noise_out_cpu", input._sig.numpy, "w")
     slopes = np.ones(tuple(input.shape), input._sig.numpy)
     below = input._array <= 0  # only these take a number
     slopes[below] = unit_doubles(generator_of(None), int(below.sum())) * (upper - lower) + lower

@@ -28,6 +28,7 @@ _SELU_LOW = 1.7580993408473766
 def _check_probability(p: float) -> None:
     if p < 0.0 or p > 1.0:
         raise ValueError(f"dropout probability has to be between 0 and 1, but got {p}")
+    refuse(p != p, f"dropout probability has to be between 0 and 1, but got {p}")
 
 
 def _kept(x: Any, p: float, whole_features: bool) -> Any:

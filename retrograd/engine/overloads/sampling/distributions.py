@@ -59,7 +59,7 @@ def _filled(self: Any, kind: str, line: Any) -> Any:
 @public("exponential_", function=False)
 def exponential_(self: Any, lambd: float = 1.0, *, generator: Any = None) -> Any:
     """Exponential with rate ``lambd``."""
-    refuse(lambd <= 0.0, f"exponential_ expects lambda > 0.0, but found lambda={lambd}")
+    refuse(not lambd > 0.0, f"exponential_ expects lambda > 0.0, but found lambda={lambd}")
     check_continuous(self._sig.numpy, "Exponential")
     return _filled(self, "exponential", continuous.exponential(generator_of(generator), self.numel(), lambd))
 
@@ -67,7 +67,7 @@ def exponential_(self: Any, lambd: float = 1.0, *, generator: Any = None) -> Any
 @public("cauchy_", function=False)
 def cauchy_(self: Any, median: float = 0.0, sigma: float = 1.0, *, generator: Any = None) -> Any:
     """Cauchy."""
-    refuse(sigma <= 0.0, f"cauchy_ expects sigma > 0.0, but found sigma={sigma}")
+    refuse(not sigma > 0.0, f"cauchy_ expects sigma > 0.0, but found sigma={sigma}")
     check_continuous(self._sig.numpy, "Cauchy")
     return _filled(self, "cauchy", continuous.cauchy(generator_of(generator), self.numel(), median, sigma))
 
@@ -75,7 +75,7 @@ def cauchy_(self: Any, median: float = 0.0, sigma: float = 1.0, *, generator: An
 @public("log_normal_", function=False)
 def log_normal_(self: Any, mean: float = 1.0, std: float = 2.0, *, generator: Any = None) -> Any:
     """The exponential of a normal."""
-    refuse(std <= 0.0, f"log_normal_ expects std > 0.0, but found std={std}")
+    refuse(not std > 0.0, f"log_normal_ expects std > 0.0, but found std={std}")
     check_continuous(self._sig.numpy, "LogNormal")
     return _filled(self, "log_normal", continuous.log_normal(generator_of(generator), self.numel(), mean, std))
 
@@ -150,9 +150,10 @@ def _normal(mean: Any, std: Any, size: Any, how: tuple[Any, ...]) -> Any:
     numpy = given[0]._sig.numpy
     width = 1.0 if isinstance(std, TensorBase) else std
     drawn = drawn_in(shape, lambda count: standard_normal(source, count, numpy, 0.0, width))
-    if isinstance(std, TensorBase):
-        drawn = drawn * spread
-    drawn = (drawn + _value(mean)).astype(numpy, copy=False)
+    with np.errstate(all="ignore"):
+        if isinstance(std, TensorBase):
+            drawn = drawn * spread
+        drawn = narrowed(drawn + _value(mean), numpy)
     if len(given) == 2:
         return F._drawn_mean_std(mean, std, drawn)
     return F._drawn_mean(mean, drawn) if given[0] is mean else F._drawn_std(std, drawn)
@@ -162,10 +163,10 @@ def _normal(mean: Any, std: Any, size: Any, how: tuple[Any, ...]) -> Any:
 def poisson(input: Any, generator: Any = None) -> Any:  # noqa: A002
     """Poisson numbers with the elements as rates."""
     check_tensor("poisson", input)
-    refuse(bool(np.any(input._array < 0)), "invalid Poisson rate, expected rate to be non-negative")
+    refuse(not np.all(input._array >= 0), "invalid Poisson rate, expected rate to be non-negative")
     check_kind("poisson_cpu", input._sig.numpy)
     drawn = rejection.poisson(generator_of(generator), input._array.astype(np.float64))
-    return F._drawn_poisson(input, np.asarray(drawn).astype(input._sig.numpy))
+    return F._drawn_poisson(input, narrowed(np.asarray(drawn), input._sig.numpy))
 
 
 @public("binomial", method=False)
@@ -179,8 +180,8 @@ def binomial(count: Any, prob: Any, generator: Any = None) -> Any:
                 f"binomial only supports floating-point dtypes for {name}, got: {scalar_name(t._sig.numpy)}"
             )
     trials, chance = (t._array.astype(np.float64) for t in (count, prob))
-    drawn = rejection.binomial(generator_of(generator), trials, np.nan_to_num(chance))
-    return F._binomial(count, prob, np.asarray(drawn).astype(count._sig.numpy))
+    drawn = rejection.binomial(generator_of(generator), trials, chance)
+    return F._binomial(count, prob, narrowed(np.asarray(drawn), count._sig.numpy))
 
 
 @public("multinomial", aten="multinomial.default")

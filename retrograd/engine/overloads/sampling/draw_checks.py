@@ -10,6 +10,8 @@ from ...calls.refusals import refuse
 from ...tensors.dtypes import scalar_name
 from ...warning import warn
 
+_C_NAMES = {2: "c10::Half", 4: "float", 8: "double"}
+
 
 def check_kind(kernel: str, numpy: Any, kinds: str = "f") -> None:
     """``NotImplementedError`` for a dtype that is none of these kinds (``"f"``: real floating)."""
@@ -46,9 +48,9 @@ def check_normal(numpy: Any, std: Any) -> None:
     """A standard deviation (or several) that is not negative, and a floating dtype."""
     check_kind("normal_kernel_cpu", numpy, "fc")
     if np.ndim(std):
-        refuse(bool(np.any(std < 0)), "normal expects all elements of std >= 0.0")
+        refuse(not np.all(np.asarray(std) >= 0), "normal expects all elements of std >= 0.0")
     else:
-        refuse(bool(std < 0), f"normal expects std >= 0.0, but found std {std}")
+        refuse(not std >= 0, f"normal expects std >= 0.0, but found std {std}")
 
 
 def check_probability(p: Any, name: str = "bernoulli_") -> None:
@@ -72,6 +74,7 @@ def check_integers(numpy: Any, low: int, high: int) -> None:
     if numpy.kind == "f":
         exact = 2 ** (np.finfo(numpy).nmant + 1)
         for name, bound in (("from", low), ("to - 1", high - 1)):
+            refuse(abs(bound) > float(np.finfo(numpy).max), f"{name} is out of bounds for {_C_NAMES[numpy.itemsize]}")
             if not -exact <= bound <= exact:
                 warn(
                     f"{name} is out of bounds [-{exact}, {exact}]. Due to precision limitations "

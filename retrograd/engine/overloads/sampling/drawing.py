@@ -20,6 +20,7 @@ from ...table.public import public
 from ...table.registry import OPS, F
 from ...table.rows import linear
 from ...tensors.bits import memory_of
+from ...tensors.dtypes import scalar_name
 from ..creation.creating import finish, numpy_of, sizes_of
 from .draw_checks import check_integers, check_kind, check_normal, check_probability, check_uniform
 from .placing import drawn_in, is_contiguous, placed
@@ -118,6 +119,9 @@ def randperm(
     refuse_kind("randperm", numpy, "fiu")
     if numpy.kind in "iu" and n > np.iinfo(numpy).max + 1:
         raise RuntimeError(f"value cannot be converted to type {numpy.name} without overflow: {n}")
+    if numpy.kind == "f":
+        largest = 2 ** (np.finfo(numpy).nmant + 1) + 1
+        refuse(n > largest, f"n cannot be greater than {largest} for {scalar_name(numpy)} type.")
     drawn = permutation(generator_of(generator), n).astype(numpy, copy=False)
     return created_into(out, finish(drawn, requires_grad), dtype)
 

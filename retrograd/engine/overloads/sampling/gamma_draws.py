@@ -13,6 +13,7 @@ import numpy as np
 from ...kernels import gamma
 from ...random import generator_of
 from ...streams import rejection
+from ...streams.normal import narrowed
 from ...table.public import check_tensor, public
 from ...table.registry import F
 from ...table.rows import elementwise, underivable
@@ -68,4 +69,4 @@ def _standard_gamma(self: Any, generator: Any = None) -> Any:
     check_kind("gamma_cpu", self._sig.numpy)
     drawn = rejection.gamma(generator_of(generator), self._array)
     tiny = np.finfo(self._sig.numpy).tiny
-    return F._drawn_gamma(self, np.maximum(np.asarray(drawn), tiny).astype(self._sig.numpy))
+    return F._drawn_gamma(self, narrowed(np.fmax(drawn, tiny), self._sig.numpy))
