@@ -61,6 +61,9 @@ CALLS = {
         torch.feature_dropout(a, .5, False) | torch.feature_dropout(a, 0., True) | torch.feature_dropout(e, .5, True)
         torch.linalg.cholesky_ex(torch.tensor([[1., 3.], [0., 1.]]), upper=True).info
         torch.linalg.cholesky_ex(torch.tensor([[1., 3.], [0., 1.]])).info
+        torch.linalg.cholesky_ex(torch.tensor([[4., 0., 0.], [2., -1., 0.], [1., 1., 1.]]))
+        torch.linalg.cholesky_ex(torch.tensor([[4., 2., 1.], [9., -1., 3.], [9., 9., 1.]]), upper=True)
+        torch.linalg.cholesky_ex(torch.tensor([[-1., 0.], [2., 9.]]))
     """,
     "truth values into out": """
         torch.any(a, 0, out=e) | torch.all(a, 0, out=e) | torch.any(a, out=e) | torch.isin(a, 2, out=e)
@@ -124,6 +127,15 @@ def test_one_bad_matrix_spoils_only_itself(where: str) -> None:
     assert found[0][0] == found[1][0] == [0, 2, 0]
     for theirs, ours in zip(found[0][1:], found[1][1:], strict=True):
         np.testing.assert_allclose(ours, theirs, rtol=1e-9, atol=1e-12)
+
+
+def test_a_factor_stops_at_nan() -> None:
+    """What ``cholesky_ex`` leaves of a matrix whose first pivot is NaN is the matrix."""
+    found = []
+    for engine in (torch, retrograd):
+        left, info = engine.linalg.cholesky_ex(engine.tensor([[float("nan"), 0.0], [0.0, 1.0]]))
+        found.append((repr(left.tolist()), info.item()))
+    assert found[0] == found[1]
 
 
 def test_residuals_of_least_squares_are_differentiable() -> None:

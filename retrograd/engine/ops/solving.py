@@ -288,12 +288,13 @@ function("_slogdet", _slogdet, node="LinalgSlogdetBackward0", outputs=2, self=_s
 
 def _cholesky(self: Any, upper: bool = False) -> Any:
     check_square("linalg.cholesky", self)
+    half = self.mT.conj() if upper else self
     try:
-        lower = np.linalg.cholesky(self if not upper else self.mT.conj())
+        lower = np.linalg.cholesky(half)
     except np.linalg.LinAlgError:
-        raise _not_positive(self) from None
+        raise _not_positive(half) from None
     if np.isnan(np.diagonal(lower, axis1=-2, axis2=-1)).any():  # NumPy lets NaN pass, LAPACK does not
-        raise _not_positive(self)
+        raise _not_positive(half)
     return np.ascontiguousarray(lower.mT.conj()) if upper else lower
 
 
@@ -316,9 +317,21 @@ def bad_minor(a: Any) -> int:
     """The order of the first leading minor that is not positive."""
     for matrix in a.reshape(-1, *a.shape[-2:]):
         for k in range(1, a.shape[-1] + 1):
-            if not np.linalg.det(matrix[:k, :k]).real > 0:
+            if not is_positive_definite(matrix[:k, :k]):
                 return k
     return a.shape[-1]  # type: ignore[no-any-return]
+
+
+def begun_factor(matrix: Any, order: int) -> Any:
+    """What is there of the lower factor when the leading minor of an order turns out not to be positive: the columns
+    before it, the pivot itself, and the matrix behind."""
+    left, pivot = np.tril(matrix), order - 1
+    if pivot:
+        top = np.linalg.cholesky(matrix[:pivot, :pivot])
+        left[:pivot, :pivot] = top
+        left[pivot:, :pivot] = np.linalg.solve(top.conj(), matrix[pivot:, :pivot].T).T
+        left[pivot, pivot] -= np.vdot(left[pivot, :pivot], left[pivot, :pivot])
+    return left
 
 
 def _cholesky_back(g: Any, result: Any, upper: bool) -> Any:

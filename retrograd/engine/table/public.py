@@ -12,7 +12,7 @@ from ..aliasing.fast_writes import fast_write, has_fast_writes
 from ..aliasing.inplace import call_inplace
 from ..calls.argument_types import kind_check
 from ..calls.fast_path import with_fast_path
-from ..calls.older_forms import taking_older_forms
+from ..calls.older_forms import has_own_method_form, taking_older_forms
 from ..calls.out_argument import write_out
 from ..calls.signatures import out_rule
 from ..calls.wrappers import NO_NAMES, Out, called, check_out, is_variadic, renamed, with_numbers
@@ -171,9 +171,13 @@ def public(
             FUNCTIONS[key] = f
             return f
         f = asking(aten, f) if aten else f
-        made = called(f, key if namespace is None else f"{namespace}.{key}", out, also)
-        made = made if namespace else taking_older_forms(key, made)
-        made = made if row is None else with_fast_path(OPS[row], made, "function")
+        general = called(f, key if namespace is None else f"{namespace}.{key}", out, also)
+
+        def finished(as_method: bool) -> Callable[..., Any]:
+            whole = general if namespace else taking_older_forms(key, general, method=as_method)
+            return whole if row is None else with_fast_path(OPS[row], whole, "function")
+
+        made = finished(as_method=False)
         if aten:
             OVERLOADED[aten.partition(".")[0]] = made
         if namespace is not None:
@@ -182,7 +186,8 @@ def public(
         if function:
             FUNCTIONS[key] = made
         if method:
-            METHODS[key] = called(f, key, out, also, spread=True) if is_variadic(f) else made
+            bound = finished(as_method=True) if has_own_method_form(key.removesuffix("_")) else made
+            METHODS[key] = called(f, key, out, also, spread=True) if is_variadic(f) and bound is made else bound
         return made
 
     return note

@@ -7,13 +7,13 @@ from typing import Any
 import numpy as np
 
 from ...deprecations import discourage
-from ...ops.solving import LinAlgError, bad_minor, is_positive_definite
+from ...ops.solving import LinAlgError, bad_minor, begun_factor, is_positive_definite
 from ...return_types import named
 from ...table.public import public
 from ...table.registry import F
 from ...tensors.base import wrap
 from .checks import check_same_dtype
-from .info import nan_where_failed, zero_info
+from .info import left_where_failed, zero_info
 
 
 @public("cholesky", namespace="linalg", out=True)
@@ -31,9 +31,13 @@ def cholesky_ex(A: Any, *, upper: bool = False, check_errors: bool = False) -> A
         if check_errors:
             raise
     half = A._array.mT.conj() if upper else A._array
-    orders = [0 if is_positive_definite(m) else bad_minor(m) for m in half.reshape(-1, *A.shape[-2:])]
+    matrices = half.reshape(-1, *A.shape[-2:])
+    orders = [0 if is_positive_definite(m) else bad_minor(m) for m in matrices]
     info = wrap(np.reshape(orders, A.shape[:-2]).astype(np.int32))
-    return named("linalg_cholesky_ex", nan_where_failed(info, A, lambda good: F._cholesky_ex(good, upper)), info)
+    begun = np.reshape([begun_factor(m, k) if k else m for m, k in zip(matrices, orders, strict=True)], A.shape)
+    left = wrap(np.ascontiguousarray(begun.mT.conj()) if upper else begun)
+    found = left_where_failed(info, A, left, lambda good: F._cholesky_ex(good, upper))
+    return named("linalg_cholesky_ex", found, info)
 
 
 @public("cholesky", out=True)

@@ -29,3 +29,9 @@ def nan_where_failed(info: Any, A: Any, compute: Callable[[Any], Any]) -> Any:  
     eye = wrap(np.eye(A.shape[-1], dtype=A._sig.numpy))
     found = compute(F._where(failed[..., None, None], eye, A))
     return F.masked_fill(found, failed.reshape((*failed.shape, *(1,) * (found.ndim - failed.ndim))), math.nan)
+
+
+def left_where_failed(info: Any, A: Any, left: Any, compute: Callable[[Any], Any]) -> Any:  # noqa: N803
+    """What is computed of each matrix; what was left behind of those that ``info`` complains of."""
+    failed = (info != 0)[..., None, None]
+    return F._where(failed, left, compute(F._where(failed, wrap(np.eye(A.shape[-1], dtype=A._sig.numpy)), A)))

@@ -14,7 +14,7 @@ from ...return_types import named
 from ...table.public import METHODS, check_tensor, public
 from ...table.registry import OPS, F
 from ...tensors.base import TensorBase
-from ...tensors.numbers_ import c_name
+from ...tensors.numbers_ import c_name, checked_number
 from .arithmetic import binary_method, gives_way, left_to_numpy, operand_of
 
 Choice = Callable[[Any, Any], str]
@@ -295,7 +295,7 @@ def _same(name: str, doc: str) -> None:
 def masked_fill(input: Any, mask: Any, value: Any) -> Any:  # noqa: A002
     """``input`` with ``value`` (a number or a 0-d tensor) where ``mask``."""
     check_tensor("masked_fill", input)
-    return OPS[_fill_row(input, mask, value)](input, mask, value)
+    return OPS[_fill_row(input, mask, value)](input, mask, _filling(input, value))
 
 
 def _fill_row(self: Any, mask: Any, value: Any) -> str:
@@ -312,10 +312,14 @@ def _fill_row(self: Any, mask: Any, value: Any) -> str:
     return "_masked_fill_tensor"
 
 
+def _filling(self: Any, value: Any) -> Any:
+    return value if isinstance(value, TensorBase) else checked_number(value, self._sig.numpy)
+
+
 @public("masked_fill_", function=False)
 def masked_fill_(self: Any, mask: Any, value: Any) -> Any:
     """In-place masked fill."""
-    return call_inplace(OPS[_fill_row(self, mask, value)], (self, mask, value), {})
+    return call_inplace(OPS[_fill_row(self, mask, value)], (self, mask, _filling(self, value)), {})
 
 
 def _comparison_in_place(name: str) -> None:

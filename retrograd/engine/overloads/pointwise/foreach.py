@@ -11,7 +11,7 @@ from ...tensors.base import TensorBase
 
 _METHODS = {
     "": "abs acos asin atan ceil cos cosh erf erfc exp expm1 floor frac lgamma log log10 log1p log2 neg reciprocal "
-    "round rsqrt sigmoid sign sin sinh sqrt tan tanh trunc zero clone max norm",
+    "round rsqrt sigmoid sign sin sinh sqrt tan tanh trunc zero clone max",
     "other": "add sub mul div maximum minimum clamp_max clamp_min copy mm",
     "exponent": "pow",
     "tensors1 weight": "lerp",
@@ -19,7 +19,7 @@ _METHODS = {
 }
 """Methods of tensors by the names of their operands: each operand is one for all tensors, or one of a list each."""
 _ONLY_IN_PLACE = ("zero", "copy")
-_NEVER_IN_PLACE = ("clone", "max", "norm", "mm")
+_NEVER_IN_PLACE = ("clone", "max", "mm")
 _ALSO = {"other": ("scalar", "scalars", "src", "mat2"), "weight": ("weights",), "value": ("scalars",)}
 """What operands are called in further overloads."""
 _OF_NUMBERS = {"maximum": "clamp_min", "minimum": "clamp_max", "maximum_": "clamp_min_", "minimum_": "clamp_max_"}
@@ -65,9 +65,11 @@ def _each(method: str, operands: tuple[str, ...]) -> Callable[..., Any]:
 
     def one(t: Any, row: dict[str, Any], rest: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         number = "other" in row and not isinstance(row["other"], TensorBase)
-        factor = {"value": row.pop("value")} if "value" in row else {}
         name = _OF_NUMBERS.get(method, method) if number else method
-        return getattr(t, name)(*row.values(), *rest, **factor, **kwargs)
+        if "value" not in row:
+            return getattr(t, name)(*row.values(), *rest, **kwargs)
+        factors = [value for operand, value in row.items() if operand != "value"]
+        return getattr(t, name)(*factors, *rest, value=row["value"], **kwargs)
 
     def call(self: Any, *args: Any, **kwargs: Any) -> Any:
         tensors = _listed(self)
@@ -96,6 +98,11 @@ def _foreach_pow(self: Any, exponent: Any) -> tuple[Any, ...]:
     return tuple([self**t for t in _listed(exponent)])
 
 
+def _foreach_norm(self: Any, ord: Any = 2, dtype: Any = None) -> tuple[Any, ...]:  # noqa: A002
+    """The norm of all elements of every tensor of a list."""
+    return tuple([t.norm(ord, dtype=dtype) for t in _listed(self)])
+
+
 def _foreach_powsum(self: Any, ord: Any = 2, dtype: Any = None) -> tuple[Any, ...]:  # noqa: A002
     """The sum of powers of the absolute values of every tensor of a list."""
     return tuple([t.abs().pow(ord).sum(dtype=dtype) for t in _listed(self)])
@@ -106,4 +113,5 @@ for operands, names in _METHODS.items():
         for form in [name] * (name not in _ONLY_IN_PLACE) + [name + "_"] * (name not in _NEVER_IN_PLACE):
             _publish(_each(form, tuple(operands.split())), form, tuple(operands.split()))
 _publish(_foreach_pow, "pow")
+_publish(_foreach_norm, "norm")
 _publish(_foreach_powsum, "powsum")
