@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -90,8 +91,8 @@ class Finiteness:
                 self._now.pop(one, None)
 
 
-def first_bad_run(flow: Flow) -> Run | None:
-    """Return the first run whose loss or whose gradients are not finite."""
+def bad_runs(flow: Flow) -> Iterator[Run]:
+    """Yield the runs whose loss or whose gradients are not finite."""
     arrivals: dict[int, bool] = {}
     for _, event in flow.of_kind("accumulate"):
         norm, grad = event.data.get("grad_norm"), event.data.get("grad", {})
@@ -100,8 +101,7 @@ def first_bad_run(flow: Flow) -> Run | None:
             arrivals[event.data.get("run", -1)] = True
     for run in flow.runs:
         if run.number in arrivals or _root_is_bad(flow, run):
-            return run
-    return None
+            yield run
 
 
 def _root_is_bad(flow: Flow, run: Run) -> bool:

@@ -9,7 +9,7 @@ from typing import Any
 
 from ...snapshot import GraphSnapshot
 from ..base import Case, Check, Kind, Stage
-from ..finite import Finiteness, first_bad_run, state_of
+from ..finite import Finiteness, bad_runs, state_of
 from ..flow import Flow
 from ..runs import Run
 from ..spelling import is_call, is_name
@@ -39,12 +39,22 @@ _GROWING = frozenset(
 
 
 def find(flow: Flow) -> Iterator[Case]:
-    """Yield the case of the first run that went bad."""
-    run = first_bad_run(flow)
-    if run is None:
+    """Yield the case of the first run that went bad, unless a scaler that looks for its scale takes care of it."""
+    bad = list(bad_runs(flow))
+    if not bad:
         yield from _swallowed(flow)
         return
     states = Finiteness(flow)
+    for run in bad:
+        case = _of_run(flow, states, run)
+        if case is None or not (case.kind == "overflow" and _skipped(flow, run, bad)):
+            if case is not None:
+                yield case
+            return
+
+
+def _of_run(flow: Flow, states: Finiteness, run: Run) -> Case | None:
+    """Return the case of one run that went bad."""
     behind = sorted(flow.behind(run.roots, run.begin, gradients=False).calls)
     row = _birth(flow, states, behind)
     case = None
@@ -54,8 +64,20 @@ def find(flow: Flow) -> Iterator[Case]:
         case = _in_forward(flow, states, row, run)
     case = case or in_data(flow, states, behind, has_nan) or in_data(flow, states, behind, has_infinity)
     case = case or _in_backward(flow, run)
-    if case is not None and not (row is not None and _blown_up(flow, states, row, run)):
-        yield case
+    return None if row is not None and _blown_up(flow, states, row, run) else case
+
+
+def _skipped(flow: Flow, run: Run, bad: list[Run]) -> bool:
+    """Whether nothing was stepped after a run, and another of the same line was finite: a scaler found its scale."""
+    later = (one for one in flow.runs if one.begin > run.end and one.source == run.source)
+    return not _is_stepped(flow, run) and any(one not in bad and _is_stepped(flow, one) for one in later)
+
+
+def _is_stepped(flow: Flow, run: Run) -> bool:
+    """Whether an optimizer steps after a run, before the next one."""
+    following = flow.run_after(run.end)
+    end = len(flow.events) if following is None else following.begin
+    return any(run.end < row < end for row, _ in flow.of_kind("optimizer", action="step"))
 
 
 def _blown_up(flow: Flow, states: Finiteness, row: int, run: Run) -> bool:
