@@ -12,14 +12,15 @@ def expected_gradients(flow: Flow) -> dict[int, str]:
     """Return leaf -> why its gradient is expected.
 
     ``"optimizer"``: an optimizer has it.  ``"asked"``: ``autograd.grad`` was asked for it.  ``"read"``: the program
-    read its ``.grad``.  ``"used"``: there is no optimizer to tell, and it was used while gradients were recorded.
+    read its ``.grad``, and no optimizer steps for others alone.  ``"used"``: there is no optimizer to tell, and it was
+    used while gradients were recorded.
     """
-    found = dict.fromkeys(optimized(flow), "optimizer")
+    found, any_read = dict.fromkeys(optimized(flow), "optimizer"), not _steps(flow)
     for run in flow.runs:
         for tensor in run.inputs:
             found.setdefault(tensor, "asked")
     for _, event in flow.of_kind("read"):
-        if event.data.get("leaf", True) and event.data.get("tensor") is not None:
+        if any_read and event.data.get("leaf", True) and event.data.get("tensor") is not None:
             found.setdefault(event.data["tensor"], "read")
     if not flow.rows.get("optimizer"):
         for tensor in range(len(flow.tensors)):
@@ -63,7 +64,17 @@ def without_any_grad(flow: Flow) -> set[int]:
         held.setdefault(event.data.get("owner"), set()).update(event.data.get("parameters", {}).values())
     with_grad = flow.given_by_hand | set(flow.accumulated)
     found = {leaf for leaves in held.values() if with_grad.isdisjoint(leaves) for leaf in leaves}
-    return found | {leaf for leaf in flow.reads_of.keys() - with_grad if awaited(flow, leaf)}
+    if not _steps(flow):
+        found |= {leaf for leaf in flow.reads_of.keys() - with_grad if awaited(flow, leaf)}
+    return found
+
+
+def _steps(flow: Flow) -> bool:
+    """Whether an optimizer steps: a program that reads the gradient of what none holds only logs all gradients.
+
+    What was lost on its way to the optimizer gets a gradient, and is `checks/optimizers`' to find.
+    """
+    return next(flow.of_kind("optimizer", action="step"), None) is not None
 
 
 def _used_for_gradients(flow: Flow, tensor: int) -> bool:
