@@ -5,7 +5,7 @@ A *call* is an event that computes (``CALLS``); its row is its place in the reco
 
 from __future__ import annotations
 
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property
@@ -208,6 +208,16 @@ class CallTable:
             if event.data.get("tensor") is not None:
                 found[event.data["tensor"]].append(row)
         return found
+
+    @cached_property
+    def optimizer_steps(self) -> list[int]:
+        """The rows at which an optimizer stepped."""
+        return [row for row, _ in self.of_kind("optimizer", action="step")]
+
+    def stepped_between(self, begin: int, end: int) -> bool:
+        """Whether an optimizer stepped after one row and before another."""
+        following = bisect_right(self.optimizer_steps, begin)
+        return following < len(self.optimizer_steps) and self.optimizer_steps[following] < end
 
     @cached_property
     def given_by_hand(self) -> set[int]:

@@ -12,15 +12,16 @@ def expected_gradients(flow: Flow) -> dict[int, str]:
     """Return leaf -> why its gradient is expected.
 
     ``"optimizer"``: an optimizer has it.  ``"asked"``: ``autograd.grad`` was asked for it.  ``"read"``: the program
-    read its ``.grad``, and no optimizer steps for others alone.  ``"used"``: there is no optimizer to tell, and it was
+    read its ``.grad``, and no optimizer steps.  ``"used"``: there is no optimizer to tell, and it was
     used while gradients were recorded.
     """
-    found, any_read = dict.fromkeys(optimized(flow), "optimizer"), not _steps(flow)
+    found = dict.fromkeys(optimized(flow), "optimizer")
     for run in flow.runs:
         for tensor in run.inputs:
             found.setdefault(tensor, "asked")
-    for _, event in flow.of_kind("read"):
-        if any_read and event.data.get("leaf", True) and event.data.get("tensor") is not None:
+    # Where optimizers step, who reads the gradient of what none holds only logs all of them.
+    for _, event in flow.of_kind("read") if not flow.optimizer_steps else ():
+        if event.data.get("leaf", True) and event.data.get("tensor") is not None:
             found.setdefault(event.data["tensor"], "read")
     if not flow.rows.get("optimizer"):
         for tensor in range(len(flow.tensors)):
@@ -60,21 +61,13 @@ def without_any_grad(flow: Flow) -> set[int]:
     What ``autograd.grad`` gave for them went elsewhere, as into the copies of an inner loop.
     """
     held: dict[object, set[int]] = {}
-    for _, event in flow.of_kind("optimizer", action="step"):
+    for event in map(flow.events.__getitem__, flow.optimizer_steps):
         held.setdefault(event.data.get("owner"), set()).update(event.data.get("parameters", {}).values())
     with_grad = flow.given_by_hand | set(flow.accumulated)
     found = {leaf for leaves in held.values() if with_grad.isdisjoint(leaves) for leaf in leaves}
-    if not _steps(flow):
+    if not flow.optimizer_steps:
         found |= {leaf for leaf in flow.reads_of.keys() - with_grad if awaited(flow, leaf)}
     return found
-
-
-def _steps(flow: Flow) -> bool:
-    """Whether an optimizer steps: a program that reads the gradient of what none holds only logs all gradients.
-
-    What was lost on its way to the optimizer gets a gradient, and is `checks/optimizers`' to find.
-    """
-    return next(flow.of_kind("optimizer", action="step"), None) is not None
 
 
 def _used_for_gradients(flow: Flow, tensor: int) -> bool:

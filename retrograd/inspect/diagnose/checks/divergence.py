@@ -86,7 +86,7 @@ def _made_after(flow: Flow, leaf: int, row: int) -> bool:
 
 def _updated(flow: Flow, leaves: set[int], first: Run, second: Run) -> bool:
     """Whether leaves were updated between two runs, or the second added to the gradients of the first."""
-    steps = any(first.end < row < second.begin for row, _ in flow.of_kind("optimizer", action="step"))
+    steps = flow.stepped_between(first.end, second.begin)
     storages = {flow.facts(leaf).storage for leaf in leaves} - {None}
     writes = any(first.end < row < second.begin for s in storages for row in flow.writes_to.get(s, ()))  # type: ignore[arg-type]
     kept = any(event.data.get("before") == "kept" for _, event in flow.of_kind("accumulate", run=second.number))

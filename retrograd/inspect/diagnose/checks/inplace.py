@@ -171,7 +171,7 @@ def _changes_a_leaf(flow: Flow, write: int) -> bool:
 
 def _in_step(flow: Flow, write: int) -> bool:
     """Whether an optimizer's step wrote."""
-    steps = {flow.events[row].source for row, _ in flow.of_kind("optimizer", action="step")}
+    steps = {flow.events[row].source for row in flow.optimizer_steps}
     return flow.events[write].source in steps
 
 

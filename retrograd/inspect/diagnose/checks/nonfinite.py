@@ -69,15 +69,18 @@ def _of_run(flow: Flow, states: Finiteness, run: Run) -> Case | None:
 
 def _skipped(flow: Flow, run: Run, bad: list[Run]) -> bool:
     """Whether nothing was stepped after a run, and another of the same line was finite: a scaler found its scale."""
+    if _is_stepped(flow, run):
+        return False
+    failed = {one.number for one in bad}
     later = (one for one in flow.runs if one.begin > run.end and one.source == run.source)
-    return not _is_stepped(flow, run) and any(one not in bad and _is_stepped(flow, one) for one in later)
+    return any(one.number not in failed and _is_stepped(flow, one) for one in later)
 
 
 def _is_stepped(flow: Flow, run: Run) -> bool:
     """Whether an optimizer steps after a run, before the next one."""
     following = flow.run_after(run.end)
     end = len(flow.events) if following is None else following.begin
-    return any(run.end < row < end for row, _ in flow.of_kind("optimizer", action="step"))
+    return flow.stepped_between(run.end, end)
 
 
 def _blown_up(flow: Flow, states: Finiteness, row: int, run: Run) -> bool:

@@ -27,8 +27,7 @@ def find(flow: Flow) -> Iterator[Case]:
     if EMPTY_OPTIMIZER in flow.error_text:
         yield _empty_case(flow)
     held = optimized(flow)
-    stepped = any(True for _ in flow.of_kind("optimizer", action="step"))
-    if not held or not stepped or not flow.accumulated:
+    if not held or not flow.optimizer_steps or not flow.accumulated:
         return
     stale = [leaf for leaf in held if leaf not in flow.got_gradient and not _used(flow, leaf)]
     strangers, taught = _unregistered(flow, held), _taught(flow, held)
@@ -80,14 +79,14 @@ def _steps(flow: Flow) -> Iterator[tuple[Event, list[Run]]]:
 
     Where the first step comes before any run, steps call closures, and the runs come after their step.
     """
-    steps = list(flow.of_kind("optimizer", action="step"))
+    steps = flow.optimizer_steps
     runs = [run for run in flow.runs if run.accumulates]
-    bounds = [bisect_left(runs, row, key=lambda run: run.begin) for row, _ in steps]
+    bounds = [bisect_left(runs, row, key=lambda run: run.begin) for row in steps]
     begins, ends = [0, *bounds], bounds
     if bounds and bounds[0] == 0:
         begins, ends = bounds, [*bounds[1:], len(runs)]
-    for (_, event), begin, end in zip(steps, begins, ends, strict=False):
-        yield event, runs[begin:end]
+    for step, begin, end in zip(steps, begins, ends, strict=False):
+        yield flow.events[step], runs[begin:end]
 
 
 def _meant_to_train(flow: Flow, leaf: int, strangers: set[int]) -> bool:
@@ -102,14 +101,10 @@ def _goes_on(flow: Flow, leaf: int) -> bool:
     """
     coordinate = any(leaf in run.inputs and run.began.get("create_graph") for run in flow.runs)
     arrivals = flow.accumulated[leaf]
-    stepped = _last_step(flow) > arrivals[0]  # what only gets gradients after the training is looked at
+    stepped = (
+        bool(flow.optimizer_steps) and flow.optimizer_steps[-1] > arrivals[0]
+    )  # what only gets gradients after the training is looked at
     return stepped and flow.spelling.has_name(leaf) and len(arrivals) > 1 and not coordinate
-
-
-def _last_step(flow: Flow) -> int:
-    """Return the row of the last step of any optimizer, -1 without one."""
-    rows = reversed(flow.rows.get("optimizer", ()))
-    return next((row for row in rows if flow.events[row].data.get("action") == "step"), -1)
 
 
 def _share_a_module(flow: Flow, missing: list[int], held: dict[int, int]) -> bool:
@@ -138,11 +133,21 @@ def _idle_case(flow: Flow, missing: list[int], made: int) -> Case:
     optimizer = flow.events[made]
     names = listed(flow.name(leaf) for leaf in missing)
     held = listed(flow.name(leaf) for leaf in optimizer.data.get("parameters", {}).values())
+    message = (
+        f"the optimizer made{at(optimizer.source)} steps after backward runs that reach none of what it holds "
+        f"({held}): {names} get gradients there, and no optimizer has them."
+    )
+    return _misgiven(
+        flow, missing, optimizer, message, f"give the optimizer the parameters that its loss depends on: {names}"
+    )
+
+
+def _misgiven(flow: Flow, missing: list[int], optimizer: Event, message: str, remedy: str) -> Case:
+    """Return the case of an optimizer that was given other tensors than its steps are meant for."""
     return Case(
         kind="optimizer-mismatch",
-        message=f"the optimizer made{at(optimizer.source)} steps after backward runs that reach none of what it holds "
-        f"({held}): {names} get gradients there, and no optimizer has them.",
-        remedy=f"give the optimizer the parameters that its loss depends on: {names}",
+        message=message,
+        remedy=remedy,
         source=optimizer.source,
         op=optimizer.data.get("type", ""),
         subjects=frozenset(missing),
@@ -187,15 +192,12 @@ def _feeds(flow: Flow, leaves: set[int], held: set[int]) -> bool:
 def _doubled_case(flow: Flow, missing: list[int], made: int, twin: int) -> Case:
     """Return the case of an optimizer that was given what another one has."""
     optimizer, names = flow.events[made], listed(flow.name(leaf) for leaf in missing)
-    return Case(
-        kind="optimizer-mismatch",
-        message=f"the optimizer made{at(optimizer.source)} was given the tensors that the one made"
-        f"{at(flow.events[twin].source)} has; it steps after gradients for {names}, which no optimizer has.",
-        remedy=f"give the optimizer the parameters that its loss is to train: {names}",
-        source=optimizer.source,
-        op=optimizer.data.get("type", ""),
-        subjects=frozenset(missing),
-        evidence={"missing": [flow.name(leaf) for leaf in missing], "stale": []},
+    message = (
+        f"the optimizer made{at(optimizer.source)} was given the tensors that the one made"
+        f"{at(flow.events[twin].source)} has; it steps after gradients for {names}, which no optimizer has."
+    )
+    return _misgiven(
+        flow, missing, optimizer, message, f"give the optimizer the parameters that its loss is to train: {names}"
     )
 
 

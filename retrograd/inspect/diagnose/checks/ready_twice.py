@@ -80,7 +80,7 @@ def _refused(flow: Flow) -> Iterator[Case]:
     began = hook_that_failed(flow) or _last_that_ran(flow)
     fired = _hooks_fired(flow) if began is not None else {}
     leaf, rows = max(fired.items(), key=lambda one: one[1][-1:], default=(None, []))
-    steps = [row for row, _ in flow.of_kind("optimizer", action="step")]
+    steps = flow.optimizer_steps
     if leaf is None or began is None or len(rows) < 2 or any(rows[-2] < row < rows[-1] for row in steps):
         return
     first, second = _run(flow, rows[-2]), _run(flow, rows[-1])

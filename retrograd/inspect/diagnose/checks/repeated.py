@@ -141,7 +141,7 @@ def _changed(flow: Flow, leaves: set[int], runs: list[Run]) -> bool:
     """Whether anything updates leaves once they have gradients."""
     storages = {flow.facts(leaf).storage for leaf in leaves} - {None}
     writes = (row for storage in storages for row in flow.writes_to.get(storage, ()))  # type: ignore[arg-type]
-    stepped = any(True for _ in flow.of_kind("optimizer", action="step"))
+    stepped = bool(flow.optimizer_steps)
     written = any((leaf, "written") in flow.leaf_events for leaf in leaves)
     return stepped or written or any(row > runs[0].begin for row in writes)
 
