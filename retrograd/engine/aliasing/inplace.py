@@ -27,10 +27,12 @@ from ..table.registry import F
 from ..tensors.base import TensorBase, wrap
 from ..tensors.bits import assign, bits_of
 from ..tensors.dtypes import scalar_name
+from .history import rebase_history
 from .overlapping import TOLERATED, check_overlap, last_written
 from .strided import address
 from .versions import storage_of, version_of
-from .views import check_inplace, gradient_edge, rebase_history, replay, requires_grad
+from .views import gradient_edge, replay, requires_grad
+from .write_rules import check_inplace
 
 _IDEMPOTENT = frozenset({"_fill_number", "_fill_tensor", "_zero"})
 """Writing an overlapping tensor with one value is harmless."""

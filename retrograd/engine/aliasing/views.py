@@ -1,4 +1,4 @@
-"""Views and in-place writes: where a tensor's gradient goes, what may be written, and how history is rewritten.
+"""Where a tensor's gradient goes: the node of a result, the accumulator of a leaf, the node of a view.
 
 A view keeps its root (``View.base``), the node valid at a certain version, and the steps that made it.  After a
 write to the shared storage the node is made anew from the root (``AsStridedBackward0``, or the original steps in
@@ -11,24 +11,21 @@ import threading
 import weakref
 from typing import Any
 
-from ..nodes.node import NODE_CLASSES, GraphNode, Port, edge_parts
-from ..nodes.opnode import RunContext
-from ..nodes.saved import SECOND_TIME, set_edge_finder
+from ..nodes.node import NODE_CLASSES, GraphNode, Port
+from ..nodes.saved import set_edge_finder
 from ..overriding.dispatch_classes import is_dispatching
 from ..switches.modes import enable_grad
 from ..switches.state import STATE
 from ..table.registry import OPS
-from ..tensors.base import LAZY, CreationTag, TensorBase, View, is_inference, wrap
-from ..tensors.bits import assign, bits_of
+from ..tensors.base import LAZY, CreationTag, TensorBase, View, wrap
+from ..tensors.bits import bits_of
 from ..warning import warn
-from .strided import Geometry, element_strides, storage_offset, zeros_like_layout
+from .retaining import move_retained
+from .strided import Geometry, element_strides, storage_offset
 from .view_rules import forbidden_view_message
 
 HOLE = object()
 """Stands for the tensor in the recorded arguments of a view step."""
-
-
-# -- gradient edges
 
 _OPEN_TAGS = (CreationTag.DEFAULT, CreationTag.MULTI_OUTPUT)
 _LATE_REQUIRES_GRAD = (
@@ -194,169 +191,4 @@ def has_geometry_of_base(t: TensorBase, candidate: TensorBase) -> bool:
     return want == Geometry.of(candidate._array, storage_offset(candidate))
 
 
-# -- what may be written
-
-
-def check_inplace(t: TensorBase, records: bool) -> None:
-    """Refuse a write that autograd forbids; ``records`` says whether the result would require grad."""
-    if is_inference(t):
-        if not STATE.inference:
-            raise RuntimeError(
-                "Inplace update to inference tensor outside InferenceMode is not allowed. You can make a clone to get "
-                "a normal tensor before doing inplace update."
-            )
-        return
-    if not (records and STATE.grad_enabled):
-        return
-    meta = t._meta
-    view = meta.view if meta is not None else None
-    if view is not None:
-        if view.tag != CreationTag.DEFAULT:
-            raise RuntimeError(forbidden_view_message(view, "is being"))
-        if requires_grad(t) and grad_fn_of(view.base) is None:
-            raise RuntimeError(
-                "a view of a leaf Variable that requires grad is being used in an in-place operation. "
-                "Write to a clone instead, or wrap an intended update of the leaf in torch.no_grad()."
-            )
-    if t._fn is LAZY and requires_grad(t) and grad_fn_of(t) is None:
-        raise RuntimeError(
-            "a leaf Variable that requires grad is being used in an in-place operation. "
-            "Write the out-of-place form, or wrap an intended update of the leaf in torch.no_grad()."
-        )
-
-
-# -- rewriting history
-
-
-def rebase_history(t: TensorBase, node: GraphNode) -> None:
-    """Make ``node`` (which recorded a write to ``t``) the history of ``t``, through the root if ``t`` is a view."""
-    view = t._meta.view if t._meta is not None else None
-    if view is None:
-        set_history(t, node)
-        return
-    base = view.base
-    copy = CopySlices(base, view.replay, node)
-    set_history(base, copy)
-    assert t._meta is not None
-    view_edge(t)
-
-
-def set_history(t: TensorBase, edge: Any) -> None:
-    """Replace the edge of a non-view after a write: its hooks stay with the old node, ``retain_grad`` moves."""
-    old = t._fn
-    meta = t._meta
-    t._fn = edge
-    if meta is None:
-        return
-    meta.requires_grad = False
-    meta.hooks = None
-    if meta.retains_grad:
-        move_retained(t, old, edge)
-
-
-def move_retained(t: TensorBase, old: Any, new: Any) -> None:
-    """``retain_grad`` follows the newest value of a tensor."""
-    if old is not None and old is not LAZY:
-        node, nr = edge_parts(old)
-        if node._extra is not None and node._extra.retained is not None:
-            node._extra.retained.pop(nr, None)
-    if new is not None:
-        retain_on(t, new)
-
-
-def retain_on(t: TensorBase, edge: Any) -> None:
-    """Ask the node at ``edge`` to store the gradient of ``t`` (held weakly) in ``t.grad``."""
-    node, nr = edge_parts(edge)
-    extra = node.need_extra()
-    if extra.retained is None:
-        extra.retained = {}
-    extra.retained[nr] = weakref.ref(t)
-
-
-def _broadcasts(shape: tuple[int, ...], wanted: tuple[int, ...]) -> bool:
-    sizes = zip(reversed(shape), reversed(wanted), strict=False)
-    return len(shape) <= len(wanted) and all(a in (1, b) for a, b in sizes)
-
-
-class CopySlices(GraphNode):
-    """History of a root after one of its views was written: wraps the node of the write.
-
-    Backward copies the gradient of the root, hands the written region of the copy to the wrapped node, and puts
-    the result for the written tensor back in its place.
-    """
-
-    __slots__ = ("_edges", "fn", "geometry", "steps")
-    qualified_name = "torch::autograd::CopySlices"
-    fn: Any
-
-    def __init__(self, base: TensorBase, steps: tuple[Any, ...], fn: GraphNode) -> None:
-        super().__init__((gradient_edge(base), *fn._edges[1:]), (base._sig,))
-        self.geometry = Geometry.of(base._array, 0)
-        self.steps = steps
-        self.fn = fn
-
-    def _run(self, grads: list[Any], task: RunContext) -> tuple[Any, ...]:
-        if self.fn is None:
-            raise RuntimeError(SECOND_TIME)
-        g = grads[0]
-        if g is None:
-            return (None,) * len(self._edges)
-        context = _FirstOperand(task, self)
-        result, *rest = self._run_tensors(g, context) if task.tensors else self._run_arrays(g, context)
-        return (result if context.base_wanted else None, *rest)
-
-    def _run_arrays(self, g: Any, task: _FirstOperand) -> tuple[Any, ...]:
-        """Backward of a write into a view: the region's gradient goes through the writing node, the rest passes."""
-        result = zeros_like_layout(self.geometry, g.dtype)
-        result[...] = g
-        region = self._region(result)
-        first, *rest = self.fn._run([region._array.copy()], task)
-        if first is None:
-            assign(region, 0)
-        elif task.base_wanted:  # otherwise it is the gradient of something else, of any shape
-            if not _broadcasts(first.shape, region.shape):
-                raise RuntimeError(
-                    f"{self.fn.name()} returned a gradient of shape {list(first.shape)} for a view of shape "
-                    f"{list(region.shape)} that was written in place; return one of the view's shape."
-                )
-            assign(region, first)
-        return (result, *rest)
-
-    def _region(self, result: Any) -> Any:
-        """The written part of the base's gradient, as a tensor."""
-        if any(op.toggles for op, _, _ in self.steps):
-            return replay(self.steps, wrap(result))
-        return wrap(replay(self.steps, result))
-
-    def _run_tensors(self, g: Any, task: _FirstOperand) -> tuple[Any, ...]:
-        result = g.clone()
-        region = replay(self.steps, result)
-        first, *rest = self.fn._run([region.clone()], task)
-        if first is None:
-            region.zero_()
-        elif task.base_wanted:
-            region.copy_(first)
-        return (result, *rest)
-
-    def _release(self) -> None:
-        if self.fn is not None:
-            self.fn._release()
-            self.fn = None
-
-
-class _FirstOperand:
-    """The task as the wrapped node sees it: operand 0 is wanted exactly when the root's history is."""
-
-    def __init__(self, task: RunContext, node: CopySlices) -> None:
-        self.tensors = task.tensors
-        self.restricted = True
-        self._task = task
-        self.base_wanted = node._edges[0] is not None and task.wants(node._edges[0])
-        self._first = node.fn._edges[0] if node.fn._edges else None
-
-    def wants(self, edge: Any) -> bool:
-        return self.base_wanted if edge is self._first else self._task.wants(edge)
-
-
-NODE_CLASSES["CopySlices"] = CopySlices
 set_edge_finder(gradient_edge)

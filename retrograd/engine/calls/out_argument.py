@@ -10,7 +10,8 @@ import numpy as np
 from .. import observe
 from ..aliasing.inplace import bump_version, prepare_write
 from ..aliasing.overlapping import check_overlap
-from ..aliasing.views import check_inplace, requires_grad
+from ..aliasing.views import requires_grad
+from ..aliasing.write_rules import check_inplace
 from ..forward_mode.forward_ad import carries_tangent
 from ..switches.state import STATE
 from ..tensors.argument_checks import type_name_of

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..aliasing.history import rebase_history
 from ..aliasing.inplace import bump_version
 from ..aliasing.versions import storage_of
 from ..aliasing.view_rules import forbidden_view_message
-from ..aliasing.views import grad_fn_of, gradient_edge, rebase_history, requires_grad
+from ..aliasing.views import grad_fn_of, gradient_edge, requires_grad
 from ..nodes.node import edge_to
 from ..nodes.saved import SavedTensor
 from ..switches.modes import no_grad

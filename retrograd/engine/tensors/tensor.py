@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from .. import observe
+from ..aliasing.retaining import retain_on
 from ..aliasing.versions import version_of
-from ..aliasing.views import grad_fn_of, gradient_edge, has_history, requires_grad, retain_on, view_edge
+from ..aliasing.views import grad_fn_of, gradient_edge, has_history, requires_grad, view_edge
 from ..execution.backward import backward as run_backward_from
 from ..execution.watchers import HookDict
 from ..nodes.accumulate import expect_dtype

@@ -6,11 +6,13 @@ from typing import Any
 
 import numpy as np
 
+from ...aliasing.history import rebase_history
 from ...aliasing.inplace import bump_version, prepare_write
 from ...aliasing.memory_formats import check_memory_format, format_of, strides_in
 from ...aliasing.strided import Geometry, address, contiguous_strides, root_array, storage_offset, strided
 from ...aliasing.versions import storage_of
-from ...aliasing.views import check_inplace, gradient_edge, rebase_history, requires_grad
+from ...aliasing.views import gradient_edge, requires_grad
+from ...aliasing.write_rules import check_inplace
 from ...deprecations import discourage
 from ...nodes.node import GraphNode
 from ...switches.state import STATE

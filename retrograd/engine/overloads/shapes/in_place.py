@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
+from ...aliasing.history import set_history
 from ...aliasing.inplace import bump_version
 from ...aliasing.strided import Geometry
 from ...aliasing.strided import storage_offset as offset_of
 from ...aliasing.versions import storage_of
-from ...aliasing.views import check_inplace, gradient_edge, requires_grad, set_history
+from ...aliasing.views import gradient_edge, requires_grad
+from ...aliasing.write_rules import check_inplace
 from ...forward_mode.forward_ad import keep_tangent, tangent_of
 from ...table.public import public
 from ...table.registry import OPS

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ....engine.aliasing.views import CopySlices
+from ....engine.aliasing.history import CopySlices
 from ....engine.function.node import BackwardCFunction
 from ....engine.nodes.accumulate import AccumulateGrad
 from ....engine.nodes.opnode import OpNode

@@ -12,7 +12,7 @@ from operator import attrgetter
 from types import CodeType, FrameType
 from typing import Any, NamedTuple
 
-from ....engine.aliasing.views import CopySlices
+from ....engine.aliasing.history import CopySlices
 from ....engine.nodes.accumulate import AccumulateGrad
 from ....engine.nodes.node import Port
 from ....engine.nodes.opnode import OpNode
