@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left
+from collections.abc import Iterable
 
 from .checkpointed import checkpoint_around
 from .flow import Flow
@@ -88,6 +89,11 @@ def creation_row(flow: Flow, leaf: int) -> int:
         return made
     first = min(flow.used_in.get(leaf, (-1,)))
     return first if first >= 0 and not flow.has_node(first) else -1
+
+
+def made_since(flow: Flow, leaves: Iterable[int], row: int) -> bool:
+    """Whether one of these leaves came to be after a row, as far as known."""
+    return any(creation_row(flow, leaf) > row for leaf in leaves)
 
 
 def updated_by_hand(flow: Flow, leaf: int) -> bool:

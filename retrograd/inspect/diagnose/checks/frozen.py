@@ -8,7 +8,7 @@ from itertools import pairwise
 
 from ...snapshot import SourceLine
 from ..base import Case, Check, Kind, Stage
-from ..expected_gradients import creation_row, optimized
+from ..expected_gradients import made_since, optimized
 from ..flow import Flow
 from ..phrases import NO_GRAPH, NOT_REQUIRED
 from ..runs import Run
@@ -81,8 +81,8 @@ def _frozen_amid_training(flow: Flow) -> dict[int, int]:
         if row is not None and following is not None and arrivals[0] < row and _goes_on(flow, leaf, following.begin):
             found[leaf] = row
     never = [leaf for leaf in held if leaf not in flow.accumulated]
-    late = any(leaf not in held and creation_row(flow, leaf) > min(held.values()) for leaf in flow.accumulated if held)
-    if never and len(never) == len(held) and last_run > 0 and not late:  # the optimizer has nothing at all to do
+    idle = bool(held) and len(never) == len(held) and last_run > 0  # the optimizer has nothing at all to do
+    if idle and not made_since(flow, flow.accumulated.keys() - held.keys(), min(held.values())):
         found |= _frozen(flow, never, last_run)
     return found
 

@@ -1,0 +1,25 @@
+"""Steps of optimizers, each with the backward runs that it is for."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Iterator
+
+from ..events import Event
+from .flow import Flow
+from .runs import Run
+
+
+def steps_with_runs(flow: Flow) -> Iterator[tuple[Event, list[Run]]]:
+    """Yield the steps of all optimizers, and the backward runs for each: those since the step before.
+
+    Where the first step comes before any run, steps call closures, and the runs come after their step.
+    """
+    steps = flow.optimizer_steps
+    runs = [run for run in flow.runs if run.accumulates]
+    bounds = [bisect_left(runs, row, key=lambda run: run.begin) for row in steps]
+    begins, ends = [0, *bounds], bounds
+    if bounds and bounds[0] == 0:
+        begins, ends = bounds, [*bounds[1:], len(runs)]
+    for step, begin, end in zip(steps, begins, ends, strict=False):
+        yield flow.events[step], runs[begin:end]
