@@ -10,7 +10,7 @@ from ..aliasing.strided import strided
 from ..table.registry import F
 from ..table.rows import linear, listwise
 from .reduce import axes_of
-from .shape import diagonal_of, selected
+from .slicing import diagonal_of, selected
 
 linear("flip", lambda self, dims: np.array(np.flip(self, axes_of(dims, self.ndim) if dims else ())), public=False,
        self=lambda g, dims: F.flip(g, dims))  # fmt: skip
