@@ -186,8 +186,8 @@ class CustomOpDef:
         raise _out_of_scope("register_autocast", "autocast")
 
     def register_torch_dispatch(self, torch_dispatch_class: Any, fn: Kernel | None = None, /) -> Any:
-        """Not available: there is no dispatch mode."""
-        raise _out_of_scope("register_torch_dispatch", "__torch_dispatch__")
+        """Not available: a class with ``__torch_dispatch__`` is asked itself."""
+        raise _out_of_scope("register_torch_dispatch", "a kernel for a class with __torch_dispatch__")
 
     def register_effect(self, effect: Any) -> None:
         """Not available: there is no compiler that could reorder calls."""

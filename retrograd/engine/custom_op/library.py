@@ -275,7 +275,7 @@ def _out_of_scope(name: str, what: str) -> Callable[..., Any]:
 
 register_vmap = _out_of_scope("register_vmap", "vmap over custom operators")
 register_autocast = _out_of_scope("register_autocast", "autocast")
-register_torch_dispatch = _out_of_scope("register_torch_dispatch", "__torch_dispatch__")
+register_torch_dispatch = _out_of_scope("register_torch_dispatch", "a kernel for a class with __torch_dispatch__")
 triton_op = _out_of_scope("triton_op", "Triton")
 wrap_triton = _out_of_scope("wrap_triton", "Triton")
 fallthrough_kernel = _out_of_scope("fallthrough_kernel", "the chain of dispatch keys")
