@@ -9,7 +9,7 @@ import numpy as np
 from ..kernels.sliding import Sizes, inner, overhang, padded, taps
 from ..table.registry import F
 from ..table.rows import function, linear
-from .elementwise import zero_gradient
+from .arithmetic import zero_gradient
 
 AvgHow = tuple[Sizes, Sizes, Sizes, Sizes, bool, Any]
 """``(kernel, stride, padding, count of windows, count_include_pad, divisor_override)``."""

@@ -16,7 +16,7 @@ from ..kernels.convolving import convolve, convolve_input, convolve_weight
 from ..kernels.sliding import Sizes, add_columns, inner, padded, transposed_size, window_count, windows
 from ..table.registry import F
 from ..table.rows import linear, multilinear
-from .elementwise import conj
+from .arithmetic import conj
 
 multilinear(
     "_conv", convolve, node="ConvolutionBackwardBackward0", promote="",

@@ -8,7 +8,7 @@ import numpy as np
 
 from ..table.registry import F
 from ..table.rows import function, linear
-from .elementwise import conj
+from .arithmetic import conj
 from .reduce import axes_of, refuse_complex
 from .statistics import accumulation_dtype, all_nonzero, raw
 

@@ -10,7 +10,7 @@ from ..aliasing.views import requires_grad
 from ..table.registry import F
 from ..table.rows import function, underivable
 from ..tensors.base import TensorBase
-from .elementwise import conj
+from .arithmetic import conj
 from .products import adjoint
 from .solving import LinAlgError, check_dtype, check_matrix, check_square
 from .statistics import raw

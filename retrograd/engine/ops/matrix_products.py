@@ -9,8 +9,8 @@ import numpy as np
 from ..table.registry import F
 from ..table.rows import multilinear
 from ..tensors.dtypes import c_name, scalar_name
+from .arithmetic import conj
 from .broadcasting import expanded
-from .elementwise import conj
 
 
 def require(condition: bool, message: str) -> None:

@@ -17,7 +17,7 @@ import numpy as np
 from ..kernels.sliding import Sizes, overhang, padded, taps, window_span
 from ..table.registry import F
 from ..table.rows import function, linear, nondifferentiable
-from .elementwise import zero_gradient
+from .arithmetic import zero_gradient
 
 MaxHow = tuple[Sizes, Sizes, Sizes, Sizes, Sizes]
 

@@ -10,7 +10,8 @@ import numpy as np
 from ..table.registry import F
 from ..table.rows import elementwise, nondifferentiable, underivable
 from ..tensors.numbers_ import checked_number
-from .elementwise import COMPARISONS, conj, whole_divisor, within
+from .arithmetic import conj, whole_divisor
+from .selection import within
 
 LOG2 = math.log(2)
 
@@ -130,6 +131,11 @@ elementwise(
     kinds="fiu",
 )  # fmt: skip
 elementwise("_fmod_number", _fmod, node="FmodBackward0", tensors="self other", promote="common", self=lambda g: g)
+elementwise(
+    "remainder", _remainder, node="RemainderBackward1",
+    self=lambda g: g, other=lambda g, self, other: -g * F._div_rounded(self, other, "floor"), inplace=True,
+    kinds="fiu",
+)  # fmt: skip
 elementwise(
     "_remainder_number", _remainder, node="RemainderBackward0", tensors="self other", promote="common",
     self=lambda g: g,
@@ -278,17 +284,8 @@ elementwise(
     tensor2=lambda g, tensor1, tensor2, value: -g * conj((value * tensor1 / tensor2) / tensor2),
 )  # fmt: skip
 
-# -- in place, a comparison takes the place of a differentiable value: its gradient is zero
+# -- the next number
 
-for _name, _compare in COMPARISONS.items():
-    elementwise(
-        f"_{_name}_inplace_number", _compare, node=_name.capitalize() + "Backward0", tensors="self other",
-        self=lambda g: F.zeros_like(g),
-    )  # fmt: skip
-    elementwise(
-        f"_{_name}_inplace_tensor", _compare, node=_name.capitalize() + "Backward1",
-        self=lambda g: F.zeros_like(g), other=lambda g: F.zeros_like(g),
-    )  # fmt: skip
 elementwise(
     "nextafter",
     np.nextafter,

@@ -9,7 +9,7 @@ import numpy as np
 from ..kernels.separable import NO_ELEMENT, blend, blend_back
 from ..table.registry import F
 from ..table.rows import function, linear
-from .elementwise import zero_gradient
+from .arithmetic import zero_gradient
 
 Sizes = tuple[int, ...]
 

@@ -11,7 +11,7 @@ from ..table.registry import F
 from ..table.rows import function
 from ..tensors.absent import AbsentMemory
 from ..tensors.base import TensorBase, wrap
-from .elementwise import conj
+from .arithmetic import conj
 from .products import adjoint
 from .statistics import product_of_others, raw
 

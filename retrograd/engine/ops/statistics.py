@@ -12,7 +12,7 @@ from ..table.rows import function, linear, nondifferentiable, underivable
 from ..tensors.absent import AbsentMemory, refusal
 from ..tensors.base import TensorBase
 from ..tensors.dtypes import to_numpy_dtype
-from .elementwise import conj
+from .arithmetic import conj
 from .reduce import axes_of, count_of, reached, refuse_complex, scatter_back, selected_tangent, spread
 
 

@@ -12,7 +12,7 @@ import numpy as np
 from ...aliasing.inplace import call_inplace
 from ...aliasing.memory_formats import check_memory_format, made_like
 from ...calls.refusals import refuse, size_mismatch
-from ...ops.elementwise import zero_gradient
+from ...ops.arithmetic import zero_gradient
 from ...random import generator_of
 from ...streams import continuous, rejection
 from ...streams.integers import integers

@@ -1,0 +1,204 @@
+"""Sums, products and quotients of elements, signs and squares; and what rules of many rows are made of."""
+
+from __future__ import annotations
+
+import functools
+from typing import Any
+
+import numpy as np
+
+from ..kernels.in_pieces import scaled_into
+from ..table.registry import F
+from ..table.rows import elementwise, linear, underivable
+from ..tensors.bits import CONJUGATE, NEGATIVE
+
+
+def _scaled(x: Any, alpha: Any) -> Any:
+    return x if alpha == 1 else x * alpha
+
+
+def element(value: Any, dtype: Any) -> Any:
+    """A number in a dtype; integers wrap around as in C."""
+    try:
+        return dtype.type(value)
+    except OverflowError:
+        return np.asarray(value).astype(dtype)[()]
+
+
+def _times(x: Any, alpha: Any, to: Any) -> Any:
+    """What is added ``to`` something, multiplied."""
+    if alpha == 1 and alpha is not True:
+        return x
+    array = x if x.__class__ is np.ndarray else to
+    if array.__class__ is np.ndarray:
+        check_factor("alpha", alpha, array.dtype.kind)
+        if array is x and x.dtype.kind == "b":
+            return x & bool(alpha)
+    return x * (element(alpha, x.dtype) if x.__class__ is np.ndarray and x.dtype.kind == "u" else alpha)
+
+
+def check_factor(name: str, factor: Any, kind: str) -> None:
+    """``RuntimeError`` in torch's words for a factor of another kind than the result."""
+    if isinstance(factor, bool) and kind != "b":
+        raise RuntimeError(f"Boolean {name} only supported for Boolean results.")
+    if isinstance(factor, (float, complex)) and kind in "biu":
+        raise RuntimeError(f"For integral input tensors, argument {name} must not be a floating point number.")
+    if isinstance(factor, complex) and kind != "c":
+        raise RuntimeError(f"For non-complex input tensors, argument {name} must not be a complex number.")
+
+
+def _add(self: Any, other: Any, alpha: Any = 1) -> Any:
+    """``self + alpha * other``."""
+    return np.add(self, _times(other, alpha, self))
+
+
+def _sub(self: Any, other: Any, alpha: Any = 1) -> Any:
+    """``self - alpha * other``."""
+    return np.subtract(self, _times(other, alpha, self))
+
+
+def _fitting(number: Any, x: Any) -> Any:
+    return element(number, x.dtype) if number.__class__ is int and x.dtype.kind == "u" else number
+
+
+def _rsub(self: Any, other: Any, alpha: Any = 1) -> Any:
+    """``other - alpha * self``."""
+    return np.subtract(_fitting(other, self), _times(self, alpha, other))
+
+
+def conj(x: Any) -> Any:
+    """The complex conjugate; real values are returned as they are."""
+    if x.__class__ is np.ndarray:
+        return np.conjugate(x) if x.dtype.kind == "c" else x
+    sig = getattr(x, "_sig", None)
+    if sig is not None:
+        return F.conj(x) if sig.numpy.kind == "c" else x
+    return x.conjugate() if isinstance(x, (complex, np.complexfloating)) else x
+
+
+linear(
+    "conj", lambda self: np.conjugate(self) if self.dtype.kind == "c" else self, node="ConjBackward0",
+    self=lambda g: F.conj(g),
+)  # fmt: skip
+linear("_conj", lambda self: self[...], node="ConjBackward0", self=lambda g: F.conj(g), view=True, toggles=CONJUGATE)
+linear("_neg_view", lambda self: self[...], node="NegViewBackward0", self=lambda g: -g, view=True, toggles=NEGATIVE)
+elementwise("add", _add, self=lambda g: g, other=lambda g, alpha: _scaled(g, conj(alpha)), inplace=True,
+            into=functools.partial(scaled_into, np.add))  # fmt: skip
+elementwise("sub", _sub, self=lambda g: g, other=lambda g, alpha: _scaled(-g, conj(alpha)), inplace=True, truth=False,
+            into=functools.partial(scaled_into, np.subtract))  # fmt: skip
+elementwise(
+    "_rsub_number",
+    _rsub,
+    node="RsubBackward1",
+    tensors="self",
+    promote="",
+    self=lambda g, alpha: _scaled(-g, conj(alpha)),
+)
+elementwise(
+    "rsub", _rsub, node="RsubBackward0", truth=False, public=False,
+    self=lambda g, alpha: _scaled(-g, conj(alpha)), other=lambda g: g,
+)  # fmt: skip
+elementwise(
+    "mul",
+    np.multiply,
+    self=lambda g, other: g * conj(other),
+    other=lambda g, self: g * conj(self),
+    inplace=True,
+    into=lambda self, other: np.multiply(self, other, out=self),
+)
+
+
+def _div(self: Any, other: Any) -> Any:
+    """True division."""
+    return np.true_divide(self, other)
+
+
+elementwise(
+    "div", _div, promote="float", inplace=True, into=lambda self, other: np.true_divide(self, other, out=self),
+    self=lambda g, other: g / conj(other),
+    other=lambda g, self, other: -g * conj((self / other) / other),
+)  # fmt: skip
+
+
+def whole_divisor(self: Any, other: Any) -> Any:
+    """The divisor of a division; ``RuntimeError`` where it is 0 and both are integers (floats give infinity)."""
+    if np.result_type(self, other).kind in "iu" and not np.all(other) and np.size(self) and np.size(other):
+        raise RuntimeError("ZeroDivisionError: integer division by zero")
+    return other
+
+
+def _floor_divide(self: Any, other: Any) -> Any:
+    """Division rounded down."""
+    return np.floor_divide(self, whole_divisor(self, other))
+
+
+def _div_rounded(self: Any, other: Any, rounding_mode: str) -> Any:
+    """Division rounded down (``"floor"``) or towards zero (``"trunc"``)."""
+    if rounding_mode == "floor":
+        return _floor_divide(self, other)
+    whole_divisor(self, other)
+    if np.result_type(self, other).kind in "iu":
+        quotient = np.floor_divide(self, other)
+        return quotient + ((quotient < 0) & (quotient * other != self))
+    return np.trunc(np.true_divide(self, other))
+
+
+def zero_gradient(g: Any) -> Any:
+    """The rule of operators that are constant almost everywhere."""
+    return F.zeros_like(g)
+
+
+elementwise(
+    "_div_rounded", _div_rounded, node="DivBackward2", tensors="self other", promote="common", kinds="fiu",
+    self=lambda g, other, rounding_mode: zero_gradient(g), other=lambda g, self, other: zero_gradient(g),
+)  # fmt: skip
+underivable("floor_divide", _floor_divide, tensors="self other", promote="common", inplace=True, kinds="fiu")
+elementwise("neg", np.negative, self=lambda g: -g, inplace=True)
+
+
+elementwise("abs", np.absolute, self=lambda g, self: g * F.sgn(self), inplace=True, kinds="fciu")
+
+
+def _sign(self: Any) -> Any:
+    """-1, 0 or 1; 0 also for NaN."""
+    if self.dtype.kind == "b":
+        return self
+    if self.dtype.kind == "c":
+        raise NotImplementedError("sign is not implemented for complex numbers; use torch.sgn")
+    signs = np.sign(self)
+    return np.nan_to_num(signs) if np.isnan(np.add.reduce(signs, axis=None)) else signs
+
+
+def _sgn(self: Any) -> Any:
+    """Sign; for complex numbers ``z / |z|`` (0 at 0)."""
+    if self.dtype.kind != "c":
+        return _sign(self)
+    size = np.absolute(self)
+    return np.where(size == 0, 0, self / np.where(size == 0, 1, size)).astype(self.dtype)
+
+
+def _sgn_grad(g: Any, self: Any, result: Any) -> Any:
+    if np.dtype(self.dtype).kind != "c":
+        return F.zeros_like(g)
+    size = F.abs(self)
+    safe = F._where(size == 0, F.ones_like(size), size)
+    return F._where(size == 0, F.zeros_like(g), (g - F.real(g * F.conj(result)) * result) / safe)
+
+
+# Not holomorphic, so that its tangent is no conjugate of its reverse rule; the map is its own transpose.
+elementwise("sgn", _sgn, self=_sgn_grad, inplace=True,
+            jvp=lambda primal, tangents, results: _sgn_grad(tangents[0], primal[0], results[0]))  # fmt: skip
+elementwise("sign", _sign, self=zero_gradient, inplace=True)
+
+
+def _square(self: Any) -> Any:
+    """``self * self``."""
+    return np.square(self, dtype=np.int64) if self.dtype.kind == "b" else np.square(self)
+
+
+elementwise("square", _square, node="PowBackward0", self=lambda g, self: g * (2 * conj(self)), inplace=True,
+            shown={"exponent": lambda: 2})  # fmt: skip
+elementwise(
+    "reciprocal", lambda self: np.reciprocal(self), promote="float",
+    self=lambda g, result: -g * conj(result * result), inplace=True,
+)  # fmt: skip

@@ -1,0 +1,113 @@
+"""Powers, exponentials and logarithms."""
+
+from __future__ import annotations
+
+import cmath
+import math
+from typing import Any
+
+import numpy as np
+
+from ..table.registry import F
+from ..table.rows import elementwise
+from .arithmetic import conj, element
+
+# -- powers
+
+
+def _pow_scalar(self: Any, exponent: Any) -> Any:
+    """``self ** exponent`` for a number."""
+    if exponent == 2:
+        return self * self
+    if self.dtype.kind in "biu":
+        if exponent < 0:
+            raise RuntimeError("Integers to negative integer powers are not allowed.")
+        if self.dtype.kind == "b":
+            return self | (not exponent)
+        return np.power(self, element(exponent, self.dtype))
+    return np.power(self, exponent)
+
+
+def integer_power(self: Any, exponent: Any) -> Any:
+    """Powers of integers; those with a negative exponent are cut off to 0, 1 or -1."""
+    if self.dtype.kind != "i" or not (np.asarray(exponent) < 0).any():
+        return np.power(self, exponent)
+    sign = np.where(np.asarray(exponent) % 2, self, np.ones_like(self))
+    cut = np.where(np.abs(self) == 1, sign, np.zeros_like(self))
+    return np.where(exponent < 0, cut, np.power(self, np.maximum(exponent, 0)))
+
+
+def _pow_self(g: Any, self: Any, exponent: Any) -> Any:
+    if isinstance(exponent, (int, float)) and exponent == 0:
+        return F.zeros_like(g)
+    return g * conj(exponent * self ** (exponent - 1))
+
+
+def _pow_tensor_self(g: Any, self: Any, exponent: Any) -> Any:
+    return F._where(exponent == 0.0, F.zeros_like(g), g * conj(exponent * self ** (exponent - 1)))
+
+
+def _pow_exponent(g: Any, self: Any, exponent: Any, result: Any) -> Any:
+    # 0 ** e has no usable log; its derivative is 0 for e >= 0
+    flat = (self == 0) & (F.real(exponent) >= 0)
+    log = F.log(F._where(flat, F.ones_like(self), self))
+    slope = F._where(flat, F.zeros_like(result), result * log)
+    return g * conj(slope)
+
+
+elementwise("_pow_scalar", _pow_scalar, node="PowBackward0", tensors="self", self=_pow_self)
+elementwise(
+    "_pow_tensor", integer_power, node="PowBackward1",
+    self=_pow_tensor_self, exponent=_pow_exponent,
+    kinds="fciu",
+)  # fmt: skip
+
+
+def _base_pow(self: Any, exponent: Any) -> Any:
+    return integer_power(np.asarray(element(self, exponent.dtype)), exponent)
+
+
+def _pow_base_slope(g: Any, self: Any, exponent: Any, result: Any) -> Any:
+    if isinstance(self, complex) or np.dtype(getattr(result.dtype, "numpy", result.dtype)).kind == "c":
+        return g * conj(result * (cmath.log(self) if self else 0))
+    if self == 0:
+        return F._where(F.real(exponent) >= 0, F.zeros_like(g), -math.inf * g * conj(result))
+    return g * conj(result * (math.log(self) if self > 0 else math.nan))
+
+
+elementwise("_pow_base", _base_pow, node="PowBackward2", tensors="exponent", exponent=_pow_base_slope)
+elementwise("sqrt", np.sqrt, promote="float", self=lambda g, result: g / (2 * conj(result)), inplace=True)
+elementwise(
+    "rsqrt", lambda self: np.reciprocal(np.sqrt(self)), promote="float",
+    self=lambda g, result: -0.5 * g * conj(result * result * result), inplace=True,
+)  # fmt: skip
+
+# -- exponentials and logarithms
+
+elementwise("exp", np.exp, promote="float", self=lambda g, result: g * conj(result), inplace=True)
+elementwise("exp2", np.exp2, promote="float", self=lambda g, result: g * conj(result) * math.log(2), inplace=True)
+elementwise("expm1", np.expm1, promote="float", self=lambda g, result: g * conj(result + 1), inplace=True)
+elementwise("log", np.log, promote="float", self=lambda g, self: g / conj(self), inplace=True)
+elementwise("log2", np.log2, promote="float", self=lambda g, self: g / (conj(self) * math.log(2)), inplace=True)
+elementwise("log10", np.log10, promote="float", self=lambda g, self: g / (conj(self) * math.log(10)), inplace=True)
+elementwise(
+    "log1p", np.log1p, node="Log1PBackward0", promote="float", self=lambda g, self: g / conj(self + 1), inplace=True
+)
+
+
+def _logit(self: Any, eps: float | None = None) -> Any:
+    """``log(p / (1 - p))``; with ``eps``, ``p`` is first limited to ``[eps, 1 - eps]``."""
+    if eps is not None:
+        low, high = self.dtype.type(eps), self.dtype.type(1 - eps)
+        self = np.where(self < low, low, np.where(self > high, high, self))
+    return np.log(self / (1 - self))
+
+
+def _logit_grad(g: Any, self: Any, eps: float | None) -> Any:
+    slope = g / (self * (1 - self))
+    if eps is None or eps < 0:
+        return F._where((self < 0) | (self > 1), math.nan * F.ones_like(g), slope)
+    return F._where((self < eps) | (self > 1 - eps), F.zeros_like(g), slope)
+
+
+elementwise("logit", _logit, promote="float", tensors="self", self=_logit_grad, inplace=True, kinds="fiub")

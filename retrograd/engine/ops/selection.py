@@ -1,0 +1,83 @@
+"""Bounds on elements, and elements chosen by a condition."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..kernels.masking import kept
+from ..table.registry import F
+from ..table.rows import elementwise, linear
+from .arithmetic import element
+
+linear("_kept", kept, node="MaskedFillBackward0", tensors="values mask",
+       values=lambda g, mask, when: F._kept(g, mask, when),
+       jvp=lambda primal, tangents, results: F._kept(tangents[0], *primal[1:]))  # fmt: skip
+
+
+def _clamp(self: Any, min: Any = None, max: Any = None) -> Any:  # noqa: A002
+    """Limit each element to ``[min, max]``."""
+    if min is None and max is None:
+        raise RuntimeError("torch.clamp: At least one of 'min' or 'max' must not be None")
+    out = self if min is None else np.maximum(self, element(min, self.dtype))
+    return out if max is None else np.minimum(out, element(max, self.dtype))
+
+
+def within(self: Any, min: Any, max: Any) -> Any:  # noqa: A002
+    """Where an element lies between the bounds, of which one may be None."""
+    inside = None if min is None else self >= min
+    if max is not None:
+        inside = self <= max if inside is None else inside & (self <= max)
+    return inside
+
+
+elementwise("_clamp_scalar", _clamp, node="ClampBackward1", tensors="self", inplace=True,
+            self=lambda g, self, min, max: F._kept(g, within(self, min, max)))  # fmt: skip
+
+
+def _tie(g: Any, loses: Any, ties: Any) -> Any:
+    """The gradient of the larger (or smaller) operand; at a tie each gets half, beside NaN both get all."""
+    return F._where(ties, g / 2, F._kept(g, loses, False))
+
+
+elementwise(
+    "maximum", np.maximum, numbers=False,
+    self=lambda g, self, other: _tie(g, self < other, self == other),
+    other=lambda g, self, other: _tie(g, other < self, self == other),
+    kinds="fiub",
+)  # fmt: skip
+elementwise(
+    "minimum", np.minimum, numbers=False,
+    self=lambda g, self, other: _tie(g, self > other, self == other),
+    other=lambda g, self, other: _tie(g, other > self, self == other),
+    kinds="fiub",
+)  # fmt: skip
+
+
+def _where(condition: Any, self: Any, other: Any) -> Any:
+    return np.where(condition, self, other)
+
+
+elementwise(
+    "_where", _where, node="WhereBackward0", tensors="self other", arrays="condition",
+    self=lambda g, condition: F._kept(g, condition),
+    other=lambda g, condition: F._kept(g, condition, False),
+)  # fmt: skip
+
+
+def _masked_fill(self: Any, mask: Any, value: Any) -> Any:
+    """``self`` with ``value`` where ``mask``."""
+    shape = np.broadcast_shapes(self.shape, mask.shape)
+    out = np.array(np.broadcast_to(self, shape))
+    out[np.broadcast_to(mask, shape)] = value
+    return out
+
+
+linear("masked_fill", _masked_fill, tensors="self mask", self=lambda g, mask: F._kept(g, mask, False),
+       jvp=lambda primal, tangents, results: F._kept(tangents[0], primal[1], False), layout="rows")  # fmt: skip
+linear(
+    "_masked_fill_tensor", _masked_fill, node="MaskedFillBackward1", tensors="self mask value",
+    self=lambda g, mask: F._kept(g, mask, False),
+    value=lambda g, mask: F.sum(F._kept(g, mask)), layout="rows",
+)  # fmt: skip
