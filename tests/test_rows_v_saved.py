@@ -242,3 +242,26 @@ def test_V_54_inference_data_into_normal(torch):
     b = a * 1
     b.copy_(i)
     return [n, product, product.is_inference(), b.grad_fn, i.tolist(), i.sum().item(), i.numpy(), (i > 1).tolist()]
+
+
+@differential
+def test_V_50_gelu_keeps_its_operand_alone(torch):
+    """V-50: whatever else an engine remembers, only the operand is kept: hooks replace it, `.data` writes into it."""
+    gelu = torch.nn.functional.gelu
+    packed, found = [], []
+
+    def double(t):
+        packed.append(tuple(t.shape))
+        return t.detach() * 2
+
+    for approximate in ("none", "tanh"):
+        x = torch.tensor([-0.9, -0.5, 0.0, 0.7, 1.1], requires_grad=True)
+        with torch.autograd.graph.saved_tensors_hooks(double, lambda t: t):
+            hooked = gelu(x, approximate=approximate)
+        handled, written, plain = (gelu(x * 1, approximate=approximate) for _ in range(3))
+        handled.grad_fn._raw_saved_self.register_hooks(double, lambda t: t)
+        written.grad_fn._saved_self.data.mul_(3)
+        shown = [name for name in dir(plain.grad_fn) if name.startswith("_saved_")]
+        grads = [torch.autograd.grad(y.sum(), x)[0] for y in (hooked, handled, written, plain)]
+        found += [shown, [[round(v, 4) for v in g.tolist()] for g in grads]]
+    return packed, found

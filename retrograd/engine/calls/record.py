@@ -89,7 +89,9 @@ def pack_saved(op: OpDef, node: OpNode, results: list[Any]) -> None:
     saved = list(node.saved)
     for i, name in enumerate(op.saved_names):
         value = saved[i]
-        if name == "result" and value is not None:
+        if name in op.spare:
+            saved[i] = None
+        elif name == "result" and value is not None:
             packed = [_packed_output(node, t, nr) for nr, t in enumerate(results)]
             saved[i] = packed[0] if op.outputs == 1 else tuple(packed)
         elif name in op.results and value is not None:

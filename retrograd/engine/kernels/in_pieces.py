@@ -11,18 +11,22 @@ PIECE = 32_768
 """Elements of a piece: 128 kB of float32, where a step of gradient descent takes 0.7 of the time of whole arrays."""
 
 
-def computed_in_pieces(compute: Callable[..., None], x: Any, *others: Any) -> Any:
-    """A new array like ``x``, filled by ``compute(x, *others, out)``, an element-wise function of the arrays."""
+def computed_in_pieces(compute: Callable[..., None], x: Any, *others: Any, results: int = 1) -> Any:
+    """A new array like ``x``, filled by ``compute(x, *others, out)``, an element-wise function of the arrays.
+
+    With ``results=2`` ``compute`` fills two arrays, which come as a tuple.
+    """
     arrays = (x, *others)
-    if x.size <= 2 * PIECE or not _side_by_side(arrays):
-        out = np.empty(np.broadcast_shapes(*[a.shape for a in arrays]), x.dtype)
-        compute(*arrays, out)
-        return out
-    out = np.empty(x.shape, x.dtype)
-    rows = [a.reshape(-1) for a in (*arrays, out)]
-    for start in range(0, x.size, PIECE):
-        compute(*[row[start : start + PIECE] for row in rows])
-    return out
+    whole = x.size <= 2 * PIECE or not _side_by_side(arrays)
+    shape = np.broadcast_shapes(*[a.shape for a in arrays]) if whole else x.shape
+    made = tuple([np.empty(shape, x.dtype) for _ in range(results)])
+    if whole:
+        compute(*arrays, *made)
+    else:
+        rows = [a.reshape(-1) for a in (*arrays, *made)]
+        for start in range(0, x.size, PIECE):
+            compute(*[row[start : start + PIECE] for row in rows])
+    return made[0] if results == 1 else made
 
 
 def scaled_into(write: Callable[..., Any], target: Any, other: Any, alpha: Any) -> None:

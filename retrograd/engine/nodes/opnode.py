@@ -170,6 +170,8 @@ class OpNode(GraphNode):
             return self._read_result(name, value, False)
         if isinstance(value, (list, tuple)) and name in self.op.tensor_saved:
             return type(value)([self._read_array("", v) for v in value])
+        if name in self.op.spare and storage.LAST_WRITE > self._number:
+            return None  # a write that raises no version, such as one through `.data`, may have changed the operand
         return value
 
     def _read_tensor(self, name: str, value: Any) -> Any:

@@ -110,6 +110,7 @@ SHOWN: dict[str, Shown] = {
     "FractionalMaxPool2DBackward0": ("indices", {"result1": "indices"}),
     "FractionalMaxPool3DBackward0": ("indices", {"result1": "indices"}),
     "FrexpBackward0": _results("- exponent"),
+    "GeluBackward0": ("gate", {}),
     "GridSampler2DBackward0": _SAMPLED,
     "GridSampler3DBackward0": _SAMPLED,
     "Im2ColBackward0": (

@@ -268,45 +268,54 @@ elementwise("celu", _celu, tensors="self", inplace=True, public=False, in_place_
 
 
 def _gelu(self: Any, approximate: str = "none") -> Any:
+    """``x`` times its gate, which is ``Φ(x)`` or nearly so; and the gate."""
     if approximate == "tanh":
-        return computed_in_pieces(_gelu_tanh, self)
+        return computed_in_pieces(_gelu_tanh, self, results=2)
     if approximate != "none":
         raise RuntimeError(f"approximate argument must be either none or tanh, got {approximate!r}")
-    return 0.5 * self * (1.0 + error_function.erf(self * math.sqrt(0.5)))
+    gate = 0.5 * (1.0 + error_function.erf(self * math.sqrt(0.5)))
+    return self * gate, gate
 
 
-def _gelu_tanh(x: Any, out: Any) -> None:
-    """``x / 2 (1 + t)`` with ``t = tanh(√(2/π) (x + 0.044715 x³))``."""
+def _gelu_tanh(x: Any, out: Any, gate: Any) -> None:
+    """The gate ``(1 + tanh(a)) / 2`` with ``a = √(2/π) (x + 0.044715 x³)``, as ``1 / (1 + exp(-2a))``.
+
+    NumPy takes 0.4 of the time for ``exp`` that it takes for ``tanh``; and where the gate is small, it loses no digits.
+    """
+    np.multiply(x, x, gate)
+    gate *= -2.0 * GELU_CUBE * SQRT_2_OVER_PI
+    gate -= 2.0 * SQRT_2_OVER_PI
+    gate *= x
+    np.exp(gate, gate)
+    gate += 1
+    np.reciprocal(gate, gate)
+    np.multiply(gate, x, out)
+
+
+def _gelu_tanh_slope(x: Any, g: Any, gate: Any, out: Any) -> None:
+    """``g · gate · (1 + (1 - gate) u)`` with ``u = 2 √(2/π) (x + 3 · 0.044715 x³)``: the rule below in fewer steps."""
     np.multiply(x, x, out)
-    out *= GELU_CUBE * SQRT_2_OVER_PI
-    out += SQRT_2_OVER_PI
+    out *= 6.0 * GELU_CUBE * SQRT_2_OVER_PI
+    out += 2.0 * SQRT_2_OVER_PI
     out *= x
-    np.tanh(out, out)
+    out *= 1 - gate
     out += 1
-    out *= x
-    out *= 0.5
-
-
-def _gelu_tanh_slope(x: Any, g: Any, out: Any) -> None:
-    """``g (1 + t) / 2 (1 + (1 - t) u)`` with ``u = √(2/π) (x + 3 · 0.044715 x³)``: the rule below in fewer steps."""
-    np.multiply(x, x, out)
-    t = np.multiply(out, GELU_CUBE * SQRT_2_OVER_PI, np.empty_like(out))
-    t += SQRT_2_OVER_PI
-    t *= x
-    np.tanh(t, t)
-    out *= 1.5 * GELU_CUBE * SQRT_2_OVER_PI
-    out += 0.5 * SQRT_2_OVER_PI
-    out *= x
-    out *= 1 - t
-    out += 0.5
-    t += 1
-    out *= t
+    out *= gate
     out *= g
 
 
-def _gelu_slope(g: Any, self: Any, approximate: str) -> Any:
-    if approximate == "tanh" and isinstance(g, np.ndarray):
-        return computed_in_pieces(_gelu_tanh_slope, self, g)
+def _gelu_slope(g: Any, self: Any, approximate: str, gate: Any) -> Any:
+    if not isinstance(g, np.ndarray):
+        return _gelu_formula(g, self, approximate)
+    if gate is None:
+        gate = _gelu(self, approximate)[1]
+    if approximate == "tanh":
+        return computed_in_pieces(_gelu_tanh_slope, self, g, gate)
+    return g * (gate + self * np.exp(self * self * -0.5) * (1.0 / math.sqrt(2.0 * math.pi)))
+
+
+def _gelu_formula(g: Any, self: Any, approximate: str) -> Any:
+    """The rule in differentiable operators."""
     if approximate == "tanh":
         t = F.tanh(SQRT_2_OVER_PI * (self + GELU_CUBE * self * self * self))
         inner = SQRT_2_OVER_PI * (1.0 + 3.0 * GELU_CUBE * self * self)
@@ -315,7 +324,8 @@ def _gelu_slope(g: Any, self: Any, approximate: str) -> Any:
     return g * (0.5 * (1.0 + F.erf(self * math.sqrt(0.5))) + self * density)
 
 
-elementwise("gelu", _gelu, tensors="self", public=False, self=_gelu_slope, kinds="f")
+# the gate is kept: to compute it again takes a fifteenth of a transformer block's step
+elementwise("gelu", _gelu, tensors="self", public=False, self=_gelu_slope, aux=("gate",), spare=("gate",), kinds="f")
 
 
 def _logistic(x: Any) -> Any:

@@ -51,6 +51,9 @@ class RowFacts:
     """Numbers of the outputs without gradient, such as indices."""
     aux: tuple[str, ...] = ()
     """Names of values that the forward returns behind its outputs, for rules only."""
+    spare: tuple[str, ...] = ()
+    """Those of ``aux`` that PyTorch does not keep: rules get ``None`` instead, and compute them again, where hooks
+    on saved tensors or a later write may have changed what they follow from."""
 
     real_only: str = ""
     """ATen's name of an operator that PyTorch derives for real results only: with complex ones it refuses to record."""
@@ -93,4 +96,4 @@ class RowFacts:
 
 
 _DEFAULTS = {name: vars(RowFacts)[name] for name in RowFacts.__annotations__}
-_WORDS = frozenset({"scalars", "constant", "results", "aux", "arrays", "keeps"})
+_WORDS = frozenset({"scalars", "constant", "results", "aux", "spare", "arrays", "keeps"})
