@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from .engine.ops.solving import LinAlgError
+from .engine.ops.matrix_checks import LinAlgError
 from .engine.overriding.wrappers import make_overridable as _make_overridable
 from .engine.table.methods import FUNCTIONS as _FUNCTIONS
 from .engine.table.public import NAMESPACES as _NAMESPACES

@@ -11,8 +11,8 @@ from ..table.registry import F
 from ..table.rows import function, underivable
 from ..tensors.base import TensorBase
 from .arithmetic import conj
+from .matrix_checks import LinAlgError, check_dtype, check_matrix, check_square
 from .products import adjoint
-from .solving import LinAlgError, check_dtype, check_matrix, check_square
 from .statistics import raw
 
 # -- QR

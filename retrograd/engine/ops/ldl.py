@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from ..table.rows import underivable
-from .solving import check_dtype, check_square
+from .matrix_checks import check_dtype, check_square
 
 _GROWTH = (1 + math.sqrt(17)) / 8
 """Bounds the growth of elements (Bunch and Kaufman 1977)."""

@@ -9,8 +9,8 @@ import numpy as np
 
 from ..table.registry import F
 from ..table.rows import function
+from .matrix_checks import check_dtype
 from .products import adjoint
-from .solving import check_dtype
 
 
 def check_factorable(name: str, t: Any) -> None:

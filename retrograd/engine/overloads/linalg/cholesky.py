@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 
 from ...deprecations import discourage
-from ...ops.solving import LinAlgError, bad_minor, begun_factor, is_positive_definite
+from ...ops.cholesky import bad_minor, begun_factor, is_positive_definite
+from ...ops.matrix_checks import LinAlgError
 from ...return_types import named
 from ...table.public import public
 from ...table.registry import F

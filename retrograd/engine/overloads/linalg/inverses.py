@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ...ops.solving import LinAlgError
+from ...ops.matrix_checks import LinAlgError
 from ...return_types import named
 from ...table.public import public
 from ...table.registry import F

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...ops.solving import LinAlgError
+from ...ops.matrix_checks import LinAlgError
 from ...return_types import named
 from ...table.public import check_tensor, public
 from ...table.registry import F

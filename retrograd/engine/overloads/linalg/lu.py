@@ -9,8 +9,8 @@ import numpy as np
 from ...calls.refusals import refuse
 from ...deprecations import discourage
 from ...ops.lu import check_factorable, permutation_of
+from ...ops.matrix_checks import check_matrix, check_sides
 from ...ops.products import adjoint as adjoint_of
-from ...ops.solving import check_matrix, check_sides
 from ...return_types import named
 from ...table.public import public
 from ...table.registry import F

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ...ops.decompositions import cutoffs
-from ...ops.solving import check_matrix, check_sides
+from ...ops.matrix_checks import check_matrix, check_sides
 from ...table.public import public
 from ...table.registry import F
 from ...tensors.base import TensorBase, wrap

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ...deprecations import discourage
-from ...ops.solving import LinAlgError, check_matrix
+from ...ops.matrix_checks import LinAlgError, check_matrix
 from ...return_types import named
 from ...table.public import public
 from ...table.registry import F

@@ -1,0 +1,139 @@
+"""Cholesky factors, and what is solved or inverted with them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..table.registry import F
+from ..table.rows import function
+from .matrix_checks import LinAlgError, check_square
+from .products import adjoint
+
+
+def _cholesky(self: Any, upper: bool = False) -> Any:
+    check_square("linalg.cholesky", self)
+    half = self.mT.conj() if upper else self
+    try:
+        lower = np.linalg.cholesky(half)
+    except np.linalg.LinAlgError:
+        raise _not_positive(half) from None
+    if np.isnan(np.diagonal(lower, axis1=-2, axis2=-1)).any():  # NumPy lets NaN pass, LAPACK does not
+        raise _not_positive(half)
+    return np.ascontiguousarray(lower.mT.conj()) if upper else lower
+
+
+def _not_positive(self: Any) -> LinAlgError:
+    return LinAlgError(
+        "linalg.cholesky: The factorization could not be completed because the input is not positive-definite "
+        f"(the leading minor of order {bad_minor(self)} is not positive-definite)."
+    )
+
+
+def is_positive_definite(matrix: Any) -> bool:
+    """Whether one matrix has a Cholesky factor."""
+    try:
+        return not np.isnan(np.diagonal(np.linalg.cholesky(matrix))).any()
+    except np.linalg.LinAlgError:
+        return False
+
+
+def bad_minor(a: Any) -> int:
+    """The order of the first leading minor that is not positive."""
+    for matrix in a.reshape(-1, *a.shape[-2:]):
+        for k in range(1, a.shape[-1] + 1):
+            if not is_positive_definite(matrix[:k, :k]):
+                return k
+    return a.shape[-1]  # type: ignore[no-any-return]
+
+
+def begun_factor(matrix: Any, order: int) -> Any:
+    """What is there of the lower factor when the leading minor of an order turns out not to be positive: the columns
+    before it, the pivot itself, and the matrix behind."""
+    left, pivot = np.tril(matrix), order - 1
+    if pivot:
+        top = np.linalg.cholesky(matrix[:pivot, :pivot])
+        left[:pivot, :pivot] = top
+        left[pivot:, :pivot] = np.linalg.solve(top.conj(), matrix[pivot:, :pivot].T).T
+        left[pivot, pivot] -= np.vdot(left[pivot, :pivot], left[pivot, :pivot])
+    return left
+
+
+def _cholesky_back(g: Any, result: Any, upper: bool) -> Any:
+    lower, gl = (adjoint(result), adjoint(g)) if upper else (result, g)
+    phi = F.tril(F._matmul(adjoint(lower), gl), 0)
+    phi = (phi + adjoint(F.tril(phi, -1))) * 0.5
+    side = F._solve_triangular(adjoint(lower), phi, True, True)
+    return F._solve_triangular(lower, side, False, False)
+
+
+def _cholesky_jvp(primal: Any, tangents: Any, results: Any) -> Any:
+    upper = primal[1]
+    lower = adjoint(results[0]) if upper else results[0]
+    phi = F._solve_triangular(lower, tangents[0], False, True)
+    phi = F.tril(F._solve_triangular(adjoint(lower), phi, True, False), 0)
+    moved = F._matmul(lower, phi - F.diag_embed(F.diagonal(phi, 0, -2, -1)) * 0.5)
+    return adjoint(moved) if upper else moved
+
+
+function(
+    "_cholesky_ex",
+    _cholesky,
+    node="LinalgCholeskyExBackward0",
+    self=_cholesky_back,
+    jvp=_cholesky_jvp,
+    layout="columns",
+)
+function("_cholesky_old", _cholesky, node="CholeskyBackward0", self=_cholesky_back, layout="columns")
+
+
+def _cholesky_solve(self: Any, input2: Any, upper: bool = False) -> Any:
+    part = np.triu(input2) if upper else np.tril(input2)
+    full = part.mT.conj() @ part if upper else part @ part.mT.conj()
+    return np.linalg.solve(full, self)
+
+
+def _cholesky_solve_back(g: Any, needs: Any, input2: Any, upper: bool, result: Any, self_sizes: Any) -> Any:
+    side = F.cholesky_solve(g, input2, upper)
+    both = F._matmul(side, adjoint(result))
+    both = both + adjoint(both)
+    factor = F._matmul(input2, -both) if upper else F._matmul(-both, input2)
+    return F.sum_to_size(side, tuple(self_sizes)), F.sum_to_size(factor, tuple(input2.shape))
+
+
+function(
+    "cholesky_solve",
+    _cholesky_solve,
+    tensors="self input2",
+    joint=_cholesky_solve_back,
+    keeps="self",
+    kinds="fc",
+    layout="columns",
+)
+
+
+def _cholesky_inverse(self: Any, upper: bool = False) -> Any:
+    """The inverse of the matrix whose Cholesky factor is given."""
+    check_square("cholesky_inverse", self)
+    part = np.triu(self) if upper else np.tril(self)
+    return np.linalg.inv(part.mT.conj() @ part if upper else part @ part.mT.conj())
+
+
+def _cholesky_inverse_back(g: Any, self: Any, result: Any, upper: bool) -> Any:
+    both = F._matmul(F._matmul(result, g + adjoint(g)), result)
+    return -F._matmul(self, both) if upper else -F._matmul(both, self)
+
+
+def _cholesky_inverse_tangent(primal: Any, tangents: Any, results: Any) -> Any:
+    """Only the triangle is read, so only its tangents count (PyTorch's agree with no finite differences)."""
+    upper = primal[1]
+    part = F.triu if upper else F.tril
+    factor, moved = part(primal[0]), part(tangents[0])
+    half = F._matmul(adjoint(moved), factor) if upper else F._matmul(moved, adjoint(factor))
+    return -F._matmul(F._matmul(results[0], half + adjoint(half)), results[0])
+
+
+function(
+    "cholesky_inverse", _cholesky_inverse, self=_cholesky_inverse_back, jvp=_cholesky_inverse_tangent, layout="columns"
+)

@@ -1,0 +1,91 @@
+"""Determinants, and their signs and logarithms."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..table.registry import F
+from ..table.rows import function
+from ..tensors.absent import AbsentMemory
+from ..tensors.base import TensorBase, wrap
+from .arithmetic import conj
+from .matrix_checks import check_square
+from .products import adjoint
+from .statistics import product_of_others, raw
+
+
+def _det(self: Any) -> Any:
+    check_square("linalg.det", self)
+    return np.where(_unknown(self), _nan(self.dtype), np.linalg.det(self))
+
+
+def _unknown(matrices: Any) -> Any:
+    """Which matrices hold a NaN: their determinants are NaN, but LAPACK calls some of them singular."""
+    return np.isnan(matrices).any((-1, -2))
+
+
+def _nan(dtype: Any) -> Any:
+    return dtype.type(complex(np.nan, np.nan) if dtype.kind == "c" else np.nan)
+
+
+def _known(self: Any, g: Any, singular: Any = False) -> tuple[Any, Any]:
+    """Matrices without those that nothing can invert (they hold a NaN), and gradients that are NaN for them."""
+    unknown = _unknown(raw(self)) | singular
+    if not unknown.any():
+        return self, g
+    one, spoilt = np.eye(self.shape[-1], dtype=raw(self).dtype), np.where(unknown, np.nan, 1.0)
+    spoilt = spoilt.astype(raw(g).dtype)
+    if not isinstance(self, TensorBase):
+        return np.where(unknown[..., None, None], one, self), g * spoilt
+    return F._where(wrap(unknown[..., None, None]), wrap(one), self), g * wrap(spoilt)
+
+
+def _last_two(g: Any) -> Any:
+    return F.unsqueeze(F.unsqueeze(g, -1), -1)
+
+
+def _det_back(g: Any, self: Any, result: Any) -> Any:
+    if 0 in self.shape:
+        return F.zeros_like(self)
+    absent = getattr(self, "_array", None).__class__ is AbsentMemory
+    self, g = (self, g) if absent else _known(self, g)
+    if absent or _is_invertible(raw(self), raw(result)):
+        return adjoint(F._inv(self)) * _last_two(g * conj(result))
+    return _cofactors(self) * _last_two(g)
+
+
+def _is_invertible(values: Any, determinant: Any) -> bool:
+    """Whether determinants are not so small that dividing by them would say nothing."""
+    sizes = np.abs(values).max((-1, -2)) ** values.shape[-1]
+    return not bool((np.abs(determinant) <= sizes * np.finfo(values.dtype).eps * 10).any())
+
+
+def _cofactors(self: Any) -> Any:
+    """Conjugated cofactors by singular values, which also holds for singular matrices."""
+    u, s, vh = F._svd(self, False)
+    turn = F._det(u) * F._det(vh)
+    others = product_of_others(s, len(s.shape) - 1)
+    return F._matmul(u * F.unsqueeze(others * F.ones_like(s), -2), vh) * _last_two(conj(turn))
+
+
+function("_det", _det, node="LinalgDetBackward0", self=_det_back)
+
+
+def _slogdet(self: Any) -> Any:
+    check_square("linalg.slogdet", self)
+    sign, log = np.linalg.slogdet(self)
+    unknown, no_sign = _unknown(self), _nan(self.dtype) if self.dtype.kind == "c" else self.dtype.type(0)
+    return np.where(unknown, no_sign, sign), np.where(unknown, log.dtype.type(np.nan), log)
+
+
+def _slogdet_back(g: Any, self: Any, result: Any) -> Any:
+    turn, grow = g
+    if raw(result[0]).dtype.kind == "c":
+        grow = F._complex(grow, -F.imag(conj(turn) * result[0]))
+    self, grow = _known(self, grow, np.isneginf(raw(result[1])))
+    return adjoint(F._inv(self)) * _last_two(grow)
+
+
+function("_slogdet", _slogdet, node="LinalgSlogdetBackward0", outputs=2, self=_slogdet_back)

@@ -1,0 +1,61 @@
+"""What linear algebra refuses: shapes and dtypes of matrices."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..calls.refusals import refuse_kind
+
+
+class LinAlgError(RuntimeError):
+    """A matrix that the computation cannot take: singular, or not positive-definite."""
+
+
+def check_matrix(name: str, letter: str, t: Any) -> None:
+    """``RuntimeError`` for an argument, called ``letter``, that is not a matrix or a batch of them."""
+    if t.ndim < 2:
+        raise RuntimeError(f"{name}: The input tensor {letter} must have at least 2 dimensions.")
+
+
+def check_sides(name: str, a: Any) -> None:
+    """``RuntimeError`` for matrices, called ``A``, that are not square."""
+    if a.shape[-1] != a.shape[-2]:
+        raise RuntimeError(
+            f"{name}: A must be batches of square matrices, but they are {a.shape[-2]} by {a.shape[-1]} matrices"
+        )
+
+
+def check_square(name: str, a: Any, *, half: bool = False) -> None:
+    """``RuntimeError`` for anything but square matrices of a floating (float16 with ``half``) or complex dtype."""
+    check_matrix(name, "A", a)
+    check_sides(name, a)
+    if not half or a.dtype != np.float16:
+        check_dtype(name, a)
+
+
+_KERNELS = {
+    "linalg.lu_factor": "lu_cpu", "linalg.eigh": "linalg_eigh_cpu", "cholesky": "cholesky_cpu", "geqrf": "geqrf_cpu",
+    "cholesky_inverse": "cholesky_inverse_out_cpu", "linalg.solve_triangular": "triangular_solve_cpu",
+}  # fmt: skip
+"""Functions that leave it to their kernels to refuse a dtype."""
+_KERNELS_OF_FLOATS = _KERNELS | {
+    "linalg.det": "lu_cpu", "linalg.solve": "lu_cpu", "linalg.qr": "geqrf_cpu", "linalg.svd": "linalg_svd_cpu",
+    "linalg.eig": "linalg_eig_out_cpu", "linalg.cholesky": "cholesky_cpu",
+}  # fmt: skip
+"""Those that look at integers themselves and leave half precision to their kernels, too."""
+
+
+def check_dtype(name: str, a: Any) -> None:
+    """``RuntimeError`` for dtypes that linear algebra does not take, or the kernel's ``NotImplementedError``."""
+    kernel = (_KERNELS_OF_FLOATS if a.dtype.kind == "f" else _KERNELS).get(name)
+    if kernel is not None:
+        refuse_kind(kernel, a.dtype, "wc")
+    if a.dtype.kind not in "fc" or a.dtype.itemsize < 4:
+        kind = (
+            "Low precision dtypes not supported."
+            if a.dtype.kind == "f"
+            else "Expected a floating point or complex tensor as input."
+        )
+        raise RuntimeError(f"{name}: {kind} Got {a.dtype}")
