@@ -32,6 +32,7 @@ TORCH_LADDERS: dict[str, str] = {
     "LRScheduler": "a schedule → of schedules, or by a function → a schedule",
     "Module": "Module → a family → a layer",
     "Distribution": "Distribution → a family → a distribution",
+    "ExponentialFamily": "Distribution → exponential families → a distribution → a special case",
     "OneHotCategorical": "Distribution → over categories → with gradients or without",
     "Transform": "Transform → increasing maps of numbers → a map",
     "Constraint": "Constraint → with bounds → a set",

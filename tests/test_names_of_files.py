@@ -14,6 +14,11 @@ PLACES = """
 distributions.beta Beta
 distributions.binomial Binomial
 distributions.cauchy Cauchy
+distributions.chi2 Chi2
+distributions.exp_family ExponentialFamily
+distributions.fishersnedecor FisherSnedecor
+distributions.geometric Geometric
+distributions.lowrank_multivariate_normal LowRankMultivariateNormal
 distributions.gumbel Gumbel
 distributions.half_normal HalfNormal
 distributions.laplace Laplace

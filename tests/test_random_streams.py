@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -162,6 +163,11 @@ DISTRIBUTIONS: dict[str, tuple[Any, ...]] = {
     "HalfNormal": ([1.0, 2.0],), "LogNormal": ([0.0, 1.0], [1.0, 2.0]), "StudentT": ([3.0, 4.0],),
     "Chi2": ([3.0, 4.0],), "MultivariateNormal": ([0.0, 1.0], [[1.0, 0.2], [0.2, 1.0]]),
     "RelaxedBernoulli": (0.5, [0.3, 0.6]), "RelaxedOneHotCategorical": (0.5, [0.3, 0.6]),
+    "ContinuousBernoulli": ([0.3, 0.6],), "FisherSnedecor": ([3.0, 4.0], [5.0, 9.0]), "HalfCauchy": ([1.0, 2.0],),
+    "GeneralizedPareto": ([0.0, 1.0], [1.0, 2.0], [0.2, -0.3]), "InverseGamma": ([3.0, 4.0], [1.0, 2.0]),
+    "Kumaraswamy": ([0.5, 2.0], [1.0, 2.0]), "LKJCholesky": (3, [0.5, 2.0]), "LogisticNormal": ([0.0, 1.0], [1.0, 2.0]),
+    "LowRankMultivariateNormal": ([0.0, 1.0], [[1.0], [0.2]], [0.5, 0.3]), "Pareto": ([1.0, 2.0], [3.0, 4.0]),
+    "VonMises": ([0.0, 1.0], [0.3, 9.0]), "Weibull": ([1.0, 2.0], [3.0, 4.0]),
 }  # fmt: skip
 
 
@@ -174,6 +180,19 @@ def test_samples_of_distributions(name: str) -> None:
 
     for shape in ((), (20,)):
         agree(4, lambda torch, shape=shape: sample(torch, shape), 100)
+
+
+def test_samples_of_wishart() -> None:
+    """Each matrix is drawn a second time, with PyTorch's warning, also where the first was positive definite."""
+
+    def sample(torch: Any) -> Any:
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            drawn = torch.distributions.Wishart(torch.tensor([3.0, 4.0]), torch.eye(2) + 0.1).sample((5,))
+        assert "Singular sample detected." in str(caught[0].message)
+        return drawn
+
+    agree(4, sample, 100)
 
 
 LAYOUTS: dict[str, Callable[[Any], Any]] = {

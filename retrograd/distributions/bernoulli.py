@@ -11,6 +11,7 @@ from ..engine.table.methods import FUNCTIONS
 from ..nn import functional
 from . import constraints
 from .distribution import Distribution
+from .exp_family import ExponentialFamily
 from .kl import register_kl
 from .parameters import broadcast_all, clamped, exactly_one, logits_of, probs_of
 
@@ -50,16 +51,18 @@ class Coin(Distribution):
         return logits_of(self.probs, binary=True)
 
 
-def _cross_entropy(logits: Any, target: Any) -> Any:
+def cross_entropy(logits: Any, target: Any) -> Any:
+    """The binary cross entropy of log odds with a value between 0 and 1."""
     logits, target = broadcast_all(logits, target)
     return functional.binary_cross_entropy_with_logits(logits, target, reduction="none")
 
 
-class Bernoulli(Coin):
+class Bernoulli(Coin, ExponentialFamily):
     """1 with probability ``probs``, else 0."""
 
     support = constraints.boolean
     has_enumerate_support = True
+    _mean_carrier_measure = 0.0
 
     def __init__(self, probs: Any = None, logits: Any = None, validate_args: bool | None = None) -> None:
         self._take(probs, logits)
@@ -93,16 +96,23 @@ class Bernoulli(Coin):
     def log_prob(self, value: Any) -> Any:
         """Minus the binary cross entropy."""
         self._validate_sample(value)
-        return -_cross_entropy(self.logits, value)
+        return -cross_entropy(self.logits, value)
 
     def entropy(self) -> Any:
         """The binary cross entropy with itself."""
-        return _cross_entropy(self.logits, self.probs)
+        return cross_entropy(self.logits, self.probs)
 
     def enumerate_support(self, expand: bool = True) -> Any:
         """0 and 1."""
         values = FUNCTIONS["arange"](2, dtype=self._param.dtype).view((-1,) + (1,) * len(self.batch_shape))
         return values.expand((-1, *self.batch_shape)) if expand else values
+
+    @property
+    def _natural_params(self) -> Any:
+        return (self.logits,)
+
+    def _log_normalizer(self, x: Any) -> Any:
+        return functional.softplus(x)
 
 
 class Geometric(Coin):
@@ -156,7 +166,7 @@ class Geometric(Coin):
 
     def entropy(self) -> Any:
         """That of a coin, once for each throw."""
-        return _cross_entropy(self.logits, self.probs) / self.probs
+        return cross_entropy(self.logits, self.probs) / self.probs
 
 
 class Binomial(Coin):

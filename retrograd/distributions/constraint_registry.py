@@ -44,6 +44,14 @@ def _of_arrays(registry: ConstraintRegistry, constraint: Any) -> Any:
     return transforms.IndependentTransform(base, constraint.reinterpreted_batch_ndims)
 
 
+def _of_parts(registry: ConstraintRegistry, constraint: Any) -> Any:
+    return transforms.CatTransform([registry(one) for one in constraint.cseq], constraint.dim, constraint.lengths)
+
+
+def _of_entries(registry: ConstraintRegistry, constraint: Any) -> Any:
+    return transforms.StackTransform([registry(one) for one in constraint.cseq], constraint.dim)
+
+
 def _above(constraint: Any) -> Any:
     shift = transforms.AffineTransform(constraint.lower_bound, 1)
     return transforms.ComposeTransform([transforms.ExpTransform(), shift])
@@ -61,16 +69,21 @@ _shared: dict[type, Callable[[Any], Any]] = {
     type(constraints.less_than(0)): _below,
     type(constraints.unit_interval): _of_interval,
     type(constraints.half_open_interval(0, 1)): _of_interval,
-    type(constraints.lower_cholesky): lambda constraint: transforms.LowerCholeskyTransform(),
+    type(constraints.corr_cholesky): lambda constraint: transforms.CorrCholeskyTransform(),
 }
 biject_to = ConstraintRegistry(
     {**_shared, type(constraints.simplex): lambda constraint: transforms.StickBreakingTransform()}
 )
 transform_to = ConstraintRegistry(
-    {**_shared, type(constraints.simplex): lambda constraint: transforms.SoftmaxTransform()}
+    {
+        **_shared,
+        type(constraints.simplex): lambda constraint: transforms.SoftmaxTransform(),
+        type(constraints.lower_cholesky): lambda constraint: transforms.LowerCholeskyTransform(),
+        type(constraints.positive_definite): lambda constraint: transforms.PositiveDefiniteTransform(),
+        type(constraints.positive_semidefinite): lambda constraint: transforms.PositiveDefiniteTransform(),
+    }
 )
+_made_of_others = {constraints.independent: _of_arrays, constraints.cat: _of_parts, constraints.stack: _of_entries}
 for _registry in (biject_to, transform_to):
-    _registry.register(
-        type(constraints.real_vector),
-        functools.partial(_of_arrays, _registry),
-    )
+    for _constraint, _factory in _made_of_others.items():
+        _registry.register(_constraint, functools.partial(_factory, _registry))

@@ -6,6 +6,7 @@ from typing import Any
 
 from ..engine.table.methods import FUNCTIONS
 from ..engine.table.public import NAMESPACES
+from ..engine.tensors.limits import finfo
 from ..engine.tensors.tensor import Tensor
 
 _TOLERANCE = 1e-6
@@ -56,8 +57,10 @@ class _Boolean(Constraint):
 class _Bounded(Constraint):
     """A set with bounds, which its text shows."""
 
-    def __init__(self, **bounds: Any) -> None:
-        self.__dict__.update(bounds)
+    names: tuple[str, ...] = ("lower_bound", "upper_bound")
+
+    def __init__(self, *bounds: Any, **named: Any) -> None:
+        self.__dict__.update(dict(zip(self.names, bounds, strict=False), **named))
 
     def __repr__(self) -> str:
         bounds = ", ".join(f"{name}={bound}" for name, bound in self.__dict__.items())
@@ -80,15 +83,19 @@ class _Interval(_Bounded):
 
 
 class _GreaterThanEq(_Bounded):
-    pass
+    names = ("lower_bound",)
 
 
 class _GreaterThan(_Bounded):
+    names = ("lower_bound",)
+
     def check(self, value: Any) -> Any:
         return self.lower_bound < value
 
 
 class _LessThan(_Bounded):
+    names = ("upper_bound",)
+
     def check(self, value: Any) -> Any:
         return value < self.upper_bound
 
@@ -103,6 +110,7 @@ class _IntegerInterval(_Bounded):
 
 
 class _IntegerGreaterThan(_Bounded):
+    names = ("lower_bound",)
     is_discrete = True
 
 
@@ -151,12 +159,33 @@ class _Square(Constraint):
         return FUNCTIONS["full"](tuple(value.shape[:-2]), value.shape[-2] == value.shape[-1])
 
 
+class _Symmetric(_Square):
+    def check(self, value: Any) -> Any:
+        square = super().check(value)
+        if not bool(square.all()):
+            return square
+        return FUNCTIONS["isclose"](value, value.mT, atol=_TOLERANCE).flatten(-2).all(-1)
+
+
+class _PositiveSemidefinite(_Square):
+    def check(self, value: Any) -> Any:
+        mirrored = symmetric.check(value)
+        return (_LINALG["eigvalsh"](value) >= 0).all(-1) if bool(mirrored.all()) else mirrored
+
+
 class _PositiveDefinite(_Square):
     def check(self, value: Any) -> Any:
-        symmetric = FUNCTIONS["isclose"](value, value.mT, atol=_TOLERANCE).flatten(-2).all(-1)
-        if not bool(symmetric.all()):
-            return symmetric
-        return _LINALG["cholesky_ex"](value).info == 0
+        mirrored = symmetric.check(value)
+        return _LINALG["cholesky_ex"](value).info == 0 if bool(mirrored.all()) else mirrored
+
+
+class _CorrCholesky(_LowerCholesky):
+    """Cholesky factors of matrices of correlations: each row has length 1, up to rounding."""
+
+    def check(self, value: Any) -> Any:
+        rounding = finfo(value.dtype).eps * value.size(-1) * 10
+        unit = (_LINALG["norm"](value.detach(), dim=-1) - 1.0).abs().le(rounding).all(-1)
+        return super().check(value) & unit
 
 
 class _IndependentConstraint(Constraint):
@@ -195,6 +224,43 @@ class MixtureSameFamilyConstraint(Constraint):
         return f"MixtureSameFamilyConstraint({self.base_constraint!r})"
 
 
+class _Sequence(Constraint):
+    """A set for each part of a tensor along ``dim``."""
+
+    def __init__(self, cseq: Any, dim: int) -> None:
+        self.cseq, self.dim = list(cseq), dim
+        if not all(isinstance(constraint, Constraint) for constraint in self.cseq):
+            raise AssertionError("All elements of cseq must be Constraint instances")
+        self.is_discrete = any(constraint.is_discrete for constraint in self.cseq)
+        self.event_dim = max(constraint.event_dim for constraint in self.cseq)
+
+
+class _Cat(_Sequence):
+    """Parts of ``lengths`` that are joined by ``cat``."""
+
+    def __init__(self, cseq: Any, dim: int = 0, lengths: Any = None) -> None:
+        super().__init__(cseq, dim)
+        self.lengths = [1] * len(self.cseq) if lengths is None else list(lengths)
+        if len(self.lengths) != len(self.cseq):
+            raise AssertionError(f"lengths ({len(self.lengths)}) must match cseq ({len(self.cseq)})")
+
+    def check(self, value: Any) -> Any:
+        parts = value.split(self.lengths, self.dim)
+        return FUNCTIONS["cat"]([one.check(part) for one, part in zip(self.cseq, parts, strict=True)], self.dim)
+
+
+class _Stack(_Sequence):
+    """Entries that are joined by ``stack``; counted from the right, ``dim`` may lie inside of an element."""
+
+    def __init__(self, cseq: Any, dim: int = 0) -> None:
+        super().__init__(cseq, dim)
+        self.event_dim += self.dim + self.event_dim < 0
+
+    def check(self, value: Any) -> Any:
+        parts = value.unbind(self.dim)
+        return FUNCTIONS["stack"]([one.check(part) for one, part in zip(self.cseq, parts, strict=False)], self.dim)
+
+
 dependent = _Dependent()
 dependent_property = property
 boolean = _Boolean()
@@ -204,7 +270,10 @@ simplex = _Simplex()
 one_hot = _OneHot()
 lower_triangular = _LowerTriangular()
 lower_cholesky = _LowerCholesky()
+corr_cholesky = _CorrCholesky()
 square = _Square()
+symmetric = _Symmetric()
+positive_semidefinite = _PositiveSemidefinite()
 positive_definite = _PositiveDefinite()
 positive = _GreaterThan(lower_bound=0.0)
 nonnegative = _GreaterThanEq(lower_bound=0.0)
@@ -213,36 +282,14 @@ nonnegative_integer = _IntegerGreaterThan(lower_bound=0)
 positive_integer = _IntegerGreaterThan(lower_bound=1)
 independent = _IndependentConstraint
 multinomial = _Multinomial
-
-
-def interval(lower_bound: Any, upper_bound: Any) -> Constraint:
-    """Between two bounds, both included."""
-    return _Interval(lower_bound=lower_bound, upper_bound=upper_bound)
-
-
-def half_open_interval(lower_bound: Any, upper_bound: Any) -> Constraint:
-    """Between two bounds, the upper one excluded."""
-    return _HalfOpenInterval(lower_bound=lower_bound, upper_bound=upper_bound)
-
-
-def integer_interval(lower_bound: Any, upper_bound: Any) -> Constraint:
-    """Whole numbers between two bounds, both included."""
-    return _IntegerInterval(lower_bound=lower_bound, upper_bound=upper_bound)
-
-
-def greater_than(lower_bound: Any) -> Constraint:
-    """Above a bound."""
-    return _GreaterThan(lower_bound=lower_bound)
-
-
-def greater_than_eq(lower_bound: Any) -> Constraint:
-    """From a bound on."""
-    return _GreaterThanEq(lower_bound=lower_bound)
-
-
-def less_than(upper_bound: Any) -> Constraint:
-    """Below a bound."""
-    return _LessThan(upper_bound=upper_bound)
+interval = _Interval
+half_open_interval = _HalfOpenInterval
+integer_interval = _IntegerInterval
+greater_than = _GreaterThan
+greater_than_eq = _GreaterThanEq
+less_than = _LessThan
+cat = _Cat
+stack = _Stack
 
 
 def shown(value: Tensor) -> str:

@@ -6,17 +6,18 @@ from typing import Any
 
 from ..engine.table.methods import FUNCTIONS
 from . import constraints
-from .distribution import Distribution
+from .exp_family import ExponentialFamily
 from .kl import register_kl
 from .parameters import broadcast_all
 
 
-class Dirichlet(Distribution):
+class Dirichlet(ExponentialFamily):
     """Points of the simplex, with ``concentration`` along the last dimension."""
 
     arg_constraints = {"concentration": constraints.independent(constraints.positive, 1)}
     support = constraints.simplex
     has_rsample = True
+    _mean_carrier_measure = 0.0
 
     def __init__(self, concentration: Any, validate_args: bool | None = None) -> None:
         if concentration.dim() < 1:
@@ -62,8 +63,15 @@ class Dirichlet(Distribution):
         slopes = ((self.concentration - 1.0) * self.concentration.digamma()).sum(-1)
         return normalizer - (count - total) * total.digamma() - slopes
 
+    @property
+    def _natural_params(self) -> Any:
+        return (self.concentration,)
 
-class Beta(Distribution):
+    def _log_normalizer(self, x: Any) -> Any:
+        return x.lgamma().sum(-1) - x.sum(-1).lgamma()
+
+
+class Beta(ExponentialFamily):
     """The first of two probabilities that are Dirichlet-distributed."""
 
     arg_constraints = {
@@ -71,6 +79,7 @@ class Beta(Distribution):
     }  # fmt: skip
     support = constraints.unit_interval
     has_rsample = True
+    _mean_carrier_measure = 0.0
 
     def __init__(self, concentration1: Any, concentration0: Any, validate_args: bool | None = None) -> None:
         pair = FUNCTIONS["stack"](broadcast_all(concentration1, concentration0), -1)
@@ -121,6 +130,13 @@ class Beta(Distribution):
     def entropy(self) -> Any:
         """That of the pair."""
         return self._dirichlet.entropy()
+
+    @property
+    def _natural_params(self) -> Any:
+        return self.concentration1, self.concentration0
+
+    def _log_normalizer(self, x: Any, y: Any) -> Any:
+        return x.lgamma() + y.lgamma() - (x + y).lgamma()
 
 
 @register_kl(Dirichlet, Dirichlet)

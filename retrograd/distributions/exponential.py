@@ -7,18 +7,19 @@ from typing import Any
 
 from ..engine.tensors.limits import finfo
 from . import constraints
-from .distribution import Distribution
+from .exp_family import ExponentialFamily
 from .kl import register_kl
 from .located import Located
 from .parameters import broadcast_all
 
 
-class Exponential(Distribution):
+class Exponential(ExponentialFamily):
     """Exponential with ``rate``."""
 
     arg_constraints = {"rate": constraints.positive}
     support = constraints.nonnegative
     has_rsample = True
+    _mean_carrier_measure = 0.0
 
     def __init__(self, rate: Any, validate_args: bool | None = None) -> None:
         (self.rate,) = broadcast_all(rate)
@@ -65,6 +66,13 @@ class Exponential(Distribution):
     def entropy(self) -> Any:
         """``1 - log rate``."""
         return 1.0 - self.rate.log()
+
+    @property
+    def _natural_params(self) -> Any:
+        return (-self.rate,)
+
+    def _log_normalizer(self, x: Any) -> Any:
+        return -(-x).log()
 
 
 class Laplace(Located):

@@ -8,18 +8,19 @@ from ..engine.switches.modes import no_grad
 from ..engine.table.methods import FUNCTIONS
 from ..engine.tensors.limits import finfo
 from . import constraints
-from .distribution import Distribution
+from .exp_family import ExponentialFamily
 from .exponential import Exponential
 from .kl import register_kl
 from .parameters import broadcast_all
 
 
-class Gamma(Distribution):
+class Gamma(ExponentialFamily):
     """Gamma with shape ``concentration`` and ``rate``."""
 
     arg_constraints = {"concentration": constraints.positive, "rate": constraints.positive}
     support = constraints.nonnegative
     has_rsample = True
+    _mean_carrier_measure = 0.0
 
     def __init__(self, concentration: Any, rate: Any, validate_args: bool | None = None) -> None:
         self.concentration, self.rate = broadcast_all(concentration, rate)
@@ -64,6 +65,13 @@ class Gamma(Distribution):
         a = self.concentration
         return a - self.rate.log() + a.lgamma() + (1.0 - a) * a.digamma()
 
+    @property
+    def _natural_params(self) -> Any:
+        return self.concentration - 1, -self.rate
+
+    def _log_normalizer(self, x: Any, y: Any) -> Any:
+        return (x + 1).lgamma() - (x + 1) * (-y).log()
+
 
 class Chi2(Gamma):
     """The sum of ``df`` squared standard normal numbers."""
@@ -85,7 +93,7 @@ class Chi2(Gamma):
         return self.concentration * 2
 
 
-class Poisson(Distribution):
+class Poisson(ExponentialFamily):
     """Counts of events with expected number ``rate``."""
 
     arg_constraints = {"rate": constraints.nonnegative}
@@ -117,6 +125,13 @@ class Poisson(Distribution):
         self._validate_sample(value)
         rate, value = broadcast_all(self.rate, value)
         return value.xlogy(rate) - rate - (value + 1).lgamma()
+
+    @property
+    def _natural_params(self) -> Any:
+        return (self.rate.log(),)
+
+    def _log_normalizer(self, x: Any) -> Any:
+        return x.exp()
 
 
 @register_kl(Gamma, Gamma)

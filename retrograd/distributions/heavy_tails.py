@@ -9,6 +9,7 @@ from ..engine.table.methods import FUNCTIONS
 from ..engine.tensors.limits import finfo
 from . import constraints
 from .gamma import Chi2
+from .kl import register_kl
 from .located import Located
 from .parameters import broadcast_all
 
@@ -140,6 +141,12 @@ class StudentT(Located):
         beta = half.lgamma() + math.log(math.pi) / 2 - (half + 0.5).lgamma()
         slopes = (half + 0.5) * ((half + 0.5).digamma() - half.digamma())
         return self.scale.log() + slopes + 0.5 * self.df.log() + beta
+
+
+@register_kl(Cauchy, Cauchy)
+def _cauchy_cauchy(p: Any, q: Any) -> Any:
+    together = (p.scale + q.scale).pow(2) + (p.loc - q.loc).pow(2)
+    return together.log() - (4 * p.scale * q.scale).log()
 
 
 DISTRIBUTIONS = ("Cauchy", "Gumbel", "StudentT")

@@ -44,7 +44,7 @@ class MultivariateNormal(Distribution):
         self.loc = loc.expand(*shape, -1)
         setattr(self, name, matrix.expand(*shape, -1, -1))
         super().__init__(shape, self.loc.shape[-1:], validate_args)
-        self._root = matrix if name == "scale_tril" else _root_of(matrix, name)
+        self._root = matrix if name == "scale_tril" else root_of(matrix, name)
 
     def expand(self, batch_shape: Any, _instance: Any = None) -> Any:
         """The same distributions, repeated."""
@@ -82,13 +82,21 @@ class MultivariateNormal(Distribution):
         noise = self._standard_normal(sample_shape, self.loc)
         return self.loc + (self._root @ noise.unsqueeze(-1)).squeeze(-1)
 
+    def _columns(self) -> Any:
+        """Columns whose squares add up to the covariance."""
+        return self._root
+
+    def _energy(self, columns: Any) -> Any:
+        """``Σ cᵀ Σ⁻¹ c`` over the columns."""
+        return _LINALG["solve_triangular"](self._root, columns, upper=False).pow(2).sum((-2, -1))
+
     def _half_log_det(self) -> Any:
         return self._root.diagonal(dim1=-2, dim2=-1).log().sum(-1)
 
     def log_prob(self, value: Any) -> Any:
         """``-½ (n log 2π + (x - loc)ᵀ Σ⁻¹ (x - loc)) - log det L``."""
         self._validate_sample(value)
-        distance = _mahalanobis(self._root, value - self.loc)
+        distance = self._energy((value - self.loc).unsqueeze(-1))
         return -0.5 * (self.event_shape[0] * math.log(2 * math.pi) + distance) - self._half_log_det()
 
     def entropy(self) -> Any:
@@ -97,7 +105,7 @@ class MultivariateNormal(Distribution):
         return value.expand(self.batch_shape) if self.batch_shape else value
 
 
-def _root_of(matrix: Any, name: str) -> Any:
+def root_of(matrix: Any, name: str) -> Any:
     """The lower Cholesky factor of a covariance, or of what a precision is the inverse of."""
     if name == "covariance_matrix":
         return _LINALG["cholesky"](matrix)
@@ -107,20 +115,15 @@ def _root_of(matrix: Any, name: str) -> Any:
     return _LINALG["solve_triangular"](upper, identity, upper=False)
 
 
-def _mahalanobis(root: Any, difference: Any) -> Any:
-    solved = _LINALG["solve_triangular"](root, difference.unsqueeze(-1), upper=False)
-    return solved.squeeze(-1).pow(2).sum(-1)
-
-
 @register_kl(MultivariateNormal, MultivariateNormal)
-def _mvn_mvn(p: Any, q: Any) -> Any:
+def gaussian_divergence(p: Any, q: Any) -> Any:
+    """The divergence of normal vectors, however their covariance is given."""
     if p.event_shape != q.event_shape:
         raise ValueError(
             "KL-divergence between two Multivariate Normals with different event shapes cannot be computed"
         )
-    spread = _LINALG["solve_triangular"](q.scale_tril, p.scale_tril, upper=False).pow(2).sum((-2, -1))
-    distance = _mahalanobis(q.scale_tril, q.loc - p.loc)
-    return q._half_log_det() - p._half_log_det() + 0.5 * (spread + distance - p.event_shape[0])
+    distance = q._energy(p._columns()) + q._energy((q.loc - p.loc).unsqueeze(-1))
+    return q._half_log_det() - p._half_log_det() + 0.5 * (distance - p.event_shape[0])
 
 
 DISTRIBUTIONS = ("MultivariateNormal",)

@@ -6,14 +6,17 @@ import math
 from typing import Any
 
 from . import constraints
+from .exp_family import ExponentialFamily
 from .kl import register_kl
 from .located import Located
 from .transformed import TransformedDistribution
 from .transforms import AbsTransform, ExpTransform
 
 
-class Normal(Located):
+class Normal(Located, ExponentialFamily):
     """Normal with mean ``loc`` and standard deviation ``scale``."""
+
+    _mean_carrier_measure = 0.0
 
     @property
     def mean(self) -> Any:
@@ -51,6 +54,13 @@ class Normal(Located):
     def entropy(self) -> Any:
         """``½ + ½ log 2π + log scale``."""
         return 0.5 + 0.5 * math.log(2 * math.pi) + self.scale.log()
+
+    @property
+    def _natural_params(self) -> Any:
+        return self.loc / self.variance, -0.5 / self.variance
+
+    def _log_normalizer(self, x: Any, y: Any) -> Any:
+        return 0.5 * (-math.pi / y).log() - 0.25 * x.pow(2) / y
 
 
 class LogNormal(TransformedDistribution):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import math
 from typing import Any
 
@@ -48,6 +49,14 @@ class Transform:
     def inv(self) -> Transform:
         """The map back."""
         return _Inverse(self)
+
+    def with_cache(self, cache_size: int = 1) -> Any:
+        """The same map that remembers ``cache_size`` results."""
+        if cache_size == self._cache_size:
+            return self
+        made = copy.copy(self)
+        Transform.__init__(made, cache_size)
+        return made
 
     @property
     def sign(self) -> Any:
@@ -129,10 +138,16 @@ class ComposeTransform(Transform):
 
     def __init__(self, parts: Any, cache_size: int = 0) -> None:
         super().__init__(cache_size)
-        self.parts = list(parts)
+        self.parts = [part.with_cache(cache_size) if cache_size else part for part in parts]
         self.bijective = all(part.bijective for part in self.parts)
         if self.parts:
-            self.domain, self.codomain = self.parts[0].domain, self.parts[-1].codomain
+            self.domain, self.codomain = _widest_domain(self.parts), _widest_codomain(self.parts)
+
+    def with_cache(self, cache_size: int = 1) -> Any:
+        """The same maps, each of which remembers ``cache_size`` results."""
+        if cache_size == self._cache_size:
+            return self
+        return ComposeTransform(self.parts, cache_size)
 
     @property
     def sign(self) -> Any:
@@ -150,12 +165,14 @@ class ComposeTransform(Transform):
         return y
 
     def log_abs_det_jacobian(self, x: Any, y: Any) -> Any:
-        """The sum over the maps, each over the dimensions that the widest of them joins."""
-        widest, total = max((part.domain.event_dim for part in self.parts), default=0), x * 0
-        total = sum_rightmost(total, widest)
+        """The sum over the maps, each over the dimensions that make one value there."""
+        if not self.parts:
+            return x * 0
+        width, total = self.domain.event_dim, 0.0
         for part in self.parts:
-            following = part(x)
-            total = total + sum_rightmost(part.log_abs_det_jacobian(x, following), widest - part.domain.event_dim)
+            following = y if part is self.parts[-1] else part(x)
+            total = total + sum_rightmost(part.log_abs_det_jacobian(x, following), width - part.domain.event_dim)
+            width += part.codomain.event_dim - part.domain.event_dim
             x = following
         return total
 
@@ -176,6 +193,28 @@ class ComposeTransform(Transform):
 
     def __repr__(self) -> str:
         return "ComposeTransform(\n    " + ",\n    ".join(map(repr, self.parts)) + "\n)"
+
+
+def _widened(constraint: Any, event_dim: int) -> Any:
+    """The set whose elements are arrays of ``event_dim`` dimensions of elements of ``constraint``."""
+    more = event_dim - constraint.event_dim
+    return constraints.independent(constraint, more) if more > 0 else constraint
+
+
+def _widest_domain(parts: list[Transform]) -> Any:
+    """The domain of the first map, as wide as a later one needs it."""
+    event_dim = parts[-1].codomain.event_dim
+    for part in reversed(parts):
+        event_dim = max(event_dim + part.domain.event_dim - part.codomain.event_dim, part.domain.event_dim)
+    return _widened(parts[0].domain, event_dim)
+
+
+def _widest_codomain(parts: list[Transform]) -> Any:
+    """The codomain of the last map, as wide as an earlier one makes it."""
+    event_dim = parts[0].domain.event_dim
+    for part in parts:
+        event_dim = max(event_dim + part.codomain.event_dim - part.domain.event_dim, part.codomain.event_dim)
+    return _widened(parts[-1].codomain, event_dim)
 
 
 class IndependentTransform(Transform):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..engine.switches.modes import no_grad
+from . import constraints
 from .distribution import Distribution
 from .independent import Independent
 from .kl import kl_divergence, register_kl
@@ -27,6 +28,10 @@ class TransformedDistribution(Distribution):
                 f"base_distribution needs to have shape with size at least {wanted}, but got {tuple(own)}."
             )
         made = tuple(together.forward_shape(own))
+        needed = tuple(together.inverse_shape(made))
+        if needed != own:  # a map has parameters for more distributions than there are
+            kept = len(needed) - len(base_distribution.event_shape)
+            base_distribution = base_distribution.expand(needed[:kept])
         joined = wanted - len(base_distribution.event_shape)
         self.base_dist: Any = Independent(base_distribution, joined) if joined > 0 else base_distribution
         widened = max(len(base_distribution.event_shape) - wanted, 0)
@@ -35,13 +40,11 @@ class TransformedDistribution(Distribution):
 
     def expand(self, batch_shape: Any, _instance: Any = None) -> Any:
         """The same distributions, repeated."""
-        made = type(self).__new__(type(self))
-        made.__dict__.update(self.__dict__)
+        made = super().expand(batch_shape)
         together = ComposeTransform(self.transforms)
         shape = together.inverse_shape((*batch_shape, *self.event_shape))
         kept = len(shape) - len(self.base_dist.event_shape)
         made.base_dist = self.base_dist.expand(shape[:kept])
-        made._batch_shape = type(self.batch_shape)(batch_shape)
         return made
 
     @property
@@ -52,7 +55,11 @@ class TransformedDistribution(Distribution):
     @property
     def support(self) -> Any:
         """Where the last map leads."""
-        return self.transforms[-1].codomain if self.transforms else self.base_dist.support
+        if not self.transforms:
+            return self.base_dist.support
+        last = self.transforms[-1].codomain
+        more = len(self.event_shape) - last.event_dim
+        return constraints.independent(last, more) if more > 0 else last
 
     def sample(self, sample_shape: Any = ()) -> Any:
         """Mapped samples."""

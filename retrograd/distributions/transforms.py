@@ -5,9 +5,15 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from ..engine.table.methods import FUNCTIONS
+from ..engine.tensors.dtypes import Size
+from ..engine.tensors.limits import finfo
+from ..engine.tensors.tensor import Tensor
 from ..nn import functional
 from . import constraints
-from .parameters import sum_rightmost
+from .matrix_transforms import CorrCholeskyTransform, LowerCholeskyTransform, PositiveDefiniteTransform
+from .parameters import broadcast_all, sum_rightmost
+from .part_transforms import CatTransform, StackTransform
 from .transform import ComposeTransform, IndependentTransform, Transform, identity_transform
 
 
@@ -45,12 +51,15 @@ class PowerTransform(_Increasing):
 
     def __init__(self, exponent: Any, cache_size: int = 0) -> None:
         super().__init__(cache_size)
-        self.exponent = exponent
+        (self.exponent,) = broadcast_all(exponent)
+
+    def _settings(self) -> tuple[Any, ...]:
+        return (self.exponent.tolist(),)
 
     @property
     def sign(self) -> Any:
         """That of the exponent."""
-        return self.exponent.sign() if hasattr(self.exponent, "sign") else math.copysign(1, self.exponent)
+        return self.exponent.sign()
 
     def _call(self, x: Any) -> Any:
         return x.pow(self.exponent)
@@ -62,6 +71,18 @@ class PowerTransform(_Increasing):
         """``log |exponent · y / x|``."""
         return (self.exponent * y / x).abs().log()
 
+    def forward_shape(self, shape: Any) -> Any:
+        """As wide as the exponents."""
+        return FUNCTIONS["broadcast_shapes"](shape, self.exponent.shape)
+
+    inverse_shape = forward_shape
+
+
+def _inside(y: Any) -> Any:
+    """Numbers away from 0 and 1, so that logarithms are finite."""
+    limits = finfo(y.dtype)
+    return y.clamp(min=limits.tiny, max=1.0 - limits.eps)
+
 
 class SigmoidTransform(_Increasing):
     """``1 / (1 + exp(-x))``."""
@@ -69,9 +90,10 @@ class SigmoidTransform(_Increasing):
     codomain = constraints.unit_interval
 
     def _call(self, x: Any) -> Any:
-        return x.sigmoid()
+        return _inside(x.sigmoid())
 
     def _inverse(self, y: Any) -> Any:
+        y = _inside(y)
         return y.log() - (-y).log1p()
 
     def log_abs_det_jacobian(self, x: Any, y: Any) -> Any:
@@ -153,6 +175,13 @@ class AffineTransform(Transform):
         """``log |scale|``."""
         return sum_rightmost((x * 0 + self.scale).abs().log(), self.domain.event_dim)
 
+    def forward_shape(self, shape: Any) -> Any:
+        """As wide as place and scale."""
+        own = [setting.shape for setting in self._settings() if isinstance(setting, Tensor)]
+        return FUNCTIONS["broadcast_shapes"](shape, *own)
+
+    inverse_shape = forward_shape
+
 
 class SoftmaxTransform(Transform):
     """``softmax(x)``: no bijection; the inverse is the logarithm."""
@@ -178,14 +207,14 @@ class StickBreakingTransform(Transform):
         return x - left.log()
 
     def _call(self, x: Any) -> Any:
-        part = self._offset(x, x.shape[-1]).sigmoid()
+        part = _inside(self._offset(x, x.shape[-1]).sigmoid())
         rest = (1 - part).cumprod(-1)
         return functional.pad(part, [0, 1], value=1) * functional.pad(rest, [1, 0], value=1)
 
     def _inverse(self, y: Any) -> Any:
         cropped = y[..., :-1]
         count = cropped.shape[-1]
-        rest = (1 - cropped.cumsum(-1)).clamp(min=2.0**-126)
+        rest = (1 - cropped.cumsum(-1)).clamp(min=finfo(y.dtype).tiny)
         return cropped.log() - rest.log() + cropped.new_ones(count).cumsum(-1).flip(-1).log()
 
     def log_abs_det_jacobian(self, x: Any, y: Any) -> Any:
@@ -202,21 +231,73 @@ class StickBreakingTransform(Transform):
         return shape[:-1] + (shape[-1] - 1,)
 
 
-class LowerCholeskyTransform(Transform):
-    """Matrices to lower triangular ones with a positive diagonal."""
+class ReshapeTransform(Transform):
+    """Values of ``in_shape``, in another shape."""
 
-    domain = constraints.independent(constraints.real, 2)
-    codomain = constraints.lower_cholesky
+    bijective = True
+
+    def __init__(self, in_shape: Any, out_shape: Any, cache_size: int = 0) -> None:
+        self.in_shape, self.out_shape = Size(in_shape), Size(out_shape)
+        if self.in_shape.numel() != self.out_shape.numel():
+            raise ValueError("in_shape, out_shape have different numbers of elements")
+        super().__init__(cache_size)
+        self.domain = constraints.independent(constraints.real, len(self.in_shape))
+        self.codomain = constraints.independent(constraints.real, len(self.out_shape))
+
+    def _settings(self) -> tuple[Any, ...]:
+        return (self.in_shape, self.out_shape)
 
     def _call(self, x: Any) -> Any:
-        return x.tril(-1) + x.diagonal(dim1=-2, dim2=-1).exp().diag_embed()
+        return x.reshape(self.forward_shape(x.shape))
 
     def _inverse(self, y: Any) -> Any:
-        return y.tril(-1) + y.diagonal(dim1=-2, dim2=-1).log().diag_embed()
+        return y.reshape(self.inverse_shape(y.shape))
+
+    def log_abs_det_jacobian(self, x: Any, y: Any) -> Any:
+        """0."""
+        return x.new_zeros(x.shape[: x.dim() - len(self.in_shape)])
+
+    def forward_shape(self, shape: Any) -> Any:
+        """``out_shape`` in the place of ``in_shape``."""
+        return _with_end(Size(shape), self.in_shape, self.out_shape)
+
+    def inverse_shape(self, shape: Any) -> Any:
+        """``in_shape`` in the place of ``out_shape``."""
+        return _with_end(Size(shape), self.out_shape, self.in_shape)
+
+
+def _with_end(shape: Any, old: Any, new: Any) -> Any:
+    if len(shape) < len(old):
+        raise ValueError("Too few dimensions on input")
+    cut = len(shape) - len(old)
+    if shape[cut:] != old:
+        raise ValueError(f"Shape mismatch: expected {shape[cut:]} but got {old}")
+    return shape[:cut] + new
+
+
+class CumulativeDistributionTransform(_Increasing):
+    """The probability of values up to ``x`` of another distribution."""
+
+    codomain = constraints.unit_interval
+
+    def __init__(self, distribution: Any, cache_size: int = 0) -> None:
+        super().__init__(cache_size)
+        self.distribution, self.domain = distribution, distribution.support
+
+    def _call(self, x: Any) -> Any:
+        return self.distribution.cdf(x)
+
+    def _inverse(self, y: Any) -> Any:
+        return self.distribution.icdf(y)
+
+    def log_abs_det_jacobian(self, x: Any, y: Any) -> Any:
+        """The logarithm of the density."""
+        return self.distribution.log_prob(x)
 
 
 __all__ = [
-    "AbsTransform", "AffineTransform", "ComposeTransform", "ExpTransform", "IndependentTransform",
-    "LowerCholeskyTransform", "PowerTransform", "SigmoidTransform", "SoftmaxTransform", "SoftplusTransform",
-    "StickBreakingTransform", "TanhTransform", "Transform", "identity_transform",
+    "AbsTransform", "AffineTransform", "CatTransform", "ComposeTransform", "CorrCholeskyTransform",
+    "CumulativeDistributionTransform", "ExpTransform", "IndependentTransform", "LowerCholeskyTransform",
+    "PositiveDefiniteTransform", "PowerTransform", "ReshapeTransform", "SigmoidTransform", "SoftmaxTransform",
+    "SoftplusTransform", "StackTransform", "StickBreakingTransform", "TanhTransform", "Transform", "identity_transform",
 ]  # fmt: skip

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from .matrix_transforms import tril_matrix_to_vec, vec_to_tril_matrix
 from .parameters import broadcast_all, clamped, logits_of, probs_of
 
 
@@ -19,4 +20,6 @@ def probs_to_logits(probs: Any, is_binary: bool = False) -> Any:
 
 clamp_probs = clamped
 
-__all__ = ["broadcast_all", "clamp_probs", "logits_to_probs", "probs_to_logits"]
+__all__ = [
+    "broadcast_all", "clamp_probs", "logits_to_probs", "probs_to_logits", "tril_matrix_to_vec", "vec_to_tril_matrix",
+]  # fmt: skip

@@ -1,0 +1,5 @@
+"""The face of ``torch.distributions.geometric``: re-exports only."""
+
+from .bernoulli import Geometric
+
+__all__ = ["Geometric"]
