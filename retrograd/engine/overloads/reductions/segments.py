@@ -30,7 +30,9 @@ def segment_reduce(
 ) -> Any:
     """Sum, product, mean, maximum or minimum of consecutive segments of a dimension.
 
-    ``lengths`` (or ``offsets``) have the shape of ``data`` up to ``axis``, where they say how long the segments are.
+    ``lengths`` (or ``offsets``) have the shape of ``data`` up to ``axis``, where they say how long the segments are (or
+    where they begin, and the last one ends).  ``initial`` stands before each segment; ``unsafe`` leaves out the test
+    that lengths are not negative and that segments reach to the end.  Raises ``RuntimeError`` where they do not fit.
     """
     check_tensor("segment_reduce", data, name="data")
     refuse_kind("_segment_reduce_cpu", data._sig.numpy, "f")
@@ -44,18 +46,26 @@ def segment_reduce(
         raise RuntimeError(f"segment_reduce(): Expected axis to be the last dimension of lengths but got {axis}.")
     if lengths is not None and not unsafe and (lengths._array < 0).any():
         raise RuntimeError("lengths contains negative value!")
-    if axis > 0:
+    to_the_end = lengths is not None and not unsafe
+    ends = offsets if lengths is None else wrap(_ends(lengths._array))
+    return _rows_reduced(data, ends, reduce, initial, to_the_end)
+
+
+def _ends(lengths: Any) -> Any:
+    """Where segments begin and end, of their lengths along the last dimension."""
+    before = np.zeros((*lengths.shape[:-1], 1), np.int64)
+    return np.concatenate([before, lengths], -1).cumsum(-1)
+
+
+def _rows_reduced(data: Any, ends: Any, reduce: str, initial: Any, to_the_end: bool) -> Any:
+    """Reduce the segments of each row of ``data`` down to the dimension in which ``ends`` tell them apart."""
+    if ends.ndim > 1:
         rows = range(data.shape[0])
-        inner = [(None, offsets[i]) if lengths is None else (lengths[i], None) for i in rows]
-        each = {"indices": indices, "axis": axis - 1, "unsafe": unsafe, "initial": initial}
-        parts = [segment_reduce(data[i], reduce, lengths=inner[i][0], offsets=inner[i][1], **each) for i in rows]
-        return F.stack(parts, 0)
-    points = np.cumsum([0, *lengths.tolist()]).tolist() if offsets is None else offsets.tolist()
-    short = lengths is not None and not unsafe and points[-1] != data.shape[0]
-    if short or points[-1] > data.shape[0] or any(b < a for a, b in itertools.pairwise(points)):
+        return F.stack([_rows_reduced(data[i], ends[i], reduce, initial, to_the_end) for i in rows], 0)
+    size, points = data.shape[0], ends.tolist()
+    if (to_the_end and points[-1] != size) or points[-1] > size or any(b < a for a, b in itertools.pairwise(points)):
         raise RuntimeError("segment_reduce(): Expected all rows of lengths along axis to sum to data.size(0)")
-    parts = [_reduced(data, reduce, a, b, initial) for a, b in itertools.pairwise(points)]
-    return F.stack(parts, 0)
+    return F.stack([_reduced(data, reduce, a, b, initial) for a, b in itertools.pairwise(points)], 0)
 
 
 def _reduced(data: Any, reduce: str, start: int, end: int, initial: Any) -> Any:
