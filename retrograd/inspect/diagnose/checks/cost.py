@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from math import prod
 
 from ...snapshot import GraphSnapshot
@@ -29,79 +30,111 @@ _SMALLER = (
 def find(flow: Flow) -> Iterator[Case]:
     """Yield the cases of the largest graph of each line that runs backward."""
     for run, snapshot in largest_graphs(flow):
-        yield from list(_hog(flow, run, snapshot)) or _paired(flow, run, snapshot)
+        graph = _Graph(
+            run, snapshot, [size or 0 for size in snapshot.measures.get("saved_bytes", snapshot.saved_bytes)]
+        )
+        if graph.largest >= MIB:
+            case = _hog(flow, graph) or _paired(flow, graph)
+            if case is not None:
+                yield case
 
 
 CHECK = Check("cost", KINDS, find)
 
 
-def _hog(flow: Flow, run: Run, snapshot: GraphSnapshot) -> Iterator[Case]:
-    """Yield the case of a node that keeps most of what a graph saves, much larger than what it came from."""
-    saved = [size or 0 for size in snapshot.measures.get("saved_bytes", snapshot.saved_bytes)]
-    total, largest = sum(saved), max(saved, default=0)
-    if largest < MIB or largest < 0.5 * total:
-        return
-    node = saved.index(largest)
-    row = call_of(flow, snapshot, node)
+@dataclass(frozen=True, slots=True)
+class _Graph:
+    """A graph that ran backward, and the bytes that each of its nodes keeps."""
+
+    run: Run
+    snapshot: GraphSnapshot
+    saved: list[int]
+
+    @property
+    def total(self) -> int:
+        """Bytes that all nodes keep."""
+        return sum(self.saved)
+
+    @property
+    def largest(self) -> int:
+        """Bytes of the node that keeps most."""
+        return max(self.saved, default=0)
+
+
+def _hog(flow: Flow, graph: _Graph) -> Case | None:
+    """Return the case of a node that keeps most of what a graph saves, much larger than what it came from."""
+    row = call_of(flow, graph.snapshot, graph.saved.index(graph.largest))
     kept = [] if row is None else [t for t in flow.events[row].data.get("saves", ()) if not flow.is_leaf(t)]
-    if row is None or not kept:
-        return
-    tensor = max(kept, key=lambda one: prod(flow.facts(one).shape))
-    sources = flow.behind([tensor], row, gradients=False).tensors
-    origins = [t for t in sources if not flow.made_in.get(t) or _is_origin(flow, t)]
-    given = max((prod(flow.facts(t).shape) for t in origins), default=1)
-    if prod(flow.facts(tensor).shape) < _BLOW_UP * given:
-        return
+    if row is None or not kept or graph.largest < 0.5 * graph.total:
+        return None
+    tensor = max(kept, key=lambda one: _size(flow, one))
+    if _size(flow, tensor) < _BLOW_UP * _largest_origin(flow, tensor, row):
+        return None
     made = flow.last_producer(tensor, row, gradients=True)
     if made is not None and tensor in flow.events[made].data.get("saves", ()):
         row = made  # of several that keep it, the one that made it
-    event = flow.events[row]
+    event, shape = flow.events[row], shape_text(flow.facts(tensor).shape)
     name = flow.name(tensor, event.source.function if event.source else None)
-    shape = shape_text(flow.facts(tensor).shape)
     shown = f"{name} of shape {shape}" if flow.spelling.has_name(tensor) else f"a tensor of shape {shape}"
-    share = largest / total
-    yield Case(
+    message = (
+        f"{_mib(graph.largest)} MiB of the {_mib(graph.total)} MiB of memory saved for backward "
+        f"({graph.largest / graph.total:.0%}) is {shown}, kept by {event.op}{at(event.source)}."
+    )
+    return _case(flow, graph, (row, tensor), message, graph.largest)
+
+
+def _largest_origin(flow: Flow, tensor: int, row: int) -> int:
+    """Return the size of the largest tensor, made of no other, that a tensor was computed from."""
+    behind = flow.behind([tensor], row, gradients=False).tensors
+    return max((_size(flow, one) for one in behind if _is_origin(flow, one)), default=1)
+
+
+def _paired(flow: Flow, graph: _Graph) -> Case | None:
+    """Return the case of entries broadcast against each other: several nodes keep values of the size that this gave."""
+    keeping = [size for size in graph.saved if size >= 0.9 * graph.largest]
+    if len(keeping) < 2 or sum(keeping) < 0.8 * graph.total:
+        return None
+    for row in sorted(flow.reached_by(graph.run).calls):
+        event = flow.events[row]
+        made = event.data.get("outputs", ())
+        sizes = [_size(flow, one) for one in flow.inputs(row)]
+        size = _size(flow, made[0]) if made else 0
+        if event.op in _PAIRING and sizes and size >= _BLOW_UP * max(sizes) and 4 * size >= 0.9 * graph.largest:
+            name = flow.name(made[0], event.source.function if event.source else None)
+            shown = name if flow.spelling.has_name(made[0]) else "a result"
+            message = (
+                f"{event.op}{at(event.source)} makes {shown} of shape {shape_text(flow.facts(made[0]).shape)}, "
+                f"every entry against every other, and {len(keeping)} nodes keep values of that size: "
+                f"{_mib(sum(keeping))} of the {_mib(graph.total)} MiB of memory saved for backward "
+                f"({sum(keeping) / graph.total:.0%})."
+            )
+            return _case(flow, graph, (row, made[0]), message, sum(keeping), " from here on")
+    return None
+
+
+def _case(flow: Flow, graph: _Graph, large: tuple[int, int], message: str, kept: int, where: str = "") -> Case:
+    """Return the case of a call and the large tensor that it made or keeps."""
+    row, tensor = large
+    event = flow.events[row]
+    return Case(
         kind="memory-hog",
-        message=f"{largest / MIB:.1f} MiB of the {total / MIB:.1f} MiB of memory saved for backward ({share:.0%}) is "
-        f"{shown}, kept by {event.op}{at(event.source)}.",
+        message=message,
         remedy=_SMALLER,
         source=event.source,
         op=event.op,
         subjects=frozenset({tensor}),
-        marks=flow.marks(run, [row], f"{largest / MIB:.1f} MiB"),
-        evidence={"bytes": largest, "total": total, "shape": list(flow.facts(tensor).shape)},
+        marks=flow.marks(graph.run, [row], f"{_mib(kept)} MiB{where}"),
+        evidence={"bytes": kept, "total": graph.total, "shape": list(flow.facts(tensor).shape)},
     )
 
 
-def _paired(flow: Flow, run: Run, snapshot: GraphSnapshot) -> Iterator[Case]:
-    """Yield the case of entries broadcast against each other, where several nodes keep values of the size that gave."""
-    saved = [size or 0 for size in snapshot.measures.get("saved_bytes", snapshot.saved_bytes)]
-    total, largest = sum(saved), max(saved, default=0)
-    keeping = [size for size in saved if size >= 0.9 * largest]
-    if largest < MIB or len(keeping) < 2 or sum(keeping) < 0.8 * total:
-        return
-    for row in sorted(flow.reached_by(run).calls):
-        event = flow.events[row]
-        made = event.data.get("outputs", ())
-        sizes = [prod(flow.facts(one).shape) for one in flow.inputs(row)]
-        size = prod(flow.facts(made[0]).shape) if made else 0
-        if event.op in _PAIRING and sizes and size >= _BLOW_UP * max(sizes) and 4 * size >= 0.9 * largest:
-            name = flow.name(made[0], event.source.function if event.source else None)
-            shown = name if flow.spelling.has_name(made[0]) else "a result"
-            yield Case(
-                kind="memory-hog",
-                message=f"{event.op}{at(event.source)} makes {shown} of shape {shape_text(flow.facts(made[0]).shape)}, "
-                f"every entry against every other, and {len(keeping)} nodes keep values of that size: "
-                f"{sum(keeping) / MIB:.1f} of the {total / MIB:.1f} MiB of memory saved for backward "
-                f"({sum(keeping) / total:.0%}).",
-                remedy=_SMALLER,
-                source=event.source,
-                op=event.op,
-                subjects=frozenset(made),
-                marks=flow.marks(run, [row], f"{sum(keeping) / MIB:.1f} MiB from here on"),
-                evidence={"bytes": sum(keeping), "total": total, "shape": list(flow.facts(made[0]).shape)},
-            )
-            return
+def _mib(size: int) -> str:
+    return f"{size / MIB:.1f}"
+
+
+def _size(flow: Flow, tensor: int) -> int:
+    """Return how many entries a tensor has."""
+    return prod(flow.facts(tensor).shape)
 
 
 def _is_origin(flow: Flow, tensor: int) -> bool:

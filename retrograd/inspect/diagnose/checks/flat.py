@@ -9,6 +9,7 @@ from typing import Any
 from ...events import Event
 from ...snapshot import GraphSnapshot
 from ..base import Case, Check, Kind, Stage
+from ..call_inputs import limits_of
 from ..flow import Flow
 from ..nodes import call_of, ran
 from ..runs import Run
@@ -185,16 +186,10 @@ def _s(leaves: list[int]) -> str:
 
 
 def _limits(flow: Flow, row: int) -> tuple[float, float]:
-    """Return least and largest value of a call's first input, as recorded by the call that made it."""
-    for tensor in flow.inputs(row)[:1]:
-        made = flow.last_producer(tensor, row, lambda call: bool(flow.events[call].data.get("range")))
-        if made is not None:
-            data = flow.events[made].data
-            place = data["outputs"].index(tensor) if tensor in data.get("outputs", ()) else 0
-            limits = data["range"][place] if place < len(data["range"]) else None
-            if limits:
-                return float(limits[0]), float(limits[1])
-    return math.nan, math.nan
+    """Return least and largest value of a call's first input, as far as known."""
+    first = flow.inputs(row)[:1]
+    limits = limits_of(flow, first[0], row) if first else None
+    return (float(limits[0]), float(limits[1])) if limits else (math.nan, math.nan)
 
 
 def _is_hinge(flow: Flow, row: int, run: Run) -> bool:

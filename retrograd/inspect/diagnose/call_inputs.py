@@ -1,0 +1,48 @@
+"""What a call was given: how its line spells it, and between which values it lay."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from .flow import Flow
+
+LARGEST = {"float16": 65504.0, "bfloat16": 3.39e38}
+"""Half precision -> its largest number."""
+
+
+def expression(flow: Flow, row: int) -> str:
+    """Return a call as the user would write it: ``log(v)``."""
+    event = flow.events[row]
+    return f"{event.op}({', '.join(input_names(flow, row)) or '...'})"
+
+
+def input_names(flow: Flow, row: int) -> list[str]:
+    """Return what a call's line calls its inputs."""
+    event = flow.events[row]
+    function = event.source.function if event.source else None
+    names = event.data.get("names", [])
+    spelled = [name for name in names if name]
+    return spelled or [flow.name(tensor, function) for tensor in flow.inputs(row)] or ["x"]
+
+
+def limits_of(flow: Flow, tensor: int, before: int) -> Any:
+    """Return ``[least, most]`` of a tensor before a row, as known of the last call that made or wrote it, or None."""
+    made = flow.last_producer(tensor, before, lambda call: bool(flow.events[call].data.get("range")))
+    if made is None:
+        return None
+    data = flow.events[made].data
+    outputs = data.get("outputs", [])
+    place = outputs.index(tensor) if tensor in outputs else 0
+    return data["range"][place] if place < len(data["range"]) else None
+
+
+def largest_input(flow: Flow, row: int) -> float:
+    """Return the largest absolute finite value that a call was given."""
+    ends = [abs(end) for limits in known_limits(flow, row) for end in limits if end is not None]
+    return max((end for end in ends if math.isfinite(end)), default=math.nan)
+
+
+def known_limits(flow: Flow, row: int) -> list[Any]:
+    """Return the limits of those inputs of a call for which they are known."""
+    return [limits for tensor in flow.inputs(row) if (limits := limits_of(flow, tensor, row))]
