@@ -20,10 +20,9 @@ def expression(flow: Flow, row: int) -> str:
 def input_names(flow: Flow, row: int) -> list[str]:
     """Return what a call's line calls its inputs."""
     event = flow.events[row]
-    function = event.source.function if event.source else None
     names = event.data.get("names", [])
     spelled = [name for name in names if name]
-    return spelled or [flow.name(tensor, function) for tensor in flow.inputs(row)] or ["x"]
+    return spelled or [flow.name(tensor, event.source) for tensor in flow.inputs(row)] or ["x"]
 
 
 def limits_of(flow: Flow, tensor: int, before: int) -> Any:

@@ -63,7 +63,7 @@ def _described(flow: Flow, found: tuple[int, int, int], run: Run) -> CarriedTens
     if "." in spelled or _hidden(flow, maker, user, used_at):  # outlives every function: the line itself is the place
         used_at = flow.events[user].source
         made_at = flow.events[maker].source if _hidden(flow, maker, user, made_at) else made_at
-    name = spelled if "." in spelled else flow.name(tensor, used_at.function if used_at else None)
+    name = spelled if "." in spelled else flow.name(tensor, used_at)
     twins = [row for row in flow.made_at(flow.events[maker].source, flow.events[maker].op) if row != maker]
     lived = living_line(flow, maker, run)
     again = any(flow.has_node(row) and living_line(flow, row, run) == lived for row in twins)

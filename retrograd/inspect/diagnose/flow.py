@@ -28,9 +28,9 @@ class Flow(CallTable):
         """How the program spells its tensors."""
         return Spelling(self.recording)
 
-    def name(self, tensor: int, function: str | None = None) -> str:
-        """Return what to call a tensor in a sentence, best as it is spelled in ``function``."""
-        return self.spelling.name(tensor, function)
+    def name(self, tensor: int, line: SourceLine | None = None) -> str:
+        """Return what to call a tensor in a sentence, best as it is spelled in the function that a line is of."""
+        return self.spelling.name(tensor, line.function if line else None)
 
     # -- walks
 
@@ -221,7 +221,7 @@ class Flow(CallTable):
         if not self.spelling.has_name(run.roots[0]):
             line = self.spelling.text(run.source)
             return receiver(line, "backward") or argument(line, frozenset({"grad", "backward"})) or "the loss"
-        return self.name(run.roots[0], run.source.function if run.source else None)
+        return self.name(run.roots[0], run.source)
 
     def run_after(self, row: int) -> Run | None:
         """Return the first run that began after a row."""

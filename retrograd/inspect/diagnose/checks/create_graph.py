@@ -147,7 +147,7 @@ def _in_a_residual(flow: Flow, constants: set[int], others: list[int], row: int)
 def _update_case(flow: Flow, tensor: int, row: int, update: int | None) -> Case:
     """Return the case of an inner step whose gradient counts as a constant."""
     event, moved = flow.events[row], flow.events[update if update is not None else row]
-    name = flow.name(tensor, event.source.function if event.source else None)
+    name = flow.name(tensor, event.source)
     leaves = listed(flow.name(leaf) for leaf in event.data.get("inputs", ()))
     return Case(
         kind="missing-create-graph",
@@ -163,8 +163,7 @@ def _update_case(flow: Flow, tensor: int, row: int, update: int | None) -> Case:
 def _case(flow: Flow, tensor: int, row: int, run: Run) -> Case:
     """Return the case of one gradient."""
     event = flow.events[row]
-    function = event.source.function if event.source else None
-    name = flow.name(tensor, function)
+    name = flow.name(tensor, event.source)
     line = flow.spelling.text(event.source)
     root = flow.root_name(run)
     fix = f"{line[:-1]}, create_graph=True)" if line.endswith(")") and "create_graph" not in line else ""

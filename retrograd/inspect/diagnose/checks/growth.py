@@ -138,14 +138,13 @@ def _links(flow: Flow, rows: list[int]) -> list[int]:
 
 def _sum_case(flow: Flow, source: SourceLine | None, links: list[int]) -> Case:
     """Return the case of one running sum."""
-    function = source.function if source else None
     total = flow.outputs(links[-1])[0]
     named = flow.spelling.has_name(total)
-    name, added = (flow.name(total, function), f"{flow.name(total, function)} +=") if named else ("the sum", "add")
+    name, added = (flow.name(total, source), f"{flow.name(total, source)} +=") if named else ("the sum", "add")
     calls = len(flow.behind([total], len(flow.events)).calls)
     mine = {out for row in links[:-1] for out in flow.outputs(row)}
     others = [t for t in flow.inputs(links[-1]) if t not in mine and flow.spelling.has_name(t)]
-    term = flow.name(others[-1], function) if others else _scaled(flow, links[-1], mine, function)
+    term = flow.name(others[-1], source) if others else _scaled(flow, links[-1], mine, source)
     term = term if term.isidentifier() else "loss"
     target, replaced = rebound(flow.spelling.text(source)), f"{added} {term}.item(), or {term}.detach()"
     if target:
@@ -163,12 +162,12 @@ def _sum_case(flow: Flow, source: SourceLine | None, links: list[int]) -> Case:
     )
 
 
-def _scaled(flow: Flow, row: int, mine: set[int], function: str | None) -> str:
+def _scaled(flow: Flow, row: int, mine: set[int], line: SourceLine | None) -> str:
     """Return the name of what a sum adds, multiplied by something."""
     for given in flow.inputs(row):
         made = flow.last_producer(given, row)
         factors = flow.inputs(made) if made is not None and mine.isdisjoint(flow.inputs(made)) else []
-        named = [flow.name(one, function) for one in factors if flow.spelling.has_name(one) and not flow.is_leaf(one)]
+        named = [flow.name(one, line) for one in factors if flow.spelling.has_name(one) and not flow.is_leaf(one)]
         if named:
             return named[0]
     return ""
@@ -189,7 +188,7 @@ def _kept_results(flow: Flow) -> Iterator[Case]:
 
 def _kept_case(flow: Flow, made_at: SourceLine | None, tensors: list[int], steps: int) -> Case:
     """Return the case of one line whose results are kept."""
-    name = flow.name(tensors[-1], made_at.function if made_at else None)
+    name = flow.name(tensors[-1], made_at)
     source = flow.spelling.appending(name, made_at) or made_at
     if source == made_at and made_at is not None:  # step(...) is put away, which returns it
         source = flow.spelling.appending(made_at.function, made_at) or made_at

@@ -93,7 +93,7 @@ def _hung_on(flow: Flow, event: Event) -> str:
     """Return the name of what a hook hangs on."""
     tensor = event.data.get("tensor")
     if tensor is not None:
-        return flow.name(tensor, event.source.function if event.source else None)
+        return flow.name(tensor, event.source)
     return f"the {event.data.get('type') or 'module'} module" if event.op == "module" else "a node"
 
 

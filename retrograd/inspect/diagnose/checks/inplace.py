@@ -134,7 +134,7 @@ def _target_name(flow: Flow, write: int) -> str:
         text = text.removesuffix(tail)
     if text and not text.endswith(")"):
         return text
-    return flow.name(target, event.source.function if event.source else None) if target is not None else "a tensor"
+    return flow.name(target, event.source) if target is not None else "a tensor"
 
 
 def _out_of_place(flow: Flow, write: int, name: str) -> str:
@@ -217,7 +217,7 @@ def _saved_name(flow: Flow, clash: _Clash) -> str:
     given = dict(zip(saver.data.get("inputs", ()), saver.data.get("names", ()), strict=False))
     if not flow.spelling.has_name(clash.saved) and given.get(clash.saved):
         return str(given[clash.saved])
-    return flow.name(clash.saved, event.source.function if event.source else None)
+    return flow.name(clash.saved, event.source)
 
 
 def _mutating_functions(flow: Flow) -> Iterator[Case]:

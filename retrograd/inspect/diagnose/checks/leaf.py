@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from ...snapshot import SourceLine
 from ..base import Case, Check, Kind, Stage
 from ..flow import Flow
 from ..phrases import LEAF_WRITTEN, NO_DEEPCOPY, NOT_OPTIMIZABLE
 from ..spelling import out_of_place, written_name
 from ..words import at, listed, operator_word
-from .memory import EXPANDING
+from .refused_writes import EXPANDING
 
 KINDS = {
     "nonleaf-grad": Kind("`.grad` of a tensor that is no leaf is read", "error", Stage.STATEMENT),
@@ -34,56 +35,57 @@ CHECK = Check("leaf", KINDS, find)
 
 
 def _gradients_read(flow: Flow) -> Iterator[Case]:
-    """Yield a case for each line that made a tensor whose ``.grad`` was read although it is no leaf."""
-    read: dict[int, int] = {}
-    for row, event in flow.of_kind("read", leaf=False):
+    """Yield a case for each result whose ``.grad`` was read, and for each line whose results were meant as leaves."""
+    read: dict[int, SourceLine | None] = {}
+    for _, event in flow.of_kind("read", leaf=False):
         tensor = event.data.get("tensor")
         if tensor is not None and not event.data.get("retains_grad") and flow.requires_grad(tensor):
-            read.setdefault(tensor, row)
-    by_line: dict[object, list[int]] = {}
-    for tensor in read:
+            read.setdefault(tensor, event.source)
+    meant: dict[SourceLine | None, tuple[int, list[int]]] = {}
+    for tensor, read_at in read.items():
         made = _made(flow, tensor)
-        meant = made is not None and _meant_as_leaf(flow, tensor, made)
-        by_line.setdefault((flow.events[made].source if meant and made is not None else read[tensor]), []).append(
-            tensor
-        )
-    for tensors in by_line.values():
-        yield _not_a_leaf(flow, tensors, read)
+        if made is not None and _meant_as_leaf(flow, tensor, made):
+            meant.setdefault(flow.events[made].source, (made, []))[1].append(tensor)
+        else:
+            yield _read_case(flow, tensor, made, read_at)
+    for made, tensors in meant.values():
+        yield _meant_case(flow, made, {tensor: read[tensor] for tensor in tensors})
     if NOT_OPTIMIZABLE in flow.error_text:
         yield from _not_optimizable(flow)
 
 
-def _not_a_leaf(flow: Flow, tensors: list[int], read: dict[int, int]) -> Case:
-    """Return the case for tensors that one line made, or whose gradient one line read."""
-    first = tensors[0]
-    made = _made(flow, first)
-    function = _function(flow, read[first])
-    names = listed(_read_name(flow, read[tensor], tensor) for tensor in tensors)
-    are, its = ("are no leaves", "their") if len(tensors) > 1 else ("is no leaf", "its")
-    line = flow.events[made].source if made is not None else None
-    what = operator_word(flow.events[made].op) if made is not None else "an operation"
-    if made is not None and _meant_as_leaf(flow, first, made):
-        return Case(
-            kind="nonleaf-grad",
-            message=f"{names} {are} but the result of {what}{at(line)}, so {its} .grad stays None: the gradient "
-            f"goes to the tensor that {what} was computed from.",
-            remedy=_leaf_remedy(flow, made, names),
-            source=line,
-            op=what,
-            subjects=frozenset(tensors),
-            explains_error=_stumbled(flow),
-            marks=flow.marks(flow.run_after(made), [made], "no leaf"),
-            evidence={"read_at": list(flow.events[read[first]].source or ()), "function": function or ""},
-        )
-    source = flow.events[read[first]].source
+def _meant_case(flow: Flow, made: int, read: dict[int, SourceLine | None]) -> Case:
+    """Return the case of results of one call's line that stand where leaves were meant, each with where it is read."""
+    names = listed(_read_name(flow, tensor, read_at) for tensor, read_at in read.items())
+    are, its = ("are no leaves", "their") if len(read) > 1 else ("is no leaf", "its")
+    what, line, read_at = operator_word(flow.events[made].op), flow.events[made].source, next(iter(read.values()))
     return Case(
         kind="nonleaf-grad",
-        message=f"the .grad of {names} is read{at(source)}, but {names} {are}: it is made by {what}{at(line)}, and "
-        f"only leaves keep {its} gradient.",
-        remedy=f"{names}.retain_grad() before backward(), or torch.autograd.grad(loss, {names})",
-        source=source,
+        message=f"{names} {are} but the result of {what}{at(line)}, so {its} .grad stays None: the gradient "
+        f"goes to the tensor that {what} was computed from.",
+        remedy=_leaf_remedy(flow, made, names),
+        source=line,
         op=what,
-        subjects=frozenset(tensors),
+        subjects=frozenset(read),
+        explains_error=_stumbled(flow),
+        marks=flow.marks(flow.run_after(made), [made], "no leaf"),
+        evidence={"read_at": list(read_at or ()), "function": read_at.function if read_at else ""},
+    )
+
+
+def _read_case(flow: Flow, tensor: int, made: int | None, read_at: SourceLine | None) -> Case:
+    """Return the case of one result whose gradient is read."""
+    name = _read_name(flow, tensor, read_at)
+    line = flow.events[made].source if made is not None else None
+    what = operator_word(flow.events[made].op) if made is not None else "an operation"
+    return Case(
+        kind="nonleaf-grad",
+        message=f"the .grad of {name} is read{at(read_at)}, but {name} is no leaf: it is made by {what}{at(line)}, and "
+        "only leaves keep its gradient.",
+        remedy=f"{name}.retain_grad() before backward(), or torch.autograd.grad(loss, {name})",
+        source=read_at,
+        op=what,
+        subjects=frozenset({tensor}),
         explains_error=_stumbled(flow),
         marks=flow.marks(flow.run_after(made), [made], "no leaf") if made is not None else (),
     )
@@ -114,14 +116,9 @@ def _leaf_remedy(flow: Flow, made: int, names: str) -> str:
     return "compute first, then make it a leaf: (...).detach().requires_grad_(), without requires_grad=True inside"
 
 
-def _read_name(flow: Flow, row: int, tensor: int) -> str:
+def _read_name(flow: Flow, tensor: int, line: SourceLine | None) -> str:
     """Return what the reading line calls a tensor, unless that is a loop's variable and it has a name of its own."""
-    return flow.facts(tensor).name or flow.name(tensor, _function(flow, row))
-
-
-def _function(flow: Flow, row: int) -> str | None:
-    source = flow.events[row].source
-    return source.function if source else None
+    return flow.facts(tensor).name or flow.name(tensor, line)
 
 
 def _stumbled(flow: Flow) -> bool:

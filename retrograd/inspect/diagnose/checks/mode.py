@@ -1,4 +1,4 @@
-"""Tensors in the wrong mode: made for inference, wanted by NumPy, or a target that gradients flow into."""
+"""Tensors in the wrong mode: made for inference and wanted in a graph, or in a graph and wanted by NumPy."""
 
 from __future__ import annotations
 
@@ -82,9 +82,8 @@ def _inference(flow: Flow) -> Case:
     row = _made_for_inference(flow, error)
     source, callee = (_entry(flow, row)) if row is not None else (error, "")
     outputs = flow.events[row].data.get("outputs", []) if row is not None else []
-    function = error.function if error else None
     name = assigned(flow.spelling.text(source)) if callee else ""
-    name = name or (flow.name(outputs[0], function) if outputs else "a tensor")
+    name = name or (flow.name(outputs[0], error) if outputs else "a tensor")
     how = (
         f"{callee}, which runs under @torch.inference_mode(),"
         if callee

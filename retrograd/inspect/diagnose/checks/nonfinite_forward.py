@@ -80,13 +80,12 @@ def _why(flow: Flow, states: Finiteness, row: int) -> str:
     """Return what the inputs held."""
     given = states.given.get(row, {})
     source = flow.events[row].source
-    function = source.function if source else None
     infinite = {tensor: state for tensor, state in given.items() if state.inf}
     if infinite:
         tensor, state = next(iter(infinite.items()))
         rows = _summary(flow, row).get("bad_rows", [])
         nans = _summary(flow, row).get("first_bad", [])
-        lost = f"row {nans[0]} of {flow.name(tensor, function)}" if len(nans) > 1 else flow.name(tensor, function)
+        lost = f"row {nans[0]} of {flow.name(tensor, source)}" if len(nans) > 1 else flow.name(tensor, source)
         whole = " is all masked" if state.signs == "-inf" and rows else " holds"
         return f" ({lost}{whole} {state.signs}: {state.signs} combined with {state.signs} has no value)"
     limits = [state_of(limit) for limit in known_limits(flow, row)]

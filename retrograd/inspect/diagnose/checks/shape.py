@@ -115,10 +115,9 @@ def _in_a_loss(flow: Flow, row: int) -> bool:
 def _broadcast_case(flow: Flow, row: int, column: int, vector: int) -> Case:
     """Return the case of one line."""
     event = flow.events[row]
-    function = event.source.function if event.source else None
     given = dict(zip(event.data.get("inputs", ()), event.data.get("names", ()), strict=False))
     first, second = (
-        flow.name(one, function) if flow.spelling.has_name(one) or not given.get(one) else given[one]
+        flow.name(one, event.source) if flow.spelling.has_name(one) or not given.get(one) else given[one]
         for one in (column, vector)
     )
     tall, flat = flow.facts(column).shape, flow.facts(vector).shape
@@ -150,7 +149,7 @@ class _Refused:
     def root_name(self, flow: Flow) -> str:
         """Return what to call the root: its name, or else how the line spells it."""
         if self.root is not None and flow.spelling.has_name(self.root):
-            return flow.name(self.root, self.line.function if self.line else None)
+            return flow.name(self.root, self.line)
         return self.spelled or ("outputs" if self.asked else "loss")
 
 
@@ -231,11 +230,10 @@ def _duplicates(flow: Flow) -> Iterator[Case]:
 def _duplicate_case(flow: Flow, row: int, count: int) -> Case:
     """Return the case of one indexed write."""
     event = flow.events[row]
-    function = event.source.function if event.source else None
     target = flow.target(row)
-    name = flow.name(target, function) if target is not None else flow.name(flow.inputs(row)[0], function)
+    name = flow.name(flow.inputs(row)[0] if target is None else target, event.source)
     index = [t for t in flow.inputs(row) if flow.facts(t).dtype.startswith(("int", "uint", "long"))]
-    names = [flow.name(t, function) for t in index if flow.spelling.has_name(t)]
+    names = [flow.name(t, event.source) for t in index if flow.spelling.has_name(t)]
     spelled = listed(names) or "index"
     which = f"{spelled}, the index" if names else "the index"
     line = flow.spelling.text(event.source)

@@ -79,7 +79,7 @@ def _loop_case(flow: Flow, run: Run, rows: list[int], spent_at: tuple[SourceLine
     source, spent, whole = spent_at
     event = flow.events[rows[0]]
     tensor = _whole(flow, rows[0])
-    name = flow.name(tensor, source.function if source else None)
+    name = flow.name(tensor, source)
     writes = event.op.strip("_") in _WRITING
     op = "write by index (setitem)" if writes else f"{operator_word(event.op)} (select)"
     does = "copies a gradient" if writes else "fills a gradient"

@@ -148,11 +148,10 @@ def _trained(flow: Flow) -> set[int]:
 def _case(flow: Flow, row: int, target: int, run: Run) -> Case:
     """Return the case of one comparison."""
     event = flow.events[row]
-    function = event.source.function if event.source else None
     last = flow.last_producer(target, row, gradients=True)
     made = row if last is None else last
     source = flow.events[made].source
-    name = flow.name(target, source.function if source else function)
+    name = flow.name(target, source or event.source)
     leaves = listed(flow.name(leaf) for leaf in sorted(flow.leaves_behind(flow.behind([target], row))))
     text = flow.spelling.text(source)
     return Case(

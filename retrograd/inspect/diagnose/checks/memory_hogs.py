@@ -48,15 +48,15 @@ class _Graph:
 
     run: Run
     snapshot: GraphSnapshot
-    saved: list[int]
+    saved: list[float]
 
     @property
-    def total(self) -> int:
+    def total(self) -> float:
         """Bytes that all nodes keep."""
         return sum(self.saved)
 
     @property
-    def largest(self) -> int:
+    def largest(self) -> float:
         """Bytes of the node that keeps most."""
         return max(self.saved, default=0)
 
@@ -74,7 +74,7 @@ def _hog(flow: Flow, graph: _Graph) -> Case | None:
     if made is not None and tensor in flow.events[made].data.get("saves", ()):
         row = made  # of several that keep it, the one that made it
     event, shape = flow.events[row], shape_text(flow.facts(tensor).shape)
-    name = flow.name(tensor, event.source.function if event.source else None)
+    name = flow.name(tensor, event.source)
     shown = f"{name} of shape {shape}" if flow.spelling.has_name(tensor) else f"a tensor of shape {shape}"
     message = (
         f"{_mib(graph.largest)} MiB of the {_mib(graph.total)} MiB of memory saved for backward "
@@ -100,7 +100,7 @@ def _paired(flow: Flow, graph: _Graph) -> Case | None:
         sizes = [_size(flow, one) for one in flow.inputs(row)]
         size = _size(flow, made[0]) if made else 0
         if event.op in _PAIRING and sizes and size >= _BLOW_UP * max(sizes) and 4 * size >= 0.9 * graph.largest:
-            name = flow.name(made[0], event.source.function if event.source else None)
+            name = flow.name(made[0], event.source)
             shown = name if flow.spelling.has_name(made[0]) else "a result"
             message = (
                 f"{event.op}{at(event.source)} makes {shown} of shape {shape_text(flow.facts(made[0]).shape)}, "
@@ -112,7 +112,7 @@ def _paired(flow: Flow, graph: _Graph) -> Case | None:
     return None
 
 
-def _case(flow: Flow, graph: _Graph, large: tuple[int, int], message: str, kept: int, where: str = "") -> Case:
+def _case(flow: Flow, graph: _Graph, large: tuple[int, int], message: str, kept: float, where: str = "") -> Case:
     """Return the case of a call and the large tensor that it made or keeps."""
     row, tensor = large
     event = flow.events[row]
@@ -128,7 +128,7 @@ def _case(flow: Flow, graph: _Graph, large: tuple[int, int], message: str, kept:
     )
 
 
-def _mib(size: int) -> str:
+def _mib(size: float) -> str:
     return f"{size / MIB:.1f}"
 
 
