@@ -183,11 +183,19 @@ class CallTable:
         before = [value for at, value in switched if at < row]
         return before[-1] if before else self.tensors[tensor].requires_grad
 
-    def switched_off(self, tensor: int, before: int) -> int | None:
-        """Return the row at which ``requires_grad`` of a tensor was switched off, if it still was before a row."""
-        switched = [(row, value) for row, value in self._switched.get(tensor, []) if row < before]
+    def switched_off(self, tensor: int, before: int | None = None) -> int | None:
+        """Return the row at which ``requires_grad`` of a tensor was switched off, if it still was before a row.
+
+        Without a row: if it still was in the end.
+        """
+        switched = [(row, on) for row, on in self._switched.get(tensor, []) if before is None or row < before]
         off = list(takewhile(lambda switch: not switch[1], reversed(switched)))  # said again, it is no switching
         return off[-1][0] if off else None
+
+    def frozen_at(self, tensor: int, before: int | None = None) -> SourceLine | None:
+        """Return the line that switched ``requires_grad`` of a tensor off, as ``switched_off`` does."""
+        row = self.switched_off(tensor, before)
+        return None if row is None else self.events[row].source
 
     @cached_property
     def leaf_events(self) -> dict[tuple[int, str], list[int]]:

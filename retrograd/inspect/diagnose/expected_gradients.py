@@ -28,11 +28,10 @@ def expected_gradients(flow: Flow) -> dict[int, str]:
         for tensor in range(len(flow.tensors)):
             if tensor not in found and _used_for_gradients(flow, tensor):
                 found[tensor] = "used"
-    end = len(flow.events)
     return {
         leaf: why
         for leaf, why in found.items()
-        if flow.is_leaf(leaf) and flow.requires_grad(leaf) and flow.switched_off(leaf, end) is None
+        if flow.is_leaf(leaf) and flow.requires_grad(leaf) and flow.switched_off(leaf) is None
     }
 
 

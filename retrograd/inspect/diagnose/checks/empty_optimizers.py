@@ -17,7 +17,7 @@ def empty_case(flow: Flow) -> Case:
     given = re.search(r"\b[A-Z]\w*\(\s*(?:params\s*=\s*)?([A-Za-z_][\w.]*)\s*[,)]", text)
     name = given[1] if given else ""
     made, used = _generator(flow, name, source)
-    frozen = [leaf for leaf in range(len(flow.tensors)) if flow.switched_off(leaf, len(flow.events)) is not None]
+    frozen = [leaf for leaf in range(len(flow.tensors)) if flow.switched_off(leaf) is not None]
     why, remedy = f"{name or 'what it is given'} yields nothing", "give it list(model.parameters())"
     why += "; a generator that was read before has nothing left"
     kind, cause = "optimizer-mismatch", source
@@ -28,7 +28,7 @@ def empty_case(flow: Flow) -> Case:
             cause = used
             why += f", and {place(used)} had read it to its end"
     elif frozen:
-        cause = flow.events[flow.switched_off(frozen[0], len(flow.events)) or 0].source
+        cause = flow.frozen_at(frozen[0])
         why = f"requires_grad was switched off{at(cause)} for {counted(len(frozen), 'parameter')}"
         kind = "frozen-parameter"
         remedy = "switch on what is to be trained: p.requires_grad_(True)"

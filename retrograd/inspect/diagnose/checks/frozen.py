@@ -14,6 +14,7 @@ from ..phrases import NO_GRAPH, NOT_REQUIRED
 from ..runs import Run
 from ..words import at, counted, listed
 from .frozen_by_name import caught_by_name
+from .frozen_in_optimizers import held_for_nothing
 
 KINDS = {"frozen-parameter": Kind("`requires_grad` was switched off", "error", Stage.STATEMENT)}
 
@@ -25,13 +26,10 @@ def find(flow: Flow) -> Iterator[Case]:
     by_line: dict[SourceLine | None, list[int]] = {}
     for leaf, row in frozen.items():
         by_line.setdefault(flow.events[row].source, []).append(leaf)
-    everything = len(by_line) == 1 and failed is not None
     for source, leaves in by_line.items():
-        yield _case(flow, leaves, source, failed if everything or failed else None)
+        yield _case(flow, leaves, source, failed)
     yield from _asked_in_vain(flow)
-    yield from _given_in_vain(flow)
-    yield from _picked_in_vain(flow)
-    yield from _taken_in_again(flow)
+    yield from held_for_nothing(flow)
     yield from caught_by_name(flow)
 
 
@@ -76,7 +74,7 @@ def _frozen_amid_training(flow: Flow) -> dict[int, int]:
     held = optimized(flow)
     last_run = flow.runs[-1].begin if flow.runs else -1
     for leaf, arrivals in flow.accumulated.items():
-        row = flow.switched_off(leaf, len(flow.events))
+        row = flow.switched_off(leaf)
         following = None if row is None else flow.run_after(row)
         if row is not None and following is not None and arrivals[0] < row and _goes_on(flow, leaf, following.begin):
             found[leaf] = row
@@ -131,9 +129,9 @@ def _asked_in_vain(flow: Flow) -> Iterator[Case]:
     by_line: dict[tuple[SourceLine | None, bool], list[int]] = {}
     for leaf in failed.inputs:
         if flow.is_leaf(leaf) and not flow.requires_grad(leaf, failed.begin):
-            row = flow.switched_off(leaf, len(flow.events))
-            source = flow.facts(leaf).source if row is None else flow.events[row].source
-            by_line.setdefault((source, row is not None), []).append(leaf)
+            switched = flow.switched_off(leaf) is not None
+            source = flow.frozen_at(leaf) if switched else flow.facts(leaf).source
+            by_line.setdefault((source, switched), []).append(leaf)
     for (source, switched), leaves in by_line.items():
         yield _asked_case(flow, leaves, source, failed, switched=switched)
 
@@ -151,131 +149,5 @@ def _asked_case(flow: Flow, leaves: list[int], source: SourceLine | None, failed
         op="requires_grad_",
         subjects=frozenset(leaves),
         explains_error=True,
-        evidence={"frozen": [flow.name(leaf) for leaf in leaves]},
-    )
-
-
-def _given_in_vain(flow: Flow) -> Iterator[Case]:
-    """Yield a case for each group of an optimizer that holds nothing but parameters which do not require grad.
-
-    What was switched off counts only above something that is trained: what lies below is frozen to save its backward.
-    """
-    reported: set[int] = set()
-    for row, event in flow.of_kind("optimizer", action="made"):
-        groups: dict[str, list[int]] = {}
-        for place, leaf in event.data.get("parameters", {}).items():
-            groups.setdefault(place.partition(".")[0], []).append(leaf)
-        for leaves in groups.values() if len(groups) > 1 else ():
-            if reported.isdisjoint(leaves) and (_never_on(flow, leaves) or _kept_off(flow, leaves, row)):
-                reported.update(leaves)
-                yield _vain_case(flow, leaves, event.source)
-
-
-def _never_on(flow: Flow, leaves: list[int]) -> bool:
-    """Whether leaves that are used were made with requires_grad=False."""
-    return any(flow.used_in.get(leaf) for leaf in leaves) and not any(flow.requires_grad(leaf) for leaf in leaves)
-
-
-def _kept_off(flow: Flow, leaves: list[int], row: int) -> bool:
-    """Whether leaves were all switched off before a row, stay so, and are used above something that is trained."""
-    off = all(flow.switched_off(leaf, len(flow.events)) is not None for leaf in leaves)
-    off = off and all(flow.switched_off(leaf, row) is not None for leaf in leaves)
-    return off and any(call > row and flow.has_node(call) for leaf in leaves for call in flow.used_in.get(leaf, ()))
-
-
-def _vain_case(flow: Flow, leaves: list[int], optimizer: SourceLine | None) -> Case:
-    """Return the case of one group."""
-    row = flow.switched_off(leaves[0], len(flow.events))
-    source = flow.facts(leaves[0]).source if row is None else flow.events[row].source
-    done, remedy = ("made with requires_grad=False", "leave out requires_grad=False there")
-    if row is not None:
-        done, remedy = ("frozen (requires_grad switched off)", "freeze only what is meant")
-    names, one = listed(flow.name(leaf) for leaf in leaves), len(leaves) == 1
-    return Case(
-        kind="frozen-parameter",
-        message=f"{names} {'is' if one else 'are'} {done}{at(source)}, yet the optimizer made"
-        f"{at(optimizer)} has a group for {'it' if one else 'them'} alone, which trains nothing.",
-        remedy=f"{remedy}, or {flow.name(leaves[0])}.requires_grad_(True) before training",
-        source=source,
-        op="Parameter",
-        subjects=frozenset(leaves),
-        evidence={"frozen": [flow.name(leaf) for leaf in leaves]},
-    )
-
-
-def _picked_in_vain(flow: Flow) -> Iterator[Case]:
-    """Yield a case for each optimizer that was given some of what one line froze, picked out from among the rest.
-
-    Whoever hands over a frozen network whole may do so out of habit; who picks from one means to train what is picked.
-    """
-    end = len(flow.events)
-    modules = [set(event.data.get("parameters", {}).values()) for _, event in flow.of_kind("module")]
-    held = optimized(flow)
-    for row, event in flow.of_kind("optimizer", action="made"):
-        own = set(event.data.get("parameters", {}).values())
-        picked: dict[SourceLine | None, list[int]] = {}
-        for leaf in own:
-            since = flow.switched_off(leaf, row)
-            if since is not None and flow.switched_off(leaf, end) is not None and flow.used_in.get(leaf):
-                picked.setdefault(flow.events[since].source, []).append(leaf)
-        for source, leaves in picked.items():
-            module = next((one for one in modules if one.issuperset(leaves)), set())
-            passed = [leaf for leaf in module - held.keys() if _frozen_at(flow, leaf, row) == source and source]
-            if passed and any(run.begin > row for run in flow.runs):
-                yield _picked_case(flow, sorted(leaves), passed, event.source)
-                return
-
-
-def _frozen_at(flow: Flow, leaf: int, before: int) -> SourceLine | None:
-    """Return the line that switched a leaf off, if it was off before a row."""
-    row = flow.switched_off(leaf, before)
-    return None if row is None else flow.events[row].source
-
-
-def _picked_case(flow: Flow, leaves: list[int], passed: list[int], optimizer: SourceLine | None) -> Case:
-    """Return the case of parameters that an optimizer was given from among frozen ones."""
-    row = flow.switched_off(leaves[0], len(flow.events))
-    source = None if row is None else flow.events[row].source
-    names = listed((flow.name(leaf) for leaf in leaves), most=8)
-    return Case(
-        kind="frozen-parameter",
-        message=f"requires_grad was switched off{at(source)} for {names}, as for "
-        f"{counted(len(passed), 'parameter')} beside them; the optimizer made{at(optimizer)} was given these alone of "
-        "all that was frozen there, but they get no gradient.",
-        remedy=f"freeze only what is meant, or {flow.name(leaves[0])}.requires_grad_(True) before training",
-        source=source,
-        op="requires_grad_",
-        subjects=frozenset(leaves),
-        evidence={"frozen": [flow.name(leaf) for leaf in leaves]},
-    )
-
-
-def _taken_in_again(flow: Flow) -> Iterator[Case]:
-    """Yield a case for each optimizer that takes in, beside what an earlier one had, what was frozen for that one."""
-    made = list(flow.of_kind("optimizer", action="made"))
-    sets = [set(event.data.get("parameters", {}).values()) for _, event in made]
-    for number, (row, event) in enumerate(made):
-        for (before, _), earlier in zip(made[:number], sets, strict=False):
-            added = sets[number] - earlier if earlier < sets[number] else set()
-            off = {leaf: flow.switched_off(leaf, before) for leaf in added if flow.used_in.get(leaf)}
-            still = [leaf for leaf, since in off.items() if since is not None and not flow.requires_grad(leaf, row)]
-            if still and len(still) == len(off) and any(run.begin > row for run in flow.runs):
-                yield _again_case(flow, sorted(still), event.source)
-                return
-
-
-def _again_case(flow: Flow, leaves: list[int], optimizer: SourceLine | None) -> Case:
-    """Return the case of parameters that a second phase means to train and nobody switched on again."""
-    row = flow.switched_off(leaves[0], len(flow.events))
-    source = flow.events[row].source if row is not None else optimizer
-    return Case(
-        kind="frozen-parameter",
-        message=f"{listed(flow.name(leaf) for leaf in leaves)} were frozen (requires_grad switched off){at(source)} "
-        f"for an earlier phase; the optimizer made{at(optimizer)} takes them in, but nothing switched them on again, "
-        "so they get no gradient.",
-        remedy="p.requires_grad_(True) for these parameters before the optimizer is made",
-        source=source,
-        op="requires_grad_",
-        subjects=frozenset(leaves),
         evidence={"frozen": [flow.name(leaf) for leaf in leaves]},
     )

@@ -32,16 +32,13 @@ def caught_by_name(flow: Flow) -> Iterator[Case]:
 
 def _caught_by_prefix(flow: Flow) -> Iterator[Case]:
     """Yield a case where ``layer.1`` was frozen and with it ``layer.10``, but none of those between."""
-    end = len(flow.events)
     for _, event in flow.of_kind("module"):
         by_stem: dict[str, dict[str, list[int]]] = {}
         for name, leaf in event.data.get("parameters", {}).items():
             if found := _NUMBERED.match(name):
                 by_stem.setdefault(found[1], {}).setdefault(found[2], []).append(leaf)
         for stem, blocks in by_stem.items():
-            off = {
-                n for n, leaves in blocks.items() if all(flow.switched_off(leaf, end) is not None for leaf in leaves)
-            }
+            off = {n for n, leaves in blocks.items() if all(flow.switched_off(leaf) is not None for leaf in leaves)}
             short = min(off, key=len, default="")
             caught = sorted(off - {short}, key=int)
             if not caught or len(off) == len(blocks) or not all(number.startswith(short) for number in caught):
@@ -54,8 +51,7 @@ def _caught_by_prefix(flow: Flow) -> Iterator[Case]:
 
 def _asks_for_text(flow: Flow, leaf: int) -> bool:
     """Whether the lines that froze a leaf look for a text in names, as far as they are known."""
-    row = flow.switched_off(leaf, len(flow.events))
-    source = None if row is None else flow.events[row].source
+    source = flow.frozen_at(leaf)
     lines = [] if source is None else _lines(flow, source)
     named = {found[1] for line in lines for found in _LOOP.finditer(line)}
     within = re.compile(rf"\bin\s+({'|'.join(sorted(named))})\b") if named else _BY_TEXT
@@ -72,8 +68,7 @@ def _lines(flow: Flow, source: SourceLine) -> list[str]:
 
 def _case(flow: Flow, meant: str, caught: list[str], leaves: list[int], alike: str) -> Case:
     """Return the case of one set of names."""
-    row = flow.switched_off(leaves[0], len(flow.events))
-    source = None if row is None else flow.events[row].source
+    source = flow.frozen_at(leaves[0])
     return Case(
         kind="frozen-parameter",
         message=f"requires_grad was switched off{at(source)} for {meant}, and for {listed(caught)} as well, whose "
@@ -92,13 +87,11 @@ def _caught_by_word(flow: Flow) -> Iterator[Case]:
     Single layers, as all norms of a network, are frozen together on purpose; so this is about networks alone.  And so
     are several networks of one sort, or one with its moving average.
     """
-    held, end = optimized(flow), len(flow.events)
+    held = optimized(flow)
     for _, event in flow.of_kind("module"):
         by_line: dict[SourceLine, dict[str, int]] = {}
         for name, leaf in event.data.get("parameters", {}).items():
-            row = flow.switched_off(leaf, end)
-            source = None if row is None else flow.events[row].source
-            if source is not None:
+            if (source := flow.frozen_at(leaf)) is not None:
                 by_line.setdefault(source, {})[name] = leaf
         for source, frozen in by_line.items():
             word = _word_of(flow, source)
