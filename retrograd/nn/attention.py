@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from enum import IntEnum
+from enum import Enum, IntEnum
 from typing import Any
 
 
@@ -18,11 +18,7 @@ class SDPBackend(IntEnum):
     CUDNN_ATTENTION = 3
     OVERRIDEABLE = 4
 
-    def __repr__(self) -> str:
-        return f"<{type(self).__name__}.{self.name}: {self.value}>"
-
-    def __str__(self) -> str:
-        return f"{type(self).__name__}.{self.name}"
+    __str__ = Enum.__str__  # with its name, where ``IntEnum`` shows the number alone
 
 
 @contextmanager

@@ -26,7 +26,7 @@ from ..table.op import OpDef
 from ..table.registry import F
 from ..tensors.base import TensorBase, wrap
 from ..tensors.bits import assign, bits_of
-from ..tensors.dtypes import scalar_name
+from ..tensors.dtypes import is_castable, scalar_name
 from .history import rebase_history
 from .overlapping import TOLERATED, check_overlap, last_written
 from .strided import address
@@ -234,13 +234,10 @@ def bump_version(t: TensorBase) -> None:
 def _fitting(op: OpDef, t: Any, new: Any) -> Any:
     """The result, provided that it fits the tensor."""
     have, want = new.dtype, t._sig.numpy
-    if have != want:
-        rank = "biufc".index
-        kinds = {"u": "i"}
-        if rank(kinds.get(have.kind, have.kind)) > rank(kinds.get(want.kind, want.kind)):
-            raise RuntimeError(
-                f"result type {scalar_name(have)} can't be cast to the desired output type {scalar_name(want)}"
-            )
+    if have != want and not is_castable(have, want):
+        raise RuntimeError(
+            f"result type {scalar_name(have)} can't be cast to the desired output type {scalar_name(want)}"
+        )
     shape = t._sig.shape
     if new.shape != shape and not is_expandable_to(new.shape, shape):
         if not is_expandable_to(shape, new.shape):

@@ -17,10 +17,8 @@ from ..switches.state import STATE
 from ..tensors.argument_checks import type_name_of
 from ..tensors.base import TensorBase, set_array
 from ..tensors.bits import assign
-from ..tensors.dtypes import c_name, scalar_name
+from ..tensors.dtypes import c_name, is_castable, scalar_name
 from ..warning import warn
-
-_KINDS = "buifc"
 
 
 def write_out(
@@ -93,7 +91,7 @@ def _check_dtypes(targets: Iterable[Any], results: Iterable[Any]) -> None:
 def _write_result(out: Any, value: Any, operands: list[Any], *, cast: bool) -> None:
     """Write a result into ``out=``; raises for a dtype that cannot hold it, warns where ``out`` changes its shape."""
     have, want = value._sig.numpy, out._sig.numpy
-    if not cast and _KINDS.index(have.kind.replace("u", "i")) > _KINDS.index(want.kind.replace("u", "i")):
+    if not cast and not is_castable(have, want):
         raise RuntimeError(
             f"result type {scalar_name(have)} can't be cast to the desired output type {scalar_name(want)}; give an "
             "out= of a dtype that can hold the result"

@@ -7,8 +7,7 @@ from typing import Any
 
 from ..table.op import OpDef
 from ..tensors.base import TensorBase
-from ..tensors.dtypes import scalar_name
-from ..tensors.numbers_ import c_name
+from ..tensors.dtypes import c10_name, scalar_name
 
 _ORDER = "buifc"
 """Kinds of dtype, each of which the later ones take in."""
@@ -74,7 +73,7 @@ def kernel_refusal(op: OpDef, operands: list[Any], error: Exception) -> Exceptio
     """What PyTorch says where NumPy has no such operation for a dtype, or a number does not fit into it."""
     text = str(error)
     if isinstance(error, OverflowError) or "must be a string or a real number" in text:
-        name = "float" if not operands else c_name(operands[0]._sig.numpy)
+        name = "float" if not operands else c10_name(operands[0]._sig.numpy)
         return RuntimeError(f"value cannot be converted to type {name} without overflow")
     if any(phrase in text for phrase in _NO_SUCH_KERNEL):
         if op.name == "neg":

@@ -30,9 +30,6 @@ class Tag(enum.Enum):
     reduction = 18
     view_copy = 19
 
-    def __repr__(self) -> str:
-        return f"<Tag.{self.name}: {self.value}>"
-
     def __str__(self) -> str:
         return f"torch.Tag.{self.name}"
 

@@ -219,7 +219,7 @@ class OpNode(GraphNode):
         return self.caller(self, grads, kwargs)
 
     caller: Any
-    """``execute.call_node``, put here by the engine."""
+    """``node_call.call_node``, put here by that module."""
 
     def _release(self) -> None:
         for place, slot in enumerate(self.op.freed_slots):

@@ -38,17 +38,17 @@ DETACHED = (
     "use out-of-place `.detach()` instead"
 )
 
-Explain = Callable[[Any, GraphNode, str], str]
-anomaly_hint: Callable[[], str] = lambda: (  # noqa: E731 - replaced by the anomaly module
-    "Hint: enable anomaly detection to find the operation that failed to compute its gradient, with "
-    "torch.autograd.set_detect_anomaly(True, check_nan=False)."
-)
-
-
-def set_anomaly_hint(hint: Callable[[], str]) -> None:
-    """Let anomaly mode choose the hint at the end of the version error."""
-    global anomaly_hint
-    anomaly_hint = hint
+_HINTS = {
+    False: (
+        "Hint: enable anomaly detection to find the operation that failed to compute its gradient, with "
+        "torch.autograd.set_detect_anomaly(True, check_nan=False)."
+    ),
+    True: (
+        "Hint: the backtrace further above shows the operation that failed to compute its gradient. The variable "
+        "in question was changed in there or anywhere later. Good luck!"
+    ),
+}
+"""What to do about a value that was overwritten, without and under anomaly mode."""
 
 
 def _message_type(sig: Sig) -> str:
@@ -68,7 +68,7 @@ def version_error(sig: Sig, edge: Any, now: int, expected: int) -> RuntimeError:
         node, nr = edge_parts(edge)
         if node._edges:
             text += f", which is output {nr} of {suffix_free(node.name())},"
-    return RuntimeError(f"{text} is at version {now}; expected version {expected} instead. {anomaly_hint()}")
+    return RuntimeError(f"{text} is at version {now}; expected version {expected} instead. {_HINTS[state.ANOMALY]}")
 
 
 def check_input(t: TensorBase, number: int) -> None:

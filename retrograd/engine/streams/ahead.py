@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
@@ -62,6 +62,3 @@ def reading_ahead(generator: Generator, expected: int) -> Iterator[Ahead]:
             yield ahead
         finally:
             ahead.put_back()
-
-
-Uniform = Callable[[], float]

@@ -8,11 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .ahead import Ahead, Uniform, reading_ahead
+from .ahead import Ahead, reading_ahead
 
 if TYPE_CHECKING:
     from ..random import Generator
 
+Uniform = Callable[[], float]
+"""Gives the next number in ``[0, 1)``."""
 _THIRD, _SQUEEZE = float(np.float32(1) / np.float32(3)), float(np.float32(0.0331))
 _MANY = 10
 """From this mean on numbers are proposed; below, they are counted."""

@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 
 from ..nodes.node import GraphNode
-from ..nodes.saved import set_anomaly_hint
 from ..overriding.dispatch_classes import is_dispatching
 from ..tensors.argument_checks import check_bool
 from ..tensors.base import TensorBase
@@ -140,18 +139,3 @@ def _ancestors(parent: Any) -> Iterator[str]:
             f"previous calculation:\n{''.join(trace)}"
         )
         parent = parent.metadata.get("parent_")
-
-
-def _hint() -> str:
-    if state.ANOMALY:
-        return (
-            "Hint: the backtrace further above shows the operation that failed to compute its gradient. The variable "
-            "in question was changed in there or anywhere later. Good luck!"
-        )
-    return (
-        "Hint: enable anomaly detection to find the operation that failed to compute its gradient, with "
-        "torch.autograd.set_detect_anomaly(True, check_nan=False)."
-    )
-
-
-set_anomaly_hint(_hint)

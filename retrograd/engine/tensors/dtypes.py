@@ -139,6 +139,11 @@ def promote_types(a: np.dtype[Any], b: np.dtype[Any]) -> np.dtype[Any]:
     return high
 
 
+def is_castable(have: np.dtype[Any], want: np.dtype[Any]) -> bool:
+    """Whether a result of one dtype may be written in another: never in a lower kind."""
+    return _KIND_RANK[have.kind] <= _KIND_RANK[want.kind]
+
+
 def scalar_dtype(value: Any) -> np.dtype[Any]:
     """The dtype a Python number brings into a promotion."""
     if isinstance(value, bool):
@@ -213,13 +218,17 @@ def scalar_name(dtype: Any) -> str:
     return _SCALAR_NAMES.get(dtype.str[1:], str(dtype))
 
 
+_C_NAMES = {"float32": "float", "float64": "double", "int32": "int"}
+
+
 def c_name(numpy: Any) -> str:
-    """What some messages of PyTorch call a NumPy dtype: ``double``, ``long int``."""
-    return {**C_NAMES, "int64": "long int"}.get(numpy.name, str(numpy.name))
+    """What messages that ask the compiler call a NumPy dtype: ``double``, ``long int``."""
+    return {**_C_NAMES, "int64": "long int"}.get(numpy.name, str(numpy.name))
 
 
-C_NAMES = {"float32": "float", "float64": "double", "int32": "int"}
-"""NumPy's names of dtypes -> the types of C++ that some messages of PyTorch call them by; for others these differ."""
+def c10_name(numpy: Any) -> str:
+    """What c10 calls a NumPy dtype in messages about numbers that do not fit: ``c10::Half``, ``int64_t``."""
+    return {**_C_NAMES, "float16": "c10::Half"}.get(numpy.name, f"{numpy.name}_t")
 
 
 class device:  # noqa: N801 - torch's name

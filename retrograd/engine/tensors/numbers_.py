@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from .dtypes import C_NAMES, Sig
+from .dtypes import Sig, c10_name
 
 _MOST = 50_000
 """How many numbers of one dtype are kept; the rest are converted each time."""
@@ -56,7 +56,7 @@ def checked_number(value: Any, numpy: Any) -> Any:
     if isinstance(value, (complex, np.complexfloating)):
         value = value.real if value.imag == 0 else None
     if value is None or not _fits(value, numpy):
-        raise RuntimeError(f"value cannot be converted to type {c_name(numpy)} without overflow")
+        raise RuntimeError(f"value cannot be converted to type {c10_name(numpy)} without overflow")
     if numpy.kind == "f":
         return value
     return int(value) % (1 << 8 * numpy.itemsize) if numpy.kind == "u" else int(value)
@@ -77,12 +77,6 @@ def real_argument(function: str, name: str, position: int, value: Any) -> Any:
 
 
 _DOUBLE = np.dtype(np.float64)
-_C_NAMES = {"float16": "c10::Half", **C_NAMES}
-
-
-def c_name(numpy: Any) -> str:
-    """What messages call a dtype that a number does not fit into: ``float``, ``int64_t``."""
-    return _C_NAMES.get(str(numpy.name), f"{numpy.name}_t")
 
 
 def _fits(value: Any, numpy: Any) -> bool:

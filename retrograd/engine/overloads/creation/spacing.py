@@ -14,7 +14,7 @@ from ...table.public import public
 from ...tensors.base import TensorBase
 from ...tensors.convert import array_from
 from ...tensors.dtypes import dtype as Dtype  # noqa: N812
-from ...tensors.dtypes import from_numpy_dtype, get_default_dtype, result_dtype, to_numpy_dtype
+from ...tensors.dtypes import from_numpy_dtype, get_default_dtype, is_castable, result_dtype, to_numpy_dtype
 from ...tensors.numbers_ import real_number
 from .creating import as_tensor, finish, numpy_of
 
@@ -212,9 +212,4 @@ def result_type(tensor: Any, other: Any) -> Any:
 @public("can_cast", method=False)
 def can_cast(from_: Dtype, to: Dtype) -> bool:
     """Whether torch's rules let a result be written in a dtype: never to a smaller kind of number."""
-    have, wanted = to_numpy_dtype(from_), to_numpy_dtype(to)
-    if have.kind == "c" and wanted.kind != "c":
-        return False
-    if have.kind == "f" and wanted.kind in "iub":
-        return False
-    return not (have.kind != "b" and wanted.kind == "b")
+    return is_castable(to_numpy_dtype(from_), to_numpy_dtype(to))

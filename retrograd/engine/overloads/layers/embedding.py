@@ -11,7 +11,8 @@ from ...calls.refusals import refuse
 from ...table.public import NN, check_tensor, public
 from ...table.registry import F
 from ...tensors.base import wrap
-from ...tensors.numbers_ import c_name, real_argument
+from ...tensors.dtypes import c10_name
+from ...tensors.numbers_ import real_argument
 
 
 def _padding_row(padding_idx: int | None, count: int) -> int:
@@ -223,8 +224,8 @@ def bilinear(input1: Any, input2: Any, weight: Any, bias: Any = None) -> Any:
     )
     refuse(
         len({t._sig.numpy for t in (input1, input2, weight, bias) if t is not None}) > 1,
-        f"All tensors must have the same dtype, got input1: {c_name(input1._sig.numpy)}, input2: "
-        f"{c_name(input2._sig.numpy)}, weight: {c_name(weight._sig.numpy)}",
+        f"All tensors must have the same dtype, got input1: {c10_name(input1._sig.numpy)}, input2: "
+        f"{c10_name(input2._sig.numpy)}, weight: {c10_name(weight._sig.numpy)}",
     )
     for i, x in ((1, input1), (2, input2)):
         refuse(

@@ -14,7 +14,8 @@ from ...return_types import named
 from ...table.public import METHODS, check_tensor, public
 from ...table.registry import OPS, F
 from ...tensors.base import TensorBase
-from ...tensors.numbers_ import c_name, checked_number
+from ...tensors.dtypes import c10_name
+from ...tensors.numbers_ import checked_number
 from .arithmetic import binary_method, gives_way, left_to_numpy, operand_of
 
 Choice = Callable[[Any, Any], str]
@@ -308,7 +309,7 @@ def _fill_row(self: Any, mask: Any, value: Any) -> str:
             f"masked_fill only supports a 0-dimensional value tensor, but got tensor with {value.ndim} dimension(s)."
         )
     if value._sig.numpy.kind == "c" != self._sig.numpy.kind and value._array.imag:
-        raise RuntimeError(f"value cannot be converted to type {c_name(self._sig.numpy)} without overflow")
+        raise RuntimeError(f"value cannot be converted to type {c10_name(self._sig.numpy)} without overflow")
     return "_masked_fill_tensor"
 
 

@@ -7,10 +7,8 @@ from typing import Any
 import numpy as np
 
 from ...calls.refusals import refuse
-from ...tensors.dtypes import scalar_name
+from ...tensors.dtypes import c10_name, scalar_name
 from ...warning import warn
-
-_C_NAMES = {2: "c10::Half", 4: "float", 8: "double"}
 
 
 def check_kind(kernel: str, numpy: Any, kinds: str = "f") -> None:
@@ -74,7 +72,7 @@ def check_integers(numpy: Any, low: int, high: int) -> None:
     if numpy.kind == "f":
         exact = 2 ** (np.finfo(numpy).nmant + 1)
         for name, bound in (("from", low), ("to - 1", high - 1)):
-            refuse(abs(bound) > float(np.finfo(numpy).max), f"{name} is out of bounds for {_C_NAMES[numpy.itemsize]}")
+            refuse(abs(bound) > float(np.finfo(numpy).max), f"{name} is out of bounds for {c10_name(numpy)}")
             if not -exact <= bound <= exact:
                 warn(
                     f"{name} is out of bounds [-{exact}, {exact}]. Due to precision limitations "
