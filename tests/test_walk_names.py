@@ -179,6 +179,30 @@ def test_reading_locals_holds_nothing():
     assert "gone" in mine
 
 
+@pytest.mark.parametrize("event", ["call", "c_call", "return"])
+def test_reading_locals_in_a_profile_function_leaves_the_variables(event):
+    """A function given to `sys.setprofile` may walk a graph: the frame that it is called for keeps its variables."""
+
+    def profiled(one):
+        two = leaf()
+        abs(1)
+        three = leaf()
+        return one, two, three
+
+    def watch(frame, what, _argument):
+        if frame.f_code is profiled.__code__ and what == event:
+            read_locals(frame)
+
+    before = sys.getprofile()
+    sys.setprofile(watch)
+    try:
+        results = profiled(leaf())
+    finally:
+        sys.setprofile(before)
+
+    assert [type(result) for result in results] == [rg.Tensor] * 3
+
+
 @pytest.mark.parametrize("name", ["loss", "y"])
 def test_roots_and_intermediates(name):
     """The root and an intermediate result carry the names of their variables."""

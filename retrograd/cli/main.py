@@ -15,24 +15,30 @@ from .interrupts import Interrupted, leave_by_interrupt, silent_interrupt
 def main() -> None:
     """Do what the command line asks for, and end the process."""
     with silent_interrupt():
+        from . import tracers
         from .group import requested_run
         from .messages import INTERRUPTED, say
-        from .tracers import get_profile, get_trace, set_profile, set_trace
     try:
         try:
             run = requested_run()
             prepare = run.begin()
             error: BaseException | None = None
-            sys._getframe().f_trace_lines = False  # a debugger stepping past the program's end finds no line here
+            here = sys._getframe()
+            here.f_trace_lines = False  # a debugger stepping past the program's end finds no line here
             try:
                 prepare()()
             except BaseException as raised:
                 error = raised
+            here.f_trace_lines = False  # from Python 3.13 on, a debugger that began in the program wants lines of all
             # Calls of ours would be seen by what the program left to trace calls.
-            tracers = get_trace(), get_profile()
-            set_profile(None)
-            set_trace(None)
-            run.end(error, tracers)  # outside of the handler: what runs there finds no exception being handled
+            trace, profile = tracers.get_trace(), tracers.get_profile()
+            tracers.set_profile(None)
+            tracers.set_trace(None)
+            tools = tuple(filter(tracers.in_use, tracers.TOOLS))
+            events = tuple(map(tracers.get_events, tools))
+            tuple(map(tracers.set_events, tools, tracers.NOTHING))
+            # Outside of the handler: what runs there finds no exception being handled.
+            run.end(error, tracers.Tracers(trace, profile, tools, events))
         except KeyboardInterrupt:
             say(INTERRUPTED)
             leave_by_interrupt()

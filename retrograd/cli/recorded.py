@@ -18,7 +18,7 @@ from .lifeline import lifeline, main_frame
 from .requested import RunRequested
 from .runner import Ending, Prepare, Run, leave, restored_environment
 from .target import Target
-from .tracers import Tracers
+from .tracers import NONE, Tracers
 
 Report = Callable[[Recording, Ending], int]
 """Writes the results of a run, returns our exit code."""
@@ -70,7 +70,7 @@ class RecordedRun:
             self._watching.enter_context(lifeline(self._stopped))
         return self._run.begin()
 
-    def end(self, error: BaseException | None, tracers: Tracers = (None, None)) -> NoReturn:
+    def end(self, error: BaseException | None, tracers: Tracers = NONE) -> NoReturn:
         """End the recording with what the program raised, report, and end the process as the program ended.
 
         ``tracers`` are the functions that traced calls when the program ended; they are off by now.

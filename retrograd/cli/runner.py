@@ -34,7 +34,7 @@ from typing import NoReturn
 from ..inspect.program.texts import keep_text
 from .interrupts import leave_by_interrupt
 from .target import Target
-from .tracers import Tracers, giving_back, set_profile, set_trace
+from .tracers import NONE, NOTHING, TOOLS, Tracers, giving_back, in_use, set_events, set_profile, set_trace
 from .uncaught import show_exit, show_ignored, show_uncaught
 
 # What python put first on the path belongs to whoever started this process: nothing of ours is found there.
@@ -87,7 +87,7 @@ class Run:
         sys.argv[:] = self._target.argv
         return partial(_PREPARE[self._target.kind], self._target, main)
 
-    def end(self, error: BaseException | None, tracers: Tracers = (None, None)) -> Ending:
+    def end(self, error: BaseException | None, tracers: Tracers = NONE) -> Ending:
         """Show what ended the program, do what python does at the end, and return how it ended.
 
         ``tracers`` see what they see under python: the joining of threads and the ``atexit`` handlers.
@@ -150,9 +150,9 @@ def _end_as_python_does(tracers: Tracers) -> None:
     Joining by ``Thread.join`` would wait for ever for the idle workers of an executor that nobody shut down.
     """
     run_handlers = partial(atexit._run_exitfuncs)  # a profiler would see the call of the function itself
-    trace, profile = giving_back(tracers)
-    trace()
-    profile()
+    sys._getframe().f_trace_lines = False
+    for give_back in giving_back(tracers):
+        give_back()
     try:
         threading._shutdown()  # type: ignore[attr-defined]
     except BaseException as error:  # Ctrl-C while waiting: python reports it and goes on, too
@@ -160,6 +160,7 @@ def _end_as_python_does(tracers: Tracers) -> None:
     run_handlers()
     set_profile(None)
     set_trace(None)
+    tuple(map(set_events, filter(in_use, TOOLS), NOTHING))
     _flush()
 
 

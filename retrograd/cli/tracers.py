@@ -1,32 +1,61 @@
-"""What a program left to trace or profile calls, taken off and given back without its noticing.
+"""What a program left to trace, profile or monitor calls, taken off and given back without its noticing.
 
 A profiler is told of every call of a built-in function, but not of the call of a ``partial`` of one: therefore
 nothing here is a function written in Python that a program's tracer could see, nor a bare built-in function.
+From Python 3.12 on there are tools of ``sys.monitoring`` as well, and cProfile is one of them.
 """
 
 from __future__ import annotations
 
 import _lsprof
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import partial
-from typing import Any
-
-Tracers = tuple[Any, Any]
-"""What ``sys.gettrace`` and ``sys.getprofile`` returned."""
+from itertools import repeat
+from typing import Any, NamedTuple
 
 get_trace, get_profile = partial(sys.gettrace), partial(sys.getprofile)
 set_trace, set_profile = partial(sys.settrace), partial(sys.setprofile)
 
+in_use: Callable[[int], object]
+get_events: Callable[[int], int]
+set_events: Callable[[int, int], object]
+if sys.version_info >= (3, 12):
+    TOOLS: Iterable[int] = range(6)
+    in_use, get_events = partial(sys.monitoring.get_tool), partial(sys.monitoring.get_events)
+    set_events = partial(sys.monitoring.set_events)
+else:
+    TOOLS = ()
+    in_use, get_events, set_events = partial(bool), partial(int), partial(pow)  # none is called: there are no tools
+NOTHING = repeat(0)
+"""The events of tools that are to be told of nothing."""
 
-def giving_back(tracers: Tracers) -> tuple[Callable[[], object], Callable[[], object]]:
-    """Return what puts the tracer and the profiler back, to be called later in this order.
+
+class Tracers(NamedTuple):
+    """What a program left to be told of its calls."""
+
+    trace: Any = None
+    """What ``sys.gettrace`` returned."""
+    profile: Any = None
+    """What ``sys.getprofile`` returned."""
+    tools: tuple[int, ...] = ()
+    """Tools of ``sys.monitoring`` that were in use."""
+    events: tuple[int, ...] = ()
+    """The events that each of them asked for."""
+
+
+NONE = Tracers()
+
+
+def giving_back(tracers: Tracers) -> list[Callable[[], object]]:
+    """Return what puts the tracer, the profiler and the tools back, to be called later in this order.
 
     Those written in C need not be callable, and only they could put themselves back: cProfile's can (it is seen here
     before Python 3.12 only), any other stays off.
     """
-    tracer, profiler = tracers
+    tracer, profiler = tracers.trace, tracers.profile
     trace = partial(sys.settrace, tracer if callable(tracer) else None)
+    profile = partial(sys.setprofile, profiler if callable(profiler) else None)
     if isinstance(profiler, _lsprof.Profiler):
-        return trace, partial(_lsprof.Profiler.enable, profiler)
-    return trace, partial(sys.setprofile, profiler if callable(profiler) else None)
+        profile = partial(_lsprof.Profiler.enable, profiler)
+    return [trace, profile, partial(tuple, map(set_events, tracers.tools, tracers.events))]

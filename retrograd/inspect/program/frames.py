@@ -141,12 +141,14 @@ def read_locals(frame: FrameType) -> dict[str, Any]:
 
     Until Python 3.12 the first look at ``f_locals`` of a function's frame makes a dictionary that lives as long
     as the frame and refers to every local: a tensor the user deletes afterwards would stay.  When nobody but
-    the frame has that dictionary it is emptied again; a debugger (trace function) gets to keep it.
+    the frame has that dictionary it is emptied again.  Where a function written in Python traces or profiles calls,
+    it stays as it is: what it holds becomes the locals again when that function, which may have called us, returns.
     """
     current: Mapping[str, Any] = frame.f_locals
     copied = dict(current)
     held_by_frame_only = sys.getrefcount(current) == 3  # the frame, the variable, the argument of getrefcount
-    if held_by_frame_only and frame.f_code.co_flags & _OPTIMIZED and type(current) is dict and not sys.gettrace():
+    calls_back = sys.gettrace() is not None or callable(sys.getprofile())  # a profiler written in C is not callable
+    if held_by_frame_only and frame.f_code.co_flags & _OPTIMIZED and type(current) is dict and not calls_back:
         current.clear()
     return copied
 
