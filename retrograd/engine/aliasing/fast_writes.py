@@ -40,38 +40,37 @@ def fast_write(op: OpDef, general: Callable[..., Any]) -> Callable[..., Any]:
 
     def call(self: Any, other: Any = _ABSENT, /, *args: Any, alpha: Any = _ABSENT, **kwargs: Any) -> Any:
         plain = self.__class__ in PLAIN_CLASSES and other.__class__ in PLAIN_CLASSES and not args and not kwargs
-        if plain and other._sig is self._sig and (alpha is _ABSENT or (scaled and alpha.__class__ in _PLAIN)):
-            array, source, meta = self._array, other._array, self._meta
-            enabled = STATE.grad_enabled
+        fast = plain and other._sig is self._sig and (alpha is _ABSENT or (scaled and alpha.__class__ in _PLAIN))
+        if fast:
+            array, source, meta, sig, enabled = self._array, other._array, self._meta, self._sig, STATE.grad_enabled
             alone = state.MODE == (not enabled)  # nothing is on besides this thread's ``no_grad``
-            if (
+            fast = (
                 # without a base, arrays share memory neither with each other nor within
-                array.base is None and source.base is None and self._sig.differentiable
+                array.base is None and source.base is None and sig.differentiable
                 and (not enabled or (self._fn is None and other._fn is None))
                 and (meta is None or (meta.view is None and not meta.inference))
                 and (alone or not _rare())
-            ):  # fmt: skip
-                rest = factor = unscaled if alpha is _ABSENT else (alpha,)
-                known = self._sig.floats
-                if alpha.__class__ is float and known is not None:
-                    kept = known.get(alpha) or number_operand(self._sig, alpha)
-                    if kept is not None:
-                        factor = (kept._array,)
-                watched = not alone and observe.observers
-                if watched:
-                    observe.notify("writing", op, (self, other, *rest))
-                try:
-                    run_quietly(into, array, source, *factor)
-                except RuntimeError as error:
-                    if not is_entered_elsewhere(error):  # a signal's handler may raise between two pieces
-                        raise
-                    quietly(into, (array, source, *factor))
-                (storage_of(self) if meta is None or meta.storage is None else meta.storage).bump()
-                if watched:
-                    observe.notify("inplace", op, (self, other, *rest), None, self, [self, other])
-                return self
-        if alpha is not _ABSENT:
-            kwargs["alpha"] = alpha
-        return general(self, *args, **kwargs) if other is _ABSENT else general(self, other, *args, **kwargs)
+            )  # fmt: skip
+        if not fast:
+            if alpha is not _ABSENT:
+                kwargs["alpha"] = alpha
+            return general(self, *args, **kwargs) if other is _ABSENT else general(self, other, *args, **kwargs)
+        given = factor = unscaled if alpha is _ABSENT else (alpha,)
+        if alpha.__class__ is float and sig.floats is not None:
+            kept = sig.floats.get(alpha) or number_operand(sig, alpha)
+            factor = given if kept is None else (kept._array,)
+        watched = not alone and observe.observers
+        if watched:
+            observe.notify("writing", op, (self, other, *given))
+        try:
+            run_quietly(into, array, source, *factor)
+        except RuntimeError as error:
+            if not is_entered_elsewhere(error):  # a signal's handler may raise between two pieces
+                raise
+            quietly(into, (array, source, *factor))
+        (storage_of(self) if meta is None or meta.storage is None else meta.storage).bump()
+        if watched:
+            observe.notify("inplace", op, (self, other, *given), None, self, [self, other])
+        return self
 
     return call

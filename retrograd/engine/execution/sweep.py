@@ -156,7 +156,7 @@ def sweep_loss(t: Any, keep_graph: bool) -> bool:
     """Run backward from a real scalar that a node computed; ``False``: nothing was done, take the general path.
 
     What ``loss.backward()`` needs of ``_backward``, ``run_backward``, ``sweep`` and ``Sweep.start``, in one function:
-    13 calls less, 20 µs after large arrays.
+    12 calls less, 20 µs after large arrays.
     """
     fn, sig = t._fn, t._sig
     number = fn is not None and fn is not LAZY and not sig.shape and sig.floats is not None
@@ -172,8 +172,7 @@ def sweep_loss(t: Any, keep_graph: bool) -> bool:
         fn._pending = np.array(1, sig.numpy)
         task.heap.append((-fn._number, fn))
         task.run()
-        if task.leaves:
-            task.leaves[0].fill(task.leaves, task)
+        task.fill_leaves()
     except BaseException as error:
         if watched:
             observe.notify("backward_ended", error)
