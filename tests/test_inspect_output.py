@@ -48,6 +48,22 @@ def test_text_and_bytes(tmp_path: Path) -> None:
     assert sorted(path.name for path in tmp_path.iterdir()) == ["a", "b"]
 
 
+def test_pieces_are_written_whole_or_not_at_all(tmp_path: Path) -> None:
+    """Text that comes in pieces replaces a file when the last one is there; if making it fails, the old file stays."""
+    path = tmp_path / "a"
+    write_output(iter(["損", "失\n"]), str(path))
+
+    def failing() -> Iterator[str]:
+        yield "half"
+        raise RuntimeError("no more")
+
+    with pytest.raises(RuntimeError, match="no more"):
+        write_output(failing(), str(path))
+
+    assert path.read_text(encoding="utf-8") == "損失\n"
+    assert [one.name for one in tmp_path.iterdir()] == ["a"]
+
+
 def test_lone_surrogates_are_escaped(tmp_path: Path) -> None:
     """A name from an undecodable file name does not stop the write."""
     write_output("a\udc80b", str(tmp_path / "a"))

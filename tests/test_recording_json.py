@@ -6,6 +6,7 @@ import json
 import math
 import random
 import sys
+import tracemalloc
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,7 @@ from retrograd.inspect.output import save
 from retrograd.inspect.render import RenderOptions, renderer_for
 from retrograd.inspect.render.formats.json_ import decode_recording, encode_recording, load_recording
 from retrograd.inspect.snapshot import GraphSnapshot, SourceLine
+from retrograd.inspect.tensor_facts import TensorFacts
 
 
 def strictly_parsed(text: str) -> Any:
@@ -92,6 +94,56 @@ def test_foreign_event_data_become_plain() -> None:
     after = decode_recording(encode_recording(Recording(events=[Event("leaf", data=data)])))
 
     assert after.events[0].data == {"norm": 0.5, "count": 3, "shape": [2, 3], "what": "<object>", "7": True}
+
+
+def calls_of_one_line(count: int) -> Recording:
+    """A recording of calls that one line made, whose data nobody has read."""
+    line = SourceLine("train.py", 3, "step")
+    stack = [{"file": "train.py", "line": 3, "function": "step"}]
+
+    def data(facts: tuple[int, ...]) -> dict[str, Any]:
+        return {"inputs": list(facts), "names": ["h"], "arguments": {"1": 2.5}, "stack": [dict(*stack)]}
+
+    return Recording(
+        events=[Event.later("operation", "mul", line, data, (number,)) for number in range(count)],
+        tensors=[TensorFacts((3,)) for _ in range(count)],
+    )
+
+
+def test_saving_takes_no_memory_for_each_event(tmp_path: Path) -> None:
+    """A file of 2,000 events is written piece by piece: in less memory than its text takes."""
+    path, made = tmp_path / "run.json", calls_of_one_line(2_000)
+    save(calls_of_one_line(1), str(path))
+    tracemalloc.start()
+    try:
+        save(made, str(path))
+        most = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+
+    assert most < path.stat().st_size / 2
+    assert load_recording(str(path)).events[1_999].data == made.events[1_999].data
+
+
+def test_events_of_one_line_share_what_is_said_of_it() -> None:
+    """Names, arguments and stacks that are equal are one object after loading, of whatever type their numbers are."""
+    before = calls_of_one_line(3)
+    before.events[1].data["arguments"] = {"1": True}
+    before.events[2].data["arguments"] = {"1": 1}
+    first, second, third = (event.data for event in decode_recording(encode_recording(before)).events)
+
+    assert first["stack"] is second["stack"] is third["stack"]
+    assert first["names"] is third["names"]
+    assert (second["arguments"]["1"], type(third["arguments"]["1"])) == (True, int)
+
+
+def test_infinities_are_put_back_where_they_were() -> None:
+    """Events that are equal but for an infinity do not get each other's when they are loaded."""
+    values = [math.inf, -math.inf, None]
+    before = Recording(events=[Event("operation", "clamp", data={"arguments": {"1": value}}) for value in values])
+    after = decode_recording(encode_recording(before))
+
+    assert [event.data["arguments"]["1"] for event in after.events] == values
 
 
 def test_numpy_numbers_in_columns_are_written() -> None:

@@ -297,6 +297,9 @@ class CheckpointData(TypedDict, total=False):
     run: int
 
 
+REPEATED_KEYS = ("names", "output_names", "arguments", "stack")
+"""Keys whose values the events of one line have in common; such values may be one object, which nobody changes."""
+
 DATA_OF_KIND: dict[str, type] = {
     "operation": OperationData,
     "inplace": OperationData,

@@ -68,6 +68,11 @@ class Event:
             self._describe, self._facts = None, ()
         return object.__getattribute__(self, name)
 
+    def data_once(self) -> dict[str, Any]:
+        """Return the data for one reading: what nobody has read yet is made for it and not kept."""
+        facts, describe = self._facts, self._describe  # in this order: another thread may make the data meanwhile
+        return self.data if describe is None else describe(facts)
+
     def to_plain(self) -> dict[str, Plain]:
         """Return the event as JSON values, without its empty parts."""
         plain: dict[str, Plain] = {"kind": self.kind}
@@ -75,9 +80,10 @@ class Event:
             plain["op"] = self.op
         if self.source is not None:
             plain["source"] = list(self.source)
-        if self.data:
+        data = self.data_once()
+        if data:
             flags: list[list[Plain]] = []
-            plain["data"] = _plain(self.data, (), flags)
+            plain["data"] = _plain(data, (), flags)
             if flags:
                 plain["nonfinite"] = flags
         return plain
@@ -146,14 +152,19 @@ class Recording:
 
     def to_plain(self) -> dict[str, Plain]:
         """Return the recording as JSON values; ``from_plain`` gives an equal recording back."""
+        return {key: list(part) if isinstance(part, map) else part for key, part in self.plain_parts().items()}
+
+    def plain_parts(self) -> dict[str, Plain]:
+        """Return the same with the long lists as iterators, which make one entry at a time."""
+        events, tensors = list(self.events), list(self.tensors)  # a program that runs on adds to these
         return {
             "schema": self.schema,
             "script": self.script,
             "engine": self.engine,
             "created": self.created,
-            "snapshots": [snapshot_to_plain(snapshot) for snapshot in self.snapshots],
-            "events": [event.to_plain() for event in self.events],
-            "tensors": [tensor.to_plain() for tensor in self.tensors],
+            "snapshots": map(snapshot_to_plain, list(self.snapshots)),
+            "events": map(Event.to_plain, events),
+            "tensors": map(TensorFacts.to_plain, tensors),
             "level": self.level,
             "rank": self.rank,
             "world_size": self.world_size,
@@ -165,14 +176,17 @@ class Recording:
 
     @classmethod
     def from_plain(cls, plain: Plain) -> Recording:
-        """Return the recording that ``to_plain`` described; raises ``ValueError``, ``TypeError`` or ``KeyError``."""
+        """Return the recording that ``to_plain`` described; raises ``ValueError``, ``TypeError`` or ``KeyError``.
+
+        Its lists are taken over and what they hold is taken apart, for both together would be twice the memory.
+        """
         found = cls(
             script=text_checked(plain["script"]),
             engine=text_checked(plain["engine"]),
             created=text_checked(plain["created"]),
-            snapshots=[snapshot_from_plain(snapshot) for snapshot in entries_checked(plain["snapshots"])],
-            events=[Event.from_plain(event) for event in entries_checked(plain["events"])],
-            tensors=[TensorFacts.from_plain(tensor) for tensor in entries_checked(plain.get("tensors", []))],
+            snapshots=_each_replaced(plain["snapshots"], snapshot_from_plain),
+            events=_each_replaced(plain["events"], Event.from_plain),
+            tensors=_each_replaced(plain.get("tensors", []), TensorFacts.from_plain),
             level=text_checked(plain.get("level", "graph")),
             rank=_whole(plain.get("rank")),
             world_size=_whole(plain.get("world_size")),
@@ -183,6 +197,14 @@ class Recording:
         _check_graphs_of(found)
         _check_tensors_of(found)
         return found
+
+
+def _each_replaced(plain: Plain, make: Callable[[Plain], Any]) -> list[Any]:
+    """Return a list whose entries have given way to what is made of them."""
+    entries = entries_checked(plain)
+    for place, entry in enumerate(entries):
+        entries[place] = make(entry)
+    return entries
 
 
 def _check_graphs_of(recording: Recording) -> None:

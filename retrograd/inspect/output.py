@@ -8,6 +8,7 @@ import os
 import secrets
 import stat
 import sys
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -17,7 +18,7 @@ from .diagnose import diagnose
 from .events import Recording
 from .garbage import collector_paused
 from .progress import LARGE_FILE, progress
-from .render import RenderOptions, renderer_for
+from .render import InPieces, RenderOptions, renderer_for
 from .render.scale import known_measures, scale
 from .snapshot import GraphSnapshot
 
@@ -45,6 +46,9 @@ def save(what: Any, path: str | os.PathLike[str], fmt: str | None = None, option
     with collector_paused(), progress(f"drawing {renderer.name}"):
         if renderer.name in _MARKED:
             options = with_findings(recording, options)
+        if isinstance(renderer, InPieces):
+            write_output(renderer.pieces(recording, options), path)
+            return
         content = renderer.render(recording, options)
     with progress("writing", surely_long=len(content) > LARGE_FILE):
         write_output(content, path)
@@ -79,21 +83,20 @@ def check_measure(recording: Recording, options: RenderOptions) -> None:
         scale(recording.snapshots[-1], options.color_by)
 
 
-def write_output(content: str | bytes, path: str) -> None:
-    """Write ``content`` (text as UTF-8) to ``path``, which is replaced at once when all of it is written.
+def write_output(content: str | bytes | Iterator[str], path: str) -> None:
+    """Write ``content`` (text as UTF-8, perhaps in pieces) to ``path``, which is replaced when all of it is written.
 
     ``-`` is standard output.  A link keeps pointing where it did, a device or pipe is written in place, an
     existing file keeps its permissions.  Raises ``OutputError`` and leaves no half-written file.
     """
-    # A lone surrogate (from an undecodable file name) cannot be UTF-8; its escape is harmless in every format.
-    data = content if isinstance(content, bytes) else content.encode("utf-8", "backslashreplace")
+    data = _encoded(content)
     path = os.fspath(path)
     try:
         if path == STDOUT:
-            _write_stdout(data)
+            _write_stdout(b"".join(data))
         elif os.path.exists(path) and not os.path.isfile(path) and not os.path.isdir(path):
             with open(path, "wb") as device:
-                device.write(data)
+                device.writelines(data)
         else:
             check_writable(path)
             _replace(Path(os.path.realpath(path)), data)
@@ -101,6 +104,16 @@ def write_output(content: str | bytes, path: str) -> None:
         raise  # the reader has seen enough, as in `retrograd render run.json | head`
     except (OSError, ValueError) as error:
         raise _failure(error, path) from error
+
+
+def _encoded(content: str | bytes | Iterator[str]) -> Iterable[bytes]:
+    """Return the bytes of what is to be written, of pieces as they are taken."""
+    if isinstance(content, bytes):
+        return (content,)
+    # A lone surrogate (from an undecodable file name) cannot be UTF-8; its escape is harmless in every format.
+    return (
+        piece.encode("utf-8", "backslashreplace") for piece in ((content,) if isinstance(content, str) else content)
+    )
 
 
 def check_writable(path: str) -> None:
@@ -135,13 +148,13 @@ def _write_stdout(data: bytes) -> None:
     sys.stdout.flush()
 
 
-def _replace(target: Path, data: bytes) -> None:
+def _replace(target: Path, data: Iterable[bytes]) -> None:
     """Write a file beside ``target`` and put it in its place."""
     # Made by open and not by tempfile, so that the umask decides on its permissions as for any new file.
     beside = target.parent / f".retrograd-{secrets.token_hex(8)}.tmp"
     try:
         with open(beside, "xb") as file:
-            file.write(data)
+            file.writelines(data)
         if target.exists():
             _take_after(target, beside)
         os.replace(beside, target)

@@ -12,9 +12,9 @@ from pathlib import Path
 from ...errors import UnknownFormatError
 from ..plugins import plugins_in
 from . import formats
-from .base import Renderer, RenderOptions, capped, chosen_snapshots
+from .base import InPieces, Renderer, RenderOptions, capped, chosen_snapshots
 
-__all__ = ["RenderOptions", "Renderer", "capped", "chosen_snapshots", "renderer_for", "renderers"]
+__all__ = ["InPieces", "RenderOptions", "Renderer", "capped", "chosen_snapshots", "renderer_for", "renderers"]
 
 
 @functools.cache

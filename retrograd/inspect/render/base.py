@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from ...errors import NoGraphError, UsageError
 from ..events import Recording
@@ -64,6 +64,14 @@ class Renderer(Protocol):
 
     def render(self, recording: Recording, options: RenderOptions) -> str | bytes:
         """Return the chosen snapshots of ``recording`` in this format."""
+
+
+@runtime_checkable
+class InPieces(Protocol):
+    """A renderer whose text may be so long that it is better written while it is made."""
+
+    def pieces(self, recording: Recording, options: RenderOptions) -> Iterator[str]:
+        """Yield the text that ``render`` returns."""
 
 
 def chosen_snapshots(recording: Recording, options: RenderOptions) -> list[GraphSnapshot]:

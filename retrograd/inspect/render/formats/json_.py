@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Iterator
 from numbers import Integral, Real
 from typing import Any, NoReturn
 
@@ -17,6 +18,7 @@ from ...columns import Plain
 from ...events import SCHEMA, Recording
 from ...garbage import collector_paused
 from ...progress import LARGE_FILE, followed, progress
+from ...shared_parts import SharedParts
 from ..base import RenderOptions
 
 _OPENED = {"snapshots": 2, "events": 1, "tensors": 1, "sources": 1}
@@ -35,29 +37,46 @@ class JsonRenderer:
         """Return ``recording`` as JSON text; no option changes what is written."""
         return encode_recording(recording)
 
+    def pieces(self, recording: Recording, options: RenderOptions) -> Iterator[str]:
+        """Yield the text that ``render`` returns."""
+        return _encoded(recording)
+
 
 RENDERER = JsonRenderer()
 
 
 def encode_recording(recording: Recording) -> str:
     """Return a recording as JSON text, which ``decode_recording`` reads again without loss."""
-    plain = recording.to_plain()
-    entries = (f"{_compact(key)}: {_spread(value, _OPENED.get(key, 0), ' ')}" for key, value in plain.items())
-    return "{\n " + ",\n ".join(entries) + "\n}\n"
+    return "".join(_encoded(recording))
 
 
-def _spread(value: Plain, levels: int, indent: str) -> str:
-    """Return JSON text with one line for each entry down to ``levels`` below here, compact further down."""
-    if not levels or not value:
-        return _compact(value)
-    inner = indent + " "
-    if isinstance(value, dict):
-        lines = [f"{_compact(key)}: {_spread(entry, levels - 1, inner)}" for key, entry in followed(value.items())]
-        opening, closing = "{}"
-    else:
-        lines = [_spread(entry, levels - 1, inner) for entry in followed(value)]
-        opening, closing = "[]"
-    return f"{opening}\n{inner}" + f",\n{inner}".join(lines) + f"\n{indent}{closing}"
+def _encoded(recording: Recording) -> Iterator[str]:
+    """Yield the text of a recording, of a million events one at a time."""
+    separator = "{\n "
+    for key, value in recording.plain_parts().items():
+        yield f"{separator}{_compact(key)}: "
+        yield from _spread(value, _OPENED.get(key, 0), " ")
+        separator = ",\n "
+    yield "\n}\n"
+
+
+def _spread(value: Plain, levels: int, indent: str) -> Iterator[str]:
+    """Yield JSON text with one line for each entry down to ``levels`` below here, compact further down."""
+    if not levels:
+        yield _compact(value)
+        return
+    inner, named = indent + " ", isinstance(value, dict)
+    opening, closing = "{}" if named else "[]"
+    separator, end = f"{opening}\n{inner}", opening + closing
+    for entry in followed(value.items() if named else value):
+        if named:
+            yield f"{separator}{_compact(entry[0])}: "
+            yield from _spread(entry[1], levels - 1, inner)
+        else:
+            yield separator
+            yield from _spread(entry, levels - 1, inner)
+        separator, end = f",\n{inner}", f"\n{indent}{closing}"
+    yield end
 
 
 def _python_number(value: Any) -> Plain:
@@ -103,12 +122,17 @@ def _remedy(error: Exception) -> str:
     return "Check the path."
 
 
-def _read(path: str) -> bytes:
-    """Return the bytes of a file or of standard input."""
+def _read(path: str) -> str | bytes:
+    """Return the text of a file or of standard input; bytes where they are none, for ``_parse`` to say why."""
     if path == "-":
-        return sys.stdin.buffer.read()
-    with open(path, "rb") as file:
-        return file.read()
+        content = sys.stdin.buffer.read()
+    else:
+        with open(path, "rb") as file:
+            content = file.read()
+    try:
+        return _decoded(content)
+    except UnicodeDecodeError:
+        return content
 
 
 def decode_recording(content: str | bytes, shown: str = "given") -> Recording:
@@ -136,17 +160,18 @@ def decode_recording(content: str | bytes, shown: str = "given") -> Recording:
 
 def _parse(content: str | bytes, shown: str) -> Plain:
     """Return the JSON value, or say where and why it is none."""
-    text = content if isinstance(content, str) else content.decode("utf-8-sig", "replace")
-    if not text.strip():
-        raise RecordingError(f"The recording {shown} is empty.", _AGAIN)
     try:
-        return json.loads(_decoded(content), parse_constant=_no_constant)
+        return json.loads(_decoded(content), parse_constant=_no_constant, object_hook=SharedParts().share)
     except json.JSONDecodeError as error:
+        text = _readable(content)
+        if not text.strip():
+            raise RecordingError(f"The recording {shown} is empty.", _AGAIN) from error
         if _is_cut_off(text, error):
             raise RecordingError(f"The recording {shown} is cut off after {len(text):,} characters.", _AGAIN) from error
         where = f"line {error.lineno}, column {error.colno}"
         raise RecordingError(f"The file {shown} is no JSON ({error.msg}, {where}).", _NOT_ONE) from error
     except UnicodeDecodeError as error:
+        text = _readable(content)
         if text.startswith("{") and error.reason == "unexpected end of data":
             raise RecordingError(f"The recording {shown} is cut off after {len(text):,} characters.", _AGAIN) from error
         raise RecordingError(f"The file {shown} is no recording (it is not UTF-8 text).", _NOT_ONE) from error
@@ -159,6 +184,11 @@ def _parse(content: str | bytes, shown: str) -> Plain:
 def _decoded(content: str | bytes) -> str:
     """Return text; a byte order mark, which some editors add, is no part of it."""
     return content if isinstance(content, str) else content.decode("utf-8-sig")
+
+
+def _readable(content: str | bytes) -> str:
+    """Return text, also of bytes that are none."""
+    return content if isinstance(content, str) else content.decode("utf-8-sig", "replace")
 
 
 def _is_cut_off(text: str, error: json.JSONDecodeError) -> bool:

@@ -1,0 +1,47 @@
+"""Parts of a parsed recording of which equal ones are made one object: events of one line have most words in common.
+
+JSON gives each event its own copy of every name, line and stack of frames, which are most of its memory.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .bounded import BoundedDict
+from .columns import Plain
+from .event_data import REPEATED_KEYS
+
+_OF_EVENT = ("kind", "op", "source")
+_OF_TENSOR = ("dtype", "name", "source", "shape")
+_MOST = 50_000
+
+
+class SharedParts:
+    """The parts that one reader has met; nobody may write into them."""
+
+    def __init__(self) -> None:
+        self._known: BoundedDict[str, Any] = BoundedDict(_MOST)
+        """By text, which tells ``1`` from ``1.0`` and ``true``."""
+
+    def share(self, plain: dict[str, Plain]) -> dict[str, Plain]:
+        """Let the parts of an event or tensor be those that were met before; a hook for objects of ``json``."""
+        if type(plain.get("kind")) is str:
+            self._put(plain, _OF_EVENT)
+            data = plain.get("data")
+            if type(data) is dict and "nonfinite" not in plain:  # whose NaN and infinities are still to be put back
+                self._put(data, REPEATED_KEYS)
+        elif type(plain.get("dtype")) is str:
+            self._put(plain, _OF_TENSOR)
+        return plain
+
+    def _put(self, plain: dict[str, Plain], keys: tuple[str, ...]) -> None:
+        """Share what stands under these keys."""
+        known = self._known
+        for key in keys:
+            if key in plain:
+                text = repr(plain[key])
+                part = known.get(text)
+                if part is None:
+                    known[text] = plain[key]
+                else:
+                    plain[key] = part
