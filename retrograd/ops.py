@@ -6,10 +6,12 @@ from .engine.custom_op.registry import OpNamespace
 from .engine.custom_op.registry import ops as _root
 from .engine.overriding.aten import AtenNamespace, aten
 from .engine.overriding.aten import functions as _functions
+from .engine.overriding.aten_backward import BACKWARD as _BACKWARD
+from .engine.overriding.aten_functional import FUNCTIONAL as _FUNCTIONAL
 from .engine.table.methods import FUNCTIONS as _FUNCTIONS
 from .engine.table.public import NAMESPACES as _NAMESPACES
 
-_functions.update({**_NAMESPACES["nn.functional"], **_FUNCTIONS})
+_functions.update({**_FUNCTIONAL, **_BACKWARD, **_NAMESPACES["nn.functional"], **_FUNCTIONS})
 for _space in ("linalg", "fft", "special"):
     _functions.update({f"{_space}_{_name}": _function for _name, _function in _NAMESPACES[_space].items()})
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 from .engine.overriding.function_modes import TorchFunctionMode
 from .engine.overriding.function_modes import current_modes as _get_current_function_mode_stack
 from .engine.overriding.overrides import handle_torch_function, has_torch_function, resolve_name
-from .engine.overriding.wrappers import install, overridable
+from .engine.overriding.wrappers import install, not_overridable, overridable
 from .engine.tensors.tensor import Tensor
 
 
@@ -41,10 +42,47 @@ def get_overridable_functions() -> dict[Any, list[Any]]:
     return found
 
 
+def get_default_nowrap_functions() -> set[Any]:
+    """Functions whose results are not made to be of a subclass: the attributes that hold another tensor."""
+    tensor: Any = Tensor
+    return {tensor._base.__get__, tensor.grad.__get__, tensor._grad.__get__}
+
+
+def get_ignored_functions() -> set[Any]:
+    """Public functions that nobody is asked about."""
+    return not_overridable()
+
+
+def get_testing_overrides() -> dict[Any, Any]:
+    """For every function that asks, one that takes anything and returns -1."""
+    return dict.fromkeys(overridable(), _minus_one)
+
+
+def _minus_one(*args: Any, **kwargs: Any) -> int:
+    return -1
+
+
+def wrap_torch_function(dispatcher: Any) -> Any:
+    """Decorator: the function asks those of its arguments that ``dispatcher``, called with them all, returns."""
+
+    def decorate(function: Any) -> Any:
+        @functools.wraps(function)
+        def asking(*args: Any, **kwargs: Any) -> Any:
+            relevant = dispatcher(*args, **kwargs)
+            if has_torch_function(relevant):
+                return handle_torch_function(asking, relevant, *args, **kwargs)
+            return function(*args, **kwargs)
+
+        return asking
+
+    return decorate
+
+
 install()  # who takes this module means to be asked, perhaps for something that is no tensor
 
 __all__ = [
-    "TorchFunctionMode", "_get_current_function_mode_stack", "get_overridable_functions", "handle_torch_function",
-    "has_torch_function", "has_torch_function_unary", "has_torch_function_variadic", "is_tensor_like",
-    "is_tensor_method_or_property", "resolve_name",
+    "TorchFunctionMode", "_get_current_function_mode_stack", "get_default_nowrap_functions", "get_ignored_functions",
+    "get_overridable_functions", "get_testing_overrides", "handle_torch_function", "has_torch_function",
+    "has_torch_function_unary", "has_torch_function_variadic", "is_tensor_like", "is_tensor_method_or_property",
+    "resolve_name", "wrap_torch_function",
 ]  # fmt: skip

@@ -155,6 +155,11 @@ def tree_unflatten(leaves: Iterable[Any], treespec: TreeSpec) -> Any:
     return _unflatten(iter(values), treespec)
 
 
+def tree_is_leaf(tree: Any, is_leaf: IsLeaf | None = None) -> bool:
+    """Whether ``tree`` is no container."""
+    return (is_leaf is not None and is_leaf(tree)) or _node_def(tree) is None
+
+
 def tree_leaves(tree: Any, is_leaf: IsLeaf | None = None) -> list[Any]:
     """The leaves of ``tree`` from left to right."""
     return tree_flatten(tree, is_leaf)[0]
@@ -240,3 +245,14 @@ def tree_any_only(selector: Selector, pred: Callable[[Any], bool], tree: Any, is
     """Whether some leaf of the given type(s) satisfies ``pred``."""
     wanted = _predicate(selector)
     return any(pred(leaf) for leaf in tree_leaves(tree, is_leaf) if wanted(leaf))
+
+
+def map_only(selector: Selector) -> Callable[[Callable[[Any], Any]], Callable[[Any], Any]]:
+    """Decorator: what is not of the given type(s), or does not satisfy the given test, is returned as it is."""
+    wanted = _predicate(selector)
+    return lambda func: lambda leaf: func(leaf) if wanted(leaf) else leaf
+
+
+def arg_tree_leaves(*args: Any, **kwargs: Any) -> list[Any]:
+    """The leaves of all arguments of a call."""
+    return tree_leaves([*args, *kwargs.values()])

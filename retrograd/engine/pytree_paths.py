@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 from .pytree import IsLeaf, TreeSpec, tree_flatten, tree_unflatten
+from .pytree_classes import FieldNames
 
 
 @dataclass(frozen=True)
@@ -18,6 +19,10 @@ class SequenceKey:
     def __str__(self) -> str:
         return f"[{self.idx!r}]"
 
+    def get(self, parent: Any) -> Any:
+        """The element."""
+        return parent[self.idx]
+
 
 @dataclass(frozen=True)
 class MappingKey:
@@ -27,6 +32,10 @@ class MappingKey:
 
     def __str__(self) -> str:
         return f"[{self.key!r}]"
+
+    def get(self, parent: Any) -> Any:
+        """The value."""
+        return parent[self.key]
 
 
 @dataclass(frozen=True)
@@ -38,11 +47,25 @@ class GetAttrKey:
     def __str__(self) -> str:
         return f".{self.name}"
 
+    def get(self, parent: Any) -> Any:
+        """The attribute."""
+        return getattr(parent, self.name)
 
-KeyPath = tuple[Any, ...]
+
+class KeyEntry(Protocol):
+    """What a path is made of."""
+
+    def get(self, parent: Any) -> Any:
+        """What stands there."""
+        ...
+
+
+KeyPath = tuple[KeyEntry, ...]
 
 
 def _keys(spec: TreeSpec) -> Iterable[Any]:
+    if isinstance(spec.context, FieldNames):
+        return [GetAttrKey(name) for name in spec.context.present]
     context = spec.context[1] if isinstance(spec.context, tuple) else spec.context  # default dictionaries
     if isinstance(context, list):
         return [MappingKey(key) for key in context]
@@ -79,3 +102,10 @@ def tree_map_with_path(func: Callable[..., Any], tree: Any, *rests: Any, is_leaf
 def keystr(kp: KeyPath) -> str:
     """A path as an expression: ``['a'][0]``."""
     return "".join(map(str, kp))
+
+
+def key_get(obj: Any, kp: KeyPath) -> Any:
+    """What stands at a path."""
+    for key in kp:
+        obj = key.get(obj)
+    return obj

@@ -16,7 +16,7 @@ globals().update(LAYERS)
 __all__ = [  # noqa: PLE0604
     "Buffer", "DataParallel", "Module", "Parameter", "UninitializedBuffer", "UninitializedParameter", *LAYERS,
 ]  # fmt: skip
-_ROOMS = ("attention", "common_types", "functional", "init", "modules", "parallel", "parameter", "utils")
+_ROOMS = ("attention", "common_types", "functional", "grad", "init", "modules", "parallel", "parameter", "utils")
 
 
 def __getattr__(name: str) -> Any:

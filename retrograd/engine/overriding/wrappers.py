@@ -27,6 +27,8 @@ def overridable_call(function: Callable[..., Any], public_api: Callable[[], Any]
 
 _FACES: list[tuple[dict[str, Any], str, list[str]]] = []
 """Namespaces of the public modules, their names in torch, and which of their names are operators."""
+_UNASKED: list[tuple[dict[str, Any], str]] = []
+"""Namespaces, and names there of functions that nobody is asked about."""
 _AWAITING: dict[str, list[Callable[[dict[str, Any]], None]]] = {}
 """By public module, what waits for its namespace."""
 _PLAIN_PREFIXES = ("set_", "get_", "use_", "are_", "is_storage", "is_tensor", "is_deterministic")
@@ -36,8 +38,10 @@ _PLAIN = frozenset({"save", "load", "seed", "typename", "compile", "broadcast_sh
 
 def make_overridable(namespace: dict[str, Any], module: str, functions: Iterable[str]) -> None:
     """Note a public module's functions (by name in its ``globals()``), so that ``install`` reaches them."""
-    names = [n for n in functions if n not in _PLAIN and not n.startswith(_PLAIN_PREFIXES)]
+    offered = list(functions)
+    names = [n for n in offered if n not in _PLAIN and not n.startswith(_PLAIN_PREFIXES)]
     _FACES.append((namespace, module, names))
+    _UNASKED.extend((namespace, n) for n in offered if n not in names)
     if overrides.INSTALLED:
         _install_face(namespace, module, names)
     for use in _AWAITING.pop(module, []):
@@ -142,6 +146,11 @@ class _Attribute(property):
 
     def __repr__(self) -> str:
         return f"<attribute '{self.__name__}' of 'torch._C.TensorBase' objects>"
+
+
+def not_overridable() -> set[Any]:
+    """Every public function that nobody is asked about."""
+    return {namespace[name] for namespace, name in _UNASKED if name in namespace}
 
 
 def overridable() -> list[Any]:

@@ -273,6 +273,29 @@ class RMSNorm(_Scaling):
         return f"{self.normalized_shape}, eps={self.eps}, elementwise_affine={self.elementwise_affine}"
 
 
+class CrossMapLRN2d(Module):
+    """Division by the power of neighbouring channels, as older nets have it: the first channel stays in every sum."""
+
+    def __init__(self, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1) -> None:
+        super().__init__()
+        self.size, self.alpha, self.beta, self.k = size, alpha, beta, k
+
+    def forward(self, input: Any) -> Any:  # noqa: A002
+        """Apply the layer."""
+        if input.dim() != 4:
+            raise ValueError(f"CrossMapLRN2d: Expected input to be 4D, got {input.dim()}D instead.")
+        around = (self.size - 1) // 2
+        squares = input.square()
+        sums = functional.pad(squares, (0, 0, 0, 0, around, around)).unfold(1, 2 * around + 1, 1).sum(-1)
+        left = FUNCTIONS["arange"](input.size(1)).view(-1, 1, 1) > around
+        scale = (sums + squares[:, :1] * left).mul(self.alpha / self.size).add(self.k)
+        return scale.pow(-self.beta) * input
+
+    def extra_repr(self) -> str:
+        """The options."""
+        return f"{self.size}, alpha={self.alpha}, beta={self.beta}, k={self.k}"
+
+
 class LocalResponseNorm(Layer, call="local_response_norm"):
     """Division by the power of neighbouring channels (Krizhevsky et al. 2012)."""
 

@@ -129,6 +129,24 @@ def register_parametrization(
     return module
 
 
+def transfer_parametrizations_and_params(
+    from_module: Module, to_module: Module, tensor_name: str | None = None
+) -> Module:
+    """Give ``to_module`` the parametrizations of another module, and the tensors that they start from."""
+    if not is_parametrized(from_module):
+        return to_module
+    for name in from_module.parametrizations if tensor_name is None else [tensor_name]:
+        if not hasattr(to_module, name):
+            setattr(to_module, name, Parameter(getattr(from_module, name)))
+        given = from_module.parametrizations[name]
+        for step in given:
+            register_parametrization(to_module, name, step)
+        taken = to_module.parametrizations[name]
+        for original in [*given._parameters, *given._buffers]:
+            setattr(taken, original, getattr(given, original))
+    return to_module
+
+
 def _check(made: Any, value: Any, parametrization: Module) -> None:
     if not isinstance(made, Tensor):
         raise ValueError(f"A parametrization must return a tensor. Got {type(made).__name__}.")

@@ -161,7 +161,8 @@ def _per_channel(input: Any, weight: Any) -> Any:  # noqa: A002
 public("prelu", namespace=NN)(prelu)
 
 
-def _slopes(input: Any, lower: float, upper: float, training: bool) -> Any:  # noqa: A002
+def slopes_below(input: Any, lower: float, upper: float, training: bool) -> Any:  # noqa: A002
+    """Slopes of ``rrelu`` for numbers below 0: drawn while training, else the middle of both bounds."""
     for name, bound in (("lower", lower), ("upper", upper)):
         refuse(not math.isfinite(real_number(bound)), f"rrelu: {name} bound must be finite, got {bound}")
     if lower > upper:
@@ -186,7 +187,7 @@ def rrelu(
 ) -> Any:
     """``x`` above 0, ``a * x`` below, with ``a`` drawn from ``[lower, upper)``, or its mean when not training."""
     check_tensor("rrelu", input)
-    slopes = _slopes(input, lower, upper, training)
+    slopes = slopes_below(input, lower, upper, training)
     args = input, slopes, lower, upper, training
     return call_inplace(OPS["_rrelu"].in_place, args, {}) if inplace else F._rrelu(*args)
 
