@@ -17,7 +17,8 @@ from typing import Any
 from python_signatures import python_lines
 
 import retrograd
-from retrograd.engine.calls.signatures import TABLE, fitting
+from retrograd.engine.calls.overload_choice import fitting
+from retrograd.engine.calls.signatures import TABLE
 from retrograd.engine.table.methods import FUNCTIONS
 from retrograd.engine.table.public import METHODS, NAMESPACES
 

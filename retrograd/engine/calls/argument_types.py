@@ -10,7 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from .signatures import misfit, signatures
+from .overload_choice import misfit
+from .signatures import signatures
 
 Check = Callable[[tuple[Any, ...], dict[str, Any]], None]
 

@@ -13,7 +13,8 @@ import numpy as np
 from ..tensors.base import TensorBase
 from .argument_types import kind_check
 from .out_argument import write_out
-from .signatures import misfit, numbers_for_tensors, out_rule, takes_out
+from .overload_choice import misfit, numbers_for_tensors, out_rule
+from .signatures import takes_out
 
 NO_NAMES: Mapping[str, str] = {}
 _ALIASES = {"axis": "dim", "keepdims": "keepdim", "x2": "other", "axis0": "dim0", "axis1": "dim1"}
@@ -36,6 +37,8 @@ def renamed(kwargs: dict[str, Any], names: tuple[str, ...]) -> dict[str, Any]:
     return kwargs
 
 
+Arguments = tuple[tuple[Any, ...], dict[str, Any]]
+"""Those by place, and those by name."""
 Out = bool | Literal["exact"]
 """Whether a function takes ``out=``; ``"exact"``: of the result's dtype alone, which the signatures do not tell."""
 _PUBLISHED: dict[Any, tuple[Callable[..., Any], Out, Mapping[str, str]]] = {}
@@ -55,17 +58,16 @@ def called(
     ``spread``: several sizes may stand in place of one list of them.
     """
     f, out, also = _PUBLISHED.get(f, (f, out, also))
-    names, rest = _parameters(f)
+    made = _with_out(f, name, also, spread=spread, exact=out == "exact") if out else _without_out(f, name, also, spread)
+    _PUBLISHED[made] = (f, out, also)
+    return made
+
+
+def _without_out(f: Callable[..., Any], name: str, also: Mapping[str, str], spread: bool) -> Callable[..., Any]:
     fitting: set[Any] = set()
     check = kind_check(name, fitting, spread=spread)
-    special, exact = {*also, rest, "pin_memory"} - {""}, out == "exact"
-
-    def respelled(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
-        named = {also.get(key, key): value for key, value in kwargs.items() if key != "pin_memory"}
-        if rest in named:
-            first = (named.pop(names[0]),) if names and names[0] in named else ()
-            args = (*first, *args, named.pop(rest))
-        return args, named
+    respelled = _respelling(f, also)
+    special = {*also, _parameters(f)[1], "pin_memory"} - {""}
 
     @functools.wraps(f)
     def call(*args: Any, **kwargs: Any) -> Any:
@@ -77,6 +79,16 @@ def called(
             return f(*args, **kwargs)
         except Exception:
             return _retried(f, name, args, kwargs)
+
+    return call
+
+
+def _with_out(
+    f: Callable[..., Any], name: str, also: Mapping[str, str], *, spread: bool, exact: bool
+) -> Callable[..., Any]:
+    """``exact``: ``out=`` must have the dtype of the result, whatever the signatures say."""
+    check = kind_check(name, spread=spread)
+    respelled, names = _respelling(f, also), _parameters(f)[0]
 
     @functools.wraps(f)
     def call_with_out(*args: Any, out: Any = None, **kwargs: Any) -> Any:
@@ -92,9 +104,21 @@ def called(
         except Exception:
             return _retried(functools.partial(call_with_out, out=out), name, args, kwargs)
 
-    made = call_with_out if out else call
-    _PUBLISHED[made] = (f, out, also)
-    return made
+    return call_with_out
+
+
+def _respelling(f: Callable[..., Any], also: Mapping[str, str]) -> Callable[..., Arguments]:
+    """What brings a call's arguments under the function's own names; those that it takes as a list are spread out."""
+    names, rest = _parameters(f)
+
+    def respelled(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Arguments:
+        named = {also.get(key, key): value for key, value in kwargs.items() if key != "pin_memory"}
+        if rest in named:
+            first = (named.pop(names[0]),) if names and names[0] in named else ()
+            args = (*first, *args, named.pop(rest))
+        return args, named
+
+    return respelled
 
 
 def _retried(f: Callable[..., Any], name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -121,7 +145,7 @@ def _parameters(f: Callable[..., Any]) -> tuple[tuple[str, ...], str]:
     return code.co_varnames[:count], code.co_varnames[count] if code.co_flags & inspect.CO_VARARGS else ""
 
 
-def with_numbers(name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
+def with_numbers(name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Arguments:
     """While a failed call's error is handled: its arguments with numbers for tensors that stand for them.
 
     torch takes a tensor of one element where it wants a number.  Where there is none, the error goes on, or torch's

@@ -14,7 +14,7 @@ from ..calls.argument_types import kind_check
 from ..calls.fast_path import with_fast_path
 from ..calls.older_forms import has_own_method_form, taking_older_forms
 from ..calls.out_argument import write_out
-from ..calls.signatures import out_rule
+from ..calls.overload_choice import out_rule
 from ..calls.wrappers import NO_NAMES, Out, called, check_out, is_variadic, renamed, with_numbers
 from ..overriding.asked_functions import asking
 from ..overriding.aten import functions as OVERLOADED
