@@ -102,7 +102,7 @@ class Event:
         return cls(kind=kind, op=text_checked(plain.get("op", "")), source=source, data=data)
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, repr=False)
 class Recording:
     """Snapshots (one per backward run, in order) and events of one run, with the user's source lines."""
 
@@ -131,6 +131,11 @@ class Recording:
     )
     """What returns events and tensors, of which the latest are made when they are read."""
     _ended: bool = field(default=False, init=False, repr=False, compare=False)
+
+    def __repr__(self) -> str:
+        script = f" of {self.script}" if self.script else ""
+        runs, events = len(self.snapshots), len(self.events)
+        return f"<Recording{script} at level {self.level}: {runs:,} backward runs, {events:,} events>"
 
     def read_by(self, read: Callable[[], tuple[list[Event], list[TensorFacts]]]) -> None:
         """Let ``events`` and ``tensors`` be what ``read`` returns whenever one of them is read, until ``end``."""

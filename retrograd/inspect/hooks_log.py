@@ -26,7 +26,7 @@ def log_hooks(
     A pre- and a post-hook go on every node of the graph (of either engine) and are all removed at the end, also
     when backward raises.  Lines read ``Executing: <node> with grad_outputs: [f32[3],None]``; ``verbose`` adds
     one with the ``grad_inputs`` when the node has run.  They go to the logger ``retrograd.inspect`` at
-    ``level`` and also to ``to``: a function that takes a line, or a stream.
+    ``level``, and also to ``to``: a function that takes a line, such as ``print``, or a stream.
 
     ``outputs`` is what ``walk`` takes; an empty list is allowed and logs nothing.  Raises ``NoGraphError`` for an
     output that does not require gradients.

@@ -33,7 +33,7 @@ class SourceLine(NamedTuple):
     function: str
 
 
-@dataclass(slots=True, weakref_slot=True)
+@dataclass(slots=True, weakref_slot=True, repr=False)
 class GraphSnapshot:
     """One backward graph in columns; all node columns have one entry per node."""
 
@@ -80,6 +80,10 @@ class GraphSnapshot:
     _lasting: bool = field(default=False, init=False, repr=False, compare=False)
     _networkx: Any = field(default=None, init=False, repr=False, compare=False)
 
+    def __repr__(self) -> str:
+        label = f" {self.label!r}" if self.label else ""
+        return f"<GraphSnapshot{label} of {self.engine}: {len(self):,} nodes, {self.edge_count:,} edges>"
+
     def __len__(self) -> int:
         return len(self.op)
 
@@ -104,7 +108,7 @@ class GraphSnapshot:
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
         """Show the graph in a notebook, if a display was registered by ``show_by``."""
-        return _displays[-1](self) if _displays else {"text/plain": repr(self)[:1000]}
+        return _displays[-1](self) if _displays else {"text/plain": repr(self)}
 
     @property
     def edge_count(self) -> int:
