@@ -111,7 +111,7 @@ class _FirstOperand:
     """The task as the wrapped node sees it: operand 0 is wanted exactly when the root's history is."""
 
     def __init__(self, task: RunContext, node: CopySlices) -> None:
-        self.tensors = task.tensors
+        self.tensors, self.seen = task.tensors, task.seen
         self.restricted = True
         self._task = task
         self.base_wanted = node._edges[0] is not None and task.wants(node._edges[0])

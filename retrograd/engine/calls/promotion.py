@@ -1,4 +1,4 @@
-"""Operands of several dtypes are cast to their common one before a call, and the casts are recorded."""
+"""Operands of several dtypes are cast to their common one before a call."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from ..aliasing.versions import share_storage
+from ..aliasing.views import gradient_edge
 from ..table.op import OpDef
 from ..table.registry import OPS
 from ..tensors.base import TensorBase
@@ -41,8 +43,17 @@ def _same_in_list(tensors: Any) -> bool:
     return len(kinds) == 1 and kinds.pop() in ("e", "f", "d", "F", "D")
 
 
+def _stand_in(t: TensorBase, numpy: np.dtype[Any]) -> Any:
+    """A tensor's values in another dtype; its gradient is the tensor's, and so are its writes."""
+    made = OPS["_to_copy"](t, numpy)
+    if made._fn is not None and made._meta is None:
+        made._fn = gradient_edge(t)  # which casts what it gets
+        share_storage(made, t)
+    return made
+
+
 def promoted(op: OpDef, args: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Cast the operands to their common dtype; the casts are recorded."""
+    """Cast the operands to their common dtype, as a kernel does: the graph knows nothing of it."""
     dimensioned: list[Any] = []
     zero_dim: list[Any] = []
     numbers: list[Any] = []
@@ -87,11 +98,9 @@ def _cast_all(op: OpDef, args: tuple[Any, ...], common: np.dtype[Any]) -> tuple[
 
 
 def cast(value: Any, numpy: np.dtype[Any]) -> Any:
-    """A tensor in another dtype (recorded); a number as NumPy number of that dtype; ``None`` stays."""
+    """A tensor in another dtype; a number as NumPy number of that dtype; ``None`` stays."""
     if isinstance(value, TensorBase):
-        if value._sig.numpy == numpy:
-            return value
-        return OPS["_to_copy"](value, numpy)
+        return value if value._sig.numpy == numpy else _stand_in(value, numpy)
     if value is None:
         return None
     if numpy.kind == "c":

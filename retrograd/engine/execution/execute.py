@@ -13,9 +13,9 @@ from .. import observe
 from ..nodes.node import edge_parts
 from ..switches import state
 from ..switches.state import STATE
-from ..tensors.base import wrap
 from . import watchers
-from .graph_task import GraphTask, as_tensor
+from .graph_task import GraphTask
+from .seen_tensors import SeenTensors
 from .sweep import Sweep, sweep
 from .sweep import capture as sweep_for
 from .sweep import possible as sweep_possible
@@ -57,19 +57,20 @@ def _run(
     """Run by a sweep where that is allowed, else by a task."""
     tensors = create_graph or state.FORWARD_LEVELS > 0 or bool(STATE.dispatch_modes) or watchers.DISPATCHING > 0
     values = [g if tensors or g is None else g._array for g in grads]
+    seen = SeenTensors(() if tensors else grads)
     if tensors is create_graph and sweep_possible():
         if inputs is None:
             # filling leaves is recorded as well, and a sweep does it at the end, which the order of nodes would show
-            if not create_graph and sweep(Sweep(keep_graph), roots, values):
+            if not create_graph and sweep(Sweep(keep_graph, seen=seen), roots, values):
                 return []
         elif capture and not (create_graph and observe.HEAR_SWEEPS):
             found = sweep_for(roots, values, keep_graph, create_graph, inputs)
             if found is not None:
-                return found if create_graph else [None if v is None else wrap(v) for v in found]
-    task = GraphTask(keep_graph=keep_graph, create_graph=create_graph, tensors=tensors)
+                return found if create_graph else seen.tensors_of(found)
+    task = GraphTask(keep_graph=keep_graph, create_graph=create_graph, tensors=tensors, seen=seen)
     if inputs is not None:
         task.restrict(roots, inputs, capture)
-    return [as_tensor(v) for v in _run_at_depth(task, roots, values)]
+    return _run_at_depth(task, roots, values)
 
 
 def _run_at_depth(task: GraphTask, roots: list[Any], values: list[Any]) -> list[Any]:

@@ -95,7 +95,7 @@ def _fit_tensor(node: GraphNode, i: int, g: TensorBase, expected: tuple[tuple[in
     have = g._array.shape
     if have != shape:
         _check_expandable(node, i, shape, have)
-        g = _sum_tensor_to(g, tuple(shape))
+        g = sum_tensor_to(g, tuple(shape))
     if numpy is not None and g._sig.numpy != numpy:
         if g._sig.numpy.kind == "c" and numpy.kind != "c":
             _check_real(node, g._sig.numpy)
@@ -135,7 +135,7 @@ def _broadcast_axes(have: tuple[int, ...], shape: tuple[int, ...]) -> tuple[int,
     return tuple(range(lead)) + tuple(i + lead for i, n in enumerate(shape) if n == 1 and have[i + lead] != 1)
 
 
-def _sum_tensor_to(g: Any, shape: tuple[int, ...]) -> Any:
+def sum_tensor_to(g: Any, shape: tuple[int, ...]) -> Any:
     """The recorded form: a sum that keeps dimensions, then a view without the leading ones."""
     axes = _broadcast_axes(g._sig.shape, shape)
     if axes:

@@ -20,22 +20,18 @@ from ..nodes.node import GraphNode, Port, edge_parts
 from ..switches import state
 from ..switches.anomaly import check_for_nan, explain_failure
 from ..switches.state import STATE, set_grad_enabled_here
-from ..tensors.base import TensorBase, wrap
 from .fit import fit_results
+from .seen_tensors import SeenTensors
 
 _task_ids = itertools.count().__next__
-
-
-def as_tensor(value: Any) -> Any:
-    """A gradient as hooks see it."""
-    return value if value is None or isinstance(value, TensorBase) else wrap(value)
 
 
 class GraphTask:
     """One backward run: its options, dependency counts, gradient buffers and captures."""
 
-    def __init__(self, *, keep_graph: bool, create_graph: bool, tensors: bool) -> None:
+    def __init__(self, *, keep_graph: bool, create_graph: bool, tensors: bool, seen: SeenTensors) -> None:
         self.id = _task_ids()
+        self.seen = seen
         self.keep_graph = keep_graph
         self.create_graph = create_graph
         self.tensors = tensors
@@ -196,7 +192,7 @@ class GraphTask:
         """Remember the gradient at requested inputs."""
         for nr, places in captures.items():
             for i in places:
-                self.captured[i] = grads[nr]
+                self.captured[i] = self.seen.tensor_of(grads[nr])
 
     def run_hooks_of_tensors(self, node: GraphNode, grads: list[Any]) -> None:
         """Hooks of the tensors that feed this node, then their ``retain_grad``."""
@@ -204,28 +200,28 @@ class GraphTask:
         variable = node.variable if node.accumulates else None  # type: ignore[attr-defined]
         leaf_hooks = variable._meta.hooks if variable is not None else None
         if leaf_hooks:
-            grads[0] = self.value_of(run_tensor_hooks(leaf_hooks, as_tensor(grads[0])))
+            grads[0] = self.value_of(run_tensor_hooks(leaf_hooks, self.seen.tensor_of(grads[0])))
         if extra is None:
             return
         if extra.tensor_hooks is not None:
             for nr, dicts in list(extra.tensor_hooks.items()):
                 for hooks in dicts:
                     if hooks and hooks is not leaf_hooks:
-                        grads[nr] = self.value_of(run_tensor_hooks(hooks, as_tensor(grads[nr])))
+                        grads[nr] = self.value_of(run_tensor_hooks(hooks, self.seen.tensor_of(grads[nr])))
         if extra.retained is not None:
             for nr, ref in list(extra.retained.items()):
-                _retain(ref(), as_tensor(grads[nr]))
+                _retain(ref(), self.seen.tensor_of(grads[nr]))
 
     def execute(self, node: GraphNode, grads: list[Any]) -> tuple[Any, ...]:
         """Pre hooks, the node itself, validation, post hooks, release, anomaly check."""
         extra = node._extra
         if extra is not None and extra.pre_hooks:
             count = node.input_count()
-            seen = run_pre_hooks(extra.pre_hooks, tuple([as_tensor(g) for g in grads[:count]]))
+            seen = run_pre_hooks(extra.pre_hooks, tuple([self.seen.tensor_of(g) for g in grads[:count]]))
             grads[:count] = [self.value_of(g) for g in seen]
             extra = node._extra
         had_post_hooks = extra is not None and bool(extra.post_hooks)
-        grad_outputs = tuple([as_tensor(g) for g in grads[: node.input_count()]]) if had_post_hooks else ()
+        grad_outputs = tuple([self.seen.tensor_of(g) for g in grads[: node.input_count()]]) if had_post_hooks else ()
         watched = observe.observers
         if watched:
             observe.notify("node_began", node, grads)
@@ -246,12 +242,15 @@ class GraphTask:
         extra = node._extra
         if extra is None or not extra.post_hooks:
             return results
-        shown = tuple([as_tensor(g) for g in results])
+        shown = tuple([self.seen.tensor_of(g) for g in results])
         return tuple([self.value_of(g) for g in run_post_hooks(extra.post_hooks, shown, grad_outputs)])
 
     def value_of(self, t: Any) -> Any:
         """A hook's tensor as this task handles gradients."""
-        return t if self.tensors or t is None else t._array
+        if self.tensors or t is None:
+            return t
+        self.seen.add(t)
+        return t._array
 
 
 def _retain(t: Any, grad: Any) -> None:

@@ -43,7 +43,12 @@ class Sweep:
 
     restricted = create_graph = tensors = False
 
-    def __init__(self, keep_graph: bool, create_graph: bool = False) -> None:
+    seen: Any = None
+    """What the program has seen of the run's arrays: the gradients that it gave."""
+
+    def __init__(self, keep_graph: bool, create_graph: bool = False, seen: Any = None) -> None:
+        if seen is not None:
+            self.seen = seen
         self.keep_graph = keep_graph
         self.frees = not keep_graph
         if create_graph:

@@ -9,6 +9,7 @@ import numpy as np
 from .. import observe
 from ..execution import watchers
 from ..execution.introspection import current_task
+from ..execution.seen_tensors import SeenTensors
 from ..nodes.node import GraphNode
 from ..nodes.opnode import RunContext
 from ..nodes.saved import SECOND_TIME, SavedTensor
@@ -168,12 +169,18 @@ class BackwardCFunction(GraphNode, FunctionCtx):
         return user_backward(self._forward_cls)(self, *given)
 
     def _run(self, grads: list[Any], task: RunContext) -> tuple[Any, ...]:
-        shown = [g if g is None or isinstance(g, TensorBase) else wrap(g) for g in grads]
+        seen = SeenTensors() if task.seen is None else task.seen
+        shown = [seen.tensor_of(g) for g in grads]
         given = BackwardCFunction.apply(self, *self._materialized(shown))
         if observe.observers:
             observe.notify("function_backward", self, shown, given)
         results = self._checked(given)
-        return tuple([r if task.tensors or r is None else r._array for r in results])
+        if task.tensors:
+            return tuple(results)
+        for r in results:
+            if r is not None:
+                seen.add(r)
+        return tuple([None if r is None else r._array for r in results])
 
     def _materialized(self, grads: list[Any]) -> list[Any]:
         if not self._materialize:

@@ -13,7 +13,7 @@ from .. import observe
 from ..aliasing.inplace import prepare_write
 from ..aliasing.memory_formats import copied_with, laid_out
 from ..aliasing.strided import contiguous_strides, element_strides, is_dense
-from ..aliasing.versions import storage_of
+from ..aliasing.versions import share_storage, storage_of
 from ..aliasing.views import grad_fn_of
 from ..overriding.asked_functions import detached
 from ..overriding.dispatch_classes import is_dispatching
@@ -168,7 +168,7 @@ def _store(variable: TensorBase, g: Any, task: Any) -> None:
     """Add a gradient to ``.grad``, in place where there is one already."""
     meta = variable.need_meta()
     have = meta.grad
-    holders = 3  # of an array that may be taken over: `_run` or its tensor, `g` here and in `_own`
+    holders = 4  # of an array that may be taken over: `_run` or its tensor, `g` here and in the two functions called
     if isinstance(g, TensorBase):
         asked = STATE.dispatch_modes or is_dispatching(g) or (have is not None and is_dispatching(have))
         if task.create_graph or state.FORWARD_LEVELS or asked:
@@ -179,10 +179,7 @@ def _store(variable: TensorBase, g: Any, task: Any) -> None:
             holders = 0
         g = g._array
     if have is None:
-        own = _own(g, variable, holders)
-        meta.grad = wrap(own)
-        if own is not g and is_dense(variable._array):
-            storage_of(meta.grad).bump()  # PyTorch writes such a copy into new memory, which counts
+        meta.grad = _first_gradient(g, variable, holders, task)
     elif have._sig.shape != variable._sig.shape or have._sig.shape != g.shape:
         have.add_(wrap(g))  # an old gradient of another shape: the operator says what does not fit
     else:
@@ -192,6 +189,19 @@ def _store(variable: TensorBase, g: Any, task: Any) -> None:
         else:
             np.add(have._array, g, out=have._array, casting="same_kind")
         storage_of(have).bump()
+
+
+def _first_gradient(g: Any, variable: TensorBase, holders: int, task: Any) -> Any:
+    """What ``.grad`` becomes where there is none: the array itself, if nobody else refers to it, or a copy of it."""
+    known = None if g.base is None or task.seen is None else task.seen.sharing(g)
+    own = _own(g, variable, holders, known is not None)
+    stored = wrap(own)
+    if own is not g:
+        if is_dense(variable._array):
+            storage_of(stored).bump()  # PyTorch writes such a copy into new memory, which counts
+    elif known is not None:
+        share_storage(stored, known)
+    return stored
 
 
 def _stored_tensor(variable: Any, g: Any, create_graph: bool) -> Any:
@@ -216,15 +226,17 @@ def _laid_out(g: Any, variable: TensorBase) -> Any:
     return wrap(laid_out(shape, strides, partial(np.empty, dtype=dtype))).copy_(g)
 
 
-def _own(g: Any, variable: TensorBase, holders: int) -> Any:
+def _own(g: Any, variable: TensorBase, holders: int, shares: bool) -> Any:
     """The array itself if nobody else can see it and its layout is the leaf's, else a copy laid out like the leaf.
 
     ``holders`` are the variables that hold ``g``: its callers' and the one here; 0 if somebody else can see it.
+    ``shares`` says that the program sees its memory in a tensor: as in PyTorch the leaf takes over a view of that.
     """
     leaf = variable._array
     base = g.base
     alone = getrefcount(g) <= holders + 1  # and getrefcount's own argument
-    if base is not None:  # a view of an array that it alone holds, such as a product that was transposed twice
+    if base is not None and not shares:
+        # a view of an array that it alone holds, such as a product that was transposed twice
         alone = alone and base.__class__ is np.ndarray and base.flags.owndata and getrefcount(base) == 3
         alone = alone and base.size == g.size
     if alone and g.flags.carray and leaf.flags.c_contiguous and g.shape == leaf.shape:

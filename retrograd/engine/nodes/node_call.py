@@ -18,6 +18,7 @@ class _SingleNode:
         self.create_graph = STATE.grad_enabled
         self.tensors = True
         self.restricted = False
+        self.seen = None
         self.keep_graph = True
 
     def wants(self, edge: Any) -> bool:

@@ -39,6 +39,8 @@ class RunContext(Protocol):
     """Whether only some gradients are wanted, so that ``wants`` must be asked."""
     tensors: bool
     """Whether gradients are tensors (a graph is created or tangents flow) rather than bare arrays."""
+    seen: Any
+    """The tensors in which the program sees bare arrays (``execution.seen_tensors``), or ``None``."""
 
     def wants(self, edge: Any) -> bool:
         """Whether the gradient along this edge is needed."""

@@ -119,6 +119,14 @@ elementwise(
     other=lambda g, self, other: -g * conj((self / other) / other),
 )  # fmt: skip
 
+# with a number of C++ rather than one of the program, which becomes a tensor: nodes of one operand
+elementwise("_add_number", _add, node="AddBackward1", tensors="self", promote="", self=lambda g: g)
+elementwise("_sub_number", _sub, node="SubBackward1", tensors="self", promote="", self=lambda g: g)
+elementwise("_mul_number", np.multiply, node="MulBackward1", tensors="self", promote="",
+            self=lambda g, other: g * conj(other))  # fmt: skip
+elementwise("_div_number", _div, node="DivBackward1", tensors="self", promote="",
+            self=lambda g, other: g / conj(other))  # fmt: skip
+
 
 def whole_divisor(self: Any, other: Any) -> Any:
     """The divisor of a division; ``RuntimeError`` where it is 0 and both are integers (floats give infinity)."""

@@ -54,7 +54,7 @@ def _avg_pool_back(grad: Any, self: Any, how: AvgHow) -> Any:
     out = np.zeros(grad.shape[: grad.ndim - len(kernel)] + whole, grad.dtype)
     for tap in taps(kernel, stride, (1,) * len(kernel), count):
         out[tap] += share
-    return out[inner(padding, spatial)]
+    return np.ascontiguousarray(out[inner(padding, spatial)])
 
 
 def _rows(dims: int, kinds: str) -> None:

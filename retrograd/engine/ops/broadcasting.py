@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ..execution.fit import sum_to
+from ..execution.fit import sum_tensor_to, sum_to
 from ..table.registry import F
 from ..table.rows import linear
 
@@ -82,9 +82,9 @@ def counted(a: Any) -> Any:
 
 
 def _expand_grad(g: Any, self_sizes: Any) -> Any:
-    if g.__class__ is np.ndarray and g.shape == self_sizes:
-        return g
-    return F.sum_to_size(g, tuple(self_sizes))
+    if g.__class__ is np.ndarray:
+        return g if g.shape == self_sizes else F.sum_to_size(g, tuple(self_sizes))
+    return sum_tensor_to(g, tuple(self_sizes))
 
 
 linear("expand", expanded, view=True, public=False, self=_expand_grad)

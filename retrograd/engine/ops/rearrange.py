@@ -59,7 +59,7 @@ def _repeat(self: Any, repeats: tuple[int, ...]) -> Any:
 
 def _repeat_back(g: Any, self_sizes: Any, repeats: tuple[int, ...]) -> Any:
     sizes = (1,) * (len(repeats) - len(self_sizes)) + tuple(self_sizes)
-    if not sizes:
+    if not sizes or (repeats == (1,) * len(repeats) and len(repeats) == len(self_sizes)):
         return g
     split = tuple(n for pair in zip(repeats, sizes, strict=True) for n in pair)
     g = F._sum_dim(F.reshape(g, split), tuple(range(0, len(split), 2)))

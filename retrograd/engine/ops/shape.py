@@ -144,8 +144,20 @@ def _unsqueeze(self: Any, dim: int) -> Any:
 
 
 linear("unsqueeze", _unsqueeze, view=True, self=lambda g, dim: F._squeeze_dim(g, dim))
+
+
+def _unsqueeze_to(g: Any, sizes: Any, axes: Any) -> Any:
+    """The gradient with the dimensions of size 1 that squeezing some axes took away."""
+    if g.__class__ is np.ndarray:
+        return g if g.shape == sizes else g.reshape(sizes)
+    for axis in axes:
+        if sizes[axis] == 1:
+            g = F.unsqueeze(g, axis)
+    return g
+
+
 linear("_squeeze", lambda self: self.squeeze()[...], node="SqueezeBackward0", view=True,
-       self=lambda g, self_sizes: F.reshape(g, tuple(self_sizes)))  # fmt: skip
+       self=lambda g, self_sizes: _unsqueeze_to(g, self_sizes, range(len(self_sizes))))  # fmt: skip
 
 
 def _squeeze_dim(self: Any, dim: Any) -> Any:
@@ -155,7 +167,11 @@ def _squeeze_dim(self: Any, dim: Any) -> Any:
     return np.squeeze(self, axes)[...] if axes else self.view()
 
 
-linear("_squeeze_dim", _squeeze_dim, node="SqueezeBackward1", view=True,
-       self=lambda g, self_sizes, dim: F.reshape(g, tuple(self_sizes)))  # fmt: skip
-linear("_squeeze_dims", _squeeze_dim, node="SqueezeBackward2", view=True,
-       self=lambda g, self_sizes, dim: F.reshape(g, tuple(self_sizes)))  # fmt: skip
+def _squeeze_grad(g: Any, self_sizes: Any, dim: Any) -> Any:
+    none = dim.__class__ in (tuple, list) and not dim
+    axes = () if none or not self_sizes else sorted(axes_of(dim, len(self_sizes)))
+    return _unsqueeze_to(g, self_sizes, axes)
+
+
+linear("_squeeze_dim", _squeeze_dim, node="SqueezeBackward1", view=True, self=_squeeze_grad)
+linear("_squeeze_dims", _squeeze_dim, node="SqueezeBackward2", view=True, self=_squeeze_grad)

@@ -17,6 +17,7 @@ from ...switches.modes import no_grad
 from ...table.public import NAMESPACES, NN, check_tensor, public
 from ...table.registry import F
 from ...tensors.numbers_ import real_argument
+from ..pointwise.by_number import plus
 
 
 def _check_enough(shape: Any) -> None:
@@ -242,7 +243,7 @@ def rms_norm(input: Any, normalized_shape: Any, weight: Any = None, eps: Any = N
     epsilon = float(np.finfo(numpy).eps) if eps is None else real_argument("rms_norm", "eps", 4, eps)
     axes = tuple(range(-len(shape), 0))
     x = input.float() if half else input
-    out = x * F.rsqrt(F._mean_dim(x.pow(2), axes, True) + epsilon)
+    out = x * F.rsqrt(plus(F._mean_dim(x.pow(2), axes, True), epsilon))
     out = out if weight is None else out * weight
     return out.type_as(input) if half else out
 

@@ -12,6 +12,7 @@ from ...table.registry import OPS, F
 from ...tensors.argument_checks import check_scalar_type
 from ...tensors.dtypes import result_dtype, scalar_name
 from ...tensors.numbers_ import real_argument
+from ..pointwise.by_number import plus
 from ..shapes.broadcasting import broadcast_pair
 from .lower_bounds import at_least
 
@@ -51,7 +52,7 @@ def cosine_similarity(x1: Any, x2: Any, dim: int = 1, eps: float = 1e-8) -> Any:
 def pairwise_distance(x1: Any, x2: Any, p: float = 2.0, eps: float = 1e-6, keepdim: bool = False) -> Any:
     """The ``p``-norm of ``x1 - x2 + eps`` along the last dimension."""
     check_tensor("pairwise_distance", x1, name="x1")
-    away = x1 - x2 + eps
+    away = plus(x1 - x2, eps)
     return _OLD_NORM(away, p, -1, keepdim)
 
 

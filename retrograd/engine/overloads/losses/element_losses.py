@@ -12,6 +12,7 @@ from ...tensors.base import TensorBase
 from ...tensors.dtypes import scalar_name
 from ...tensors.numbers_ import real_argument
 from ...warning import warn
+from ..pointwise.by_number import plus
 from ..shapes.broadcasting import broadcast_pair
 from .losses import reduced, reduction_of
 from .lower_bounds import at_least
@@ -188,7 +189,7 @@ def poisson_nll_loss(
     reduction = reduction_of(reduction, size_average, reduce)
     check_tensor("poisson_nll_loss", input)
     real_argument("poisson_nll_loss", "eps", 5, eps)
-    loss = F.exp(input) - target * input if log_input else input - target * F.log(input + eps)
+    loss = F.exp(input) - target * input if log_input else input - target * F.log(plus(input, eps))
     if full:
         many = target > 1
         safe = F._where(many, target, F.ones_like(target))

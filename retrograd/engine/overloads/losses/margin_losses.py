@@ -13,6 +13,7 @@ from ...table.public import NN, check_tensor, public
 from ...table.registry import F
 from ...tensors.argument_checks import check_scalar_type
 from ...tensors.numbers_ import real_argument
+from ..pointwise.by_number import minus, plus
 from .distances import pairwise_distance
 from .losses import reduced, reduction_of
 
@@ -43,7 +44,7 @@ def hinge_embedding_loss(
     nothing = F.zeros_like(input)
     real_argument("hinge_embedding_loss", "margin", 3, margin)
     margin = int(margin) if input._sig.numpy.kind in "iu" else margin
-    apart = F._where(target != 1, _positive(margin - input), nothing)
+    apart = F._where(target != 1, _positive(F.sub(margin, input)), nothing)
     return reduced(apart + F._where(target != -1, input, nothing), reduction)
 
 
@@ -61,7 +62,7 @@ def margin_ranking_loss(
             "margin_ranking_loss : All input tensors should have same dimension but got sizes: "
             f"input1: {input1.shape}, input2: {input2.shape}, target: {target.shape} "
         )
-    return reduced(_positive(-target * (input1 - input2) + float(margin)), reduction)
+    return reduced(_positive(plus(-target * (input1 - input2), float(margin))), reduction)
 
 
 @public("multi_margin_loss", namespace=NN)
@@ -139,11 +140,11 @@ def cosine_embedding_loss(
         )
     dim = input1.ndim - 1
     product = (input1 * input2).sum(dim)
-    sizes = ((input1 * input1).sum(dim) + EMBEDDING_EPS) * ((input2 * input2).sum(dim) + EMBEDDING_EPS)
+    sizes = plus((input1 * input1).sum(dim), EMBEDDING_EPS) * plus((input2 * input2).sum(dim), EMBEDDING_EPS)
     cosine = product / F.sqrt(sizes)
     zeros = F.zeros_like(cosine)
-    near = F._where(target == 1, 1 - cosine, zeros)
-    return reduced(near + F._where(target == -1, _positive(cosine - margin), zeros), reduction)
+    near = F._where(target == 1, F.sub(1, cosine), zeros)
+    return reduced(near + F._where(target == -1, _positive(minus(cosine, margin)), zeros), reduction)
 
 
 @public("triplet_margin_loss", namespace=NN)
@@ -165,17 +166,18 @@ def triplet_margin_loss(
     def distance(a: Any, b: Any) -> Any:
         return pairwise_distance(a, b, p, eps)
 
-    return _triplet(anchor, positive, negative, distance, margin, swap, reduction)
+    near, far = _near_and_far(anchor, positive, negative, distance, swap)
+    return reduced(_positive(plus(near, margin) - far), reduction)
 
 
-def _triplet(
-    anchor: Any, positive: Any, negative: Any, distance: Callable[[Any, Any], Any], margin: float, swap: bool,
-    reduction: str,
-) -> Any:  # fmt: skip
+def _near_and_far(
+    anchor: Any, positive: Any, negative: Any, distance: Callable[[Any, Any], Any], swap: bool
+) -> tuple[Any, Any]:
+    """The distances of a triplet; with ``swap`` the negative's is that of the nearer one of the others."""
     near, far = distance(anchor, positive), distance(anchor, negative)
     if swap:
         far = F.minimum(far, distance(positive, negative))
-    return reduced(_positive(margin + near - far), reduction)
+    return near, far
 
 
 @public("triplet_margin_with_distance_loss", namespace=NN)
@@ -188,4 +190,5 @@ def triplet_margin_with_distance_loss(
         raise ValueError(f"{reduction} is not a valid value for reduction")
     if margin <= 0:
         raise ValueError(f"margin must be greater than 0, got {margin}")
-    return _triplet(anchor, positive, negative, distance_function or pairwise_distance, margin, swap, reduction)
+    near, far = _near_and_far(anchor, positive, negative, distance_function or pairwise_distance, swap)
+    return reduced(_positive(margin + near - far), reduction)

@@ -11,6 +11,7 @@ from ...table.registry import OPS, F
 from ...tensors.base import TensorBase
 from ...tensors.convert import checked_dim
 from ...tensors.dtypes import scalar_name
+from ..pointwise.by_number import over, times
 
 # -- differences and areas
 
@@ -52,9 +53,6 @@ def _pieces(y: Any, x: Any, dx: Any, dim: int) -> tuple[Any, Any, int]:
     return both, dx if x is None else _steps(y, x, axis), axis
 
 
-_BY_NUMBER = OPS["div"].with_node("DivBackward1")
-
-
 def _area(name: str, y: Any, x: Any, dx: Any, dim: int) -> Any:
     """The area under ``y`` by the trapezoidal rule, whole or running."""
     check_tensor(name, y, name="y")
@@ -67,15 +65,15 @@ def _area(name: str, y: Any, x: Any, dx: Any, dim: int) -> Any:
     (right, left), step, axis = _pieces(y, x, dx, dim)
     if name == "cumulative_trapezoid":
         if x is None:
-            return F.cumsum((right + left) * (step / 2.0), axis)
-        return _BY_NUMBER(F.cumsum((right + left) * step, axis), 2.0)
+            return F.cumsum(times(right + left, step / 2.0), axis)
+        return over(F.cumsum((right + left) * step, axis), 2.0)
     if x is not None:
-        return _BY_NUMBER(F._sum_dim((right + left) * step, axis), 2.0)
+        return over(F._sum_dim((right + left) * step, axis), 2.0)
     n = y.shape[axis]
     if n == 0:
         return F._sum_dim(y.detach(), axis, dtype=y.dtype)
     ends = F.select(y, axis, 0) + F.select(y, axis, n - 1)
-    return (F._sum_dim(y, axis) - ends * 0.5) * dx
+    return times(F._sum_dim(y, axis) - times(ends, 0.5), dx)
 
 
 @public("trapezoid", method=False)
@@ -205,9 +203,10 @@ def _slope(t: Any, spacing: Any, axis: int, edge_order: int) -> Any:
     if isinstance(spacing, TensorBase) and spacing.ndim:
         return _slope_of_places(t, diff(spacing).reshape((-1,) + (1,) * (t.ndim - 1 - axis)), axis, edge_order)
     take = _pieces_along(t, axis)
-    inner = (take(2, n) - take(0, n - 2)) / (2 * spacing)
+    inner = over(over(take(2, n) - take(0, n - 2), spacing), 2)
     if edge_order == 1:
-        first, last = (take(1, 2) - take(0, 1)) / spacing, (take(n - 1, n) - take(n - 2, n - 1)) / spacing
+        first = over(take(1, 2) - take(0, 1), spacing)
+        last = over(take(n - 1, n) - take(n - 2, n - 1), spacing)
     else:
         first = (-1.5 * take(0, 1) + 2 * take(1, 2) - 0.5 * take(2, 3)) / spacing
         last = (1.5 * take(n - 1, n) - 2 * take(n - 2, n - 1) + 0.5 * take(n - 3, n - 2)) / spacing
