@@ -41,7 +41,7 @@ def __getattr__(name: str) -> Any:
     raise AttributeError(f"module 'retrograd.autograd' has no attribute '{name}'")
 
 
-_make_overridable(globals(), "torch.autograd", ["grad"])
+_make_overridable(globals(), "torch.autograd", ["backward", "grad"])
 
 __all__ = [
     "Function", "ProfilerActivity", "SavedTensor", "Variable", "_calculate_shape",

@@ -26,7 +26,11 @@ from ..table.op import OpDef
 from ..table.registry import F
 from ..tensors.base import TensorBase, wrap
 from ..tensors.bits import assign, bits_of
+<<<<<<< Updated upstream
 from ..tensors.dtypes import is_castable, scalar_name
+=======
+from ..tensors.dtypes import c_name, scalar_name
+>>>>>>> Stashed changes
 from .history import rebase_history
 from .overlapping import TOLERATED, check_overlap, last_written
 from .strided import address
@@ -64,6 +68,8 @@ def _written(op: OpDef, args: tuple[Any, ...]) -> Any:
     t = args[0]
     operands = tensors_in(op, args)
     check_kinds(op, operands)
+    if "dtype" in op.params:
+        _check_asked_dtype(t, args[op.params.index("dtype")])
     records = _records(op, operands)
     check_inplace(t, records)
     if watchers.DISPATCHING and asked_of(operands):
@@ -74,6 +80,16 @@ def _written(op: OpDef, args: tuple[Any, ...]) -> Any:
     if not records and cast_args[0] is t and _fits_in_place(op, cast_args):
         return _computed_in_place(op, args, cast_args, operands)
     return _recorded(op, args, cast_args, operands, records)
+
+
+def _check_asked_dtype(t: TensorBase, asked: Any) -> None:
+    """``RuntimeError`` for a result in another dtype than the tensor that is to hold it."""
+    have = t._sig.numpy
+    want = getattr(asked, "numpy", asked)
+    if want is not None and want != have:
+        raise RuntimeError(
+            f"Bad in-place call: input tensor dtype {c_name(have)} and output tensor dtype {c_name(want)} should match"
+        )
 
 
 def _recorded(op: OpDef, args: tuple[Any, ...], cast_args: tuple[Any, ...], operands: list[Any], records: bool) -> Any:

@@ -99,7 +99,8 @@ def is_dense(array: Array) -> bool:
 def strided(array: Array, shape: tuple[int, ...], strides: tuple[int, ...], offset: int) -> Array:
     """A window on an array's memory; ``offset`` counts elements from the array's first one."""
     item = array.itemsize
-    line = np.lib.stride_tricks.as_strided(array, (offset + 1,), (item,))[offset:] if offset else array
+    # two elements that far apart, of which the second is the first one of the window; it may lie before the array
+    line = np.lib.stride_tricks.as_strided(array, (2,), (offset * item,))[1:] if offset else array
     return np.lib.stride_tricks.as_strided(line, shape, tuple(s * item for s in strides))
 
 

@@ -43,7 +43,7 @@ def _same_in_list(tensors: Any) -> bool:
     return len(kinds) == 1 and kinds.pop() in ("e", "f", "d", "F", "D")
 
 
-def _stand_in(t: TensorBase, numpy: np.dtype[Any]) -> Any:
+def stand_in(t: TensorBase, numpy: np.dtype[Any]) -> Any:
     """A tensor's values in another dtype; its gradient is the tensor's, and so are its writes."""
     made = OPS["_to_copy"](t, numpy)
     if made._fn is not None and made._meta is None:
@@ -100,7 +100,7 @@ def _cast_all(op: OpDef, args: tuple[Any, ...], common: np.dtype[Any]) -> tuple[
 def cast(value: Any, numpy: np.dtype[Any]) -> Any:
     """A tensor in another dtype; a number as NumPy number of that dtype; ``None`` stays."""
     if isinstance(value, TensorBase):
-        return value if value._sig.numpy == numpy else _stand_in(value, numpy)
+        return value if value._sig.numpy == numpy else stand_in(value, numpy)
     if value is None:
         return None
     if numpy.kind == "c":

@@ -6,6 +6,7 @@ from typing import Any
 
 from .. import observe
 from ..aliasing.storage import stamp_write
+from ..aliasing.strided import root_array
 from ..aliasing.versions import share_storage, storage_of
 from ..overriding.asked_functions import detached
 from ..overriding.dispatch_classes import is_dispatching
@@ -25,6 +26,8 @@ def detach(self: Any) -> Any:
     """A leaf that shares this tensor's memory and version, without history."""
     alias = detached(self) if is_dispatching(self) else _alias(self)
     if alias is not self:
+        if self._is_view():
+            root_array(self)  # where the memory begins, which the alias does not tell
         share_storage(alias, self)
     if observe.observers:
         observe.notify("cut", "detach", self, alias)
@@ -54,6 +57,8 @@ def detach_(self: Any) -> Any:
 def data(self: Any) -> Any:
     """A leaf that shares memory but neither history nor version."""
     alias = detached(self, shares_version=False) if is_dispatching(self) else _alias(self)
+    if self._is_view():
+        storage_of(alias).root = root_array(self)
     if observe.observers:
         observe.notify("cut", "data", self, alias)
     return alias

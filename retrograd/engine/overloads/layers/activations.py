@@ -18,6 +18,7 @@ from ...table.public import NN, check_tensor, public
 from ...table.registry import OPS, F
 from ...tensors.base import wrap
 from ...tensors.numbers_ import real_number
+from ...warning import warn
 from ..losses.losses import softmax
 from ..sampling.draw_checks import check_continuous
 from ..sampling.placing import drawn_in
@@ -206,6 +207,8 @@ for _function in (rrelu, rrelu_):
 def gumbel_softmax(logits: Any, tau: float = 1, hard: bool = False, eps: float = 1e-10, dim: int = -1) -> Any:
     """A sample of the Gumbel-softmax distribution; ``hard`` gives one-hot values with the soft gradient."""
     check_tensor("gumbel_softmax", logits, name="logits")
+    if eps != 1e-10:
+        warn("`eps` parameter is deprecated and has no effect.")
     check_continuous(logits._sig.numpy, "Exponential")
     waiting = drawn_in(tuple(logits.shape), lambda count: exponential(generator_of(None), count))
     soft = softmax((logits + wrap(-np.log(narrowed(waiting, logits._sig.numpy)))) / tau, dim)

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from ...aliasing.inplace import bump_version
+from ...aliasing.write_rules import check_inplace
 from ...calls.refusals import refuse
 from ...table.public import NN, check_tensor, public
 from ...table.registry import F
@@ -42,6 +43,21 @@ def _shorten_rows(weight: Any, indices: Any, max_norm: float, norm_type: float) 
     if np.any(long):
         weight._array[used[long]] = rows[long] * (max_norm / (norms[long] + 1e-7))[:, None].astype(rows.dtype)
     bump_version(weight)
+
+
+@public("embedding_renorm_", method=False)
+def embedding_renorm_(input: Any, indices: Any, max_norm: float, norm_type: float) -> Any:  # noqa: A002
+    """The rows of a table that ``indices`` names, scaled down to ``max_norm`` in place."""
+    check_tensor("embedding_renorm_", input)
+    _check_indices(indices, "embedding_renorm_")
+    refuse(
+        input.ndim != 2,
+        f"Expected 2-dimensional tensor, but got {input.ndim}-dimensional tensor for argument #1 'self' (while checking "
+        "arguments for embedding_renorm_)",
+    )
+    check_inplace(input, records=input.requires_grad)
+    _shorten_rows(input, indices, max_norm, norm_type)
+    return input
 
 
 @public("embedding", namespace=NN)

@@ -6,6 +6,8 @@ import math
 from typing import Any
 
 from ...calls.inert import refuse_gradients
+from ...calls.promotion import stand_in
+from ...calls.refusals import refuse
 from ...table.public import NN, check_tensor, public
 from ...table.registry import F
 from ...tensors.base import TensorBase
@@ -102,7 +104,7 @@ def _held_by(operand: Any, loss: Any) -> Any:
         raise RuntimeError(
             f"result type {scalar_name(have)} can't be cast to the desired output type {scalar_name(want)}"
         )
-    return loss
+    return loss if have == want else stand_in(loss, want)
 
 
 @public("soft_margin_loss", namespace=NN)
@@ -113,7 +115,7 @@ def soft_margin_loss(
     reduction = reduction_of(reduction, size_average, reduce)
     check_tensor("soft_margin_loss", input)
     refuse_gradients("soft_margin_loss", target=target)
-    return F._soft_margin_loss(*broadcast_pair(input, target), reduction)
+    return _held_by(input, F._soft_margin_loss(*broadcast_pair(input, target), reduction))
 
 
 # -- probabilities
@@ -134,6 +136,8 @@ def binary_cross_entropy(
         )
     weight = None if weight is None else weight.expand(tuple(input.shape))
     refuse_gradients("binary_cross_entropy", weight=weight)
+    have, want = target._sig.numpy, input._sig.numpy
+    refuse(have != want, f"Found dtype {scalar_name(have)} but expected {scalar_name(want)}")
     return F._binary_cross_entropy(input, target, weight, reduction)
 
 

@@ -13,6 +13,7 @@ from ...calls.fast_path import MISSING, with_fast_path
 from ...calls.refusals import refuse_truth_values
 from ...table.public import METHODS, as_tensor_operand, check_tensor, public
 from ...table.registry import OPS, F
+from ...tensors.argument_checks import type_name_of
 from ...tensors.base import TensorBase, tensor_class, wrap
 from ...tensors.dtypes import get_default_dtype, result_dtype
 from ...tensors.numbers_ import real_number
@@ -103,10 +104,26 @@ def pow_(self: Any, exponent: Any) -> Any:
 def clamp(input: Any, min: Any = None, max: Any = None) -> Any:  # noqa: A002
     """Limit each element to ``[min, max]``; bounds are numbers or tensors."""
     check_tensor("clamp", input)
+    min, max = _alike("clamp", min, max)  # noqa: A001
     _refuse_complex_bounds(input, min, max)
     if isinstance(min, TensorBase) or isinstance(max, TensorBase):
         return F._clamp_tensors(input, *_bounds(min, max))
     return F._clamp_scalar(_fit_for_bounds(input, min, max), min, max)
+
+
+def _alike(name: str, low: Any, high: Any) -> tuple[Any, Any]:
+    """Both bounds as numbers or both as tensors; ``TypeError`` for a tensor that stands for no number beside one."""
+    kinds = {isinstance(bound, TensorBase) for bound in (low, high) if bound is not None}
+    if len(kinds) < 2:
+        return low, high
+    for bound in (low, high):
+        if isinstance(bound, TensorBase) and (bound._sig.shape or bound.requires_grad):
+            raise TypeError(
+                f"{name}() received an invalid combination of arguments - got (Tensor, {type_name_of(low)}, "
+                f"{type_name_of(high)}), but expected bounds that are both numbers or both tensors"
+            )
+    numbers = [bound.item() if isinstance(bound, TensorBase) else bound for bound in (low, high)]
+    return numbers[0], numbers[1]
 
 
 def _refuse_complex_bounds(*values: Any) -> None:
@@ -135,6 +152,7 @@ def _bounds(low: Any, high: Any) -> list[Any]:
 @public("clamp_")
 def clamp_(self: Any, min: Any = None, max: Any = None) -> Any:  # noqa: A002
     """In-place clamp."""
+    min, max = _alike("clamp_", min, max)  # noqa: A001
     _refuse_complex_bounds(self, min, max)
     if isinstance(min, TensorBase) or isinstance(max, TensorBase):
         return call_inplace(OPS["_clamp_tensors"], (self, *_bounds(min, max)), {})

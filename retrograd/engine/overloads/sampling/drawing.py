@@ -148,7 +148,7 @@ def normal_(self: Any, mean: float = 0.0, std: float = 1.0, *, generator: Any = 
     return _overwrite(self, "normal", placed(self, line))
 
 
-@public("bernoulli")
+@public("bernoulli", out=True)
 def bernoulli(input: Any, p: float | None = None, *, generator: Any = None) -> Any:  # noqa: A002
     """0 or 1, with the elements (or ``p``) as probability of 1."""
     limit = input._array if p is None else p

@@ -57,8 +57,10 @@ def check_window(t: Any, size: tuple[int, ...], stride: tuple[int, ...], offset:
         raise RuntimeError(
             f"Storage size calculation overflowed with sizes={list(size)} and strides={list(stride)}: negative size"
         )
-    if any(s < 0 for s in stride) or offset < 0:
+    if any(s < 0 for s in stride):
         raise RuntimeError(f"as_strided: Negative strides are not supported at the moment, got strides: {list(stride)}")
+    if offset < 0:
+        raise RuntimeError(f"Tensor: invalid storage offset {offset}")
     check_extent(size, stride, offset, Geometry.of(storage_of(t).root, 0).extent(), t._array.itemsize)
 
 
