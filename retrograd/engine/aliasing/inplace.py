@@ -26,11 +26,7 @@ from ..table.op import OpDef
 from ..table.registry import F
 from ..tensors.base import TensorBase, wrap
 from ..tensors.bits import assign, bits_of
-<<<<<<< Updated upstream
-from ..tensors.dtypes import is_castable, scalar_name
-=======
-from ..tensors.dtypes import c_name, scalar_name
->>>>>>> Stashed changes
+from ..tensors.dtypes import c_name, is_castable, scalar_name
 from .history import rebase_history
 from .overlapping import TOLERATED, check_overlap, last_written
 from .strided import address

@@ -52,8 +52,8 @@ def embedding_renorm_(input: Any, indices: Any, max_norm: float, norm_type: floa
     _check_indices(indices, "embedding_renorm_")
     refuse(
         input.ndim != 2,
-        f"Expected 2-dimensional tensor, but got {input.ndim}-dimensional tensor for argument #1 'self' (while checking "
-        "arguments for embedding_renorm_)",
+        f"Expected 2-dimensional tensor, but got {input.ndim}-dimensional tensor for argument #1 'self' (while "
+        "checking arguments for embedding_renorm_)",
     )
     check_inplace(input, records=input.requires_grad)
     _shorten_rows(input, indices, max_norm, norm_type)
