@@ -18,7 +18,7 @@ from .. import observe
 from ..aliasing.new_views import make_view
 from ..aliasing.views import HOLE, accumulator, gradient_edge, requires_grad
 from ..frames import is_from_elsewhere
-from ..nodes.row_node import execute, is_plain
+from ..nodes.row_node import TAKEN, execute, is_plain
 from ..switches import state
 from ..switches.state import STATE
 from ..tensors.base import LAZY, TensorBase, parameter_class, tensor_class
@@ -70,6 +70,7 @@ _NAMES: dict[str, Any] = {
     "make_view": make_view, "HOLE": HOLE, "arranged": arranged,
     "is_from_elsewhere": is_from_elsewhere,
 }  # fmt: skip
+TAKEN.update(_NAMES, ("Node", "ComplexNode", "general", "computed"))
 
 
 def has_fast_path(op: Any) -> bool:

@@ -5,52 +5,41 @@
 
 from __future__ import annotations
 
-import contextlib
 import contextvars
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
+QUIET: Any
+"""What ``set_quiet`` takes; the token that it returns goes to ``reset_quiet``.  ``None`` where NumPy has none of them:
+then no fast path is generated."""
+set_quiet: Any = None
+reset_quiet: Any = None
+_context = contextvars.Context()
 try:
     from numpy._core._ufunc_config import _extobj_contextvar  # type: ignore[attr-defined, unused-ignore]
     from numpy._core.umath import _make_extobj  # type: ignore[attr-defined, unused-ignore]
-except ImportError:  # another NumPy: the public way
-    _extobj_contextvar = None
+
+    QUIET = _make_extobj(all="ignore")
+    set_quiet, reset_quiet = _extobj_contextvar.set, _extobj_contextvar.reset
+    _context.run(set_quiet, QUIET)
+except (ImportError, TypeError):  # another NumPy: the public way
+    QUIET = None
 
 
 def quietly(function: Callable[..., Any], args: Any) -> Any:
     """``function(*args)`` with floating-point errors ignored."""
-    if _extobj_contextvar is None:
+    if QUIET is None:
         with np.errstate(all="ignore"):
             return function(*args)
-    token = _extobj_contextvar.set(_QUIET)
+    token = set_quiet(QUIET)
     try:
         return function(*args)
     finally:
-        _extobj_contextvar.reset(token)
+        reset_quiet(token)
 
 
-_QUIET: Any = None
-if _extobj_contextvar is not None:
-    with contextlib.suppress(TypeError):
-        _QUIET = _make_extobj(all="ignore")
-    if _QUIET is None:
-        _extobj_contextvar = None
-
-
-def _nothing(token: Any = None) -> None:
-    """Where NumPy has no context variable, no fast path is generated."""
-
-
-set_quiet: Any = _nothing if _extobj_contextvar is None else _extobj_contextvar.set
-reset_quiet: Any = _nothing if _extobj_contextvar is None else _extobj_contextvar.reset
-QUIET: Any = _QUIET
-"""What ``set_quiet`` takes; the token that it returns goes to ``reset_quiet``. ``None`` where there is none."""
-
-_context = contextvars.Context()
-if QUIET is not None:
-    _context.run(set_quiet, QUIET)
 run_quietly = _context.run
 """``run_quietly(kernel, *arrays)``: a kernel in a context that is made once, in which nothing but this is set.
 

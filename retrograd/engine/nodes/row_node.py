@@ -80,17 +80,7 @@ def is_plain(op: Any) -> bool:
     """Whether the sweep of a row's nodes can be generated: no lists, no names that the generated code uses, one output
     (or several of which none is saved)."""
     names = {*op.params, *op.aux}
-    return (op.outputs == 1 or not op.saves_result) and not op.lists and bool(op.diff_names) and not names & _TAKEN
-
-
-_TAKEN = frozenset({
-    "g", "gi", "sig", "heap", "task", "row", "joint", "state", "new", "now", "general", "Tensor", "TensorBase",
-    "Node", "ComplexNode", "OpNode", "Number", "FREED", "NOTHING", "LAZY", "QUIET", "MISSING", "SECOND_TIME",
-    "added", "array_of", "asarray", "attrgetter", "by_rule", "fit_one", "fit_tensor", "getrefcount", "heappush",
-    "leaf_edge", "ndarray", "next_number", "number_operand", "observe", "reset_quiet", "set_quiet", "shown",
-    "slot_values", "sig_of", "notify", "notify_call", "HOLE", "make_view", "run_quietly", "computed", "accumulator",
-})  # fmt: skip
-"""Names that generated code uses itself."""
+    return (op.outputs == 1 or not op.saves_result) and not op.lists and bool(op.diff_names) and not names & TAKEN
 
 
 def make_node_class(op: Any) -> type[OpNode]:
@@ -136,9 +126,11 @@ def execute(text: str, where: str, namespace: dict[str, Any]) -> None:
 
 
 _NAMES: dict[str, Any] = {
-    "OpNode": OpNode, "FREED": FREED, "SECOND_TIME": SECOND_TIME, "Number": Number, "shown": shown,
+    "OpNode": OpNode, "FREED": FREED, "SECOND_TIME": SECOND_TIME, "Number": Number,
     "slot_values": slot_values, "array_of": array_of, "by_rule": by_rule, "fit_one": fit_one,
     "fit_tensor": fit_tensor, "heappush": heappush,
     "getrefcount": getrefcount, "ndarray": np.ndarray, "asarray": np.asarray, "NOTHING": NOTHING,
     "added": added, "notify": observe.notify, "now": now, "attrgetter": attrgetter,
 }  # fmt: skip
+TAKEN = {*_NAMES, "Tensor", "Parameter", "row", "joint", "g", "gi", "heap", "task", "sig"}
+"""Names that generated code uses itself; ``calls.fast_path`` adds its own."""

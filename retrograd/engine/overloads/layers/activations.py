@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -24,8 +24,6 @@ from ..sampling.draw_checks import check_continuous
 from ..sampling.placing import drawn_in
 
 SELU_ALPHA, SELU_SCALE = 1.6732632423543772848170429916717, 1.0507009873554804934193349852946
-_WITHOUT_OUT = ("glu", "sigmoid", "tanh")
-"""Activations that take neither ``inplace`` nor ``out=``."""
 
 
 def activation(
@@ -34,14 +32,15 @@ def activation(
     row: str = "",
     fixed: tuple[Any, ...] = (),
     parameters: tuple[str, ...] = (),
-    top: bool = False,
-    twin: bool = False,
     takes_inplace: bool = True,
-) -> Callable[..., Any]:
+    out: bool = False,
+    top: Mapping[str, Any] | None = None,
+    twin: bool = False,
+) -> None:
     """Publish a row as ``nn.functional.name(input, *parameters, inplace=False)``.
 
-    ``fixed`` are the row's parameters where the function has none; ``top`` says that torch also has it outside of
-    ``nn.functional``, ``twin`` that there is a function ``name_``.
+    ``fixed`` are the row's parameters where the function has none; ``out`` says that it takes ``out=``, ``top`` that
+    torch also has it outside of ``nn.functional``, and in which forms; ``twin`` that there is a function ``name_``.
     """
     op = OPS[row or name]
     parameters = parameters or (() if fixed else op.params[1:])
@@ -52,8 +51,6 @@ def activation(
         inplace = bool(given.pop("inplace", False))
         return (fixed or op.bind((None,), given)[1:]), inplace
 
-    short = op.name if not fixed and op.required == 1 and len(op.tensor_positions) == 1 else None
-
     def call(input: Any, *args: Any, **kwargs: Any) -> Any:  # noqa: A002
         check_tensor(name, input)
         values, inplace = arguments(args, kwargs)
@@ -62,19 +59,22 @@ def activation(
     def call_in_place(input: Any, *args: Any, **kwargs: Any) -> Any:  # noqa: A002
         return call_inplace(op.in_place, (input, *arguments(args, kwargs)[0]), {})
 
-    call.__name__ = call.__qualname__ = name
     own = "" if isinstance(op.forward, np.ufunc) else op.forward.__doc__
-    call.__doc__ = own or f"The activation {name}, element by element."
-    call_in_place.__name__ = call_in_place.__qualname__ = name + "_"
-    call_in_place.__doc__ = f"In-place {name}."
-    public(name, namespace=NN, out=not takes_inplace and name not in _WITHOUT_OUT, row=short)(call)
-    if top:
-        public(name, method=name == "hardshrink", out=name in ("threshold", "hardshrink"))(call)
+    _describe(call, name, own or f"The activation {name}, element by element.")
+    _describe(call_in_place, name + "_", f"In-place {name}.")
+    alone = op.name if not fixed and op.required == 1 and len(op.tensor_positions) == 1 else None
+    public(name, namespace=NN, out=out, row=alone)(call)
+    if top is not None:
+        public(name, **{"method": False, **top})(call)
     if twin:
         public(name + "_", namespace=NN)(call_in_place)
-        if top:
+        if top is not None:
             public(name + "_", method=False)(call_in_place)
-    return call
+
+
+def _describe(function: Any, name: str, doc: str) -> None:
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = doc
 
 
 def _by_name(name: str, slots: tuple[str, ...], args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
@@ -92,21 +92,18 @@ activation("leaky_relu", twin=True)
 activation("relu6", row="hardtanh", fixed=(0, 6))
 activation("hardtanh", twin=True)
 activation("elu", parameters=("alpha",), twin=True)
-activation("selu", row="elu", fixed=(SELU_ALPHA, SELU_SCALE, 1), top=True, twin=True)
-activation("celu", top=True, twin=True)
-activation("threshold", top=True, twin=True)
+activation("selu", row="elu", fixed=(SELU_ALPHA, SELU_SCALE, 1), top={}, twin=True)
+activation("celu", top={}, twin=True)
+activation("threshold", top={"out": True}, twin=True)
 activation("hardsigmoid")
 activation("hardswish")
 activation("silu")
 activation("mish")
-activation("gelu", takes_inplace=False)
-activation("logsigmoid", takes_inplace=False)
-activation("softplus", takes_inplace=False)
-activation("softshrink", takes_inplace=False)
-activation("hardshrink", top=True, takes_inplace=False)
-activation("glu", takes_inplace=False)
-activation("sigmoid", takes_inplace=False)
-activation("tanh", takes_inplace=False)
+for _name in ("gelu", "logsigmoid", "softplus", "softshrink"):
+    activation(_name, takes_inplace=False, out=True)
+activation("hardshrink", takes_inplace=False, out=True, top={"out": True, "method": True})
+for _name in ("glu", "sigmoid", "tanh"):
+    activation(_name, takes_inplace=False)
 
 
 @public("softsign", namespace=NN)

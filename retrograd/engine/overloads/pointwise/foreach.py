@@ -22,6 +22,8 @@ _ONLY_IN_PLACE = ("zero", "copy")
 _NEVER_IN_PLACE = ("clone", "max", "mm")
 _ALSO = {"other": ("scalar", "scalars", "src", "mat2"), "weight": ("weights",), "value": ("scalars",)}
 """What operands are called in further overloads."""
+_FACTORS = ("value",)
+"""Operands that methods take by name; a vector may hold one for each tensor."""
 _OF_NUMBERS = {"maximum": "clamp_min", "minimum": "clamp_max", "maximum_": "clamp_min_", "minimum_": "clamp_max_"}
 """Methods that take no number, and those that do the same with one."""
 
@@ -49,7 +51,7 @@ def _numbers_in(operand: str, scalars: Any) -> Any:
     if not isinstance(scalars, TensorBase):
         return scalars
     dims = scalars.dim()
-    if operand == "value":
+    if operand in _FACTORS:
         if dims != 1:
             raise RuntimeError(f"Expected packed scalar Tensor to be of dimension 1. Got {dims} instead.")
         return scalars.tolist()
@@ -66,10 +68,9 @@ def _each(method: str, operands: tuple[str, ...]) -> Callable[..., Any]:
     def one(t: Any, row: dict[str, Any], rest: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         number = "other" in row and not isinstance(row["other"], TensorBase)
         name = _OF_NUMBERS.get(method, method) if number else method
-        if "value" not in row:
-            return getattr(t, name)(*row.values(), *rest, **kwargs)
-        factors = [value for operand, value in row.items() if operand != "value"]
-        return getattr(t, name)(*factors, *rest, value=row["value"], **kwargs)
+        placed = [value for operand, value in row.items() if operand not in _FACTORS]
+        named = {operand: row[operand] for operand in _FACTORS if operand in row}
+        return getattr(t, name)(*placed, *rest, **named, **kwargs)
 
     def call(self: Any, *args: Any, **kwargs: Any) -> Any:
         tensors = _listed(self)
