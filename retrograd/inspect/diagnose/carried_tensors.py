@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from ..snapshot import SourceLine
 from .flow import Flow
 from .runs import Run
-from .spelling import hands_over, passed_on
+from .spelling import assigned, hands_over, passed_on, sets_attribute
 
 _CODE = re.compile(r"[A-Za-z_(][\w.,() \[\]'\"]*$")
 """Names that can stand in a statement, which words such as "a (3, 4) tensor" cannot."""
@@ -64,10 +64,15 @@ def _described(flow: Flow, found: tuple[int, int, int], run: Run) -> CarriedTens
         used_at = flow.events[user].source
         made_at = flow.events[maker].source if _hidden(flow, maker, user, made_at) else made_at
     name = spelled if "." in spelled else flow.name(tensor, used_at)
-    twins = [row for row in flow.made_at(flow.events[maker].source, flow.events[maker].op) if row != maker]
+    if not flow.spelling.has_name(tensor):
+        name = assigned(flow.spelling.text(made_at)) or name
+    twins = [row for row in flow.made_at(flow.events[maker].source, flow.events[maker].op) if row > run.end]
     lived = living_line(flow, maker, run)
     again = any(flow.has_node(row) and living_line(flow, row, run) == lived for row in twins)
-    if not again and made_at is not None:
+    keeping = [line for line in flow.lines(maker) if sets_attribute(flow.spelling.text(line), spelled)]
+    if not again and keeping:  # its object's own method keeps it, not the line that made the object
+        made_at = keeping[0]
+    elif not again and made_at is not None:
         made_at = _once(flow, maker, user, made_at)
     passed = "" if flow.spelling.has_name(tensor) else passed_on(flow.spelling.text(used_at))
     several = bool(passed) and len(flow.events[maker].data.get("outputs", ())) > 2  # beside the result, two states

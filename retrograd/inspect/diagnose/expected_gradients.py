@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left
+from collections import Counter
 from collections.abc import Iterable
 
 from .checkpointed import checkpoint_around
@@ -67,6 +68,23 @@ def without_any_grad(flow: Flow) -> set[int]:
     found = {leaf for leaves in held.values() if with_grad.isdisjoint(leaves) for leaf in leaves}
     if not flow.optimizer_steps:
         found |= {leaf for leaf in flow.reads_of.keys() - with_grad if awaited(flow, leaf)}
+    return found
+
+
+def held_for_others(flow: Flow) -> set[int]:
+    """Return what an optimizer was given in place of tensors of the same shapes, which get the gradients instead.
+
+    As the parameters of a network's copy.  That these get no gradient is no fault of the graph.
+    """
+    idle = without_any_grad(flow)
+    held = optimized(flow)
+    taught = Counter(flow.facts(leaf).shape for leaf in flow.accumulated if leaf not in held)
+    found: set[int] = set()
+    for event in map(flow.events.__getitem__, flow.optimizer_steps):
+        given = event.data.get("parameters", {}).values()
+        shapes = Counter(flow.facts(leaf).shape for leaf in given)
+        if idle.issuperset(given) and shapes == taught:
+            found.update(given)
     return found
 
 

@@ -235,6 +235,14 @@ def assigned(text: str) -> str:
     return ""
 
 
+def sets_attribute(text: str, spelled: str) -> bool:
+    """Whether a line sets an attribute that another line spells so, be it of another name for the same object."""
+    node, wanted = statement(text), _parsed(spelled)
+    targets = node.targets if isinstance(node, ast.Assign) else []
+    given = {target.attr for target in targets if isinstance(target, ast.Attribute)}
+    return isinstance(wanted, ast.Attribute) and wanted.attr in given
+
+
 def rebound(text: str) -> str:
     """Return the attribute or variable that a line gives a new value computed from the old one, or nothing.
 

@@ -11,7 +11,7 @@ from ...snapshot import SourceLine
 from ..base import Case, Check, Kind, Stage
 from ..checkpointed import checkpoint_around
 from ..detached_values import COPYING, number_cut, value_cut
-from ..expected_gradients import expected_gradients, without_any_grad
+from ..expected_gradients import expected_gradients, held_for_others, without_any_grad
 from ..flow import Flow
 from ..leaves_by_line import answer_per_leaf
 from ..phrases import NO_GRAPH
@@ -65,7 +65,8 @@ CHECK = Check("chain", KINDS, find)
 def _without_gradient(flow: Flow, failed: Run | None) -> list[int]:
     """Return the leaves to ask about: wanted ones without gradient, or all behind a loss without a graph."""
     idle = without_any_grad(flow)
-    leaves = [leaf for leaf in expected_gradients(flow) if leaf not in flow.got_gradient or leaf in idle]
+    wanted = expected_gradients(flow).keys() - held_for_others(flow)
+    leaves = [leaf for leaf in sorted(wanted) if leaf not in flow.got_gradient or leaf in idle]
     if failed is not None and not trained_then_frozen(flow, failed):
         behind = flow.behind(failed.roots, failed.begin, gradients=False)
         leaves += sorted(leaf for leaf in flow.leaves_behind(behind) if flow.requires_grad(leaf, failed.begin))

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 
 from ...snapshot import GraphSnapshot, SourceLine
 from ..base import Case
+from ..distance import PRODUCTS
 from ..flow import Flow
 from ..nodes import call_of, ran
 from ..runs import Run
@@ -19,6 +20,8 @@ _SHARE = 1e4
 """Ratio of gradients at the two ends of a depth from which on that depth is what makes gradients small or large."""
 _FADED = 1e-9
 """Share of a gradient that is left at the other end of a depth below which the first steps teach nothing."""
+_WEIGHTED = PRODUCTS | {"linear", "mm", "addmm", "baddbmm", "conv1d", "conv2d", "conv3d", "mv", "addmv"}
+"""Operators that shrink a gradient by the size of weights alone."""
 _DEPTH = 5
 """Repetitions of one line from which on it is a depth."""
 
@@ -111,14 +114,44 @@ def _largest(norms: list[float | None]) -> float | None:
 def _lines(snapshot: GraphSnapshot) -> list[_Line]:
     """Return what each line did to the gradient's norm."""
     found: dict[tuple[SourceLine | None, str], _Line] = {}
+    passed_on = _passed_on(snapshot)
     for node in ran(snapshot):
         given, passed = snapshot.measures["grad_norm"][node], snapshot.measures["out_norm"][node]
         if given is None or passed is None or not (0 < given < math.inf and 0 < passed < math.inf):
             continue
         line = found.setdefault((snapshot.source[node], snapshot.op[node]), _Line(snapshot.source[node]))
         line.nodes.append(node)
-        line.gain += math.log(passed / given)
+        line.gain += math.log(passed_on.get(node, passed) / given)
     return list(found.values())
+
+
+def _passed_on(snapshot: GraphSnapshot) -> dict[int, float]:
+    """Return node -> norm of what it passed to the one node behind it that does not only lead to a leaf.
+
+    What a layer hands to its own weight and bias is often much more than what goes on along the depth.
+    """
+    behind: dict[int, set[int]] = {}
+    users: dict[int, set[int]] = {}
+    for source, target, _, _ in snapshot.edges():
+        behind.setdefault(source, set()).add(target)
+        users.setdefault(target, set()).add(source)
+    found = {}
+    for node, targets in behind.items():
+        going_on = [target for target in targets if any(behind.get(one) for one in behind.get(target, ()))]
+        if len(targets) > 1 and len(going_on) == 1 and len(users[going_on[0]]) == 1:
+            norm = snapshot.measures["grad_norm"][going_on[0]]
+            if norm is not None and 0 < norm < math.inf:
+                found[node] = norm
+    return found
+
+
+def _remedy(op: str, *, grows: bool) -> str:
+    """Return what to write instead, by the operator that changes the gradient."""
+    if grows:
+        return "clip gradients (torch.nn.utils.clip_grad_norm_), start orthogonally, or use gates or normalisation"
+    if op in _WEIGHTED:
+        return "start from larger weights (torch.nn.init.xavier_normal_), or use normalisation or residual connections"
+    return "use relu or gates in place of saturating functions, normalisation, or residual connections"
 
 
 def _depth_case(flow: Flow, run: Run, line: _Line, leaves: list[int]) -> Case:
@@ -138,9 +171,7 @@ def _depth_case(flow: Flow, run: Run, line: _Line, leaves: list[int]) -> Case:
         message=f"the gradient {verb} about {factor:.3g} times per step through {inside}{at(line.source)}: from "
         f"{norms[0]:.1e} to {norms[1]:.1e} over {counted(len(line.nodes), 'step')}, down to "
         f"{listed(flow.name(leaf) for leaf in leaves)}.",
-        remedy="clip gradients (torch.nn.utils.clip_grad_norm_), start orthogonally, or use gates or normalisation"
-        if grows
-        else "use relu or gates in place of saturating functions, normalisation, or residual connections",
+        remedy=_remedy(op, grows=grows),
         source=line.source,
         op=op,
         subjects=frozenset(leaves),

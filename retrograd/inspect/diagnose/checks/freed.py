@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ..base import Case, Check, Kind, Stage
-from ..carried_tensors import CarriedTensor, carried_tensor
+from ..carried_tensors import CarriedTensor, carried_tensor, living_line
 from ..flow import Flow
 from ..phrases import FREED
 from ..runs import Run
@@ -29,8 +29,10 @@ def find(flow: Flow) -> Iterator[Case]:
     carried = carried_tensor(flow, freeing, failed)
     if set(freeing.roots) & set(failed.roots):
         yield _twice(flow, freeing, failed)
-    elif carried is not None:
+    elif carried is not None and (carried.made_again or freeing.source == failed.source):
         yield _carried(flow, carried, freeing, failed)
+    elif carried is not None:
+        yield _shared(flow, carried, freeing, failed)
     else:
         yield _parallel(flow, freeing, failed)
 
@@ -71,6 +73,29 @@ def _parallel(flow: Flow, freeing: Run, failed: Run) -> Case:
         op="backward",
         explains_error=True,
         marks=flow.marks(failed, [row], "freed"),
+    )
+
+
+def _shared(flow: Flow, carried: CarriedTensor, freeing: Run, failed: Run) -> Case:
+    """Return the case of a tensor that two losses use, of which the first is run backward before the second is made.
+
+    As the output of a generator, which the loss of its critic was to take as data.
+    """
+    name, first, second = carried.name, flow.root_name(freeing), flow.root_name(failed)
+    entry = max(row for row in flow.used_in[carried.tensor] if row in flow.reached_by(freeing).calls)
+    taken = living_line(flow, entry, freeing)
+    return Case(
+        kind="freed-graph",
+        message=f"{name}, made{at(carried.made_at)}, is used by two losses: {first}.backward(){at(freeing.source)} "
+        f"freed its graph, and {second}, which uses it again{at(carried.used_at)}, needs that{at(failed.source)}.",
+        remedy=f"{name}.detach(){at(taken)} if that loss is not to train what made {name}, else "
+        f"{first}.backward(retain_graph=True)",
+        source=freeing.source,
+        op="backward",
+        subjects=frozenset({carried.tensor}),
+        explains_error=True,
+        marks=flow.marks(failed, [carried.maker], f"freed by backward at {place(freeing.source)}"),
+        evidence={"tensor": name, "made": list(carried.made_at or ()), "used": list(carried.used_at or ())},
     )
 
 

@@ -60,6 +60,11 @@ def _used(flow: Flow, leaf: int) -> bool:
     return any(flow.has_node(row) for row in flow.used_in.get(leaf, ()))
 
 
+def _runs(flow: Flow, leaf: int) -> bool:
+    """Whether a copy is used too, as by a teacher: then it was made on purpose."""
+    return any(flow.run_after(row) is not None for row in flow.used_in.get(leaf, ()) if row > creation_row(flow, leaf))
+
+
 def _unregistered(flow: Flow, held: dict[int, int]) -> set[int]:
     """Return what modules whose parameters an optimizer has use without registering it."""
     found: set[int] = set()
@@ -130,7 +135,8 @@ def _case(flow: Flow, mismatch: _Mismatch) -> Case:
 def _cause(flow: Flow, mismatch: _Mismatch) -> tuple[SourceLine | None, str, str]:
     """Return the line to blame, what is wrong there, and what to write instead."""
     missing, optimizer = mismatch.missing, flow.events[mismatch.optimizer].source
-    copies = [leaf for leaf in mismatch.stale if not flow.leading_to([leaf]).isdisjoint(missing)]
+    idle = [leaf for leaf in mismatch.stale if not _runs(flow, leaf)]
+    copies = [leaf for leaf in idle if not flow.leading_to([leaf]).isdisjoint(missing)]
     it, a_copy = ("it", "a copy") if len(missing) == 1 else ("them", "copies")
     if copies:
         source = _line_of(flow, copies) or optimizer
