@@ -40,6 +40,14 @@ loss.backward()
 with torch.no_grad():
     w -= 0.1 * w.grad
 """
+COPIED = """
+w = torch.ones(3, requires_grad=True)
+total = (w * 2).sum()
+loss = torch.tensor(total.detach(), requires_grad=True)
+loss.backward()
+with torch.no_grad():
+    w -= 0.1 * w.grad
+"""
 CUT_OFF = """
 gate = torch.full((3,), 0.2, requires_grad=True)
 w = torch.ones(3, requires_grad=True)
@@ -88,3 +96,9 @@ def test_remedy_is_about_the_line(text: str, remedy: str, engine: str, tmp_path:
 def test_array_of_history_is_named(engine: str, tmp_path: Path) -> None:
     """Of two arrays in one line, the one whose tensor has a history is to blame."""
     assert first(METRIC, engine, tmp_path).message.startswith("logits")
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_copy_of_what_was_detached_is_no_remedy(tmp_path: Path) -> None:
+    """Where a line makes a leaf of what it detached, it would still be a leaf without ``detach()``."""
+    assert "use total itself" in first(COPIED, "torch", tmp_path).remedy

@@ -9,7 +9,8 @@ _LEAVING = ("item", "tolist", "numpy", "copy")
 _NUMBERS = ("item", "tolist")
 _READING = frozenset({"item", "tolist", "numpy", "float", "int", "__array__"})
 COPYING = frozenset(
-    {"tensor", "as_tensor", "asarray", "new_tensor", "Tensor", "FloatTensor", "scalar_tensor"} | {"Parameter"}
+    {"tensor", "as_tensor", "asarray", "new_tensor", "Tensor", "FloatTensor", "scalar_tensor"}
+    | {"Parameter", "Variable"}
 )
 """Functions that make a tensor of plain values, or of another tensor's values without its history."""
 _ENTERING = COPYING | {"from_numpy", "full"}

@@ -4,20 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import NamedTuple
 
-from ...events import Event
 from ...snapshot import SourceLine
 from ..base import Case, Check, Kind, Stage
-from ..checkpointed import checkpoint_around
 from ..detached_values import COPYING, number_cut, value_cut
 from ..expected_gradients import expected_gradients, held_for_others, without_any_grad
 from ..flow import Flow
 from ..leaves_by_line import answer_per_leaf
 from ..phrases import NO_GRAPH
 from ..runs import Run
-from ..spelling import argument, assigned
-from ..words import at, listed, operator_word, place
+from ..words import at, listed, operator_word
+from .cut_words import NO_DERIVATIVE, cause_of, remedy_of, what_cut
 from .frozen import trained_then_frozen
 
 KINDS = {
@@ -32,8 +29,6 @@ KINDS = {
         Stage.STATEMENT,
     ),
 }
-_NO_DERIVATIVE = ("integer", "nondifferentiable")
-_COMPARISONS = frozenset({"gt", "ge", "lt", "le"})
 _OTHERS = ("create_graph", "deepcopy")
 """Reasons that checks of their own explain."""
 
@@ -54,7 +49,7 @@ def find(flow: Flow) -> Iterator[Case]:
     for leaf, found in answer_per_leaf(flow, _without_gradient(flow, failed), lambda leaf: _cut_of(flow, leaf, failed)):
         if found is not None:
             event = flow.events[found.row]
-            cuts.setdefault((_cause(flow, found.row).line, event.data.get("reason", "")), found).leaves.append(leaf)
+            cuts.setdefault((cause_of(flow, found.row).line, event.data.get("reason", "")), found).leaves.append(leaf)
     for cut in cuts.values():
         yield _case(flow, cut, failed)
 
@@ -137,31 +132,10 @@ def _inside_function(flow: Flow, row: int) -> bool:
     return False
 
 
-class _Cause(NamedTuple):
-    """What is to blame for a cut."""
-
-    line: SourceLine | None
-    mode: str = ""
-    """The mode that switched gradients off: ``no_grad``, ``inference_mode``."""
-    callee: str = ""
-    """The function that is decorated with it."""
-
-
-def _cause(flow: Flow, row: int) -> _Cause:
-    """Return the innermost frame that switched gradients off, else the checkpoint around the call, else its line."""
-    event = flow.events[row]
-    for frame in event.data.get("stack", ()):
-        if frame.get("grad_off"):
-            entered = frame.get("entered") or frame.get("line", 0)
-            line = SourceLine(frame.get("file", ""), entered, frame.get("function", ""))
-            return _Cause(line, frame["grad_off"], frame.get("callee", ""))
-    return _Cause(checkpoint_around(flow, row) or event.source)
-
-
 def _case(flow: Flow, cut: _Cut, failed: Run | None) -> Case:
     """Return the case of one line that cuts."""
     event = flow.events[cut.row]
-    cause = _cause(flow, cut.row)
+    cause = cause_of(flow, cut.row)
     reason = event.data.get("reason") or ("copy" if event.op in COPYING else "")
     reason = reason or ("nondifferentiable" if flow.has_node(cut.row) else "")  # positions that topk or sort gives
     reason = reason or ("no_grad" if event.data.get("grad") is False else "")
@@ -170,9 +144,9 @@ def _case(flow: Flow, cut: _Cut, failed: Run | None) -> Case:
     ending = "s" if len(cut.leaves) == 1 else ""
     root = flow.root_name(run)
     return Case(
-        kind="nondifferentiable" if reason in _NO_DERIVATIVE else "broken-chain",
-        message=f"{leaves} get{ending} no gradient: {_what_cut(flow, cut, cause, root, reason)}.",
-        remedy=_remedy(flow, cut.row, reason, cause.callee),
+        kind="nondifferentiable" if reason in NO_DERIVATIVE else "broken-chain",
+        message=f"{leaves} get{ending} no gradient: {what_cut(flow, cut.row, cause, root, reason)}.",
+        remedy=remedy_of(flow, cut.row, reason, cause),
         source=cause.line,
         op=event.op,
         subjects=frozenset(cut.leaves),
@@ -184,119 +158,6 @@ def _case(flow: Flow, cut: _Cut, failed: Run | None) -> Case:
 
 def _ends(flow: Flow, cut: _Cut) -> set[int]:
     return set(flow.outputs(cut.way[-1]))
-
-
-def _what_cut(flow: Flow, cut: _Cut, cause: _Cause, root: str, reason: str) -> str:
-    """Return the second half of the sentence."""
-    return _without_gradients(flow, cut, cause, root, reason) or _left_the_graph(flow, cut, cause, root, reason)
-
-
-def _without_gradients(flow: Flow, cut: _Cut, cause: _Cause, root: str, reason: str) -> str:
-    """Say what switched gradients off, if something did."""
-    event, source = flow.events[cut.row], cause.line
-    if cause.callee:
-        mode = cause.mode or reason
-        return f"{cause.callee}, called at {place(source)}, runs under @torch.{mode}(), so {root} has no history"
-    if checkpoint_around(flow, cut.row):
-        return (
-            f"the reentrant checkpoint{at(source)} computes its block without gradients, and as no input of it "
-            f"requires grad, {root} has no history there"
-        )
-    made = (event.data.get("output_names") or [""])[0]
-    if _drawn(flow, cut.row, cause.mode):
-        result = made or assigned(flow.spelling.text(event.source)) or "its result"
-        return f"sample(){at(source)} draws {result} without gradients, so {root} has no history there"
-    if cause.mode or reason in ("no_grad", "inference"):
-        what = cause.mode or {"inference": "inference_mode"}.get(reason, reason)
-        result = made or f"the result of {event.op}"
-        called = _called_inside(event)
-        around = f", which is around the call of {called}" if called else ""
-        return (
-            f"{result}{at(event.source)} is computed under torch.{what}{at(source)}{around}, so {root} has no history "
-            "there"
-        )
-    return ""
-
-
-def _called_inside(event: Event) -> str:
-    """Return the function that the block calls in which gradients are off, if a call came from there."""
-    called = ""
-    for frame in event.data.get("stack", ()):
-        if frame.get("grad_off"):
-            return called
-        called = "" if frame.get("function", "<").startswith("<") else str(frame["function"])
-    return ""
-
-
-def _left_the_graph(flow: Flow, cut: _Cut, cause: _Cause, root: str, reason: str) -> str:
-    """Say how values left the graph while gradients were on."""
-    event, source = flow.events[cut.row], cause.line
-    given = event.data.get("names") or [""]
-    name = given[0] or (flow.name(event.data["inputs"][0]) if event.data.get("inputs") else "a tensor")
-    if reason in _NO_DERIVATIVE:
-        return f"the chain from {root} ends at {event.op}{at(source)}, which has no derivative"
-    if reason in ("item", "tolist", "numpy"):
-        run = next((run for run in flow.runs if run.begin > cut.row), None)
-        how = f"{event.op}(...)" if event.op in ("float", "int") else f".{event.op}()"
-        return f"the value of {name} leaves the graph as a plain number through {how}{at(source)}, " + (
-            f"and {root} is a new leaf that is not connected to it"
-            if any(flow.is_leaf(one) for one in (run.roots if run else ()))
-            else f"so what {root} gets of it is a constant"
-        )
-    if reason == "copy":
-        name = argument(flow.spelling.text(source), COPYING) or name
-        return (
-            f"torch.{event.op}({name}){at(source)} copies the values into a new leaf, which cuts the chain from {root}"
-        )
-    word = ".data" if reason == "data" else f".{event.op}()"
-    return f"the chain from {root} to {'it' if len(cut.leaves) == 1 else 'them'} is cut by {word} of {name}{at(source)}"
-
-
-def _drawn(flow: Flow, row: int, mode: str) -> bool:
-    """Whether a line draws from a distribution, which switches gradients off by itself."""
-    event = flow.events[row]
-    return not mode and event.data.get("grad") is False and ".sample(" in flow.spelling.text(event.source)
-
-
-def _remedy(flow: Flow, row: int, reason: str, callee: str) -> str:
-    """Return what to write instead."""
-    event, checkpoint = flow.events[row], checkpoint_around(flow, row)
-    line = flow.spelling.text(checkpoint or event.source)
-    if checkpoint is not None:
-        other = line.replace("use_reentrant=True", "use_reentrant=False")
-        return other if other != line else "checkpoint(..., use_reentrant=False)"
-    if _drawn(flow, row, callee):
-        return (
-            f"{line.replace('.sample(', '.rsample(')}, where the distribution has it; else a loss with log_prob(...) "
-            "of what was drawn"
-        )
-    if callee:
-        return f"do not decorate {callee} with torch.no_grad() when it is used in training"
-    if reason in _NO_DERIVATIVE:
-        return f"use a differentiable function in place of {event.op}, such as {_smooth(event)}"
-    for text in (".detach()", ".data"):
-        if reason in ("detach", "data") and text in line and "numpy()" not in line:
-            return line.replace(text, "")
-    if reason in ("item", "tolist"):
-        return f"keep the tensors and compute with them, without {event.op}() and torch.tensor(...)"
-    if reason == "numpy" or "numpy()" in line:
-        return "compute with torch functions instead of NumPy"
-    if reason == "copy":
-        given = argument(line, COPYING)
-        copied = [one for _, one in flow.of_kind("cut", reason="copy") if one.data["outputs"] == event.data["outputs"]]
-        several = given and (given not in event.data.get("names", ()) or len(copied) > 1)  # a list of tensors
-        return f"torch.stack({given})" if several else "use the tensor itself, or .clone(), which keeps the history"
-    return "move this out of the block in which gradients are off"
-
-
-def _smooth(event: Event) -> str:
-    """Return what has a derivative in place of an operation that has none."""
-    if event.op in _COMPARISONS:
-        given = [name for name in event.data.get("names", ()) if name]
-        limit = event.data.get("arguments", {}).get("1", "limit")
-        one, other = (given + [str(limit), "limit"])[:2] if given else ("x", "limit")
-        return f"torch.sigmoid(10 * ({one} - {other}))" if event.op in ("gt", "ge") else "a sigmoid of the difference"
-    return "softmax for argmax"
 
 
 def _marks(flow: Flow, cut: _Cut, run: Run | None, word: str) -> tuple:  # type: ignore[type-arg]

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from itertools import pairwise
 
 from ...events import Event
+from ...snapshot import SourceLine
 from ..base import Case, Check, Kind, Stage
 from ..checkpointed import checkpoint_around
 from ..flow import Flow
@@ -16,6 +17,7 @@ from .hooks import hook_that_failed
 KINDS = {"ddp-ready-twice": Kind("the gradient hook of one parameter fires twice", "error", Stage.STATEMENT)}
 REDUCED = "DistributedDataParallel"
 """The module whose reducer hooks every parameter in C++, where no Python hook is seen."""
+_WITHOUT_RUNS = "checkpoint(..., use_reentrant=False)"
 
 
 def find(flow: Flow) -> Iterator[Case]:
@@ -140,36 +142,36 @@ def _case(flow: Flow, first: int, second: int, leaves: list[int]) -> Case:
     """Return the case of one pair of firings."""
     runs = {run.number: run for run in flow.runs}
     one, other = runs[first], runs[second]
-    names = listed(flow.name(leaf) for leaf in leaves)
-    block = _checkpoints(flow)
-    around = next(filter(None, (checkpoint_around(flow, row) for row in flow.rows.get("operation", ()))), None)
-    if (one is other or one.nested or other.nested) and block:
-        source = block[-1].source
-        function = block[-1].data.get("function") or "the block"
-        why = f"{function} is checkpointed {times(len(block))}{at(source)} with reentrant runs of their own"
-        remedy = "checkpoint(..., use_reentrant=False)"
-    elif one is other and around is not None:
-        source = around
-        why = f"the checkpoint{at(source)} runs backward by itself each time that it recomputes its block"
-        remedy = "checkpoint(..., use_reentrant=False)"
-    elif one is other:
-        source = one.source
-        why = f"its gradient arrives in two parts during backward{at(source)}"
-        remedy = "use the parameter in one operation of the graph only, or static_graph=True"
-    else:
-        source = other.source
-        why = f"backward runs for each of two losses of one forward pass,{at(one.source)} and{at(other.source)}"
-        remedy = "add the losses and call backward once"
+    source, why, remedy = _cause(flow, one, other)
     return Case(
         kind="ddp-ready-twice",
-        message=f"the gradient hook of {names} fires twice for one forward pass: {why}; a reducer takes the parameter "
-        "for ready before its gradient is complete.",
+        message=f"the gradient hook of {listed(flow.name(leaf) for leaf in leaves)} fires twice for one forward pass: "
+        f"{why}; a reducer takes the parameter for ready before its gradient is complete.",
         remedy=remedy,
         source=source,
         op="backward",
         subjects=frozenset(leaves),
         explains_error=bool(flow.error and (one.error or other.error)),
     )
+
+
+def _cause(flow: Flow, one: Run, other: Run) -> tuple[SourceLine | None, str, str]:
+    """Return the line to blame for what arrived in two runs (or one), why it did, and what to write instead."""
+    blocks = _checkpoints(flow)
+    if blocks and (one is other or one.nested or other.nested):
+        source = blocks[-1].source
+        function = blocks[-1].data.get("function") or "the block"
+        why = f"{function} is checkpointed {times(len(blocks))}{at(source)} with reentrant runs of their own"
+        return source, why, _WITHOUT_RUNS
+    if one is not other:
+        why = f"backward runs for each of two losses of one forward pass,{at(one.source)} and{at(other.source)}"
+        return other.source, why, "add the losses and call backward once"
+    around = next(filter(None, (checkpoint_around(flow, row) for row in flow.rows.get("operation", ()))), None)
+    if around is not None:
+        why = f"the checkpoint{at(around)} runs backward by itself each time that it recomputes its block"
+        return around, why, _WITHOUT_RUNS
+    why = f"its gradient arrives in two parts during backward{at(one.source)}"
+    return one.source, why, "use the parameter in one operation of the graph only, or static_graph=True"
 
 
 def _checkpoints(flow: Flow) -> list[Event]:

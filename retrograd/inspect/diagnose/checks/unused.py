@@ -120,21 +120,9 @@ def _source(flow: Flow, end: _End, leaf: int) -> SourceLine | None:
 def _case(flow: Flow, end: _End, leaves: list[int], source: SourceLine | None, failed: Run | None) -> Case:
     """Return the case of leaves that one line lost."""
     names = listed((_shown(flow, leaf, failed) for leaf in leaves), most=8)
-    are = "is" if len(leaves) == 1 else "are"
     run = failed or next((run for run in reversed(flow.runs) if run.roots), None)
-    root = flow.root_name(run)
-    what = f"{names} {are} not reachable from {root} (unused)"
-    made = flow.events[end.row].source if end.row is not None else None
-    if end.instead is not None:
-        message = f"{what}: the result {end.name}{at(made)} is overwritten{at(source)} before anything reads it."
-        remedy = f"use {end.name} in {flow.spelling.text(source)!r}, or give one of the two another name"
-    elif end.row is not None:
-        result = end.name or f"the result of {flow.events[end.row].op}"
-        message = f"{what}: {result}{at(made)} is computed from {'it' if are == 'is' else 'them'} and never used."
-        remedy = f"use {result} in what follows, or leave it and its parameters out"
-    else:
-        message = f"{what}: made{at(source)}, and no forward computation uses {'it' if are == 'is' else 'them'}."
-        remedy = f"use {names} in forward, or leave {'it' if are == 'is' else 'them'} out"
+    are, it = ("is", "it") if len(leaves) == 1 else ("are", "them")
+    lost, remedy = _lost(flow, end, source, names, it)
     reducer = UNREDUCED in flow.error_text
     if failed is not None:
         remedy += "; allow_unused=True gives None for it"
@@ -142,13 +130,33 @@ def _case(flow: Flow, end: _End, leaves: list[int], source: SourceLine | None, f
         remedy += "; or DistributedDataParallel(..., find_unused_parameters=True)"
     return Case(
         kind="unused-parameter",
-        message=message,
+        message=f"{names} {are} not reachable from {flow.root_name(run)} (unused): {lost}.",
         remedy=remedy,
         source=source,
         op=flow.events[end.row].op if end.row is not None else "",
         subjects=frozenset(leaves),
         explains_error=failed is not None or reducer,
         evidence={"unused": [flow.name(leaf) for leaf in leaves]},
+    )
+
+
+def _lost(flow: Flow, end: _End, source: SourceLine | None, names: str, it: str) -> tuple[str, str]:
+    """Say where the values of leaves ended, and what to write instead; ``it`` is what to call the leaves."""
+    if end.row is None:
+        return (
+            f"made{at(source)}, and no forward computation uses {it}",
+            f"use {names} in forward, or leave {it} out",
+        )
+    made = flow.events[end.row].source
+    if end.instead is not None:
+        return (
+            f"the result {end.name}{at(made)} is overwritten{at(source)} before anything reads it",
+            f"use {end.name} in {flow.spelling.text(source)!r}, or give one of the two another name",
+        )
+    result = end.name or f"the result of {flow.events[end.row].op}"
+    return (
+        f"{result}{at(made)} is computed from {it} and never used",
+        f"use {result} in what follows, or leave it and its parameters out",
     )
 
 
