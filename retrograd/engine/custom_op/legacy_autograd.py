@@ -116,8 +116,27 @@ class _Call:
 
 def construct_autograd_kernel(custom_op: CustomOp, output_differentiability: list[bool] | None) -> Kernel:
     """The kernel that runs the operator inside a Function built from both halves."""
-    schema, op = custom_op._schema, custom_op._op
+    schema = custom_op._schema
     names = [a.name for a in (*schema.positional, *schema.keyword_only)]
+    halves = {
+        "forward": staticmethod(_forward_half(custom_op, output_differentiability)),
+        "backward": staticmethod(_backward_half(custom_op)),
+    }
+    generated: type[Function] = type(f"{schema.name}_customop", (Function,), halves)
+
+    def apply(*args: Any, **kwargs: Any) -> Any:
+        values = (*args, *(kwargs[name] for name in names[len(args) :]))
+        leaves, in_spec = pytree.tree_flatten(values)
+        call = _Call(names, len(args), in_spec)
+        results = generated.apply(*leaves, call)
+        assert call.out_spec is not None
+        return pytree.tree_unflatten(list(results), call.out_spec)
+
+    return apply
+
+
+def _forward_half(custom_op: CustomOp, output_differentiability: list[bool] | None) -> Kernel:
+    schema, op = custom_op._schema, custom_op._op
 
     def forward(ctx: Any, *leaves_and_call: Any) -> tuple[Any, ...]:
         call: _Call = leaves_and_call[-1]
@@ -133,6 +152,10 @@ def construct_autograd_kernel(custom_op: CustomOp, output_differentiability: lis
         ctx._custom_call = call
         return tuple(flat)
 
+    return forward
+
+
+def _backward_half(custom_op: CustomOp) -> Kernel:
     def backward(ctx: Any, *grads: Any) -> tuple[Any, ...]:
         call: _Call = ctx._custom_call
         assert call.out_spec is not None
@@ -144,19 +167,7 @@ def construct_autograd_kernel(custom_op: CustomOp, output_differentiability: lis
         validate_grad_inputs_dict(found, custom_op, args_info)
         return (*grad_inputs_dict_to_flat_tuple(found, args_info), None)
 
-    generated: type[Function] = type(
-        f"{schema.name}_customop", (Function,), {"forward": staticmethod(forward), "backward": staticmethod(backward)}
-    )
-
-    def apply(*args: Any, **kwargs: Any) -> Any:
-        values = (*args, *(kwargs[name] for name in names[len(args) :]))
-        leaves, in_spec = pytree.tree_flatten(values)
-        call = _Call(names, len(args), in_spec)
-        results = generated.apply(*leaves, call)
-        assert call.out_spec is not None
-        return pytree.tree_unflatten(list(results), call.out_spec)
-
-    return apply
+    return backward
 
 
 # -- arguments by name

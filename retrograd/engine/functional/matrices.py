@@ -201,16 +201,19 @@ def _forward_jacobian(func: Callable[..., Any], inputs: Any, vectorize: bool) ->
         columns = map_batch(column, _construct_standard_basis_for(points, numels))
     else:
         columns = [result.new_zeros(0, *result.shape) for result in column(*points)]
-    rows = []
-    for block, shape in zip(columns, shapes, strict=True):
-        assert block is not None, "column() leaves no result out"
-        # The batch dimension counts input elements and belongs behind the output's dimensions.
-        parts = [
-            part.permute(*range(1, part.dim()), 0).reshape((*shape, *point.shape))
-            for part, point in zip(_split(block, numels), points, strict=True)
-        ]
-        rows.append(unwrap(parts, inputs_in_tuple))
-    return unwrap(rows, outputs_in_tuple)
+    rows = [_row(block, shape, points) for block, shape in zip(columns, shapes, strict=True)]
+    return unwrap([unwrap(row, inputs_in_tuple) for row in rows], outputs_in_tuple)
+
+
+def _row(columns: Tensor | None, shape: tuple[int, ...], points: Tensors) -> list[Tensor]:
+    """The Jacobian of one output, of this shape, with respect to each input, from its columns one behind the other."""
+    assert columns is not None, "no result is left out"
+    blocks = _split(columns, tuple(point.numel() for point in points))
+    # The batch dimension counts input elements and belongs behind the output's dimensions.
+    return [
+        block.permute(*range(1, block.dim()), 0).reshape((*shape, *point.shape))
+        for block, point in zip(blocks, points, strict=True)
+    ]
 
 
 def _single_element(output: Any, strict: bool) -> Tensor:

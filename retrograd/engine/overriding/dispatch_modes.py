@@ -98,16 +98,23 @@ def _meanwhile(func: aten.RowOverload) -> Callable[..., Any] | None:
 aten.interceptor = _meanwhile
 
 
-def beneath(op: Any, args: tuple[Any, ...], compute: Compute) -> Any:
-    """Compute, or ask the innermost mode, which is off meanwhile, as is recording."""
-    if not STATE.dispatch_modes:
-        return compute(op, args)
+@contextmanager
+def _innermost() -> Iterator[Any]:
+    """The innermost mode, which is off meanwhile, as is recording."""
     mode = STATE.dispatch_modes.pop()
     try:
         with no_grad():
-            return mode._intercept(op, args, compute)
+            yield mode
     finally:
         STATE.dispatch_modes.append(mode)
+
+
+def beneath(op: Any, args: tuple[Any, ...], compute: Compute) -> Any:
+    """Compute, or ask the innermost mode."""
+    if not STATE.dispatch_modes:
+        return compute(op, args)
+    with _innermost() as mode:
+        return mode._intercept(op, args, compute)
 
 
 def write_beneath(op: Any, args: tuple[Any, ...], write: Write) -> None:
@@ -115,22 +122,14 @@ def write_beneath(op: Any, args: tuple[Any, ...], write: Write) -> None:
     if not STATE.dispatch_modes:
         write(op, args)
         return
-    mode = STATE.dispatch_modes.pop()
-    try:
-        with no_grad():
-            mode._intercept_write(op, args, write)
-    finally:
-        STATE.dispatch_modes.append(mode)
+    with _innermost() as mode:
+        mode._intercept_write(op, args, write)
 
 
 def asked(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """What the innermost mode makes of a call that is no row's: of a custom operator, or one that makes a tensor."""
-    mode = STATE.dispatch_modes.pop()
-    try:
-        with no_grad():
-            return mode._intercept_call(func, args, kwargs)
-    finally:
-        STATE.dispatch_modes.append(mode)
+    with _innermost() as mode:
+        return mode._intercept_call(func, args, kwargs)
 
 
 class Interceptor:

@@ -140,15 +140,7 @@ def _rarity(indices: Any) -> Any:
     return 1.0 / np.bincount(indices)[np.sort(indices)[rank]] if indices.size else np.ones(0)
 
 
-@public("embedding_bag", namespace=NN)
-def embedding_bag(
-    input: Any, weight: Any, offsets: Any = None, max_norm: float | None = None, norm_type: float = 2,  # noqa: A002
-    scale_grad_by_freq: bool = False, mode: str = "mean", sparse: bool = False, per_sample_weights: Any = None,
-    include_last_offset: bool = False, padding_idx: int | None = None,
-) -> Any:  # fmt: skip
-    """Sums, means or maxima of the rows of each bag of indices."""
-    check_tensor("embedding_bag", input)
-    check_tensor("embedding_bag", weight, 2, "weight")
+def _check_bag_options(input: Any, weight: Any, mode: str, per_sample_weights: Any) -> None:  # noqa: A002
     if weight.ndim != 2:
         raise ValueError(f"weight has to be a 2D Tensor, but got Tensor of dimension {weight.ndim}")
     if mode not in ("sum", "mean", "max"):
@@ -163,14 +155,30 @@ def embedding_bag(
             f"embedding_bag: If per_sample_weights ({list(per_sample_weights.shape)}) is not None, then it must have "
             f"the same shape as the input ({list(input.shape)})"
         )
+
+
+def _check_rows(indices: Any, count: int) -> None:
+    wrong = np.flatnonzero((indices < 0) | (indices >= count))
+    if wrong.size:
+        at = wrong[0]
+        raise RuntimeError(
+            f"embedding_bag: Index {at} of input takes value {indices[at]} which is not in the valid range [0, {count})"
+        )
+
+
+@public("embedding_bag", namespace=NN)
+def embedding_bag(
+    input: Any, weight: Any, offsets: Any = None, max_norm: float | None = None, norm_type: float = 2,  # noqa: A002
+    scale_grad_by_freq: bool = False, mode: str = "mean", sparse: bool = False, per_sample_weights: Any = None,
+    include_last_offset: bool = False, padding_idx: int | None = None,
+) -> Any:  # fmt: skip
+    """Sums, means or maxima of the rows of each bag of indices."""
+    check_tensor("embedding_bag", input)
+    check_tensor("embedding_bag", weight, 2, "weight")
+    _check_bag_options(input, weight, mode, per_sample_weights)
     indices, bag, bags = _bag_numbers(input, offsets, include_last_offset)
     _check_indices(input, "embedding_bag")
-    wrong = np.flatnonzero((indices < 0) | (indices >= weight.shape[0]))
-    refuse(
-        wrong.size > 0,
-        f"embedding_bag: Index {wrong[0] if wrong.size else 0} of input takes value "
-        f"{indices[wrong[0]] if wrong.size else 0} which is not in the valid range [0, {weight.shape[0]})",
-    )
+    _check_rows(indices, weight.shape[0])
     if max_norm is not None:
         _shorten_rows(weight, input, max_norm, norm_type)
     kept = indices != _padding_row(padding_idx, weight.shape[0])

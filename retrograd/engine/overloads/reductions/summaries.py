@@ -128,8 +128,26 @@ def count_nonzero(input: Any, dim: Any = None) -> Any:  # noqa: A002
 
 
 def _quantile(input: Any, q: Any, dim: Any, keepdim: bool, interpolation: str, ignore_nan: bool) -> Any:  # noqa: A002
-    """The quantiles ``q`` along ``dim`` (in front, where ``q`` is a vector); raises for other dtypes and modes."""
+    """The quantiles ``q`` along ``dim`` (in front, where ``q`` is a vector)."""
     check_tensor("quantile", input)
+    q = _checked_points(input, q, interpolation)
+    ndim = input.ndim
+    if not ndim and dim is not None:
+        checked_dim(dim, 0)
+        dim = None
+    lines = input.reshape(-1) if dim is None else F.transpose(F.unsqueeze(input, -1), checked_dim(dim, ndim), -1)
+    if dim is not None and not keepdim:
+        lines = F._squeeze_dim(lines, checked_dim(dim, ndim))
+    out = _interpolated(F._sort(lines, -1, False)[0], q, interpolation, ignore_nan)
+    if dim is None and keepdim:
+        out = out.reshape((1,) * ndim + (-1,))
+    if q.ndim:
+        out.unsqueeze_(0).transpose_(0, -1)
+    return out.squeeze_(-1)
+
+
+def _checked_points(input: Any, q: Any, interpolation: str) -> Any:  # noqa: A002
+    """Which quantiles are asked for, as a tensor; ``RuntimeError`` for what PyTorch has no quantiles of."""
     if input._sig.numpy.name not in ("float32", "float64"):
         raise RuntimeError("quantile() input tensor must be either float or double dtype")
     q = q if isinstance(q, TensorBase) else wrap(np.asarray(q, input._sig.numpy))
@@ -146,19 +164,7 @@ def _quantile(input: Any, q: Any, dim: Any, keepdim: bool, interpolation: str, i
         )
     if not input.numel():
         raise RuntimeError("quantile() input tensor must be non-empty")
-    ndim = input.ndim
-    if not ndim and dim is not None:
-        checked_dim(dim, 0)
-        dim = None
-    lines = input.reshape(-1) if dim is None else F.transpose(F.unsqueeze(input, -1), checked_dim(dim, ndim), -1)
-    if dim is not None and not keepdim:
-        lines = F._squeeze_dim(lines, checked_dim(dim, ndim))
-    out = _interpolated(F._sort(lines, -1, False)[0], q, interpolation, ignore_nan)
-    if dim is None and keepdim:
-        out = out.reshape((1,) * ndim + (-1,))
-    if q.ndim:
-        out.unsqueeze_(0).transpose_(0, -1)
-    return out.squeeze_(-1)
+    return q
 
 
 def _interpolated(ordered: Any, q: Any, interpolation: str, ignore_nan: bool) -> Any:
