@@ -26,7 +26,7 @@ _SYMBOLS = {
 }  # fmt: skip
 
 
-_RESHAPING = frozenset({"matmul", "mT"})
+_RESHAPING = frozenset({"matmul", "matrix_product", "mT"})
 """Functions whose result has another shape than their operands."""
 
 
@@ -193,7 +193,8 @@ class Term(np.lib.mixins.NDArrayOperatorsMixin):
         dims = self.dims if all(t.dims == self.dims for t in terms) else None
         if ufunc is np.matmul and (dims is None or len(terms) < 2):
             raise Opaque
-        return self._step(ufunc.__name__, inputs, real, dims)
+        name = "matrix_product" if ufunc is np.matmul and dims == 2 else ufunc.__name__
+        return self._step(name, inputs, real, dims)
 
     def __array_function__(self, function: Any, types: Any, args: Any, kwargs: Any) -> Term:
         if function is not np.where or len(args) != 3 or kwargs or not all(_is_real(a) for a in args[1:]):

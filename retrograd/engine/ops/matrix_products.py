@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from ..kernels.matrices import matrix_product
 from ..table.registry import F
 from ..table.rows import multilinear
 from ..tensors.dtypes import c_name, scalar_name
@@ -25,7 +26,7 @@ def _mm(self: Any, mat2: Any) -> Any:
         require(self.ndim == 2 and mat2.ndim == 2, "mat1 and mat2 must be matrices: self must be a matrix")
         _same_dtype(self, mat2)
     try:
-        return self @ mat2
+        return matrix_product(self, mat2) if self.__class__ is np.ndarray else self @ mat2  # (of terms of a formula)
     except ValueError:
         raise RuntimeError(
             f"mat1 and mat2 shapes cannot be multiplied ({self.shape[0]}x{self.shape[1]} and "
@@ -154,7 +155,9 @@ def _unusual_product(self: Any, mat1: Any, mat2: Any) -> Any:
 def _addmm(self: Any, mat1: Any, mat2: Any, beta: Any = 1, alpha: Any = 1) -> Any:
     """``beta * self + alpha * (mat1 @ mat2)``."""
     usual = mat1.ndim == 2 == mat2.ndim and mat1.dtype is mat2.dtype and mat1.shape[1] == mat2.shape[0]
-    product = mat1 @ mat2 if usual else _unusual_product(self, mat1, mat2)  # (a call is 1 µs after large arrays)
+    product = (
+        matrix_product(mat1, mat2) if usual else _unusual_product(self, mat1, mat2)
+    )  # (a call is 1 µs after large arrays)
     if alpha != 1:
         product = product * product.dtype.type(alpha)
     if beta == 0:
