@@ -22,6 +22,7 @@ DATA = (
     "columns",
     "snapshot",
     "tensor_facts",
+    "shared_keys",
     "shared_parts",
     "tensor_table",
     "events",

@@ -25,6 +25,7 @@ from .columns import (
 )
 from .event_data import NAMES_KEYS, TENSOR_KEYS, TENSORS_KEYS
 from .event_types import data_checked
+from .shared_keys import sharing_keys
 from .snapshot import GraphSnapshot, SourceLine
 from .tensor_facts import TensorFacts
 
@@ -64,7 +65,7 @@ class Event:
     def __getattr__(self, name: str) -> Any:  # asked only for what is not there
         describe = self._describe if name == "data" else None
         if describe is not None:
-            self.data = describe(self._facts)
+            self.data = sharing_keys(describe(self._facts))
             self._describe, self._facts = None, ()
         return object.__getattribute__(self, name)
 

@@ -1,19 +1,31 @@
-"""Parts of a parsed recording of which equal ones are made one object: events of one line have most words in common.
+"""Parts of a recording of which equal ones are one object: events of one line have most words in common.
 
 JSON gives each event its own copy of every name, line and stack of frames, which are most of its memory.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from .bounded import BoundedDict
 from .columns import Plain
 from .event_data import REPEATED_KEYS
+from .shared_keys import sharing_keys
 
 _OF_EVENT = ("kind", "op", "source")
 _OF_TENSOR = ("dtype", "name", "source", "shape")
 _MOST = 50_000
+_texts: BoundedDict[tuple[str, ...], list[str]] = BoundedDict(_MOST)
+
+
+def shared_texts(texts: Sequence[str]) -> list[str]:
+    """Return these texts as the list that everybody gets for them; nobody may write into it."""
+    key = tuple(texts)
+    found = _texts.get(key)
+    if found is None:
+        found = _texts[key] = list(texts)
+    return found
 
 
 class SharedParts:
@@ -30,6 +42,7 @@ class SharedParts:
             data = plain.get("data")
             if type(data) is dict and "nonfinite" not in plain:  # whose NaN and infinities are still to be put back
                 self._put(data, REPEATED_KEYS)
+                plain["data"] = sharing_keys(data)
         elif type(plain.get("dtype")) is str:
             self._put(plain, _OF_TENSOR)
         return plain

@@ -15,6 +15,7 @@ from typing import Any
 from ..events import Event, Recording
 from ..snapshot import SourceLine
 from ..tensor_facts import TensorFacts
+from .row_table import RowTable
 from .runs import Run, runs_of
 
 CALLS = frozenset({"operation", "inplace", "cut", "function"})
@@ -30,26 +31,27 @@ class CallTable:
         self.tensors = recording.tensors
         self.runs: list[Run] = runs_of(recording)
         """Backward runs, in order; nested ones included."""
-        self.made_in: dict[int, list[int]] = defaultdict(list)
+        self.made_in = RowTable()
         """Tensor -> rows of the calls that returned it."""
-        self.used_in: dict[int, list[int]] = defaultdict(list)
+        self.used_in = RowTable()
         """Tensor -> rows of the calls that took it as an argument."""
-        self.writes_to: dict[int, list[int]] = defaultdict(list)
+        self.writes_to = RowTable()
         """Storage -> rows of the calls that wrote into it."""
-        self.sharing: dict[int, list[int]] = defaultdict(list)
+        self.sharing = RowTable()
         """Storage -> tensors that lie in it."""
-        self._recorded_in: dict[int, list[int]] = defaultdict(list)
+        self._recorded_in = RowTable()
         """Tensor -> those of ``made_in`` that are part of the backward graph."""
-        self._recorded_writes: dict[int, list[int]] = defaultdict(list)
+        self._recorded_writes = RowTable()
         """The same of ``writes_to``."""
-        self._node_rows: list[tuple[int, int, int]] = []
-        self._inputs: dict[int, Sequence[int]] = {}
+        self._node_rows: list[int] = []
+        """Rows of the calls that made nodes."""
+        self._inputs: list[Sequence[int] | None] = [None] * len(self.events)
         self._index()
 
     def _index(self) -> None:
         for tensor, facts in enumerate(self.tensors):
             if facts.storage is not None:
-                self.sharing[facts.storage].append(tensor)
+                self.sharing.add(facts.storage, tensor)
         for row, event in enumerate(self.events):
             if event.kind in CALLS and event.data.get("action", "forward") == "forward":
                 self._index_call(row, event)
@@ -57,23 +59,20 @@ class CallTable:
     def _index_call(self, row: int, event: Event) -> None:
         """Enter a call under the tensors that it took and returned, and under the memory that it wrote."""
         for tensor in self.inputs(row):
-            self.used_in[tensor].append(row)
+            self.used_in.add(tensor, row)
         recorded = self.has_node(row)
         for tensor in dict.fromkeys(event.data.get("outputs", ())):
-            self.made_in[tensor].append(row)
+            self.made_in.add(tensor, row)
             if recorded:
-                self._recorded_in[tensor].append(row)
+                self._recorded_in.add(tensor, row)
         target = self.target(row)
         storage = None if target is None else self.tensors[target].storage
         if storage is not None:
-            self.writes_to[storage].append(row)
+            self.writes_to.add(storage, row)
             if recorded:
-                self._recorded_writes[storage].append(row)
-        nodes = event.data.get("nodes")
-        if nodes:
-            self._node_rows.append((nodes[0], nodes[1], row))
-        elif event.data.get("node") is not None:
-            self._node_rows.append((event.data["node"], event.data["node"] + 1, row))
+                self._recorded_writes.add(storage, row)
+        if self.nodes(row):
+            self._node_rows.append(row)
 
     # -- events by kind
 
@@ -104,9 +103,18 @@ class CallTable:
 
     # -- one call
 
+    def nodes(self, row: int) -> range:
+        """Return the sequence numbers of the nodes that a call made."""
+        data = self.events[row].data
+        made = data.get("nodes")
+        if made:
+            return range(made[0], made[1])
+        node = data.get("node")
+        return range(0) if node is None else range(node, node + 1)
+
     def inputs(self, row: int) -> Sequence[int]:
         """Return the tensors that a call took; one that writes also reads what it writes into."""
-        found = self._inputs.get(row)  # most checks ask for those of every call
+        found = self._inputs[row]  # most checks ask for those of every call
         if found is None:
             found = self._inputs[row] = tuple(self._found_inputs(row))
         return found
@@ -242,11 +250,11 @@ class CallTable:
         for rows in self.producing(tensor, gradients=gradients):
             yield from rows[: bisect_left(rows, before)]
 
-    def producing(self, tensor: int, *, gradients: bool = False) -> tuple[list[int], list[int]]:
+    def producing(self, tensor: int, *, gradients: bool = False) -> tuple[Sequence[int], Sequence[int]]:
         """Return the rows of the calls that made a tensor, and of those that wrote into its memory."""
         made, writes = (self._recorded_in, self._recorded_writes) if gradients else (self.made_in, self.writes_to)
         storage = self.tensors[tensor].storage
-        return made.get(tensor, []), [] if storage is None else writes.get(storage, [])
+        return made.get(tensor), () if storage is None else writes.get(storage)
 
     def last_producer(
         self, tensor: int, before: int, wanted: Callable[[int], bool] | None = None, *, gradients: bool = False

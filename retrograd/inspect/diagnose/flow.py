@@ -232,15 +232,15 @@ class Flow(CallTable):
         """Return the row of the call that made the node with this sequence number."""
         if number is None:
             return None
-        place = bisect_right(self._ranges, (number, len(self.events), 0)) - 1
-        if place < 0:
-            return None
-        first, end, row = self._ranges[place]
-        return row if first <= number < end else None
+        firsts, rows = self._by_node
+        place = bisect_right(firsts, number) - 1
+        return rows[place] if place >= 0 and number in self.nodes(rows[place]) else None
 
     @cached_property
-    def _ranges(self) -> list[tuple[int, int, int]]:
-        return sorted(self._node_rows)
+    def _by_node(self) -> tuple[list[int], list[int]]:
+        """The first node of each call that made some, in order, and the rows of these calls."""
+        made = sorted([(self.nodes(row).start, row) for row in self._node_rows])
+        return [first for first, _ in made], [row for _, row in made]
 
     def marks(self, run: Run | None, rows: Iterable[int], text: str = "", ghost: str = "") -> tuple[Mark, ...]:
         """Return marks for the nodes that calls made, in the graph of a run."""
@@ -249,9 +249,7 @@ class Flow(CallTable):
         places = run.places(self.recording.snapshots[run.snapshot])
         found = []
         for row in rows:
-            data = self.events[row].data
-            numbers = range(*data["nodes"]) if data.get("nodes") else [data.get("node")]
-            found += [Mark(run.snapshot, places[number], text, ghost) for number in numbers if number in places]
+            found += [Mark(run.snapshot, places[one], text, ghost) for one in self.nodes(row) if one in places]
         return tuple(found)
 
 

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 from ...event_data import Stack
 from ...events import Event
 from ...journal import Maker, Note
+from ...shared_parts import shared_texts
 from ...tensor_facts import TensorFacts
 from ..surroundings import Surroundings, described
 from .call_sites import Site
@@ -64,7 +65,7 @@ class CallFacts(NamedTuple):
         for number, text in zip(operands, names, strict=True):
             if text and not rows[number].name:
                 rows[number].name = worthy(text)
-        return [*names, *[""] * (len(self.inputs) - self.operands)]
+        return shared_texts([*names, *[""] * (len(self.inputs) - self.operands)])
 
     def enter_results(self, row: int, rows: list[TensorFacts]) -> None:
         """Say of the results which event made them."""
@@ -84,7 +85,7 @@ class CallFacts(NamedTuple):
         """The data of the event."""
         outputs, measured = self.outputs, [(self.limits, self.total), *self.others]
         data: dict[str, Any] = {"inputs": list(self.inputs), "names": names, **described(self.around)}
-        data["outputs"], data["output_names"] = outputs, list(fitting(self.site.targets, outputs))
+        data["outputs"], data["output_names"] = outputs, shared_texts(fitting(self.site.targets, outputs))
         data["range"] = [None if limits is None else list(limits) for limits, _ in measured]
         data["checksum"] = [total for _, total in measured]
         data["time_us"] = self.took / 1e3
@@ -101,9 +102,9 @@ def event_of_call(note: Note, row: int, rows: list[TensorFacts]) -> Event:
     call = CallFacts._make(note)
     names = call.name_operands(rows)
     call.enter_results(row, rows)
-    return Event.later(call.kind, call.site.name, call.site.line, _described, (note, *names))
+    return Event.later(call.kind, call.site.name, call.site.line, _described, (note, names))
 
 
 def _described(facts: tuple[Any, ...]) -> dict[str, Any]:
-    note, *names = facts
+    note, names = facts
     return CallFacts._make(note).data(names)

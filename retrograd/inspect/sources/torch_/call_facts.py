@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 from ...event_data import Stack
 from ...events import Event, Facts
 from ...journal import Maker, Note
+from ...shared_parts import shared_texts
 from ...tensor_facts import TensorFacts
 from ..surroundings import Surroundings, described
 from .call_sites import Site
@@ -71,13 +72,17 @@ class CallFacts(NamedTuple):
 
     def data(self, way: str) -> dict[str, Any]:
         """Return the data of the event."""
-        data: dict[str, Any] = {"inputs": list(self.inputs), "names": list(self.names), **described(self.around)}
+        data: dict[str, Any] = {
+            "inputs": list(self.inputs),
+            "names": shared_texts(self.names),
+            **described(self.around),
+        }
         if self.arguments:
             data["arguments"] = self.arguments
         if self.nodes is not None:
             data["nodes"] = list(self.nodes)
         data["outputs"] = list(self.outputs)
-        data["output_names"] = assigned(self.site.spelling, len(self.outputs))
+        data["output_names"] = shared_texts(assigned(self.site.spelling, len(self.outputs)))
         if self.saves:
             data["saves"] = list(self.saves)
         lows, highs, sums = self.measures[::3], self.measures[1::3], self.measures[2::3]
