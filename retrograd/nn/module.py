@@ -14,6 +14,28 @@ _EXPECTED = {"_parameters": ("parameter", "torch.nn.Parameter"), "_modules": ("c
 """What stands in a table, and of which class."""
 
 
+def _take_in(module: Module, table: str, name: str, value: Any) -> None:
+    """Put a value into a table, where a name that is known keeps its place; what else had the name goes."""
+    known = module.__dict__.get(table)
+    if known is None:
+        raise AttributeError(f"cannot assign {_BEFORE[table]} before Module.__init__() call")
+    module.__dict__.pop(name, None)
+    for other in ("_buffers", "_parameters", "_modules"):
+        if other != table:
+            module.__dict__.get(other, {}).pop(name, None)
+    known[name] = value
+
+
+def _leave_empty(module: Module, table: str, name: str, value: Any) -> None:
+    """``None`` in the place of a parameter or module; ``TypeError`` for anything else."""
+    if value is not None:
+        what, wanted = _EXPECTED[table]
+        raise TypeError(
+            f"cannot assign '{module_state.typename(value)}' as {what} '{name}' ({wanted} or None expected)"
+        )
+    module.__dict__[table][name] = None
+
+
 class Module:
     """Base of layers and networks: assign parameters and modules as attributes, write ``forward``.
 
@@ -38,20 +60,11 @@ class Module:
     # -- attributes
     def __setattr__(self, name: str, value: Any) -> None:
         for table, kind in (("_parameters", Parameter), ("_modules", Module)):
-            known = self.__dict__.get(table)
             if isinstance(value, kind):
-                if known is None:
-                    raise AttributeError(f"cannot assign {_BEFORE[table]} before Module.__init__() call")
-                self._give_up(name, known)
-                known[name] = value
+                _take_in(self, table, name, value)
                 return
-            if known is not None and name in known:
-                if value is not None:
-                    what, wanted = _EXPECTED[table]
-                    raise TypeError(
-                        f"cannot assign '{module_state.typename(value)}' as {what} '{name}' ({wanted} or None expected)"
-                    )
-                known[name] = None
+            if name in self.__dict__.get(table, ()):
+                _leave_empty(self, table, name, value)
                 return
         buffers = self.__dict__.get("_buffers", {})
         if isinstance(value, Buffer) and name not in buffers:
@@ -62,13 +75,6 @@ class Module:
             buffers[name] = value
         else:
             object.__setattr__(self, name, value)
-
-    def _give_up(self, name: str, taken: dict[str, Any]) -> None:
-        """Take whatever else has a name out of its place; in ``taken`` it keeps its place in the order."""
-        self.__dict__.pop(name, None)
-        for table in ("_buffers", "_parameters", "_modules"):
-            if self.__dict__.get(table, taken) is not taken:
-                self.__dict__[table].pop(name, None)
 
     def __getattr__(self, name: str) -> Any:
         for table in ("_parameters", "_buffers", "_modules"):

@@ -56,7 +56,7 @@ class Optimizer:
             observe.notify("optimizer", "made", self)
 
     def _start_hooks(self) -> None:
-        self._step_hooks: dict[str, OrderedDict[int, Callable[..., Any]]] = {
+        self._hooks: dict[str, OrderedDict[int, Callable[..., Any]]] = {
             when: OrderedDict()
             for when in ("before", "after", "before save", "after save", "before load", "after load")
         }
@@ -87,7 +87,7 @@ class Optimizer:
         if type(self)._update is Optimizer._update:
             raise NotImplementedError(f"{type(self).__name__} has no step of its own")
         arguments = (self,) if closure is None else (self, closure)
-        for hook in list(self._step_hooks["before"].values()):
+        for hook in list(self._hooks["before"].values()):
             hook(self, arguments, {})
         loss = None
         if closure is not None:
@@ -105,37 +105,37 @@ class Optimizer:
                         else:
                             self._update(p, g, group)
         self._opt_called = True
-        for hook in list(self._step_hooks["after"].values()):
+        for hook in list(self._hooks["after"].values()):
             hook(self, arguments, {})
         return loss
 
     def register_step_pre_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
         """Call ``hook(optimizer, args, kwargs)`` before each step."""
-        return _added(self._step_hooks["before"], hook)
+        return _added(self._hooks["before"], hook)
 
     def register_step_post_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
         """Call ``hook(optimizer, args, kwargs)`` after each step."""
-        return _added(self._step_hooks["after"], hook)
+        return _added(self._hooks["after"], hook)
 
     def register_state_dict_pre_hook(self, hook: Callable[..., Any], prepend: bool = False) -> RemovableHandle:
         """Call ``hook(optimizer)`` before each ``state_dict``."""
-        return _added(self._step_hooks["before save"], hook, prepend)
+        return _added(self._hooks["before save"], hook, prepend)
 
     def register_state_dict_post_hook(self, hook: Callable[..., Any], prepend: bool = False) -> RemovableHandle:
         """Call ``hook(optimizer, state_dict)`` after each ``state_dict``; it may return another one."""
-        return _added(self._step_hooks["after save"], hook, prepend)
+        return _added(self._hooks["after save"], hook, prepend)
 
     def register_load_state_dict_pre_hook(self, hook: Callable[..., Any], prepend: bool = False) -> RemovableHandle:
         """Call ``hook(optimizer, state_dict)`` before each ``load_state_dict``; it may return another one."""
-        return _added(self._step_hooks["before load"], hook, prepend)
+        return _added(self._hooks["before load"], hook, prepend)
 
     def register_load_state_dict_post_hook(self, hook: Callable[..., Any], prepend: bool = False) -> RemovableHandle:
         """Call ``hook(optimizer)`` after each ``load_state_dict``."""
-        return _added(self._step_hooks["after load"], hook, prepend)
+        return _added(self._hooks["after load"], hook, prepend)
 
     def _through(self, when: str, state: dict[str, Any]) -> dict[str, Any]:
         """The state that hooks leave, or put in its place."""
-        for hook in list(self._step_hooks[when].values()):
+        for hook in list(self._hooks[when].values()):
             replaced = hook(self, state)
             state = state if replaced is None else replaced
         return state
@@ -163,7 +163,7 @@ class Optimizer:
 
     def state_dict(self) -> dict[str, Any]:
         """Settings and state, with parameters as numbers in the order of the groups."""
-        for hook in list(self._step_hooks["before save"].values()):
+        for hook in list(self._hooks["before save"].values()):
             hook(self)
         numbers: dict[int, int] = {}
         for p in self._parameters():
@@ -192,7 +192,7 @@ class Optimizer:
         for number, kept in saved["state"].items():
             p = parameters.get(number)
             self.state[number if p is None else p] = kept if p is None else _fitted(kept, p)
-        for hook in list(self._step_hooks["after load"].values()):
+        for hook in list(self._hooks["after load"].values()):
             hook(self)
 
     def _parameters(self) -> list[Any]:

@@ -1,0 +1,158 @@
+"""Containers of parameters, by number and by name."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from ...engine.tensors.parameter import Parameter
+from ...engine.tensors.tensor import Tensor
+from ..module import Module
+
+
+def _described(value: Any, kind: str) -> str:
+    if not isinstance(value, Tensor):
+        return f"Object of type: {type(value).__name__}"
+    what = "Parameter" if isinstance(value, Parameter) else "Tensor"
+    return f"{what} containing: [{value.dtype if kind == 'list' else value.type()} of size {_times(value)}]"
+
+
+def _times(value: Any) -> str:
+    return "x".join(map(str, value.shape))
+
+
+def _listing(module: Module, lines: Iterable[str]) -> str:
+    text = "".join(f"    {line}\n" for line in lines)
+    return f"{type(module).__name__}(" + (f"\n{text})" if text else ")")
+
+
+def _as_parameter(value: Any) -> Any:
+    return Parameter(value) if isinstance(value, Tensor) and not isinstance(value, Parameter) else value
+
+
+class ParameterList(Module):
+    """A list of parameters and other things; tensors become parameters."""
+
+    def __init__(self, values: Iterable[Any] | None = None) -> None:
+        super().__init__()
+        self._size = 0
+        self.extend(values or ())
+
+    def _at(self, index: int) -> str:
+        at = operator.index(index)
+        if not -self._size <= at < self._size:
+            raise IndexError(f"index {at} is out of range")
+        return str(at % self._size)
+
+    def __getitem__(self, index: Any) -> Any:
+        if isinstance(index, slice):
+            return type(self)(getattr(self, str(i)) for i in range(*index.indices(self._size)))
+        return getattr(self, self._at(index))
+
+    def __setitem__(self, index: int, value: Any) -> None:
+        setattr(self, self._at(index), _as_parameter(value))
+
+    def __len__(self) -> int:
+        return self._size
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter([self[i] for i in range(self._size)])
+
+    def append(self, value: Any) -> ParameterList:
+        """Add at the end."""
+        self._size += 1
+        self[self._size - 1] = value
+        return self
+
+    def extend(self, values: Iterable[Any]) -> ParameterList:
+        """Add several at the end."""
+        if not isinstance(values, Iterable) or isinstance(values, Tensor):
+            raise TypeError(f"ParameterList.extend should be called with an iterable, but got {type(values).__name__}")
+        for value in values:
+            self.append(value)
+        return self
+
+    def __iadd__(self, values: Iterable[Any]) -> ParameterList:
+        return self.extend(values)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        raise RuntimeError("ParameterList should not be called.")
+
+    def __repr__(self) -> str:
+        return _listing(self, (f"({i}): {_described(value, 'list')}" for i, value in enumerate(self)))
+
+
+class ParameterDict(Module):
+    """Parameters and other things by name; tensors become parameters."""
+
+    def __init__(self, parameters: Any = None) -> None:
+        super().__init__()
+        self._keys: dict[str, None] = {}
+        if parameters is not None:
+            self.update(parameters)
+
+    def __getitem__(self, key: str) -> Any:
+        return getattr(self, str(key))
+
+    def __setitem__(self, key: str, value: Any) -> None:
+        self._keys[str(key)] = None
+        setattr(self, str(key), _as_parameter(value))
+
+    def __delitem__(self, key: str) -> None:
+        del self._keys[key]
+        delattr(self, key)
+
+    def __len__(self) -> int:
+        return len(self._keys)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._keys)
+
+    def __contains__(self, key: str) -> bool:
+        return key in self._keys
+
+    def keys(self) -> Iterable[str]:
+        """The names."""
+        return self._keys.keys()
+
+    def items(self) -> Iterable[tuple[str, Any]]:
+        """Names and values."""
+        return ((key, self[key]) for key in self._keys)
+
+    def values(self) -> Iterable[Any]:
+        """The values."""
+        return (self[key] for key in self._keys)
+
+    def get(self, key: str, default: Any = None) -> Any:
+        """The value of a name, or ``default``."""
+        found = key in self
+        return self[key] if found else default
+
+    def pop(self, key: str) -> Any:
+        """Take a value out."""
+        value = self[key]
+        del self[key]
+        return value
+
+    def setdefault(self, key: str, default: Any = None) -> Any:
+        """The value of a name, which is ``default`` if it had none."""
+        if key not in self:
+            self[key] = default
+        return self[key]
+
+    def clear(self) -> None:
+        """Take everything out."""
+        for key in list(self._keys):
+            del self[key]
+
+    def update(self, parameters: Any) -> None:
+        """Add values from a mapping or from pairs."""
+        for name, value in parameters.items() if hasattr(parameters, "items") else parameters:
+            self[name] = value
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        raise RuntimeError("ParameterDict should not be called.")
+
+    def __repr__(self) -> str:
+        return _listing(self, (f"({name}): {_described(value, 'dict')}" for name, value in self.items()))
