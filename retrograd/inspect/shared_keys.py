@@ -21,6 +21,6 @@ def sharing_keys(data: dict[str, Any]) -> dict[str, Any]:
     if cls is None:
         cls = _classes[keys] = type("Keys", (), {})
     found: dict[str, Any] = vars(cls())
-    for key, value in data.items():  # ``update`` would give it keys of its own
-        found[key] = value
+    for key, value in data.items():
+        found[key] = value  # noqa: PERF403 - ``update`` would give it keys of its own
     return found
