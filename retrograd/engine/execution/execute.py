@@ -38,9 +38,9 @@ def run_backward(
     ``inputs`` are edges; with ``capture`` their gradients are returned, otherwise they accumulate.
     """
     watched = bool(observe.observers)
-    if watched:
-        observe.notify("backward_began", [edge_parts(r) for r in roots])
     try:
+        if watched:
+            observe.notify("backward_began", [edge_parts(r) for r in roots])
         captured = _run(roots, grads, keep_graph, create_graph, inputs, capture)
     except BaseException as error:  # kept under no other name: with its traceback it holds this frame
         if watched:

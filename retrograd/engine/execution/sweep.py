@@ -93,7 +93,7 @@ class Sweep:
         """The same with another method of the nodes, for observers or where gradients are tensors."""
         heap = self.heap
         last = inf if self.tensors and overrides.INSTALLED else storage.LAST_WRITE
-        node = None
+        node = g = None  # a signal's handler may raise before the first node is chosen
         try:
             while node is not None or heap:
                 node = heappop(heap)[1] if node is None else heappushpop(heap, (-node._number, node))[1]
@@ -101,7 +101,7 @@ class Sweep:
                 slow = g is NOTHING or node._number < last
                 node = run_without_fast_path(node, g, heap, self) if slow else getattr(node, way)(g, heap, self)
         except BaseException:
-            if observe.HEAR_SWEEPS:
+            if observe.HEAR_SWEEPS and node is not None:
                 observe.notify("sweep_failed", node, g if g.__class__ is list else [None if g is NOTHING else g])
             self.clean_up(node)
             raise

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from ..garbage import collector_paused
+from ..program.signals import let_pass
 from ..progress import followed, progress
 from ..snapshot import GraphSnapshot
 from .base import Facts, Node
@@ -80,7 +81,8 @@ def _walk(
             extent = tuple(first.shape)
             shape(shapes.get(extent) or _checked(extent, shapes))
             dtype(known)
-        except Exception:  # no output, or a nested tensor that has no one shape
+        except Exception as failure:  # no output, or a nested tensor that has no one shape
+            let_pass(failure)
             shape(None)
             dtype(None)
         position = 0

@@ -70,7 +70,7 @@ class Calls(Observer):
                 here.plan.comes_before(plan)
             here.plan = plan
             self._note_call(plan, user, op, args, node, inputs, outputs, took)
-        except Exception as failure:  # never the program's business
+        except BaseException as failure:  # never the program's business
             report_problem(watching, failure)
         finally:
             here.deaf = here.quiet

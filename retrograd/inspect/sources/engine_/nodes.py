@@ -38,7 +38,7 @@ class Nodes(Observer):
         if runs and runs[-1].measures is not None:
             try:
                 quietly(runs[-1].measures.begins, (node, grads))
-            except Exception as failure:  # never the program's business
+            except BaseException as failure:  # never the program's business
                 report_problem(self.watching, failure)
 
     def node_ended(self, node: Node, grads: list[Any], results: Any) -> None:
@@ -48,7 +48,7 @@ class Nodes(Observer):
         if runs and runs[-1].measures is not None:
             try:
                 quietly(runs[-1].measures.ends, (results, now))
-            except Exception as failure:  # never the program's business
+            except BaseException as failure:  # never the program's business
                 report_problem(self.watching, failure)
 
     def swept(self, node: Node, grads: list[Any], results: Any, began: int, ended: int) -> None:
@@ -57,7 +57,7 @@ class Nodes(Observer):
         if runs and runs[-1].measures is not None:
             try:
                 runs[-1].measures.swept(node, grads, results, began, ended)
-            except Exception as failure:  # never the program's business
+            except BaseException as failure:  # never the program's business
                 report_problem(self.watching, failure)
 
     @guarded

@@ -12,6 +12,7 @@ from typing import Any
 from ....engine.tensors.base import TensorBase
 from ...events import Event
 from ...program.frames import source_line, user_frame
+from ...program.signals import let_pass
 from ...snapshot import GraphSnapshot
 from ..base import Node
 from .nodes import kept_norms
@@ -30,6 +31,16 @@ class _Call:
         self.event: Event | None = None
         """The event of its run, once it runs."""
         self.retains = bool(data.get("create_graph"))
+
+
+def _under_way(runs: list[Run], inner: FrameType) -> list[Run]:
+    """Those that go on around a frame; what a program broke off, by Ctrl-C, may not have been heard of to end."""
+    around: set[int] = set()
+    frame = inner.f_back
+    while frame is not None:
+        around.add(id(frame))
+        frame = frame.f_back
+    return [run for run in runs if run.place in around]
 
 
 class Runs(Observer):
@@ -67,7 +78,8 @@ class Runs(Observer):
         """Report a run and its graph; a run inside a run has none of its own."""
         watching = self.watching
         frame = user_frame(sys._getframe(1))
-        run = Run(watching.sink.begin_run(), source_line(frame))
+        engine = sys._getframe(3)  # around this method, its guard and ``notify``
+        run = Run(watching.sink.begin_run(), source_line(frame), id(engine))
         event = Event("backward", source=run.line, data={"run": run.number})
         call = self._calls.stack[-1] if self._calls.stack else None
         if call is not None:
@@ -76,11 +88,14 @@ class Runs(Observer):
         event.data["thread"] = watching.thread()
         snapshot = None
         if watching.here.runs:
+            watching.here.runs = _under_way(watching.here.runs, engine)
+        if watching.here.runs:
             event.data["nested"] = True
         else:
             try:
                 snapshot = self._graph(run, roots, frame)
             except Exception as failure:
+                let_pass(failure)
                 event.data["problem"] = f"{type(failure).__name__}: {failure}"
         if self.look is not None:
             self.look(frame)
@@ -173,6 +188,7 @@ def _listed(value: Any) -> list[Any]:
 def _described(error: BaseException) -> dict[str, str]:
     try:
         text = str(error)
-    except Exception:
+    except Exception as failure:
+        let_pass(failure)
         text = ""
     return {"error": f"{type(error).__name__}: {text}", "error_type": type(error).__name__}

@@ -15,6 +15,7 @@ from ....engine.tensors.base import TensorBase
 from ...bounded import BoundedDict
 from ...event_data import LEVELS
 from ...events import Event
+from ...program.signals import let_pass
 from ...snapshot import GraphSnapshot, SourceLine
 from ...tensor_facts import TensorFacts
 from ..base import Node, Sink
@@ -40,11 +41,13 @@ class Walked(NamedTuple):
 class Run:
     """One backward run under way: its number, and what ``nodes`` keeps of it until it ends."""
 
-    __slots__ = ("began", "filled", "line", "measures", "number")
+    __slots__ = ("began", "filled", "line", "measures", "number", "place")
 
-    def __init__(self, number: int, line: SourceLine | None) -> None:
+    def __init__(self, number: int, line: SourceLine | None, place: int) -> None:
         self.number = number
         self.line = line
+        self.place = place
+        """``id`` of the frame in which the engine runs it."""
         self.began = 0.0
         self.measures: Any = None
         self.filled: dict[int, weakref.ref[TensorBase]] = {}
@@ -191,7 +194,7 @@ def guarded(method: F) -> F:
         here.deaf = True
         try:
             method(self, *args)
-        except Exception as failure:  # never the program's business
+        except BaseException as failure:  # never the program's business
             report_problem(self.watching, failure)
         finally:
             here.deaf = here.quiet
@@ -199,11 +202,17 @@ def guarded(method: F) -> F:
     return call  # type: ignore[return-value]
 
 
-def report_problem(watching: Watching, failure: Exception) -> None:
-    """Say in the recording that something could not be recorded."""
+def report_problem(watching: Watching, failure: BaseException) -> None:
+    """Say in the recording that something could not be recorded; what is the program's business is raised again."""
+    try:
+        watching.sink.tensors.fill()
+    except Exception as another:  # a broken sink must not break the program
+        let_pass(another)
+    if not isinstance(failure, Exception):  # Ctrl-C
+        raise failure
+    let_pass(failure)
     try:
         data = {"problem": f"{type(failure).__name__}: {failure}", "type": type(failure).__name__}
         watching.send(Event("problem", data=data))
-        watching.sink.tensors.fill()
-    except Exception:  # a broken sink must not break the program
-        pass
+    except Exception as another:
+        let_pass(another)

@@ -9,6 +9,7 @@ from types import FrameType
 from typing import Any, Protocol
 
 from ...program.frames import is_foreign, user_frame
+from ...program.signals import let_pass
 from ..origins import Marks, Settled
 from .rules import Rule, judge
 
@@ -102,7 +103,8 @@ def version_of(tensor: Any) -> int:
     """Return a tensor's version; one of inference mode has none."""
     try:
         return int(tensor._version)
-    except Exception:
+    except Exception as failure:
+        let_pass(failure)
         return -1
 
 
@@ -110,7 +112,8 @@ def versions_of(tensors: list[Any]) -> list[int]:
     """Return what ``version_of`` does for each of several tensors."""
     try:
         return [tensor._version for tensor in tensors]
-    except Exception:
+    except Exception as failure:
+        let_pass(failure)
         return [version_of(tensor) for tensor in tensors]
 
 
@@ -142,7 +145,8 @@ class Caller:
             found = self._rules.get(func)
             if found is None:
                 found = self._rules[func] = judge(func)
-        except Exception:  # not hashable, or without a name
+        except Exception as failure:  # not hashable, or without a name
+            let_pass(failure)
             return judge(None)
         return found
 
@@ -154,7 +158,8 @@ class Caller:
                 call.read_inputs(self._tensor)
             call.grad, call.inference = self._grad_mode(), self._inference()
             call.before = self._counter()
-        except Exception:
+        except Exception as failure:
+            let_pass(failure)
             return None
         return call
 
@@ -204,6 +209,7 @@ PROBLEMS: list[str] = []
 
 
 def note_problem(problem: BaseException) -> None:
-    """Remember a few of our own errors."""
+    """Remember a few of our own errors; what is the program's own goes on."""
+    let_pass(problem)
     if len(PROBLEMS) < 20:
         PROBLEMS.append("".join(traceback.format_exception(problem)))

@@ -15,6 +15,7 @@ from ...journal import Note
 from ...program.blocks import loop_variables
 from ...program.frames import source_line, user_frames
 from ...program.names import frame_variables, search
+from ...program.signals import let_pass
 from ...snapshot import GraphSnapshot
 from ...tensor_facts import TensorFacts
 from ..array_values import gradient_figures, summary
@@ -78,6 +79,7 @@ class RunWriter:
                 )
                 self._snapshot.first_seq -= self._marks.begin
             except Exception as failure:
+                let_pass(failure)
                 event.data["problem"] = f"{type(failure).__name__}: {failure}"
         leaves = self._leaves(order)
         loud = range(len(order)) if asked.inputs else self._loud(leaves)

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ...bounded import BoundedDict
+from ...program.signals import let_pass
 from ...program.spelling import is_name
 from ...snapshot import SourceLine
 from ...tensor_facts import TensorFacts
@@ -65,7 +66,8 @@ def _memory_of(tensor: Any) -> tuple[int | None, bool]:
     try:
         storage = tensor.untyped_storage()
         return (storage._cdata if storage.nbytes() else None), not storage.resizable()
-    except Exception:
+    except Exception as failure:
+        let_pass(failure)
         return None, False
 
 
@@ -84,6 +86,7 @@ def shape_of(tensor: Any) -> tuple[int, ...]:
         known = _shapes.get(extent)
         if known is None:
             known = _shapes[extent] = tuple(int(size) for size in extent)
-    except Exception:
+    except Exception as failure:
+        let_pass(failure)
         return ()
     return known

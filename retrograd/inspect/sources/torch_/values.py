@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from ...bounded import BoundedDict
+from ...program.signals import let_pass
 from ..array_values import Array
 
 
@@ -81,7 +82,8 @@ class Readable:
             return (
                 np.ndarray(size // dtype.itemsize, dtype, self._bytes(size).from_address(pointer)) if pointer else None
             )
-        except Exception:
+        except Exception as failure:
+            let_pass(failure)
             return None
 
     def array(self, tensor: Any) -> Array | None:
@@ -100,7 +102,8 @@ class Readable:
             if pointer:
                 return self._view(tensor, dtype, pointer)
             return np.empty(tensor.shape, dtype) if self.is_plain(tensor) and not tensor.numel() else None
-        except Exception:  # of a shape that it does not tell, …
+        except Exception as failure:  # of a shape that it does not tell, …
+            let_pass(failure)
             return None
 
     def _view(self, tensor: Any, dtype: np.dtype[Any], pointer: int) -> Array:

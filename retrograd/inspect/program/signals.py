@@ -1,0 +1,33 @@
+"""Errors raised by the program's signal handlers: they may arrive while code of ours runs, and are no failure of it.
+
+A handler that ends what takes too long raises wherever the program happens to be.  What keeps our own failures from
+the program must let these pass, as ``KeyboardInterrupt`` passes by itself.
+"""
+
+from __future__ import annotations
+
+from types import FrameType
+
+
+def let_pass(failure: BaseException) -> None:
+    """Raise a caught error again if a signal's handler raised it."""
+    if is_from_handler(failure):
+        raise failure
+
+
+def is_from_handler(failure: BaseException) -> bool:
+    """Whether a function on the way to an error was called with the frame that it interrupted, as handlers are."""
+    entry = failure.__traceback__
+    while entry is not None and entry.tb_next is not None:
+        if _is_given(entry.tb_next.tb_frame, entry.tb_frame):
+            return True
+        entry = entry.tb_next
+    return False
+
+
+def _is_given(called: FrameType, caller: FrameType) -> bool:
+    """Whether a variable of a frame, or an entry of ``*args``, is the frame that called it."""
+    return any(
+        value is caller or (type(value) is tuple and any(one is caller for one in value))
+        for value in called.f_locals.values()
+    )
