@@ -31,8 +31,7 @@ _TEXTS: Final = {
         "U = torch.cholesky(A, upper=True)\nshould be replaced with\nU = torch.linalg.cholesky(A).mH"
     ),
     "lu": (
-        "torch.lu is deprecated in favor of torch.linalg.lu_factor / torch.linalg.lu_factor_ex and "
-        f"{_REMOVED_LATER}\n"
+        f"torch.lu is deprecated in favor of torch.linalg.lu_factor / torch.linalg.lu_factor_ex and {_REMOVED_LATER}\n"
         "LU, pivots = torch.lu(A, compute_pivots)\nshould be replaced with\n"
         "LU, pivots = torch.linalg.lu_factor(A, compute_pivots)"
     ),

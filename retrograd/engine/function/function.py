@@ -61,8 +61,7 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         warn(
-            f"{type(self)} should not be instantiated. Methods on autograd functions are all static, so "
-            "you should "
+            f"{type(self)} should not be instantiated. Methods on autograd functions are all static, so you should "
             "invoke them on the class itself. Instantiating an autograd function will raise an error in a future "
             "version.",
             DeprecationWarning,
@@ -71,8 +70,7 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         raise RuntimeError(
             "Legacy autograd function with non-static forward method is deprecated. Please use new-style "
-            "autograd function "
-            "with static forward method."
+            "autograd function with static forward method."
         )
 
     @staticmethod
@@ -90,8 +88,7 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
         """One gradient per input from one gradient per output."""
         raise NotImplementedError(
             "You must implement either the backward or vjp method for your custom autograd.Function to use it "
-            "with backward "
-            "mode AD."
+            "with backward mode AD."
         )
 
     vjp = staticmethod(lambda ctx, *grad_outputs: Function.backward(ctx, *grad_outputs))

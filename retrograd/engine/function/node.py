@@ -55,8 +55,7 @@ class FunctionCtx:
         if not isinstance(value, bool):
             raise TypeError(
                 "set_materialize_grads received an invalid combination of arguments - got "
-                f"({type(value).__name__}), but "
-                "expected a bool"
+                f"({type(value).__name__}), but expected a bool"
             )
         self._materialize = value
 
@@ -225,7 +224,6 @@ def user_backward(cls: Any) -> Any:
     if from_backward and from_vjp:
         raise RuntimeError(
             "Implementing both 'backward' and 'vjp' for a custom Function is not allowed. You should only "
-            "implement one of "
-            "them."
+            "implement one of them."
         )
     return cls.vjp if from_vjp else cls.backward

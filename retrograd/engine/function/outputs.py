@@ -69,8 +69,7 @@ class Outputs:
         if any(key not in returned for key in self.dirty):
             raise RuntimeError(
                 "Some elements marked as dirty during the forward method were not returned as output. The inputs "
-                "that are "
-                "modified inplace must all be outputs of the Function."
+                "that are modified inplace must all be outputs of the Function."
             )
 
     def _one(self, i: int, t: Any) -> Any:
@@ -133,10 +132,9 @@ class Outputs:
             if len(self.raw) > 1:
                 raise RuntimeError(
                     "If your Function modifies inplace an input that is a view of another Tensor, your Function "
-                    "cannot return "
-                    "more than one Tensor. This is not supported by the current autograd engine. You should "
-                    "either make sure "
-                    "the input is not a view (using .clone() for example) or make your Function only return one Tensor."
+                    "cannot return more than one Tensor. This is not supported by the current autograd engine. You "
+                    "should either make sure the input is not a view (using .clone() for example) or make your "
+                    "Function only return one Tensor."
                 )
             if view.tag != CreationTag.DEFAULT:
                 raise RuntimeError(forbidden_view_message(view, "is being"))

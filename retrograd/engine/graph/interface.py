@@ -6,10 +6,9 @@ import abc
 from typing import Any
 
 from ..aliasing.inplace import bump_version
-from ..function.node import BackwardCFunction
 from ..nodes.edges import GradientEdge, get_gradient_edge, node_of
 from ..nodes.hooks import RemovableHandle, _MultiHandle
-from ..nodes.node import NODE_CLASSES, GraphNode
+from ..nodes.node import GraphNode
 from ..switches.state import STATE, enter_mode, leave_mode
 from ..tensors.base import TensorBase
 
@@ -60,10 +59,6 @@ class Node(abc.ABC):
     def __subclasshook__(cls, candidate: type) -> Any:
         if cls is not Node:
             return NotImplemented
-        if issubclass(candidate, GraphNode) and (
-            NODE_CLASSES.get(candidate.__name__) is candidate or issubclass(candidate, BackwardCFunction)
-        ):
-            return True
         return True if issubclass(candidate, GraphNode) else NotImplemented
 
 
@@ -96,8 +91,7 @@ class saved_tensors_hooks:  # noqa: N801 - torch's name
         if not callable(self.pack_hook) or not callable(self.unpack_hook):
             raise TypeError(
                 "saved_tensors_hooks(): incompatible function arguments. The following argument types are supported: "
-                "two callables, pack_hook and "
-                "unpack_hook"
+                "two callables, pack_hook and unpack_hook"
             )
         STATE.saved_hooks.append((self.pack_hook, self.unpack_hook))
         enter_mode()

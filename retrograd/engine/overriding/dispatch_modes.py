@@ -99,21 +99,20 @@ aten.interceptor = _meanwhile
 
 
 @contextmanager
-def _innermost() -> Iterator[Any]:
-    """The innermost mode, which is off meanwhile, as is recording."""
+def _pop_mode_temporarily() -> Iterator[Any]:
+    """Within this block the innermost mode, which it gives, is not asked."""
     mode = STATE.dispatch_modes.pop()
     try:
-        with no_grad():
-            yield mode
+        yield mode
     finally:
         STATE.dispatch_modes.append(mode)
 
 
 def beneath(op: Any, args: tuple[Any, ...], compute: Compute) -> Any:
-    """Compute, or ask the innermost mode."""
+    """Compute, or ask the innermost mode, beneath which nothing records."""
     if not STATE.dispatch_modes:
         return compute(op, args)
-    with _innermost() as mode:
+    with _pop_mode_temporarily() as mode, no_grad():
         return mode._intercept(op, args, compute)
 
 
@@ -122,13 +121,13 @@ def write_beneath(op: Any, args: tuple[Any, ...], write: Write) -> None:
     if not STATE.dispatch_modes:
         write(op, args)
         return
-    with _innermost() as mode:
+    with _pop_mode_temporarily() as mode, no_grad():
         mode._intercept_write(op, args, write)
 
 
 def asked(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """What the innermost mode makes of a call that is no row's: of a custom operator, or one that makes a tensor."""
-    with _innermost() as mode:
+    with _pop_mode_temporarily() as mode, no_grad():
         return mode._intercept_call(func, args, kwargs)
 
 
@@ -218,13 +217,3 @@ def _disable_current_modes() -> Iterator[list[Any]]:
         yield before
     finally:
         STATE.dispatch_modes = before
-
-
-@contextmanager
-def _pop_mode_temporarily() -> Iterator[Any]:
-    """Within this block the innermost mode, which it gives, is not asked."""
-    mode = STATE.dispatch_modes.pop()
-    try:
-        yield mode
-    finally:
-        STATE.dispatch_modes.append(mode)

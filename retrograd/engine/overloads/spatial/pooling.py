@@ -48,8 +48,7 @@ def pooled_sizes(shape: Any, kernel: Sizes, stride: Sizes, padding: Sizes, dilat
     refuse(
         any(c < 1 for c in sizes),
         f"Given input size: ({'x'.join(map(str, (*channels, *spatial)))}). Calculated output size: "
-        f"({'x'.join(map(str, (*channels, *sizes)))}). "
-        "Output size is too small",
+        f"({'x'.join(map(str, (*channels, *sizes)))}). Output size is too small",
     )
     return tuple(sizes)
 
