@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 from typing import Any
 
 import numpy as np
@@ -406,6 +407,20 @@ def test_maps_that_remember(torch: Any) -> Any:
     return [*seen, t.PowerTransform(torch.tensor(2.0)) == t.PowerTransform(2.0),
             t.AffineTransform(0, 1) == t.AffineTransform(0, 1),
             t.AffineTransform(0, 1) == t.AffineTransform(0, 2)]  # fmt: skip
+
+
+def test_probabilities_and_log_odds() -> None:
+    """``torch.distributions.utils``."""
+
+    def program(engine: Any) -> Any:
+        utils = importlib.import_module(f"{engine.__name__}.distributions.utils")
+        probs, logits = engine.tensor([0.2, 0.8]), engine.tensor([0.5, -1.0])
+        return [
+            utils.probs_to_logits(probs), utils.probs_to_logits(probs, is_binary=True), utils.logits_to_probs(logits),
+            utils.logits_to_probs(logits, is_binary=True), utils.clamp_probs(engine.tensor([0.0, 1.0])),
+        ]  # fmt: skip
+
+    assert_agree(program)
 
 
 def test_one_file_a_family_found_by_listing() -> None:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from both_engines import differential, raises
+import pytest
+from both_engines import assert_agree, differential, raises
 
 
 @differential
@@ -79,3 +80,20 @@ def test_composed_and_streamed(torch: Any) -> Any:
         raises("Sum of input", data.random_split, joined, [2]),
         raises("non-negative", data.DataLoader, joined, num_workers=-1),
     ]  # fmt: skip
+
+
+@pytest.mark.parametrize("drop_last", [False, True])
+@pytest.mark.parametrize("shuffle", [False, True])
+def test_the_share_of_a_process(drop_last: bool, shuffle: bool) -> None:
+    """Every sample goes to one process; short ends are filled from the beginning, or left out; epochs differ."""
+
+    def program(engine: Any) -> Any:
+        shares: list[Any] = []
+        for rank in range(3):
+            sampler = engine.utils.data.DistributedSampler(range(10), 3, rank, shuffle, seed=5, drop_last=drop_last)
+            shares += [list(sampler), len(sampler)]
+            sampler.set_epoch(2)
+            shares.append(list(sampler))
+        return [*shares, list(engine.utils.data.DistributedSampler(range(2), 5, 4, shuffle=False))]
+
+    assert_agree(program)

@@ -1,4 +1,4 @@
-"""Modules by the names that they have in PyTorch, and the share of one of several processes."""
+"""Modules by the names of PyTorch's files: what each offers is what the package above it offers."""
 
 from __future__ import annotations
 
@@ -49,36 +49,5 @@ def test_a_name_in_its_place(row: str) -> None:
         room = importlib.import_module(f"{engine.__name__}.{path.split('._utils')[0].rpartition('.')[0]}")
         room = importlib.import_module(f"{engine.__name__}.utils.data") if path.startswith("utils") else room
         return getattr(importlib.import_module(f"{engine.__name__}.{path}"), name) is getattr(room, name)
-
-    assert_agree(program)
-
-
-@pytest.mark.parametrize("drop_last", [False, True])
-@pytest.mark.parametrize("shuffle", [False, True])
-def test_the_share_of_a_process(drop_last: bool, shuffle: bool) -> None:
-    """Every sample goes to one process; short ends are filled from the beginning, or left out; epochs differ."""
-
-    def program(engine: Any) -> Any:
-        shares: list[Any] = []
-        for rank in range(3):
-            sampler = engine.utils.data.DistributedSampler(range(10), 3, rank, shuffle, seed=5, drop_last=drop_last)
-            shares += [list(sampler), len(sampler)]
-            sampler.set_epoch(2)
-            shares.append(list(sampler))
-        return [*shares, list(engine.utils.data.DistributedSampler(range(2), 5, 4, shuffle=False))]
-
-    assert_agree(program)
-
-
-def test_probabilities_and_log_odds() -> None:
-    """``torch.distributions.utils``."""
-
-    def program(engine: Any) -> Any:
-        utils = importlib.import_module(f"{engine.__name__}.distributions.utils")
-        probs, logits = engine.tensor([0.2, 0.8]), engine.tensor([0.5, -1.0])
-        return [
-            utils.probs_to_logits(probs), utils.probs_to_logits(probs, is_binary=True), utils.logits_to_probs(logits),
-            utils.logits_to_probs(logits, is_binary=True), utils.clamp_probs(engine.tensor([0.0, 1.0])),
-        ]  # fmt: skip
 
     assert_agree(program)
