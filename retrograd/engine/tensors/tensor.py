@@ -16,10 +16,11 @@ from ..nodes.node import Port, edge_parts
 from ..overriding import dispatch_classes, overrides, subclasses, wrappers
 from ..switches.state import STATE
 from ..switches.transforming import refuse_method_in_transform
+from ..table.registry import F
 from ..warning import warn
 from . import convert, copying, detaching, gradient
 from .argument_checks import check_bool
-from .base import LAZY, TensorBase, is_inference, set_array, set_tensor_class
+from .base import LAZY, PLAIN_CLASSES, TensorBase, is_inference, set_array, set_tensor_class
 from .dtypes import CPU, Size, c_name, device, dtype, scalar_name
 from .printing import tensor_repr
 
@@ -338,7 +339,9 @@ class Tensor(TensorBase):
     def __iter__(self) -> Any:
         if not self._sig.shape:
             raise TypeError("iteration over a 0-d tensor")
-        return iter(self.unbind(0))
+        if overrides.INSTALLED or self.__class__ not in PLAIN_CLASSES:
+            return iter(self.unbind(0))
+        return iter(F.unbind(self, 0))  # without a look at arguments: 2.5 of 9 µs less for three rows
 
     def __reversed__(self) -> Any:
         return self.flip(tuple(range(self.ndim)))
