@@ -62,6 +62,7 @@ def _hankel_far(order: float, x: Any) -> Any:
 
 
 def _hankel_path(order: float, x: Any) -> Any:
+    """DLMF 10.9.18 along the path."""
     factors = np.exp(-order * _POINTS) * _SPEEDS
     shape = 1j * (np.cosh(_POINTS) - 1.0)
 
@@ -87,6 +88,7 @@ def scaled_k(order: float, x: Any) -> Any:
 
 
 def _scaled_k_path(order: float, x: Any) -> Any:
+    """DLMF 10.32.9 along the real axis."""
     factors = np.cosh(order * _REAL_PATH) * _REAL_WEIGHTS
     shape = 1.0 - np.cosh(_REAL_PATH)
 
@@ -96,7 +98,7 @@ def _scaled_k_path(order: float, x: Any) -> Any:
     return _in_blocks(x, sums)
 
 
-# -- power series (DLMF 10.2.2, 10.8.1, 10.25.2)
+# -- power series (DLMF 10.2.2 and 10.25.2)
 
 
 def _series(x: Any, order: int, sign: float, terms: int = 60) -> Any:
@@ -112,24 +114,36 @@ def _series(x: Any, order: int, sign: float, terms: int = 60) -> Any:
     return total
 
 
-def _y0_small(x: Any) -> Any:
-    square = -0.25 * x * x
-    term, harmonic, rest = np.ones_like(x), 0.0, np.zeros_like(x)
+def _harmonic_series(square: Any) -> Any:
+    """``sum of H_k square^k / (k!)^2``, with ``H_k = 1 + 1/2 + ... + 1/k``."""
+    term, harmonic, total = np.ones_like(square), 0.0, np.zeros_like(square)
     for k in range(1, 20):
         term = term * square / (k * k)
         harmonic += 1.0 / k
-        rest = rest - harmonic * term
-    return 2.0 / math.pi * ((np.log(0.5 * x) + EULER) * _series(x, 0, -1.0) + rest)
+        total = total + harmonic * term
+    return total
+
+
+def _digamma_series(x: Any, square: Any) -> Any:
+    """``sum of (psi(k + 1) + psi(k + 2)) (x / 2) square^k / (k! (k + 1)!)``."""
+    term, total = 0.5 * x, np.zeros_like(x)
+    psi = -2.0 * EULER + 1.0
+    for k in range(20):
+        total = total + psi * term
+        term = term * square / ((k + 1) * (k + 2))
+        psi += 1.0 / (k + 1) + 1.0 / (k + 2)
+    return total
+
+
+def _y0_small(x: Any) -> Any:
+    """DLMF 10.8.2."""
+    logarithm = (np.log(0.5 * x) + EULER) * _series(x, 0, -1.0)
+    return 2.0 / math.pi * (logarithm - _harmonic_series(-0.25 * x * x))
 
 
 def _y1_small(x: Any) -> Any:
-    square = -0.25 * x * x
-    term, rest = 0.5 * x, np.zeros_like(x)
-    psi = -2.0 * EULER + 1.0
-    for k in range(20):
-        rest = rest + psi * term
-        term = term * square / ((k + 1) * (k + 2))
-        psi += 1.0 / (k + 1) + 1.0 / (k + 2)
+    """DLMF 10.8.1."""
+    rest = _digamma_series(x, -0.25 * x * x)
     return (2.0 * np.log(0.5 * x) * _series(x, 1, -1.0) - 2.0 / x - rest) / math.pi
 
 
@@ -179,7 +193,7 @@ def y1(x: Any) -> Any:
 
 
 def _scaled_i(x: Any, order: int) -> Any:
-    """``exp(-x) I_order(x)`` for ``x >= 0``."""
+    """``exp(-x) I_order(x)`` for ``x >= 0``, far from 0 by DLMF 10.40.1."""
     return piecewise(
         x,
         (x < _ASYMPTOTIC_FROM, lambda v: np.exp(-v) * _series(v, order, 1.0, 120)),
@@ -221,24 +235,13 @@ def i1(x: Any) -> Any:
 
 
 def _k0_small(x: Any) -> Any:
-    square = 0.25 * x * x
-    term, harmonic, rest = np.ones_like(x), 0.0, np.zeros_like(x)
-    for k in range(1, 20):
-        term = term * square / (k * k)
-        harmonic += 1.0 / k
-        rest = rest + harmonic * term
-    return rest - (np.log(0.5 * x) + EULER) * _series(x, 0, 1.0)
+    """DLMF 10.31.2."""
+    return _harmonic_series(0.25 * x * x) - (np.log(0.5 * x) + EULER) * _series(x, 0, 1.0)
 
 
 def _k1_small(x: Any) -> Any:
-    square = 0.25 * x * x
-    term, rest = 0.5 * x, np.zeros_like(x)
-    psi = -2.0 * EULER + 1.0
-    for k in range(20):
-        rest = rest + psi * term
-        term = term * square / ((k + 1) * (k + 2))
-        psi += 1.0 / (k + 1) + 1.0 / (k + 2)
-    return np.log(0.5 * x) * _series(x, 1, 1.0) + 1.0 / x - 0.5 * rest
+    """DLMF 10.31.1."""
+    return np.log(0.5 * x) * _series(x, 1, 1.0) + 1.0 / x - 0.5 * _digamma_series(x, 0.25 * x * x)
 
 
 def _k(x: Any, order: int, small: Any, scaled: bool) -> Any:

@@ -37,10 +37,12 @@ _DIGAMMA = tuple(b / (2 * i) for i, b in reversed(list(enumerate(BERNOULLI[:9], 
 
 
 def _near_two(x: Any) -> Any:
+    """``log Gamma`` on ``[1.5, 2.5]`` (DLMF 5.7.3)."""
     return polynomial(x - 2.0, _AT_TWO)
 
 
 def _near_one(x: Any) -> Any:
+    """The same on ``[0.5, 1.5]``, by ``Gamma(x) = Gamma(x + 1) / x``."""
     z = x - 1.0
     return polynomial(z, _AT_TWO) - np.log1p(z)
 
@@ -56,6 +58,7 @@ def _from_above(x: Any) -> Any:
 
 
 def _stirling(x: Any) -> Any:
+    """Stirling's series, from 10 on (DLMF 5.11.1)."""
     inverse = 1.0 / (x * x)
     return (x - 0.5) * np.log(x) - x + 0.5 * math.log(2 * math.pi) + polynomial(inverse, _STIRLING) / x
 
@@ -80,6 +83,7 @@ def sine_of_pi(x: Any) -> Any:
 
 
 def _reflected(x: Any) -> Any:
+    """``Gamma(x) Gamma(1 - x) = pi / sin(pi x)`` (DLMF 5.5.3)."""
     sine = np.abs(sine_of_pi(x))
     return np.where(sine == 0, np.inf, math.log(math.pi) - np.log(sine) - _positive_lgamma(1.0 - x))
 
@@ -97,6 +101,7 @@ def lgamma(x: Any) -> Any:
 
 
 def _positive_digamma(x: Any) -> Any:
+    """The recurrence up to 10, then the asymptotic series (DLMF 5.5.2 and 5.11.2)."""
     total = np.zeros_like(x)
     for _ in range(10):
         low = x < 10
@@ -107,6 +112,7 @@ def _positive_digamma(x: Any) -> Any:
 
 
 def _reflected_digamma(x: Any) -> Any:
+    """``psi(1 - x) - psi(x) = pi / tan(pi x)`` (DLMF 5.5.4)."""
     rest = x - np.rint(x)
     pole = rest == 0
     cotangent = math.pi / np.tan(math.pi * np.where(pole, 0.5, rest))
@@ -179,6 +185,7 @@ def _trigamma(x: Any) -> Any:
 
 
 def _prefactor(a: Any, x: Any) -> Any:
+    """``x^a exp(-x) / Gamma(a)``."""
     return np.exp(a * np.log(x) - x - _positive_lgamma(a))
 
 

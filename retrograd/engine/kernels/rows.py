@@ -10,39 +10,30 @@ from typing import Any
 import numpy as np
 
 _MOST = 100_000
-"""The longest rows of ones that are kept."""
+"""The longest rows and columns that are kept."""
 ones_known: dict[tuple[int, str], Any] = {}
 """Rows of ones by length and dtype."""
 _columns_of_ones: dict[tuple[int, str], Any] = {}
 _averages: dict[tuple[int, str], Any] = {}
 
 
+def _keep(known: dict[tuple[int, str], Any], length: int, made: Any) -> Any:
+    """Keep what was made for a length, unless that is large; of many lengths the earlier ones are forgotten."""
+    if length <= _MOST:
+        if len(known) > 64:
+            known.clear()
+        known[length, made.dtype.char] = made
+    return made
+
+
 def _make_ones(count: int, dtype: Any) -> Any:
-    if len(ones_known) > 64:
-        ones_known.clear()
-    ones = np.ones(count, dtype)
-    if count <= _MOST:
-        ones_known[count, dtype.char] = ones
-    return ones
-
-
-def _make_column(count: int, dtype: Any) -> Any:
-    if len(_columns_of_ones) > 64:
-        _columns_of_ones.clear()
-    column = _columns_of_ones[count, dtype.char] = np.ones((count, 1), dtype)
-    return column
+    return _keep(ones_known, count, np.ones(count, dtype))
 
 
 def averaging(width: int, dtype: Any) -> Any:
     """A column that makes means of rows in a product: ``1 / width`` everywhere."""
     known = _averages.get((width, dtype.char))
-    if known is None:
-        known = np.full((width, 1), 1.0 / max(width, 1), dtype)
-        if width <= _MOST:
-            if len(_averages) > 64:
-                _averages.clear()
-            _averages[width, dtype.char] = known
-    return known
+    return _keep(_averages, width, np.full((width, 1), 1.0 / max(width, 1), dtype)) if known is None else known
 
 
 def column_sum(rows: Any, keepdim: bool = False) -> Any:
@@ -80,7 +71,7 @@ def sums_along(x: Any, axis: int) -> Any:
         return np.add.reduce(x, axis=axis, keepdims=True)
     ones = _columns_of_ones.get((width, x.dtype.char))
     if ones is None:
-        ones = _make_column(width, x.dtype)
+        ones = _keep(_columns_of_ones, width, np.ones((width, 1), x.dtype))
     # ``dot`` has less to find out, and with a column leaves what is asked for: 16 for 22 µs after large arrays
     return x.dot(ones) if x.ndim == 2 else (x @ ones[:, 0])[..., None]
 
