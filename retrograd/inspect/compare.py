@@ -29,7 +29,10 @@ def compare(
     these.  Figures count from a relative difference of ``tolerance`` on.  The result is true if something differs.
 
     One recording alone is taken if it is that of a rank, and explained as far as it goes: the others may be lost.
-    Raises ``UsageError`` for anything else.
+    Raises ``UsageError`` for anything else::
+
+        if rg.inspect.compare(rg.inspect.load("before.json"), rg.inspect.load("after.json")):
+            print("the runs differ")
     """
     things = list(first) if second is None and isinstance(first, (list, tuple)) else [first, second]
     things = [getattr(thing, "recording", thing) for thing in things]

@@ -22,7 +22,10 @@ def walk(
     ``find_names`` the remaining names are looked up in the variables of the calling frames; ``depth`` is how
     many callers up that search begins.
 
-    Raises ``NotATensorError`` for anything else and ``NoGraphError`` for a tensor without a graph.
+    Raises ``NotATensorError`` for anything else and ``NoGraphError`` for a tensor without a graph::
+
+        snapshot = rg.inspect.walk(loss, model)
+        print(len(snapshot), "nodes", sum(filter(None, snapshot.saved_bytes)), "bytes")
     """
     roots = as_roots(obj)
     frame = sys._getframe(depth) if find_names else None

@@ -49,8 +49,12 @@ class Answer:
 def why(tensor: Any, trace: debug | None = None) -> Answer:
     """Say why the gradient of a tensor of either engine is None, zero or not finite.
 
-    ``trace`` is the ``rg.debug()`` block that saw the program, at level ``"full"``; by default the latest one.
-    Raises ``NotATensorError`` for anything but a tensor.
+    ``trace`` is the ``rg.debug()`` block that saw the program, at level ``"full"``; by default the latest one, as long
+    as somebody holds it.  Raises ``NotATensorError`` for anything but a tensor::
+
+        with rg.debug() as trace:
+            train_step()
+        print(rg.inspect.why(model.weight, trace))
     """
     source = source_of(tensor)
     if source is None or not hasattr(tensor, "requires_grad"):
@@ -87,7 +91,10 @@ def _without_trace(state: str, gradient: Gradient) -> str:
     if state == "none":
         reason = _basic(gradient) or "no backward run has reached it"
         return f"The gradient is None: {reason}."
-    return f"The gradient is {_WORDS[state]}. Run the program inside rg.debug() to see where that comes from."
+    return (
+        f"The gradient is {_WORDS[state]}. To see where that comes from, record the program and keep the trace: "
+        "with rg.debug() as trace: ..., then rg.inspect.why(tensor, trace)."
+    )
 
 
 _WORDS = {"zero": "zero everywhere", "nonfinite": "not finite", "fine": "finite and not zero", "none": "None"}

@@ -1,6 +1,6 @@
 """Says what went wrong in a recorded program, where, and what to write instead.
 
-``checks`` holds one file per family of findings; every module there that has a ``CHECK`` takes part.  The modules
+``checks`` holds a file for each sort of cause; every module there that has a ``CHECK`` takes part.  The modules
 beside it are what checks are written with: ``base`` defines a check, ``flow`` is the recording as a graph of tensors
 and calls (built from ``calls`` and ``runs``), and ``words``, ``phrases`` and ``spelling`` make its sentences.
 """
@@ -52,7 +52,10 @@ def kinds() -> dict[str, Kind]:
 def diagnose(recording: Recording) -> list[Finding]:
     """Return what went wrong in a recorded run: causes first, most severe first; nothing for a healthy program.
 
-    The recording may just have been made or be loaded from a file; level ``full`` tells the checks most.
+    The recording may just have been made or be loaded from a file; level ``full`` tells the checks most::
+
+        for finding in rg.inspect.diagnose(rg.inspect.load("run.json")):
+            print(finding.file, finding.line, finding.message, finding.remedy)
     """
     table = kinds()
     with collector_paused():

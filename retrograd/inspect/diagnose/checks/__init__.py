@@ -1,5 +1,5 @@
-"""The checks: one file per family of findings.
+"""The checks: a file for each sort of cause.
 
-A module that defines ``CHECK`` (a ``base.Check``) is found by listing this folder.  The few that define none belong to
-the check that imports them.
+A module that defines ``CHECK`` (a ``base.Check``) is found by listing this folder; several may be of one family.  One
+that defines none (``bad_data``, ``cut_words``, ``frozen_by_name``, ...) is a part of the check that imports it.
 """
