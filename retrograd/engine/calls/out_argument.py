@@ -29,12 +29,32 @@ def write_out(
     ``rule``: it must have the dtype of the result (``"exact"``), or may have any (``"free"``), which what has a
     ``dtype=`` computes in; otherwise one to which the result can be cast.
     """
-    targets = tuple(out) if isinstance(out, (tuple, list)) else (out,)
+    several = isinstance(out, (tuple, list))
+    targets = tuple(out) if several else (out,)
     name = getattr(function, "name", getattr(function, "__name__", "function"))
+    operands = list(_tensors_in((*args, *kwargs.values())))
+    _check_targets(name, targets, operands)
+    if rule == "free" and kwargs.get("dtype") is not None:
+        rule = "exact"
+    elif rule == "free" and "dtype" in _arguments(function):
+        kwargs = {**kwargs, "dtype": targets[0].dtype}
+    result = function(*args, **kwargs)
+    if isinstance(result, (tuple, list)) != several:
+        wanted = "Tensor" if several else "tuple of Tensors"
+        raise TypeError(f"{name}(): argument 'out' must be {wanted}, not {type_name_of(out)}")
+    results = result if several else (result,)
+    if rule == "exact":
+        _check_dtypes(targets, results)
+    for target, value in zip(targets, results, strict=True):
+        _write_result(target, value, operands, cast=rule == "free")
+    return out
+
+
+def _check_targets(name: str, targets: tuple[Any, ...], operands: list[Any]) -> None:
+    """Refuse what is no tensor, and what requires grad or has a tangent, which ``out=`` would lose."""
     for t in targets:
         if not isinstance(t, TensorBase):
             raise TypeError(f"{name}(): argument 'out' must be Tensor, not {type(t).__name__}")
-    operands = list(_tensors_in((*args, *kwargs.values())))
     if STATE.grad_enabled and any(requires_grad(t) for t in (*operands, *targets)):
         raise RuntimeError(
             f"{name}(): functions with out=... arguments don't support automatic differentiation, but one of the "
@@ -44,21 +64,6 @@ def write_out(
         raise NotImplementedError(
             f"Trying to use forward AD with {name}_out that does not support it because it is an out= function"
         )
-    if rule == "free" and kwargs.get("dtype") is not None:
-        rule = "exact"
-    elif rule == "free" and "dtype" in _arguments(function):
-        kwargs = {**kwargs, "dtype": targets[0].dtype}
-    result = function(*args, **kwargs)
-    several = isinstance(result, (tuple, list))
-    if several != isinstance(out, (tuple, list)):
-        wanted = "tuple of Tensors" if several else "Tensor"
-        raise TypeError(f"{name}(): argument 'out' must be {wanted}, not {type_name_of(out)}")
-    results = result if several else (result,)
-    if rule == "exact":
-        _check_dtypes(targets, results)
-    for target, value in zip(targets, results, strict=True):
-        _write_result(target, value, operands, cast=rule == "free")
-    return out
 
 
 def _tensors_in(values: Iterable[Any]) -> Iterator[TensorBase]:

@@ -125,15 +125,12 @@ def multi_head_attention_forward(
     if bias_k is not None:
         k = F.cat([k, bias_k.repeat(1, batch, 1)], 0)
         v = F.cat([v, bias_v.repeat(1, batch, 1)], 0)
-    heads = [x.reshape(x.shape[0], batch * num_heads, width // num_heads).transpose(0, 1) for x in (q, k, v)]
-    heads[1:] = [own if given is None else _static(given, batch * num_heads, width // num_heads)
-                 for own, given in zip(heads[1:], (static_k, static_v), strict=True)]  # fmt: skip
+    heads = _by_head(q, k, v, (static_k, static_v), batch * num_heads, width // num_heads)
     if add_zero_attn:
         zeros = wrap(np.zeros((batch * num_heads, 1, width // num_heads), q._sig.numpy))
         heads[1:] = [F.cat([x, zeros], 1) for x in heads[1:]]
     mask = _head_mask(attn_mask, key_padding_mask, heads, (batch, num_heads))
-    scores = (heads[0] * math.sqrt(1.0 / heads[0].shape[-1])).matmul(heads[1].transpose(-2, -1))
-    attention = F._softmax(scores if mask is None else scores + mask, 2)
+    attention = _attention_weights(heads[0], heads[1], mask)
     if training and dropout_p:
         attention = dropout(attention, dropout_p, True)
     out = attention.matmul(heads[2]).transpose(0, 1).reshape(length * batch, width)
@@ -144,6 +141,19 @@ def multi_head_attention_forward(
     attention = attention.reshape(batch, num_heads, length, -1)
     attention = attention.mean(1) if average_attn_weights else attention
     return out, F._squeeze_dim(attention, 0) if single else attention
+
+
+def _by_head(q: Any, k: Any, v: Any, static: tuple[Any, Any], rows: int, width: int) -> list[Any]:
+    """Query, key and value as ``(rows, length, width)``, with a row for each head of each entry of the batch."""
+    split = [x.reshape(x.shape[0], rows, width).transpose(0, 1) for x in (q, k, v)]
+    given = [None if x is None else _static(x, rows, width) for x in static]
+    return [split[0], *[own if x is None else x for own, x in zip(split[1:], given, strict=True)]]
+
+
+def _attention_weights(query: Any, key: Any, mask: Any) -> Any:
+    """``softmax(query @ key.T / sqrt(width) + mask)``."""
+    scores = (query * math.sqrt(1.0 / query.shape[-1])).matmul(key.transpose(-2, -1))
+    return F._softmax(scores if mask is None else scores + mask, 2)
 
 
 def _static(given: Any, rows: int, width: int) -> Any:

@@ -36,6 +36,25 @@ def _unpooled_size(x: Any, dims: int, kernel: Any, stride: Any, padding: Any, ou
     return asked
 
 
+def _check_indices(input: Any, indices: Any) -> None:  # noqa: A002
+    refuse(
+        tuple(indices.shape) != tuple(input.shape),
+        f"Expected shape of indices to be same as that of the input tensor ({list(input.shape)}) but got indices "
+        f"tensor with shape: {list(indices.shape)}",
+    )
+    refuse(
+        indices._sig.numpy != np.int64,
+        f"elements in indices should be type int64 but got: {scalar_name(indices._sig.numpy)}",
+    )
+
+
+def _check_places(places: Any, size: tuple[int, ...]) -> None:
+    """``RuntimeError`` for a place outside of an output of this size."""
+    bad = places[(places < 0) | (places >= math.prod(size))]
+    if bad.size:
+        raise RuntimeError(f"Found an invalid max index: {bad.flat[0]} (output volumes are {size})")
+
+
 def _max_unpool_of(dims: int) -> Any:
     """The public function ``max_unpool1d`` to ``max_unpool3d``."""
 
@@ -47,21 +66,9 @@ def _max_unpool_of(dims: int) -> Any:
         check_input(input, dims, f"max_unpool{dims}d")
         check_tensor(f"max_unpool{dims}d", indices, 2, "indices")
         size = _unpooled_size(input, dims, kernel_size, stride, padding, output_size)
-        refuse(
-            tuple(indices.shape) != tuple(input.shape),
-            f"Expected shape of indices to be same as that of the input tensor ({list(input.shape)}) but got indices "
-            f"tensor with shape: {list(indices.shape)}",
-        )
-        refuse(
-            indices._sig.numpy != np.int64,
-            f"elements in indices should be type int64 but got: {scalar_name(indices._sig.numpy)}",
-        )
+        _check_indices(input, indices)
         check_filled(f"max_unpool{dims}d", input, dims, adaptive=True)
-        area = math.prod(size)
-        bad = indices._array[(indices._array < 0) | (indices._array >= area)]
-        refuse(
-            bad.size > 0, f"Found an invalid max index: {bad.flat[0] if bad.size else 0} (output volumes are {size})"
-        )
+        _check_places(indices._array, size)
         if dims == 1:
             wide, at = F.unsqueeze(input, -1), F.unsqueeze(indices, -1)
             return F._squeeze_dim(F._max_unpool2d(wide, at, (*input.shape[:-1], *size, 1), 2), -1)

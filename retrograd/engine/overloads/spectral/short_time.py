@@ -48,7 +48,6 @@ def stft(
             "stft requires the return_complex parameter be given for real inputs, and will further require that "
             "return_complex=True in a future PyTorch release.",
         )
-        return_complex = True
     refuse(input.ndim not in (1, 2), f"stft: expected a 1D or 2D tensor, but got {input.ndim}D")
     refuse(hop <= 0, f"stft: expected hop_length > 0, but got hop_length={hop}")
     refuse(not 0 < width <= n_fft, f"stft: expected 0 < win_length <= n_fft, but got win_length={width}")
@@ -58,19 +57,18 @@ def stft(
             "torch.hamming_window are recommended to reduce spectral leakage."
         ))  # fmt: skip
     x = F.unsqueeze(input, 0) if input.ndim == 1 else input
-    if center:
-        half = n_fft // 2
-        padded = NAMESPACES[NN]["pad"](F._view(x, (1, *x.shape)), (half, half), pad_mode)
-        x = F._view(padded, tuple(padded.shape[1:]))
-    refuse(
-        not 0 < n_fft <= x.shape[1],
-        f"stft: expected 0 < n_fft < {x.shape[1]}, but got n_fft={n_fft}",
-    )
+    x = _extended(x, n_fft // 2, pad_mode) if center else x
+    refuse(not 0 < n_fft <= x.shape[1], f"stft: expected 0 < n_fft < {x.shape[1]}, but got n_fft={n_fft}")
     frames = x.unfold(1, n_fft, hop) * _window(window, width, n_fft, _real_of(x._sig.numpy))
-    out = _spectra(frames, normalized, not is_complex if onesided is None else onesided)
-    out = F.transpose(out, 1, 2)
+    out = F.transpose(_spectra(frames, normalized, not is_complex if onesided is None else onesided), 1, 2)
     out = F._squeeze_dim(out, 0) if input.ndim == 1 else out
-    return out if return_complex else F.view_as_real(out)
+    return F.view_as_real(out) if return_complex is not None and not return_complex else out
+
+
+def _extended(x: Any, by: int, pad_mode: str) -> Any:
+    """Signals ``(N, time)`` with more at both ends, so that frames are centered on their times."""
+    padded = NAMESPACES[NN]["pad"](F._view(x, (1, *x.shape)), (by, by), pad_mode)
+    return F._view(padded, tuple(padded.shape[1:]))
 
 
 def _real_of(numpy: Any) -> Any:
@@ -83,6 +81,14 @@ def _spectra(frames: Any, normalized: bool, onesided: bool) -> Any:
         refuse(onesided, "Cannot have onesided output if window or input is complex")
         return F._fft_c2c(frames, (2,), mode, True)
     return F._fft_r2c(frames, (2,), mode, onesided)
+
+
+def _frames(spectra: Any, n_fft: int, mode: int, onesided: bool, return_complex: bool) -> Any:
+    """The frames ``(N, count, n_fft)`` of which ``_spectra`` are the spectra."""
+    if return_complex:
+        return F._fft_c2c(spectra, (2,), mode, False)
+    half = spectra if onesided else F._slice(spectra, 2, 0, n_fft // 2 + 1, 1)
+    return F._fft_c2r(half, (2,), mode, n_fft)
 
 
 def _overlapped(frames: Any, n_fft: int, hop: int) -> Any:
@@ -120,13 +126,7 @@ def istft(
     if window is None:
         warn_once(_NO_WINDOW.format(".Please provide the same window used by stft to make the inversion lossless."))
     weights = _window(window, width, n_fft, _real_of(x._sig.numpy))
-    mode = 1 if normalized else 2
-    spectra = F.transpose(x, 1, 2)
-    if return_complex:
-        frames = F._fft_c2c(spectra, (2,), mode, False)
-    else:
-        half = spectra if onesided else F._slice(spectra, 2, 0, n_fft // 2 + 1, 1)
-        frames = F._fft_c2r(half, (2,), mode, n_fft)
+    frames = _frames(F.transpose(x, 1, 2), n_fft, 1 if normalized else 2, onesided, return_complex)
     signal = _overlapped(frames * weights, n_fft, hop)
     squares = (weights * weights).expand(1, x.shape[2], n_fft)
     envelope = _overlapped(squares, n_fft, hop)
