@@ -10,6 +10,8 @@ import numpy as np
 from ..kernels.in_pieces import scaled_into
 from ..table.registry import F
 from ..table.rows import elementwise, linear, underivable
+from ..tensors.absent import AbsentMemory, refusal
+from ..tensors.base import TensorBase
 from ..tensors.bits import CONJUGATE, NEGATIVE
 
 
@@ -64,6 +66,15 @@ def _fitting(number: Any, x: Any) -> Any:
 def _rsub(self: Any, other: Any, alpha: Any = 1) -> Any:
     """``other - alpha * self``."""
     return np.subtract(_fitting(other, self), _times(self, alpha, other))
+
+
+def raw(x: Any) -> Any:
+    """The array behind a tensor or array: for questions about values that steer a rule."""
+    if not isinstance(x, TensorBase):
+        return np.asarray(x)
+    if x._array.__class__ is AbsentMemory:
+        raise refusal("a value")
+    return x._array
 
 
 def conj(x: Any) -> Any:

@@ -8,9 +8,9 @@ import numpy as np
 
 from ..table.registry import F
 from ..table.rows import function, linear
-from .arithmetic import conj
+from .arithmetic import conj, raw
+from .element_products import accumulation_dtype, all_nonzero
 from .reduce import axes_of, refuse_complex
-from .statistics import accumulation_dtype, all_nonzero, raw
 
 
 def _accumulated(name: str, accumulate: Any) -> Any:

@@ -10,10 +10,10 @@ from ..table.registry import F
 from ..table.rows import function
 from ..tensors.absent import AbsentMemory
 from ..tensors.base import TensorBase, wrap
-from .arithmetic import conj
+from .arithmetic import conj, raw
+from .element_products import product_of_others
 from .matrix_checks import check_square
 from .products import adjoint
-from .statistics import product_of_others, raw
 
 
 def _det(self: Any) -> Any:

@@ -9,10 +9,9 @@ import numpy as np
 from ..table.registry import F
 from ..table.rows import function, linear
 from ..tensors.dtypes import scalar_name
-from .arithmetic import element
+from .arithmetic import element, raw
 from .reduce import axes_of
 from .scatter import at_least_1d, check_index, reduce_shares, reduced_at
-from .statistics import raw
 
 
 def _at(self: Any, dim: int, index: Any, name: str) -> tuple[Any, ...]:

@@ -10,8 +10,7 @@ import numpy as np
 from ..table.registry import F
 from ..table.rows import function
 from ..tensors.dtypes import scalar_name, to_numpy_dtype
-from .reduce import axes_of
-from .statistics import restored
+from .reduce import axes_of, restored
 
 
 def _vector_norm(self: Any, ord: Any = 2, dim: Any = None, keepdim: bool = False, dtype: Any = None) -> Any:  # noqa: A002

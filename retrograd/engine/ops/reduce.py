@@ -268,3 +268,10 @@ def _any(self: Any, dim: Any = None, keepdim: bool = False) -> Any:
 
 nondifferentiable("all", _all)
 nondifferentiable("any", _any)
+
+
+def restored(value: Any, sizes: Any, dim: Any, keepdim: bool) -> Any:
+    """A reduced value with its reduced dimensions back, of size one."""
+    if keepdim or not sizes:
+        return value
+    return F.reshape(value, tuple(1 if i in axes_of(dim, len(sizes)) else n for i, n in enumerate(sizes)))

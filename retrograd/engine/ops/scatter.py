@@ -8,8 +8,8 @@ import numpy as np
 
 from ..table.registry import F
 from ..table.rows import function, linear, underivable
+from .arithmetic import raw
 from .reduce import axes_of, refuse_complex
-from .statistics import raw
 
 
 def check_index(name: str, index: Any) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ...ops.decompositions import cutoffs
+from ...ops.least_squares import cutoffs
 from ...ops.matrix_checks import check_matrix, check_sides
 from ...table.public import public
 from ...table.registry import F

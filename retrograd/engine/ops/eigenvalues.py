@@ -1,0 +1,70 @@
+"""Eigenvalues and eigenvectors, of symmetric matrices and of others."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..table.registry import F
+from ..table.rows import function
+from .arithmetic import conj, raw
+from .matrix_checks import LinAlgError, check_square
+from .products import adjoint
+from .singular_values import absent, gaps
+
+
+def _eigh(self: Any, UPLO: str = "L") -> Any:  # noqa: N803
+    check_square("linalg.eigh", self)
+    triangle: Any = UPLO
+    if str(UPLO).upper() not in ("L", "U"):
+        raise RuntimeError(f"Expected UPLO argument to be 'L' or 'U', but got {UPLO}")
+    try:
+        values, vectors = np.linalg.eigh(self, triangle)
+    except np.linalg.LinAlgError as error:
+        raise LinAlgError(f"linalg.eigh: The algorithm failed to converge: {error}") from None
+    return values, vectors
+
+
+def _eigh_back(g: Any, result: Any) -> Any:
+    (gl, gv), (values, v) = g, result
+    if absent(gv):
+        return F._matmul(v * F.unsqueeze(gl, -2), adjoint(v))
+    inner = F._matmul(adjoint(v), gv) / gaps(values)
+    inner = inner - F.diag_embed(F.diagonal(inner, 0, -2, -1)) + F.diag_embed(gl)
+    full = F._matmul(v, F._matmul(inner, adjoint(v)))
+    return (full + adjoint(full)) * 0.5
+
+
+def _eigh_jvp(primal: Any, tangents: Any, results: Any) -> Any:
+    values, v = results
+    inner = F._matmul(adjoint(v), F._matmul(tangents[0], v))
+    along = F.diagonal(inner, 0, -2, -1)
+    turned = (inner - F.diag_embed(along)) / gaps(values)
+    return F.real(along) if raw(along).dtype.kind == "c" else along, F._matmul(v, turned)
+
+
+function("_eigh", _eigh, node="LinalgEighBackward0", outputs=2, self=_eigh_back, jvp=_eigh_jvp, layout="columns")
+
+
+def _eig(self: Any) -> Any:
+    check_square("linalg.eig", self)
+    values, vectors = np.linalg.eig(self)
+    kind = np.result_type(self.dtype, np.complex64)
+    return values.astype(kind), vectors.astype(kind)
+
+
+def _eig_back(g: Any, result: Any) -> Any:
+    (gl, gv), (values, v) = g, result
+    vh = adjoint(v)
+    if not absent(gv):
+        inner = F._matmul(vh, gv)
+        along = F.real(F.diagonal(inner, 0, -2, -1))
+        inner = (inner - F._matmul(vh, v * F.unsqueeze(along, -2))) / conj(gaps(values))
+        inner = inner - F.diag_embed(F.diagonal(inner, 0, -2, -1)) + F.diag_embed(gl)
+    else:
+        inner = F.diag_embed(gl)
+    return F._solve(vh, F._matmul(inner, vh), True)
+
+
+function("_eig", _eig, node="LinalgEigBackward0", outputs=2, self=_eig_back, layout="columns")

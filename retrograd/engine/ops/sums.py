@@ -1,0 +1,55 @@
+"""Sums of exponentials, of what is not NaN, and of what is not zero."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..table.registry import F
+from ..table.rows import function, linear, nondifferentiable
+from .arithmetic import conj
+from .element_products import accumulation_dtype
+from .reduce import axes_of, restored, spread
+
+
+def _logsumexp(self: Any, dim: Any, keepdim: bool = False) -> Any:
+    """``log(sum(exp(input)))`` without overflow."""
+    axes = axes_of(dim, self.ndim)
+    if not self.size:
+        return np.log(np.sum(np.exp(self), axis=axes, keepdims=keepdim))
+    largest: Any = np.max(self.real, axis=axes, keepdims=True)
+    largest = np.where(np.isfinite(largest), largest, largest.dtype.type(0))
+    total = np.log(np.add.reduce(np.exp(self - largest), axis=axes, keepdims=True)) + largest
+    return total if keepdim else np.asarray(np.squeeze(total, axes))
+
+
+def _logsumexp_back(g: Any, self: Any, result: Any, dim: Any, keepdim: bool) -> Any:
+    sizes = tuple(self.shape)
+    return restored(g, sizes, dim, keepdim) * conj(F.exp(self - restored(result, sizes, dim, keepdim)))
+
+
+function("logsumexp", _logsumexp, promote="float", self=_logsumexp_back)
+
+
+def _nansum(self: Any, dim: Any = None, keepdim: bool = False, dtype: Any = None) -> Any:
+    if self.dtype.kind == "c":
+        raise RuntimeError("nansum does not support complex inputs")
+    clean = np.where(np.isnan(self), self.dtype.type(0), self) if self.dtype.kind in "fc" else self
+    return np.add.reduce(clean, axis=axes_of(dim, self.ndim), keepdims=keepdim, dtype=accumulation_dtype(self, dtype))  # type: ignore[call-overload]
+
+
+linear(
+    "_nansum", _nansum, node="NansumBackward0",
+    self=lambda g, self, dim, keepdim: spread(g, tuple(self.shape), dim, keepdim) * F.logical_not(F.isnan(self)),
+    jvp=lambda primal, tangents, results: F._sum_dim(
+        tangents[0] * F.logical_not(F.isnan(primal[0])), *primal[1:3]
+    ),
+)  # fmt: skip
+
+
+def _count_nonzero(self: Any, dim: Any = None) -> Any:
+    return np.asarray(np.count_nonzero(self, axis=axes_of(dim, self.ndim)), np.int64)
+
+
+nondifferentiable("_count_nonzero", _count_nonzero)

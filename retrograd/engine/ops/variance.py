@@ -1,0 +1,70 @@
+"""Variances and standard deviations, with the mean or without."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..table.registry import F
+from ..table.rows import function
+from .reduce import axes_of, count_of, restored, spread
+
+
+def _var(self: Any, dim: Any = None, correction: Any = 1, keepdim: bool = False) -> Any:
+    if self.dtype.kind not in "fc":
+        raise RuntimeError("std and var only support floating point and complex dtypes")
+    axes = axes_of(dim, self.ndim)
+    mean = np.mean(self, axis=axes, keepdims=True) if self.size else self.dtype.type(0)
+    distance = np.abs(self - mean)
+    freedom = max(count_of(self.shape, dim) - correction, 0)
+    total = np.sum(distance * distance, axis=axes, keepdims=keepdim)
+    return np.divide(total, total.dtype.type(freedom))
+
+
+def _var_back(g: Any, self: Any, dim: Any, correction: Any, keepdim: bool) -> Any:
+    sizes = tuple(self.shape)
+    count = count_of(sizes, dim)
+    g = restored(g, sizes, dim, keepdim)
+    distance = self - F._mean_dim(self, dim, True)
+    if count - correction <= 0:
+        return g * F._where(distance == 0, distance * np.nan, distance * np.inf)
+    return g * distance * (2.0 / (count - correction))
+
+
+def _std(self: Any, dim: Any = None, correction: Any = 1, keepdim: bool = False) -> Any:
+    return np.sqrt(_var(self, dim, correction, keepdim))
+
+
+def _std_back(g: Any, self: Any, result: Any, dim: Any, correction: Any, keepdim: bool) -> Any:
+    still = result == 0
+    return _var_back(
+        F.masked_fill(g, still, 0.0) / F.masked_fill(result * 2, still, 1.0), self, dim, correction, keepdim
+    )
+
+
+def _mean_too(spread_of: Any) -> Any:
+    def forward(self: Any, dim: Any = None, correction: Any = 1, keepdim: bool = False) -> Any:
+        value = spread_of(self, dim, correction, keepdim)
+        return value, np.mean(self, axis=axes_of(dim, self.ndim), keepdims=keepdim)
+
+    return forward
+
+
+def _mean_share(g: Any, sizes: Any, dim: Any, keepdim: bool) -> Any:
+    return spread(g, tuple(sizes), dim, keepdim) / max(count_of(sizes, dim), 1)
+
+
+def _var_mean_back(g: Any, self: Any, dim: Any, correction: Any, keepdim: bool) -> Any:
+    return _var_back(g[0], self, dim, correction, keepdim) + _mean_share(g[1], self.shape, dim, keepdim)
+
+
+def _std_mean_back(g: Any, self: Any, result: Any, dim: Any, correction: Any, keepdim: bool) -> Any:
+    first = _std_back(g[0], self, result[0], dim, correction, keepdim)
+    return first + _mean_share(g[1], self.shape, dim, keepdim)
+
+
+function("_var", _var, node="VarBackward0", self=_var_back)
+function("_std", _std, node="StdBackward0", self=_std_back)
+function("_var_mean", _mean_too(_var), node="VarMeanBackward0", outputs=2, self=_var_mean_back)
+function("_std_mean", _mean_too(_std), node="StdMeanBackward0", outputs=2, self=_std_mean_back)
