@@ -77,6 +77,8 @@ def _backward_hooks_are(self: Any, full: bool) -> None:
 def _register(
     self: Any, table: OrderedDict[int, Hook], hook: Hook, prepend: bool = False, with_kwargs: bool = False
 ) -> RemovableHandle:
+    if observe.observers:
+        observe.notify("hooking", "module", self, hook)
     handle = register(table, hook)
     if prepend:
         table.move_to_end(handle.id, last=False)

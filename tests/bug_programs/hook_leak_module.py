@@ -1,4 +1,4 @@
-# kind: hook-leak; symptom: every step is slower than the one before; names: Linear, note; torch only
+# kind: hook-leak; symptom: every step is slower than the one before; names: Linear, note
 import torch
 
 torch.manual_seed(0)

@@ -137,14 +137,19 @@ def _counted_twice(flow: Flow) -> Iterator[Case]:
     reported: set[tuple[SourceLine | None, SourceLine | None]] = set()
     adding = [run for run in flow.runs if run.accumulates and not run.inputs and not run.nested and run.roots]
     for earlier, later in pairwise(adding):
-        reached = flow.reached_by(later)
-        if not set(earlier.roots) <= reached.tensors | set(later.roots):
+        if not all(root in later.roots or _goes_into(flow, root, later) for root in earlier.roots):
             continue
         leaves = _kept_in(flow, earlier, later)
         places = (earlier.source, later.source)
         if leaves and places not in reported:
             reported.add(places)
             yield _twice_case(flow, earlier, later, leaves)
+
+
+def _goes_into(flow: Flow, loss: int, later: Run) -> bool:
+    """Whether a loss is a part of what a later run starts from; that may also depend on the gradients of the loss."""
+    calls = flow.reached_by(later).calls
+    return any(row in calls and flow.events[row].op != "grad" for row in flow.used_in.get(loss, ()))
 
 
 def _kept_in(flow: Flow, earlier: Run, later: Run) -> list[int]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import weakref
 from typing import Any
 
 from ....engine.nodes.node import GraphNode
@@ -22,6 +23,7 @@ class Hooks(Observer):
         self._coming: tuple[str, dict[str, Any], SourceLine | None] | None = None
         self._known: dict[int, tuple[str, dict[str, Any], SourceLine | None]] = {}
         """Handle -> kind, what it is on, and where it was registered."""
+        self._modules: weakref.WeakKeyDictionary[Any, int] = weakref.WeakKeyDictionary()
         self._before: dict[int, list[float | None]] = {}
         """By handle of a hook that is running: sums of what it was given."""
 
@@ -34,6 +36,9 @@ class Hooks(Observer):
             on["tensor"] = self.watching.number(target, line)
         elif isinstance(target, GraphNode) and not target.accumulates:
             on["node"] = target._sequence_nr() - self.watching.begin
+        elif kind == "module":
+            on["owner"] = self._modules.setdefault(target, len(self._modules))
+            on["type"] = type(target).__name__
         self._coming = kind, on, line
 
     @guarded
