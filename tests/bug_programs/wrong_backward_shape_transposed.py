@@ -1,7 +1,5 @@
-# kind: wrong-backward-shape; symptom: returned an invalid gradient at index 1; names: Project, w
+# kind: wrong-backward-shape; symptom: backward raises; names: w, grad_w.transpose(0, 1)
 import torch
-
-torch.manual_seed(0)
 
 
 class Project(torch.autograd.Function):
@@ -13,10 +11,9 @@ class Project(torch.autograd.Function):
     @staticmethod
     def backward(ctx, grad):
         x, w = ctx.saved_tensors
-        grad_w = x.t() @ grad  #! grad_w = grad.t() @ x
-        return grad @ w.t(), grad_w  #< cause
+        return grad @ w.transpose(0, 1), x.transpose(0, 1) @ grad  #! return grad @ w.transpose(0, 1), grad.transpose(0, 1) @ x
 
 
-w = torch.randn(5, 2, requires_grad=True)
-x = torch.randn(7, 5)
-Project.apply(x, w).sum().backward()
+torch.manual_seed(0)
+w = torch.randn(3, 2, requires_grad=True)
+Project.apply(torch.randn(5, 3), w).pow(2).mean().backward()

@@ -123,6 +123,11 @@ def is_call(text: str) -> bool:
     return isinstance(_parsed(text), ast.Call)
 
 
+def operand(text: str) -> str:
+    """Return an expression as it can stand beside an operator or before a method."""
+    return text if is_name(text) or is_call(text) else f"({text})"
+
+
 def _parsed(text: str) -> ast.expr | None:
     """Return an expression, or nothing for what is none."""
     try:

@@ -8,6 +8,7 @@ from ..base import Case, Check, Kind, Stage
 from ..expected_gradients import optimized, updated_by_hand
 from ..flow import Flow
 from ..runs import Run
+from ..spelling import assigned
 from ..words import at, listed
 
 KINDS = {
@@ -163,8 +164,9 @@ def _update_case(flow: Flow, tensor: int, row: int, update: int | None) -> Case:
 def _case(flow: Flow, tensor: int, row: int, run: Run) -> Case:
     """Return the case of one gradient."""
     event = flow.events[row]
-    name = flow.name(tensor, event.source)
     line = flow.spelling.text(event.source)
+    named = flow.spelling.has_name(tensor) or not assigned(line)
+    name = flow.name(tensor, event.source) if named else assigned(line)  # of grad(...)[0]
     root = flow.root_name(run)
     fix = f"{line[:-1]}, create_graph=True)" if line.endswith(")") and "create_graph" not in line else ""
     return Case(

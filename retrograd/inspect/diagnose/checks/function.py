@@ -104,12 +104,19 @@ def _shape_cases(flow: Flow, event: Event, forward: Event) -> Iterator[Case]:
             kind="wrong-backward-shape",
             message=f"{event.op}.backward{at(source)} returns a gradient of shape {shape_text(gradient)} for {name}, "
             f"whose shape is {shape_text(shape)}" + ("." if fatal else "; it is summed without a word."),
-            remedy=f"sum or reshape it to {shape_text(shape)}, such as by grad_{name}.sum_to_size(...)",
+            remedy=_reshaping(name, list(shape), list(gradient)),
             source=source,
             op=event.op,
             explains_error="invalid gradient" in flow.error_text,
         )
         return
+
+
+def _reshaping(name: str, shape: list[int], gradient: list[int]) -> str:
+    """Return what gives a gradient the shape of its input."""
+    if len(shape) == 2 and gradient == shape[::-1]:
+        return f"transpose what is returned for {name}: grad_{name}.transpose(0, 1)"
+    return f"sum or reshape it to {shape_text(shape)}, such as by grad_{name}.sum_to_size(...)"
 
 
 def _is_rightly_summed(flow: Flow, forward: Event, place: int, gradient: list[int]) -> bool:

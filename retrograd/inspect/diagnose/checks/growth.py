@@ -192,11 +192,12 @@ def _kept_case(flow: Flow, made_at: SourceLine | None, tensors: list[int], steps
     source = flow.spelling.appending(name, made_at) or made_at
     if source == made_at and made_at is not None:  # step(...) is put away, which returns it
         source = flow.spelling.appending(made_at.function, made_at) or made_at
+    number = flow.facts(tensors[-1]).shape in _NUMBERS
     return Case(
         kind="graph-growth",
         message=f"{name}, made{at(made_at)}, is kept with its graph from each of {counted(steps, 'step')}{at(source)}: "
         "memory grows from step to step.",
-        remedy=f"keep {name}.item(), or {name}.detach()",
+        remedy=f"keep {name}.item(), or {name}.detach()" if number else f"keep {name}.detach()",
         source=source,
         op=flow.events[flow.made_in[tensors[-1]][-1]].op,
         subjects=frozenset(tensors),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from ...snapshot import SourceLine
@@ -118,6 +119,9 @@ def _leaf_remedy(flow: Flow, made: int, names: str) -> str:
 
 def _read_name(flow: Flow, tensor: int, line: SourceLine | None) -> str:
     """Return what the reading line calls a tensor, unless that is a loop's variable and it has a name of its own."""
+    if not flow.spelling.has_name(tensor):
+        read = re.findall(r"([A-Za-z_][\w.]*)\.grad\b", flow.spelling.text(line))
+        return read[0] if len(set(read)) == 1 else flow.name(tensor, line)
     return flow.facts(tensor).name or flow.name(tensor, line)
 
 

@@ -8,6 +8,7 @@ from ..call_inputs import LARGEST, expression, input_names
 from ..flow import Flow
 from ..nodes import call_of, ran
 from ..runs import Run
+from ..spelling import operand
 from ..words import at, operator_word, place
 
 _WITHOUT_POLES = frozenset(
@@ -79,5 +80,5 @@ def _remedy(op: str, name: str, *, at_pole: bool) -> str:
 def _safe_call(op: str, name: str) -> str:
     """Return a call that keeps its input off the points without a slope."""
     if op in ("acos", "asin", "arccos", "arcsin", "atanh", "arctanh"):
-        return f"{op}({name}.clamp(-1 + 1e-6, 1 - 1e-6))"
+        return f"{op}({operand(name)}.clamp(-1 + 1e-6, 1 - 1e-6))"
     return f"{op}({name} + 1e-12)"

@@ -10,7 +10,7 @@ from ..call_inputs import LARGEST, expression, input_names, known_limits, larges
 from ..finite import Finiteness, state_of
 from ..flow import Flow
 from ..runs import Run
-from ..spelling import is_call, is_name
+from ..spelling import operand
 from ..words import at
 
 _HIDING = frozenset({"where", "masked_fill", "nan_to_num", "max", "min", "maximum", "minimum", "clamp", "getitem"})
@@ -112,21 +112,16 @@ def _remedy(flow: Flow, states: Finiteness, row: int, hidden: str) -> str:
         return "do not mask a complete row, or mask with a large negative number such as -1e9 in place of -inf"
     if hidden.startswith("where"):
         return f"make the input safe before {op}: safe = torch.where(mask, {name}, 1.0), then {op}(safe)"
-    name = _whole(name)
+    name = operand(name)
     if op in ("std", "var") and (_of_single_entries(flow, row) or not _varies(flow, row)):
         return f"{op} of a single entry has no value: leave such a batch out, or use unbiased=False"
     if op in ("div", "true_divide") and len(names := input_names(flow, row)) > 1:
-        return f"keep the divisor away from zero: {_whole(names[0])} / {_whole(names[1])}.clamp(min=1e-6)"
+        return f"keep the divisor away from zero: {operand(names[0])} / {operand(names[1])}.clamp(min=1e-6)"
     if op in ("log", "sqrt", "rsqrt", "div", "true_divide", "reciprocal", "pow", "log2", "log10"):
         return f"keep {name} away from zero: {op}({name}.clamp(min=1e-6)), or add a small epsilon"
     if op in ("exp", "cosh", "sinh", "expm1"):
         return f"subtract the maximum before {op}, or use logsumexp / log_softmax"
     return f"check the inputs of {op} for values outside its domain"
-
-
-def _whole(name: str) -> str:
-    """Return a spelling that a method can be called of."""
-    return name if is_name(name) or is_call(name) else f"({name})"
 
 
 def _of_single_entries(flow: Flow, row: int) -> bool:

@@ -163,13 +163,13 @@ def _cause(flow: Flow, one: Run, other: Run) -> tuple[SourceLine | None, str, st
         function = blocks[-1].data.get("function") or "the block"
         why = f"{function} is checkpointed {times(len(blocks))}{at(source)} with reentrant runs of their own"
         return source, why, _WITHOUT_RUNS
+    around = next(filter(None, (checkpoint_around(flow, row) for row in flow.rows.get("operation", ()))), None)
+    if around is not None and (one is other or one.nested or other.nested):
+        why = f"the checkpoint{at(around)} runs backward by itself each time that it recomputes its block"
+        return around, why, _WITHOUT_RUNS
     if one is not other:
         why = f"backward runs for each of two losses of one forward pass,{at(one.source)} and{at(other.source)}"
         return other.source, why, "add the losses and call backward once"
-    around = next(filter(None, (checkpoint_around(flow, row) for row in flow.rows.get("operation", ()))), None)
-    if around is not None:
-        why = f"the checkpoint{at(around)} runs backward by itself each time that it recomputes its block"
-        return around, why, _WITHOUT_RUNS
     why = f"its gradient arrives in two parts during backward{at(one.source)}"
     return one.source, why, "use the parameter in one operation of the graph only, or static_graph=True"
 
