@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import json
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -82,16 +79,3 @@ def test_kind_is_shown_by_two_programs(kind: str) -> None:
     """Every kind that nothing else shows has at least two buggy programs here, each with its healthy twin."""
     shown = [pair.name for pair in PAIRS if pair.kind == kind and pair.healthy != pair.buggy]
     assert len(shown) >= 2, shown
-
-
-@pytest.mark.parametrize("pair", [pair for pair in PAIRS if pair.twice], ids=lambda pair: pair.name)
-def test_twice_on_the_command_line(pair: Pair, tmp_path: Path) -> None:
-    """``diagnose --twice`` says where two runs part, and nothing of the healthy twin."""
-    told = []
-    for text in (pair.buggy, pair.healthy):
-        path = tmp_path / "program.py"
-        path.write_text(text.replace("import torch\n", "import retrograd as torch\n", 1), encoding="utf-8")
-        command = [sys.executable, "-m", "retrograd", "diagnose", "--twice", "-f", "json", "-o", "-", str(path)]
-        done = subprocess.run(command, capture_output=True, text=True, check=False)
-        told.append([(one["kind"], one["line"]) for one in json.loads(done.stdout)["findings"]])
-    assert told == [[(pair.kind, pair.line)], []]
