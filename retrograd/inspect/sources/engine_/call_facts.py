@@ -32,6 +32,8 @@ class CallFacts(NamedTuple):
     """How many of the inputs are operands; the rest are index tensors and the like."""
     within: Sequence[int]
     """Tensors that the same call of the user has made on its way: the line has no words for them."""
+    arguments: dict[str, Any] | None
+    """Plain ones that are not as usual, by position."""
     results: int | Sequence[int]
     """A result alone is just its number."""
     fresh: ShapeAndDtype | None
@@ -94,6 +96,8 @@ class CallFacts(NamedTuple):
             data["saves"] = saved_numbers(self.saves, self.inputs, outputs)
         if self.stack is not None:
             data["stack"] = self.stack
+        if self.arguments:
+            data["arguments"] = self.arguments
         return data | self.more if self.more else data
 
 

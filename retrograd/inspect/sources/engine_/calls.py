@@ -28,7 +28,7 @@ from .lost_writes import lost_writes
 from .names import fitting
 from .saved import saved_numbers, saved_positions
 from .shared import SharedMemory
-from .watching import Observer, Watching, guarded, report_problem
+from .watching import Observer, ShapeAndDtype, Watching, guarded, report_problem
 
 _PLAIN = frozenset({int, float, bool, str, type(None)})
 """Types of arguments that hold no tensors within."""
@@ -80,53 +80,52 @@ class Calls(Observer):
     ) -> None:
         """Note what must be seen while the tensors live; ``event_of_call`` makes the event of it."""
         describer, watching, site = self._describer, self.watching, plan.site
-        if op.view and site.function == "setitem":
+        if op.view and site.function == "setitem":  # the view that ``t[i] = v`` is going to write to
             describer.pending.whole = describer.pending.whole or weakref.ref(inputs[0])
             return
+        more: dict[str, Any] = {}
         made = describer.pending.call.goes_on(user)
         within = tuple(made) if made and site.several else _NONE
-        more: dict[str, Any] | None = None
         numbers: Any = watching.sink.tensors.numbers(inputs)
         if None in numbers:
-            more = {}
             describer.number_new(site, inputs, numbers, within, more)
+        arguments = None
         if len(args) != len(inputs) or op.lists:  # not all arguments are operands
-            more = more or {}
-            numbers += self._note_others(site, more, op, args, inputs, numbers)
-        out, fresh, storage = outputs[0], None, -1
-        results: Any
-        if node is not None and out._fn is node and out._meta is None and len(outputs) == 1:
-            results, storage, fresh = watching.reserve(out)
-            made.append(results)
-        else:
-            results = describer.numbers_of_results(outputs, fitting(site.targets, outputs), site.line)
-            made += results
-        limits, total = values.range_and_sum(out._array)
+            arguments, indices = self._other_arguments(site, op, args, inputs, numbers)
+            numbers += indices
+            if site.may_lose and (lost := lost_writes(op, args)):
+                more["duplicates"] = lost
+        results, storage, fresh = self._numbers_of_results(site, node, outputs)
+        made += results if fresh is None else (results,)
+        limits, total = values.range_and_sum(outputs[0]._array)
         others: Any = [values.range_and_sum(t._array) for t in outputs[1:]] if len(outputs) > 1 else _NONE
         if site.may_tell or others or (total is not None and not isfinite(total)):
-            more = more or {}
             describer.note_values(more, site, op, args, inputs, outputs, [limits, *[limits for limits, _ in others]])
-        kind, place, saves = "operation", None, _NONE
-        if node is None:
-            more = more or {}
-            kind = self._kind(op, inputs, outputs, more)
-        else:
+        kind, place, saves, stack = "operation", None, _NONE, plan.stack
+        if node is not None:
             place, saves = node._number - watching.begin, saved_positions(node, inputs)
             if saves and self._shared.memories:
-                kept = saved_numbers(saves, numbers, [results] if fresh else results)
+                kept = saved_numbers(saves, numbers, results if fresh is None else [results])
                 self._shared.keeps(kept, [*inputs, *outputs], user)
-        stack = stack_of(user) if kind == "cut" else plan.stack
+        elif reason := self._reason(inputs, outputs):
+            kind, more["reason"], stack = "cut", reason, stack_of(user)
         watching.sink.note(
-            (event_of_call, kind, site, describer.around(), tuple(numbers), len(inputs), within, results, fresh,
-             storage, limits, total, others, took, place, saves, stack, more)
+            (event_of_call, kind, site, describer.around(), tuple(numbers), len(inputs), within, arguments, results,
+             fresh, storage, limits, total, others, took, place, saves, stack, more or None)
         )  # fmt: skip
 
-    def _note_others(
-        self, site: Site, more: dict[str, Any], op: Any, args: Any, inputs: Any, numbers: list[int]
-    ) -> list[int]:
-        """Note plain arguments; returns the numbers of tensors among the others that are no operands."""
-        if site.may_lose and (lost := lost_writes(op, args)):
-            more["duplicates"] = lost
+    def _numbers_of_results(self, site: Site, node: Any, outputs: Any) -> tuple[Any, int, ShapeAndDtype | None]:
+        """Number what a call returned: a single new result as ``Watching.reserve`` does, else as a list."""
+        out = outputs[0]
+        if node is not None and out._fn is node and out._meta is None and len(outputs) == 1:
+            return self.watching.reserve(out)
+        names = fitting(site.targets, outputs)
+        return self._describer.numbers_of_results(outputs, names, site.line), -1, None
+
+    def _other_arguments(
+        self, site: Site, op: Any, args: Any, inputs: Any, numbers: list[int]
+    ) -> tuple[dict[str, Any] | None, list[int]]:
+        """Describe arguments that are no operands; returns the plain ones, and the numbers of tensors among them."""
         rest, (seen, arguments) = args[len(inputs) :], site.others
         operands_first = all(map(is_, args, inputs))
         alone = operands_first and len(rest) == len(seen) and all(map(is_, rest, seen))  # as at the call before
@@ -134,11 +133,11 @@ class Calls(Observer):
             arguments, alone = self._describer.arguments(op, args), _alone(args, inputs)
             if operands_first and _PLAIN.issuperset(map(type, rest)):
                 site.others = (rest, arguments)
-        if arguments:
-            more["arguments"] = arguments
         if alone:
-            return []
-        return [n for n in dict.fromkeys(index_tensors(args, self.watching.sink.tensors)) if n not in numbers]
+            return arguments, []
+        return arguments, [
+            n for n in dict.fromkeys(index_tensors(args, self.watching.sink.tensors)) if n not in numbers
+        ]
 
     @guarded
     def created(self, t: TensorBase) -> None:
@@ -209,19 +208,17 @@ class Calls(Observer):
         data["range"], data["checksum"] = [None] * len(made), [None] * len(made)
         self._unwritten.update(data["outputs"])
 
-    def _kind(self, op: Any, inputs: Any, outputs: Any, more: dict[str, Any]) -> str:
-        """Whether a call's result, which has no node, left the graph; if so, ``more`` gets the reason."""
+    def _reason(self, inputs: Any, outputs: Any) -> str:
+        """Return why a call's results, which have no node, left the graph; "" if none of the operands was in it."""
         if self.watching.here.forwards or not any(requires_grad(t) for t in inputs):
-            return "operation"
+            return ""
         if any(requires_grad(t) for t in outputs):  # a view of a leaf counts as the leaf, grad mode or not
-            return "operation"
+            return ""
         if STATE.inference:
-            more["reason"] = "inference"
-        elif not STATE.grad_enabled:
-            more["reason"] = "no_grad"
-        else:
-            more["reason"] = "nondifferentiable" if all(t._sig.differentiable for t in outputs) else "integer"
-        return "cut"
+            return "inference"
+        if not STATE.grad_enabled:
+            return "no_grad"
+        return "nondifferentiable" if all(t._sig.differentiable for t in outputs) else "integer"
 
 
 def _alone(args: Any, inputs: Any) -> bool:

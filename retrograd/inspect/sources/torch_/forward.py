@@ -97,44 +97,56 @@ class ForwardWriter:
         outputs, written = call.outputs(self._tensor), call.written()
         if not outputs and not written and call.error is None and call.rule.kind != "cut":
             return
-        reason = self._reason(call, outputs, written, inside)
-        site, begin = self._sites.at(call), call.marks.begin
+        site = self._sites.at(call)
         line, names = site.line, site.names(call)
-        more: dict[str, Any] = {}
         numbers = self._numbers(call.inputs, names, line)
-        kind, stack = "operation", None
-        if reason:
-            kind, more["reason"] = "cut", reason
-        elif written:
-            kind = "inplace"
-            self._add_write(more, call, written[0], numbers)
-        if site.nested or kind != "operation":
-            stack = self._stack(call)
-        if call.error is not None:
-            more["error"] = f"{type(call.error).__name__}: {call.error}"
-        if call.rule.op in COPIED_INDEXED:
-            self._add_duplicates(more, call)
+        kind, more = self._kind(call, outputs, written, numbers, inside)
+        stack = self._stack(call) if site.nested or kind != "operation" else None
         targets = site.target if len(outputs) == 1 else assigned(site.spelling, len(outputs))
         results = self._numbers(outputs, targets, line)
         same = site.is_as_before(call)
         arguments = site.said if same else site.arguments(call)
-        made, saves = None, _NONE
-        if call.after > call.before:
-            made = (call.before - begin, call.after - begin)
-            if outputs:
-                kept = saves_of(call, outputs, self.saved, site.kept, same=same)
-                saves = self._note_kept(kept, call, outputs, made[0], numbers + results)
+        nodes, saves = self._nodes(call, site, outputs, numbers + results, same=same)
         self._ranges.heard(call, bool(written))
         measures = measured(call, numbers, outputs, results, more, self._ranges)
         around = self._around(call, call.marks.scope, inside.run)
         self.sink.note(
-            (event_of_call, kind, site, self._ways, around, numbers, names, arguments, made, results, saves,
+            (event_of_call, kind, site, self._ways, around, numbers, names, arguments, nodes, results, saves,
              measures, stack, more or None)
         )  # fmt: skip
         if call.rule.reason == "numpy":
             self.shared.hands_out(call.result, call.inputs[0] if call.inputs else None, call.frame)
         if written:
             self._write_beside(call, site, written, kind, numbers)
+
+    def _kind(
+        self, call: Call, outputs: list[Any], written: list[int], numbers: Sequence[int], inside: Inside
+    ) -> tuple[str, dict[str, Any]]:
+        """Return which kind of event a call is, and what only few calls have."""
+        kind, more = "operation", {}
+        if reason := self._reason(call, outputs, written, inside):
+            kind, more["reason"] = "cut", reason
+        elif written:
+            kind = "inplace"
+            self._add_write(more, call, written[0], numbers)
+        if call.error is not None:
+            more["error"] = f"{type(call.error).__name__}: {call.error}"
+        if call.rule.op in COPIED_INDEXED:
+            self._add_duplicates(more, call)
+        return kind, more
+
+    def _nodes(
+        self, call: Call, site: Site, outputs: list[Any], numbers: tuple[int, ...], *, same: bool
+    ) -> tuple[tuple[int, int] | None, tuple[int, ...]]:
+        """Return which nodes a call made, and the tensors they keep; ``numbers`` of inputs, then outputs."""
+        if call.after <= call.before:
+            return None, _NONE
+        begin = call.marks.begin
+        made = (call.before - begin, call.after - begin)
+        if not outputs:
+            return made, _NONE
+        kept = saves_of(call, outputs, self.saved, site.kept, same=same)
+        return made, self._note_kept(kept, call, outputs, made[0], numbers)
 
     def _numbers(self, tensors: list[Any], names: Sequence[str], line: SourceLine | None) -> tuple[int, ...]:
         """Return the numbers of tensors; new ones get these names."""

@@ -48,15 +48,14 @@ def _mode_class() -> type:
             if self.listeners and rule.kind != "ignored" and any(map(_listens, self.listeners)):
                 heard = caller.begin(rule, args, kwargs or {}, self.marks)
             try:
-                result = func(*args, **(kwargs or {}))
+                result = func(*args, **(kwargs or {}))  # by no function of ours: programs may recurse deeply
+                if heard is not None:
+                    heard.result = result
+                return result
             except BaseException as error:
                 if heard is not None:
                     heard.error = error
                 raise
-            else:
-                if heard is not None:
-                    heard.result = result
-                return result
             finally:
                 after = counter()
                 if after != self.marks.end:
