@@ -1,4 +1,4 @@
-"""Sums, products and quotients of elements, signs and squares; and what rules of many rows are made of."""
+"""Sums, products, quotients and remainders of elements, signs and squares; and what rules of many rows are made of."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from ..table.rows import elementwise, linear, underivable
 from ..tensors.absent import AbsentMemory, refusal
 from ..tensors.base import TensorBase
 from ..tensors.bits import CONJUGATE, NEGATIVE
+from ..tensors.numbers_ import checked_number
 
 
 def _scaled(x: Any, alpha: Any) -> Any:
@@ -220,4 +221,80 @@ elementwise("square", _square, node="PowBackward0", self=lambda g, self: g * (2 
 elementwise(
     "reciprocal", lambda self: np.reciprocal(self), promote="float",
     self=lambda g, result: -g * conj(result * result), inplace=True,
+)  # fmt: skip
+
+
+# -- remainders: the sign of the dividend (fmod) or of the divisor (remainder)
+
+
+def _fmod(self: Any, other: Any) -> Any:
+    return np.fmod(self, whole_divisor(self, other))
+
+
+def _remainder(self: Any, other: Any) -> Any:
+    return np.remainder(self, whole_divisor(self, other))
+
+
+elementwise(
+    "_fmod_tensor", _fmod, node="FmodBackward1", promote="common",
+    self=lambda g: g, other=lambda g, self, other: -g * F._div_rounded(self, other, "trunc"),
+    kinds="fiu",
+)  # fmt: skip
+elementwise("_fmod_number", _fmod, node="FmodBackward0", tensors="self other", promote="common", self=lambda g: g)
+elementwise(
+    "remainder", _remainder, node="RemainderBackward1",
+    self=lambda g: g, other=lambda g, self, other: -g * F._div_rounded(self, other, "floor"), inplace=True,
+    kinds="fiu",
+)  # fmt: skip
+elementwise(
+    "_remainder_number", _remainder, node="RemainderBackward0", tensors="self other", promote="common",
+    self=lambda g: g,
+)  # fmt: skip
+
+
+# -- three operands
+
+
+def _lerp_fraction(self: Any, end: Any, weight: Any) -> Any:
+    # the formula is changed in the middle, so that a weight of 1 gives exactly `end`
+    return np.where(np.absolute(weight) < 0.5, self + weight * (end - self), end - (end - self) * (1 - weight))
+
+
+def _lerp(self: Any, end: Any, weight: Any) -> Any:
+    """``self + weight * (end - self)``."""
+    if not isinstance(weight, np.ndarray):
+        weight = checked_number(weight, self.dtype)
+    return _lerp_fraction(self, end, weight).astype(self.dtype)
+
+
+elementwise("_lerp_number", _lerp, node="LerpBackward0", tensors="self end", promote="",
+            self=lambda g, weight: g * conj(1 - weight), end=lambda g, weight: g * conj(weight),
+            kinds="fc")  # fmt: skip
+elementwise(
+    "_lerp_tensor", _lerp, node="LerpBackward1", tensors="self end weight", promote="",
+    self=lambda g, weight: g * conj(1 - weight), end=lambda g, weight: g * conj(weight),
+    weight=lambda g, self, end: g * conj(end - self), kinds="fc",
+)  # fmt: skip
+
+
+def _addcmul(self: Any, tensor1: Any, tensor2: Any, value: Any = 1) -> Any:
+    """``self + value * tensor1 * tensor2``."""
+    return self + checked_number(value, self.dtype) * tensor1 * tensor2
+
+
+def _addcdiv(self: Any, tensor1: Any, tensor2: Any, value: Any = 1) -> Any:
+    """``self + value * tensor1 / tensor2``."""
+    return self + checked_number(value, self.dtype) * (tensor1 / tensor2)
+
+
+elementwise(
+    "_addcmul", _addcmul, node="AddcmulBackward0", tensors="self tensor1 tensor2",
+    self=lambda g: g, tensor1=lambda g, tensor2, value: g * conj(tensor2 * value),
+    tensor2=lambda g, tensor1, value: g * conj(tensor1 * value),
+    kinds="fciu",
+)  # fmt: skip
+elementwise(
+    "_addcdiv", _addcdiv, node="AddcdivBackward0", tensors="self tensor1 tensor2",
+    self=lambda g: g, tensor1=lambda g, tensor2, value: g * conj(value / tensor2),
+    tensor2=lambda g, tensor1, tensor2, value: -g * conj((value * tensor1 / tensor2) / tensor2),
 )  # fmt: skip

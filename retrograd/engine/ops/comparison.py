@@ -1,4 +1,4 @@
-"""Comparisons, logic on bits and truth values, and questions about numbers."""
+"""Comparisons, logic on bits and truth values, whole numbers, and questions about numbers."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ..table.registry import F
-from ..table.rows import elementwise, nondifferentiable
+from ..table.rows import elementwise, nondifferentiable, underivable
 from ..tensors.dtypes import scalar_name
 
 _ufunc: Any
@@ -66,3 +66,21 @@ for _name, _compare in COMPARISONS.items():
         f"_{_name}_inplace_tensor", _compare, node=_name.capitalize() + "Backward1",
         self=lambda g: F.zeros_like(g), other=lambda g: F.zeros_like(g),
     )  # fmt: skip
+
+
+# -- without gradient
+
+
+def _heaviside(self: Any, other: Any) -> Any:
+    """0 below 0, 1 above 0, ``other`` (``values``) at 0."""
+    one, zero = self.dtype.type(1), self.dtype.type(0)
+    return np.where(self == 0, other, np.where(self > 0, one, zero)).astype(self.dtype)
+
+
+underivable("_heaviside", _heaviside, tensors="self other", promote="common")
+nondifferentiable("gcd", np.gcd, tensors="self other", promote="common", inplace=True, numbers=False)
+nondifferentiable("lcm", np.lcm, tensors="self other", promote="common", inplace=True, numbers=False)
+nondifferentiable("bitwise_left_shift", np.left_shift, tensors="self other", promote="common", inplace=True, kinds="iu")
+nondifferentiable(
+    "bitwise_right_shift", np.right_shift, tensors="self other", promote="common", inplace=True, kinds="iu"
+)

@@ -111,3 +111,84 @@ def _logit_grad(g: Any, self: Any, eps: float | None) -> Any:
 
 
 elementwise("logit", _logit, promote="float", tensors="self", self=_logit_grad, inplace=True, kinds="fiub")
+
+
+# -- logarithms of sums, products with logarithms
+
+
+def _logaddexp(self: Any, other: Any) -> Any:
+    """``log(exp(self) + exp(other))`` without overflow."""
+    if np.result_type(self, other).kind != "c":
+        return np.logaddexp(self, other)
+    first = self.real >= other.real
+    high, low = np.where(first, self, other), np.where(first, other, self)
+    return high + np.log1p(np.exp(low - high))
+
+
+elementwise(
+    "logaddexp", _logaddexp, numbers=False,
+    self=lambda g, self, other: g / conj(F.exp(other - self) + 1),
+    other=lambda g, self, other: g / conj(F.exp(self - other) + 1),
+    kinds="fc",
+)  # fmt: skip
+elementwise(
+    "logaddexp2", np.logaddexp2, numbers=False, node="Logaddexp2Backward0",
+    self=lambda g, self, other: g / (F.exp2(other - self) + 1),
+    other=lambda g, self, other: g / (F.exp2(self - other) + 1),
+    kinds="fc",
+)  # fmt: skip
+
+
+def _log_times(name: str, log: Any) -> Any:
+    def forward(self: Any, other: Any) -> Any:
+        product = self * log(other)
+        return np.where(np.isnan(other), other, np.where(self == 0, 0.0, product)).astype(product.dtype)
+
+    forward.__doc__ = f"``self * {name}(other)``, 0 where ``self`` is 0."
+    return forward
+
+
+def _log_slope(row: str) -> Any:
+    def rule(g: Any, self: Any, other: Any) -> Any:
+        blank = (self == 0.0) & (other <= (0.0 if row == "log" else -1.0))
+        return F._where(blank, F.zeros_like(g), g * getattr(F, row)(other))
+
+    return rule
+
+
+def _scalar_first(kernel: Any) -> Any:
+    return lambda self, other: kernel(other.dtype.type(self), other)
+
+
+def _scalar_last(kernel: Any) -> Any:
+    return lambda self, other: kernel(self, self.dtype.type(other))
+
+
+def _log_scalar_slope(row: str) -> Any:
+    log = math.log if row == "log" else math.log1p
+
+    def rule(g: Any, self: Any, other: Any) -> Any:
+        edge = 0.0 if row == "log" else -1.0
+        value = -math.inf if other == edge else math.nan if other < edge else log(other)
+        return F._where(self == 0.0, F.zeros_like(g), g * value) if other <= edge else g * value
+
+    return rule
+
+
+for _name, _row, _kernel, _slope, _nodes in (
+    ("xlogy", "log", _log_times("log", np.log), lambda g, self, other: g * self / other, "XlogyBackward"),
+    ("xlog1py", "log1p", _log_times("log1p", np.log1p), lambda g, self, other: g * self / (other + 1),
+     "SpecialXlog1PyBackward"),
+):  # fmt: skip
+    elementwise(
+        f"_{_name}", _kernel, node=_nodes + "0", promote="float", self=_log_slope(_row), other=_slope,
+        kinds="fiub",
+    )  # fmt: skip
+    elementwise(
+        f"_{_name}_self_number", _scalar_first(_kernel), node=_nodes + "1", tensors="other", promote="float",
+        other=_slope, kinds="fiub",
+    )  # fmt: skip
+    elementwise(
+        f"_{_name}_other_number", _scalar_last(_kernel), node=_nodes + "2", tensors="self", promote="float",
+        self=_log_scalar_slope(_row), kinds="fiub",
+    )  # fmt: skip

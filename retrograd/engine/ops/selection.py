@@ -81,3 +81,60 @@ linear(
     self=lambda g, mask: F._kept(g, mask, False),
     value=lambda g, mask: F.sum(F._kept(g, mask)), layout="rows",
 )  # fmt: skip
+
+
+# -- the larger and the smaller, NaN ignored; bounds that are tensors
+
+
+elementwise(
+    "fmax", np.fmax, numbers=False,
+    self=lambda g, self, other: F._kept(g, (self >= other) | F.isnan(other)),
+    other=lambda g, self, other: F._kept(g, (self >= other) | F.isnan(other), False),
+    kinds="fiub",
+)  # fmt: skip
+elementwise(
+    "fmin", np.fmin, numbers=False,
+    self=lambda g, self, other: F._kept(g, (self <= other) | F.isnan(other)),
+    other=lambda g, self, other: F._kept(g, (self <= other) | F.isnan(other), False),
+    kinds="fiub",
+)  # fmt: skip
+
+
+def _inside(g: Any, keep: Any) -> Any:
+    return F._where(keep, g, F.zeros_like(g))
+
+
+elementwise("_clamp_min", lambda self, min: np.maximum(self, min), node="ClampMinBackward0", tensors="self min",
+            scalars="min",
+            promote="common", self=lambda g, self, min: _inside(g, self >= min), kinds="fiub")  # fmt: skip
+elementwise("_clamp_max", lambda self, max: np.minimum(self, max), node="ClampMaxBackward0", tensors="self max",
+            scalars="max", promote="common", self=lambda g, self, max: _inside(g, self <= max))  # fmt: skip
+elementwise(
+    "_clamp_min_tensor", lambda self, min: np.maximum(self, min), node="ClampMinBackward1", tensors="self min",
+    self=lambda g, self, min: _inside(g, self >= min), min=lambda g, self, min: _inside(g, self < min),
+    kinds="fiub",
+)  # fmt: skip
+elementwise(
+    "_clamp_max_tensor", lambda self, max: np.minimum(self, max), node="ClampMaxBackward1", tensors="self max",
+    self=lambda g, self, max: _inside(g, self <= max), max=lambda g, self, max: _inside(g, self > max),
+    kinds="fiub",
+)  # fmt: skip
+
+
+def _clamp_tensors(self: Any, min: Any = None, max: Any = None) -> Any:  # noqa: A002
+    out = self if min is None else np.maximum(self, min)
+    return np.array(out) if max is None else np.minimum(out, max)
+
+
+def _clamp_low(g: Any, self: Any, min: Any, max: Any) -> Any:  # noqa: A002
+    return _inside(g, self < min if max is None else (min < max) & (self < min))
+
+
+def _clamp_high(g: Any, self: Any, min: Any, max: Any) -> Any:  # noqa: A002
+    return _inside(g, self > max if min is None else (self > max) | (max < min))
+
+
+elementwise(
+    "_clamp_tensors", _clamp_tensors, node="ClampBackward0", tensors="self min max",
+    self=lambda g, self, min, max: _inside(g, within(self, min, max)), min=_clamp_low, max=_clamp_high,
+)  # fmt: skip

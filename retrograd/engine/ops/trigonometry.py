@@ -73,3 +73,23 @@ elementwise(
     self=lambda g: F.rad2deg(g), inplace=True,
     kinds="fiub",
 )  # fmt: skip
+
+
+# -- angles and lengths
+
+
+def _atan2_slope(g: Any, part: Any, self: Any, other: Any) -> Any:
+    size = self * self + other * other
+    return g * part / F._where(size == 0, F.ones_like(size), size)
+
+
+elementwise(
+    "atan2", np.arctan2, promote="float", inplace=True, numbers=False,
+    self=lambda g, self, other: _atan2_slope(g, other, self, other),
+    other=lambda g, self, other: _atan2_slope(g, -self, self, other),
+)  # fmt: skip
+elementwise(
+    "hypot", np.hypot, inplace=True, numbers=False,
+    self=lambda g, self, result: g * (self / result), other=lambda g, other, result: g * (other / result),
+    kinds="f",
+)  # fmt: skip
