@@ -7,6 +7,7 @@ from typing import Any
 
 from .engine.custom_op.tags import Tag
 from .engine.devices.mixed_precision import GradScaler, autocast
+from .engine.devices.streams import Event, Stream
 from .engine.devices.uncompiled import compile  # noqa: A004 - torch's name
 from .engine.forward_mode.forward_ad import _set_fwd_grad_enabled
 from .engine.overriding.wrappers import make_overridable as _make_overridable
@@ -57,10 +58,10 @@ def promote_types(a: dtype, b: dtype) -> dtype:
 
 
 __all__ = [
-    "Generator", "GradScaler", "Size", "Tag", "Tensor", "_set_fwd_grad_enabled", "autocast", "channels_last",
-    "channels_last_3d", "compile", "contiguous_format", "default_generator", "device", "dtype", "e", "enable_grad",
-    "finfo", "get_default_dtype", "get_rng_state", "iinfo", "inf", "inference_mode", "initial_seed",
-    "is_anomaly_check_nan_enabled", "is_anomaly_enabled", "is_grad_enabled", "is_inference",
+    "Event", "Generator", "GradScaler", "Size", "Stream", "Tag", "Tensor", "_set_fwd_grad_enabled", "autocast",
+    "channels_last", "channels_last_3d", "compile", "contiguous_format", "default_generator", "device", "dtype",
+    "e", "enable_grad", "finfo", "get_default_dtype", "get_rng_state", "iinfo", "inf", "inference_mode",
+    "initial_seed", "is_anomaly_check_nan_enabled", "is_anomaly_enabled", "is_grad_enabled", "is_inference",
     "is_inference_mode_enabled", "layout", "manual_seed", "memory_format", "nan", "newaxis", "no_grad", "pi",
     "preserve_format", "promote_types", "scope", "set_default_dtype", "set_grad_enabled", "set_printoptions",
     "set_rng_state", "set_warn_always", "strided", "vmap",

@@ -1,4 +1,4 @@
-"""The memory under tensors: ``resize_``, ``set_``, and storages as objects."""
+"""The memory under tensors: ``resize_`` and ``set_``."""
 
 from __future__ import annotations
 
@@ -9,116 +9,18 @@ import numpy as np
 from ...aliasing.history import rebase_history
 from ...aliasing.inplace import bump_version, prepare_write
 from ...aliasing.memory_formats import check_memory_format, format_of, strides_in
-from ...aliasing.strided import Geometry, address, contiguous_strides, root_array, storage_offset, strided
+from ...aliasing.strided import Geometry, contiguous_strides, storage_offset, strided
 from ...aliasing.versions import storage_of
 from ...aliasing.views import gradient_edge, requires_grad
 from ...aliasing.write_rules import check_inplace
-from ...deprecations import discourage
 from ...nodes.node import GraphNode
 from ...switches.state import STATE
 from ...table.public import public
 from ...tensors.base import TensorBase, set_array
 from ...tensors.bits import bits_of, mark, memory_of
-from ...tensors.dtypes import CPU, Size, from_numpy_dtype
+from ...tensors.dtypes import Size
 from ...tensors.layouts import contiguous_format, preserve_format
-
-
-def flat_memory(t: TensorBase) -> Any:
-    """All elements of a tensor's storage in one dimension."""
-    root = root_array(t)
-    return strided(root, (Geometry.of(root, 0).extent(),), (1,), 0)
-
-
-class UntypedStorage:
-    """The bytes under a tensor, shared with all its views."""
-
-    def __init__(self, memory: Any) -> None:
-        self._memory = memory
-
-    def _items(self) -> Any:
-        return self._memory.view(np.uint8)
-
-    @property
-    def device(self) -> Any:
-        """Always the CPU."""
-        return CPU
-
-    def data_ptr(self) -> int:
-        """Address of the first byte."""
-        return address(self._memory)
-
-    def nbytes(self) -> int:
-        """Size in bytes."""
-        return int(self._memory.nbytes)
-
-    def size(self) -> int:
-        """Number of items."""
-        return len(self)
-
-    def element_size(self) -> int:
-        """Bytes per item."""
-        return int(self._items().itemsize)
-
-    def tolist(self) -> list[Any]:
-        """The items as Python numbers."""
-        values: list[Any] = self._items().tolist()
-        return values
-
-    def fill_(self, value: Any) -> Any:
-        """Write one value everywhere."""
-        self._items()[...] = value
-        return self
-
-    def __len__(self) -> int:
-        return int(self._items().size)
-
-    def __getitem__(self, index: Any) -> Any:
-        found = self._items()[index]
-        return found.item() if isinstance(found, np.generic) else type(self)(found)
-
-    def __setitem__(self, index: Any, value: Any) -> None:
-        self._items()[index] = value
-
-    def __repr__(self) -> str:
-        return f"[torch.storage.UntypedStorage(device=cpu) of size {len(self)}]"
-
-
-class TypedStorage(UntypedStorage):
-    """The elements under a tensor, shared with all its views."""
-
-    def _items(self) -> Any:
-        return self._memory
-
-    @property
-    def dtype(self) -> Any:
-        """The data type."""
-        return from_numpy_dtype(self._memory.dtype)
-
-    def untyped(self) -> UntypedStorage:
-        """The same memory as bytes."""
-        return UntypedStorage(self._memory)
-
-    def __repr__(self) -> str:
-        return f"[torch.storage.TypedStorage(dtype={self.dtype}, device=cpu) of size {len(self)}]"
-
-
-@public("untyped_storage", function=False)
-def untyped_storage(self: Any) -> UntypedStorage:
-    """The bytes under this tensor."""
-    return UntypedStorage(flat_memory(self))
-
-
-@public("storage", function=False)
-def storage(self: Any) -> TypedStorage:
-    """The elements under this tensor."""
-    discourage("TypedStorage")
-    return TypedStorage(flat_memory(self))
-
-
-@public("_typed_storage", function=False)
-def typed_storage(self: Any) -> TypedStorage:
-    """The elements under this tensor, for those who know what they ask for."""
-    return TypedStorage(flat_memory(self))
+from .storages import UntypedStorage, flat_memory
 
 
 @public("resize_", function=False)
@@ -198,6 +100,7 @@ def _window(t: Any, source: Any, offset: int, size: Any, stride: Any) -> tuple[A
         array = np.zeros((0,), t._sig.numpy)
         return array, array
     if isinstance(source, UntypedStorage):
+        source.alone = False
         memory = source._memory
         memory = memory if memory.dtype == t._sig.numpy else memory.view(t._sig.numpy)
     else:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import pickle
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any, BinaryIO
 
 from ...table.public import public
@@ -19,15 +21,57 @@ _TRUSTED = {
 }
 
 
+_ADDED: list[Any] = []
+"""Classes and functions that the program trusts as well, or pairs of one and the name that stands in files."""
+
+
+def add_safe_globals(safe_globals: list[Any]) -> None:
+    """Let files contain these classes and functions from here on."""
+    _ADDED.extend(safe_globals)
+
+
+def get_safe_globals() -> list[Any]:
+    """What was added."""
+    return list(_ADDED)
+
+
+def clear_safe_globals() -> None:
+    """Trust nothing more than at the start."""
+    _ADDED.clear()
+
+
+@contextmanager
+def safe_globals(safe_globals: list[Any]) -> Iterator[None]:
+    """Let files contain these classes and functions within this block."""
+    before = get_safe_globals()
+    add_safe_globals(safe_globals)
+    try:
+        yield
+    finally:
+        _ADDED[:] = before
+
+
+def _added(full_name: str) -> Any:
+    for given in _ADDED:
+        trusted, name = given if isinstance(given, tuple) else (given, f"{given.__module__}.{given.__qualname__}")
+        if name == full_name:
+            return trusted
+    return None
+
+
 class _TrustedOnly(pickle.Unpickler):
     """Refuses everything that could run code of its own."""
 
     def find_class(self, module: str, name: str) -> Any:
         if name in _TRUSTED.get(module, ()):
             return super().find_class(module, name)
+        added = _added(f"{module}.{name}")
+        if added is not None:
+            return added
         raise pickle.UnpicklingError(
             f"Weights only load failed: {module}.{name} is not among the types that a file may contain. "
-            "Pass weights_only=False if you trust who wrote this file: loading it can then run any code."
+            "Name it by torch.serialization.add_safe_globals, or pass weights_only=False if you trust who wrote this "
+            "file: loading it can then run any code."
         )
 
 

@@ -1,0 +1,7 @@
+"""The face of ``torch.storage``: re-exports only."""
+
+from .engine.table.methods import FUNCTIONS
+
+Storage, TypedStorage, UntypedStorage = (FUNCTIONS[name] for name in ("Storage", "TypedStorage", "UntypedStorage"))
+
+__all__ = ["Storage", "TypedStorage", "UntypedStorage"]
