@@ -96,6 +96,8 @@ PRODUCTS = [
         }.items()
     ],
     program("einsum of lists", lambda torch, a, b: torch.einsum(a, [0, 1], b, [1, 2], [0, 2]), real(2, 3), real(3, 2), node=True),
+    program("sparse.addmm", lambda torch, a, b, c: torch.sparse.addmm(a, b, c, beta=0.5, alpha=2), real(2, 2), real(2, 3),
+            real(3, 2), node=True),
     program("addmm_", lambda torch, a, b, c: (a * 1).addmm_(b, c), real(2, 2), real(2, 3), real(3, 2), node=True),
 ]  # fmt: skip
 

@@ -200,11 +200,12 @@ def product_added_jvp(product: Any) -> Any:
     return jvp
 
 
-multilinear(
-    "addmm", _addmm, promote="", ndim=2,
-    self=lambda g, beta: _back(g, beta),
-    mat1=lambda g, mat2, alpha, mat1_by_columns: _back(_left(g, conj(mat2), mat1_by_columns), alpha),
-    mat2=lambda g, mat1, alpha, mat2_by_columns: _back(_right(g, conj(mat1), mat2_by_columns), alpha),
-    jvp=product_added_jvp(lambda a, b: F.mm(a, b)),
-    kinds="fciu",
-)  # fmt: skip
+for _name, _node in (("addmm", "AddmmBackward0"), ("_sparse_addmm", "SparseAddmmBackward0")):
+    multilinear(
+        _name, _addmm, node=_node, promote="", ndim=2,
+        self=lambda g, beta: _back(g, beta),
+        mat1=lambda g, mat2, alpha, mat1_by_columns: _back(_left(g, conj(mat2), mat1_by_columns), alpha),
+        mat2=lambda g, mat1, alpha, mat2_by_columns: _back(_right(g, conj(mat1), mat2_by_columns), alpha),
+        jvp=product_added_jvp(lambda a, b: F.mm(a, b)),
+        kinds="fciu",
+    )  # fmt: skip

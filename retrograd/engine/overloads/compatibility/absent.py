@@ -15,8 +15,8 @@ from ...table.public import METHODS, PROPERTIES
 _INSTEAD = {
     "there is only the CPU, use the tensor itself": "cuda hpu ipu mtia xpu pin_memory record_stream to_mkldnn",
     "NumPy has no such dtype, use float16 or float32": "bfloat16 chalf",
-    "tensors are dense here": (
-        "to_sparse to_sparse_coo to_sparse_csr to_sparse_csc to_sparse_bsr to_sparse_bsc sparse_mask sparse_resize_ "
+    "of sparse tensors only the coordinate form is here (to_sparse)": (
+        "to_sparse_csr to_sparse_csc to_sparse_bsr to_sparse_bsc sparse_mask sparse_resize_ "
         "sparse_resize_and_clear_ smm sspaddmm crow_indices col_indices ccol_indices row_indices to_padded_tensor"
     ),
     "there is no quantization": (

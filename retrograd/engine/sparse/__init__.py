@@ -1,0 +1,1 @@
+"""Sparse tensors: indices and values of the entries that are not zero."""

@@ -1,0 +1,15 @@
+"""The face of ``torch.sparse``: products and sums of sparse tensors in coordinate form."""
+
+from typing import Any
+
+from .engine.sparse.creating import sparse_mm as mm
+from .engine.sparse.creating import sparse_sum as sum  # noqa: A004 - torch's name
+from .engine.table.registry import OPS
+
+
+def addmm(mat: Any, mat1: Any, mat2: Any, *, beta: Any = 1.0, alpha: Any = 1.0) -> Any:
+    """``beta * mat + alpha * (mat1 @ mat2)`` with a sparse ``mat1``."""
+    return OPS["_sparse_addmm"](mat, mat1, mat2, beta, alpha)
+
+
+__all__ = ["addmm", "mm", "sum"]
