@@ -31,7 +31,7 @@ from .promotion import promoted, same_dtype
 from .quiet import quietly
 from .record import edges_of, pack_saved, record
 from .refusals import check_kinds, kernel_refusal, size_mismatch
-from .result_layout import all_arranged
+from .result_layout import BARE_LAYOUTS, all_arranged
 
 
 def dispatch(op: OpDef, args: tuple[Any, ...], kwargs: dict[str, Any], with_aux: bool = False) -> Any:
@@ -201,12 +201,15 @@ def _mark_inference(op: OpDef, results: list[Any]) -> None:
 def _row_call(op: OpDef) -> Any:
     """What calls a row: its fast path, with ``dispatch`` for all that it leaves."""
     forward, first_only, listed = op.forward, op.tensor_positions == (0,) and not op.aux, bool(op.lists)
+    laid_out = op.layout in BARE_LAYOUTS
 
     def general(*args: Any, **kwargs: Any) -> Any:
         if first_only and not kwargs and args:
             first = args[0][0] if listed and args[0].__class__ is list and args[0] else args[0]
             if first.__class__ is np.ndarray:
-                return forward(*args)  # what rules on bare arrays call: 1 µs less than finding out that nothing records
+                # what rules on bare arrays call: 1 µs less than finding out that nothing records
+                computed = forward(*args)
+                return all_arranged(op, computed, args) if laid_out and not first.flags.c_contiguous else computed
         return dispatch(op, args, kwargs)
 
     general.__name__ = op.name

@@ -27,7 +27,7 @@ from ..tensors.numbers_ import number_operand
 from .fast_path_source import CallSource, ViewCallSource
 from .formula import Term
 from .quiet import QUIET, run_quietly
-from .result_layout import arranged
+from .result_layout import all_arranged, arranged
 
 
 class _Missing:
@@ -67,7 +67,7 @@ _NAMES: dict[str, Any] = {
     "ordered_edge": ordered_edge, "accumulator": accumulator, "sig_of": sig_of, "number_operand": number_operand,
     "run_quietly": run_quietly, "ndarray": np.ndarray, "asarray": np.asarray,
     "TensorBase": TensorBase, "MISSING": MISSING, "next_number": state.next_number, "new": TensorBase.__new__,
-    "make_view": make_view, "HOLE": HOLE, "arranged": arranged,
+    "make_view": make_view, "HOLE": HOLE, "arranged": arranged, "all_arranged": all_arranged,
     "is_from_elsewhere": is_from_elsewhere,
 }  # fmt: skip
 TAKEN.update(_NAMES, ("Node", "ComplexNode", "general", "computed"))

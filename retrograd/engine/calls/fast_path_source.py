@@ -13,6 +13,7 @@ from typing import Any
 from ..nodes.row_node_source import keep_numbers, ufuncs
 from ..nodes.saved_facts import KINDS, parts
 from .formula import Formula, formula_of
+from .result_layout import BARE_LAYOUTS
 
 WHOLE = ("dim", "dim0", "dim1", "index", "p")
 """Parameters that are whole numbers in every row; what else is given for them, the general way looks at."""
@@ -99,7 +100,10 @@ class CallSource:
             return []
         first, *others = self.tensors
         test = " and ".join([f"{first}.__class__ is ndarray", *[f"not isinstance({t}, TensorBase)" for t in others]])
-        return [f"    if {test}: return _forward({', '.join(self.op.params)})"]
+        call = f"_forward({', '.join(self.op.params)})"
+        if self.op.layout in BARE_LAYOUTS and self.formula is None:  # (in its formula NumPy keeps them)
+            call += f" if {first}.flags.c_contiguous else all_arranged(row, {call}, ({', '.join(self.tensors)},))"
+        return [f"    if {test}: return {call}"]
 
     def _find_number(self) -> list[str]:
         """The interned array of a Python number as second operand."""

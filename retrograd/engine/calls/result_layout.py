@@ -76,6 +76,8 @@ _RULES: dict[str, Callable[[tuple[int, ...], Sequence[Array]], tuple[int, ...]]]
 }  # fmt: skip
 
 
+BARE_LAYOUTS = ("operands", "copy")
+"""Rules for what a rule of backward computes of bare arrays, too: gradients lie as their operands do."""
 _ALWAYS = ("rows", "columns")
 """Rules that ask for an order of their own; results of others are in rows where the operands are."""
 

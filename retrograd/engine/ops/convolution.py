@@ -113,7 +113,7 @@ def _col2im(self: Any, output_size: Sizes, kernel_size: Sizes, dilation: Sizes, 
     k = math.prod(kernel_size)
     cols = self.reshape(self.shape[0], self.shape[1] // k, k, *count)
     whole = tuple(n + 2 * p for n, p in zip(output_size, padding, strict=True))
-    return add_columns(cols, whole, kernel_size, stride, dilation)[inner(padding, output_size)]
+    return np.ascontiguousarray(add_columns(cols, whole, kernel_size, stride, dilation)[inner(padding, output_size)])
 
 
 linear(
