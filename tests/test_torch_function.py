@@ -231,3 +231,29 @@ def test_programs_without_pay_nothing() -> None:
     )
 
     assert subprocess.run([sys.executable, "-c", program]).returncode == 0
+
+
+@differential
+def test_autograd_asks_outputs_and_inputs(torch: Any) -> Any:
+    """``grad`` and ``backward`` ask the classes of their outputs and inputs, not those of given gradients."""
+    log = []
+
+    class Asked(torch.Tensor):
+        @classmethod
+        def __torch_function__(cls, func, types, args=(), kwargs=None):
+            log.append(getattr(func, "__name__", ""))
+            return super().__torch_function__(func, types, args, kwargs or {})
+
+    own = torch.ones(3).as_subclass(Asked).requires_grad_()
+    leaf = torch.ones(3, requires_grad=True)
+    found = []
+    for call in (
+        lambda: torch.autograd.grad((leaf * 2).sum(), [leaf, own], allow_unused=True),
+        lambda: torch.autograd.grad(leaf * 2, leaf, torch.ones(3).as_subclass(Asked)),
+        lambda: torch.autograd.backward((leaf * 2).sum(), inputs=[own]),
+        lambda: torch.autograd.backward([(leaf * 2).sum()]),
+    ):
+        log.clear()
+        call()
+        found.append([name for name in log if name in ("grad", "backward")])
+    return found

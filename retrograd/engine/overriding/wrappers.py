@@ -9,15 +9,28 @@ from ..tensors.base import tensor_class
 from . import overrides
 from .overrides import with_elements
 
+_ASKED = {"torch.autograd.grad": {"outputs": 0, "inputs": 1}, "torch.autograd.backward": {"tensors": 0, "inputs": 5}}
+"""Functions that ask only some of their arguments, with the places of these."""
 
-def overridable_call(function: Callable[..., Any], public_api: Callable[[], Any]) -> Callable[..., Any]:
+
+def _asked_values(args: tuple[Any, ...], kwargs: dict[str, Any], places: dict[str, int]) -> list[Any]:
+    return [*with_elements(args[i] for i in places.values() if i < len(args)),
+            *with_elements(kwargs[name] for name in places if name in kwargs)]  # fmt: skip
+
+
+def overridable_call(
+    function: Callable[..., Any], public_api: Callable[[], Any], asked: dict[str, int] | None = None
+) -> Callable[..., Any]:
     """``function``, but ``__torch_function__`` of active modes and of its arguments' classes runs first."""
 
     def call(*args: Any, **kwargs: Any) -> Any:
         here = overrides.HERE
         if here.all_off or (here.subclasses_off and not here.modes):
             return function(*args, **kwargs)
-        values = [*with_elements(args), *with_elements(kwargs.values())]
+        if asked is None:
+            values = [*with_elements(args), *with_elements(kwargs.values())]
+        else:
+            values = _asked_values(args, kwargs, asked)
         if not here.modes and not any(overrides.overrides_functions(v) for v in values):
             return function(*args, **kwargs)
         return overrides.handle_torch_function(public_api(), values, *args, **kwargs)
@@ -72,7 +85,8 @@ def _install_face(namespace: dict[str, Any], module: str, names: list[str]) -> N
         function = namespace.get(name)
         if function is None or isinstance(function, type) or function in overrides.NAMES:
             continue
-        made = overridable_call(function, lambda space=namespace, n=name: space[n])  # type: ignore[misc]
+        asked = _ASKED.get(f"{module}.{name}")
+        made = overridable_call(function, lambda space=namespace, n=name: space[n], asked)  # type: ignore[misc]
         namespace[name] = _named(made, function, _PREFIXES.get(module, "") + name)
         overrides.NAMES[made] = f"{module}.{name}"
 

@@ -25,10 +25,10 @@ def _padding_row(padding_idx: int | None, count: int) -> int:
     return padding_idx % count
 
 
-def _check_indices(indices: Any, name: str) -> None:
+def _check_indices(indices: Any, name: str, place: int = 1) -> None:
     refuse(
         indices._sig.numpy not in (np.int64, np.int32),
-        f"Expected tensor for argument #1 'indices' to have one of the following scalar types: Long, Int; but got "
+        f"Expected tensor for argument #{place} 'indices' to have one of the following scalar types: Long, Int; but got "
         f"{indices.dtype} instead (while checking arguments for {name})",
     )
 
@@ -49,7 +49,7 @@ def _shorten_rows(weight: Any, indices: Any, max_norm: float, norm_type: float) 
 def embedding_renorm_(input: Any, indices: Any, max_norm: float, norm_type: float) -> Any:  # noqa: A002
     """The rows of a table that ``indices`` names, scaled down to ``max_norm`` in place."""
     check_tensor("embedding_renorm_", input)
-    _check_indices(indices, "embedding_renorm_")
+    _check_indices(indices, "embedding_renorm_", 2)
     refuse(
         input.ndim != 2,
         f"Expected 2-dimensional tensor, but got {input.ndim}-dimensional tensor for argument #1 'self' (while "
