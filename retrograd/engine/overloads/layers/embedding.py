@@ -28,8 +28,8 @@ def _padding_row(padding_idx: int | None, count: int) -> int:
 def _check_indices(indices: Any, name: str, place: int = 1) -> None:
     refuse(
         indices._sig.numpy not in (np.int64, np.int32),
-        f"Expected tensor for argument #{place} 'indices' to have one of the following scalar types: Long, Int; but got "
-        f"{indices.dtype} instead (while checking arguments for {name})",
+        f"Expected tensor for argument #{place} 'indices' to have one of the following scalar types: Long, Int; but "
+        f"got {indices.dtype} instead (while checking arguments for {name})",
     )
 
 
