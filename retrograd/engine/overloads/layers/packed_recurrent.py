@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ...table.registry import F
-from .embedding import linear
+from .linear import linear
 
 
 def run_packed(step: Any, data: Any, sizes: list[int], state: Any, params: Any, *, backwards: bool) -> tuple[Any, Any]:

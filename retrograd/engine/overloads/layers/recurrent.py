@@ -11,7 +11,7 @@ from ...table.registry import F
 from ...tensors.base import TensorBase
 from ...tensors.dtypes import scalar_name
 from .dropout import dropout
-from .embedding import linear
+from .linear import linear
 from .packed_recurrent import run_packed
 
 Step = Callable[[Any, Any, Any], Any]

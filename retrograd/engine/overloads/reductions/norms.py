@@ -1,0 +1,43 @@
+"""Norms of vectors and of all elements."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ...table.public import check_tensor, public
+from ...table.registry import F
+from ...tensors.base import TensorBase
+from ..linalg.matrix_norms import nuclear_norm
+
+
+@public("vector_norm", namespace="linalg", out=True)
+def vector_norm(x: Any, ord: Any = 2, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Any:  # noqa: A002
+    """The ``ord``-norm of vectors; without ``dim``, of all elements."""
+    check_tensor("linalg_vector_norm", x)
+    return F._vector_norm(x, _number(ord), dim if not isinstance(dim, list) else tuple(dim), keepdim, dtype)
+
+
+def _number(order: Any) -> Any:
+    order = order.item() if isinstance(order, TensorBase) else order
+    return order if isinstance(order, complex) else float(order)  # which the row refuses
+
+
+@public("norm", out="exact")
+def norm(input: Any, p: Any = "fro", dim: Any = None, keepdim: bool = False, dtype: Any = None) -> Any:  # noqa: A002
+    """The ``p``-norm of all elements or along ``dim``; ``"nuc"`` sums singular values."""
+    check_tensor("norm", input)
+    dim = tuple(dim) if isinstance(dim, (list, tuple)) else dim
+    if p == "nuc":
+        return nuclear_norm(input, dim, keepdim)
+    if isinstance(p, str) and p != "fro":
+        raise RuntimeError(f"linalg.matrix_norm: Order {p} not supported.")
+    order = 2.0 if p in ("fro", None) else _number(p)
+    return F._vector_norm(input, order, dim, keepdim, dtype)
+
+
+@public("frobenius_norm", method=False, out=True)
+def frobenius_norm(input: Any, dim: Any, keepdim: bool = False) -> Any:  # noqa: A002
+    """The square root of the sum of squares."""
+    if not isinstance(dim, int) and len(dim) > 2:
+        raise RuntimeError(f"Expected at most 2 dimensions, but got {len(dim)} dimensions instead.")
+    return F._vector_norm(input, 2.0, dim, keepdim)
