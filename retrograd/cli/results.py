@@ -48,6 +48,15 @@ def plan(paths: tuple[str, ...], fmt: str | None, launch: Launch | None = None) 
     return outputs
 
 
+def absolute(output: str | None) -> str | None:
+    """Return an output as an absolute path, for the program may change folder; raises where it cannot be written."""
+    if output is None or output == STDOUT:
+        return output
+    path = os.path.abspath(output)
+    check_writable(path)
+    return path
+
+
 def nothing_recorded(target: Target, ending: Ending, files: str) -> str:
     """Return the sentence for a program that made no graph."""
     what = f"{target.label} never called backward"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 import time
 from dataclasses import dataclass, replace
@@ -16,7 +15,7 @@ from ...inspect.diagnose import SEVERITIES, diagnose, diagnose_together, kinds
 from ...inspect.events import Recording
 from ...inspect.findings import Finding
 from ...inspect.lineup.lineup import of_a_job
-from ...inspect.output import STDOUT, check_writable, write_output
+from ...inspect.output import write_output
 from ...inspect.render.formats.json_ import load_recording
 from ...inspect.render.reports import Outcome, Report, report_for, reports
 from ...inspect.render.reports.panels import print_findings
@@ -83,11 +82,8 @@ def command(words: tuple[str, ...], module: str | None, code: str | None, **aske
 
 def _wanted(asked: dict[str, Any]) -> Asked:
     """Check and complete what was asked for, before any work is done."""
-    output: str | None = asked["output"]
-    path = output if output in (None, STDOUT) else os.path.abspath(output)  # the program may change folder
-    if path is not None:
-        check_writable(path)
-    form = reports()[asked["fmt"]] if asked["fmt"] else report_for(output or "")
+    path = results.absolute(asked["output"])
+    form = reports()[asked["fmt"]] if asked["fmt"] else report_for(asked["output"] or "")
     return Asked(path, form, asked["severity"], asked["exit_zero"], time.perf_counter())
 
 

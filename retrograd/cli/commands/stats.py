@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from typing import Any, NoReturn
 
@@ -10,7 +9,7 @@ import click
 
 from ...errors import NoGraphError, UsageError
 from ...inspect.events import Recording
-from ...inspect.output import STDOUT, check_writable, write_output
+from ...inspect.output import STDOUT, write_output
 from ...inspect.render import RenderOptions
 from ...inspect.render.console_page import page_text, print_page
 from ...inspect.render.formats.json_ import load_recording
@@ -40,24 +39,22 @@ def command(words: tuple[str, ...], module: str | None, code: str | None, **aske
     RECORDING is a file that `retrograd trace -o run.json` wrote (its name ends in .json), or '-' for standard
     input.  Anything else is a SCRIPT, which is run as `retrograd trace` runs it; its tables go to stderr.
     """
-    if asked["output"] not in (None, STDOUT):
-        check_writable(asked["output"])
+    path = results.absolute(asked["output"])
     if module is None and code is None and words and (words[0] == STDOUT or words[0].endswith(".json")):
         if len(words) > 1:
             raise UsageError(f"A recording takes no arguments, but {words[1]!r} was given.", "Leave it out.")
         results.refuse_overwriting(asked["output"], words, "recording")
         _show(load_recording(words[0]), asked)
         return
-    _run(choose(words, module=module, code=code), asked)
+    _run(choose(words, module=module, code=code), asked, path)
 
 
-def _run(target: Target, asked: dict[str, Any]) -> NoReturn:
+def _run(target: Target, asked: dict[str, Any], path: str | None) -> NoReturn:
     """Run a program and show the statistics of its graphs."""
     if asked["fmt"] and not asked["output"]:
         raise UsageError("-f names the format of a file, but there is no -o.", "Add -o FILE, or -o - for stdout.")
     target.check()
     output = asked["output"]
-    path = output if output in (None, STDOUT) else os.path.abspath(output)  # the program may change folder
     if target.kind == "script":
         results.refuse_overwriting(output, [target.text], "program")
 
