@@ -57,9 +57,8 @@ class Plan:
         return frame if around is None or not self.whole else None
 
     def comes_before(self, plan: Plan) -> None:
-        """Expect a plan after this one."""
-        if self.next is not plan:
-            self.next, self.other = plan, self.next
+        """Expect another plan after this one than before."""
+        self.next, self.other = plan, self.next
 
     def forget(self) -> None:
         """Lead to no other plan any more: a chain of plans that nobody uses would grow without end."""

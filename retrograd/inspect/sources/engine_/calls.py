@@ -28,7 +28,7 @@ from .lost_writes import lost_writes
 from .names import fitting
 from .saved import saved_numbers, saved_positions
 from .shared import SharedMemory
-from .watching import Observer, ShapeAndDtype, Watching, guarded, report_problem
+from .watching import Observer, Watching, guarded, report_problem
 
 _PLAIN = frozenset({int, float, bool, str, type(None)})
 """Types of arguments that hold no tensors within."""
@@ -66,7 +66,7 @@ class Calls(Observer):
         here.deaf = True
         try:
             plan = plan or plan_of(self._describer.sites.at(caller, op), op, frame, user)
-            if here.plan is not None:
+            if here.plan is not None and here.plan.next is not plan:
                 here.plan.comes_before(plan)
             here.plan = plan
             self._note_call(plan, user, op, args, node, inputs, outputs, took)
@@ -95,9 +95,15 @@ class Calls(Observer):
             numbers += indices
             if site.may_lose and (lost := lost_writes(op, args)):
                 more["duplicates"] = lost
-        results, storage, fresh = self._numbers_of_results(site, node, outputs)
-        made += results if fresh is None else (results,)
-        limits, total = values.range_and_sum(outputs[0]._array)
+        out, storage, fresh = outputs[0], -1, None
+        results: Any
+        if node is not None and out._fn is node and out._meta is None and len(outputs) == 1:
+            results, storage, fresh = watching.reserve(out)
+            made.append(results)
+        else:
+            results = describer.numbers_of_results(outputs, fitting(site.targets, outputs), site.line)
+            made += results
+        limits, total = values.range_and_sum(out._array)
         others: Any = [values.range_and_sum(t._array) for t in outputs[1:]] if len(outputs) > 1 else _NONE
         if site.may_tell or others or (total is not None and not isfinite(total)):
             describer.note_values(more, site, op, args, inputs, outputs, [limits, *[limits for limits, _ in others]])
@@ -113,14 +119,6 @@ class Calls(Observer):
             (event_of_call, kind, site, describer.around(), tuple(numbers), len(inputs), within, arguments, results,
              fresh, storage, limits, total, others, took, place, saves, stack, more or None)
         )  # fmt: skip
-
-    def _numbers_of_results(self, site: Site, node: Any, outputs: Any) -> tuple[Any, int, ShapeAndDtype | None]:
-        """Number what a call returned: a single new result as ``Watching.reserve`` does, else as a list."""
-        out = outputs[0]
-        if node is not None and out._fn is node and out._meta is None and len(outputs) == 1:
-            return self.watching.reserve(out)
-        names = fitting(site.targets, outputs)
-        return self._describer.numbers_of_results(outputs, names, site.line), -1, None
 
     def _other_arguments(
         self, site: Site, op: Any, args: Any, inputs: Any, numbers: list[int]
