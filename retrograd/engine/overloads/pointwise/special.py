@@ -9,7 +9,7 @@ from ...aliasing.inplace import call_inplace
 from ...table.public import METHODS, check_tensor, function_of, public
 from ...table.registry import OPS, F
 from ...tensors.base import TensorBase
-from .elementwise import two_operands
+from .two_operands import two_operands
 
 SPECIAL = "special"
 
