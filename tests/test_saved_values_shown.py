@@ -21,7 +21,7 @@ OTHER_NAMES = {
     "LinalgDetBackward0", "LinalgSlogdetBackward0", "LinalgSolveExBackward0", "LogSigmoidBackward0",
     "MaxPool2DWithIndicesBackward0", "MaxPool3DWithIndicesBackward0", "MmBackward0", "MultilabelMarginLossBackward0",
     "NativeBatchNormBackward0", "PackPaddedSequenceBackward0", "ScaledDotProductFlashAttentionForCpuBackward0",
-    "SumBackward1", "TriangularSolveBackward0", "TrilinearBackward0",
+    "SparseAddmmBackward0", "SumBackward1", "TriangularSolveBackward0", "TrilinearBackward0",
 }  # fmt: skip
 """Nodes that keep other values than PyTorch's; docs/compatibility.md lists them."""
 
