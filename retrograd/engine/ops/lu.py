@@ -19,7 +19,7 @@ def check_factorable(name: str, t: Any) -> None:
         raise RuntimeError(f"{name}: Expected tensor with 2 or more dimensions. Got size: {list(t.shape)} instead")
 
 
-def _factored(self: Any, pivot: bool) -> tuple[Any, Any]:
+def factored(self: Any, pivot: bool) -> tuple[Any, Any]:
     """Both factors in one matrix, and the row exchanges as LAPACK counts them (from 1)."""
     check_dtype("linalg.lu_factor", self)
     check_factorable("torch.lu_factor", self)
@@ -59,7 +59,7 @@ def permutation_of(pivots: Any, m: int, dtype: Any) -> Any:
     return out.reshape(*pivots.shape[:-1], m, m)
 
 
-def _parts(both: Any) -> tuple[Any, Any]:
+def parts_of(both: Any) -> tuple[Any, Any]:
     """Unit lower and upper factor of the matrix that holds both."""
     m, n = both.shape[-2:]
     k = min(m, n)
@@ -69,12 +69,12 @@ def _parts(both: Any) -> tuple[Any, Any]:
 
 
 def _lu_factor(self: Any, pivot: bool = True) -> Any:
-    return _factored(self, pivot)
+    return factored(self, pivot)
 
 
 def _lu(self: Any, pivot: bool = True) -> Any:
-    both, pivots = _factored(self, pivot)
-    lower, upper = _parts(both)
+    both, pivots = factored(self, pivot)
+    lower, upper = parts_of(both)
     turn = permutation_of(pivots, self.shape[-2], self.dtype) if pivot else np.zeros(0, self.dtype)
     return turn, lower, upper
 
@@ -117,7 +117,7 @@ def _lu_factor_back(g: Any, result: Any, pivot: bool) -> Any:
 
 
 def _lu_unpack(self: Any, pivots: Any) -> Any:
-    return (permutation_of(pivots, self.shape[-2], self.dtype), *_parts(self))
+    return (permutation_of(pivots, self.shape[-2], self.dtype), *parts_of(self))
 
 
 def _lu_unpack_back(g: Any, self_sizes: Any) -> Any:

@@ -9,6 +9,7 @@ import numpy as np
 from ..table.registry import F
 from ..table.rows import function
 from .arithmetic import conj
+from .lu import factored, parts_of, permutation_of
 from .matrix_checks import LinAlgError, check_matrix, check_square
 from .products import adjoint
 
@@ -77,6 +78,19 @@ def _substituted(a: Any, b: Any, upper: bool) -> Any:
         rest = b[..., i, :] - np.matmul(a[..., i, None, :], x)[..., 0, :]
         x[..., i, :] = rest / a[..., i, i, None]
     return x
+
+
+def left_by_zero_pivots(a: Any, b: Any, left: bool = True) -> Any:
+    """What elimination leaves of ``AX = B`` (or ``XA = B``) where a pivot is zero: LAPACK divides by it."""
+    both, pivots = factored(a, True)
+    lower, upper = parts_of(both)
+    exchanges = permutation_of(pivots, a.shape[-1], a.dtype)
+    with np.errstate(all="ignore"):
+        if left:
+            return _substituted(upper, _substituted(lower, np.matmul(exchanges.mT, b), False), True)
+        turned = _substituted(lower.mT, _substituted(upper.mT, b.mT, False), True)
+        order = np.broadcast_to(exchanges.argmax(-1)[..., None], (*turned.shape[:-1], 1))
+        return np.take_along_axis(turned, order, -2).mT
 
 
 def _triangle(a: Any, upper: bool, unitriangular: bool) -> Any:

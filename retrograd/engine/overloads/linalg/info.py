@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from typing import Any
 
@@ -21,14 +20,6 @@ def first_zero_pivot(A: Any) -> Any:  # noqa: N803
     """Which pivot (counted from 1) is zero; 0 for matrices that have an inverse."""
     pivots = np.diagonal(F._lu_factor(A.detach())[0]._array, axis1=-2, axis2=-1) == 0
     return wrap(np.where(pivots.any(-1), pivots.argmax(-1) + 1, 0).astype(np.int32))
-
-
-def nan_where_failed(info: Any, A: Any, compute: Callable[[Any], Any]) -> Any:  # noqa: N803
-    """What is computed of each matrix; NaN for those that ``info`` complains of."""
-    failed = info != 0
-    eye = wrap(np.eye(A.shape[-1], dtype=A._sig.numpy))
-    found = compute(F._where(failed[..., None, None], eye, A))
-    return F.masked_fill(found, failed.reshape((*failed.shape, *(1,) * (found.ndim - failed.ndim))), math.nan)
 
 
 def left_where_failed(info: Any, A: Any, left: Any, compute: Callable[[Any], Any]) -> Any:  # noqa: N803

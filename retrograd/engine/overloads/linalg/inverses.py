@@ -7,10 +7,12 @@ from typing import Any
 import numpy as np
 
 from ...ops.matrix_checks import LinAlgError
+from ...ops.solving import left_by_zero_pivots
 from ...return_types import named
 from ...table.public import public
 from ...table.registry import F
-from .info import first_zero_pivot, nan_where_failed, zero_info
+from ...tensors.base import wrap
+from .info import first_zero_pivot, left_where_failed, zero_info
 from .tolerances import tolerance_of
 
 
@@ -28,8 +30,9 @@ def inv_ex(A: Any, *, check_errors: bool = False) -> Any:  # noqa: N803
     except LinAlgError:
         if check_errors:
             raise
-    info = first_zero_pivot(A)
-    return named("linalg_inv_ex", nan_where_failed(info, A, F._inv), info)
+    info, eye = first_zero_pivot(A), np.eye(A.shape[-1], dtype=A._sig.numpy)
+    left = wrap(left_by_zero_pivots(A._array, eye))
+    return named("linalg_inv_ex", left_where_failed(info, A, left, F._inv), info)
 
 
 @public("pinv", namespace="linalg", out=True)

@@ -8,11 +8,13 @@ import numpy as np
 
 from ...deprecations import discourage
 from ...ops.matrix_checks import LinAlgError, check_matrix
+from ...ops.solving import is_vector, left_by_zero_pivots
 from ...return_types import named
 from ...table.public import public
 from ...table.registry import F
+from ...tensors.base import wrap
 from .checks import check_same_dtype
-from .info import first_zero_pivot, nan_where_failed, zero_info
+from .info import first_zero_pivot, left_where_failed, zero_info
 from .tolerances import tolerance_of
 
 
@@ -32,8 +34,11 @@ def solve_ex(A: Any, B: Any, *, left: bool = True, check_errors: bool = False) -
     except LinAlgError:
         if check_errors:
             raise
-    info = first_zero_pivot(A)
-    return named("linalg_solve_ex", nan_where_failed(info, A, lambda good: F._solve(good, B, left)), info)
+    info, vector = first_zero_pivot(A), is_vector(A, B)
+    sides = B.unsqueeze(-1) if vector else B
+    behind = wrap(left_by_zero_pivots(A._array, sides._array, left))
+    found = left_where_failed(info, A, behind, lambda good: F._solve(good, sides, left))
+    return named("linalg_solve_ex", found.squeeze(-1) if vector else found, info)
 
 
 @public("solve_triangular", namespace="linalg", out=True)

@@ -1,0 +1,35 @@
+"""What ``linalg.inv_ex`` and ``solve_ex`` leave of singular matrices is what LAPACK leaves of them."""
+
+from __future__ import annotations
+
+from both_engines import differential
+
+MATRICES = (
+    [[1.0, 2.0], [2.0, 4.0]], [[0.0, 0.0], [0.0, 0.0]], [[0.0, 1.0], [0.0, 2.0]], [[1.0, 0.0], [0.0, 0.0]], [[0.0]],
+    [[1.0, 2.0, 0.0], [2.0, 4.0, 1.0], [0.0, 0.0, 2.0]],
+)  # fmt: skip
+
+
+@differential
+def test_quotients_by_zero_pivots(torch):
+    """Infinities where something is divided by the pivot, and numbers where elimination never meets it."""
+    found = []
+    for rows in MATRICES:
+        a = torch.tensor(rows, dtype=torch.float64)
+        b = torch.ones(len(rows), 2, dtype=torch.float64)
+        results = [
+            torch.linalg.inv_ex(a), torch.linalg.solve_ex(a, b), torch.linalg.solve_ex(a, b[:, 0]),
+            torch.linalg.solve_ex(a, b.mT, left=False),
+        ]  # fmt: skip
+        found += [
+            str(part.tolist()) if part.isnan().any() or part.isinf().any() else part for r in results for part in r
+        ]
+    return found
+
+
+@differential
+def test_regular_matrices_beside_singular_ones(torch):
+    """In a batch the regular matrices are inverted, and their gradient is that of the inverse."""
+    a = torch.tensor([[[1.0, 2.0], [2.0, 4.0]], [[2.0, 0.0], [0.0, 4.0]]], requires_grad=True)
+    inverse, info = torch.linalg.inv_ex(a)
+    return [info, inverse[1], str(inverse[0].tolist())]
