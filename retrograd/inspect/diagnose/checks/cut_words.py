@@ -126,23 +126,34 @@ def remedy_of(flow: Flow, row: int, reason: str, cause: Cause) -> str:
         return f"do not decorate {cause.callee} with torch.no_grad() when it is used in training"
     if reason in NO_DERIVATIVE:
         return f"use a differentiable function in place of {event.op}, such as {_smooth(event)}"
-    for text in (".detach()", ".data"):
-        if reason in ("detach", "data") and text in line and "numpy()" not in line:
-            attached = line.replace(text, "")
-            wrapped = argument(attached, COPYING)
-            if wrapped == argument(line, COPYING):
-                return attached
-            return f"use {wrapped} itself: a copy of it is a new leaf, which cuts the chain as well"
+    if reason in ("detach", "data") and "numpy()" not in line and (attached := _attached(line)):
+        return attached
     if reason in ("item", "tolist"):
         return f"keep the tensors and compute with them, without {event.op}() and torch.tensor(...)"
     if reason == "numpy" or "numpy()" in line:
         return "compute with torch functions instead of NumPy"
     if reason == "copy":
-        given = argument(line, COPYING)
-        copied = [one for _, one in flow.of_kind("cut", reason="copy") if one.data["outputs"] == event.data["outputs"]]
-        several = given and (given not in event.data.get("names", ()) or len(copied) > 1)  # a list of tensors
-        return f"torch.stack({given})" if several else "use the tensor itself, or .clone(), which keeps the history"
+        return _uncopied(flow, event, argument(line, COPYING))
     return "move this out of the block in which gradients are off"
+
+
+def _attached(line: str) -> str:
+    """Return a line without what detaches in it; where it copies the result, that it must not copy either."""
+    tail = next((tail for tail in (".detach()", ".data") if tail in line), "")
+    if not tail:
+        return ""
+    attached = line.replace(tail, "")
+    copied = argument(attached, COPYING)
+    if copied == argument(line, COPYING):
+        return attached
+    return f"use {copied} itself: a copy of it is a new leaf, which cuts the chain as well"
+
+
+def _uncopied(flow: Flow, event: Event, given: str) -> str:
+    """Return what keeps the history of what a line copies, which it may write as a list of tensors."""
+    copied = [one for _, one in flow.of_kind("cut", reason="copy") if one.data["outputs"] == event.data["outputs"]]
+    several = given and (given not in event.data.get("names", ()) or len(copied) > 1)
+    return f"torch.stack({given})" if several else "use the tensor itself, or .clone(), which keeps the history"
 
 
 def _smooth(event: Event) -> str:

@@ -13,25 +13,7 @@ from ..words import at, counted, place
 def empty_case(flow: Flow) -> Case:
     """Return the case of an optimizer that was given nothing: most often a generator that had been read to its end."""
     source = flow.error.source if flow.error else None
-    text = flow.spelling.text(source)
-    given = re.search(r"\b[A-Z]\w*\(\s*(?:params\s*=\s*)?([A-Za-z_][\w.]*)\s*[,)]", text)
-    name = given[1] if given else ""
-    made, used = _generator(flow, name, source)
-    frozen = [leaf for leaf in range(len(flow.tensors)) if flow.switched_off(leaf) is not None]
-    why, remedy = f"{name or 'what it is given'} yields nothing", "give it list(model.parameters())"
-    why += "; a generator that was read before has nothing left"
-    kind, cause = "optimizer-mismatch", source
-    if made is not None:
-        why, remedy = f"{name}{at(made)} is a generator, which can be read only once", f"{name} = list({name})"
-        remedy = re.sub(r"=\s*(.+)$", r"= list(\1)", flow.spelling.text(made)) or remedy
-        if used is not None:
-            cause = used
-            why += f", and {place(used)} had read it to its end"
-    elif frozen:
-        cause = flow.frozen_at(frozen[0])
-        why = f"requires_grad was switched off{at(cause)} for {counted(len(frozen), 'parameter')}"
-        kind = "frozen-parameter"
-        remedy = "switch on what is to be trained: p.requires_grad_(True)"
+    kind, cause, why, remedy = _read_before(flow, source) or _all_frozen(flow) or _unknown(flow, source)
     return Case(
         kind=kind,
         message=f"the optimizer{at(source)} gets an empty parameter list: {why}.",
@@ -40,6 +22,45 @@ def empty_case(flow: Flow) -> Case:
         op="Optimizer",
         explains_error=True,
     )
+
+
+_Cause = tuple[str, SourceLine | None, str, str]
+"""Kind, line to blame, what is wrong there, and what to write instead."""
+
+
+def _given(flow: Flow, source: SourceLine | None) -> str:
+    """Return what a line gives an optimizer as parameters, if that is a name."""
+    call = re.search(r"\b[A-Z]\w*\(\s*(?:params\s*=\s*)?([A-Za-z_][\w.]*)\s*[,)]", flow.spelling.text(source))
+    return call[1] if call else ""
+
+
+def _read_before(flow: Flow, source: SourceLine | None) -> _Cause | None:
+    """Return the cause if the optimizer was given a generator: read to its end before, as far as the lines tell."""
+    name = _given(flow, source)
+    made, used = _generator(flow, name, source)
+    if made is None:
+        return None
+    why = f"{name}{at(made)} is a generator, which can be read only once"
+    why += f", and {place(used)} had read it to its end" if used is not None else ""
+    remedy = re.sub(r"=\s*(.+)$", r"= list(\1)", flow.spelling.text(made)) or f"{name} = list({name})"
+    return "optimizer-mismatch", used or source, why, remedy
+
+
+def _all_frozen(flow: Flow) -> _Cause | None:
+    """Return the cause if leaves were frozen, so that a filter for what requires grad may have left none."""
+    frozen = [leaf for leaf in range(len(flow.tensors)) if flow.switched_off(leaf) is not None]
+    if not frozen:
+        return None
+    line = flow.frozen_at(frozen[0])
+    why = f"requires_grad was switched off{at(line)} for {counted(len(frozen), 'parameter')}"
+    return "frozen-parameter", line, why, "switch on what is to be trained: p.requires_grad_(True)"
+
+
+def _unknown(flow: Flow, source: SourceLine | None) -> _Cause:
+    """Return the most likely cause where nothing tells."""
+    given = _given(flow, source) or "what it is given"
+    why = f"{given} yields nothing; a generator that was read before has nothing left"
+    return "optimizer-mismatch", source, why, "give it list(model.parameters())"
 
 
 def _generator(flow: Flow, name: str, source: SourceLine | None) -> tuple[SourceLine | None, SourceLine | None]:
