@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -218,6 +219,20 @@ def test_a_reader_that_leaves(run_json: Path) -> None:
     done = subprocess.run(shell, shell=True, capture_output=True, text=True, timeout=300, check=False)
 
     assert (done.stdout, done.stderr) == ("digraph {\n", "")
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGPIPE"), reason="this system has no SIGPIPE")
+@pytest.mark.parametrize("command", ["diff", "diagnose"])
+def test_a_reader_that_leaves_is_no_difference_and_no_finding(run_json: Path, command: str) -> None:
+    """Where nobody reads what was found, the command dies of SIGPIPE as others do: exit code 1 says something else."""
+    words = {"diff": [str(run_json), str(run_json)], "diagnose": [str(run_json), "-o", "-", "-f", "json"]}[command]
+    reading, writing = os.pipe()
+    os.close(reading)
+    with os.fdopen(writing, "w") as nobody:
+        whole = [sys.executable, "-m", "retrograd", command, *words]
+        done = subprocess.run(whole, stdout=nobody, stderr=subprocess.PIPE, text=True, timeout=300, check=False)
+
+    assert (done.returncode, done.stderr) == (-signal.SIGPIPE, "")
 
 
 def test_a_full_standard_output(run_json: Path) -> None:

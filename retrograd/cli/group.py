@@ -16,7 +16,7 @@ import click
 from ..errors import OutputError, RetrogradError
 from . import commands
 from .interrupts import leave_by_interrupt, silent_interrupt
-from .messages import INTERRUPTED, forget_stdout, one_line, say
+from .messages import INTERRUPTED, forget_stdout, leave_by_broken_pipe, one_line, say
 from .requested import RunRequested
 
 if TYPE_CHECKING:
@@ -51,15 +51,18 @@ class CommandFolder(click.Group):
             formatter.write_dl(rows)
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Run the command; an error of our own becomes one line on stderr and its exit code, and Ctrl-C ends it.
+        """Run the command; an error of our own becomes one line on stderr and its exit code, and signals end it.
 
-        Left to click, Ctrl-C would be exit code 1: to ``diff`` and ``diagnose`` that is a difference or a finding.
+        Left to click, Ctrl-C and a reader who has gone would be exit code 1: to ``diff`` and ``diagnose`` that is a
+        difference or a finding.
         """
         try:
             return super().invoke(ctx)
         except KeyboardInterrupt:
             say(INTERRUPTED)
             leave_by_interrupt()
+        except BrokenPipeError:
+            leave_by_broken_pipe()
         except RetrogradError as error:
             click.echo(f"retrograd: error: {one_line(str(error))}", err=True)
             ctx.exit(error.exit_code)

@@ -23,20 +23,19 @@ def main() -> None:
             run = requested_run()
             prepare = run.begin()
             error: BaseException | None = None
-            here = sys._getframe()
-            here.f_trace_lines = False  # a debugger stepping past the program's end finds no line here
+            sys._getframe().f_trace_lines = False  # a debugger stepping past the program's end finds no line here
             try:
                 prepare()()
             except BaseException as raised:
                 error = raised
-            here.f_trace_lines = False  # from Python 3.13 on, a debugger that began in the program wants lines of all
+            tracers.get_frame().f_trace_lines = False  # from 3.13 on, debuggers switch lines of all on
             # Calls of ours would be seen by what the program left to trace calls.
             trace, profile = tracers.get_trace(), tracers.get_profile()
             tracers.set_profile(None)
             tracers.set_trace(None)
-            tools = tuple(filter(tracers.in_use, tracers.TOOLS))
-            events = tuple(map(tracers.get_events, tools))
-            tuple(map(tracers.set_events, tools, tracers.NOTHING))
+            tools = tracers.tuple_(tracers.filter_(tracers.in_use, tracers.TOOLS))
+            events = tracers.tuple_(tracers.map_(tracers.get_events, tools))
+            tracers.tuple_(tracers.map_(tracers.set_events, tools, tracers.NOTHING))
             # Outside of the handler: what runs there finds no exception being handled.
             run.end(error, tracers.Tracers(trace, profile, tools, events))
         except KeyboardInterrupt:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
 import traceback
+from typing import NoReturn
 
 from ..errors import OutputError, RetrogradError
 
@@ -38,6 +40,16 @@ def forget_stdout() -> None:
     nowhere = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, 1)
     os.close(nowhere)
+
+
+def leave_by_broken_pipe() -> NoReturn:
+    """Where nobody reads any more, let the process die of SIGPIPE; it ends with 1 where there is no such signal."""
+    number = getattr(signal, "SIGPIPE", None)
+    if number is not None:
+        signal.signal(number, signal.SIG_DFL)
+        signal.raise_signal(number)
+    forget_stdout()
+    raise SystemExit(1)
 
 
 def _write_stderr(text: str) -> None:

@@ -34,7 +34,21 @@ from typing import NoReturn
 from ..inspect.program.texts import keep_text
 from .interrupts import leave_by_interrupt
 from .target import Target
-from .tracers import NONE, NOTHING, TOOLS, Tracers, giving_back, in_use, set_events, set_profile, set_trace
+from .tracers import (
+    NONE,
+    NOTHING,
+    TOOLS,
+    Tracers,
+    filter_,
+    get_frame,
+    giving_back,
+    in_use,
+    map_,
+    set_events,
+    set_profile,
+    set_trace,
+    tuple_,
+)
 from .uncaught import show_exit, show_ignored, show_uncaught
 
 # What python put first on the path belongs to whoever started this process: nothing of ours is found there.
@@ -150,7 +164,7 @@ def _end_as_python_does(tracers: Tracers) -> None:
     Joining by ``Thread.join`` would wait for ever for the idle workers of an executor that nobody shut down.
     """
     run_handlers = partial(atexit._run_exitfuncs)  # a profiler would see the call of the function itself
-    sys._getframe().f_trace_lines = False
+    get_frame().f_trace_lines = False
     for give_back in giving_back(tracers):
         give_back()
     try:
@@ -160,7 +174,7 @@ def _end_as_python_does(tracers: Tracers) -> None:
     run_handlers()
     set_profile(None)
     set_trace(None)
-    tuple(map(set_events, filter(in_use, TOOLS), NOTHING))
+    tuple_(map_(set_events, filter_(in_use, TOOLS), NOTHING))
     _flush()
 
 

@@ -14,8 +14,11 @@ from functools import partial
 from itertools import repeat
 from typing import Any, NamedTuple
 
-get_trace, get_profile = partial(sys.gettrace), partial(sys.getprofile)
+get_frame, get_trace, get_profile = partial(sys._getframe), partial(sys.gettrace), partial(sys.getprofile)
 set_trace, set_profile = partial(sys.settrace), partial(sys.setprofile)
+
+tuple_, map_, filter_ = tuple, map, filter
+"""As they are now: a program may put others in place of the built-in ones."""
 
 in_use: Callable[[int], object]
 get_events: Callable[[int], int]
@@ -58,4 +61,4 @@ def giving_back(tracers: Tracers) -> list[Callable[[], object]]:
     profile = partial(sys.setprofile, profiler if callable(profiler) else None)
     if isinstance(profiler, _lsprof.Profiler):
         profile = partial(_lsprof.Profiler.enable, profiler)
-    return [trace, profile, partial(tuple, map(set_events, tracers.tools, tracers.events))]
+    return [trace, profile, partial(tuple_, map_(set_events, tracers.tools, tracers.events))]

@@ -252,8 +252,9 @@ class TensorTable:
 
     def close(self) -> None:
         """Forget all tensors, and leave the rows, which say now who was still alive."""
-        self.fill()  # a program that was interrupted while a note was taken leaves a row without
         for reference, number in self._known.pairs():
+            if self.rows[number] is None:  # a program that was interrupted while a note was taken leaves a row without
+                self.fill()
             self.rows[number].kept = reference() is not None
         for table in (self._known, self._memories, self._storages):
             table.clear()
