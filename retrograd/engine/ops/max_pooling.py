@@ -71,7 +71,12 @@ def _positions_exactly(xp: Any, spatial: Sizes, how: MaxHow) -> Any:
 
 
 def _flat_indices(positions: Any, spatial: Sizes, how: MaxHow) -> Any:
-    """Positions as torch counts them: the element's number in the unpadded spatial dimensions."""
+    """Positions as torch counts them: the element's number in the unpadded spatial dimensions.
+
+    What classes and modes that were asked returned is counted so already.
+    """
+    if positions.dtype == np.int64:
+        return positions
     kernel, stride, padding, dilation, count = how
     pitch = [math.prod(spatial[i + 1 :]) for i in range(len(spatial))]
     inside = [np.arange(k) * d * p for k, d, p in zip(kernel, dilation, pitch, strict=True)]

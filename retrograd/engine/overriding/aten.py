@@ -101,6 +101,8 @@ class RowOverload:
         meanwhile = None if interceptor is None else interceptor(self)
         if meanwhile is not None:
             return meanwhile(*args, **kwargs)
+        if self.opname in forward:
+            return forward[self.opname](*args, **kwargs)
         args, kwargs = unspelled(self.row, args, kwargs)
         return with_aux(self.row, args, kwargs) if self.row.aux else self.row.call(*args, **kwargs)
 
@@ -155,6 +157,8 @@ class RowPacket:
         made: dict[str, RowOverload] = self.__dict__["_made"]
         if name in made:
             return made[name]
+        if f"{self.__name__}.{name}" in forward:
+            return made.setdefault(name, FunctionOverload(self.__name__, name, forward[f"{self.__name__}.{name}"]))
         raise AttributeError(f"The underlying op of '{self}' has no overload name '{name}'")
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
@@ -181,6 +185,8 @@ class FunctionPacket(RowPacket):
 
 
 _PACKETS: dict[str, RowPacket] = {}
+forward: dict[str, Callable[..., Any]] = {}
+"""Functions with PyTorch's arguments for operators whose rows have others (the face ``ops`` fills it)."""
 functions: dict[str, Callable[..., Any]] = {}
 """Public functions, which stand in for operators that are no rows (the face ``ops`` fills it)."""
 

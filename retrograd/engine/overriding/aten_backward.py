@@ -6,11 +6,10 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from ..table.registry import OPS, F
+from .schema_forms import REDUCTIONS
 
 BACKWARD: Final[dict[str, Callable[..., Any]]] = {}
 """Operator name -> function."""
-REDUCTIONS: Final = ("none", "mean", "sum")
-"""How losses are reduced, in the order of PyTorch's numbers."""
 _SAMPLINGS: Final = ("bilinear", "nearest", "bicubic")
 _EDGES: Final = ("zeros", "border", "reflection")
 

@@ -10,7 +10,7 @@ from ..table.methods import FUNCTIONS
 from ..table.public import NAMESPACES, NN
 from ..table.registry import F
 from ..tensors.base import tensor_class
-from .aten_backward import REDUCTIONS
+from .schema_forms import REDUCTIONS
 
 FUNCTIONAL: Final[dict[str, Callable[..., Any]]] = {}
 """Operator name -> function."""

@@ -34,7 +34,8 @@ _SUFFIXES: Final = {"_number": "Scalar", "_tensor": "Tensor", "_all": "default",
 """How rows are called that stand for one overload of several."""
 _UNDERSCORED: Final = (
     "softmax", "log_softmax", "to_copy", "reshape_alias", "unsafe_view", "safe_softmax", "adaptive_avg_pool2d",
-    "adaptive_avg_pool3d", "trilinear", "fused_rms_norm", "conj", "neg_view",
+    "adaptive_avg_pool3d", "trilinear", "fused_rms_norm", "conj", "neg_view", "upsample_nearest_exact1d",
+    "upsample_nearest_exact2d", "upsample_nearest_exact3d", "upsample_bilinear2d_aa", "upsample_bicubic2d_aa",
 )  # fmt: skip
 """Operators that have a leading underscore in PyTorch as well."""
 _SPECIAL: Final = (

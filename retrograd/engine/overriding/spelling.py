@@ -6,6 +6,7 @@ from typing import Any, Final
 
 from ..aliasing.strided import Geometry, storage_offset
 from ..tensors.dtypes import from_numpy_dtype
+from .schema_forms import FORMS, in_schema
 
 _FACTORS: Final = ("add", "sub", "rsub", "_rsub_number", "addmm", "addmv", "baddbmm", "addbmm", "addr", "_index_add")
 _NAMED: Final[dict[str, tuple[str, ...]]] = {
@@ -39,6 +40,8 @@ def spelled(op: Any, args: tuple[Any, ...]) -> tuple[tuple[Any, ...], dict[str, 
     given = list(args)
     while len(given) > op.required and given[-1] is op.defaults[len(given) - op.required - 1]:
         given.pop()
+    if op.name in FORMS:
+        return in_schema(FORMS[op.name], tuple(given)), {}
     if op.name == "_to_copy":
         return (given[0],), {"dtype": from_numpy_dtype(given[1]), **dict(zip(op.params[2:], given[2:], strict=False))}
     if op.name == "as_strided":
@@ -62,6 +65,8 @@ def _default(op: Any, name: str) -> Any:
 
 def unspelled(op: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
     """The same as the row takes them."""
+    if op.name in FORMS:
+        return FORMS[op.name].taken(*args, **kwargs), {}
     if op.name == "as_strided" and len(args) == 4:
         return (*args, Geometry.of(args[0]._array, storage_offset(args[0]))), kwargs
     if op.name in _HALVED:

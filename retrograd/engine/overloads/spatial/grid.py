@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ...calls.refusals import refuse
+from ...overriding.schema_forms import FORMS, Form
 from ...table.public import NN, check_tensor, public
 from ...table.registry import F
 from ...warning import warn
@@ -61,6 +62,19 @@ def grid_sample(
         )
     _warn_of_default(align_corners)
     return _sample(input, grid, (mode, padding_mode, bool(align_corners)))
+
+
+def _shown(input: Any, grid: Any, how: tuple[str, str, bool]) -> tuple[Any, ...]:  # noqa: A002
+    mode, padding, align_corners = how
+    return input, grid, _MODES.index(mode), _PADDINGS.index(padding), align_corners
+
+
+def _taken(input: Any, grid: Any, interpolation_mode: int, padding_mode: int, align_corners: bool) -> tuple[Any, ...]:  # noqa: A002
+    return input, grid, (_MODES[interpolation_mode], _PADDINGS[padding_mode], align_corners)
+
+
+for _dims in (2, 3):
+    FORMS[f"_grid_sampler_{_dims}d"] = Form(_shown, _taken)
 
 
 def _warn_of_default(align_corners: Any) -> None:

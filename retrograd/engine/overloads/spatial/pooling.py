@@ -7,6 +7,7 @@ from typing import Any
 
 from ...calls.refusals import refuse, refuse_kind
 from ...kernels.sliding import Sizes, sizes_of, window_span
+from ...overriding.schema_forms import FORMS, Form
 from ...table.public import NN, check_tensor, public
 from ...table.registry import F
 from .window_checks import check_filled, check_positive
@@ -68,6 +69,25 @@ def _max_how(x: Any, dims: int, kernel: Any, stride: Any, padding: Any, dilation
 
 def _max_pool(x: Any, how: Any, row: str, indices: bool, asked: Any = None) -> Any:
     return getattr(F, f"{row}_and_indices")(x, how, asked) if indices else getattr(F, row)(x, how, asked)
+
+
+def _form_of_max_pool(dims: int) -> Form:
+    def shown(self: Any, how: Any, asked: Any = None) -> tuple[Any, ...]:
+        kernel, stride, padding, dilation, _ = map(list, how)
+        return self, kernel, [] if stride == kernel else stride, padding, dilation, bool(asked and asked[1])
+
+    def taken(
+        self: Any, kernel_size: Any, stride: Any = (), padding: Any = 0, dilation: Any = 1, ceil_mode: bool = False
+    ) -> tuple[Any, ...]:
+        how = _max_how(self, dims, _each(kernel_size), _each(stride), _each(padding), _each(dilation), ceil_mode)
+        return self, how, _asked(_each(stride), dims, ceil_mode)
+
+    return Form(shown, taken, ([], [0] * dims, [1] * dims, False))
+
+
+def _each(sizes: Any) -> Any:
+    """One size for all dimensions where a list has just one."""
+    return sizes[0] if isinstance(sizes, (list, tuple)) and len(sizes) == 1 else sizes
 
 
 def _max_pool_of(dims: int) -> Any:
@@ -151,6 +171,25 @@ def _avg_pool_of(dims: int) -> Any:
     return avg_pool
 
 
+def _form_of_avg_pool(dims: int) -> Form:
+    def shown(self: Any, how: Any, asked: Any = None) -> tuple[Any, ...]:
+        kernel, stride, padding, _, include_pad, override = how
+        stride = [] if stride == kernel else list(stride)
+        return self, list(kernel), stride, list(padding), bool(asked and asked[1]), include_pad, override
+
+    def taken(
+        self: Any, kernel_size: Any, stride: Any = (), padding: Any = 0, ceil_mode: bool = False,
+        count_include_pad: bool = True, divisor_override: Any = None,
+    ) -> tuple[Any, ...]:  # fmt: skip
+        kernel, stride, padding, _, count = _max_how(
+            self, dims, _each(kernel_size), _each(stride), _each(padding), 1, ceil_mode
+        )
+        how = kernel, stride, padding, count, count_include_pad, divisor_override
+        return self, how, _asked(_each(stride), dims, ceil_mode)
+
+    return Form(shown, taken, ([], [0] * dims, False, True, None))
+
+
 # -- pools to a given size
 
 
@@ -204,6 +243,17 @@ def _adaptive_max(x: Any, size: Sizes, indices: bool) -> Any:
     return found if indices else found[0]
 
 
+def _form_of_adaptive_max(dims: int) -> Form:
+    """Of the pool by even divisions."""
+
+    def taken(self: Any, output_size: Any) -> tuple[Any, ...]:
+        size = _target(self, dims, output_size, f"adaptive_max_pool{dims}d")
+        kernel = tuple(n // m for n, m in zip(self.shape[-dims:], size, strict=True))
+        return self, (kernel, kernel, (0,) * dims, (1,) * dims, size)
+
+    return Form(lambda self, how, asked=None: (self, list(how[-1])), taken)
+
+
 def _adaptive_max_of(dims: int) -> Any:
     def adaptive_max_pool(input: Any, output_size: Any, return_indices: bool = False) -> Any:  # noqa: A002
         """Largest elements of windows chosen so that the result has ``output_size``."""
@@ -240,3 +290,6 @@ for _dims in (1, 2, 3):
     publish(f"lp_pool{_dims}d", _lp_pool_of(_dims))
 for _dims in (2, 3):
     publish(f"avg_pool{_dims}d", _avg_pool_of(_dims), out=True)
+    FORMS[f"_avg_pool{_dims}d"] = _form_of_avg_pool(_dims)
+    FORMS[f"_MaxPool{_dims}DWithIndices"] = _form_of_max_pool(_dims)
+    FORMS[f"_AdaptiveMaxPool{_dims}D"] = _form_of_adaptive_max(_dims)
