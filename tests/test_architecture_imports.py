@@ -21,6 +21,7 @@ FACE = tuple(f"retrograd.{name}" for name in FACE_NAMES)
 DATA = (
     "bounded",
     "columns",
+    "places",
     "snapshot",
     "tensor_facts",
     "shared_keys",

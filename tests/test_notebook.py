@@ -23,6 +23,7 @@ CELLS = (
         "from retrograd.inspect.findings import Finding\n"
         "Finding('dead', 'x < y & <script>', remedy='write <b>', file='a.py', line=3)"
     ),
+    "with rg.debug() as trace:\n    rg.log(0 * x).sum().backward()\ntrace.findings[0]",
 )
 
 
@@ -46,6 +47,7 @@ def test_a_real_notebook_shows_them(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "image/svg+xml" not in shown[2]
     assert "dead" in shown[3]["text/plain"]
     assert "&lt;script&gt;" in shown[3]["text/html"]
+    assert "log(0 * x) at Cell In[5], line 2 makes" in shown[4]["text/plain"]
 
 
 def test_a_trace_shows_what_a_diagnosis_finds() -> None:

@@ -18,6 +18,7 @@ from recording_samples import HOSTILE, chain, graph, hostile
 from retrograd.inspect.events import Event, Recording
 from retrograd.inspect.findings import Finding, Mark
 from retrograd.inspect.render import RenderOptions, renderer_for
+from retrograd.inspect.render.page import account
 from retrograd.inspect.render.theme import DARK, LIGHT
 from retrograd.inspect.snapshot import GraphSnapshot, SourceLine
 
@@ -271,6 +272,21 @@ def test_findings_lead_to_their_nodes(chromium: Browser, tmp_path: Path) -> None
         assert part in said
     assert int(data(chromium, "open")) > 0
     assert chromium.run("document.querySelectorAll('main b').length") == 0
+    quiet(chromium)
+
+
+def test_cells_of_a_notebook(chromium: Browser, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Lines of cells are called what IPython calls them, in the outline, the details and to the search."""
+    monkeypatch.setattr(account, "cell_name", lambda file: "Cell In[4]" if file == "loop.py" else "")
+    finding = Finding("broken-chain", "y was detached", file="loop.py", line=7, marks=(Mark(0, 12, ""),))
+    chromium.open(write(tmp_path, network(), findings=(finding,)))
+    chromium.run("document.querySelector('#outline .findings button').click()")
+
+    assert "Cell In[4], line 7" in text(chromium, "outline")
+    assert "Cell In[4], line 7 in step" in text(chromium, "details")
+    assert "loop.py" not in text(chromium, "outline") + text(chromium, "details")
+    chromium.type("#search", r"in\[4\], line 7\b")
+    assert int(text(chromium, "found").split()[0]) > 0
     quiet(chromium)
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import bdb
-import os
 import pdb
 import sys
 from collections.abc import Callable, Iterator
@@ -15,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import RetrogradError, UsageError
+from .places import short_place
 from .program.frames import user_frame
 from .snapshot import SourceLine
 from .sources import sources
@@ -45,9 +45,7 @@ class Step:
     @property
     def where(self) -> str:
         """The node and its line in words."""
-        return (
-            self.op if self.source is None else f"{self.op} ({os.path.basename(self.source.file)}:{self.source.line})"
-        )
+        return self.op if self.source is None else f"{self.op} ({short_place(self.source.file, self.source.line)})"
 
 
 Condition = Callable[[Step], Any]

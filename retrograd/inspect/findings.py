@@ -7,6 +7,7 @@ from html import escape
 from typing import Literal
 
 from .columns import Plain
+from .places import full_place
 
 Severity = Literal["error", "warning", "note"]
 SEVERITIES: tuple[Severity, ...] = ("error", "warning", "note")
@@ -44,7 +45,7 @@ class Finding:
 
     def _repr_mimebundle_(self, include: Plain = None, exclude: Plain = None) -> dict[str, str]:
         """Show the finding in a notebook: severity and kind, the sentence, the remedy, the line."""
-        where = f"{self.file}:{self.line}" if self.file else ""
+        where = full_place(self.file, self.line) if self.file else ""
         head = f"{self.severity}: {self.kind}"
         plain = "\n".join(part for part in (f"{head} {where}".strip(), self.message, self.remedy) if part)
         parts = [f"<b>{escape(head)}</b> <code>{escape(where)}</code>", escape(self.message)]

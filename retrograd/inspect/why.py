@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections import deque
 from dataclasses import dataclass, field
 from typing import Any
@@ -14,6 +13,7 @@ from .debug import debug, latest
 from .diagnose import Flow, about
 from .events import Event
 from .findings import Finding
+from .places import short_place
 from .snapshot import GraphSnapshot, SourceLine
 from .sources import source_of
 from .sources.base import Gradient
@@ -212,4 +212,4 @@ def _event_text(event: Event) -> str:
 
 
 def _at(what: str, line: SourceLine | None) -> str:
-    return what if line is None else f"{what} ({os.path.basename(line.file)}:{line.line})"
+    return what if line is None else f"{what} ({short_place(line.file, line.line)})"

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Sequence
 
+from ..places import short_place
 from ..snapshot import SourceLine
 
 SHOWN = 4
@@ -13,7 +13,7 @@ SHOWN = 4
 
 def place(source: SourceLine | None) -> str:
     """Return ``train.py:17``, or words for an unknown line."""
-    return f"{os.path.basename(source.file) or source.file}:{source.line}" if source else "an unknown line"
+    return short_place(source.file, source.line) if source else "an unknown line"
 
 
 def at(source: SourceLine | None) -> str:

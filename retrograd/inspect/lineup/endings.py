@@ -6,6 +6,7 @@ import heapq
 from dataclasses import dataclass
 
 from ..columns import Plain
+from ..places import full_place
 from ..snapshot import GraphSnapshot
 from .run import Place, Run
 
@@ -94,7 +95,7 @@ def _at(run: Run) -> str:
     if run.error is None:
         return ""
     line = run.error.source
-    where = "" if line is None else f" at {line.file}:{line.line}"
+    where = "" if line is None else f" at {full_place(line.file, line.line)}"
     return f"; {run.error.data.get('type', 'an error')}{where}"
 
 

@@ -6,12 +6,12 @@ import functools
 import re
 from dataclasses import dataclass
 
+from ..places import short_place
 from ..snapshot import GraphSnapshot, SourceLine
 
 _SUFFIX = re.compile(r"(?<=.)Backward\d*$")
 # What XML 1.0 forbids, plus the invisible characters that reorder or break a line of text.
 _CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff\ufeff\ufffe\uffff]+")
-_SLASH = re.compile(r"[/\\]")
 _TIMES = "×"
 
 
@@ -75,12 +75,9 @@ def tensor_text(shape: tuple[int, ...] | None, dtype: str | None) -> str:
     return f"{shape_text(shape)} {clean(dtype or '')}".strip()
 
 
-@functools.lru_cache(maxsize=4096)
 def source_text(source: SourceLine | None) -> str:
     """Return ``train.py:12`` (the file's last part; the whole path belongs in tooltips), or ``""``."""
-    if source is None:
-        return ""
-    return f"{clean(_SLASH.split(source.file)[-1])}:{source.line}"
+    return "" if source is None else _one_line(short_place(source.file, source.line))
 
 
 def bytes_text(count: int | None) -> str:
@@ -117,3 +114,6 @@ def edge_text(snapshot: GraphSnapshot, edge: int) -> str:
 def clean(text: str) -> str:
     """Return ``text`` without control characters, so that it is one harmless line in any format."""
     return _CONTROL.sub(" ", text).strip()
+
+
+_one_line = functools.lru_cache(maxsize=4096)(clean)

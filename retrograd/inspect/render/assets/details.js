@@ -81,7 +81,7 @@ function actions(node) {
 
 // The user's lines around a place, the place itself marked.
 function sourceLines(file, line, name) {
-  const at = make("p", `${file}:${line}${name ? ` in ${name}` : ""}`), block = make("pre");
+  const at = make("p", `${placeText(file, line)}${name ? ` in ${name}` : ""}`), block = make("pre");
   const known = Object.hasOwn(state.data.sources, file) ? state.data.sources[file] : {};
   const numbers = [];
   for (let number = line - AROUND; number <= line + AROUND; number++) if (known[number] !== undefined) numbers.push(number);

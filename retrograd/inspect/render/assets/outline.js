@@ -47,7 +47,7 @@ function findingList(findings) {
     const item = make("li");
     item.className = finding.severity;
     item.append(button(finding.message || finding.kind, () => showFinding(number), finding.kind));
-    if (finding.file) item.append(make("small", `${finding.file.split(/[/\\]/).at(-1)}:${finding.line}`));
+    if (finding.file) item.append(make("small", placeText(finding.file, finding.line, true)));
     list.append(item);
   });
   return list;

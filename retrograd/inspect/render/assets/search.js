@@ -5,7 +5,7 @@ const search = byId("search"), found = byId("found");
 // Every column holds few distinct values, so each is tested once, however many nodes there are.
 function searchedNodes(pattern) {
   const { graph } = state, hits = new Uint8Array(graph.nodes);
-  const sources = graph.source.values.map((at) => (at ? pattern.test(`${at[0]}:${at[1]} ${at[2]}`) : false));
+  const sources = graph.source.values.map((at) => (at ? pattern.test(`${placeText(at[0], at[1])} ${at[2]}`) : false));
   const columns = ["op", "name", "scope", "shape", "dtype"].map((column) => [graph[column].rows, graph[column].values.map((value) => pattern.test(value))]);
   for (const [rows, fitting] of [...columns, [graph.source.rows, sources]]) {
     if (fitting.includes(true)) for (let node = 0; node < graph.nodes; node++) if (fitting[rows[node]]) hits[node] = 1;

@@ -14,7 +14,7 @@ from .. import labels, theme
 from ..base import RenderOptions, capped, chosen_steps
 from ..drawing import draw, number, text
 from ..marks import unplaced, with_ghosts
-from ..page.account import findings_data, sources_data
+from ..page.account import cells_data, findings_data, sources_data
 from ..page.hooks import hooks_data
 from ..page.measures import measure_data
 from ..page.packing import Packed, Packing, Plain
@@ -22,6 +22,7 @@ from ..page.structure import same_structure, structure_data
 from ..scene import scene
 
 _SLOT = re.compile(r"\{\{([\w.]+)\}\}")
+_COMMENT = re.compile(r"^ *//(?: .*)?\n", re.MULTILINE)
 _MOST_NODES = 1_000_000
 """Nodes of one graph that a page holds unless told otherwise."""
 _PLAIN_NODES = 500
@@ -95,6 +96,7 @@ def _data(recording: Recording, numbers: list[int], title: str, options: RenderO
             "steps": steps,
             "findings": findings_data(recording, options.findings, numbers),
             "sources": sources_data(recording, options.findings, shown),
+            "cells": cells_data(recording, options.findings, shown),
         }
     )
 
@@ -137,8 +139,9 @@ def _still(snapshot: GraphSnapshot, options: RenderOptions, step: int) -> str:
 
 
 def _asset(name: str) -> str:
-    """Return the text of a file in ``assets``."""
-    return (resources.files("retrograd.inspect.render") / "assets" / name).read_text(encoding="utf-8")
+    """Return the text of a file in ``assets``, of scripts without the lines that are comments (12 kB of them)."""
+    found = (resources.files("retrograd.inspect.render") / "assets" / name).read_text(encoding="utf-8")
+    return _COMMENT.sub("", found) if name.endswith(".js") else found
 
 
 def _filled(page: str, parts: dict[str, str]) -> str:

@@ -7,7 +7,9 @@ from typing import Any
 
 from ...events import Event, Recording
 from ...findings import Finding
+from ...places import cell_name
 from ...snapshot import GraphSnapshot
+from .. import labels
 from .structure import safe
 
 _AROUND = 2
@@ -51,14 +53,26 @@ def sources_data(
     recording: Recording, findings: Iterable[Finding], snapshots: Iterable[GraphSnapshot]
 ) -> dict[str, dict[str, str]]:
     """Return the source lines that graphs, findings and errors mention, with those around them that are known."""
-    places = {(at.file, at.line) for snapshot in snapshots for at in set(snapshot.source) if at is not None}
-    places |= {(at.file, at.line) for event in recording.events if event.kind == "error" and (at := event.source)}
-    places |= {(finding.file, finding.line) for finding in findings if finding.file}
     wanted: dict[str, set[int]] = {}
-    for file, line in places:
+    for file, line in _places(recording, findings, snapshots):
         wanted.setdefault(file, set()).update(range(line - _AROUND, line + _AROUND + 1))
     return {
         safe(file): {str(line): safe(known[line]) for line in sorted(lines) if line in known}
         for file, lines in sorted(wanted.items())
         if (known := recording.sources.get(file))
     }
+
+
+def cells_data(recording: Recording, findings: Iterable[Finding], snapshots: Iterable[GraphSnapshot]) -> dict[str, str]:
+    """Return what the notebook calls its cells, by the files that they go by."""
+    files = sorted({file for file, _ in _places(recording, findings, snapshots)})
+    return {safe(file): labels.clean(cell) for file in files if (cell := cell_name(file))}
+
+
+def _places(
+    recording: Recording, findings: Iterable[Finding], snapshots: Iterable[GraphSnapshot]
+) -> set[tuple[str, int]]:
+    """Return the lines that graphs, findings and errors mention."""
+    places = {(at.file, at.line) for snapshot in snapshots for at in set(snapshot.source) if at is not None}
+    places |= {(at.file, at.line) for event in recording.events if event.kind == "error" and (at := event.source)}
+    return places | {(finding.file, finding.line) for finding in findings if finding.file}

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from typing import IO, TYPE_CHECKING
 
 from ...findings import Finding
+from ...places import cell_place
 from ..console_page import page_text, print_page
 from .base import Outcome
 
@@ -59,7 +60,7 @@ def _panel(finding: Finding, line: str) -> Panel:
     style = _STYLES[finding.severity]
     parts = [Text(_printable(finding.message))]
     if finding.file:
-        where = f"{_shown_path(finding.file)}:{finding.line}"
+        where = cell_place(finding.file, finding.line) or f"{_shown_path(finding.file)}:{finding.line}"
         parts += [Text(""), Text(_printable(where), style="dim")]
     if line.strip():
         parts += _quoted(line, finding)

@@ -1,0 +1,45 @@
+"""What a line of the program is called where people read it: ``train.py:12``; in a notebook ``Cell In[4], line 2``."""
+
+from __future__ import annotations
+
+import functools
+import re
+import sys
+
+_SLASH = re.compile(r"[/\\]")
+
+
+def short_place(file: str, line: int) -> str:
+    """Return ``train.py:12``, the file without its folder."""
+    return cell_place(file, line) or f"{_last_part(file)}:{line}"
+
+
+def full_place(file: str, line: int) -> str:
+    """Return ``/home/ada/train.py:12``."""
+    return cell_place(file, line) or f"{file}:{line}"
+
+
+def cell_place(file: str, line: int) -> str:
+    """Return ``Cell In[4], line 2``, as IPython's tracebacks have it, or ``""`` for a line of a real file."""
+    cell = cell_name(file)
+    return f"{cell}, line {line}" if cell else ""
+
+
+def cell_name(file: str) -> str:
+    """Return ``Cell In[4]`` for the file that IPython says holds this cell, or ``""``.
+
+    It is asked each time: a cell that runs again gets a new number and keeps its file.
+    """
+    ipython = sys.modules.get("IPython")
+    if ipython is None:
+        return ""
+    try:
+        named = ipython.get_ipython().compile.format_code_name(file)
+        return f"{named[0]} {named[1]}" if named else ""
+    except Exception:  # no shell is running, IPython is older than these names, or is being imported right now
+        return ""
+
+
+@functools.lru_cache(maxsize=4096)
+def _last_part(file: str) -> str:
+    return _SLASH.split(file)[-1] or file
