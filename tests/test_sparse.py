@@ -43,6 +43,15 @@ def test_what_a_sparse_tensor_says(torch: Any) -> Any:
 
 
 @differential
+def test_texts(torch: Any) -> Any:
+    """An unusual dtype stands behind the sizes, and an empty tensor shows the sizes of its parts."""
+    a = matrix(torch)
+    return [repr(t) for t in (a, a.double(), a.long(), a.bool(), a.to(torch.complex64), a.half(), torch.zeros_like(a),
+                              torch.zeros(2, 0).to_sparse(), torch.ones(2, 2, 2).to_sparse(2),
+                              torch.tensor(3.0).to_sparse(), torch.ones(70, 60).to_sparse())]  # fmt: skip
+
+
+@differential
 def test_made_in_other_ways(torch: Any) -> Any:
     """From lists, without a size, of arrays as values, empty, from dense tensors."""
     with warnings.catch_warnings():
@@ -166,11 +175,58 @@ def test_saved_and_loaded(torch: Any) -> Any:
     return parts(torch.load(file)["a"])
 
 
+PARTS = """
+a[1], a[-1], c[0], c[:, 2], list(c)
+torch.cat([a, a], 1), torch.cat([c, c]), torch.stack([a, c]), torch.stack([a, c], 1)
+a.index_select(1, torch.tensor([2, 2, 0])), c.index_select(0, torch.tensor([1, 0]))
+a.unsqueeze(0), c.unsqueeze(-1), torch.tensor(3.0).to_sparse().to_dense()
+a.sum(0), a.sum(dim=1), c.sum(0, keepdim=True), a.sum((0, 1)), a.sum(1, dtype=torch.float64)
+a.norm(), c.double().norm()
+a.mul_(2), a, a._version, c.mul_(c), c.div_(2), c.neg_()
+c.add_(c), c, a.sub_(c).to_dense(), a.add_(c, alpha=3).to_dense(), a.add_(c) is a
+c.zero_(), a.copy_(torch.eye(2, 3).to_sparse()), a
+torch.ones(2, 3).add_(a), torch.ones(2, 3).sub_(c, alpha=2)
+""".strip().splitlines()
+
+
+@pytest.mark.parametrize("line", PARTS)
+def test_parts_sums_and_writes(line: str) -> None:
+    """One index, some indices, joining, sums over dimensions, and what is written to sparse tensors."""
+
+    def program(torch: Any) -> Any:
+        names = {"torch": torch, "a": matrix(torch), "c": matrix(torch, True)}
+        found = eval(f"[{line}]", names)
+        tensors = [t for part in found for t in (part if isinstance(part, list) else [part])]
+        return [parts(t) if isinstance(t, torch.Tensor) else t for t in tensors]
+
+    assert_agree(program)
+
+
+@differential
+def test_a_buffer_is_loaded(torch: Any) -> Any:
+    """A module's sparse buffer takes what a state dictionary holds."""
+    nets = [torch.nn.Module() for _ in range(2)]
+    for net, a in zip(nets, (matrix(torch), matrix(torch, True)), strict=True):
+        net.register_buffer("adjacency", a)
+    nets[0].load_state_dict(nets[1].state_dict())
+    return parts(nets[0].adjacency)
+
+
 REFUSED = [
     ("Could not run 'aten::exp' with arguments from the 'SparseCPU' backend", lambda torch, a: a.exp()),
     ("Could not run 'aten::view' with arguments from the 'SparseCPU' backend", lambda torch, a: a.view(3, 2)),
     ("is not supported. Use add(dense, sparse) instead", lambda torch, a: a + torch.ones(2, 3)),
     ("can't convert Sparse layout tensor to numpy", lambda torch, a: a.numpy()),
+    ("expected scalar type Float but found Double", lambda torch, a: a @ torch.ones(3, 2, dtype=torch.float64)),
+    ("Argument #3 (dense): Expected dim 0 size 3, got 2", lambda torch, a: torch.sparse.mm(a, torch.ones(2, 2))),
+    ("mv: expected self.size(-1) == vec.size(-1)", lambda torch, a: a @ torch.ones(2)),
+    ("mat1 and mat2 shapes cannot be multiplied (2x3 and 2x3)", lambda torch, a: a @ a),
+    ("Dimension out of range", lambda torch, a: torch.sparse.mm(a, torch.ones(3))),
+    ("Cannot access storage of SparseTensorImpl", lambda torch, a: a.untyped_storage()),
+    ("Cannot access data pointer of Tensor that doesn't have storage", lambda torch, a: a.data_ptr()),
+    ("Concatenating sparse tensors, but a dense", lambda torch, a: torch.cat([a, torch.ones(2, 3)])),
+    ("copy_() between dense and sparse Tensors is not implemented", lambda torch, a: torch.ones(2, 3).copy_(a)),
+    ("index 2 out of range for tensor of size", lambda torch, a: a[2]),
 ]
 
 

@@ -9,10 +9,13 @@ import numpy as np
 
 from ..table.registry import F
 from ..tensors.base import wrap
+from ..tensors.dtypes import scalar_name
 from .coo import ANSWERS, SparseTensor
 
 
-def _answer(*names: str) -> Callable[[Any], Any]:
+def answers_for(*names: str) -> Callable[[Any], Any]:
+    """Let a function be what these operators make of sparse operands."""
+
     def register(function: Any) -> Any:
         ANSWERS.update(dict.fromkeys(names, function))
         return function
@@ -40,15 +43,23 @@ def _rows_of_sums(size: int, rows: Any, terms: Any) -> Any:
 
 def _times_dense(a: SparseTensor, dense: Any) -> Any:
     """Sparse matrix by dense vector or matrix."""
+    if a.dtype != dense.dtype:
+        raise RuntimeError(
+            f"expected scalar type {scalar_name(a._sig.numpy)} but found {scalar_name(dense._sig.numpy)}"
+        )
     if a.shape[1] != dense.shape[0]:
-        raise RuntimeError(f"mm: mat1 and mat2 shapes cannot be multiplied ({list(a.shape)} and {list(dense.shape)})")
+        raise RuntimeError(
+            "mv: expected self.size(-1) == vec.size(-1)"
+            if dense.dim() == 1
+            else f"addmm: Argument #3 (dense): Expected dim 0 size {a.shape[1]}, got {dense.shape[0]}"
+        )
     rows, columns = a._indices()._array
     values = a._values()._array
     terms = values.reshape(-1, *(1,) * (dense.dim() - 1)) * dense._array[columns]
     return wrap(_rows_of_sums(a.shape[0], rows, terms))
 
 
-@_answer("mm", "mv", "matmul")
+@answers_for("mm", "mv", "matmul")
 def _product(self: Any, other: Any) -> Any:
     if _is_sparse(self) and not _is_sparse(other):
         return _times_dense(self, other)
@@ -60,7 +71,8 @@ def _product(self: Any, other: Any) -> Any:
 def _times_sparse(a: SparseTensor, b: SparseTensor) -> SparseTensor:
     """Each entry of ``a`` by the entries of the row of ``b`` that its column names."""
     if a.shape[1] != b.shape[0]:
-        raise RuntimeError(f"mm: mat1 and mat2 shapes cannot be multiplied ({list(a.shape)} and {list(b.shape)})")
+        sizes = " and ".join("x".join(map(str, t.shape)) for t in (a, b))
+        raise RuntimeError(f"mat1 and mat2 shapes cannot be multiplied ({sizes})")
     b = b.coalesce()
     (rows, columns), (b_rows, b_columns) = a._indices()._array, b._indices()._array
     first, end = np.searchsorted(b_rows, columns, "left"), np.searchsorted(b_rows, columns, "right")
@@ -72,7 +84,7 @@ def _times_sparse(a: SparseTensor, b: SparseTensor) -> SparseTensor:
     return SparseTensor.made(wrap(indices), wrap(values), (a.shape[0], b.shape[1])).coalesce()
 
 
-@_answer("addmm", "sparse_addmm", "_sparse_addmm")
+@answers_for("addmm", "sparse_addmm", "_sparse_addmm")
 def _addmm(self: Any, mat1: Any, mat2: Any, beta: Any = 1, alpha: Any = 1) -> Any:
     product = F.mul(_product(mat1, mat2), alpha)
     return product if beta == 0 else F.add(F.mul(self, beta), product)
@@ -81,12 +93,12 @@ def _addmm(self: Any, mat1: Any, mat2: Any, beta: Any = 1, alpha: Any = 1) -> An
 # -- places
 
 
-@_answer("t")
+@answers_for("t")
 def _t(self: SparseTensor) -> SparseTensor:
     return _transpose(self, 0, 1) if self.dim() > 1 else self
 
 
-@_answer("transpose")
+@answers_for("transpose")
 def _transpose(self: SparseTensor, dim0: int, dim1: int) -> SparseTensor:
     width, order, size = self.sparse_dim(), list(range(self.sparse_dim())), list(self.shape)
     first, second = dim0 % self.dim(), dim1 % self.dim()
@@ -97,7 +109,7 @@ def _transpose(self: SparseTensor, dim0: int, dim1: int) -> SparseTensor:
     return SparseTensor.made(self._indices()[order], self._values(), size)
 
 
-@_answer("permute")
+@answers_for("permute")
 def _permute(self: SparseTensor, dims: Any) -> SparseTensor:
     if tuple(d % self.dim() for d in dims) != (1, 0):
         raise NotImplementedError("permute of sparse tensors is there for the two dimensions of matrices")
@@ -139,7 +151,7 @@ def _added(sign: int) -> Callable[..., Any]:
 ANSWERS.update(add=_added(1), sub=_added(-1))
 
 
-@_answer("mul")
+@answers_for("mul")
 def _mul(self: Any, other: Any) -> Any:
     if not _is_sparse(self):
         return _mul(other, self)
@@ -151,14 +163,27 @@ def _mul(self: Any, other: Any) -> Any:
     return self.with_values(F.mul(self._values(), whole[tuple(self._indices())]))
 
 
-@_answer("div")
+@answers_for("div")
 def _div(self: Any, other: Any) -> Any:
     return self.with_values(F.div(self._values(), other))
 
 
-@_answer("sum")
-def _sum(self: SparseTensor, *, dtype: Any = None) -> Any:
-    return self._values().sum(dtype=dtype)
+@answers_for("sum")
+def _sum(self: SparseTensor, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Any:
+    if dim is None:
+        return self._values().sum(dtype=dtype)
+    dims = (dim,) if isinstance(dim, int) else tuple(dim)
+    found = sum_over(self if dtype is None else self.with_values(self._values().to(dtype)), dims)
+    for place in sorted(d % self.dim() for d in dims) if keepdim else ():
+        found = F.unsqueeze(found, place)
+    return found
+
+
+@answers_for("linalg_vector_norm")
+def _norm(self: SparseTensor, ord: Any = 2, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Any:  # noqa: A002
+    if dim is not None or ord != 2:
+        raise NotImplementedError("norms of sparse tensors are there for ord=2 and all entries at once")
+    return F._vector_norm(self.coalesce()._values(), 2, None, False, dtype)
 
 
 def _by_value(name: str, each: bool) -> None:
@@ -179,21 +204,21 @@ _by_value("_pow_scalar", True)
 ANSWERS["pow"] = ANSWERS.pop("_pow_scalar")
 
 
-@_answer("clone")
+@answers_for("clone")
 def _clone(self: SparseTensor, *, memory_format: Any = None) -> SparseTensor:
     return SparseTensor.made(self._indices().clone(), self._values().clone(), self.shape, self.is_coalesced())
 
 
-@_answer("detach", "alias")
+@answers_for("detach", "alias")
 def _alias(self: SparseTensor) -> SparseTensor:
     return self.with_values(self._values())
 
 
-@_answer("_to_copy")
+@answers_for("_to_copy")
 def _to_copy(self: SparseTensor, *, dtype: Any = None, **kwargs: Any) -> SparseTensor:
     return self.with_values(self._values().to(dtype))
 
 
-@_answer("zeros_like")
+@answers_for("zeros_like")
 def _zeros_like(self: SparseTensor, **kwargs: Any) -> SparseTensor:
     return SparseTensor.made(self._indices()[:, :0], self._values()[:0], self.shape, True)

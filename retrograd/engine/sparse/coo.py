@@ -14,6 +14,8 @@ from ..overriding.overrides import disabled_torch_function_impl
 from ..overriding.subclasses import make_wrapper_subclass
 from ..tensors.base import set_array, wrap
 from ..tensors.layouts import layout as layout_type
+from ..tensors.printed_elements import elements_text
+from ..tensors.printing import is_usual
 from ..tensors.tensor import Tensor
 
 sparse_coo = layout_type("torch.sparse_coo")
@@ -108,7 +110,10 @@ class SparseTensor(Tensor):
     def to_dense(self, dtype: Any = None, *, masked_grad: bool | None = None) -> Any:
         """All entries."""
         out = np.zeros(tuple(self.shape), self._values_kept._array.dtype)
-        np.add.at(out, tuple(self._indices_kept._array), self._values_kept._array)
+        if self.sparse_dim():
+            np.add.at(out, tuple(self._indices_kept._array), self._values_kept._array)
+        else:
+            out += self._values_kept._array.sum(axis=0)
         dense: Any = wrap(out)
         return dense if dtype is None else dense.to(dtype)
 
@@ -125,12 +130,28 @@ class SparseTensor(Tensor):
 
     @data.setter
     def data(self, value: Any) -> None:
+        self.take(value)
+
+    def take(self, value: SparseTensor) -> None:
+        """Hold the places and values of another one from here on."""
         self._indices_kept, self._values_kept, self._coalesced = value._indices(), value._values(), value._coalesced
         set_array(self, value._array)
 
     def numpy(self, *, force: bool = False) -> Any:
         """Refused."""
         raise TypeError("can't convert Sparse layout tensor to numpy. Use Tensor.to_dense() first.")
+
+    def untyped_storage(self) -> Any:
+        """Refused."""
+        raise NotImplementedError(
+            "Cannot access storage of SparseTensorImpl: its parts have one each (values, indices)"
+        )
+
+    storage = _typed_storage = untyped_storage
+
+    def data_ptr(self) -> int:
+        """Refused."""
+        raise RuntimeError("Cannot access data pointer of Tensor that doesn't have storage")
 
     def stride(self, dim: int | None = None) -> Any:
         """0 in all dimensions: entries do not lie in rows."""
@@ -143,8 +164,10 @@ class SparseTensor(Tensor):
         return self
 
     def __repr__(self, *, tensor_contents: Any = None) -> str:
-        parts = [f"indices={_indented(self._indices_kept, 15)}", f"values={_indented(self._values_kept, 14)}"]
-        tail = f"size={tuple(self.shape)}, nnz={self._nnz()}, layout=torch.sparse_coo)"
+        values = self._values_kept._array
+        parts = [f"indices={_elements(self._indices_kept._array, 15)}", f"values={_elements(values, 14)}"]
+        dtype = "" if is_usual(values.dtype) else f", dtype={self.dtype}"
+        tail = f"size={tuple(self.shape)}, nnz={self._nnz()}{dtype}, layout=torch.sparse_coo)"
         return "tensor(" + ",\n       ".join([*parts, tail])
 
     __str__ = __repr__
@@ -170,8 +193,9 @@ def no_gradients() -> NotImplementedError:
     )
 
 
-def _indented(t: Any, columns: int) -> str:
-    return repr(t).replace("\n", "\n" + " " * columns)
+def _elements(array: Any, columns: int) -> str:
+    """Indices or values, which stand ``columns`` to the right."""
+    return f"tensor({elements_text(array, columns + 7) if array.size else f'[], size={array.shape}'})"
 
 
 ANSWERS: dict[str, Any] = {}

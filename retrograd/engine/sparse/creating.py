@@ -13,6 +13,7 @@ from ..table.registry import F
 from ..tensors import dtypes
 from ..tensors.base import wrap
 from ..tensors.tensor import Tensor
+from . import parts, writes  # noqa: F401 - they answer for operators
 from .answers import sum_over
 from .coo import SparseTensor, no_gradients
 
@@ -81,6 +82,8 @@ def sparse_mm(sparse: Any, dense: Any) -> Any:
     """``torch.sparse.mm``: the product of a sparse matrix and another one."""
     if isinstance(dense, SparseTensor):
         return sparse @ dense
+    if dense.dim() != 2:
+        raise IndexError("Dimension out of range: torch.sparse.mm takes matrices, of vectors the product is sparse @ x")
     nothing = FUNCTIONS["zeros"](sparse.shape[0], dense.shape[1], dtype=dense.dtype)
     return F._sparse_addmm(nothing, sparse, dense, 0, 1)
 

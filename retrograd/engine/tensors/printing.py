@@ -58,16 +58,17 @@ def _with_suffixes(text: str, suffixes: list[str], indent: int) -> str:
     return text
 
 
+def is_usual(numpy: Any) -> bool:
+    """Whether elements tell this dtype: that of numbers by default, or the only one of its kind in programs."""
+    default = get_default_dtype()
+    return numpy in (default.numpy, default.to_complex().numpy, np.dtype(np.int64), np.dtype(bool))
+
+
 def _suffixes(t: Any) -> list[str]:
     """What stands behind the elements: an unusual dtype, ``requires_grad`` or ``grad_fn``, tangent."""
     found = []
-    default = get_default_dtype().numpy
     numpy = t._sig.numpy
-    if (
-        numpy != default
-        and numpy not in (np.dtype(np.int64), np.dtype(bool))
-        and numpy != get_default_dtype().to_complex().numpy
-    ) or (t._array.size == 0 and numpy != default):
+    if not is_usual(numpy) or (t._array.size == 0 and numpy != get_default_dtype().numpy):
         found.append(f"dtype={t._sig.dtype}")
     found.extend(_grad_suffix(t))
     tangent = tangent_of(t) if isinstance(t, TensorBase) else None
