@@ -74,21 +74,16 @@ def _unsqueeze(self: SparseTensor, dim: int) -> SparseTensor:
 
 @answers_for("cat")
 def _cat(tensors: Any, dim: int = 0) -> SparseTensor:
+    """The entries of all, those of later ones further along ``dim``."""
     parts = list(tensors)
     for number, part in enumerate(parts):
         if not isinstance(part, SparseTensor):
             raise RuntimeError(f"Concatenating sparse tensors, but a dense tensor was found at position {number}.")
     first = parts[0]
     place = _counted_dim(first, dim, "cat")
-    for part in parts[1:]:
-        others = [(a, b) for d, (a, b) in enumerate(zip(first.shape, part.shape, strict=True)) if d != place]
-        if any(a != b for a, b in others) or part.sparse_dim() != first.sparse_dim():
-            raise RuntimeError(
-                "All tensors must have the same shape: "
-                f"{list(first.shape)} (except in the concatenating dimension), but got {list(part.shape)}"
-            )
     moved, length = [], 0
     for part in parts:
+        _check_fits(first, part, place)
         indices = part._indices()._array.copy()
         indices[place] += length
         length += part.shape[place]
@@ -96,6 +91,16 @@ def _cat(tensors: Any, dim: int = 0) -> SparseTensor:
     values = F.cat([part._values() for part in parts], 0)
     size = (*first.shape[:place], length, *first.shape[place + 1 :])
     return SparseTensor.made(wrap(np.concatenate(moved, axis=1)), values, size)
+
+
+def _check_fits(first: SparseTensor, part: SparseTensor, place: int) -> None:
+    """``RuntimeError`` unless both have the same sizes besides the one at ``place``, and count as many dimensions."""
+    sizes = [[*t.shape[:place], *t.shape[place + 1 :], t.sparse_dim()] for t in (first, part)]
+    if sizes[0] != sizes[1]:
+        raise RuntimeError(
+            "All tensors must have the same shape: "
+            f"{list(first.shape)} (except in the concatenating dimension), but got {list(part.shape)}"
+        )
 
 
 @answers_for("stack")
