@@ -48,3 +48,13 @@ def test_E_1_gradients_of_padded_windows_are_no_parts_of_larger_memory(torch):
         _gradient_strides(torch, lambda t: functional.unfold(t, 3, padding=1), image),
         _gradient_strides(torch, lambda t: functional.avg_pool1d(t[0], 3, 2, 1), image),
     ]
+
+
+@differential
+def test_E_1_gradients_at_an_expanded_operand_lie_in_rows(torch):
+    """E-1: where one element stands for many, what is filled like the operand is no matrix in columns."""
+    functional, x = torch.nn.functional, torch.tensor([-1.0, 0.5, 2.0]).expand(2, 3).requires_grad_()
+    given, found = torch.ones(()).expand(2, 3), []
+    for function in (functional.elu, functional.celu, functional.selu, torch.sigmoid, torch.floor):
+        found += [g.stride() for g in torch.autograd.grad(function(x), [x, x], given)]
+    return found

@@ -93,6 +93,34 @@ def test_V_22_a_leaf_takes_a_view_of_the_given_gradient_over(torch):
 
 
 @differential
+def test_V_22_leaves_are_filled_in_the_order_of_operands(torch):
+    """V-22: of leaves that one gradient reaches, all but the last take a copy, so a write to one shows in no other."""
+
+    class Sum(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x, w):
+            return x + w
+
+        @staticmethod
+        def backward(ctx, g):
+            return g, g
+
+    found = []
+    for operation in (lambda x, w: x + w, lambda x, w: w + x, lambda x, w: x - w, Sum.apply, lambda x, w: x + w + x):
+        x, w = torch.ones(2, 3, requires_grad=True), torch.ones(2, 3, requires_grad=True)
+        given = torch.ones(6)
+        operation(x, w).view(6).backward(given)
+        found.append([_shares(x.grad, given), _shares(w.grad, given), _shares(x.grad, w.grad)])
+        x.grad.mul_(2)
+        w.grad.add_(1)
+        found.append([x.grad, w.grad, given])
+        x.grad = w.grad = None
+        (operation(x, w) * 2)[0].sum().backward()
+        found.append([x.grad, w.grad])
+    return found
+
+
+@differential
 def test_V_22_results_of_one_call_are_related_too(torch):
     """V-22: inputs with one gradient get one tensor; that of a view's base is a view of that of the view."""
     x, w = torch.ones(3, 4, requires_grad=True), torch.ones(3, 4, requires_grad=True)

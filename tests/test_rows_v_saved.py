@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 from both_engines import differential, raises
 
 MODIFIED = "modified by an inplace operation"
@@ -265,3 +266,39 @@ def test_V_50_gelu_keeps_its_operand_alone(torch):
         grads = [torch.autograd.grad(y.sum(), x)[0] for y in (hooked, handled, written, plain)]
         found += [shown, [[round(v, 4) for v in g.tolist()] for g in grads]]
     return packed, found
+
+
+@differential
+def test_V_50_gelu_follows_writes_that_nothing_counts(torch):
+    """V-50: of an operand that was written through NumPy, DLPack's or another tensor's memory, the new values count."""
+    functional, found = torch.nn.functional, []
+
+    def assign(h, x):
+        x.data = torch.full((4,), 0.5)
+
+    def through_numpy(h, x):
+        h.detach().numpy()[:] = 0.5
+
+    def through_an_array_view(h, x):
+        np.asarray(h.detach())[1:][0] = 3.0
+
+    for approximate in ("none", "tanh"):
+        for write in (assign, through_numpy, through_an_array_view):
+            for also in (False, True):  # a write elsewhere sends backward by its general way
+                x = torch.tensor([-2.0, -0.5, 0.0, 1.0], requires_grad=True)
+                h = x if write is assign else x * 1
+                y = functional.gelu(h, approximate=approximate)
+                write(h, x)
+                if also:
+                    torch.ones(2).add_(1)
+                y.sum().backward()
+                found.append([round(v, 4) for v in x.grad.tolist()])
+        array = np.linspace(-2, 2, 5)
+        for operand in (torch.from_numpy(array), torch.from_numpy(array)[1:], torch.as_tensor(array).view(5, 1)):
+            array[:] = np.linspace(-2, 2, 5)
+            leaf = operand.requires_grad_()
+            y = functional.gelu(leaf, approximate=approximate)
+            array += 1
+            y.sum().backward()
+            found.append([round(v, 4) for v in leaf.grad.flatten().tolist()])
+    return found

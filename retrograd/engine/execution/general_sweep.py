@@ -45,7 +45,7 @@ def run_general(node: Any, g: Any, heap: Heap, task: Any) -> None:
             passed.append(g)
         if edge._pending is None:
             edge._pending = g
-            first.append(edge)
+            (task.leaves if edge.accumulates else first).append(edge)
         elif g is not NOTHING:
             edge._pending = edge._pending + g
     queue(first, heap)

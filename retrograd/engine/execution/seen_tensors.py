@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from ..aliasing.new_views import make_views
+from ..aliasing.owners import owner_of
 from ..aliasing.strided import Geometry, address, element_strides, storage_offset
 from ..table.registry import OPS
 from ..tensors.base import CreationTag, TensorBase, wrap
@@ -71,14 +72,6 @@ class SeenTensors:
         ref = self._by_memory.get(id(memory))
         t = None if ref is None else ref()
         return t if t is not None and owner_of(t._array) is memory else None
-
-
-def owner_of(array: Any) -> Any:
-    """The array (or other object) that owns the memory of an array."""
-    base = array.base
-    while base is not None:
-        array, base = base, getattr(base, "base", None)
-    return array
 
 
 def _make_view(t: TensorBase, known: TensorBase) -> None:

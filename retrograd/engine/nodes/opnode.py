@@ -7,6 +7,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from ..aliasing import storage
+from ..aliasing.owners import is_shared
 from ..aliasing.storage import Storage
 from ..overriding import overrides
 from ..tensors.base import TensorBase, wrap
@@ -172,9 +173,13 @@ class OpNode(GraphNode):
             return self._read_result(name, value, False)
         if isinstance(value, (list, tuple)) and name in self.op.tensor_saved:
             return type(value)([self._read_array("", v) for v in value])
-        if name in self.op.spare and storage.LAST_WRITE > self._number:
+        if name in self.op.spare and (storage.LAST_WRITE > self._number or self.may_be_written_unseen()):
             return None  # a write that raises no version, such as one through `.data`, may have changed the operand
         return value
+
+    def may_be_written_unseen(self) -> bool:
+        """Whether an operand that was kept lies in memory that others than the engine may write."""
+        return any(isinstance(v, TensorBase) and is_shared(v._array) for v in self.saved or ())
 
     def _read_tensor(self, name: str, value: Any) -> Any:
         """A kept value as a tensor, its version checked, hooks undone; arrays among the parameters as such."""

@@ -57,7 +57,9 @@ _ARRIVED = ("_p = _n._pending", "if _p is None:", "    _n._pending = gi")
 _FIRST_IS_NEXT = (
     *_ARRIVED,
     "    if _next is None: _next = _n",
-    "    elif _n.accumulates: task.leaves.append(_n)",
+    "    elif _n.accumulates:",
+    "        if _next.accumulates: _n, _next = _next, _n",  # leaves are filled in the order of operands
+    "        task.leaves.append(_n)",
     "    else: heappush(heap, (-_n._number, _n))",
 )
 _LEAVES_WAIT = (
@@ -269,6 +271,8 @@ class NodeClassSource:
         lines = []
         for name in names:
             lines.append(f"{name} = _node.kept_{name}")
+            if name in self.op.spare:
+                lines.append(f"if _node.may_be_written_unseen(): {name} = None")
             if name in self.op.tensor_names:
                 other = f"None if {name} is None else array_of({name})"
                 plain = f"{name}.__class__ is Tensor or {name}.__class__ is Parameter"

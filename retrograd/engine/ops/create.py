@@ -66,12 +66,8 @@ linear("_fill_tensor", _fill, node="FillBackward1", in_place_node="FillBackward3
 linear("_zero", lambda self: np.zeros_like(self), node="ZeroBackward0", self=lambda g: F.zeros_like(g))
 
 
-def _zeros_like(self: Any) -> Any:
-    return np.zeros(self.shape, self.dtype) if self.flags.c_contiguous else np.zeros_like(self)  # (three times as slow)
-
-
-nondifferentiable("zeros_like", _zeros_like, public=False)
-nondifferentiable("ones_like", lambda self: np.ones_like(self), public=False)
+nondifferentiable("zeros_like", lambda self: np.zeros(self.shape, self.dtype), public=False, layout="copy")
+nondifferentiable("ones_like", lambda self: np.ones(self.shape, self.dtype), public=False, layout="copy")
 nondifferentiable("empty_like_layout", lambda self: zeros_like_layout(Geometry.of(self, 0), self.dtype), public=False)
 
 # -- complex parts

@@ -8,6 +8,7 @@ from typing import Any, Final
 import numpy as np
 
 from .. import observe
+from ..aliasing.owners import share
 from ..aliasing.views import requires_grad
 from ..execution import watchers
 from ..overriding.asked_functions import scalar_of
@@ -168,6 +169,7 @@ def to_numpy(t: Any, *, force: bool = False) -> Any:
         kind, name = ("conjugate", "conj") if bits & CONJUGATE else ("negative", "neg")
         text = f"Can't call numpy() on Tensor that has {kind} bit set. Use tensor.resolve_{name}().numpy() instead."
         raise refusal("numpy", t, text)
+    share(t._array)
     return told("numpy", t, t._array) if observe.observers else t._array
 
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from .. import observe
 from ..aliasing.retaining import retain_on
+from ..aliasing.storage import stamp_write
 from ..aliasing.versions import version_of
 from ..aliasing.views import grad_fn_of, gradient_edge, has_history, requires_grad, view_edge
 from ..execution.backward import backward as run_backward_from
@@ -305,6 +306,7 @@ class Tensor(TensorBase):
         if observe.observers:
             observe.notify("data_set", self, value)
         set_array(self, value._array)
+        stamp_write()  # what nodes computed from the old values is out of date
 
     def backward(
         self,

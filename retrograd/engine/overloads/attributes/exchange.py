@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from ...aliasing.owners import share
 from ...aliasing.views import requires_grad
 from ...table.public import FUNCTIONS, public
 from ...tensors.base import TensorBase
@@ -19,6 +20,7 @@ def dlpack(self: Any, *, stream: Any = None, max_version: Any = None, dl_device:
         raise BufferError("Can't export tensors that require gradient, use tensor.detach()")
     if bits_of(self):
         raise BufferError("Can't export tensors with the conjugate bit set, use tensor.resolve_conj()")
+    share(self._array)
     return self._array.__dlpack__(stream=stream, max_version=max_version, dl_device=dl_device, copy=copy)
 
 

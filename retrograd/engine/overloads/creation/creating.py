@@ -10,6 +10,7 @@ import numpy as np
 
 from ... import observe
 from ...aliasing.memory_formats import check_memory_format, laid_out, made_like, strides_in
+from ...aliasing.owners import share
 from ...aliasing.strided import Geometry, zeros_like_layout
 from ...calls.out_argument import created_into
 from ...calls.refusals import size_mismatch
@@ -100,6 +101,7 @@ def from_numpy(ndarray: Any) -> Any:
         )
     if not ndarray.flags.writeable:
         discourage("read-only array")
+    share(ndarray)
     return finish(ndarray)
 
 
