@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import itertools
 import sys
-import weakref
 from typing import Any
 
 from ...events import Event
 from ...program.frames import source_line, user_frame
+from ..object_numbers import ObjectNumbers
 from .watching import Observer, Watching, guarded
 
 
@@ -17,18 +16,14 @@ class Checkpoints(Observer):
 
     def __init__(self, watching: Watching) -> None:
         super().__init__(watching)
-        self._blocks: weakref.WeakKeyDictionary[Any, int] = weakref.WeakKeyDictionary()
-        self._numbers = itertools.count()
+        self._blocks = ObjectNumbers()
         self._running: list[tuple[int, Event]] = []
         """Where the blocks that run now began: row and event."""
 
     @guarded
     def checkpoint(self, action: str, frame: Any) -> None:
         """A block begins, is computed again, or has ended."""
-        block = self._blocks.get(frame)
-        if block is None:
-            block = self._blocks[frame] = next(self._numbers)  # their count shrinks as blocks go
-        data: dict[str, Any] = {"action": action, "block": block, "function": _name(frame)}
+        data: dict[str, Any] = {"action": action, "block": self._blocks.of(frame), "function": _name(frame)}
         if self.watching.run is not None:
             data["run"] = self.watching.run.number
         if action == "forward":

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-import weakref
 from typing import Any
 
 from ....engine.nodes.node import GraphNode
@@ -12,6 +11,7 @@ from ...events import Event
 from ...program.frames import source_line, user_frame
 from ...snapshot import SourceLine
 from .. import array_values as values
+from ..object_numbers import ObjectNumbers
 from .watching import Observer, Watching, guarded
 
 
@@ -23,7 +23,7 @@ class Hooks(Observer):
         self._coming: tuple[str, dict[str, Any], SourceLine | None] | None = None
         self._known: dict[int, tuple[str, dict[str, Any], SourceLine | None]] = {}
         """Handle -> kind, what it is on, and where it was registered."""
-        self._modules: weakref.WeakKeyDictionary[Any, int] = weakref.WeakKeyDictionary()
+        self._modules = ObjectNumbers()
         self._before: dict[int, list[float | None]] = {}
         """By handle of a hook that is running: sums of what it was given."""
 
@@ -37,7 +37,7 @@ class Hooks(Observer):
         elif isinstance(target, GraphNode) and not target.accumulates:
             on["node"] = target._sequence_nr() - self.watching.begin
         elif kind == "module":
-            on["owner"] = self._modules.setdefault(target, len(self._modules))
+            on["owner"] = self._modules.of(target)
             on["type"] = type(target).__name__
         self._coming = kind, on, line
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-import weakref
 from types import FrameType
 from typing import Any
 
@@ -17,6 +16,7 @@ from ...snapshot import SourceLine
 from ...tensor_facts import TensorFacts
 from .. import named_scopes
 from ..module_names import Roots, below, variable_of
+from ..object_numbers import ObjectNumbers
 from .caller import note_module
 from .lines import Lines
 from .watching import Observer, Watching, guarded
@@ -30,10 +30,7 @@ class Owners(Observer):
         self._lines = lines
         self._call: Any = None
         self._roots = Roots(self._met)
-        self._optimizers: dict[int, tuple[weakref.ref[Any], int]] = {}
-        """By id: the optimizer and its number."""
-        self._made = 0
-        """How many optimizers there were."""
+        self._optimizers = ObjectNumbers()
         self._parameters: BoundedDict[tuple[tuple[int, ...], ...], dict[str, int]] = BoundedDict(1_000)
         """Numbers of parameters by group -> the same by place."""
 
@@ -110,14 +107,11 @@ class Owners(Observer):
     def optimizer(self, action: str, optimizer: Any) -> None:
         """An optimizer was made, steps, or clears gradients."""
         watching = self.watching
-        known = self._optimizers.get(id(optimizer))
-        met = known is not None and known[0]() is optimizer
-        if known is None or not met:
-            known = self._optimizers[id(optimizer)] = (weakref.ref(optimizer), self._made)
-            self._made += 1
+        owner = self._optimizers.find(optimizer)
         caller = sys._getframe(2)
-        data: dict[str, Any] = {"action": action, "type": type(optimizer).__name__, "owner": known[1]}
-        if not met:
+        data: dict[str, Any] = {"action": action, "type": type(optimizer).__name__}
+        data["owner"] = self._optimizers.of(optimizer) if owner is None else owner
+        if owner is None:
             data["name"] = variable_of(optimizer, caller)
         line = source_line(user_frame(caller))
         groups = [group["params"] for group in optimizer.param_groups]

@@ -12,6 +12,7 @@ from typing import Any
 from ...events import Event
 from ...program.frames import source_line, user_frame
 from ...snapshot import SourceLine
+from ..object_numbers import ObjectNumbers
 from ..patches import Patches
 from .calls import is_traced, unseen, version_of
 
@@ -117,7 +118,7 @@ class Handles:
 
     def __init__(self, watches: Callable[[], Iterable[Any]]) -> None:
         self._watches = watches
-        self._modules: weakref.WeakKeyDictionary[Any, int] = weakref.WeakKeyDictionary()
+        self._modules = ObjectNumbers()
 
     def install(self, patches: Patches) -> None:
         """Wrap the methods that hang hooks on modules, and that of the handle."""
@@ -135,7 +136,7 @@ class Handles:
         return register
 
     def _registered(self, module: Any, hook: Any, handle: Any, caller: FrameType) -> None:
-        owner = self._modules.setdefault(module, len(self._modules))
+        owner = self._modules.of(module)
         line = source_line(user_frame(caller))
         for watch in self._watches():
             data = {"action": "registered", "handle": handle.id, "owner": owner, "hook": _name(hook)}

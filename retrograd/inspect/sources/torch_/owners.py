@@ -13,6 +13,7 @@ from ...events import Event
 from ...program.frames import source_line, user_frame
 from ...program.names import unregistered
 from ..module_names import variable_of
+from ..object_numbers import ObjectNumbers
 from .calls import unseen
 from .pause import OptimizerPause
 from .tensors import number_of, numbers_of
@@ -34,7 +35,7 @@ class Owners:
         self._watches = watches
         self._pause = pause
         self._modules = 0
-        self._optimizers: weakref.WeakKeyDictionary[Any, int] = weakref.WeakKeyDictionary()
+        self._optimizers = ObjectNumbers()
         self._held: weakref.WeakKeyDictionary[Any, _Held] = weakref.WeakKeyDictionary()
 
     # -- modules
@@ -101,7 +102,7 @@ class Owners:
         self._pause.end()
 
     def _report_optimizer(self, action: str, optimizer: Any, caller: FrameType) -> None:
-        owner = self._optimizers.setdefault(optimizer, len(self._optimizers))
+        owner = self._optimizers.of(optimizer)
         line, kind = source_line(user_frame(caller)), type(optimizer).__name__
         name = variable_of(optimizer, caller, deep=False)
         groups = [group["params"] for group in optimizer.param_groups]
