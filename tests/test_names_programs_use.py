@@ -226,3 +226,9 @@ def test_muon_refuses(torch: Any) -> Any:
 def test_generators_of_threads(torch: Any) -> Any:
     """In the thread of the program there is none of its own."""
     return torch.random.thread_safe_generator() is None
+
+
+@differential
+def test_tags_as_text(torch: Any) -> Any:
+    """Tags of operators are called by class and name."""
+    return [str(torch.Tag.core), repr(torch.Tag.core), f"{torch.Tag.inplace_view}"]

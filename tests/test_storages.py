@@ -91,6 +91,21 @@ def test_memory_of_other_libraries(torch: Any) -> Any:
 
 
 @differential
+def test_capsules(torch: Any) -> Any:
+    """The memory is given as a capsule, shared when it is read and written, and taken once."""
+    shared, strided = torch.arange(6.0), torch.arange(6.0).reshape(2, 3).t()
+    once = torch.to_dlpack(shared)
+    made = [torch.utils.dlpack.from_dlpack(once), torch.from_dlpack(torch.utils.dlpack.to_dlpack(strided)),
+            torch.from_dlpack(shared.__dlpack__(max_version=(1, 0))), torch.from_dlpack(torch.tensor(2.0).__dlpack__()),
+            torch.from_dlpack(np.arange(3).__dlpack__())]  # fmt: skip
+    made[0][1] = 50
+    made[1].mul_(2)
+    made[4][0] = 7
+    return [made, shared, strided, made[1].stride(), raises("can be consumed only once", torch.from_dlpack, once),
+            raises("stream should be None on cpu", shared.__dlpack__, stream=1)]  # fmt: skip
+
+
+@differential
 def test_streams_of_the_cpu(torch: Any) -> Any:
     """There is one, for which nobody waits; events are not recorded there, which is said when it is tried."""
     s, e = torch.Stream(device="cpu"), torch.Event(device="cpu")

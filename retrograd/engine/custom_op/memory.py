@@ -1,12 +1,10 @@
-"""What custom operators ask about a tensor's memory: which block it lives in, and that it was written."""
+"""What custom operators ask about a tensor's memory: which block it lives in."""
 
 from __future__ import annotations
 
 from typing import Any
 
 import numpy as np
-
-from ..aliasing.versions import storage_of
 
 
 def memory_block(tensor: Any) -> int:
@@ -20,13 +18,3 @@ def memory_block(tensor: Any) -> int:
             break
         array = owner
     return int(array.__array_interface__["data"][0])
-
-
-def share_memory(a: Any, b: Any) -> bool:
-    """Whether two tensors live in one block of memory."""
-    return memory_block(a) == memory_block(b)
-
-
-def bump_version(tensor: Any) -> None:
-    """Count one write to a tensor's memory."""
-    storage_of(tensor).bump()

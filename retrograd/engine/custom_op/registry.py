@@ -10,7 +10,7 @@ import types
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
-from ..aliasing.inplace import prepare_write
+from ..aliasing.inplace import bump_version, prepare_write
 from ..execution import watchers
 from ..overriding import aten
 from ..overriding.dispatch_classes import ask, asked_of
@@ -19,7 +19,6 @@ from ..overriding.overrides import with_elements
 from ..switches.state import STATE
 from ..tensors.tensor import Tensor
 from .fake_mode import is_fake_mode
-from .memory import bump_version
 from .schema import FunctionSchema, parse_schema
 from .schema_binding import bind, bind_result
 from .tags import Tag

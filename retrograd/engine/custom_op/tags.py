@@ -30,9 +30,6 @@ class Tag(enum.Enum):
     reduction = 18
     view_copy = 19
 
-    def __str__(self) -> str:
-        return f"torch.Tag.{self.name}"
-
 
 def as_tags(tags: Tag | Iterable[Tag] | None) -> tuple[Tag, ...]:
     """One tag, several or none as a tuple; ``inplace`` and ``out`` exclude each other (``AssertionError``)."""

@@ -16,6 +16,8 @@ from ...tensors.bits import bits_of
 @public("__dlpack__", function=False)
 def dlpack(self: Any, *, stream: Any = None, max_version: Any = None, dl_device: Any = None, copy: Any = None) -> Any:
     """The memory as a capsule, for ``from_dlpack`` of any library; refused where a gradient would be lost."""
+    if stream is not None:
+        raise AssertionError("stream should be None on cpu.")
     if requires_grad(self):
         raise BufferError("Can't export tensors that require gradient, use tensor.detach()")
     if bits_of(self):
@@ -36,9 +38,52 @@ def from_dlpack(ext_tensor: Any, *, device: Any = None, copy: bool | None = None
     if isinstance(ext_tensor, TensorBase):
         dlpack(ext_tensor)
         return ext_tensor.clone() if copy else ext_tensor.detach()
+    if type(ext_tensor).__name__ == "PyCapsule":
+        return FUNCTIONS["from_numpy"](_array_of(ext_tensor))
     if not hasattr(ext_tensor, "__dlpack__"):
         raise RuntimeError(
             f"from_dlpack received an invalid capsule: {type(ext_tensor).__name__} has no __dlpack__; pass the tensor "
             "or the array itself"
         )
     return FUNCTIONS["from_numpy"](np.from_dlpack(ext_tensor, copy=copy))
+
+
+@public("to_dlpack", method=False)
+def to_dlpack(tensor: Any) -> Any:
+    """The memory of a tensor as a capsule, which ``from_dlpack`` takes once."""
+    return dlpack(tensor)
+
+
+class _Capsule:
+    """What a library gave, in the form in which NumPy asks for it."""
+
+    def __init__(self, capsule: Any) -> None:
+        self.capsule = capsule
+
+    def __dlpack__(self, **_: Any) -> Any:
+        return self.capsule
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return 1, 0
+
+
+class _Writable:
+    """The memory of an array that NumPy takes for read-only, since capsules of the first version do not say."""
+
+    def __init__(self, array: Any) -> None:
+        self.array = array
+        address, _ = array.__array_interface__["data"]
+        self.__array_interface__ = {**array.__array_interface__, "data": (address, False)}
+
+
+def _array_of(capsule: Any) -> Any:
+    """The array in a capsule, which may be written where the capsule does not say otherwise."""
+    try:
+        array = np.from_dlpack(_Capsule(capsule))
+    except (ValueError, TypeError) as e:
+        raise RuntimeError(
+            "from_dlpack received an invalid capsule. Note that DLTensor capsules can be consumed only once, so you "
+            "might have already constructed a tensor from it once."
+        ) from e
+    versioned = "versioned" in repr(capsule)
+    return array if versioned else np.asarray(_Writable(array))

@@ -1,0 +1,7 @@
+"""The face of ``torch.utils.dlpack``: re-exports only."""
+
+from ..engine.table.methods import FUNCTIONS
+
+from_dlpack, to_dlpack = FUNCTIONS["from_dlpack"], FUNCTIONS["to_dlpack"]
+
+__all__ = ["from_dlpack", "to_dlpack"]
