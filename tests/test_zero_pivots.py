@@ -33,3 +33,24 @@ def test_regular_matrices_beside_singular_ones(torch):
     a = torch.tensor([[[1.0, 2.0], [2.0, 4.0]], [[2.0, 0.0], [0.0, 4.0]]], requires_grad=True)
     inverse, info = torch.linalg.inv_ex(a)
     return [info, inverse[1], str(inverse[0].tolist())]
+
+
+@differential
+def test_errors_say_which_matrix_and_pivot(torch):
+    """A singular matrix is named by its place in the batch, its pivot counted from 1."""
+    linalg, zero, sides = torch.linalg, torch.zeros(2, 2), torch.ones(3, 3, 1)
+    batch = torch.eye(3).repeat(3, 1, 1)
+    batch[1, 2, 2] = 0
+    calls = (
+        lambda: linalg.inv(zero), lambda: linalg.inv(batch), lambda: linalg.inv_ex(batch, check_errors=True),
+        lambda: linalg.solve(zero, torch.ones(2)), lambda: linalg.solve(batch, sides),
+        lambda: linalg.solve(batch, sides.mT, left=False), lambda: linalg.solve(batch[1], sides),
+        lambda: linalg.solve_ex(batch, sides, check_errors=True), lambda: torch.inverse(batch[:2].unsqueeze(0)),
+    )  # fmt: skip
+    found = []
+    for call in calls:
+        try:
+            call()
+        except linalg.LinAlgError as error:
+            found.append(str(error))
+    return found

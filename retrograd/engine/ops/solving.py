@@ -16,6 +16,33 @@ from .products import adjoint
 # -- solve
 
 
+def zero_pivots(a: Any) -> Any:
+    """Which pivot of each matrix, counted from 1, is the first that is zero; 0 where none is."""
+    pivots = np.diagonal(factored(a, True)[0], axis1=-2, axis2=-1) == 0
+    return np.where(pivots.any(-1), pivots.argmax(-1) + 1, 0).astype(np.int32)
+
+
+def no_inverse(name: str, a: Any) -> LinAlgError:
+    """The error for matrices of which one has no inverse."""
+    which, place = _first_singular(a)
+    return LinAlgError(
+        f"{name}: {which}The diagonal element {place} is zero, the inversion could not be completed because the input "
+        "matrix is singular."
+    )
+
+
+def no_solution(name: str, a: Any) -> LinAlgError:
+    """The error for systems of equations of which one has a singular matrix."""
+    return LinAlgError(f"{name}: {_first_singular(a)[0]}The solver failed because the input matrix is singular.")
+
+
+def _first_singular(a: Any) -> tuple[str, int]:
+    """The first singular matrix of a batch in words, and its zero pivot."""
+    places = zero_pivots(a).reshape(-1)
+    first = int((places != 0).argmax())
+    return f"(Batch element {first}): " if a.ndim > 2 else "", int(places[first])
+
+
 def is_vector(a: Any, b: Any) -> bool:
     """Whether the right side is a (batch of) vector(s), as torch tells them from matrices."""
     return len(b.shape) == 1 or (len(a.shape) - 1 == len(b.shape) and tuple(b.shape) == tuple(a.shape[:-1]))
@@ -41,7 +68,7 @@ def _solve(self: Any, other: Any, left: bool = True) -> Any:
     try:
         out = np.linalg.solve(self, rhs) if left else np.linalg.solve(self.mT, rhs.mT).mT
     except np.linalg.LinAlgError:
-        raise LinAlgError("linalg.solve: The solver failed because the input matrix is singular.") from None
+        raise no_solution("torch.linalg.solve", self) from None
     return out[..., 0] if vector else np.ascontiguousarray(out)
 
 
@@ -150,10 +177,7 @@ def _inv(self: Any) -> Any:
     try:
         return np.linalg.inv(self)
     except np.linalg.LinAlgError:
-        raise LinAlgError(
-            "linalg.inv: The diagonal element is zero, the inversion could not be completed because the input matrix "
-            "is singular."
-        ) from None
+        raise no_inverse("linalg.inv", self) from None
 
 
 function("_inv", _inv, node="LinalgInvExBackward0", layout="columns",

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from ...ops.solving import zero_pivots
 from ...table.registry import F
 from ...tensors.base import wrap
 
@@ -18,8 +19,7 @@ def zero_info(A: Any) -> Any:  # noqa: N803
 
 def first_zero_pivot(A: Any) -> Any:  # noqa: N803
     """Which pivot (counted from 1) is zero; 0 for matrices that have an inverse."""
-    pivots = np.diagonal(F._lu_factor(A.detach())[0]._array, axis1=-2, axis2=-1) == 0
-    return wrap(np.where(pivots.any(-1), pivots.argmax(-1) + 1, 0).astype(np.int32))
+    return wrap(zero_pivots(A._array))
 
 
 def left_where_failed(info: Any, A: Any, left: Any, compute: Callable[[Any], Any]) -> Any:  # noqa: N803

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ...ops.matrix_checks import LinAlgError
-from ...ops.solving import left_by_zero_pivots
+from ...ops.solving import left_by_zero_pivots, no_inverse
 from ...return_types import named
 from ...table.public import public
 from ...table.registry import F
@@ -29,7 +29,7 @@ def inv_ex(A: Any, *, check_errors: bool = False) -> Any:  # noqa: N803
         return named("linalg_inv_ex", F._inv(A), zero_info(A))
     except LinAlgError:
         if check_errors:
-            raise
+            raise no_inverse("linalg.inv_ex", A._array) from None
     info, eye = first_zero_pivot(A), np.eye(A.shape[-1], dtype=A._sig.numpy)
     left = wrap(left_by_zero_pivots(A._array, eye))
     return named("linalg_inv_ex", left_where_failed(info, A, left, F._inv), info)

@@ -8,7 +8,7 @@ import numpy as np
 
 from ...deprecations import discourage
 from ...ops.matrix_checks import LinAlgError, check_matrix
-from ...ops.solving import is_vector, left_by_zero_pivots
+from ...ops.solving import is_vector, left_by_zero_pivots, no_solution
 from ...return_types import named
 from ...table.public import public
 from ...table.registry import F
@@ -33,7 +33,7 @@ def solve_ex(A: Any, B: Any, *, left: bool = True, check_errors: bool = False) -
         return named("linalg_solve_ex", F._solve(A, B, left), zero_info(A))
     except LinAlgError:
         if check_errors:
-            raise
+            raise no_solution("torch.linalg.solve_ex", A._array) from None
     info, vector = first_zero_pivot(A), is_vector(A, B)
     sides = B.unsqueeze(-1) if vector else B
     behind = wrap(left_by_zero_pivots(A._array, sides._array, left))
