@@ -362,3 +362,20 @@ def test_event_described_when_read() -> None:
     assert made == [1]
     with pytest.raises(AttributeError):
         event.nothing
+
+
+def test_event_described_by_two_threads_at_once() -> None:
+    """Who is about to describe an event while another thread does gets its data as well."""
+
+    class Overtaken(Event):
+        def __getattribute__(self, name: str) -> Any:
+            found = object.__getattribute__(self, name)
+            if name == "_describe" and found is not None and overtaking:
+                overtaking.pop()
+                assert self.data == {"inputs": [1]}  # of the other thread, which has all its turn here
+            return found
+
+    overtaking = [True]
+    event = Overtaken.later("operation", "exp", None, lambda facts: {"inputs": list(facts)}, (1,))
+    assert event.data == {"inputs": [1]}
+    assert not overtaking

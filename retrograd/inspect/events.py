@@ -63,15 +63,16 @@ class Event:
         return event
 
     def __getattr__(self, name: str) -> Any:  # asked only for what is not there
-        describe = self._describe if name == "data" else None
-        if describe is not None:
-            self.data = sharing_keys(describe(self._facts))
-            self._describe, self._facts = None, ()
+        if name == "data":
+            facts, describe = self._facts, self._describe  # in this order: another thread may make the data meanwhile
+            if describe is not None:
+                self.data = sharing_keys(describe(facts))
+                self._describe, self._facts = None, ()
         return object.__getattribute__(self, name)
 
     def data_once(self) -> dict[str, Any]:
         """Return the data for one reading: what nobody has read yet is made for it and not kept."""
-        facts, describe = self._facts, self._describe  # in this order: another thread may make the data meanwhile
+        facts, describe = self._facts, self._describe  # in this order, as above
         return self.data if describe is None else describe(facts)
 
     def to_plain(self) -> dict[str, Plain]:
