@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import logging
+import weakref
 from collections.abc import Callable
 
 import pytest
@@ -229,3 +230,36 @@ def test_E_15_the_check_finds_cycles():
         y.register_hook(lambda g: y.shape and None)
 
     assert "Tensor" in left_over(cycle)
+
+
+PROGRAM = """
+class Own(torch.Tensor):
+    pass
+
+class Count(int):
+    pass
+
+def keep():
+    return x
+
+x = torch.ones(2, 3).as_subclass(Own).requires_grad_()
+for _ in range(2):
+    torch.cat([x, x], dim=Count(0))
+    torch.nn.functional.linear(x, torch.ones(4, 3)).mean(dim=Count(1)).sum().backward()
+    torch.stack((x, x)).reshape(Count(12)).add_(other=x.sum())
+    torch.clamp(x.detach(), min=0.5, out=torch.ones(2, 3))
+Own.keep = Count.keep = keep
+"""
+
+
+def test_E_15_classes_of_a_program_are_not_kept() -> None:
+    """E-15: a class that was an argument goes with the program, and so does what its methods reach."""
+    names = {"torch": torch, "__name__": "__main__"}
+    exec(PROGRAM, names)
+    gone = [weakref.ref(names[name]) for name in ("x", "Own", "Count")]
+    with pytest.raises(TypeError):
+        torch.cat([names["x"], "text"])
+    del names
+    gc.collect()
+
+    assert all(one() is None for one in gone)
