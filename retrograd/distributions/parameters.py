@@ -47,4 +47,4 @@ def exactly_one(probs: Any, logits: Any) -> None:
 
 def sum_rightmost(value: Any, dims: int) -> Any:
     """Sum over the last ``dims`` dimensions."""
-    return value.flatten(value.dim() - dims).sum(-1) if dims else value
+    return value.flatten(max(value.dim() - dims, 0)).sum(-1) if dims else value
