@@ -82,7 +82,7 @@ def counted(a: Any) -> Any:
 
 
 def _expand_grad(g: Any, self_sizes: Any) -> Any:
-    if g.__class__ is np.ndarray:
+    if isinstance(g, (np.ndarray, np.generic)):  # (arithmetic on arrays of no dimension gives NumPy's numbers)
         return g if g.shape == self_sizes else F.sum_to_size(g, tuple(self_sizes))
     return sum_tensor_to(g, tuple(self_sizes))
 
