@@ -56,6 +56,21 @@ def test_deep_chain_of_views_and_writes() -> None:
     np.testing.assert_array_equal(x.grad.numpy(), np.ones(4, np.float32))
 
 
+def test_deep_chain_of_views() -> None:
+    """A view of a view costs the same at every depth, and can be made again from the root after a write to it."""
+    x = torch.ones(4, requires_grad=True)
+    root = x.clone()
+    y = root
+    for i in range(DEPTH // 2):
+        y = y.view(2, 2) if i % 2 == 0 else y.view(4)
+
+    root.mul_(3.0)
+    y.sum().backward()
+
+    assert y._base is root
+    np.testing.assert_array_equal(x.grad.numpy(), np.full(4, 3.0, np.float32))
+
+
 def test_many_consumers_of_one_tensor() -> None:
     """100,000 uses of one tensor add up exactly."""
     x = torch.ones(1, requires_grad=True)

@@ -20,15 +20,15 @@ def make_views(views: list[Any], operand: TensorBase, node: Any, op: Any, args: 
         _make_inference_views(views, operand, storage)
         return
     parent = whole.view
-    base, before = (operand, ()) if parent is None else (parent.base, parent.replay)
+    base, before = (operand, None) if parent is None else (parent.base, parent.chain)
     tag, version = _creation_tag(parent, op), storage.version
-    steps = (*before, (op, tuple([HOLE if isinstance(a, TensorBase) else a for a in args])))
+    step = (op, tuple([HOLE if isinstance(a, TensorBase) else a for a in args]))
     edges = [None] * len(views) if node is None else edges_into(node)
     for nr, t in enumerate(views):
         t._fn, t._meta, view = LAZY, (meta := Meta()), View()
         meta.storage, meta.view = storage, view
         view.base, view.fn, view.version, view.tag = base, edges[nr], version, tag
-        view.steps, view.nr = steps, nr
+        view.before, view.step, view.nr = before, step, nr
 
 
 def make_view(t: Any, operand: TensorBase, node: Any, step: tuple[Any, ...]) -> None:
@@ -40,11 +40,11 @@ def make_view(t: Any, operand: TensorBase, node: Any, step: tuple[Any, ...]) -> 
     parent = meta.view
     t._fn, t._meta, view = LAZY, Meta(), View()
     t._meta.storage, t._meta.view = storage, view
-    view.fn, view.version, view.nr = node, storage.version, 0
+    view.fn, view.version, view.step, view.nr = node, storage.version, step, 0
     if parent is None:
-        view.base, view.tag, view.steps = operand, CreationTag.DEFAULT, (step,)
+        view.base, view.tag, view.before = operand, CreationTag.DEFAULT, None
     else:
-        view.base, view.tag, view.steps = parent.base, parent.tag, (*parent.replay, step)
+        view.base, view.tag, view.before = parent.base, parent.tag, (parent.before, parent.step, parent.nr)
 
 
 def _make_inference_views(views: list[Any], operand: TensorBase, storage: Any) -> None:

@@ -74,9 +74,9 @@ def _views(arrays: Any, x: Any, meta: Any, step: tuple[Any, ...], node: Any) -> 
     views); the node gets its ``_sigs``."""
     tensor, new, new_port, by_shape = tensor_class(), TensorBase.__new__, Port.__new__, x._sig.by_shape
     storage, parent = meta.storage or storage_of(x), meta.view
-    base, steps, tag = (x, (step,), CreationTag.MULTI_OUTPUT)
+    base, before, tag = (x, None, CreationTag.MULTI_OUTPUT)
     if parent is not None:
-        base, steps = parent.base, (*parent.replay, step)
+        base, before = parent.base, parent.chain
         tag = parent.tag if parent.tag == CreationTag.INFERENCE else tag
     version, number = storage.version, 0 if node is None else node._number
     results, sigs = [], []
@@ -88,7 +88,8 @@ def _views(arrays: Any, x: Any, meta: Any, step: tuple[Any, ...], node: Any) -> 
         t._meta = meta = Meta()
         meta.storage = storage
         meta.view = view = View()
-        view.base, view.version, view.tag, view.steps, view.nr = base, version, tag, steps, nr
+        view.base, view.version, view.tag, view.nr = base, version, tag, nr
+        view.before, view.step = before, step
         view.fn = None
         if node is not None:  # ``Port(node, nr)``, without a call for each
             view.fn = port = new_port(Port)

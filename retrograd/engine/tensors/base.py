@@ -52,19 +52,33 @@ class CreationTag:
 class View:
     """What a view knows: its root, the node valid at a version, how it was made and how to make it again."""
 
-    __slots__ = ("base", "fn", "nr", "steps", "tag", "version")
+    __slots__ = ("base", "before", "fn", "nr", "step", "tag", "version")
     base: TensorBase
     fn: Any
     version: int
     tag: int
-    steps: tuple[Any, ...]
-    """As ``replay``, but the last step lacks its output number: all outputs of one call share these tuples."""
+    step: tuple[Any, ...]
+    """``(op, positional arguments with a hole for the tensor)``: all outputs of one call share this tuple."""
     nr: int
+    """Which output of that call it is."""
+    before: tuple[Any, ...] | None
+    """What the view was made of, if that is a view: ``(before, step, nr)`` of that one.  Chained, so that a view of a
+    view costs the same at every depth."""
+
+    @property
+    def chain(self) -> tuple[Any, ...]:
+        """What views of this view have as ``before``."""
+        return (self.before, self.step, self.nr)
 
     @property
     def replay(self) -> tuple[Any, ...]:
         """Steps ``(op, positional arguments with a hole for the tensor, output number)`` from the root."""
-        return (*self.steps[:-1], (*self.steps[-1], self.nr))
+        steps: list[tuple[Any, ...]] = []
+        chain: tuple[Any, ...] | None = self.chain
+        while chain is not None:
+            chain, step, nr = chain
+            steps.append((*step, nr))
+        return tuple(reversed(steps))
 
 
 class Meta:
