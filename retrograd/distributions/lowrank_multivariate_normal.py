@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-import math
 from functools import cached_property
 from typing import Any
 
 from ..engine.table.methods import FUNCTIONS
 from ..engine.table.public import NAMESPACES
 from . import constraints
-from .distribution import Distribution
+from .gaussian import Gaussian
 from .kl import register_kl
 from .multivariate_normal import MultivariateNormal, gaussian_divergence
 
 _LINALG = NAMESPACES["linalg"]
 
 
-class LowRankMultivariateNormal(Distribution):
+class LowRankMultivariateNormal(Gaussian):
     """Normal with mean ``loc`` and covariance ``cov_factor cov_factorᵀ + diag(cov_diag)``.
 
     Determinant and inverse are those of the small matrix ``I + Wᵀ D⁻¹ W`` (Sylvester's and Woodbury's identities).
@@ -107,17 +106,6 @@ class LowRankMultivariateNormal(Distribution):
         """``Σ cᵀ Σ⁻¹ c`` over the columns."""
         plain = (columns.pow(2) / self._diagonal.unsqueeze(-1)).sum((-2, -1))
         return plain - (self._shrinkage() @ columns).pow(2).sum((-2, -1))
-
-    def log_prob(self, value: Any) -> Any:
-        """``-½ (n log 2π + (x - loc)ᵀ Σ⁻¹ (x - loc)) - ½ log det Σ``."""
-        self._validate_sample(value)
-        distance = self._energy((value - self.loc).unsqueeze(-1))
-        return -0.5 * (self.event_shape[0] * math.log(2 * math.pi) + distance) - self._half_log_det()
-
-    def entropy(self) -> Any:
-        """``½ n (1 + log 2π) + ½ log det Σ``."""
-        value = 0.5 * self.event_shape[0] * (1.0 + math.log(2 * math.pi)) + self._half_log_det()
-        return value.expand(self.batch_shape) if self.batch_shape else value
 
 
 def _check_shapes(loc: Any, cov_factor: Any, cov_diag: Any) -> None:

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-import math
 from functools import cached_property
 from typing import Any
 
 from ..engine.table.methods import FUNCTIONS
 from ..engine.table.public import NAMESPACES
 from . import constraints
-from .distribution import Distribution
+from .gaussian import Gaussian
 from .kl import register_kl
 
 _LINALG = NAMESPACES["linalg"]
 
 
-class MultivariateNormal(Distribution):
+class MultivariateNormal(Gaussian):
     """Normal with mean ``loc`` and one of covariance matrix, its inverse, or its lower Cholesky factor."""
 
     arg_constraints = {
@@ -92,17 +91,6 @@ class MultivariateNormal(Distribution):
 
     def _half_log_det(self) -> Any:
         return self._root.diagonal(dim1=-2, dim2=-1).log().sum(-1)
-
-    def log_prob(self, value: Any) -> Any:
-        """``-½ (n log 2π + (x - loc)ᵀ Σ⁻¹ (x - loc)) - log det L``."""
-        self._validate_sample(value)
-        distance = self._energy((value - self.loc).unsqueeze(-1))
-        return -0.5 * (self.event_shape[0] * math.log(2 * math.pi) + distance) - self._half_log_det()
-
-    def entropy(self) -> Any:
-        """``½ n (1 + log 2π) + log det L``."""
-        value = 0.5 * self.event_shape[0] * (1.0 + math.log(2 * math.pi)) + self._half_log_det()
-        return value.expand(self.batch_shape) if self.batch_shape else value
 
 
 def root_of(matrix: Any, name: str) -> Any:

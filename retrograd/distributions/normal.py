@@ -7,6 +7,7 @@ from typing import Any
 
 from . import constraints
 from .exp_family import ExponentialFamily
+from .half import Half
 from .kl import register_kl
 from .located import Located
 from .transformed import TransformedDistribution
@@ -103,19 +104,11 @@ class LogNormal(TransformedDistribution):
         return self.base_dist.entropy() + self.loc
 
 
-class HalfNormal(TransformedDistribution):
+class HalfNormal(Half, TransformedDistribution):
     """The absolute value of a normal one around 0."""
-
-    arg_constraints = {"scale": constraints.positive}
-    support = constraints.nonnegative
 
     def __init__(self, scale: Any, validate_args: bool | None = None) -> None:
         super().__init__(Normal(0, scale, validate_args=False), AbsTransform(), validate_args)
-
-    @property
-    def scale(self) -> Any:
-        """That of the normal one."""
-        return self.base_dist.scale
 
     @property
     def mean(self) -> Any:
@@ -131,25 +124,6 @@ class HalfNormal(TransformedDistribution):
     def variance(self) -> Any:
         """``scale² (1 - 2/π)``."""
         return self.scale.pow(2) * (1 - 2 / math.pi)
-
-    def log_prob(self, value: Any) -> Any:
-        """Twice the normal density, from 0 on."""
-        self._validate_sample(value)
-        inside = self.base_dist.log_prob(value) + math.log(2)
-        return inside.where(value >= 0, -math.inf)
-
-    def cdf(self, value: Any) -> Any:
-        """``2 cdf - 1`` of the normal one."""
-        self._validate_sample(value)
-        return 2 * self.base_dist.cdf(value) - 1
-
-    def icdf(self, value: Any) -> Any:
-        """The inverse."""
-        return self.base_dist.icdf((value + 1) / 2)
-
-    def entropy(self) -> Any:
-        """``log 2`` less than that of the normal one."""
-        return self.base_dist.entropy() - math.log(2)
 
 
 @register_kl(Normal, Normal)
