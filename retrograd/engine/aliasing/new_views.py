@@ -22,29 +22,13 @@ def make_views(views: list[Any], operand: TensorBase, node: Any, op: Any, args: 
     parent = whole.view
     base, before = (operand, None) if parent is None else (parent.base, parent.chain)
     tag, version = _creation_tag(parent, op), storage.version
-    step = (op, tuple([HOLE if isinstance(a, TensorBase) else a for a in args]))
+    given = tuple([HOLE if isinstance(a, TensorBase) else a for a in args])
     edges = [None] * len(views) if node is None else edges_into(node)
     for nr, t in enumerate(views):
         t._fn, t._meta, view = LAZY, (meta := Meta()), View()
         meta.storage, meta.view = storage, view
         view.base, view.fn, view.version, view.tag = base, edges[nr], version, tag
-        view.before, view.step, view.nr = before, step, nr
-
-
-def make_view(t: Any, operand: TensorBase, node: Any, step: tuple[Any, ...]) -> None:
-    """The same for one view, made by ``step`` (row, arguments) while no mode is on that could forbid writing to it."""
-    meta = operand._meta
-    if meta is None:
-        operand._meta = meta = Meta()
-    storage = meta.storage or storage_of(operand)
-    parent = meta.view
-    t._fn, t._meta, view = LAZY, Meta(), View()
-    t._meta.storage, t._meta.view = storage, view
-    view.fn, view.version, view.step, view.nr = node, storage.version, step, 0
-    if parent is None:
-        view.base, view.tag, view.before = operand, CreationTag.DEFAULT, None
-    else:
-        view.base, view.tag, view.before = parent.base, parent.tag, (parent.before, parent.step, parent.nr)
+        view.before, view.op, view.args, view.nr = before, op, given, nr
 
 
 def _make_inference_views(views: list[Any], operand: TensorBase, storage: Any) -> None:

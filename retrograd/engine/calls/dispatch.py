@@ -26,7 +26,6 @@ from ..table.op import OpDef, set_dispatcher
 from ..tensors.base import CreationTag, TensorBase, is_inference, wrap
 from ..tensors.bits import bits_of, mark, memory_of
 from .fast_path import with_fast_path
-from .fast_views import fast_view_call, has_fast_views
 from .promotion import promoted, same_dtype
 from .quiet import quietly
 from .record import edges_of, pack_saved, record
@@ -213,8 +212,6 @@ def _row_call(op: OpDef) -> Any:
         return dispatch(op, args, kwargs)
 
     general.__name__ = op.name
-    if has_fast_views(op):
-        return fast_view_call(op, general)
     return with_fast_path(op, general, "row")
 
 

@@ -15,8 +15,7 @@ from typing import Any
 import numpy as np
 
 from .. import observe
-from ..aliasing.new_views import make_view
-from ..aliasing.views import HOLE, accumulator, gradient_edge, requires_grad
+from ..aliasing.views import accumulator, gradient_edge, requires_grad
 from ..frames import is_from_elsewhere
 from ..nodes.row_node import TAKEN, execute, is_plain
 from ..switches import state
@@ -24,7 +23,8 @@ from ..switches.state import STATE
 from ..tensors.base import LAZY, TensorBase, parameter_class, tensor_class
 from ..tensors.dtypes import sig_of
 from ..tensors.numbers_ import number_operand
-from .fast_path_source import CallSource, ViewCallSource
+from .fast_path_source import CallSource
+from .fast_views import VIEW_NAMES, PiecesCallSource, ViewCallSource
 from .formula import Term
 from .quiet import QUIET, run_quietly
 from .result_layout import all_arranged, arranged
@@ -43,7 +43,7 @@ def leaf_edge(t: Any) -> Any:
     if view is None:
         return accumulator(t) if meta.requires_grad else LAZY
     if view.fn is None:  # ``x[i]`` of data; but a view that was made before its base required grad is warned about
-        return LAZY if meta.requires_grad or requires_grad(view.base) else None
+        return LAZY if meta.requires_grad or (view.base._fn is not None and requires_grad(view.base)) else None
     return view.fn if view.version == meta.storage.version else gradient_edge(t)
 
 
@@ -53,11 +53,11 @@ def ordered_edge(t: Any) -> Any:
     return LAZY if list(strides) != sorted(strides, reverse=True) else leaf_edge(t)
 
 
-def notify_call(op: Any, args: tuple[Any, ...], operands: list[Any], node: Any, result: Any, began: int) -> None:
+def notify_call(op: Any, args: tuple[Any, ...], operands: list[Any], node: Any, results: list[Any], began: int) -> None:
     """Notify observers of a call on the fast path."""
     if STATE.in_handler:
         return
-    took, results = now() - began, [result]
+    took = now() - began
     for hear in observe.OPERATION:
         hear(op, args, node, operands, results, took)
 
@@ -67,15 +67,15 @@ _NAMES: dict[str, Any] = {
     "ordered_edge": ordered_edge, "accumulator": accumulator, "sig_of": sig_of, "number_operand": number_operand,
     "run_quietly": run_quietly, "ndarray": np.ndarray, "asarray": np.asarray,
     "TensorBase": TensorBase, "MISSING": MISSING, "next_number": state.next_number, "new": TensorBase.__new__,
-    "make_view": make_view, "HOLE": HOLE, "arranged": arranged, "all_arranged": all_arranged,
-    "is_from_elsewhere": is_from_elsewhere,
+    "arranged": arranged, "all_arranged": all_arranged,
+    "is_from_elsewhere": is_from_elsewhere, **VIEW_NAMES,
 }  # fmt: skip
 TAKEN.update(_NAMES, ("Node", "ComplexNode", "general", "computed"))
 
 
 def has_fast_path(op: Any) -> bool:
     """Whether a fast path can be generated for a row."""
-    usual = op.tensor_positions[:1] < (op.required,) and op.outputs == 1 and not op.nondiff
+    usual = op.tensor_positions[:1] < (op.required,) and (op.outputs == 1 or op.pieces) and not op.nondiff
     if QUIET is None or not is_plain(op) or not usual or op.toggles:
         return False
     return not op.view or (op.tensor_positions == (0,) and op.joint is None and not op.aux)
@@ -114,7 +114,8 @@ def _become_fast(function: FunctionType, op: Any, general: Callable[..., Any], f
     namespace.update(_NAMES, Tensor=tensor_class(), Parameter=parameter_class())
     namespace.update(Node=op.node_class, ComplexNode=op.general_node_class)
     namespace.update(row=op, _forward=op.forward, general=_without_missing(general) if form == "function" else general)
-    text = "\n".join((ViewCallSource if op.view else CallSource)(op, namespace, form).lines()) + "\n"
+    source = PiecesCallSource if op.pieces else ViewCallSource if op.view else CallSource
+    text = "\n".join(source(op, namespace, form).lines()) + "\n"
     execute(text, f"<calls of {op.name}>", namespace)
     made = namespace["call"]
     function.__code__, function.__defaults__ = made.__code__, made.__defaults__

@@ -2,8 +2,8 @@
 
 What each idea saves, in ns for an operation on small arrays: one test of ``MODE`` instead of asking for each switch
 150; ``__class__ is Tensor`` instead of ``isinstance`` 20; storing to slots instead of ``__init__`` 250; inlining the
-look-up of a leaf's accumulator 120; a context in which NumPy does not warn instead of ``np.errstate`` 1100; interned
-arrays for Python numbers 290; separate statements for a number as second operand 150.
+look-up of a leaf's accumulator 120, of a view's node 100; a context in which NumPy does not warn instead of
+``np.errstate`` 1100; interned arrays for Python numbers 290; separate statements for a number as second operand 150.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from .result_layout import BARE_LAYOUTS
 
 WHOLE = ("dim", "dim0", "dim1", "index", "p")
 """Parameters that are whole numbers in every row; what else is given for them, the general way looks at."""
-_SIG_OF_RESULT = (
+SIG_OF_RESULT = (
     "_known = sig.by_shape.get(_d.shape) if _d.dtype is sig.numpy else None",
     "sig = sig_of(_d) if _known is None else _known",
 )
@@ -64,8 +64,8 @@ class CallSource:
             self.number = True
             numbers = [*self._find_number(), *self._way()] if self.op.numbers else [self.leave]
             self.number = False
-            body += [f"if {_other(self.given[1])}:", *_indented(numbers)]
-        call = [f"def call({self._head()}):", *_indented([*body, *self._same_dtype(), *self._way()])]
+            body += [f"if {_other(self.given[1])}:", *indented(numbers)]
+        call = [f"def call({self._head()}):", *indented([*body, *self._same_dtype(), *self._way()])]
         return [*self._computed(), *call]
 
     def _head(self) -> str:
@@ -148,14 +148,18 @@ class CallSource:
         for i in self._linked():
             name = self.op.diff_names[i]
             found = f"None if {name} is None else {name}._fn" if name in self.optional else f"{name}._fn"
-            edge = "ordered_edge" if self.pair and not self.number and name == self.tensors[0] else "leaf_edge"
+            ordered = self.pair and not self.number and name == self.tensors[0]
+            edge = "ordered_edge" if ordered else "leaf_edge"
+            of_view = "None" if ordered else "_v.fn if _v.version == _m.storage.version else None"
             lines += [
                 f"_e{i} = {found}",
                 f"if _e{i} is LAZY:",
                 f"    _m = {name}._meta",
-                f"    _e{i} = _m.accumulator() if _m.view is None and _m.accumulator is not None else None",
+                "    _v = _m.view",
+                f"    if _v is not None: _e{i} = {of_view}",
+                f"    else: _e{i} = None if _m.accumulator is None else _m.accumulator()",
                 f"    if _e{i} is None:",
-                f"        _e{i} = accumulator({name}) if _m.view is None and _m.requires_grad else {edge}({name})",
+                f"        _e{i} = accumulator({name}) if _v is None and _m.requires_grad else {edge}({name})",
                 f"    if _e{i} is LAZY: {self.leave}",
             ]
         for name in self.op.saved_names:
@@ -177,7 +181,7 @@ class CallSource:
             given = ", ".join(self._argument(name) for name in self.op.params)
             inner = [f"_d = run_quietly(_forward, {given})"]
         errors = "ValueError, TypeError, OverflowError, RuntimeError"  # the last one also where another thread computes
-        lines = ["try:", *_indented(inner), f"except ({errors}) as _error:", *self._refused()]
+        lines = ["try:", *indented(inner), f"except ({errors}) as _error:", *self._refused()]
         if self.op.aux:
             lines.append(f"_d, {', '.join('_aux_' + name for name in self.op.aux)} = _d")
         return [*lines, "if _d.__class__ is not ndarray: _d = asarray(_d)", *self._arranging()]
@@ -224,7 +228,7 @@ class CallSource:
         if self.formula is None or self._is_one_ufunc(self.formula):
             return []
         head = f"def computed(sig, {', '.join(f'_{name}' for name in self.tensors)}):"
-        return [head, *_indented([*self.formula.lines("_d"), "return _d"])]
+        return [head, *indented([*self.formula.lines("_d"), "return _d"])]
 
     def _argument(self, name: str) -> str:
         if name not in self.tensors:
@@ -234,9 +238,9 @@ class CallSource:
     def _result(self) -> list[str]:
         lines = ["_t = new(Tensor)", "_t._array = _d", "_t._meta = None"]
         if self.formula is None:
-            lines += _SIG_OF_RESULT
+            lines += SIG_OF_RESULT
         elif self.pair and not self.number:
-            lines.append(f"if {self.given[1]}._sig is not sig: sig = sig_of(_d)")
+            lines.append(f"if {self.given[1]}._sig is not sig: sig = sig.by_shape.get(_d.shape) or sig_of(_d)")
         none = " and ".join(f"_e{i} is None" for i in self._linked())
         plain = none if self.formula is not None else f"({none}) or not sig.differentiable"
         lines += ["_t._sig = sig", f"if {plain}:", "    _t._fn = None"]
@@ -246,7 +250,11 @@ class CallSource:
         operands = f"[{', '.join(self._operands())}]"
         if not set(self.optional).isdisjoint(self._operands()):
             operands = f"[_o for _o in {operands} if _o is not None]"
-        return f"notify_call(row, ({', '.join(self.op.params)},), {operands}, {node}, _t, _began)"
+        return f"notify_call(row, ({', '.join(self.op.params)},), {operands}, {node}, {self._results()}, _began)"
+
+    def _results(self) -> str:
+        """The expression for the list of results."""
+        return "[_t]"
 
     def _node(self) -> list[str]:
         """The node, with the saved values that the rules of operands with an edge name."""
@@ -296,49 +304,11 @@ class CallSource:
         return f"(() if {operand} is None else {found})" if operand in self.optional else found
 
 
-class ViewCallSource(CallSource):
-    """The same for a row that returns one view of its first operand, the only tensor."""
-
-    def _edges(self) -> list[str]:
-        tensor = self.tensors[0]
-        return [*super()._edges(), f"if {tensor}._meta is not None and {tensor}._meta.inference: {self.leave}"]
-
-    def _computing(self) -> list[str]:
-        """The forward computes nothing that NumPy could warn about."""
-        return [
-            f"try: _d = _forward({', '.join(self._argument(name) for name in self.op.params)})",
-            "except (ValueError, TypeError, OverflowError) as _error:",
-            *self._refused(),
-        ]
-
-    def _result(self) -> list[str]:
-        return ["_t = new(Tensor)", "_t._array = _d", *_SIG_OF_RESULT, "_t._sig = sig"]
-
-    def _node(self) -> list[str]:
-        """Lines that make the node of a view and return the view."""
-        slots = {"edge_0": "_e0", **{f"kept_{name}": self._saved(name) for name in self.op.saved_names}}
-        node = [
-            "_n = Node()",
-            "_n._number = next_number()",
-            "_n._sigs = sig.alone",
-            "_n._extra = _n._pending = None",
-            *[f"_n.{slot} = {value}" for slot, value in slots.items()],
-        ]
-        tensor, *others = self.op.params
-        return [
-            "_n = None",
-            "if _e0 is not None and sig.differentiable:",
-            *_indented(node),
-            f"make_view(_t, {tensor}, _n, (row, ({', '.join(['HOLE', *others])},)))",
-            f"if _mode: {self._notifying('_n')}",
-            "return _t",
-        ]
-
-
 def _other(name: str) -> str:
     """The test that a value is no plain tensor; the second half is for parameters alone (and numbers)."""
     return f"{name}.__class__ is not Tensor and {name}.__class__ is not Parameter"
 
 
-def _indented(lines: list[str]) -> list[str]:
+def indented(lines: list[str]) -> list[str]:
+    """Lines of a block."""
     return ["    " + line for line in lines]

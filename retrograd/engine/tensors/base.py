@@ -52,23 +52,25 @@ class CreationTag:
 class View:
     """What a view knows: its root, the node valid at a version, how it was made and how to make it again."""
 
-    __slots__ = ("base", "before", "fn", "nr", "step", "tag", "version")
+    __slots__ = ("args", "base", "before", "fn", "nr", "op", "tag", "version")
     base: TensorBase
     fn: Any
     version: int
     tag: int
-    step: tuple[Any, ...]
-    """``(op, positional arguments with a hole for the tensor)``: all outputs of one call share this tuple."""
+    op: Any
+    args: tuple[Any, ...]
+    """The call that made it: positional arguments with a hole for the tensor.  Python's garbage collector does not look
+    at a tuple of numbers, as it would at one that held the row, too."""
     nr: int
     """Which output of that call it is."""
     before: tuple[Any, ...] | None
-    """What the view was made of, if that is a view: ``(before, step, nr)`` of that one.  Chained, so that a view of a
-    view costs the same at every depth."""
+    """What the view was made of, if that is a view: ``(before, op, args, nr)`` of that one.  Chained, so that a view of
+    a view costs the same at every depth."""
 
     @property
     def chain(self) -> tuple[Any, ...]:
         """What views of this view have as ``before``."""
-        return (self.before, self.step, self.nr)
+        return (self.before, self.op, self.args, self.nr)
 
     @property
     def replay(self) -> tuple[Any, ...]:
@@ -76,8 +78,8 @@ class View:
         steps: list[tuple[Any, ...]] = []
         chain: tuple[Any, ...] | None = self.chain
         while chain is not None:
-            chain, step, nr = chain
-            steps.append((*step, nr))
+            chain, *step = chain
+            steps.append(tuple(step))
         return tuple(reversed(steps))
 
 

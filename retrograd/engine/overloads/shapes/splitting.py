@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 from typing import Any
 
-from ...table.public import check_tensor, public
+from ...table.public import FUNCTIONS, METHODS, check_tensor, public
 from ...table.registry import F
-from ...tensors.base import TensorBase
+from ...tensors.base import PLAIN_CLASSES, TensorBase
 from ...tensors.convert import checked_dim
 from ...tensors.dtypes import scalar_name
 
@@ -55,6 +56,26 @@ def _publish(unsafe: str, note: str) -> None:
 
 
 _publish("", "")
+
+
+def _quick(chunk: Any) -> Any:
+    """``chunk`` of a plain tensor by whole numbers: nothing is to be found out about arguments (2 of 12 µs)."""
+    split = F._split
+
+    @functools.wraps(chunk)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        if len(args) == 3 and not kwargs:
+            x, chunks, dim = args
+            if x.__class__ in PLAIN_CLASSES and chunks.__class__ is dim.__class__ is int and chunks > 0 <= dim:
+                shape = args[0]._sig.shape
+                if dim < len(shape) and shape[dim]:
+                    return split(x, -(-shape[dim] // chunks), dim)
+        return chunk(*args, **kwargs)
+
+    return call
+
+
+FUNCTIONS["chunk"] = METHODS["chunk"] = _quick(FUNCTIONS["chunk"])
 _publish("unsafe_", "; no views, so each may be written in place")
 
 
