@@ -36,7 +36,7 @@ def _described(torch, t):
 
 @differential
 def test_pieces_of_the_same_shape(torch):
-    """V-30: the second of a shape, one of another dtype, one without history, a view, one by columns: all as in PyTorch."""
+    """V-30: the second of a shape, another dtype, no history, a view, one by columns: all as in PyTorch."""
     whole = torch.arange(40.0).reshape(4, 2, 5)
     x = torch.arange(10.0).reshape(2, 5).requires_grad_()
     tensors = [x, x * 2, (x * 2).double(), x.detach(), torch.arange(10).reshape(2, 5), whole[1], (whole * x)[2]]
