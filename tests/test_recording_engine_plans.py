@@ -107,6 +107,7 @@ def test_threads_foresee_for_themselves():
             thread.start()
         for thread in threads:
             thread.join()
+    assert not [event.data for event in found.events if event.kind == "problem"]
     lines = {op: {event.source.line for event in found.events if event.op == op} for op in ("sin", "cos")}
     assert len(lines["sin"]) == len(lines["cos"]) == 1
     assert lines["sin"] != lines["cos"]

@@ -8,6 +8,7 @@ from collections import defaultdict
 from functools import cached_property, lru_cache
 
 from ..events import Recording
+from ..program.syntax import parsed, parsed_expression
 from ..snapshot import SourceLine
 from .words import shape_text
 
@@ -130,21 +131,16 @@ def operand(text: str) -> str:
 
 def _parsed(text: str) -> ast.expr | None:
     """Return an expression, or nothing for what is none."""
-    try:
-        return ast.parse(text.strip(), mode="eval").body
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return None
+    return parsed_expression(text.strip())
 
 
 def statement(text: str) -> ast.stmt | None:
     """Return the statement that a line holds, or nothing where it is only a part of one."""
     stripped = text.strip()
     for attempt in (stripped, f"{stripped}\n    pass"):
-        try:
-            body = ast.parse(attempt).body
-        except (SyntaxError, ValueError, RecursionError, MemoryError):
-            continue
-        return body[0] if body else None
+        tree = parsed(attempt)
+        if tree is not None:
+            return tree.body[0] if tree.body else None
     return None
 
 
@@ -180,7 +176,7 @@ def out_of_place(text: str) -> str:
     node = statement(text)
     if isinstance(node, ast.AugAssign) and not isinstance(node.target, ast.Subscript):
         target = ast.unparse(node.target)
-        value = ast.BinOp(ast.parse(target, mode="eval").body, node.op, node.value)
+        value = ast.BinOp(node.target, node.op, node.value)
         return f"{target} = {ast.unparse(value)}"
     if isinstance(node, ast.Expr):
         chain = [node.value]  # h.mul_(2).add_(1), h.mul_(2), h: what the first makes, the rest changes

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from types import CodeType
 
+from .syntax import parsed
 from .texts import lines_of
 
 _MODES = ("no_grad", "inference_mode", "set_grad_enabled", "enable_grad")
@@ -77,10 +78,8 @@ def _outline(name: str) -> _Outline:
 
 def _statements(lines: list[str]) -> Iterator[ast.AST]:
     """Yield every statement of a source, those in which others stand first; nothing if it is none of Python's."""
-    try:
-        waiting: list[ast.AST] = [ast.parse("".join(lines))]
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return
+    tree = parsed("".join(lines))
+    waiting: list[ast.AST] = [] if tree is None else [tree]
     while waiting:
         statement = waiting.pop()
         yield statement

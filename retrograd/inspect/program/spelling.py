@@ -14,6 +14,7 @@ from itertools import islice
 from types import CodeType, FrameType
 
 from ..bounded import BoundedDict
+from .syntax import parsed, parsed_expression
 from .texts import lines_of
 
 _LONGEST = 80
@@ -52,7 +53,8 @@ class _Index:
         self.exact: dict[_Position, list[ast.AST]] = {}
         self.ends: dict[tuple[int, int], list[ast.AST]] = {}
         self.parents: dict[ast.AST, ast.AST] = {}
-        waiting: deque[ast.AST] = deque(_parsed(name))
+        tree = parsed("".join(lines_of(name)))
+        waiting: deque[ast.AST] = deque([] if tree is None else [tree])
         while waiting:  # level by level, so that of two at one place the outer one comes first
             node = waiting.popleft()
             for child in ast.iter_child_nodes(node):
@@ -62,14 +64,6 @@ class _Index:
                 place = (node.lineno, node.end_lineno or 0, node.col_offset, node.end_col_offset or 0)
                 self.exact.setdefault(place, []).append(node)
                 self.ends.setdefault((place[1], place[3]), []).append(node)
-
-
-def _parsed(name: str) -> list[ast.AST]:
-    """Return the syntax tree of a file, nothing if it cannot be read."""
-    try:
-        return [ast.parse("".join(lines_of(name)))]
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return []
 
 
 def spelling_at(frame: FrameType | None) -> Spelling:
@@ -197,10 +191,7 @@ def text_of(node: ast.AST) -> str:
 @lru_cache(maxsize=4096)
 def is_name(text: str) -> bool:
     """Whether a text is a tensor's name: ``h``, ``self.weight``, ``fast['gate']``, but not ``h @ w`` or ``p[i]``."""
-    try:
-        node: ast.AST = ast.parse(text, mode="eval").body
-    except (SyntaxError, ValueError):
-        return False
+    node: ast.AST | None = parsed_expression(text)
     while True:
         match node:
             case ast.Name():

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from ..events import Event
+from ..program.syntax import parsed
 from ..program.texts import lines_of
 from ..snapshot import SourceLine
 
@@ -46,9 +47,8 @@ def write_event(number: int, name: str, frame: FrameType | None, version: int) -
 
 def array_write(file: str, tensor: str = "") -> SourceLine | None:
     """Return the first line that writes into an array shared with a tensor, best with the one of that name."""
-    try:
-        tree = ast.parse("".join(lines_of(file)))
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
+    tree = parsed("".join(lines_of(file)))
+    if tree is None:
         return None
     shared: dict[str, str] = {}
     for array, name in _shared(tree):

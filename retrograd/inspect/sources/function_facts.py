@@ -11,6 +11,7 @@ from types import CodeType, ModuleType
 from typing import Any
 
 from ..program.frames import is_foreign, last_return
+from ..program.syntax import parsed
 
 
 def code_of(function: Any) -> CodeType | None:
@@ -40,8 +41,8 @@ def definition(forward: Any, backward: Any, setup_context: Any) -> dict[str, Any
 def _tree(code: CodeType) -> tuple[ast.AST | None, int]:
     """Return the syntax of a function, and what to add to its line numbers."""
     try:
-        return ast.parse(textwrap.dedent(inspect.getsource(code))), code.co_firstlineno - 1
-    except (OSError, SyntaxError, ValueError, TypeError):
+        return parsed(textwrap.dedent(inspect.getsource(code))), code.co_firstlineno - 1
+    except (OSError, SyntaxError, TypeError):
         return None, 0
 
 

@@ -9,6 +9,7 @@ from typing import IO, TYPE_CHECKING
 
 from ...findings import Finding
 from ...places import cell_place
+from ...program.syntax import parsed
 from ..console_page import page_text, print_page
 from .base import Outcome
 
@@ -105,10 +106,9 @@ def caret(line: str, op: str) -> tuple[int, int]:
 def _expressions(line: str) -> list[ast.expr]:
     """Return the expressions in a line, or nothing for a line that is only a part of a statement."""
     for attempt in (line, f"{line}\n    pass"):
-        try:
-            return [part for part in ast.walk(ast.parse(attempt)) if isinstance(part, ast.expr)]
-        except (SyntaxError, ValueError, RecursionError, MemoryError):
-            continue
+        tree = parsed(attempt)
+        if tree is not None:
+            return [part for part in ast.walk(tree) if isinstance(part, ast.expr)]
     return []
 
 

@@ -18,10 +18,7 @@ from .call_sites import Site
 class Plan:
     """An operator that is called at one instruction of the user, by way of these functions of ours."""
 
-    __slots__ = (
-        "code", "entry", "instruction", "marks", "next", "op", "other", "scope", "site", "stack", "steps", "whole",
-        "within",
-    )  # fmt: skip
+    __slots__ = ("code", "instruction", "next", "noted", "op", "other", "site", "stack", "steps", "whole", "within")
 
     def __init__(self, op: Any, within: list[CodeType], user: FrameType, site: Site, path: Path | None) -> None:
         """``within`` are the functions between the engine and the user, innermost first."""
@@ -35,10 +32,9 @@ class Plan:
         self.next: Plan | None = None
         """What came after it the latest time, and ``other`` another one that once did: a loop ends somewhere."""
         self.other: Plan | None = None
-        self.marks: Marks | None = None
-        """Where lines of nodes are noted, in which scope, and which entry there stands for this place."""
-        self.scope = ""
-        self.entry = 0
+        self.noted: tuple[Marks | None, str, int] = (None, "", 0)
+        """Where lines of nodes are noted, in which scope, and which entry there stands for this place; set as one,
+        since several threads may come to it."""
 
     def user(self, start: FrameType) -> FrameType | None:
         """The user's frame if the engine's frame, which calls the operator, was reached this way; else None."""

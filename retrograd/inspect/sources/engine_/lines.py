@@ -79,11 +79,13 @@ class Lines:
         marks = tables.local.marks
         if node is None or marks is None or node._number != marks.end:
             self.follow(node, user, calling)
-        elif marks is plan.marks and marks.scope == plan.scope:
-            marks.follow_place(plan.entry)
+            return
+        noted, scope, entry = plan.noted
+        if marks is noted and marks.scope == scope:
+            marks.follow_place(entry)
         else:
             marks.follow(user)
-            plan.marks, plan.scope, plan.entry = marks, marks.scope, marks.entries[-1]
+            plan.noted = (marks, marks.scope, marks.entries[-1])
 
     def inplace(self, op: Any, args: Any, node: Node | None, tensor: Any, inputs: Any) -> None:
         """Note the user's line of the nodes of an in-place write, if it made some."""

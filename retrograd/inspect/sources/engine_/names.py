@@ -13,6 +13,7 @@ from ...bounded import BoundedDict
 from ...event_data import Stack
 from ...program.spelling import Spelling, is_name, spelling_at
 from ...program.stacks import stack_of
+from ...program.syntax import parsed_expression
 from ...tensor_facts import TensorFacts
 from .caller import Caller
 from .watching import Watching
@@ -133,9 +134,8 @@ def _is_constant(text: str) -> bool:
     """Whether a text is a number, string, slice or a tuple of them."""
     if not text:
         return False
-    try:
-        node = ast.parse(text, mode="eval").body
-    except (SyntaxError, ValueError):
+    node = parsed_expression(text)
+    if node is None:
         return ":" in text
     kinds = (ast.Constant, ast.Slice, ast.UnaryOp, ast.Tuple, ast.List, ast.USub, ast.Load, ast.UAdd)
     return all(isinstance(part, kinds) for part in ast.walk(node))

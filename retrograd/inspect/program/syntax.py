@@ -1,0 +1,40 @@
+"""The syntax trees of source texts, on any thread.
+
+Until Python 3.11.8 and 3.12.2 the interpreter counts the depth of all trees that are being built in one place: two
+threads that parse at once may both get ``SystemError: AST constructor recursion depth mismatch`` (CPython issue
+106905).  So only one of ours parses at a time, and again where the program's own threads came in between.
+"""
+
+from __future__ import annotations
+
+import ast
+import threading
+from typing import Literal
+
+_lock = threading.RLock()
+"""One that a handler of signals may take while its thread has it."""
+_ATTEMPTS = 5
+
+
+def parsed(text: str) -> ast.Module | None:
+    """Return the tree of a program, None for a text that is none."""
+    tree = _tree(text, "exec")
+    return tree if isinstance(tree, ast.Module) else None
+
+
+def parsed_expression(text: str) -> ast.expr | None:
+    """Return the tree of an expression, None for a text that is none."""
+    tree = _tree(text, "eval")
+    return tree.body if isinstance(tree, ast.Expression) else None
+
+
+def _tree(text: str, mode: Literal["exec", "eval"]) -> ast.AST | None:
+    with _lock:
+        for _ in range(_ATTEMPTS):
+            try:
+                return ast.parse(text, mode=mode)
+            except SystemError:
+                continue
+            except (SyntaxError, ValueError, RecursionError, MemoryError):
+                return None
+    return None
