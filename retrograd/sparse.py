@@ -2,7 +2,9 @@
 
 from typing import Any
 
+from .engine.sparse.creating import sparse_log_softmax as log_softmax
 from .engine.sparse.creating import sparse_mm as mm
+from .engine.sparse.creating import sparse_softmax as softmax
 from .engine.sparse.creating import sparse_sum as sum  # noqa: A004 - torch's name
 from .engine.table.registry import OPS
 
@@ -12,4 +14,4 @@ def addmm(mat: Any, mat1: Any, mat2: Any, *, beta: Any = 1.0, alpha: Any = 1.0) 
     return OPS["_sparse_addmm"](mat, mat1, mat2, beta, alpha)
 
 
-__all__ = ["addmm", "mm", "sum"]
+__all__ = ["addmm", "log_softmax", "mm", "softmax", "sum"]

@@ -238,20 +238,6 @@ def test_what_sparse_tensors_refuse(case: int) -> None:
     assert_agree(lambda torch: raises(phrase, call, torch, matrix(torch)))
 
 
-def test_gradients_into_values_are_refused() -> None:
-    """Sparse tensors are constants here, which is said where one is made of values that require grad."""
-    values = retrograd.ones(2, requires_grad=True)
-    for make in (
-        lambda: retrograd.sparse_coo_tensor([[0, 1]], values),
-        lambda: retrograd.sparse_coo_tensor([[0, 1]], [1.0, 2.0], requires_grad=True),
-        values.to_sparse,
-        matrix(retrograd).requires_grad_,
-    ):
-        assert raises("constants of the graph", make) == "NotImplementedError"
-    with retrograd.no_grad():
-        assert retrograd.sparse_coo_tensor([[0, 1]], values)._nnz() == 2
-
-
 def test_places_outside_are_refused() -> None:
     """Where PyTorch reads other memory, an error names the place (its own check does, when it is switched on)."""
     make = retrograd.sparse_coo_tensor

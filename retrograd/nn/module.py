@@ -6,6 +6,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from ..engine.tensors.gradient import clear_gradient
 from ..engine.tensors.parameter import Buffer, Parameter
 from . import conversions, hooked, module_state
 
@@ -229,10 +230,7 @@ class Module:
     def zero_grad(self, set_to_none: bool = True) -> None:
         """Clear all gradients."""
         for p in self.parameters():
-            if set_to_none or p.grad is None:
-                p.grad = None
-            else:
-                p.grad = p.grad.detach() * 0
+            clear_gradient(p, set_to_none)
 
     def apply(self, fn: Callable[[Module], Any]) -> Module:
         """Call ``fn`` on every module, children first."""

@@ -6,7 +6,8 @@ import math
 from typing import Any
 
 from ..engine.table.methods import FUNCTIONS
-from .optimizer import Declared, counted, decayed, zeros_of
+from ..engine.tensors.layouts import strided
+from .optimizer import Declared, counted, decayed, places_and_values, zeros_of
 
 
 def _moments(optimizer: Declared, p: Any, g: Any, group: dict[str, Any], **more: Any) -> tuple[Any, Any, int]:
@@ -36,6 +37,8 @@ class Adam(Declared, settings=True):
     differentiable: bool = False
     fused: bool | None = None
     decoupled_weight_decay: bool = False
+
+    _no_sparse = "Adam does not support sparse gradients, please consider SparseAdam instead"
 
     def _update(self, p: Any, g: Any, group: dict[str, Any]) -> None:
         more = {"max_exp_avg_sq": zeros_of(p)} if group["amsgrad"] else {}
@@ -105,22 +108,48 @@ class NAdam(Declared, settings=True, positive={"momentum_decay": "momentum_decay
 
 
 class SparseAdam(Declared, settings=True):
-    """Adam that touches only what has a gradient: here entries whose gradient is not 0, since gradients are dense."""
+    """Adam of the entries that sparse gradients have; what else the parameters and moments hold stays as it is."""
 
     lr: Any = 1e-3
     betas: tuple[float, float] = (0.9, 0.999)
     eps: float = 1e-8
     maximize: bool = False
 
+    _by_parts = False
+    _no_sparse = None
+
+    def __init__(self, params: Any, *args: Any, **kwargs: Any) -> None:
+        super().__init__(params, *args, **kwargs)
+        groups = enumerate(self.param_groups)
+        sparse = [[i, k] for i, group in groups for k, p in enumerate(group["params"]) if p.layout is not strided]
+        if sparse:
+            raise ValueError(f"Sparse params at indices {sparse}: SparseAdam requires dense parameter tensors")
+
+    def _check_settings(self, settings: dict[str, Any]) -> None:
+        if settings["eps"] <= 0:
+            raise ValueError(f"Invalid epsilon value: {settings['eps']}")
+        super()._check_settings(settings)
+
     def _update(self, p: Any, g: Any, group: dict[str, Any]) -> None:
+        if not g.is_sparse:
+            raise RuntimeError("SparseAdam does not support dense gradients, please consider Adam instead")
         state, (first, second) = self.state[p], group["betas"]
-        step = counted(state, exp_avg=zeros_of(p), exp_avg_sq=zeros_of(p))
-        touched = g != 0
-        mean, square = state["exp_avg"], state["exp_avg_sq"]
-        mean.copy_(mean.lerp(g, 1 - first).where(touched, mean))
-        square.copy_((square * second).addcmul(g, g, value=1 - second).where(touched, square))
-        length = float(group["lr"]) * math.sqrt(1 - second**step) / (1 - first**step)
-        p.sub_((mean / square.sqrt().add(group["eps"]) * length).where(touched, 0.0))
+        if not state:
+            state.update(step=0, exp_avg=zeros_of(p)(), exp_avg_sq=zeros_of(p)())
+        state["step"] += 1
+        places, g = places_and_values(g)
+        mean = _moved(state["exp_avg"], places, g, 1 - first)
+        square = _moved(state["exp_avg_sq"], places, g.square(), 1 - second)
+        length = float(group["lr"]) * math.sqrt(1 - second ** state["step"]) / (1 - first ** state["step"])
+        p.index_put_(places, mean / square.sqrt().add(group["eps"]) * -length, accumulate=True)
+
+
+def _moved(kept: Any, places: Any, towards: Any, share: float) -> Any:
+    """What some entries of ``kept`` are after a step of this share of the way; they are written, too."""
+    moved = kept[places]
+    moved += (towards - moved) * share
+    kept[places] = moved
+    return moved
 
 
 class RAdam(Declared, settings=True):

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from ..engine.table.methods import FUNCTIONS
-from .optimizer import Declared, counted, decayed, zeros_of
+from .optimizer import Declared, counted, decayed, places_and_values, zeros_of
 from .real_parts import is_complex
 
 
@@ -27,6 +27,8 @@ class Adagrad(
     differentiable: bool = False
     fused: bool | None = None
 
+    _no_sparse = None
+
     def __init__(self, params: Iterable[Any], *args: Any, **kwargs: Any) -> None:
         super().__init__(params, *args, **kwargs)
         for group in self.param_groups:
@@ -38,8 +40,15 @@ class Adagrad(
     def _update(self, p: Any, g: Any, group: dict[str, Any]) -> None:
         state = self.state[p]
         step = counted(state)
+        if g.is_sparse and group["weight_decay"]:
+            raise RuntimeError("weight_decay option is not compatible with sparse gradients")
         g = decayed(p, g, group["weight_decay"])
         lr = float(group["lr"]) / (1 + (step - 1) * group["lr_decay"])
+        if g.is_sparse:
+            places, g = places_and_values(g)
+            state["sum"].index_put_(places, g.square(), accumulate=True)
+            p.index_put_(places, g / state["sum"][places].sqrt().add(group["eps"]) * -lr, accumulate=True)
+            return
         state["sum"].addcmul_(g, g, value=1)
         p.addcdiv_(g, state["sum"].sqrt().add(group["eps"]), value=-lr)
 

@@ -22,11 +22,16 @@ class SGD(Declared, settings=True, positive={"momentum": "momentum value"}):
     fused: bool | None = None
 
     _by_parts = False  # it takes no squares or signs
+    _no_sparse = None
 
     def _check_settings(self, settings: dict[str, Any]) -> None:
         super()._check_settings(settings)
         if settings["nesterov"] and (settings["momentum"] <= 0 or settings["dampening"] != 0):
             raise ValueError("Nesterov momentum requires a momentum and zero dampening")
+
+    def _check_gradients(self, group: dict[str, Any]) -> None:
+        if group["fused"] and any(p.grad is not None and p.grad.is_sparse for p in group["params"]):
+            raise RuntimeError("`_fused_sgd` does not support sparse gradients")
 
     def _update(self, p: Any, g: Any, group: dict[str, Any]) -> None:
         g = decayed(p, g, group["weight_decay"])

@@ -127,7 +127,7 @@ class LBFGS(Optimizer):
 
     def _gradient(self) -> Any:
         """All gradients one behind the other, complex ones as their parts."""
-        grads = [p.new_zeros(p.shape) if p.grad is None else p.grad for p in self._parameters()]
+        grads = [p.new_zeros(p.shape) if p.grad is None else p.grad.to_dense() for p in self._parameters()]
         return _cat([real_of(g).reshape(-1) for g in grads], 0)
 
     def _move(self, direction: Any, length: float) -> None:

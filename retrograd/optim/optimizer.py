@@ -11,9 +11,11 @@ from inspect import Signature
 from typing import Any, ClassVar
 
 from ..engine import observe
+from ..engine.execution import watchers
 from ..engine.nodes.hooks import RemovableHandle
 from ..engine.switches.modes import enable_grad, set_grad_enabled
 from ..engine.table.methods import FUNCTIONS
+from ..engine.tensors.gradient import clear_gradient
 from ..engine.tensors.tensor import Tensor
 from .real_parts import is_complex, update_parts
 
@@ -36,6 +38,8 @@ class Optimizer:
 
     _by_parts = True
     """Whether the parts of complex parameters are updated each for itself."""
+    _no_sparse: str | None = "{} does not support sparse gradients"
+    """What is said of sparse gradients; ``None`` where they are taken."""
 
     def __init__(self, params: Iterable[Any], defaults: dict[str, Any]) -> None:
         if isinstance(params, Tensor):
@@ -80,7 +84,7 @@ class Optimizer:
         """Clear the gradients of all parameters."""
         with observe.optimizer_call("zero_grad", self):
             for p in self._parameters():
-                p.grad = None if set_to_none or p.grad is None else p.grad.detach() * 0
+                clear_gradient(p, set_to_none)
 
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
         """Update every parameter that has a gradient; returns what ``closure`` (re-evaluation) returned."""
@@ -96,6 +100,8 @@ class Optimizer:
         differentiable = bool(self.defaults.get("differentiable", False))
         with observe.optimizer_call("step", self), set_grad_enabled(differentiable):
             for group in self.param_groups:
+                if watchers.DISPATCHING:
+                    self._check_gradients(group)
                 for p in group["params"]:
                     g = p.grad
                     if g is not None:
@@ -108,6 +114,11 @@ class Optimizer:
         for hook in list(self._hooks["after"].values()):
             hook(self, arguments, {})
         return loss
+
+    def _check_gradients(self, group: dict[str, Any]) -> None:
+        """``RuntimeError`` for sparse gradients where they are not taken, before anything is updated."""
+        if self._no_sparse is not None and any(p.grad is not None and p.grad.is_sparse for p in group["params"]):
+            raise RuntimeError(self._no_sparse.format(type(self).__name__))
 
     def register_step_pre_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
         """Call ``hook(optimizer, args, kwargs)`` before each step."""
@@ -301,3 +312,9 @@ def zeros_of(p: Any) -> Callable[[], Any]:
 def decayed(p: Any, g: Any, weight_decay: float) -> Any:
     """The gradient with the L2 penalty."""
     return g.add(p, alpha=weight_decay) if weight_decay else g
+
+
+def places_and_values(g: Any) -> tuple[Any, Any]:
+    """An index of the entries that a sparse gradient has, each once, and their values."""
+    g = g.coalesce()
+    return tuple(g.indices()), g.values()

@@ -76,7 +76,7 @@ TAKEN.update(_NAMES, ("Node", "ComplexNode", "general", "computed"))
 def has_fast_path(op: Any) -> bool:
     """Whether a fast path can be generated for a row."""
     usual = op.tensor_positions[:1] < (op.required,) and (op.outputs == 1 or op.pieces) and not op.nondiff
-    if QUIET is None or not is_plain(op) or not usual or op.toggles:
+    if QUIET is None or not is_plain(op) or not usual or op.toggles or op.sparse:
         return False
     return not op.view or (op.tensor_positions == (0,) and op.joint is None and not op.aux)
 

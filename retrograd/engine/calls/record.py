@@ -10,6 +10,7 @@ from ..aliasing.views import gradient_edge, requires_grad
 from ..nodes.opnode import OpNode
 from ..nodes.saved import INFERENCE_SAVE, SavedTensor
 from ..nodes.saved_facts import parts, read
+from ..overriding.dispatch_classes import count
 from ..table.op import OpDef
 from ..tensors.base import TensorBase, is_inference, wrap
 
@@ -47,6 +48,8 @@ def record(
         sigs = sigs[0].alone
     real = sigs[0] is None or sigs[0].floats is not None
     node: OpNode = (op.node_class if real else op.general_node_class).made(edges, sigs)
+    if op.sparse:
+        count(node)
     wanted = op.saved_for(edges)
     if op.results:  # an output without gradient refers to no node: the tensor itself is kept, and its version with it
         outputs = tuple([a if sig is not None else t for a, sig, t in zip(outputs, sigs, results, strict=True)])

@@ -17,6 +17,7 @@ from .. import observe
 from ..calls.refusals import shapes_in, size_mismatch
 from ..nodes.hooks import run_post_hooks, run_pre_hooks, run_tensor_hooks
 from ..nodes.node import GraphNode, Port, edge_parts
+from ..nodes.totals import total
 from ..switches import state
 from ..switches.anomaly import check_for_nan, explain_failure
 from ..switches.state import STATE, set_grad_enabled_here
@@ -58,6 +59,12 @@ class GraphTask:
     def executes(self, node: GraphNode) -> bool:
         """Whether this run executes ``node``."""
         return self.reached is None or node in self.runs
+
+    def use_tensors(self) -> None:
+        """Go on with tensors, because a gradient is of a class that bare arrays cannot stand for."""
+        self.tensors = True
+        for buffer in self.buffers.values():
+            buffer[:] = [self.seen.tensor_of(g) for g in buffer]
 
     # -- preparation
     def restrict(self, roots: list[Any], inputs: list[Any], capture: bool) -> None:
@@ -138,7 +145,10 @@ class GraphTask:
             buffer = self.buffers[node] = [None] * (len(node._sigs) or 1)
         if g is not None:
             have = buffer[nr]
-            buffer[nr] = g if have is None else have + g
+            if have is None:
+                buffer[nr] = g
+            else:
+                buffer[nr] = total(have, g) if self.tensors else have + g
         left = self.dependencies[node] - 1
         if left:
             self.dependencies[node] = left

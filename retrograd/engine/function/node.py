@@ -13,6 +13,7 @@ from ..execution.seen_tensors import SeenTensors
 from ..nodes.node import GraphNode
 from ..nodes.opnode import RunContext
 from ..nodes.saved import SECOND_TIME, SavedTensor
+from ..overriding.dispatch_classes import dispatches
 from ..tensors.base import TensorBase, wrap
 from ..tensors.dtypes import Sig
 from ..warning import warn
@@ -174,6 +175,8 @@ class BackwardCFunction(GraphNode, FunctionCtx):
         if observe.observers:
             observe.notify("function_backward", self, shown, given)
         results = self._checked(given)
+        if watchers.DISPATCHING and any(map(dispatches, results)):
+            task.use_tensors()
         if task.tensors:
             return tuple(results)
         for r in results:

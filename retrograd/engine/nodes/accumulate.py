@@ -27,6 +27,7 @@ from .hooks import call_hook
 from .node import LEAF_NUMBER, NODE_CLASSES, NOTHING, GraphNode
 from .node_call import call_node
 from .references import getrefcount
+from .totals import total
 
 _lock = threading.RLock()
 
@@ -206,12 +207,14 @@ def _first_gradient(g: Any, variable: TensorBase, holders: int, task: Any) -> An
 
 def _stored_tensor(variable: Any, g: Any, create_graph: bool) -> Any:
     have = variable._meta.grad
+    if have is None and g.is_sparse and not create_graph:
+        return g.as_gradient(getrefcount(g) <= 6)
     if have is None and is_dispatching(g):
         return g.clone() if create_graph or g._array.strides != variable._array.strides else detached(g)
     if have is None:
         return _laid_out(g, variable)
-    if create_graph:
-        return have + g
+    if create_graph or (have.is_sparse and not g.is_sparse):
+        return total(have, g)
     have.add_(g)
     return have
 

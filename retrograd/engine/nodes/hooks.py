@@ -112,6 +112,11 @@ def tensor_type_name(sig: Sig) -> str:
     return "torch." + _TYPE_NAMES.get(sig.dtype.name, sig.dtype.name)
 
 
+def type_name(t: Any) -> str:
+    """The same of a tensor whose layout counts, too: ``torch.sparse.FloatTensor``."""
+    return tensor_type_name(t._sig).replace("torch.", "torch.sparse." if t.is_sparse else "torch.")
+
+
 def hook_name(hook: Any) -> str:
     """The name of a hook in error messages."""
     return getattr(hook, "__name__", "<unknown>")
@@ -130,10 +135,9 @@ def check_replacement(hook: Any, old: TensorBase | None, new: Any) -> None:
     if old is None:
         raise RuntimeError("can't replace a None gradient with a non-None value")
     was, now = old._sig, new._sig
-    if now.numpy != was.numpy:
+    if now.numpy != was.numpy or new.layout is not old.layout:
         raise RuntimeError(
-            f"hook '{hook_name(hook)}' has changed the type of value (was {tensor_type_name(was)} got "
-            f"{tensor_type_name(now)})"
+            f"hook '{hook_name(hook)}' has changed the type of value (was {type_name(old)} got {type_name(new)})"
         )
     if now.shape != was.shape:
         raise RuntimeError(

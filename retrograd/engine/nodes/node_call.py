@@ -24,6 +24,9 @@ class _SingleNode:
     def wants(self, edge: Any) -> bool:
         return True
 
+    def use_tensors(self) -> None:
+        pass
+
 
 def call_node(node: GraphNode, grads: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """``node(*grads)``: run just that node on tensors (``None`` allowed)."""

@@ -47,6 +47,10 @@ class RunContext(Protocol):
         """Whether the gradient along this edge is needed."""
         ...
 
+    def use_tensors(self) -> None:
+        """Go on with tensors, because a gradient is of a class that bare arrays cannot stand for."""
+        ...
+
 
 _NONE: tuple[str, ...] = ()
 

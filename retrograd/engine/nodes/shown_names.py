@@ -178,9 +178,12 @@ SHOWN: dict[str, Shown] = {
     ),
     "ScatterAddBackward0": ("src_sizes", {}),
     "ScatterBackward0": ("src_sizes", {}),
+    "SparseMaskBackward0": ("of_sparse", {}),
     "SplitWithSizesBackward0": _PIECES,
     "SplitWithSizesBackward0_copy": _PIECES,
     "StdMeanBackward0": _results("result0"),
+    "ToDenseBackward0": ("masked", {}),
+    "ToSparseBackward1": ("", {"self_self_sym_blocksize_opt": lambda: None}),
     "TriangularSolveBackward0": (
         "self result other other_sizes left",
         {"A": "self", "self": "other", "solution": "result"},

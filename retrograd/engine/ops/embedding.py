@@ -17,7 +17,7 @@ def _check_range(indices: Any, count: int) -> None:
         raise IndexError("index out of range in self")
 
 
-def _embedding(weight: Any, indices: Any, padding_idx: int, scale_grad_by_freq: bool) -> Any:
+def embedding(weight: Any, indices: Any, padding_idx: int, scale_grad_by_freq: bool) -> Any:
     """The rows ``indices`` of a table."""
     _check_range(indices, weight.shape[0])
     return np.take(weight, indices, axis=0)
@@ -49,7 +49,7 @@ def _embedding_shared(x: Any, indices: Any, padding_idx: int, by_frequency: bool
 
 
 linear(
-    "_embedding", _embedding, node="EmbeddingBackward0", tensors="weight indices", real_only="embedding",
+    "_embedding", embedding, node="EmbeddingBackward0", tensors="weight indices", real_only="embedding",
     weight=lambda g, weight_sizes, indices, padding_idx, scale_grad_by_freq: F._embedding_back(
         g, indices, weight_sizes[0], padding_idx, scale_grad_by_freq
     ),
@@ -75,7 +75,8 @@ def _factors(per_sample: Any, how: Any, dtype: Any) -> Any:
     return factors[:, None]
 
 
-def _bags(weight: Any, per_sample: Any, indices: Any, how: Any, rarity: Any = None) -> Any:
+def bags(weight: Any, per_sample: Any, indices: Any, how: Any, rarity: Any = None) -> Any:
+    """The sums of the rows of each bag."""
     _check_range(indices, weight.shape[0])
     rows = np.take(weight, indices, axis=0) * _factors(per_sample, how, weight.dtype)
     return add_at(rows, how[0], 0, how[1])
@@ -93,7 +94,7 @@ def _bags_back(grad: Any, per_sample: Any, indices: Any, how: Any, count: int) -
     return add_at(rows, indices, 0, count)
 
 
-def _into_samples(g: Any, weight: Any, indices: Any, how: Any) -> Any:
+def into_samples(g: Any, weight: Any, indices: Any, how: Any) -> Any:
     """The gradient of the weight of each index."""
     bag, factor = how[0], how[2]
     if isinstance(g, TensorBase):
@@ -103,18 +104,18 @@ def _into_samples(g: Any, weight: Any, indices: Any, how: Any) -> Any:
 
 
 multilinear(
-    "_embedding_bag", _bags, node="EmbeddingBagBackward0", tensors="weight per_sample indices", promote="",
+    "_embedding_bag", bags, node="EmbeddingBagBackward0", tensors="weight per_sample indices", promote="",
     arrays="how rarity",
     weight=lambda g, weight_sizes, per_sample, indices, how, rarity: _bags_backward(
         g, per_sample, indices, how, rarity, weight_sizes[0]
     ),
-    per_sample=lambda g, weight, indices, how: _into_samples(g, weight, indices, how),
+    per_sample=lambda g, weight, indices, how: into_samples(g, weight, indices, how),
     kinds="f",
 )  # fmt: skip
 multilinear(
     "_bags_back", _bags_back, node="EmbeddingBagBackwardBackward0", tensors="grad per_sample indices", promote="",
     grad=lambda g, per_sample, indices, how: F._embedding_bag(g, per_sample, indices, how),
-    per_sample=lambda g, grad, indices, how: _into_samples(grad, g, indices, how),
+    per_sample=lambda g, grad, indices, how: into_samples(grad, g, indices, how),
 )  # fmt: skip
 
 

@@ -154,7 +154,7 @@ def _unusual_product(self: Any, mat1: Any, mat2: Any) -> Any:
     return _mm(mat1, mat2)
 
 
-def _addmm(self: Any, mat1: Any, mat2: Any, beta: Any = 1, alpha: Any = 1) -> Any:
+def addmm_of_arrays(self: Any, mat1: Any, mat2: Any, beta: Any = 1, alpha: Any = 1) -> Any:
     """``beta * self + alpha * (mat1 @ mat2)``."""
     usual = mat1.ndim == 2 == mat2.ndim and mat1.dtype is mat2.dtype and mat1.shape[1] == mat2.shape[0]
     product = (
@@ -202,12 +202,11 @@ def product_added_jvp(product: Any) -> Any:
     return jvp
 
 
-for _name, _node in (("addmm", "AddmmBackward0"), ("_sparse_addmm", "SparseAddmmBackward0")):
-    multilinear(
-        _name, _addmm, node=_node, promote="", ndim=2,
-        self=lambda g, beta: _back(g, beta),
-        mat1=lambda g, mat2, alpha, mat1_by_columns: _back(_left(g, conj(mat2), mat1_by_columns), alpha),
-        mat2=lambda g, mat1, alpha, mat2_by_columns: _back(_right(g, conj(mat1), mat2_by_columns), alpha),
-        jvp=product_added_jvp(lambda a, b: F.mm(a, b)),
-        kinds="fciu",
-    )  # fmt: skip
+multilinear(
+    "addmm", addmm_of_arrays, promote="", ndim=2,
+    self=lambda g, beta: _back(g, beta),
+    mat1=lambda g, mat2, alpha, mat1_by_columns: _back(_left(g, conj(mat2), mat1_by_columns), alpha),
+    mat2=lambda g, mat1, alpha, mat2_by_columns: _back(_right(g, conj(mat1), mat2_by_columns), alpha),
+    jvp=product_added_jvp(lambda a, b: F.mm(a, b)),
+    kinds="fciu",
+)  # fmt: skip

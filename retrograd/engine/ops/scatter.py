@@ -52,7 +52,7 @@ def at_least_1d(a: Any) -> Any:
     return a.reshape(1) if not a.ndim else a
 
 
-def _gather(self: Any, dim: int, index: Any, sparse_grad: bool = False) -> Any:
+def gather(self: Any, dim: int, index: Any, sparse_grad: bool = False) -> Any:
     """The elements that ``index`` names along ``dim``."""
     return np.array(at_least_1d(self)[places(self, dim, index, "gather")]).reshape(index.shape)
 
@@ -63,7 +63,7 @@ def _gather_backward(g: Any, sizes: tuple[int, ...], dim: int, index: Any) -> An
     return out
 
 
-linear("gather", _gather, tensors="self index", keeps="sparse_grad", layout="rows",
+linear("gather", gather, tensors="self index", keeps="sparse_grad", layout="rows",
        self=lambda g, self, dim, index: F._gather_backward(g, tuple(self.shape), dim, index))  # fmt: skip
 linear("_gather_backward", _gather_backward, tensors="g index", g=lambda g, dim, index: F.gather(g, dim, index))
 

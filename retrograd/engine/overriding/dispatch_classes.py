@@ -71,8 +71,8 @@ def is_dispatching(t: TensorBase) -> bool:
     return watchers.DISPATCHING > 0 and dispatches(t)
 
 
-def count(t: TensorBase) -> None:
-    """Note a tensor of such a class, as long as it lives."""
+def count(t: Any) -> None:
+    """Note a tensor of such a class, or a node whose gradients may be such, as long as it lives."""
     watchers.appear_dispatching()
     weakref.finalize(t, watchers.vanish_dispatching).atexit = False
 

@@ -9,85 +9,13 @@ import numpy as np
 
 from ..table.registry import F
 from ..tensors.base import wrap
-from ..tensors.dtypes import scalar_name
-from .coo import ANSWERS, SparseTensor
-
-
-def answers_for(*names: str) -> Callable[[Any], Any]:
-    """Let a function be what these operators make of sparse operands."""
-
-    def register(function: Any) -> Any:
-        ANSWERS.update(dict.fromkeys(names, function))
-        return function
-
-    return register
+from .coo import ANSWERS, SparseTensor, answers_for
+from .places import merged, numbers_of
+from .rows import entries_at
 
 
 def _is_sparse(value: Any) -> bool:
     return isinstance(value, SparseTensor)
-
-
-# -- products
-
-
-def _rows_of_sums(size: int, rows: Any, terms: Any) -> Any:
-    """``out[i]``: the sum of the terms whose row is ``i``."""
-    out = np.zeros((size, *terms.shape[1:]), terms.dtype)
-    if rows.size:
-        order = np.argsort(rows, kind="stable")
-        ordered = rows[order]
-        starts = np.flatnonzero(np.concatenate(([True], ordered[1:] != ordered[:-1])))
-        out[ordered[starts]] = np.add.reduceat(terms[order], starts, axis=0)
-    return out
-
-
-def _times_dense(a: SparseTensor, dense: Any) -> Any:
-    """Sparse matrix by dense vector or matrix."""
-    if a.dtype != dense.dtype:
-        raise RuntimeError(
-            f"expected scalar type {scalar_name(a._sig.numpy)} but found {scalar_name(dense._sig.numpy)}"
-        )
-    if a.shape[1] != dense.shape[0]:
-        raise RuntimeError(
-            "mv: expected self.size(-1) == vec.size(-1)"
-            if dense.dim() == 1
-            else f"addmm: Argument #3 (dense): Expected dim 0 size {a.shape[1]}, got {dense.shape[0]}"
-        )
-    rows, columns = a._indices()._array
-    values = a._values()._array
-    terms = values.reshape(-1, *(1,) * (dense.dim() - 1)) * dense._array[columns]
-    return wrap(_rows_of_sums(a.shape[0], rows, terms))
-
-
-@answers_for("mm", "mv", "matmul")
-def _product(self: Any, other: Any) -> Any:
-    if _is_sparse(self) and not _is_sparse(other):
-        return _times_dense(self, other)
-    if _is_sparse(other) and not _is_sparse(self):
-        return _times_dense(_t(other), self.mT).mT.contiguous()
-    return _times_sparse(self, other)
-
-
-def _times_sparse(a: SparseTensor, b: SparseTensor) -> SparseTensor:
-    """Each entry of ``a`` by the entries of the row of ``b`` that its column names."""
-    if a.shape[1] != b.shape[0]:
-        sizes = " and ".join("x".join(map(str, t.shape)) for t in (a, b))
-        raise RuntimeError(f"mat1 and mat2 shapes cannot be multiplied ({sizes})")
-    b = b.coalesce()
-    (rows, columns), (b_rows, b_columns) = a._indices()._array, b._indices()._array
-    first, end = np.searchsorted(b_rows, columns, "left"), np.searchsorted(b_rows, columns, "right")
-    counts = end - first
-    left = np.repeat(np.arange(rows.size), counts)
-    right = np.repeat(first - np.cumsum(counts) + counts, counts) + np.arange(left.size)
-    values = a._values()._array[left] * b._values()._array[right]
-    indices = np.stack([rows[left], b_columns[right]])
-    return SparseTensor.made(wrap(indices), wrap(values), (a.shape[0], b.shape[1])).coalesce()
-
-
-@answers_for("addmm", "sparse_addmm", "_sparse_addmm")
-def _addmm(self: Any, mat1: Any, mat2: Any, beta: Any = 1, alpha: Any = 1) -> Any:
-    product = F.mul(_product(mat1, mat2), alpha)
-    return product if beta == 0 else F.add(F.mul(self, beta), product)
 
 
 # -- places
@@ -95,7 +23,12 @@ def _addmm(self: Any, mat1: Any, mat2: Any, beta: Any = 1, alpha: Any = 1) -> An
 
 @answers_for("t")
 def _t(self: SparseTensor) -> SparseTensor:
-    return _transpose(self, 0, 1) if self.dim() > 1 else self
+    if self.sparse_dim() > 2 or self.dense_dim():
+        raise RuntimeError(
+            f"t() expects a tensor with <= 2 sparse and 0 dense dimensions, but got {self.sparse_dim()} sparse and "
+            f"{self.dense_dim()} dense dimensions"
+        )
+    return _transpose(self, 0, 1) if self.dim() > 1 else self.with_values(self._values())
 
 
 @answers_for("transpose")
@@ -117,18 +50,6 @@ def _permute(self: SparseTensor, dims: Any) -> SparseTensor:
     return made
 
 
-def sum_over(self: SparseTensor, dims: Any) -> Any:
-    """The sum over some dimensions that the indices count: sparse as long as others are left."""
-    gone = {d % self.dim() for d in dims}
-    kept = [d for d in range(self.sparse_dim()) if d not in gone]
-    if max(gone) >= self.sparse_dim():
-        raise NotImplementedError("sparse.sum: only dimensions that the indices count may be summed over")
-    if not kept:
-        return self._values().sum(0)
-    size = [n for d, n in enumerate(self.shape) if d not in gone]
-    return SparseTensor.made(self._indices()[kept], self._values(), size).coalesce()
-
-
 # -- element by element
 
 
@@ -136,16 +57,54 @@ def _added(sign: int) -> Callable[..., Any]:
     def add(self: Any, other: Any, *, alpha: Any = 1) -> Any:
         if not _is_sparse(other):
             raise RuntimeError("add(sparse, dense) is not supported. Use add(dense, sparse) instead.")
-        if self.shape != other.shape:
-            raise RuntimeError(f"add: expected sizes of 'self' and 'other' to match, but {self.shape} != {other.shape}")
         if not _is_sparse(self):
-            return F.add(self, F.mul(other.to_dense(), sign * alpha))
-        indices = F.cat([self._indices(), other._indices()], 1)
-        values = F.cat([self._values(), F.mul(other._values(), sign * alpha)], 0)
-        joined = SparseTensor.made(indices, values, self.shape)
-        return joined.coalesce() if self.is_coalesced() and other.is_coalesced() else joined
+            return add_entries(F.clone(F.expand(self, tuple(other.shape))), other, sign * alpha)
+        _check_alike(self, other)
+        other = other if sign * alpha == 1 else other.with_values(F.mul(other._values(), sign * alpha))
+        return _sum_of(self, other)
 
     return add
+
+
+def add_entries(out: Any, sparse: SparseTensor, alpha: Any) -> Any:
+    """Add ``alpha`` times a sparse tensor to a dense one, in place."""
+    if out.shape != sparse.shape:
+        raise RuntimeError(
+            f"add: expected 'self' and 'other' to have same size, but got {list(out.shape)} and {list(sparse.shape)}"
+        )
+    values = sparse._values() if alpha == 1 else F.mul(sparse._values(), alpha)
+    if not sparse.sparse_dim():
+        return out.add_(values.sum(0))
+    return out.index_put_(tuple(F.unbind(sparse._indices(), 0)), values.to(out.dtype), accumulate=True)
+
+
+def _check_alike(self: SparseTensor, other: SparseTensor) -> None:
+    if self.shape != other.shape:
+        raise RuntimeError(
+            f"add: expected sizes of 'self' and 'other' to match, but {list(self.shape)} != {list(other.shape)}"
+        )
+    if self.sparse_dim() != other.sparse_dim():
+        raise RuntimeError(
+            f"add: expected 'self' and 'other' to have same density, but 'self' has {self.sparse_dim()} sparse "
+            f"dimensions while 'other' has {other.sparse_dim()} sparse dimensions"
+        )
+
+
+def _sum_of(self: SparseTensor, other: SparseTensor) -> SparseTensor:
+    """As in PyTorch: merged where values lie in rows, else the entries of one behind those of the other."""
+    values = F.cat([self._values(), other._values()], 0)
+    indices = F.cat([self._indices(), other._indices()], 1)
+    coalesced = all(t.is_coalesced() for t in (self, other) if t._nnz())
+    if not all(t._nnz() and t._values()._array.flags.c_contiguous for t in (self, other)):
+        return SparseTensor.made(indices, values, self.shape, coalesced and self._nnz() * other._nnz() == 0)
+    first, second = (numbers_of(t._indices()._array, t.shape) for t in (self, other))
+    to_first, to_second, count = merged(first, second)
+    where = np.concatenate([to_first, to_second])
+    sums = np.zeros((count, *values._array.shape[1:]), values._array.dtype)
+    np.add.at(sums, where, values._array)
+    places = np.empty((self.sparse_dim(), where.size), np.int64)[:, :count]  # part of the memory, as in PyTorch
+    places[:, where] = indices._array
+    return SparseTensor.made(wrap(places), wrap(sums), self.shape, coalesced)
 
 
 ANSWERS.update(add=_added(1), sub=_added(-1))
@@ -155,35 +114,28 @@ ANSWERS.update(add=_added(1), sub=_added(-1))
 def _mul(self: Any, other: Any) -> Any:
     if not _is_sparse(self):
         return _mul(other, self)
-    if _is_sparse(other):
-        other = other.to_dense()
-    elif not hasattr(other, "dim") or other.dim() == 0:
-        return self.with_values(F.mul(self._values(), other))
-    whole = F.expand(other, tuple(self.shape))
-    return self.with_values(F.mul(self._values(), whole[tuple(self._indices())]))
+    if not hasattr(other, "dim") or other.dim() == 0:
+        return _rescaled(self, F.mul(self._values(), other))
+    if not _is_sparse(other):
+        other = F.expand(other, tuple(self.shape))
+    elif self.is_coalesced() and not other.is_coalesced():
+        self, other = other, self  # the product has the entries of the one that names places twice
+    return _rescaled(self, F.mul(self._values(), entries_at(other, self._indices())))
+
+
+def _rescaled(self: SparseTensor, values: Any) -> SparseTensor:
+    """Other values at the same places, which are the result's own."""
+    return SparseTensor.made(self._indices().clone(), values, self.shape, self.is_coalesced())
 
 
 @answers_for("div")
 def _div(self: Any, other: Any) -> Any:
-    return self.with_values(F.div(self._values(), other))
-
-
-@answers_for("sum")
-def _sum(self: SparseTensor, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Any:
-    if dim is None:
-        return self._values().sum(dtype=dtype)
-    dims = (dim,) if isinstance(dim, int) else tuple(dim)
-    found = sum_over(self if dtype is None else self.with_values(self._values().to(dtype)), dims)
-    for place in sorted(d % self.dim() for d in dims) if keepdim else ():
-        found = F.unsqueeze(found, place)
-    return found
-
-
-@answers_for("linalg_vector_norm")
-def _norm(self: SparseTensor, ord: Any = 2, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Any:  # noqa: A002
-    if dim is not None or ord != 2:
-        raise NotImplementedError("norms of sparse tensors are there for ord=2 and all entries at once")
-    return F._vector_norm(self.coalesce()._values(), 2, None, False, dtype)
+    if not _is_sparse(self) or (hasattr(other, "dim") and other.dim()):
+        raise RuntimeError(
+            "Sparse division requires a scalar or zero-dim dense tensor divisor (got shape "
+            f"{list(other.shape)} for divisor)"
+        )
+    return _rescaled(self, F.div(self._values(), other))
 
 
 def _by_value(name: str, each: bool) -> None:
@@ -196,12 +148,36 @@ def _by_value(name: str, each: bool) -> None:
     ANSWERS[name] = answer
 
 
-for _name in ("abs", "asin", "asinh", "atan", "atanh", "ceil", "erf", "expm1", "floor", "log1p", "relu", "round",
-              "sign", "sin", "sinh", "sqrt", "tan", "tanh", "trunc"):  # fmt: skip
+for _name in ("abs", "asin", "asinh", "atan", "atanh", "ceil", "deg2rad", "erf", "erfinv", "expm1", "floor", "frac",
+              "isinf", "isnan", "isneginf", "isposinf", "log1p", "nan_to_num", "rad2deg", "relu", "sgn", "sign",
+              "signbit", "sin", "sinh", "sqrt", "square", "tan", "tanh", "trunc"):  # fmt: skip
     _by_value(_name, True)
 _by_value("neg", False)
-_by_value("_pow_scalar", True)
-ANSWERS["pow"] = ANSWERS.pop("_pow_scalar")
+for _row, _name in (("_pow_scalar", "pow"), ("_round", "round")):
+    _by_value(_row, True)
+    ANSWERS[_name] = ANSWERS.pop(_row)
+
+
+@answers_for("threshold_backward")
+def _threshold_backward(grad: Any, self: Any, threshold: Any) -> Any:
+    passes = entries_at(self, grad._indices()) > threshold
+    return grad.with_values(F.mul(grad._values(), passes))
+
+
+@answers_for("any")
+def _any(self: SparseTensor) -> Any:
+    return self._values().any()
+
+
+def _refusing(name: str, text: str) -> None:
+    def answer(*args: Any, **kwargs: Any) -> Any:
+        raise RuntimeError(text)
+
+    ANSWERS[name] = answer
+
+
+_refusing("expand", "expand is unsupported for Sparse tensors")
+_refusing("_reshape_alias", "reshape is not implemented for sparse tensors")
 
 
 @answers_for("clone")

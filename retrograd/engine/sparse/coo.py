@@ -1,21 +1,22 @@
 """``SparseTensor``: a tensor that holds the places and values of some entries; the others are 0.
 
-To the rest of the engine it is a tensor without data whose class answers for every operator (``answers``). It is a
-constant of the graph: gradients flow to the dense operands beside it.
+To the rest of the engine it is a tensor without data whose class answers for every operator (``answers``), beneath
+autograd. Gradients flow into its values by the rules of the rows that were called, with ``rows`` at the ends.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
-import numpy as np
-
+from ..nodes.references import getrefcount
 from ..overriding.overrides import disabled_torch_function_impl
 from ..overriding.subclasses import make_wrapper_subclass
-from ..tensors.base import set_array, wrap
+from ..table.registry import F
+from ..tensors.base import set_array
 from ..tensors.layouts import layout as layout_type
 from ..tensors.printed_elements import elements_text
-from ..tensors.printing import is_usual
+from ..tensors.printing import grad_suffix, is_usual, with_suffixes
 from ..tensors.tensor import Tensor
 
 sparse_coo = layout_type("torch.sparse_coo")
@@ -50,7 +51,7 @@ class SparseTensor(Tensor):
         answer = ANSWERS.get(func.opname)
         if answer is None:
             raise NotImplementedError(
-                f"Could not run 'aten::{func.opname}' with arguments from the 'SparseCPU' backend: there is no such "
+                f"Could not run '{func.name()}' with arguments from the 'SparseCPU' backend: there is no such "
                 "operator for sparse tensors; call to_dense() first"
             )
         return answer(*args, **(kwargs or {}))
@@ -86,7 +87,7 @@ class SparseTensor(Tensor):
     def values(self) -> Any:
         """The entries."""
         self._only_coalesced("values")
-        return self._values_kept
+        return F._sparse_values(self)
 
     def _only_coalesced(self, what: str) -> None:
         if not self._coalesced:
@@ -94,28 +95,12 @@ class SparseTensor(Tensor):
 
     def coalesce(self) -> SparseTensor:
         """The same tensor with each place named once, in order, and the sum of the values that it had."""
-        if self._coalesced:
-            return self
-        width = self.sparse_dim()
-        places = np.ravel_multi_index(tuple(self._indices_kept._array), self.shape[:width])
-        kept, which = np.unique(places, return_inverse=True)
-        given = self._values_kept._array
-        sums = np.zeros((kept.size, *given.shape[1:]), given.dtype)
-        np.add.at(sums, which, given)
-        indices = (
-            np.stack(np.unravel_index(kept, self.shape[:width])) if kept.size else self._indices_kept._array[:, :0]
-        )
-        return SparseTensor.made(wrap(indices.astype(np.int64)), wrap(sums), self.shape, True)
+        return self if self._coalesced else F._coalesce(self)
 
     def to_dense(self, dtype: Any = None, *, masked_grad: bool | None = None) -> Any:
-        """All entries."""
-        out = np.zeros(tuple(self.shape), self._values_kept._array.dtype)
-        if self.sparse_dim():
-            np.add.at(out, tuple(self._indices_kept._array), self._values_kept._array)
-        else:
-            out += self._values_kept._array.sum(axis=0)
-        dense: Any = wrap(out)
-        return dense if dtype is None else dense.to(dtype)
+        """All entries; with ``masked_grad=False`` gradients also reach places without an entry."""
+        found = F._to_dense(self, masked_grad is not False)
+        return found if dtype is None else found.to(dtype)
 
     def to_sparse(self, *args: Any, **kwargs: Any) -> SparseTensor:
         """Itself."""
@@ -137,6 +122,15 @@ class SparseTensor(Tensor):
         self._indices_kept, self._values_kept, self._coalesced = value._indices(), value._values(), value._coalesced
         set_array(self, value._array)
 
+    def as_gradient(self, alone: bool) -> SparseTensor:
+        """What becomes a leaf's first gradient: its own parts where nobody else holds them, else copies."""
+        parts = self._indices_kept, self._values_kept
+        # a part is held by the tensor, the tuple, the loop, and getrefcount's own argument; its array by the part alone
+        own = all(getrefcount(part) == 4 and getrefcount(part._array) == 2 for part in parts)
+        if alone and own and all(part._array.flags.c_contiguous for part in parts):
+            return SparseTensor.made(*parts, self.shape)  # which PyTorch does not know to be coalesced
+        return self.clone()  # type: ignore[no-any-return]
+
     def numpy(self, *, force: bool = False) -> Any:
         """Refused."""
         raise TypeError("can't convert Sparse layout tensor to numpy. Use Tensor.to_dense() first.")
@@ -157,24 +151,16 @@ class SparseTensor(Tensor):
         """0 in all dimensions: entries do not lie in rows."""
         return (0,) * self.dim() if dim is None else 0
 
-    def requires_grad_(self, requires_grad: bool = True) -> Any:
-        """Refused, unless it is False."""
-        if requires_grad:
-            raise no_gradients()
-        return self
-
     def __repr__(self, *, tensor_contents: Any = None) -> str:
         values = self._values_kept._array
-        parts = [f"indices={_elements(self._indices_kept._array, 15)}", f"values={_elements(values, 14)}"]
-        dtype = "" if is_usual(values.dtype) else f", dtype={self.dtype}"
-        tail = f"size={tuple(self.shape)}, nnz={self._nnz()}{dtype}, layout=torch.sparse_coo)"
-        return "tensor(" + ",\n       ".join([*parts, tail])
+        contents = [f"indices={_elements(self._indices_kept._array, 15)}", f"values={_elements(values, 14)}"]
+        dtype = [] if is_usual(values.dtype) else [f"dtype={self.dtype}"]
+        said = [f"size={tuple(self.shape)}", f"nnz={self._nnz()}", *dtype, "layout=torch.sparse_coo"]
+        text = "tensor(" + ",\n       ".join(contents)
+        before = "Parameter containing:\n" if self._meta is not None and self._meta.is_parameter else ""
+        return before + with_suffixes(text, [*said, *grad_suffix(self)], 7, begin_line=True) + ")"
 
     __str__ = __repr__
-
-    def __deepcopy__(self, memo: dict[int, Any]) -> Any:
-        made = SparseTensor.made(self._indices_kept.clone(), self._values_kept.clone(), self.shape, self._coalesced)
-        return memo.setdefault(id(self), made)
 
     def __reduce_ex__(self, protocol: Any) -> Any:
         return rebuild, (self._indices_kept, self._values_kept, tuple(self.shape), self._coalesced)
@@ -185,14 +171,6 @@ def rebuild(indices: Any, values: Any, size: Any, coalesced: bool) -> SparseTens
     return SparseTensor.made(indices, values, size, coalesced)
 
 
-def no_gradients() -> NotImplementedError:
-    """The error where a gradient into a sparse tensor is asked for."""
-    return NotImplementedError(
-        "sparse tensors are constants of the graph here: gradients flow to the dense operands beside them, but not "
-        "into their values. Detach the values, or compute with to_dense() tensors"
-    )
-
-
 def _elements(array: Any, columns: int) -> str:
     """Indices or values, which stand ``columns`` to the right."""
     return f"tensor({elements_text(array, columns + 7) if array.size else f'[], size={array.shape}'})"
@@ -200,3 +178,13 @@ def _elements(array: Any, columns: int) -> str:
 
 ANSWERS: dict[str, Any] = {}
 """Operator name -> function (the files of this folder fill it)."""
+
+
+def answers_for(*names: str) -> Callable[[Any], Any]:
+    """Let a function be what these operators make of sparse operands."""
+
+    def register(function: Any) -> Any:
+        ANSWERS.update(dict.fromkeys(names, function))
+        return function
+
+    return register

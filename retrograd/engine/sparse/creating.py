@@ -6,29 +6,25 @@ from typing import Any
 
 import numpy as np
 
-from ..aliasing.views import requires_grad as needs_grad
-from ..switches.modes import is_grad_enabled
 from ..table.methods import FUNCTIONS
 from ..table.registry import F
 from ..tensors import dtypes
 from ..tensors.base import wrap
 from ..tensors.tensor import Tensor
-from . import parts, writes  # noqa: F401 - they answer for operators
-from .answers import sum_over
-from .coo import SparseTensor, no_gradients
+from . import answers, lookups, parts, products, reductions, writes  # noqa: F401 - they answer for operators
+from .coo import SparseTensor
+from .rows import masked_by, sparse_of
 
 
 def sparse_coo_tensor(
     indices: Any, values: Any = None, size: Any = None, *, dtype: Any = None, device: Any = None,
     pin_memory: bool = False, requires_grad: bool = False, check_invariants: Any = None, is_coalesced: Any = None,
-) -> SparseTensor:  # fmt: skip
+) -> Any:  # fmt: skip
     """A sparse tensor: a column of ``indices`` for each of ``values``; without a size the smallest that holds them."""
     if values is None:
         return _empty(tuple(indices), dtype)
     places = FUNCTIONS["as_tensor"](indices, dtype=dtypes.int64)
     entries = FUNCTIONS["as_tensor"](values, dtype=dtype)
-    if requires_grad or (needs_grad(entries) and is_grad_enabled()):
-        raise no_gradients()
     if places.dim() != 2:
         raise RuntimeError(f"indices must be sparse_dim x nnz, but got: {list(places.shape)}")
     if places.shape[1] != entries.shape[0]:
@@ -40,7 +36,8 @@ def sparse_coo_tensor(
     if size is None:
         size = (*(places._array.max(axis=1) + 1 if places.numel() else (0,) * counted), *each)
     _check_size(places._array, each, tuple(map(int, size)))
-    return SparseTensor.made(places, entries, tuple(map(int, size)), bool(is_coalesced))
+    made = sparse_of(places, entries, map(int, size), bool(is_coalesced))
+    return made._requiring_grad() if requires_grad else made
 
 
 def _check_size(places: Any, each: tuple[int, ...], size: tuple[int, ...]) -> None:
@@ -64,24 +61,24 @@ def _empty(size: tuple[int, ...], dtype: Any) -> SparseTensor:
     return SparseTensor.made(wrap(np.zeros((len(size), 0), np.int64)), FUNCTIONS["zeros"](0, dtype=dtype), size, True)
 
 
-def to_sparse(self: Any, sparse_dim: int | None = None, *, layout: Any = None, **options: Any) -> SparseTensor:
+def to_sparse(self: Any, sparse_dim: int | None = None, *, layout: Any = None, **options: Any) -> Any:
     """The places of the entries that are not 0, counted over the first ``sparse_dim`` dimensions, and their values."""
-    if needs_grad(self) and is_grad_enabled():
-        raise no_gradients()
-    array = self._array
-    counted = array.ndim if sparse_dim is None else sparse_dim
-    there = array != 0
-    if counted < array.ndim:
-        there = there.any(axis=tuple(range(counted, array.ndim)))
-    places = np.stack(np.nonzero(there)) if counted else np.zeros((0, 1), np.int64)
-    values = array[there] if counted else array[None]
-    return SparseTensor.made(wrap(places.astype(np.int64)), wrap(values.copy()), tuple(self.shape), True)
+    return F._to_sparse(self, self.dim()) if sparse_dim is None else F._to_sparse_dim(self, sparse_dim)
 
 
-def sparse_mm(sparse: Any, dense: Any) -> Any:
+def sparse_mask(self: Any, mask: Any) -> Any:
+    """The entries at the places of a sparse tensor."""
+    return masked_by(self, mask)
+
+
+def sparse_mm(sparse: Any, dense: Any, reduce: str | None = None) -> Any:
     """``torch.sparse.mm``: the product of a sparse matrix and another one."""
-    if isinstance(dense, SparseTensor):
-        return sparse @ dense
+    if reduce is not None:
+        raise NotImplementedError(
+            "torch.sparse.mm: 'reduce' is for matrices in the form CSR, of a kernel that is not here"
+        )
+    if isinstance(dense, SparseTensor) and isinstance(sparse, SparseTensor):
+        return F._sparse_sparse_matmul(sparse, dense)
     if dense.dim() != 2:
         raise IndexError("Dimension out of range: torch.sparse.mm takes matrices, of vectors the product is sparse @ x")
     nothing = FUNCTIONS["zeros"](sparse.shape[0], dense.shape[1], dtype=dense.dtype)
@@ -90,9 +87,44 @@ def sparse_mm(sparse: Any, dense: Any) -> Any:
 
 def sparse_sum(input: Any, dim: Any = None, dtype: Any = None) -> Any:  # noqa: A002
     """``torch.sparse.sum``: of all entries, or over some dimensions."""
+    if dim is None:
+        return input.coalesce().values().sum(dtype=dtype)
     given = input if dtype is None else input.to(dtype)
-    return given.sum() if dim is None else sum_over(given, (dim,) if isinstance(dim, int) else dim)
+    return F._sparse_sum(given, (dim,) if isinstance(dim, int) else tuple(dim))
+
+
+def sparse_softmax(input: Any, dim: int, *, dtype: Any = None) -> Any:  # noqa: A002
+    """``torch.sparse.softmax``: of the entries that there are, along a dimension."""
+    return F._sparse_softmax(input if dtype is None else input.to(dtype), dim)
+
+
+def sparse_log_softmax(input: Any, dim: int, *, dtype: Any = None) -> Any:  # noqa: A002
+    """The logarithm of ``softmax``."""
+    return F._sparse_log_softmax(input if dtype is None else input.to(dtype), dim)
+
+
+def hspmm(mat1: Any, mat2: Any) -> Any:
+    """The product of a sparse matrix and a dense one, sparse with rows as values."""
+    return F._hspmm(mat1, mat2)
+
+
+def sspaddmm(input: Any, mat1: Any, mat2: Any, *, beta: Any = 1, alpha: Any = 1) -> Any:  # noqa: A002
+    """``beta * input + alpha * (mat1 @ mat2)``, sparse, for a dense ``mat2``."""
+    return F._sspaddmm(input, mat1, mat2, beta, alpha)
+
+
+def smm(input: Any, mat: Any) -> Any:  # noqa: A002
+    """The product of a sparse matrix and a dense one, sparse."""
+    nothing = _empty((input.shape[0], mat.shape[1]), input.dtype)
+    return F._sspaddmm(nothing, input, mat, 0, 1)
+
+
+def spmm(input: Any, mat2: Any) -> Any:  # noqa: A002
+    """``mm`` under the name that it has for sparse matrices."""
+    return F.mm(input, mat2)
 
 
 for _name in ("to_sparse", "to_sparse_coo"):
     setattr(Tensor, _name, to_sparse)
+for _method in (sparse_mask, smm, sspaddmm):
+    setattr(Tensor, _method.__name__, _method)

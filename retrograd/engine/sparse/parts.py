@@ -8,8 +8,7 @@ import numpy as np
 
 from ..table.registry import F
 from ..tensors.base import wrap
-from .answers import answers_for
-from .coo import SparseTensor
+from .coo import SparseTensor, answers_for
 
 
 def _counted_dim(self: SparseTensor, dim: int, name: str) -> int:

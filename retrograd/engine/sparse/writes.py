@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from .answers import answers_for
-from .coo import ANSWERS, SparseTensor
+from .answers import add_entries
+from .coo import ANSWERS, SparseTensor, answers_for
 
 
 def _written(name: str) -> Callable[..., Any]:
@@ -15,11 +15,11 @@ def _written(name: str) -> Callable[..., Any]:
     def write(self: Any, *args: Any, **kwargs: Any) -> Any:
         if isinstance(self, SparseTensor):
             result = ANSWERS[name](self, *args, **kwargs)
-            self.take(result.coalesce() if self.is_coalesced() else result)
+            self.take(result)
             return self
         if name not in ("add", "sub"):
             raise NotImplementedError(f"{name}_: a dense tensor does not take a sparse one; call to_dense() first")
-        return getattr(self, f"{name}_")(args[0].to_dense(), **kwargs)
+        return add_entries(self, args[0], kwargs.get("alpha", 1) * (1 if name == "add" else -1))
 
     return write
 

@@ -62,6 +62,10 @@ class RowFacts:
     by default), ``"copy"`` those of a copy of the first one, ``"format"`` its memory format, ``"rows"``, ``"columns"``
     (of each matrix); empty: as the forward returns them."""
 
+    sparse: bool = False
+    """The result is a sparse tensor, or the gradient of an operand is: as long as a node of the row lives, gradients
+    are tensors (``execution.watchers``), since bare arrays cannot be sparse."""
+
     # -- views and in-place writes
     view: bool = False
     """The results share memory with the first tensor argument."""

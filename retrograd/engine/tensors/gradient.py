@@ -61,3 +61,15 @@ def _check(t: Any, value: Any) -> None:
             f"'{scalar_name(want.numpy)}'. The "
             "gradient must match the tensor's grad_dtype (defaults to the tensor's dtype)."
         )
+
+
+def clear_gradient(t: Any, set_to_none: bool) -> None:
+    """What ``zero_grad`` does to a parameter: no gradient, or zeros in place of what it holds, without history."""
+    if set_to_none or t.grad is None:
+        t.grad = None
+        return
+    if t.grad.grad_fn is not None:
+        t.grad.detach_()
+    else:
+        t.grad.requires_grad_(False)
+    t.grad.zero_()

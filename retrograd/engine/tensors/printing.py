@@ -42,12 +42,15 @@ def tensor_repr(t: Any, *, tensor_contents: str | None = None) -> str:
     if tensor_contents is None and t._array.__class__ is AbsentMemory:
         tensor_contents = f"..., size={tuple(t._sig.shape)}"
     text = f"{name}(" + (elements_text(t._array, len(name) + 1) if tensor_contents is None else tensor_contents)
-    return before + _with_suffixes(text, _suffixes(t), len(name) + 1) + ")" + after
+    return before + with_suffixes(text, _suffixes(t), len(name) + 1) + ")" + after
 
 
-def _with_suffixes(text: str, suffixes: list[str], indent: int) -> str:
-    """The suffixes behind the values, on lines of their own where they do not fit."""
+def with_suffixes(text: str, suffixes: list[str], indent: int, *, begin_line: bool = False) -> str:
+    """The suffixes behind the values, on lines of their own where they do not fit; the first one on one if asked."""
     width = len(text) - text.rfind("\n") + 1  # as PyTorch counts it
+    if begin_line:
+        text, width = f"{text},\n{' ' * indent}{suffixes[0]}", indent + len(suffixes[0])
+        suffixes = suffixes[1:]
     for suffix in suffixes:
         if width + len(suffix) + 2 > options.linewidth:
             text += f",\n{' ' * indent}{suffix}"
@@ -70,14 +73,15 @@ def _suffixes(t: Any) -> list[str]:
     numpy = t._sig.numpy
     if not is_usual(numpy) or (t._array.size == 0 and numpy != get_default_dtype().numpy):
         found.append(f"dtype={t._sig.dtype}")
-    found.extend(_grad_suffix(t))
+    found.extend(grad_suffix(t))
     tangent = tangent_of(t) if isinstance(t, TensorBase) else None
     if tangent is not None:
         found.append(f"tangent={tangent!r}")
     return found
 
 
-def _grad_suffix(t: Any) -> list[str]:
+def grad_suffix(t: Any) -> list[str]:
+    """What a text says of a tensor's part in the graph."""
     try:
         fn = grad_fn_of(t)
     except RuntimeError:

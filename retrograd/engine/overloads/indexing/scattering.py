@@ -64,7 +64,7 @@ def scatter_reduce_(self: Any, dim: int, index: Any, src: Any, reduce: str, *, i
 def gather(input: Any, dim: int, index: Any, *, sparse_grad: bool = False) -> Any:  # noqa: A002
     """The elements that ``index`` names along ``dim``."""
     check_tensor("gather", input)
-    return F.gather(input, dim, index)
+    return F._gather_sparse(input, dim, index) if sparse_grad else F.gather(input, dim, index)
 
 
 @public("take_along_dim", out=True)

@@ -73,7 +73,7 @@ def embedding(
     padding = _padding_row(padding_idx, weight.shape[0])
     if max_norm is not None:
         _shorten_rows(weight, input, max_norm, norm_type)
-    return F._embedding(weight, input, padding, scale_grad_by_freq)
+    return (F._embedding_sparse if sparse else F._embedding)(weight, input, padding, scale_grad_by_freq)
 
 
 @public("embedding", method=False)
@@ -85,7 +85,7 @@ def _torch_embedding(
     check_tensor("embedding", indices, 2, "indices")
     _check_indices(indices, "embedding")
     refuse(weight.ndim != 2, "'weight' must be 2-D")
-    return F._embedding(weight, indices, padding_idx, scale_grad_by_freq)
+    return (F._embedding_sparse if sparse else F._embedding)(weight, indices, padding_idx, scale_grad_by_freq)
 
 
 # -- bags
@@ -139,11 +139,13 @@ def _rarity(indices: Any) -> Any:
     return 1.0 / np.bincount(indices)[np.sort(indices)[rank]] if indices.size else np.ones(0)
 
 
-def _check_bag_options(input: Any, weight: Any, mode: str, per_sample_weights: Any) -> None:  # noqa: A002
+def _check_bag_options(input: Any, weight: Any, mode: str, sparse: bool, per_sample_weights: Any) -> None:  # noqa: A002
     if weight.ndim != 2:
         raise ValueError(f"weight has to be a 2D Tensor, but got Tensor of dimension {weight.ndim}")
     if mode not in ("sum", "mean", "max"):
         raise ValueError("mode has to be one of sum, mean or max")
+    if mode == "max" and sparse:
+        raise ValueError("max mode does not support sparse weights")
     if per_sample_weights is not None and mode != "sum":
         raise NotImplementedError(
             "embedding_bag: per_sample_weights was not None. per_sample_weights is only supported for mode='sum' "
@@ -174,7 +176,7 @@ def embedding_bag(
     """Sums, means or maxima of the rows of each bag of indices."""
     check_tensor("embedding_bag", input)
     check_tensor("embedding_bag", weight, 2, "weight")
-    _check_bag_options(input, weight, mode, per_sample_weights)
+    _check_bag_options(input, weight, mode, sparse, per_sample_weights)
     indices, bag, bags = _bag_numbers(input, offsets, include_last_offset)
     _check_indices(input, "embedding_bag")
     _check_rows(indices, weight.shape[0])
@@ -188,7 +190,8 @@ def embedding_bag(
         factor = factor / np.maximum(np.bincount(bag[kept], minlength=bags), 1)[bag]
     flat = None if per_sample_weights is None else per_sample_weights.reshape(-1)
     rarity = _rarity(indices) if scale_grad_by_freq else None
-    return F._embedding_bag(weight, flat, wrap(indices), (bag, bags, factor), rarity)
+    bags_of = F._embedding_bag_sparse if sparse else F._embedding_bag
+    return bags_of(weight, flat, wrap(indices), (bag, bags, factor), rarity)
 
 
 @public("embedding_bag", method=False)

@@ -32,6 +32,8 @@ def norm(input: Any, p: Any = "fro", dim: Any = None, keepdim: bool = False, dty
     if isinstance(p, str) and p != "fro":
         raise RuntimeError(f"linalg.matrix_norm: Order {p} not supported.")
     order = 2.0 if p in ("fro", None) else _number(p)
+    if input.is_sparse and not dim:
+        input = input.coalesce().values()  # noqa: A001
     return F._vector_norm(input, order, dim, keepdim, dtype)
 
 

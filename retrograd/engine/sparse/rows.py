@@ -1,0 +1,134 @@
+"""Rows that make sparse tensors and take them apart, by which gradients flow into their values.
+
+The forward of a row whose operand is sparse is what ``SparseTensor`` answers; those of rows that make sparse tensors of
+dense ones compute on arrays, as all others do.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..table.registry import F
+from ..table.rows import linear
+from ..tensors.base import wrap
+from .coo import SparseTensor, answers_for
+from .places import matches, numbers_of, places_of
+
+# -- a sparse tensor of its parts
+
+
+def _of_parts(values: Any, indices: Any, size: Any, is_coalesced: bool) -> SparseTensor:
+    return SparseTensor.made(wrap(indices), wrap(values), size, is_coalesced)
+
+
+def sparse_of(indices: Any, values: Any, size: Any, is_coalesced: bool = False) -> Any:
+    """The sparse tensor of these parts, differentiable with respect to its values."""
+    return F._sparse_coo_tensor_with_dims_and_tensors(values, indices, tuple(size), is_coalesced)
+
+
+def entries_at(t: Any, indices: Any) -> Any:
+    """The entries of a tensor, sparse or not, at some places; 0 where it has none."""
+    if not isinstance(t, SparseTensor):
+        return F._index(t, tuple(F.unbind(indices, 0))) if indices.shape[0] else F.unsqueeze(t, 0)
+    t = F._coalesce(t)
+    entries = F._sparse_values(t)
+    found, there = matches(t._indices()._array, indices._array, t.shape)
+    if not entries.shape[0]:
+        return wrap(np.zeros((found.size, *entries.shape[1:]), entries._sig.numpy))
+    rows = F.index_select(entries, 0, wrap(found))
+    return rows if there.all() else rows * wrap(there.reshape(-1, *(1,) * (rows.dim() - 1)))
+
+
+linear(
+    "_sparse_coo_tensor_with_dims_and_tensors", _of_parts, tensors="values indices", sparse=True, public=False,
+    node="SparseCooTensorWithDimsAndTensorsBackward0", values=lambda g, result: entries_at(g, result._indices()),
+)  # fmt: skip
+
+
+# -- its values, and each place once
+
+
+@answers_for("sparse_values")
+def _values(self: SparseTensor) -> Any:
+    return self._values().detach()
+
+
+linear("_sparse_values", _values, sparse=True, public=False, node="ValuesBackward0",
+       self=lambda g, self: sparse_of(self._indices(), g, self.shape, True))  # fmt: skip
+
+
+@answers_for("coalesce")
+def _coalesce(self: SparseTensor) -> SparseTensor:
+    if self.is_coalesced():
+        return self.with_values(self._values())
+    width, given = self.sparse_dim(), self._values()._array
+    kept, which = np.unique(numbers_of(self._indices()._array, self.shape), return_inverse=True)
+    sums = np.zeros((kept.size, *given.shape[1:]), given.dtype)
+    np.add.at(sums, which, given)
+    return SparseTensor.made(wrap(places_of(kept, width, self.shape)), wrap(sums), self.shape, True)
+
+
+linear("_coalesce", _coalesce, sparse=True, public=False, self=lambda g: g)
+
+
+# -- to dense and back
+
+
+def masked_by(t: Any, mask: Any) -> Any:
+    """The entries of a tensor, sparse or not, at the places of a sparse one."""
+    return F._sparse_mask(t, mask, isinstance(t, SparseTensor))
+
+
+def dense(t: Any) -> Any:
+    """A tensor, sparse or not, with all its entries."""
+    return t.to_dense() if isinstance(t, SparseTensor) else t
+
+
+def _entries(t: Any) -> Any:
+    return t if isinstance(t, SparseTensor) else F._to_sparse(t, t.dim())
+
+
+@answers_for("sparse_mask")
+def _sparse_mask(self: Any, mask: SparseTensor, of_sparse: bool) -> SparseTensor:
+    if self.shape != mask.shape:
+        raise RuntimeError(
+            f"sparse_mask(): operands have incompatible sizes; self has size {list(self.shape)} but mask has size "
+            f"{list(mask.shape)}"
+        )
+    indices = mask._indices().clone()
+    return SparseTensor.made(indices, entries_at(self, indices), self.shape, mask.is_coalesced())
+
+
+linear("_sparse_mask", _sparse_mask, sparse=True, public=False, tensors="self mask",
+       self=lambda g, mask, of_sparse: masked_by(g, mask) if of_sparse else dense(masked_by(g, mask)))  # fmt: skip
+
+
+@answers_for("to_dense")
+def _to_dense(self: SparseTensor, masked: bool) -> Any:
+    values = self._values()._array
+    out = np.zeros(tuple(self.shape), values.dtype)
+    if self.sparse_dim():
+        np.add.at(out, tuple(self._indices()._array), values)
+    else:
+        out += values.sum(axis=0)
+    return wrap(out)
+
+
+linear("_to_dense", _to_dense, sparse=True, public=False,
+       self=lambda g, self, masked: masked_by(g, F._coalesce(self)) if masked else _entries(g))  # fmt: skip
+
+
+def _to_sparse(self: Any, sparse_dim: int) -> SparseTensor:
+    """The places of the entries that are not 0, counted over the first ``sparse_dim`` dimensions, and their values."""
+    there = self != 0
+    if sparse_dim < self.ndim:
+        there = there.any(axis=tuple(range(sparse_dim, self.ndim)))
+    places = np.stack(np.nonzero(there)) if sparse_dim else np.zeros((0, 1), np.int64)
+    values = self[there] if sparse_dim else self[None].copy()
+    return SparseTensor.made(wrap(places.astype(np.int64)), wrap(values), self.shape, True)
+
+
+for _name, _node in (("_to_sparse", "ToSparseBackward1"), ("_to_sparse_dim", "ToSparseBackward0")):
+    linear(_name, _to_sparse, sparse=True, public=False, node=_node, self=lambda g: dense(g))
