@@ -183,6 +183,7 @@ SHOWN: dict[str, Shown] = {
     "SplitWithSizesBackward0_copy": _PIECES,
     "StdMeanBackward0": _results("result0"),
     "ToDenseBackward0": ("masked", {}),
+    "ToSparseBackward0": ("", {"self_self_sym_blocksize_opt": lambda: None}),
     "ToSparseBackward1": ("", {"self_self_sym_blocksize_opt": lambda: None}),
     "TriangularSolveBackward0": (
         "self result other other_sizes left",

@@ -11,6 +11,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
+from ..sparse import creating  # noqa: F401  (which has rows of its own)
 from ..tensors.dtypes import ALL
 from . import methods  # noqa: F401  (fills the table)
 from .op import OpDef
