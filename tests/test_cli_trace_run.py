@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import sys
 import xml.etree.ElementTree as ElementTree
 from pathlib import Path
 
 import pytest
-from side_by_side import both, retrograd
+from side_by_side import both, finish, retrograd, start
 
 from retrograd.inspect.render.formats.json_ import load_recording
 
@@ -214,6 +215,32 @@ def test_the_scripts_folder_may_hold_modules_of_our_names(tmp_path: Path) -> Non
     assert "imported by mistake" not in outcome.err
     assert outcome.code == 0
     assert "weight" in outcome.err
+
+
+CHANGED_MODULES = {
+    "emptied": "sys.modules.clear(); sys.meta_path.clear(); sys.path_hooks.clear(); sys.path.clear()",
+    "others": "import rich, html\nfor name in ('json', 'inspect', 'networkx'): sys.modules[name] = None",
+}
+
+
+@pytest.mark.parametrize("change", CHANGED_MODULES.values(), ids=CHANGED_MODULES)
+def test_results_are_made_with_modules_as_they_were(tmp_path: Path, change: str) -> None:
+    """What a program does to sys.modules and to the finders keeps no result from being written, and stays done."""
+    for name in ("rich", "html"):
+        (tmp_path / f"{name}.py").write_text("mine = True")
+    at_exit = """
+class Last:
+    def __del__(self, modules=sys.modules, path=sys.path):
+        print([vars(modules[name]).get("mine") for name in ("rich", "html") if name in modules], path[1:2])
+last = Last()
+"""
+    script = str(prepared(tmp_path, STEPS + at_exit + change) / "steps.py")
+    plain = finish(start([sys.executable, script], Path("/")))
+    outcome = retrograd("trace", script, "-o", str(tmp_path / "x.html"), cwd=Path("/"))
+
+    assert (outcome.code, outcome.out) == (0, plain.out)
+    assert outcome.err.startswith("retrograd: wrote ")
+    assert outcome.err.count("\n") == 1
 
 
 TORCH = """

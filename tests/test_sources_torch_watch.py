@@ -7,6 +7,7 @@ import subprocess
 import sys
 import textwrap
 import threading
+import types
 import warnings
 import weakref
 
@@ -407,6 +408,21 @@ def run(code: str) -> str:
 def test_torch_imported_later():
     """A program that imports PyTorch inside the block is watched from then on; the import system is untouched."""
     assert run(LATE_IMPORT) == ("['SumBackward0', 'MulBackward0', 'AccumulateGrad'] [None, None, 'x'] [9, 9, None]\n")
+
+
+def test_torch_taken_out_of_sys_modules(monkeypatch):
+    """A program that hides PyTorch, or has another module of its name, computes on and is watched on."""
+    x = torch.ones(3, requires_grad=True)
+    with recording(level="full") as record:
+        monkeypatch.delitem(sys.modules, "torch")
+        x.exp().sum().backward()
+        monkeypatch.setitem(sys.modules, "torch", types.ModuleType("torch"))
+        x.cos().sum().backward()
+    monkeypatch.undo()
+
+    assert torch.equal(x.grad, torch.ones(3).exp() - torch.ones(3).sin())
+    assert [graph.op[1] for graph in record.snapshots] == ["ExpBackward0", "CosBackward0"]
+    assert not [event for event in record.events if event.kind == "problem"]
 
 
 def test_torch_is_never_imported_for_the_user():

@@ -16,7 +16,7 @@ from .interrupts import leave_by_interrupt
 from .launcher import Launch
 from .lifeline import lifeline, main_frame
 from .requested import RunRequested
-from .runner import Ending, Prepare, Run, leave, restored_environment
+from .runner import Ending, Prepare, Run, leave
 from .target import Target
 from .tracers import NONE, Tracers
 
@@ -81,7 +81,7 @@ class RecordedRun:
         self._stop_watching(ending)
         failure = 0
         if not ending.forked:
-            with restored_environment():
+            with self._run.before.restored():
                 failure = _reported(self._report, self._recorded, ending)
         leave(ending, failure)
 

@@ -25,13 +25,13 @@ import runpy
 import sys
 import threading
 import types
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from typing import NoReturn
 
 from ..inspect.program.texts import keep_text
+from .environment import Environment
 from .interrupts import leave_by_interrupt
 from .target import Target
 from .tracers import (
@@ -51,9 +51,6 @@ from .tracers import (
 )
 from .uncaught import show_exit, show_ignored, show_uncaught
 
-# What python put first on the path belongs to whoever started this process: nothing of ours is found there.
-_OWN_PATH = sys.path[:] if sys.flags.safe_path else sys.path[1:]
-_BUILTINS = vars(builtins).copy()
 Execute = Callable[[], object]
 """Executes a program that was prepared."""
 Prepare = Callable[[], Execute]
@@ -90,6 +87,8 @@ class Run:
         They may never return: those of MPI wait for other ranks, or end them all.
         """
         self._target, self._failed = target, failed
+        self.before = Environment()
+        """What the process had before the program began."""
         self._process = os.getpid()
 
     def begin(self) -> Prepare:
@@ -97,6 +96,7 @@ class Run:
 
         That returns what executes it.  Both raise what the program raises; neither leaves a frame of ours below it.
         """
+        self.before = Environment()
         main = _fresh_main()
         sys.argv[:] = self._target.argv
         return partial(_PREPARE[self._target.kind], self._target, main)
@@ -119,22 +119,6 @@ def leave(ending: Ending, failure: int = 0) -> NoReturn:
     if ending.interrupted:
         leave_by_interrupt()
     raise SystemExit(ending.code or failure)
-
-
-@contextmanager
-def restored_environment() -> Iterator[None]:
-    """Restore ``sys.path``, streams and built-in functions while results are made.
-
-    The program's folder may hold a ``rich.py``; its own ``open`` or ``print`` may do something else.
-    """
-    theirs = sys.path, sys.stdout, vars(builtins).copy()
-    sys.path, sys.stdout = list(_OWN_PATH), sys.__stdout__
-    vars(builtins).update(_BUILTINS)
-    try:
-        yield
-    finally:
-        sys.path, sys.stdout = theirs[:2]
-        vars(builtins).update(theirs[2])
 
 
 def _fresh_main() -> types.ModuleType:

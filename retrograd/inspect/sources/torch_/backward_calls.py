@@ -11,6 +11,7 @@ from ...garbage import collector_paused
 from ...program.frames import user_frame
 from ..origins import OriginTables
 from .calls import is_traced, unseen
+from .library import LIBRARY
 from .mode import put_on, take_off
 from .runs import Asked, RunWriter
 from .scopes import Scopes
@@ -56,7 +57,7 @@ class BackwardCalls:
         marks = self._tables.here()
         if here.stack:
             self._scopes.forget_stale(frame, marks, here.stack)
-        marks.gap(sys.modules["torch"].autograd._get_sequence_nr(), marks.line)
+        marks.gap(LIBRARY.torch.autograd._get_sequence_nr(), marks.line)
         nested = bool(here.outer)
         writers = [RunWriter(watch, asked, marks, nested=nested) for watch in self._watches.seeing()]
         with collector_paused():  # also until what was looked at is gone again
@@ -74,7 +75,7 @@ class BackwardCalls:
         if listening:
             take_off(here.mode)
         # Made by the run itself: create_graph, checkpoints.
-        self._tables.here().gap(sys.modules["torch"].autograd._get_sequence_nr(), frame)
+        self._tables.here().gap(LIBRARY.torch.autograd._get_sequence_nr(), frame)
         with collector_paused():
             for writer in writers:
                 unseen(writer.end, error, frame)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 import traceback
 from collections.abc import Callable
 from types import FrameType
@@ -11,6 +10,7 @@ from typing import Any, Protocol
 from ...program.frames import is_foreign, user_frame
 from ...program.signals import let_pass
 from ..origins import Marks, Settled
+from .library import LIBRARY
 from .rules import Rule, judge
 
 _HANDLER = "handle_torch_function"
@@ -131,7 +131,7 @@ class Caller:
     """Calls functions for a mode and tells the listeners; what goes wrong with telling is no business of theirs."""
 
     def __init__(self) -> None:
-        torch: Any = sys.modules["torch"]
+        torch: Any = LIBRARY.torch
         self._rules: dict[Any, Rule] = {}
         self._tensor: type = torch.Tensor
         self._counter = torch.autograd._get_sequence_nr
@@ -190,13 +190,13 @@ def _is_direct(frame: FrameType | None) -> bool:
 
 def is_traced() -> bool:
     """Whether ``torch.compile`` or ``torch.jit.trace`` follows the program: what they see must not be ours."""
-    torch: Any = sys.modules["torch"]
+    torch: Any = LIBRARY.torch
     return bool(torch.compiler.is_compiling()) or torch._C._get_tracing_state() is not None
 
 
 def unseen(report: Callable[..., None], *args: Any) -> None:
     """Report something without being seen by modes; what goes wrong is no business of the program."""
-    torch: Any = sys.modules["torch"]
+    torch: Any = LIBRARY.torch
     try:
         with torch._C.DisableTorchFunction():
             report(*args)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
 from typing import Any
 
@@ -13,6 +12,7 @@ from ...program.signals import let_pass
 from ..array_values import Array, flat_share, is_finite, summary
 from ..function_shapes import POLES
 from .calls import Call
+from .library import LIBRARY
 from .ranges import Figures, Ranges, range_of
 from .tensors import dtype_name
 from .values import Readable
@@ -28,7 +28,7 @@ _ALLOCATING = frozenset({"empty", "empty_like", "empty_strided", "empty_permuted
 def arguments_of(call: Call) -> dict[str, object]:
     """Return the plain arguments by position or keyword."""
     found: dict[str, object] = {}
-    tensor = sys.modules["torch"].Tensor
+    tensor = LIBRARY.torch.Tensor
     for key, value in [*enumerate(call.args), *call.kwargs.items()]:
         kind = type(value)
         if kind is tensor:
@@ -123,7 +123,7 @@ def duplicates_in(call: Call, readable: Readable) -> int:
     if call.rule.op.startswith("scatter"):
         return _scattered_twice(call)
     index = _index_of(call)
-    torch: Any = sys.modules["torch"]
+    torch: Any = LIBRARY.torch
     if not index or any(not isinstance(part, torch.Tensor) or part.dtype == torch.bool for part in index):
         return 0
     try:
@@ -137,7 +137,7 @@ def _scattered_twice(call: Call) -> int:
     """Return how many entries of a tensor ``scatter`` loses: an index repeats along the dimension it is for."""
     given = dict(zip(("self", "dim", "index", "src"), call.args, strict=False)) | call.kwargs
     index, source, along = given.get("index"), given.get("src"), given.get("dim")
-    tensor = sys.modules["torch"].Tensor
+    tensor = LIBRARY.torch.Tensor
     if not isinstance(index, tensor) or not isinstance(source, tensor) or not isinstance(along, int) or not index.dim():
         return 0
     ordered = index.sort(along).values

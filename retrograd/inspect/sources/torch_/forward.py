@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -18,6 +17,7 @@ from .call_sites import Site, Sites
 from .calls import Call, version_of
 from .facts import duplicates_in, measured, overlaps
 from .hooks import Hooks
+from .library import LIBRARY
 from .names import assigned
 from .ranges import Ranges
 from .rules import COPIED_INDEXED, IN_PLACE_INDEXED, NONDIFFERENTIABLE_CASTS
@@ -45,7 +45,7 @@ class ForwardWriter:
     """The listener of one recording at level ``full``."""
 
     def __init__(self, sink: Sink, inside_here: Callable[[], Inside]) -> None:
-        torch: Any = sys.modules["torch"]
+        torch: Any = LIBRARY.torch
         self.sink = sink
         self.table = sink.tensors
         self.saved = SavedSizes()

@@ -14,6 +14,7 @@ from ..function_facts import code_of, definition, kept_on_ctx
 from ..origins import Marks
 from .calls import is_traced, unseen, version_of
 from .forward import Inside
+from .library import LIBRARY
 from .replay import TensorReader
 from .tensors import number_of
 
@@ -24,7 +25,7 @@ class Functions:
     def __init__(
         self, watches: Callable[[], Iterable[Any]], marks: Callable[[], Marks], inside: Callable[[], Inside]
     ) -> None:
-        self._torch: Any = sys.modules["torch"]
+        self._torch: Any = LIBRARY.torch
         self._watches = watches
         self._marks = marks
         self._inside = inside
@@ -150,5 +151,5 @@ class Functions:
 
 def _rule(cls: Any) -> Any:
     """Return the user's backward rule, whichever of its two names it has."""
-    function = sys.modules["torch"].autograd.Function
+    function = LIBRARY.torch.autograd.Function
     return cls.vjp if cls.backward is function.backward else cls.backward

@@ -15,6 +15,7 @@ from ...snapshot import SourceLine
 from ..object_numbers import ObjectNumbers
 from ..patches import Patches
 from .calls import is_traced, unseen, version_of
+from .library import LIBRARY
 
 _OWN = os.path.dirname(__file__)
 """Where hooks of our own are taken off."""
@@ -75,7 +76,7 @@ class Hooks:
         for reference, key, heard in self._placed:
             heard.report = None
             holder = reference()
-            if isinstance(holder, sys.modules["torch"].Tensor):
+            if isinstance(holder, LIBRARY.torch.Tensor):
                 holder = holder._backward_hooks
             if holder and holder.get(key) is heard:
                 holder[key] = heard.hook
@@ -122,7 +123,7 @@ class Handles:
 
     def install(self, patches: Patches) -> None:
         """Wrap the methods that hang hooks on modules, and that of the handle."""
-        torch: Any = sys.modules["torch"]
+        torch: Any = LIBRARY.torch
         for name in self.REGISTERING:
             patches.wrap(torch.nn.Module, name, self._wrap_register)
         patches.wrap(torch.utils.hooks.RemovableHandle, "remove", self._wrap_remove)

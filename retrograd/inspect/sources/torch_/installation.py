@@ -22,6 +22,7 @@ from .entered_scopes import EnteredScopes
 from .forward import ForwardWriter, Inside
 from .functions import Functions
 from .hooks import Handles
+from .library import LIBRARY
 from .node_hooks import install_entering
 from .owners import Owners
 from .parameters import Parameters
@@ -49,7 +50,7 @@ class Installation:
 
     def install(self) -> None:
         """Put in place what every level of recording needs."""
-        torch: Any = sys.modules["torch"]
+        torch: Any = LIBRARY.torch
         module = torch.nn.modules.module
         self._handles += self._entered.install(module)
         backward = BackwardCalls(self._watches, self._threads, self.tables, self.scopes)
@@ -108,7 +109,7 @@ class Installation:
 
     def _follow_functions(self) -> Functions:
         """Let custom Functions and checkpoints tell what they do, from level ``backward`` on."""
-        torch: Any = sys.modules["torch"]
+        torch: Any = LIBRARY.torch
         seeing = self._watches.seeing_backward
         functions = Functions(seeing, self.tables.here, self._inside)
         functions.install()

@@ -8,7 +8,6 @@ the nodes before them.  Hooks only take down; everything else is worked out when
 
 from __future__ import annotations
 
-import sys
 import weakref
 from collections.abc import Callable, Container, Iterator
 from contextlib import AbstractContextManager, nullcontext
@@ -22,6 +21,7 @@ from ..measure_columns import Taken, live_columns, measured_columns
 from .calls import note_problem
 from .figures import GradientFigures, Memory
 from .layout import Looking, Place, Way
+from .library import LIBRARY
 from .node_hooks import NodeHooks
 from .values import Readable
 
@@ -82,7 +82,7 @@ class Measures:
         """Leaves without a hook, by row: they run as soon as another row has run."""
         self._unseen: Callable[[], AbstractContextManager[None]] | None = None
         if how.listening:
-            self._unseen = sys.modules["torch"]._C.DisableTorchFunction
+            self._unseen = LIBRARY.torch._C.DisableTorchFunction
         self._look = self._looker()
         self._hooks = NodeHooks()
         late = not (how.leaves_only or how.all_leaves) and self._reads

@@ -15,13 +15,14 @@ from typing import Any
 from ...program.frames import applying_frame, user_frame
 from ..origins import Marks
 from .calls import Caller, Listener
+from .library import LIBRARY
 from .rules import FACT
 
 
 @functools.cache
 def _mode_class() -> type:
     """Return the mode's class, made when PyTorch is there."""
-    torch: Any = sys.modules["torch"]
+    torch: Any = LIBRARY.torch
     counter = torch.autograd._get_sequence_nr
     is_compiling, jit_state = torch.compiler.is_compiling, torch._C._get_tracing_state
     caller = Caller()
@@ -85,7 +86,7 @@ def _defines_apply(file: str) -> bool:
 
 def push_mode(marks: Marks) -> Any:
     """Put a new mode on the current thread's stack of modes and return it."""
-    torch: Any = sys.modules["torch"]
+    torch: Any = LIBRARY.torch
     mode = _mode_class()(marks, threading.get_ident())
     torch.overrides._push_mode(mode)
     return mode
@@ -93,7 +94,7 @@ def push_mode(marks: Marks) -> Any:
 
 def pop_mode(mode: Any) -> bool:
     """Take a mode off if it is on top, so that it can be put back where it was; False if it is not."""
-    torch: Any = sys.modules["torch"]
+    torch: Any = LIBRARY.torch
     stack = torch.overrides._get_current_function_mode_stack()
     if not stack or stack[-1] is not mode:
         return False
@@ -103,7 +104,7 @@ def pop_mode(mode: Any) -> bool:
 
 def put_back(mode: Any, above: int = 0) -> None:
     """Put a mode that was taken off back, below as many modes as it stood below."""
-    torch: Any = sys.modules["torch"]
+    torch: Any = LIBRARY.torch
     overrides = torch.overrides
     taken = [overrides._pop_mode() for _ in range(min(above, overrides._len_torch_function_stack()))]
     overrides._push_mode(mode)
@@ -113,7 +114,7 @@ def put_back(mode: Any, above: int = 0) -> None:
 
 def put_on(mode: Any) -> bool:
     """Put a mode on top if it is not on: a function that is told to a mode runs without it; False if it is on."""
-    torch: Any = sys.modules["torch"]
+    torch: Any = LIBRARY.torch
     if mode in torch.overrides._get_current_function_mode_stack():
         return False
     torch.overrides._push_mode(mode)
@@ -122,7 +123,7 @@ def put_on(mode: Any) -> bool:
 
 def take_off(mode: Any) -> int | None:
     """Take a mode off the current thread's stack; return how many stand above it, None if it is not there."""
-    torch: Any = sys.modules["torch"]
+    torch: Any = LIBRARY.torch
     overrides = torch.overrides
     if mode not in overrides._get_current_function_mode_stack():
         return None

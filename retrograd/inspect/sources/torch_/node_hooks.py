@@ -6,7 +6,6 @@ one up.  These hooks need none: what they are entered in is noted, and while the
 
 from __future__ import annotations
 
-import sys
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Iterable
@@ -14,6 +13,7 @@ from typing import Any
 
 from ..base import Node
 from ..patches import Patches
+from .library import LIBRARY
 
 _hanging: dict[int, NodeHooks] = {}
 """Thread -> whose hooks it is hanging up."""
@@ -62,7 +62,7 @@ class NodeHooks:
 
 def install_entering(patches: Patches) -> None:
     """Let hooks that ``NodeHooks`` hangs up be entered without handles."""
-    for cls in sys.modules["torch"].autograd.Function.__mro__:
+    for cls in LIBRARY.torch.autograd.Function.__mro__:
         if "_register_hook" in vars(cls):
             patches.wrap(cls, "_register_hook", _wrap_register)
             return

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -10,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..kept_calls import Array, Seen
+from .library import LIBRARY
 from .values import Readable
 
 
@@ -17,7 +17,7 @@ class TensorReader:
     """Sees the tensors among a Function's arguments, so that they can be copied."""
 
     def __init__(self) -> None:
-        torch: Any = sys.modules["torch"]
+        torch: Any = LIBRARY.torch
         self._torch = torch
         self._tensor = torch.Tensor
         self._plain = (torch.Tensor, torch.nn.Parameter)
@@ -48,7 +48,7 @@ class TorchReplay:
     """PyTorch as the comparison with finite differences calls it."""
 
     def __init__(self) -> None:
-        self._torch: Any = sys.modules["torch"]
+        self._torch: Any = LIBRARY.torch
         self.tensor_type: type = self._torch.Tensor
 
     def tensor(self, array: Array, *, requires_grad: bool = False) -> Any:

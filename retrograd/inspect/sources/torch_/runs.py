@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import sys
 import threading
 import time
 from types import FrameType
@@ -22,6 +21,7 @@ from ..array_values import gradient_figures, summary
 from ..base import Node
 from ..origins import Marks
 from .calls import note_problem
+from .library import LIBRARY
 from .measures import MAX_NODES, How, Measures
 from .tensors import number_of, numbers_of
 from .values import Readable
@@ -127,7 +127,7 @@ class RunWriter:
         if self._nested:
             data["nested"] = True
         if self.watch.level == "full":
-            tensor: type = sys.modules["torch"].Tensor
+            tensor: type = LIBRARY.torch.Tensor
             table, line = self.watch.sink.tensors, source_line(frame)
             for key, given in (("roots", asked.roots), ("inputs", asked.inputs)):
                 data[key] = [number_of(table, one, source=line) for one in given if isinstance(one, tensor)]
@@ -163,7 +163,7 @@ class RunWriter:
         """Say where the gradients that ``grad`` returned come from; without ``create_graph`` they are cut off."""
         if not self._gives or not isinstance(gradients, (tuple, list)):
             return
-        tensor: type = sys.modules["torch"].Tensor
+        tensor: type = LIBRARY.torch.Tensor
         line, table = source_line(frame), self.watch.sink.tensors
         outputs = [number_of(table, one, source=line) for one in gradients if isinstance(one, tensor)]
         data: dict[str, Any] = {"inputs": self._inputs, "outputs": outputs, "grad": self._retains}
@@ -232,7 +232,7 @@ def _accumulation(note: Facts) -> dict[str, Any]:
 
 def _in_group() -> bool:
     """Whether the program is one of several that share gradients, which then change before a run is over."""
-    distributed = sys.modules["torch"].distributed
+    distributed = LIBRARY.torch.distributed
     return bool(distributed.is_available() and distributed.is_initialized())
 
 

@@ -10,6 +10,7 @@ from typing import Any
 from ...program.frames import is_foreign, user_frame
 from ..module_names import Roots, below
 from ..origins import Marks, Settled
+from .library import LIBRARY
 from .mode import put_back, take_off
 
 _FAST_PATHS = ("MultiheadAttention", "TransformerEncoderLayer", "TransformerEncoder")
@@ -67,7 +68,7 @@ class Scopes:
 
     def __init__(self, met: Callable[[str, Any, FrameType], None]) -> None:
         self._roots = Roots(met)
-        torch: Any = sys.modules["torch"]
+        torch: Any = LIBRARY.torch
         self._counter = torch.autograd._get_sequence_nr
         self._call = torch.nn.Module._call_impl.__code__
         self._of_torch: set[type] = set()

@@ -5,13 +5,13 @@ No engine sees such a write, so what is kept for backward is looked at when it i
 
 from __future__ import annotations
 
-import sys
 import weakref
 from types import FrameType
 from typing import Any, NamedTuple
 
 from ..array_writes import LARGEST, MOST, digest, write_event
 from .calls import version_of
+from .library import LIBRARY
 from .tensors import is_lent, number_of
 from .values import Readable
 
@@ -46,7 +46,7 @@ class SharedMemory:
         """The program got a tensor's array: as long as that lives, it may write through it."""
         self._sink.tensors.lent = True
         alias = getattr(array, "base", None)
-        if isinstance(alias, sys.modules["torch"].Tensor):
+        if isinstance(alias, LIBRARY.torch.Tensor):
             original = self._original(given)
             self.keeps(alias if original is None else original, frame)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from types import FrameType
@@ -15,6 +14,7 @@ from ..base import Gradient, Node, Ran, Sink
 from ..collect import collect
 from ..hook_lines import attach
 from ..naming import Naming, add_origins
+from .library import loaded_torch
 from .release import protect
 from .repeats import Repeats
 from .replay import TorchReplay
@@ -26,12 +26,6 @@ NO_GRAPH = (
     "This tensor has no backward graph: it does not require gradients.",
     "Compute it from tensors with requires_grad=True, outside no_grad() and detach().",
 )
-
-
-def loaded_torch() -> Any:
-    """Return the torch module if the program has imported it (to the end), else None."""
-    torch = sys.modules.get("torch")
-    return torch if hasattr(torch, "Tensor") and hasattr(torch, "autograd") else None
 
 
 class _Facts:

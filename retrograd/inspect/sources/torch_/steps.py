@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -13,6 +12,7 @@ from ..base import Node, Origins, Ran
 from ..collect import short_name
 from ..patches import Patches
 from .calls import is_traced
+from .library import loaded_torch
 
 
 @contextmanager
@@ -20,8 +20,8 @@ def stepping(
     look: Callable[[Ran], None], nodes_behind: Callable[[list[Any]], list[Node]], origins: Callable[[], Origins | None]
 ) -> Iterator[None]:
     """Call ``look`` for each node of the runs that this thread starts; does nothing without PyTorch."""
-    torch: Any = sys.modules.get("torch")
-    if torch is None or not hasattr(torch, "autograd"):
+    torch = loaded_torch()
+    if torch is None:
         yield
         return
     thread = threading.get_ident()

@@ -6,7 +6,6 @@ Memory is read by its address, since ``Tensor.numpy()`` would make the storage i
 from __future__ import annotations
 
 import ctypes
-import sys
 from typing import Any
 
 import numpy as np
@@ -14,6 +13,7 @@ import numpy as np
 from ...bounded import BoundedDict
 from ...program.signals import let_pass
 from ..array_values import Array
+from .library import LIBRARY
 
 
 class Readable:
@@ -24,7 +24,7 @@ class Readable:
     """
 
     def __init__(self) -> None:
-        torch: Any = sys.modules["torch"]
+        torch: Any = LIBRARY.torch
         self.plain = frozenset({torch.Tensor, torch.nn.Parameter})
         self.strided = torch.strided
         self.wide: dict[Any, np.dtype[Any]] = {

@@ -14,6 +14,7 @@ from types import FrameType
 from typing import Any
 
 from ...program.frames import read_locals
+from .library import LIBRARY
 
 _OURS = os.path.dirname(os.path.abspath(__file__)) + os.sep
 _HOOKS = ("_backward_hooks", "_backward_pre_hooks", "_forward_hooks", "_forward_pre_hooks")
@@ -74,7 +75,7 @@ def _unwatched(frames: list[FrameType]) -> list[FrameType]:
 
 def _is_detour(frame: FrameType) -> bool:
     """Whether a module calls its ``forward`` from here only because our hooks are on, and has none of its own."""
-    torch: Any = sys.modules["torch"]
+    torch: Any = LIBRARY.torch
     module, caller = torch.nn.modules.module, frame.f_back
     if frame.f_code.co_name != "inner" or caller is None or caller.f_code is not module.Module._call_impl.__code__:
         return False

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import sys
 import threading
 from typing import Any
 
 from ..origins import OriginTables
 from .forward import Inside
+from .library import LIBRARY
 from .mode import push_mode, take_off
 from .pause import OptimizerPause
 from .scopes import Running
@@ -49,7 +49,7 @@ class WatchedThreads:
         if here.mode is not None and not here.mode.active:
             self.leave()  # left over from a watch that another thread ended
         if here.mode is None:
-            torch: Any = sys.modules["torch"]
+            torch: Any = LIBRARY.torch
             here.mode = push_mode(tables.here(torch.autograd._get_sequence_nr()))
             here.inside.optimizer = False
             self._modes.add(here.mode)

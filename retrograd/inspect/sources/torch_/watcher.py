@@ -5,7 +5,6 @@ Nothing that goes wrong while watching reaches the program: it becomes an ``"err
 
 from __future__ import annotations
 
-import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -18,6 +17,7 @@ from ..base import Origins, Sink, Source
 from ..naming import NameMemory
 from .importing import AfterImport
 from .installation import Installation
+from .library import loaded_torch
 from .watched_threads import WatchedThreads
 from .watches import Lasting, Watch, Watches
 
@@ -62,7 +62,7 @@ class Watcher:
     def _begin(self, watch: Watch) -> None:
         with self._lock:
             self._watches.append(watch)
-            if "torch" in sys.modules and hasattr(sys.modules["torch"], "autograd"):
+            if loaded_torch() is not None:
                 self._start()
             elif len(self._watches) == 1:
                 self._import.begin()

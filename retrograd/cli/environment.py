@@ -1,0 +1,79 @@
+"""What this process had before a program ran in it, to be had again while results are made of the run."""
+
+from __future__ import annotations
+
+import builtins
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib.machinery import PathFinder
+from types import ModuleType
+from typing import Any
+
+# What python put first on the path belongs to whoever started this process: nothing of ours is found there.
+_OWN_PATH = sys.path[:] if sys.flags.safe_path else sys.path[1:]
+_BUILTINS = vars(builtins).copy()
+_PROGRAM = "__main__"
+
+
+class Environment:
+    """Modules, paths and finders as they are when it is made.
+
+    The program's folder may hold a ``rich.py``; its own ``open`` or ``print`` may do something else; it may have
+    emptied ``sys.modules`` or put other modules there.
+    """
+
+    def __init__(self) -> None:
+        self._table, self._modules = sys.modules, sys.modules.copy()
+        self._finders, self._hooks = sys.meta_path[:], sys.path_hooks[:]
+
+    @contextmanager
+    def restored(self) -> Iterator[None]:
+        """Have it again until the block ends; then the process is as the program left it."""
+        theirs = sys.path, sys.stdout, sys.modules, sys.meta_path, sys.path_hooks
+        their_builtins, their_table = vars(builtins).copy(), self._table.copy()
+        vars(builtins).update(_BUILTINS)
+        sys.path, sys.stdout, sys.modules = list(_OWN_PATH), sys.__stdout__, self._table
+        sys.meta_path, sys.path_hooks = self._finders[:], self._hooks[:]
+        self._find_only(self._usable(theirs[0]))
+        try:
+            yield
+        finally:
+            self._find_only(their_table)
+            sys.path, sys.stdout, sys.modules, sys.meta_path, sys.path_hooks = theirs
+            vars(builtins).update(their_builtins)
+
+    def _usable(self, path: list[Any]) -> dict[str, ModuleType]:
+        """What was loaded before, and what has been loaded since but for what hides a module of ours."""
+        folders = tuple(os.path.join(folder, "") for folder in path if _is_text(folder) and folder not in _OWN_PATH)
+        theirs = [name for name, module in self._table.items() if _is_theirs(module, folders)]
+        hiding = {name for name in {name.partition(".")[0] for name in theirs} if _is_ours(name)}
+        since = {name: self._table[name] for name in self._table if name.partition(".")[0] not in hiding}
+        main = {_PROGRAM: self._table[_PROGRAM]} if _PROGRAM in self._table else {}
+        return since | self._modules | main
+
+    def _find_only(self, modules: dict[str, ModuleType]) -> None:
+        """Let the import system find these modules and no others; at no time does it find fewer."""
+        self._table.update(modules)
+        for name in self._table.keys() - modules.keys():
+            del self._table[name]
+
+
+def _is_theirs(module: Any, folders: tuple[str, ...]) -> bool:
+    """Whether the program made this entry of ``sys.modules``, or its folders hold the file; runs no code of it."""
+    if not issubclass(type(module), ModuleType):
+        return True
+    spec = vars(module).get("__spec__")
+    origin = getattr(spec, "origin", None)
+    return spec is None or (isinstance(origin, str) and origin.startswith(folders))
+
+
+def _is_ours(name: str) -> bool:
+    """Whether there is a module of this name where ours are found."""
+    return PathFinder.find_spec(name, _OWN_PATH) is not None
+
+
+def _is_text(value: object) -> bool:
+    """Whether a path is a text: a program may put anything on ``sys.path``."""
+    return type(value) is str

@@ -1,0 +1,30 @@
+"""The PyTorch that the program imported.
+
+It is remembered from its first use on: a program may put another module into ``sys.modules`` in its place, or take it
+out, and goes on with the PyTorch that it has; what is replaced in that one must still work, and be put back.
+"""
+
+from __future__ import annotations
+
+import sys
+from functools import cached_property
+from typing import Any
+
+
+class _Library:
+    """Holds the module; until it is asked for, nothing."""
+
+    @cached_property
+    def torch(self) -> Any:
+        """The module ``torch``; the program must have imported it."""
+        return sys.modules["torch"]
+
+
+LIBRARY = _Library()
+"""The one PyTorch of this process."""
+
+
+def loaded_torch() -> Any:
+    """Return the torch module if the program has imported it (to the end), else None."""
+    torch = vars(LIBRARY).get("torch") or sys.modules.get("torch")
+    return torch if hasattr(torch, "Tensor") and hasattr(torch, "autograd") else None
