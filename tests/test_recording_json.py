@@ -275,6 +275,16 @@ def test_damaged_columns(column: str) -> None:
     assert "is damaged" in refusal(json.dumps(plain))
 
 
+@pytest.mark.parametrize(("key", "column"), [("measures", "out_norm"), (None, "saved_bytes"), (None, "seq")])
+def test_numbers_beyond_those_of_floats(key: str | None, column: str) -> None:
+    """Integers that no float can hold are refused: figures of a graph are computed with as floats."""
+    plain = json.loads(encode_recording(recording(diamond())))
+    snapshot = plain["snapshots"][0]
+    (snapshot if key is None else snapshot[key])[column] = [10**400] * snapshot["nodes"]
+
+    assert "is damaged" in refusal(json.dumps(plain))
+
+
 WRONG_TYPES: dict[str, Any] = {
     "names": "x",
     "arguments": [1],
@@ -283,6 +293,8 @@ WRONG_TYPES: dict[str, Any] = {
     "values": {"0": {"nan": "1"}},
     "range": [[0.0, "</script>"]],
     "checksum": [[]],
+    "flat_share": 10**400,
+    "version": [-(10**400)],
     "run": 0.5,
     "stack": [{"file": None}],
     "reason": 7,
@@ -303,6 +315,9 @@ WRONG_TYPES: dict[str, Any] = {
     + [("events", [{"kind": "cut", "data": {key: [7]}}]) for key in ("inputs", "outputs", "saves", "names")]
     + [("events", [{"kind": "cut", "data": {"inputs": "ab"}}])]
     + [("events", [{"kind": "cut", "data": {key: bad}}]) for key, bad in WRONG_TYPES.items()]
+    + [("events", [{"kind": "cut", "data": {"range": [pair]}}]) for pair in ([0.0], [0.0, 1.0, 2.0], [0, 10**400])]
+    + [("events", [{"kind": "cut", "data": {"nodes": [3]}}])]
+    + [("tensors", [{"shape": [10**400], "dtype": "float32"}])]
     + [("tensors", [{"shape": [], "dtype": "float32", "storage": bad}]) for bad in ([], -1, "a", 1.5)],
 )
 def test_damaged_rest(key: str, value: object) -> None:

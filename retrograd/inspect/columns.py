@@ -17,6 +17,8 @@ from .snapshot import EDGE_COLUMNS, NODE_COLUMNS, GraphSnapshot, SourceLine
 Plain = Any
 """What JSON can say: None, bool, int, finite float, str, list, dict with string keys."""
 
+LARGEST = 10**300
+"""JSON's integers have no end; no number of a recording is larger, and computations with floats take none that is."""
 _PACK_FROM = 64
 """Shorter columns stay plain lists, which people read more easily."""
 _INTEGERS = ("saved_bytes", "seq", *EDGE_COLUMNS, "roots")
@@ -57,7 +59,7 @@ def snapshot_from_plain(plain: Plain) -> GraphSnapshot:
     snapshot.roots = _numbers("roots", plain["roots"], len(plain["roots"]), count)
     names = entries_checked(plain["root_names"])
     snapshot.root_names = [None if name is None else text_checked(name) for name in names]
-    snapshot.first_seq = int(plain.get("first_seq", 0))
+    snapshot.first_seq = len_checked(plain.get("first_seq", 0))
     for name, measured in plain["measures"].items():
         snapshot.measures[name] = _measure(name, measured, plain["nonfinite"].get(name, []), count)
     return snapshot
@@ -93,6 +95,8 @@ def _numbers(column: str, plain: Plain, count: int, bound: int | None) -> list[A
     allowed = {int, type(None)} if column in _OPTIONAL and bound is None else {int}
     if not set(map(type, entries_checked(plain))) <= allowed:
         raise TypeError(f"column {column!r} holds something that is not an integer")
+    if not all_fit(plain):
+        raise ValueError(f"column {column!r} holds a number that is too large")
     if bound is not None and plain and not 0 <= min(plain) <= max(plain) < bound:
         raise ValueError(f"column {column!r} points outside the {bound} entries it refers to")
     return _long_as(list(plain), column, count)
@@ -102,6 +106,8 @@ def _measure(name: str, plain: Plain, flags: Plain, count: int) -> list[float | 
     """Return one measure with its NaN and infinities put back."""
     if not set(map(type, entries_checked(plain))) <= {int, float, type(None)}:
         raise TypeError(f"measure {name!r} holds something that is not a number")
+    if not all_fit(plain):
+        raise ValueError(f"measure {name!r} holds a number that is too large")
     values: list[float | None] = _long_as(list(plain), name, count)
     for row, word in flags:
         values[row] = _NONFINITE[word]
@@ -141,6 +147,11 @@ def nonfinite_value(word: str) -> float:
     return _NONFINITE[word]
 
 
+def all_fit(numbers: list[Any]) -> bool:
+    """Whether those that are integers are no larger than ``LARGEST``."""
+    return all(-LARGEST <= number <= LARGEST for number in numbers if type(number) is int)
+
+
 def text_checked(value: Plain) -> str:
     """Return ``value`` if it is a string."""
     if type(value) is not str:
@@ -150,7 +161,7 @@ def text_checked(value: Plain) -> str:
 
 def len_checked(value: Plain) -> int:
     """Return ``value`` if it can be a number of entries."""
-    if type(value) is not int or value < 0:
+    if type(value) is not int or not 0 <= value <= LARGEST:
         raise TypeError(f"{_kind(value)} where a count belongs")
     return value
 

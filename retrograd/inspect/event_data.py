@@ -27,7 +27,7 @@ error          an exception ended the watched stretch                       grap
 
 from __future__ import annotations
 
-from typing import TypedDict
+from typing import Annotated, TypedDict
 
 LEVELS = ("graph", "backward", "full")
 """Levels of recording: structure only; plus times and statistics of backward; plus every call of forward."""
@@ -112,7 +112,7 @@ class OperationData(TypedDict, total=False):
     grad: bool
     """Grad mode was on."""
     inference: bool
-    nodes: list[int]
+    nodes: Annotated[list[int], 2]
     """``[first, end)`` of the sequence numbers of the nodes it made; missing when none."""
     saves: list[int]
     """Tensors (inputs or outputs) that its node keeps for backward."""
@@ -121,7 +121,7 @@ class OperationData(TypedDict, total=False):
     """Number of the backward run inside which it happened (recomputation, hooks, double backward)."""
     values: dict[str, Values]
     """Summaries, by tensor number as text; only of tensors that are non-finite, saturated or otherwise telling."""
-    range: list[list[float] | None]
+    range: list[Annotated[list[float], 2] | None]
     """``[min, max]`` of each floating output (NaN if any is), cheap and so kept for every call."""
     checksum: list[float | None]
     """Sum of each floating output: two runs of one program are compared by it."""

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import cache
 from types import UnionType
-from typing import Any, get_args, get_origin, get_type_hints, is_typeddict
+from typing import Annotated, Any, Union, get_args, get_origin, get_type_hints, is_typeddict
 
+from .columns import LARGEST, all_fit
 from .event_data import DATA_OF_KIND
 
 Check = Callable[[Any], bool]
@@ -48,7 +49,7 @@ def _checks_of_kind(kind: str) -> dict[str, Check]:
 @cache
 def _checks_of_keys(declared: Any) -> dict[str, Check]:
     """A check for each key of a ``TypedDict``."""
-    return {key: _check_of(hint) for key, hint in get_type_hints(declared).items()}
+    return {key: _check_of(hint) for key, hint in get_type_hints(declared, include_extras=True).items()}
 
 
 def _check_of(hint: Any) -> Check:
@@ -60,15 +61,18 @@ def _check_of(hint: Any) -> Check:
         return lambda value: value is None
     if hint in _PLAIN:
         allowed = _PLAIN[hint]
-        return lambda value: type(value) in allowed
+        return lambda value: type(value) in allowed and (type(value) is not int or -LARGEST <= value <= LARGEST)
+    if origin is Annotated:
+        entries, count = _check_of(arguments[0]), arguments[1]
+        return lambda value: entries(value) and len(value) == count
     if is_typeddict(hint):
         return _has_keys(_checks_of_keys(hint))
-    if origin is UnionType:
+    if origin in (UnionType, Union):
         either = [_check_of(argument) for argument in arguments]
         return lambda value: any(check(value) for check in either)
     if origin is list and arguments[0] in _PLAIN:
         allowed = _PLAIN[arguments[0]]
-        return lambda value: type(value) is list and allowed.issuperset(map(type, value))
+        return lambda value: type(value) is list and allowed.issuperset(map(type, value)) and all_fit(value)
     if origin is list:
         entry = _check_of(arguments[0])
         return lambda value: type(value) is list and all(map(entry, value))

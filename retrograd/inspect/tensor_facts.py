@@ -50,7 +50,7 @@ class TensorFacts:
     @classmethod
     def from_plain(cls, plain: Plain) -> TensorFacts:
         """Return the facts that ``to_plain`` described; raises ``ValueError``, ``TypeError`` or ``KeyError``."""
-        found = cls(tuple(map(int, plain["shape"])), text_checked(plain["dtype"]))
+        found = cls(tuple(map(len_checked, plain["shape"])), text_checked(plain["dtype"]))
         for key in _OPTIONAL:
             if key in plain:
                 setattr(found, key, plain[key])
