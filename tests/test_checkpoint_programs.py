@@ -75,7 +75,7 @@ def gradients(t: Any, program: Any, *, checkpointed: bool) -> list[Any]:
 
 
 @pytest.mark.filterwarnings("ignore:None of the inputs have requires_grad")
-@settings(max_examples=150)
+@settings(max_examples=60)
 @given(programs)
 def test_checkpoints_change_nothing(program: Any) -> None:
     """With and without checkpoints, here and on PyTorch: the same result and gradients."""

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from both_engines import assert_agree, outcome
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import retrograd
@@ -39,6 +39,7 @@ def test_every_container() -> None:
     assert_agree(program)
 
 
+@settings(max_examples=40)
 @given(
     st.recursive(
         st.integers() | st.none() | st.text(max_size=3),

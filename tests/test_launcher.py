@@ -10,6 +10,7 @@ import time
 from pathlib import Path
 
 import pytest
+from side_by_side import retrograd
 
 from retrograd.cli.launcher import Launch, launched, outside_a_job
 from retrograd.cli.lifeline import lifeline
@@ -192,10 +193,9 @@ for step in range(3):
 def test_the_first_nonfinite_value_of_real_ranks(tmp_path: Path) -> None:
     """Recorded processes: the rank, the step and the line that made the first infinity, and who lacks a gradient."""
     (tmp_path / "train.py").write_text(NAN)
-    command = [sys.executable, "-m", "retrograd", "trace", "train.py", "--level", "full", "-o", "run.json", "-q"]
+    words = ["trace", "train.py", "--level", "full", "-o", "run.json", "-q"]
     for rank in ("0", "1"):
-        environment = {**os.environ, "RANK": rank, "WORLD_SIZE": "2"}
-        subprocess.run(command, cwd=tmp_path, env=environment, check=True, timeout=300)
+        assert retrograd(*words, cwd=tmp_path, engine=True, RANK=rank, WORLD_SIZE="2").code == 0
     found = compare([load_recording(str(tmp_path / f"run.rank{rank}.json")) for rank in (0, 1)])
     assert isinstance(found, Lineup)
     (one,) = found.nonfinite

@@ -52,7 +52,7 @@ dist.destroy_process_group()
 
 
 LAUNCHER = """
-import os, runpy, signal, sys
+import gc, os, runpy, signal, sys
 import torch._dynamo, torch.distributed._shard, torch.nn.parallel  # as every rank's DistributedDataParallel would
 from retrograd.cli.main import main
 
@@ -73,6 +73,7 @@ def alone():
     runpy.run_path("train.py", run_name="__main__")
 
 begin = {"traced": traced, "alone": alone}
+gc.freeze()  # or each rank would walk all of PyTorch's modules when it ends
 ranks, mode, *ways = sys.argv[1:]
 for way in ways:
     children = [start(way, rank) for rank in range(int(ranks))]

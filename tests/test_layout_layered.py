@@ -285,9 +285,9 @@ def test_lines_that_turn_together_stay_apart() -> None:
 @pytest.mark.parametrize(
     ("count", "pairs"),
     [
-        (60_000, [(node, node + 1) for node in range(59_999)]),
-        (40_001, [(0, node) for node in range(1, 20_001)] + [(node, node + 20_000) for node in range(1, 20_001)]),
-        (20_001, [(node, node + 1) for node in range(19_999)] + [(node, 20_000) for node in range(20_000)]),
+        (20_000, [(node, node + 1) for node in range(19_999)]),
+        (20_001, [(0, node) for node in range(1, 10_001)] + [(node, node + 10_000) for node in range(1, 10_001)]),
+        (10_001, [(node, node + 1) for node in range(9_999)] + [(node, 10_000) for node in range(10_000)]),
     ],
     ids=["chain", "wide", "one weight used everywhere"],
 )
@@ -296,7 +296,7 @@ def test_large_graphs_take_linear_time_and_no_recursion(count: int, pairs: Pairs
     began = time.process_time()
     made = placed(count, pairs)
 
-    assert time.process_time() - began < 30
+    assert time.process_time() - began < 10
     assert len(made.boxes) == count
     assert all(len(points) >= 4 for points in made.edges)
     assert sum(map(len, made.edges)) < 40 * (count + len(pairs))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import contextlib
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -25,24 +25,21 @@ def wrong(ours: Run, gradients: list[Any]) -> list[str]:
     ]
 
 
-def misfits(sample: Sample, *, second: bool) -> list[str]:
+def misfits(sample: Sample, order: Callable[[Run], list[Any]] = first_order) -> list[str]:
     """Gradients of a sample that do not fit; none where it is refused, as other tests compare with PyTorch."""
     try:
         ours = run(retrograd, sample)
-        gradients = first_order(ours) if ours.outputs else []
+        gradients = order(ours) if ours.outputs else []
     except Exception:
         return []
-    found = wrong(ours, gradients)
-    if second and ours.outputs:
-        with contextlib.suppress(RuntimeError):
-            found += wrong(ours, second_order(ours))
-    return found
+    return wrong(ours, gradients)
 
 
 @per_operator(WITH_GRADIENT)
 def test_gradients_fit_their_inputs(sample: Sample) -> None:
-    """Of first and second order, and of first order in float16 and complex64."""
+    """Of first order in float16 and complex64, and of second order; those of float64 are held against PyTorch's."""
     with quiet(), np.errstate(all="ignore"):
-        assert misfits(sample, second=id(sample) in FIRST_OF_NAME) == []
+        if id(sample) in FIRST_OF_NAME:
+            assert misfits(sample, second_order) == []
         for dtype in ("float16", "complex64"):
-            assert misfits(cast(sample, dtype), second=False) == [], dtype
+            assert misfits(cast(sample, dtype)) == [], dtype

@@ -24,8 +24,8 @@ def test_the_line_and_its_remedy_are_known(start: str, tmp_path: Path) -> None:
     given = {"stdin": PROGRAM.encode()} if start == "-" else {}
     words = ["-"] if start == "-" else ["-c", PROGRAM]
 
-    written = retrograd("diagnose", "-f", "json", "-o", "found.json", *words, cwd=tmp_path, **given)
-    shown = retrograd("diagnose", *words, cwd=tmp_path, **given)
+    written = retrograd("diagnose", "-f", "json", "-o", "found.json", *words, cwd=tmp_path, engine=True, **given)
+    shown = retrograd("diagnose", *words, cwd=tmp_path, engine=True, **given)
 
     assert written.code == shown.code == 1
     (finding,) = json.loads((tmp_path / "found.json").read_text())["findings"]

@@ -5,15 +5,13 @@ from __future__ import annotations
 import io
 import json
 import math
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner, Result
 from recording_samples import HOSTILE, chain, diamond, graph, hostile, recording
 from rich.console import Console
+from side_by_side import retrograd
 
 from retrograd.cli.group import cli
 from retrograd.inspect.output import save
@@ -148,15 +146,13 @@ def test_runs_a_script(tmp_path: Path) -> None:
         "import sys, retrograd as rg\nx = rg.ones(3, requires_grad=True)\n(x * x).sum().backward()\n"
         "print('mine', sys.argv[1:])\nsys.exit(5)\n"
     )
-    run = [sys.executable, "-m", "retrograd", "stats", str(script)]
-    asked = {"capture_output": True, "encoding": "utf-8", "timeout": 120, "env": {**os.environ, "COLUMNS": "150"}}
-    shown = subprocess.run([*run, "--", "--rows", "7"], **asked)  # type: ignore[call-overload]
-    written = subprocess.run([*run, "-o", str(tmp_path / "s.json")], **asked)  # type: ignore[call-overload]
+    shown = retrograd("stats", "train.py", "--", "--rows", "7", cwd=tmp_path, engine=True, COLUMNS="150")
+    written = retrograd("stats", "train.py", "-o", "s.json", cwd=tmp_path, engine=True)
 
-    assert (shown.returncode, shown.stdout) == (5, "mine ['--rows', '7']\n")
-    assert "Largest saved values" in shown.stderr
-    assert "train.py:3" in shown.stderr
-    assert (written.returncode, written.stderr) == (5, "")
+    assert (shown.code, shown.out) == (5, "mine ['--rows', '7']\n")
+    assert "Largest saved values" in shown.err
+    assert "train.py:3" in shown.err
+    assert (written.code, written.err) == (5, "")
     assert json.loads((tmp_path / "s.json").read_text())["graphs"][0]["operators"]["MulBackward0"] == 1
 
 

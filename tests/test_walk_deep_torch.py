@@ -156,7 +156,8 @@ PROGRAMS[TOUCHED] = """
 """
 
 FORKS = """
-import json, os, signal, sys
+import gc, json, os, signal, sys
+gc.freeze()  # or each fork would walk all of PyTorch's modules when it ends
 for line in sys.stdin:
     child = os.fork()
     if child == 0:
